@@ -6,7 +6,7 @@ JSON is "7" in CSV. Text of numpy is text. Identifiers of one source have one ki
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import Any
 from unicodedata import normalize
 
@@ -93,10 +93,14 @@ def unicode_twins(identifiers: Iterable[Hashable]) -> list[tuple[str, str]]:
     >>> [tuple(map(ascii, pair)) for pair in unicode_twins(["caf\u00e9", "tea", "cafe\u0301"])]
     [("'caf\\xe9'", "'cafe\\u0301'")]
     """
+    identifiers = list(identifiers)
+    others = {text for text in _texts(identifiers) if not text.isascii()}
+    if not others:  # as nearly always
+        return []
     texts = set(_texts(identifiers))
     forms: dict[str, str] = {}
     twins = []
-    for text in sorted(text for text in texts if not text.isascii()):
+    for text in sorted(others):
         form = normalize("NFC", text)
         twin = form if form != text and form in texts else forms.setdefault(form, text)
         if twin != text:
@@ -125,10 +129,12 @@ def _kind(identifier: object) -> type | None:
     return int if is_number else None
 
 
-def _texts(identifiers: Iterable[Hashable]) -> Iterator[str]:
+def _texts(identifiers: Sequence[Hashable]) -> list[str]:
     """Texts among identifiers, and among their parts."""
-    for identifier in identifiers:
-        if isinstance(identifier, str):
-            yield identifier
-        elif isinstance(identifier, tuple):
-            yield from _texts(identifier)
+    kinds = set(map(type, identifiers))
+    if kinds == {str}:
+        return identifiers  # type: ignore[return-value]
+    if not kinds & {str, tuple}:
+        return []
+    parts = [part for identifier in identifiers if isinstance(identifier, tuple) for part in identifier]
+    return [identifier for identifier in identifiers if isinstance(identifier, str)] + (_texts(parts) if parts else [])

@@ -455,7 +455,7 @@ def aligned(
     if x_only or len(second.labels) > len(first.labels):
         known = set(first.labels)
         y_only = [label for label in second.labels if label not in known]
-        warn_unicode_twins((*first.labels, *y_only), "item")
+        warn_unicode_twins((*first.labels, *y_only), "item", stacklevel=5)
         if missing == "raise":
             if x_only and y_only:
                 lone = zip(names, (x_only, y_only), strict=True)

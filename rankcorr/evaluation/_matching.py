@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final, Literal, TypeAlias, get_args
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import checked_count, first_few, offending, shown
-from rankcorr._identifiers import comparable, warn_unicode_twins
+from rankcorr._identifiers import warn_unicode_twins
 from rankcorr._results import Result
 from rankcorr._scores import read_only
 from rankcorr._workers import Progress, in_threads
@@ -159,7 +159,7 @@ def joined(qrels: Qrels, run: Run, depth: int | None, *, self_hits: SelfHits = "
     stops = np.where(places >= 0, run.offsets[places + 1], 0)
     codes, values = mapped[run.codes], run.values
     whole = Joined(qrels, starts, stops, read_only(codes), read_only(values), documents, _unknown(run, qrels), 0)
-    is_self_hit = _self_hits(whole)
+    is_self_hit = _self_hits(whole, run, mapped)
     joint = replace(whole, n_self_hits=int(np.count_nonzero(is_self_hit)))
     if joint.n_self_hits and self_hits == "omit":
         joint = _with_rows(joint, ~is_self_hit)
@@ -170,16 +170,28 @@ def joined(qrels: Qrels, run: Run, depth: int | None, *, self_hits: SelfHits = "
     return replace(_with_rows(joint, is_kept), n_cut=n_cut)
 
 
-def _self_hits(joint: Joined) -> NDArray[np.bool_]:
-    """Which rows of the run have the id of their query as document; only those of queries of qrels."""
-    queries, documents = comparable(joint.qrels.queries, joint.documents)
-    code_of = dict(zip(documents, range(len(documents)), strict=True))
-    query_codes = np.array([code_of.get(query, -1) for query in queries], np.int64)
+def _self_hits(joint: Joined, run: Run, codes: Codes) -> NDArray[np.bool_]:
+    """Which rows of the run have the id of their query as document; only those of queries of qrels.
+
+    `codes` has the code of each document of the run.
+    """
+    queries: Sequence[Hashable] = joint.qrels.queries
+    if type(queries[0]) is not type(run.documents[0]):
+        to_text = isinstance(run.documents[0], str)
+        queries = [str(query) if to_text else _number(str(query)) for query in queries]
+    places = [run.document_places.get(query, -1) for query in queries]
+    query_codes = np.array([-1 if place < 0 else codes[place] for place in places], np.int64)
     is_self_hit = np.zeros(joint.codes.size, bool)
     if (query_codes >= 0).any():
         rows = _rows(joint)
         is_self_hit[rows] = joint.codes[rows] == np.repeat(query_codes, joint.stops - joint.starts)
     return is_self_hit
+
+
+def _number(text: str) -> int | None:
+    """The whole number whose decimal text this is."""
+    is_number = len(text) < 40 and text.isascii() and text.removeprefix("-").isdigit()
+    return int(text) if is_number and str(int(text)) == text else None
 
 
 def _with_rows(joint: Joined, is_kept: NDArray[np.bool_]) -> Joined:
