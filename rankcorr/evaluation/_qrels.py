@@ -461,7 +461,9 @@ def with_common_ids(qrels: Qrels, runs: Mapping[str, Run]) -> tuple[Qrels, dict[
     ({'7': {1: 2.0}}, {'7': {1: 0.5}})
     """
     sources = [qrels, *runs.values()]
-    kinds = [{type(ids[0]) for ids in column} for column in zip(*((s.queries, s.documents) for s in sources), strict=True)]
+    kinds = [
+        {type(ids[0]) for ids in column} for column in zip(*((s.queries, s.documents) for s in sources), strict=True)
+    ]
     if all(len(kind) == 1 for kind in kinds):  # ids of one source have one type
         return qrels, dict(runs)
     queries = comparable(qrels.queries, *(run.queries for run in runs.values()))
