@@ -11,7 +11,7 @@ from adaptive._cli.run.campaign import described, ledger_argument
 from adaptive._cli.run.voting import check_other
 from adaptive._tables import item_cells
 from adaptive.errors import ProtocolError
-from adaptive.ledger import Campaign, CampaignResult, CampaignStatus, ClosePreview, Preview
+from adaptive.ledger import Campaign, CampaignResult, CampaignStatus, ClosePreview, NotReadyError, Preview
 from adaptive.model._accuracy import N_SAMPLES
 from rankcorr import OptionError
 from rankcorr._checks import counted, first_few, told_apart
@@ -133,7 +133,10 @@ def close(campaign: Campaign, preview: bool, least_answered: float | None, as_js
             _show(view.of_ballot, as_json)
         return
     before = campaign.status()
-    closed = campaign.close(open_ones[0].number, least_answered=least_answered)
+    try:
+        closed = campaign.close(open_ones[0].number, least_answered=least_answered)
+    except NotReadyError as error:
+        raise NotReadyError(str(error).replace("least_answered=", "--least-answered ")) from error
     now = campaign.status()
     if closed is None:
         about: dict[str, Any] = {"batches": now.ballot}

@@ -21,6 +21,7 @@ from adaptive.ledger._ballots.stored import (
     StoredBallot,
     ballot_stamp,
     load_ballot,
+    not_ready,
     record_dict,
     standing_after,
     stored_ballots,
@@ -181,7 +182,7 @@ def _count(connection: sa.Connection, info: CampaignInfo, ballot_id: int) -> _Co
 def _checked(info: CampaignInfo, counted: _Counted, wanted: float) -> Scored:
     stored = counted.stored
     if few := too_few(counted.votes.n_answered, stored.n_comparisons, wanted):
-        raise NotReadyError(f"ballot {stored.number}: {few}; nothing was closed")
+        raise not_ready(f"ballot {stored.number}: ", few, counted.votes.n_answered, stored.n_comparisons)
     try:
         return _scores(info, stored, counted.ballot, counted.votes, counted.before)
     except VoteError as error:

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from adaptive._protocol import ballot_rng
 from adaptive.ledger._ballots.draws import store_ballot
-from adaptive.ledger._ballots.sheets import assign_slots, is_sheet_left, is_taken, n_unanswered_for
-from adaptive.ledger._ballots.stored import ballot_stamp, stored_ballots, too_few, write_record
+from adaptive.ledger._ballots.open_pairs import Sheet, drop_sheets, dropped_sheets, known_pairs
+from adaptive.ledger._ballots.sheets import assign_slots, free_remainders, is_taken, lock_remainders, n_unanswered_for
+from adaptive.ledger._ballots.stored import ballot_stamp, not_ready, stored_ballots, too_few, write_record
 from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, slots_of_batch
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import Database
@@ -82,43 +83,68 @@ def write_refusal(connection: sa.Connection, info: CampaignInfo, refusal: Refusa
 
 
 def why_it_waits(connection: sa.Connection, info: CampaignInfo) -> Waits | None:
-    """Return why no further pairs are drawn, given the current votes; None if no request has been refused with them.
+    """Return why no further pairs are asked, given the current votes; None if no request has been refused with them.
 
-    "target": the expected accuracy is reached. "pairs": the last voter to ask has seen all remaining pairs, so those
-    are left for other voters.
+    "target": the expected accuracy is reached. "pairs": the last voter to ask has answered all remaining pairs, so
+    those are left for other voters.
     """
-    if info.mode == "ballots":
-        return None
     refused = last_refusal(connection, info)
     return None if refused is None or refused.state != state_of(connection, info) else refused.cause
+
+
+def n_spent(connection: sa.Connection, info: CampaignInfo) -> int:
+    """Return the comparisons that count against the budget of a continuous campaign: those drawn and not dropped."""
+    drawn = sum(ballot.n_comparisons for ballot in stored_ballots(connection, info))
+    return drawn - sum(dropped_sheets(connection, info).values())
+
+
+def is_budget_left(connection: sa.Connection, info: CampaignInfo) -> bool:
+    """Return whether a continuous campaign may still draw comparisons, without replacing any."""
+    return isinstance(info.plan, ContinuousPlan) and n_spent(connection, info) < info.plan.budget
 
 
 def may_draw(connection: sa.Connection, info: CampaignInfo, voter_id: int | None = None) -> bool:
     """Return whether a batch is due and within the budget; False for a campaign of ballots.
 
     After a draw was refused because the target is reached or no pair is left, the result is False until another answer
-    arrives. For a voter who has seen all pairs it stays False.
+    arrives. For a voter who has answered all pairs it stays False.
     """
+    if not is_more_wanted(connection, info, voter_id) or not isinstance(info.plan, ContinuousPlan):
+        return False
+    if n_waiting(connection, info, voter_id) > info.plan.batch // 2:
+        return False
+    return is_budget_left(connection, info)
+
+
+def may_replace(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> bool:
+    """Return whether the budget is spent on comparisons of free sheets, which others can be drawn instead of.
+
+    That is so for a voter who may be asked none of them, and has other pairs to answer.
+    """
+    if not is_more_wanted(connection, info, voter_id) or not isinstance(info.plan, ContinuousPlan):
+        return False
+    return not is_budget_left(connection, info) and bool(free_remainders(connection, info))
+
+
+def is_more_wanted(connection: sa.Connection, info: CampaignInfo, voter_id: int | None = None) -> bool:
+    """Return whether a continuous campaign would ask this voter, or a new one, another pair now or later."""
     if not isinstance(info.plan, ContinuousPlan):
         return False
     ballots = stored_ballots(connection, info)
-    has_ended = bool(ballots) and all(each.state == "closed" for each in ballots)
-    is_spent = sum(each.n_comparisons for each in ballots) >= info.plan.budget
-    if has_ended or is_spent or n_waiting(connection, info, voter_id) > info.plan.batch // 2:
+    if ballots and all(ballot.state == "closed" for ballot in ballots):
         return False
-    if voter_id is not None and last_refusal(connection, info, voter_id) is not None:
+    if voter_id is not None and not _n_unseen(connection, info, voter_id):
         return False
-    refused = last_refusal(connection, info, None)
+    voters = (None,) if voter_id is None else (None, voter_id)
+    refused = last_refusal(connection, info, *voters)
     return refused is None or refused.state != state_of(connection, info)
 
 
 def note_in_vain(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> None:
-    """Record that a voter gets none of the remaining sheets, though others would, and no further batch is drawn."""
-    if not isinstance(info.plan, ContinuousPlan) or not is_sheet_left(connection, info):
-        return
-    spent = sum(each.n_comparisons for each in stored_ballots(connection, info))
-    if spent >= info.plan.budget:
-        reason = "the voter has seen a pair of each sheet that is left"
+    """Record that a voter may be asked none of the remaining comparisons, though others may."""
+    has_pairs = isinstance(info.plan, ContinuousPlan) and _n_unseen(connection, info, voter_id) > 0
+    if not has_pairs and (free_remainders(connection, info) or is_more_wanted(connection, info)):
+        reason = "the voter has answered every pair that is left"
         write_refusal(connection, info, Refusal(reason, "pairs", state_of(connection, info), voter_id))
 
 
@@ -130,7 +156,7 @@ def n_waiting(connection: sa.Connection, info: CampaignInfo, voter_id: int | Non
     """
     if info.settings.assigned:
         return n_unanswered(connection, info)
-    sheet, held = schema.sheet, is_taken(connection)
+    sheet, held = schema.sheet, is_taken(connection, info)
     left = sheet.c.n_comparisons + sheet.c.n_checks - sheet.c.n_answered - sheet.c.n_checked
     sums = (sa.func.sum(sa.case((held, 0), else_=left)), sa.func.sum(sa.case((held, left), else_=0)))
     counted = sa.select(*sums, sa.func.max(sheet.c.n_comparisons + sheet.c.n_checks))
@@ -141,12 +167,13 @@ def n_waiting(connection: sa.Connection, info: CampaignInfo, voter_id: int | Non
 
 
 def n_unanswered(connection: sa.Connection, info: CampaignInfo) -> int:
-    """Return the number of unanswered comparisons in open batches."""
+    """Return the number of unanswered comparisons in open batches, without those that are asked no more."""
     sheet, ballot = schema.sheet, schema.ballot
     left = sheet.c.n_comparisons - sheet.c.n_answered
     counted = sa.select(sa.func.sum(left)).join(ballot, ballot.c.id == sheet.c.ballot_id).where(left > 0)
     of_open = (ballot.c.campaign_id == info.id, ballot.c.state == "open")
-    return int(connection.execute(counted.where(*of_open)).scalar() or 0)
+    left_out = sum(dropped_sheets(connection, info).values())
+    return int(connection.execute(counted.where(*of_open)).scalar() or 0) - left_out
 
 
 Slots: TypeAlias = NDArray[np.int64]
@@ -159,14 +186,17 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False,
     unanswered. If voters claim sheets, sheets in their hands are not counted as unanswered, up to one for each voter
     that the campaign is planned for. A voter who thinks long or never returns therefore does not block the others.
 
+    Once the budget is spent, a batch for a voter replaces comparisons of free sheets, because they would be left over
+    if nobody else came: they are dropped, and are asked no more.
+
     Parameters
     ----------
     at_once : bool
         Draw the batch even if it is not due.
     voter_id : int or None
         The voter who waits for the batch, in campaigns whose sheets are claimed. The batch contains no pair that this
-        voter was shown. It is drawn even if other sheets are free, provided that each of them has a pair which this
-        voter was shown.
+        voter has answered. It is drawn even if other sheets are free, provided that each of them has a pair which this
+        voter has answered.
 
     Raises
     ------
@@ -178,15 +208,18 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False,
     """
     plan = _plan(info)
 
-    def read(connection: sa.Connection) -> tuple[int, Matches] | Refusal:
+    def read(connection: sa.Connection) -> tuple[int, Matches, dict[Sheet, int]] | Refusal:
         ballots = stored_ballots(connection, info)
-        spent = sum(each.n_comparisons for each in ballots)
-        if ballots and all(each.state == "closed" for each in ballots):
+        if ballots and all(ballot.state == "closed" for ballot in ballots):
             raise LedgerError("the campaign has ended: no further comparisons are drawn")
-        if spent >= plan.budget:
-            raise LedgerError(f"the budget of {plan.budget:,} comparisons is spent")
+        size, replaced = min(plan.batch, plan.budget - n_spent(connection, info)), dict[Sheet, int]()
+        if size <= 0:
+            replaced = {} if voter_id is None else _replaceable(connection, info, plan)
+            if not replaced:
+                raise LedgerError(f"the budget of {plan.budget:,} comparisons is spent")
+            size = min(plan.batch, sum(replaced.values()))
         waiting = n_waiting(connection, info, voter_id)
-        if waiting > plan.batch // 2 and not at_once:
+        if waiting > plan.batch // 2 and not (at_once or replaced):
             raise NotReadyError(
                 f"{waiting:,} pairs are unanswered; the next batch is drawn by all votes at "
                 f"{plan.batch // 2:,} or fewer"
@@ -199,18 +232,17 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False,
             decision = StoppingRule(plan.target)(bradley_terry(votes, voters=True, start=strengths))
             if decision:
                 return Refusal(decision.reason, "target", state_of(connection, info))
-        size = min(plan.batch, plan.budget - spent)
         matches = _matched(connection, info, plan, strengths, size, len(ballots) + 1, voter_id)
         if not len(matches):
             return Refusal(f"no batch can be drawn: {matches.reason}", "pairs", state_of(connection, info), voter_id)
-        return len(ballots) + 1, matches
+        return len(ballots) + 1, matches, replaced
 
-    found = database.read(read)
-    if isinstance(found, Refusal):
-        refusal = found
+    drawn = database.read(read)
+    if isinstance(drawn, Refusal):
+        refusal = drawn
         database.write(lambda connection: write_refusal(connection, info, refusal))
         raise LedgerError(refusal.reason)
-    number, matches = found
+    number, matches, replaced = drawn
     places = np.arange(info.n_items)
 
     def write(connection: sa.Connection) -> int:
@@ -219,17 +251,27 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False,
             # The campaign may be ended before or after this step, but not during it.
             lock_ballot(connection, ballots[-1].id, exclusive=True)
             ballots = stored_ballots(connection, info)
-        if len(ballots) != number - 1:
+        if len(ballots) != number - 1 or not lock_remainders(connection, info, replaced):
             raise LedgerError(f"batch {number} was drawn by another request at the same moment")
-        if ballots and all(each.state == "closed" for each in ballots):
+        if ballots and all(ballot.state == "closed" for ballot in ballots):
             raise LedgerError("the campaign has ended: no further comparisons are drawn")
-        made = store_ballot(connection, info, matches, places, number=number, kind="batch", presentations=1)
+        drop_sheets(connection, info, replaced)
+        ballot_id = store_ballot(connection, info, matches, places, number=number, kind="batch", presentations=1)
         if info.settings.assigned:
-            assign_slots(connection, info, made)
-        audit(connection, info.id, "opened", {"numpy": np.__version__}, ballot_id=made)
+            assign_slots(connection, info, ballot_id)
+        audit(connection, info.id, "opened", {"numpy": np.__version__}, ballot_id=ballot_id)
         return number
 
     return database.write(write)
+
+
+def _replaceable(connection: sa.Connection, info: CampaignInfo, plan: ContinuousPlan) -> dict[Sheet, int]:
+    """Return free sheets with unanswered comparisons, as many as make up a batch."""
+    replaced: dict[Sheet, int] = {}
+    for sheet, n_left in free_remainders(connection, info).items():
+        if sum(replaced.values()) < plan.batch:
+            replaced[sheet] = n_left
+    return replaced
 
 
 def finish(
@@ -264,9 +306,10 @@ def finish(
             lock_ballot(connection, stored.id, exclusive=True)
         if stamp is not None and stamp != ballot_stamp(connection, info, ballots[-1].number):
             raise ChangedError("a batch was drawn, or the voters changed, since you reviewed the campaign")
-        asked = sum(each.n_comparisons for each in ballots)
-        if few := too_few(asked - n_unanswered(connection, info), asked, wanted):
-            raise NotReadyError(f"{few}; nothing was closed")
+        asked = n_spent(connection, info)
+        answered = asked - n_unanswered(connection, info)
+        if few := too_few(answered, asked, wanted):
+            raise not_ready("", few, answered, asked)
         previous = None
         excluded = sorted(excluded_voters(connection, info.id).values())
         for stored in ballots:
@@ -300,7 +343,7 @@ def _matched(
 ) -> Matches:
     """Return the comparisons of a batch, without pairs that the waiting voter has seen."""
     n_slots = len(info.slots)
-    shown = _asked(connection, info)  # of all slots
+    shown = _shown_to_slots(connection, info)
     voter = np.zeros(0, np.int32) if shown.voter is None else shown.voter
     by_number = np.argsort(np.bincount(voter, minlength=n_slots), kind="stable")
     fewest = np.sort(by_number[: slots_of_batch(size, n_slots, info.settings)])
@@ -315,42 +358,40 @@ def _matched(
     if voter_id is not None:
         if _n_unseen(connection, info, voter_id) < size:
             fewest = fewest[:1]  # two sheets would have the same pairs, and the voter would get only one
-        return drawn(fewest, _asked(connection, info, fewest, voter_id))
+        return drawn(fewest, _known_to(connection, info, voter_id, fewest))
     matches = drawn(fewest, shown)
     return matches if len(matches) == size else drawn(np.arange(n_slots), shown)
 
 
 def _n_unseen(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
-    """Return how many pairs a voter has not been shown."""
-    shown = _asked(connection, info, np.zeros(1, np.int64), voter_id)
-    low, high = np.minimum(shown.left, shown.right), np.maximum(shown.left, shown.right)
-    n_seen = np.unique(low.astype(np.int64) * info.n_items + high).size
-    return info.n_items * (info.n_items - 1) // 2 - n_seen
+    """Return how many pairs a voter has not answered."""
+    return info.n_items * (info.n_items - 1) // 2 - len(known_pairs(connection, voter_id))
 
 
-def _asked(
-    connection: sa.Connection, info: CampaignInfo, slots: Slots | None = None, voter_id: int | None = None
-) -> Comparisons:
-    """Return the pairs that each slot has been shown, answered or not; the winners have no meaning.
-
-    If a voter is given, each slot counts as having been shown that voter's pairs, those of the overlaps too.
-    """
-    asked, sheet, ballot, lease = schema.comparison, schema.sheet, schema.ballot, schema.lease
+def _shown_to_slots(connection: sa.Connection, info: CampaignInfo) -> Comparisons:
+    """Return the pairs that each slot has been shown, answered or not; the winners have no meaning."""
+    asked, sheet, ballot = schema.comparison, schema.sheet, schema.ballot
     counts: sa.ColumnElement[bool] = asked.c.probe.is_(None)
+    if info.settings.assigned:  # the slot is one voter
+        counts = sa.or_(counts, asked.c.probe == "overlap")
     wanted = (
         sa.select(asked.c.left_item, asked.c.right_item, sheet.c.slot)
         .join(sheet, sa.and_(sheet.c.ballot_id == asked.c.ballot_id, sheet.c.number == asked.c.sheet))
         .join(ballot, ballot.c.id == asked.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id)
+        .where(ballot.c.campaign_id == info.id, counts)
         .order_by(asked.c.ballot_id, asked.c.place)
     )
-    if voter_id is not None:
-        counts = sa.or_(counts, asked.c.probe == "overlap")
-        of_sheet = (lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number)
-        wanted = wanted.where(sa.exists().where(*of_sheet, lease.c.voter_id == voter_id))
-    left, right, slot = integer_columns(connection, wanted.where(counts))
-    if slots is not None:
-        slot = np.repeat(slots, left.size)
-        left, right = np.tile(left, slots.size), np.tile(right, slots.size)
-    shown = (left.astype(np.int32), right.astype(np.int32), np.zeros(left.size, np.int8))
-    return Comparisons(info.items, *shown, info.slots, slot.astype(np.int32))
+    left, right, slot = integer_columns(connection, wanted)
+    return _history(info, left, right, slot)
+
+
+def _known_to(connection: sa.Connection, info: CampaignInfo, voter_id: int, slots: Slots) -> Comparisons:
+    """Return the pairs that a voter has answered as if each slot had been shown them."""
+    pairs = np.array(sorted(known_pairs(connection, voter_id)), np.int64).reshape(-1, 2)
+    left, right = np.tile(pairs.T, slots.size)
+    return _history(info, left, right, np.repeat(slots, len(pairs)))
+
+
+def _history(info: CampaignInfo, left: Slots, right: Slots, slot: Slots) -> Comparisons:
+    columns = (left.astype(np.int32), right.astype(np.int32), np.zeros(left.size, np.int8))
+    return Comparisons(info.items, *columns, info.slots, slot.astype(np.int32))

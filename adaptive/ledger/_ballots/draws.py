@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from adaptive._draw import Asked
 from adaptive._protocol import ballot_rng
 from adaptive._votes import WORDS
+from adaptive.ledger._ballots.open_pairs import present_voters
 from adaptive.ledger._ballots.stored import Array, DrawnColumns, Probe
-from adaptive.ledger._campaign.info import CampaignInfo, Probing, n_repeatable
+from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, Probing, n_repeatable
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.encoding import answer_name, digest_of, json_of, label_text, now
 from adaptive.ledger._store.rows import insert_columns
@@ -174,7 +175,24 @@ def _probes_for(
     seen = _seen(connection, info.id, known)
     # If sheets are claimed, every sheet has the practice.
     practised = _slots_so_far(connection, info.id) if info.settings.assigned else None
-    return ProbeDraw(probing, known, drawn, seen, practised, ballot_rng(info.seed, number, "probe")).probes()
+    most = _most_overlaps(connection, info)
+    return ProbeDraw(probing, known, drawn, seen, practised, ballot_rng(info.seed, number, "probe"), most).probes()
+
+
+def _most_overlaps(connection: sa.Connection, info: CampaignInfo) -> int | None:
+    """Return how many more copies the voters of a continuous campaign can answer in addition to its budget.
+
+    None: no limit, in a ballot.
+    """
+    if not isinstance(info.plan, ContinuousPlan):
+        return None
+    table, ballot = schema.comparison, schema.ballot
+    copies = sa.select(sa.func.count()).select_from(table.join(ballot, ballot.c.id == table.c.ballot_id))
+    n_copies = connection.execute(
+        copies.where(ballot.c.campaign_id == info.id, table.c.probe == "overlap")
+    ).scalar_one()
+    n_voters = len(info.slots) if info.settings.assigned else max(1, len(present_voters(connection, info)))
+    return max(0, n_voters * (info.n_items * (info.n_items - 1) // 2) - info.plan.budget - int(n_copies))
 
 
 def probe_lines(labels: Sequence[str], probes: Sequence[Probe]) -> list[str]:
@@ -252,6 +270,9 @@ class ProbeDraw:
         Slots that had a sheet before and get no further practice. None: every sheet has the practice, because sheets
         are not assigned.
     rng : numpy.random.Generator
+    most_overlaps : int or None
+        Number of overlaps that leaves the voters enough pairs for the comparisons. None: no limit, because each slot of
+        a ballot is asked a pair once, so that no pair is asked more often than there are slots.
     """
 
     def __init__(
@@ -262,7 +283,9 @@ class ProbeDraw:
         seen: Mapping[tuple[int, int], int],
         practised: Collection[int] | None,
         rng: np.random.Generator,
+        most_overlaps: int | None = None,
     ) -> None:
+        self.most_overlaps = most_overlaps
         self.probing, self.known, self.drawn, self.rng = probing, known, drawn, rng
         self.seen = defaultdict(int, seen)
         self.practised = None if practised is None else set(practised)
@@ -333,6 +356,8 @@ class ProbeDraw:
             if place is None:
                 break
             self.shown[slot].add(int(self.pairs[place]))
+            if self.most_overlaps is not None:
+                self.most_overlaps -= 1
             left, right = int(self.drawn.left[place]), int(self.drawn.right[place])
             if self.rng.random() < 0.5:
                 left, right = right, left
@@ -342,6 +367,8 @@ class ProbeDraw:
 
     def _of_another(self, slot: int) -> int | None:
         """Return a comparison of another slot whose pair is not asked of this slot and is not a known pair."""
+        if self.most_overlaps == 0:
+            return None
         shown = self.shown[slot] | {_pair_code(each.left, each.right) for each in self.known}
         for place in self.rng.integers(self.pairs.size, size=_TRIES).tolist():
             if int(self.slot_of[place]) != slot and int(self.pairs[place]) not in shown:

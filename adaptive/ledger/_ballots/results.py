@@ -62,6 +62,8 @@ class CampaignResult(TableResult):
         Keys of the voters who were left out of the strengths.
     agreement : float or None
         tau_w between the strengths' ranking and the ranking from the votes of all voters; None if no voter is left out.
+    is_final : bool
+        Whether all ballots are closed, or the continuous campaign has ended.
 
     See Also
     --------
@@ -93,6 +95,7 @@ class CampaignResult(TableResult):
     n_votes: int
     excluded: tuple[str, ...]
     agreement: float | None
+    is_final: bool
 
     @property
     def ranking(self) -> Any:
@@ -346,6 +349,7 @@ def result_of(
         n_votes=votes.n_comparisons,
         excluded=tuple(sorted(excluded.values())),
         agreement=agreement,
+        is_final=n_closed == (info.plan.n_ballots if isinstance(info.plan, BallotPlan) else max(1, len(ballots))),
     )
 
 

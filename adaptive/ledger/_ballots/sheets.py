@@ -4,19 +4,18 @@ A lease ends when the sheet is done, when the sheet is given to another voter, o
 lease remains valid until another voter claims the sheet, so a slow voter loses nothing. `fence` counts the leases of a
 sheet.
 
-A voter gets no sheet with a pair already asked on another sheet, and practice first. Pairs are compared here and not in
-the database, which would compare the voter's pairs with those of every free sheet. That takes seconds in a campaign of
-a thousand sheets.
+A voter gets no pair twice, and practice first. If no whole sheet is left for a voter, the sheet with the most pairs that
+this voter may be asked is leased for those pairs, and its others wait for somebody else.
 """
 
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import sqlalchemy as sa
 
+from adaptive.ledger._ballots.open_pairs import OpenPairs, Sheet, dropped_sheets, has_asked_pair, open_pairs
 from adaptive.ledger._ballots.stored import stored_ballots
 from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._store import schema
@@ -25,12 +24,17 @@ from adaptive.ledger._store.encoding import now
 from adaptive.ledger._store.locks import lock_ballot
 from adaptive.ledger._store.rows import audit
 from adaptive.ledger._voters.identity import file_name, register, voter_named
-from adaptive.ledger._voters.newcomers import MINUTE, Origin, first_end, forget_addresses, held_unanswered, lease_end
+from adaptive.ledger._voters.newcomers import (
+    MINUTE,
+    Origin,
+    first_end,
+    forget_addresses,
+    held_unanswered,
+    is_in_time,
+    lease_end,
+)
 from adaptive.ledger.errors import LedgerError
 
-Sheet: TypeAlias = tuple[int, int]  # ballot's id, and number in it
-Pair: TypeAlias = tuple[int, int]
-KnownPairs: TypeAlias = Mapping[Pair, Collection[Sheet]]
 _FIRST_SHEETS: Final = 8  # read first; the voter usually gets one of them
 
 
@@ -94,11 +98,10 @@ def give_sheet(connection: sa.Connection, info: CampaignInfo, ballot_id: int, sh
     _check_present(connection, voter_id)
     if row.n_answered == row.n_comparisons and row.n_checked == row.n_checks:
         raise LedgerError(f"sheet {sheet + 1} is already answered, so it cannot be given away")
-    held = _held(connection, ballot_id, sheet)
+    held = _held(connection, info, ballot_id, sheet)
     if held is not None and held.voter_id == voter_id:
         raise LedgerError(f"sheet {sheet + 1} is already that voter's")
-    known = known_pairs(connection, voter_id)
-    if not without_known_pairs(connection, info, [(ballot_id, sheet)], known, of_ballot=True):
+    if has_asked_pair(connection, (ballot_id, sheet), voter_id):
         raise LedgerError(f"sheet {sheet + 1} has a pair that this voter was asked before in this ballot")
     if held is not None:
         _end(connection, held.id, "reassigned")
@@ -137,16 +140,27 @@ def give_sheets(
 
 
 def claim_sheet(
-    connection: sa.Connection, info: CampaignInfo, voter_id: int, origin: Origin | None = None
+    connection: sa.Connection,
+    info: CampaignInfo,
+    voter_id: int,
+    origin: Origin | None = None,
+    *,
+    only_whole: bool = False,
 ) -> Lease | None:
     """Lease the next sheet to a voter who asks for one, or return None if nothing is left for that voter.
 
     A voter gets the sheet in hand again until it is done. The next sheet is one that is free or whose lease has
     expired. It has no pair that the voter was already asked in the same ballot or, in a continuous campaign, in any
-    batch. Sheets with answers on them are given first. New voters get a sheet with practice while any is left. A sheet
-    has no practice if its comparisons are the practice pairs, or if a voter did its practice and then left.
+    batch; if there is no such sheet, it is one of whose pairs this voter may be asked some. Sheets with answers on them
+    are given first. New voters get a sheet with practice while any is left. A sheet has no practice if its comparisons
+    are the practice pairs, or if a voter did its practice and then left.
 
     A sheet without an answer is held only for the first minutes. Asking for it again does not extend that time.
+
+    Parameters
+    ----------
+    only_whole : bool
+        Whether to pass over sheets with a pair that the voter was asked, because a batch is due instead.
 
     Raises
     ------
@@ -156,31 +170,73 @@ def claim_sheet(
     _check_present(connection, voter_id)  # two simultaneous requests of a voter get one sheet: the second waits here
     current = lease_of_voter(connection, voter_id)
     if current is not None:
-        row = _sheet_row(connection, current.ballot_id, current.sheet)
-        is_done = row.n_answered == row.n_comparisons and row.n_checked == row.n_checks
+        sheet = current.ballot_id, current.sheet
+        is_done = not open_pairs(connection, info, [sheet], voter_id)[sheet].places
         if not is_done and not current.is_closed:
             return renew_lease(connection, info, voter_id)
         _end(connection, current.id, "done" if is_done else "closed")
-    known = known_pairs(connection, voter_id)
     practice = unused_practice(info)
     if practice is not None and has_begun(connection, voter_id):
         practice = None
     # Try sheets that no other transaction has locked first; if all are locked, wait for one to be released.
+    partial: dict[Sheet, int] = {}
     for waits in (False, True):
-        for free in _sheets_for(connection, info, known, practice):
-            if not _locked(connection, free, waits=waits):
-                continue
-            held = _held(connection, *free)  # another request may have leased one before the lock was taken
-            if held is not None and not held.expired:
-                continue
-            if held is not None:
-                _end(connection, held.id, "expired")
-            address = None if origin is None else origin.hashed(info)
-            ends = first_end(connection, info)
-            _leased(connection, *free, voter_id, exclusive=True, expires_at=ends, unanswered=True, address=address)
-            forget_addresses(connection, info)  # after the sheet's lock, as a vote does, to avoid a deadlock
-            return lease_of_voter(connection, voter_id)
+        for sheet, pairs in _sheets_for(connection, info, voter_id, practice):
+            if pairs.hidden:
+                partial[sheet] = len(pairs.places)
+            elif _lease_free(connection, info, sheet, voter_id, origin, waits=waits):
+                return lease_of_voter(connection, voter_id)
+    if only_whole:
+        return None
+    for sheet, lease_id in _answered_parts(connection, info, voter_id).items():
+        if _locked(connection, sheet, waits=True):
+            _end(connection, lease_id, "done")
+            partial[sheet] = len(open_pairs(connection, info, [sheet], voter_id)[sheet].places)
+    for waits in (False, True):
+        for sheet in sorted(partial, key=lambda sheet: -partial[sheet]):
+            if _lease_free(connection, info, sheet, voter_id, origin, waits=waits):
+                return lease_of_voter(connection, voter_id)
     return None
+
+
+def _answered_parts(connection: sa.Connection, info: CampaignInfo, voter_id: int | None) -> dict[Sheet, int]:
+    """Return sheets whose holder has answered all that this voter may be asked there, with their leases.
+
+    The holder may be asked no other pair of the sheet, and has not asked for the next sheet yet.
+    """
+    sheet, lease, ballot = schema.sheet, schema.lease, schema.ballot
+    of_sheet = (lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number)
+    is_open = (ballot.c.campaign_id == info.id, ballot.c.state == "open", lease.c.ended_at.is_(None), lease.c.exclusive)
+    held = sa.select(lease.c.id, lease.c.ballot_id, lease.c.sheet, lease.c.voter_id).where(*is_open)
+    joined = held.join(ballot, ballot.c.id == lease.c.ballot_id).join(sheet, sa.and_(*of_sheet))
+    rows = connection.execute(joined.where(_is_unfinished(), ~lease.c.unanswered)).all()
+    open_to_voter = open_pairs(connection, info, [(row.ballot_id, row.sheet) for row in rows], voter_id)
+    parts = {}
+    for row in rows:
+        at = row.ballot_id, row.sheet
+        if open_to_voter[at].places and not open_pairs(connection, info, [at], row.voter_id)[at].places:
+            parts[at] = row.id
+    return parts
+
+
+def _lease_free(
+    connection: sa.Connection, info: CampaignInfo, sheet: Sheet, voter_id: int, origin: Origin | None, *, waits: bool
+) -> bool:
+    """Lease a sheet to a voter unless another transaction locks or leases it."""
+    if not _locked(connection, sheet, waits=waits):
+        return False
+    held = _held(connection, info, *sheet)  # another request may have leased it before the lock was taken
+    if held is not None and not held.expired:
+        return False
+    if info.mode == "continuous" and sheet in dropped_sheets(connection, info):
+        return False
+    if held is not None:
+        _end(connection, held.id, "expired")
+    address = None if origin is None else origin.hashed(info)
+    ends = first_end(connection, info)
+    _leased(connection, *sheet, voter_id, exclusive=True, expires_at=ends, unanswered=True, address=address)
+    forget_addresses(connection, info)  # after the sheet's lock, as a vote does, to avoid a deadlock
+    return True
 
 
 def renew_lease(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> Lease | None:
@@ -228,17 +284,39 @@ def _lease_statement() -> sa.Select[Any]:
 
 def is_sheet_left(connection: sa.Connection, info: CampaignInfo, voter_id: int | None = None) -> bool:
     """Return whether this voter, or a new one, could claim a sheet, without locking or changing anything."""
-    known = {} if voter_id is None else known_pairs(connection, voter_id)
-    return next(_sheets_for(connection, info, known), None) is not None
+    if any(True for _ in _sheets_for(connection, info, voter_id)):
+        return True
+    return bool(_answered_parts(connection, info, voter_id))
 
 
 def n_unanswered_for(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
-    """Return the number of unanswered pairs, checks included, on free sheets that this voter may get."""
-    known, table = known_pairs(connection, voter_id), schema.sheet
-    left = (table.c.n_comparisons + table.c.n_checks - table.c.n_answered - table.c.n_checked).label("n_left")
+    """Return the number of unanswered pairs, checks included, on free sheets that this voter may get whole."""
+    sheets = [(row.ballot_id, row.number) for row in connection.execute(_free_sheets(connection, info))]
+    return sum(
+        len(pairs.places) for pairs in open_pairs(connection, info, sheets, voter_id).values() if not pairs.hidden
+    )
+
+
+def free_remainders(connection: sa.Connection, info: CampaignInfo) -> dict[Sheet, int]:
+    """Return the number of unanswered comparisons on each free sheet that has some, without checks."""
+    sheet = schema.sheet
+    left = (sheet.c.n_comparisons - sheet.c.n_answered).label("n_left")
     rows = connection.execute(_free_sheets(connection, info).add_columns(left))
-    n_left = {(row.ballot_id, row.number): int(row.n_left) for row in rows}
-    return sum(n_left[sheet] for sheet in without_known_pairs(connection, info, list(n_left), known))
+    return {(row.ballot_id, row.number): int(row.n_left) for row in rows if row.n_left}
+
+
+def lock_remainders(connection: sa.Connection, info: CampaignInfo, remainders: Mapping[Sheet, int]) -> bool:
+    """Lock free sheets and end their expired leases; return whether they still have as many unanswered comparisons."""
+    for sheet in sorted(remainders):
+        _locked(connection, sheet, waits=True)
+    now_left = free_remainders(connection, info) if remainders else {}
+    if any(now_left.get(sheet) != number for sheet, number in remainders.items()):
+        return False
+    for sheet in remainders:
+        held = _held(connection, info, *sheet)
+        if held is not None:
+            _end(connection, held.id, "expired")
+    return True
 
 
 def _check_present(connection: sa.Connection, voter_id: int) -> None:
@@ -258,10 +336,10 @@ def _sheet_row(connection: sa.Connection, ballot_id: int, sheet: int, *, locked:
     return connection.execute(wanted.with_for_update(key_share=True) if locked else wanted).first()
 
 
-def _held(connection: sa.Connection, ballot_id: int, sheet: int) -> Any:
+def _held(connection: sa.Connection, info: CampaignInfo, ballot_id: int, sheet: int) -> Any:
     """Return the open lease of a sheet, and whether it has expired."""
     table = schema.lease
-    expired = sa.func.coalesce(table.c.expires_at < clock(connection), sa.false()).label("expired")
+    expired = (~is_in_time(connection, info)).label("expired")
     is_open = (table.c.ballot_id == ballot_id, table.c.sheet == sheet, table.c.ended_at.is_(None))
     return connection.execute(sa.select(table.c.id, table.c.voter_id, expired).where(*is_open)).first()
 
@@ -281,9 +359,9 @@ def _leased(connection: sa.Connection, ballot_id: int, sheet: int, voter_id: int
 
 
 def _sheets_for(
-    connection: sa.Connection, info: CampaignInfo, known: KnownPairs, practice: sa.Subquery | None = None
-) -> Iterator[Sheet]:
-    """Yield the sheets that a voter may get, the next one first, reading more rows as needed.
+    connection: sa.Connection, info: CampaignInfo, voter_id: int | None, practice: sa.Subquery | None = None
+) -> Iterator[tuple[Sheet, OpenPairs]]:
+    """Yield the sheets with a pair that a voter may be asked, the next one first, reading more rows as needed.
 
     If the voter needs practice, sheets with the most unused practice precede the others.
     """
@@ -293,7 +371,9 @@ def _sheets_for(
     while True:
         rows = [(row.ballot_id, row.number) for row in connection.execute(wanted.limit(most))]
         fresh = [sheet for sheet in rows if sheet not in looked_at]
-        yield from without_known_pairs(connection, info, fresh, known)
+        for sheet, pairs in open_pairs(connection, info, fresh, voter_id).items():
+            if pairs.places:
+                yield sheet, pairs
         if len(rows) < most:
             return
         looked_at.update(fresh)
@@ -317,20 +397,21 @@ def _free_sheets(connection: sa.Connection, info: CampaignInfo, practice: sa.Sub
     free = (
         sa.select(sheet.c.ballot_id, sheet.c.number)
         .join(ballot, ballot.c.id == sheet.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id, ballot.c.state == "open", _is_unfinished(), ~is_taken(connection))
+        .where(ballot.c.campaign_id == info.id, ballot.c.state == "open", _is_unfinished(), ~is_taken(connection, info))
     )
+    if info.mode == "continuous" and (dropped := dropped_sheets(connection, info)):
+        free = free.where(sa.tuple_(sheet.c.ballot_id, sheet.c.number).not_in(list(dropped)))
     if practice is not None:
         of_sheet = sa.and_(practice.c.ballot_id == sheet.c.ballot_id, practice.c.sheet == sheet.c.number)
         free = free.outerjoin(practice, of_sheet).order_by(sa.func.coalesce(practice.c.number, 0).desc())
     return free.order_by(ballot.c.number, (sheet.c.n_answered + sheet.c.n_checked == 0), sheet.c.number)
 
 
-def is_taken(connection: sa.Connection) -> sa.ColumnElement[bool]:
+def is_taken(connection: sa.Connection, info: CampaignInfo) -> sa.ColumnElement[bool]:
     """Return the condition that a sheet has a lease that has not expired."""
     lease, sheet = schema.lease, schema.sheet
     of_sheet = (lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number)
-    is_in_time = sa.or_(lease.c.expires_at.is_(None), lease.c.expires_at >= clock(connection))
-    return sa.exists().where(*of_sheet, lease.c.ended_at.is_(None), is_in_time)
+    return sa.exists().where(*of_sheet, lease.c.ended_at.is_(None), is_in_time(connection, info))
 
 
 def _is_unfinished() -> sa.ColumnElement[bool]:
@@ -370,7 +451,7 @@ def seconds_left(connection: sa.Connection, info: CampaignInfo, voter_id: int | 
 
     The result is None if no sheet becomes free.
     """
-    lease, known = schema.lease, {} if voter_id is None else known_pairs(connection, voter_id)
+    lease = schema.lease
     left = (lease.c.expires_at - clock(connection)).label("left")
     rows = connection.execute(
         sa.select(lease.c.ballot_id, lease.c.sheet, left)
@@ -378,61 +459,8 @@ def seconds_left(connection: sa.Connection, info: CampaignInfo, voter_id: int | 
         .where(*held_unanswered(connection, info), lease.c.voter_id.is_distinct_from(voter_id))
     ).all()
     times = {(row.ballot_id, row.sheet): int(row.left) for row in rows}
-    some = without_known_pairs(connection, info, list(times), known)
+    some = [sheet for sheet, pairs in open_pairs(connection, info, times, voter_id).items() if pairs.places]
     return max(1, -(-min(times[sheet] for sheet in some) // 1_000_000)) if some else None
-
-
-def known_pairs(connection: sa.Connection, voter_id: int) -> KnownPairs:
-    """Return the pairs on all sheets that a voter has had, each with its sheets.
-
-    The pair of an overlap is included; pairs whose answer is known are not, because they may be asked again.
-    """
-    lease, found = schema.lease, defaultdict(set)
-    table = schema.comparison
-    wanted = _pairs().join(lease, sa.and_(lease.c.ballot_id == table.c.ballot_id, lease.c.sheet == table.c.sheet))
-    for ballot_id, sheet, pair in _read(connection, wanted.where(lease.c.voter_id == voter_id)):
-        found[pair].add((ballot_id, sheet))
-    return found
-
-
-def without_known_pairs(
-    connection: sa.Connection,
-    info: CampaignInfo,
-    sheets: Sequence[Sheet],
-    known: KnownPairs,
-    *,
-    of_ballot: bool = False,
-) -> list[Sheet]:
-    """Return those sheets that share no pair with another sheet of the voter, in the same ballot or in any batch.
-
-    With `of_ballot`, only sheets of the same ballot or batch are compared. Different ballots are separate rounds of
-    voting: the selected items meet again.
-    """
-    is_anywhere = info.mode == "continuous" and not of_ballot
-    by_ballot: dict[int, list[int]] = defaultdict(list)
-    for ballot_id, number in sheets if known else ():
-        by_ballot[ballot_id].append(number)
-    repeated = set()
-    table = schema.comparison
-    for ballot_id, numbers in by_ballot.items():
-        wanted = _pairs().where(table.c.ballot_id == ballot_id, table.c.sheet.in_(numbers))
-        for of_ballot_id, number, pair in _read(connection, wanted):
-            sheet = of_ballot_id, number
-            others = known.get(pair, ())
-            if any(other != sheet and (is_anywhere or other[0] == ballot_id) for other in others):
-                repeated.add(sheet)
-    return [sheet for sheet in sheets if sheet not in repeated]
-
-
-def _pairs() -> sa.Select[Any]:
-    table = schema.comparison
-    wanted = sa.select(table.c.ballot_id, table.c.sheet, table.c.left_item, table.c.right_item)
-    return wanted.where(sa.or_(table.c.probe.is_(None), table.c.probe == "overlap"))
-
-
-def _read(connection: sa.Connection, wanted: sa.Select[Any]) -> Iterator[tuple[int, int, Pair]]:
-    for ballot_id, sheet, left, right in connection.execute(wanted):
-        yield ballot_id, sheet, (left, right) if left < right else (right, left)
 
 
 def has_begun(connection: sa.Connection, voter_id: int, *, besides: tuple[int, int] | None = None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.encoding import digest_of, json_of, now, value_of
 from adaptive.ledger._store.rows import integer_columns
-from adaptive.ledger.errors import LedgerError
+from adaptive.ledger.errors import LedgerError, NotReadyError
 from rankcorr._checks import told_apart
 
 _DECIDING = ("opened", "closed", "reopened", "excluded", "included", "left")
@@ -140,6 +141,18 @@ def too_few(n_answered: int, n_comparisons: int, wanted: float) -> str:
     share, least = round(100 * part, 10), round(100 * wanted, 10)  # 55, where 100 * 0.55 is 55.00000000000001
     answered = f"{n_answered:,} of {n_comparisons:,} comparisons are answered"
     return f"{answered}, {told_apart(share, least, 0)}%, and {least:.12g}% are required" if share < least else ""
+
+
+def not_ready(unit: str, few: str, n_answered: int, n_comparisons: int) -> NotReadyError:
+    """Return the error for a ballot with too few answers, which names the option that closes it in spite of that.
+
+    Examples
+    --------
+    >>> str(not_ready("ballot 1: ", "too few", 49, 60))
+    'ballot 1: too few; nothing was closed (least_answered=0.81 closes it)'
+    """
+    share = math.floor(100 * n_answered / max(n_comparisons, 1)) / 100
+    return NotReadyError(f"{unit}{few}; nothing was closed (least_answered={share:g} closes it)")
 
 
 def drawn_columns(connection: sa.Connection, ballot_id: int) -> DrawnColumns:

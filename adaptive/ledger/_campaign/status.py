@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from adaptive._plan import BallotPlan
 from adaptive.ledger._ballots.continuous import Waits, why_it_waits
+from adaptive.ledger._ballots.open_pairs import dropped_sheets
 from adaptive.ledger._ballots.stored import ballot_stamp, stored_ballots
 from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.spending import Spending, spending_of
@@ -39,7 +40,12 @@ class CampaignStatus:
     n_ballots : int or None
         None for a continuous campaign, whose number of batches is not fixed.
     n_items, n_comparisons, n_answered : int
-        Counts for that ballot, or for all batches of a continuous campaign.
+        Counts for that ballot, or for all batches of a continuous campaign, without dropped comparisons.
+    n_dropped : int
+        Comparisons of a continuous campaign that are asked no more: others were drawn in their place, because the
+        voters who came had answered their pairs.
+    n_checks_dropped : int
+        Checks that are not asked although their sheets are done, because the voter had answered the pair.
     n_counted : int
         The number of these answers that closing would count; see `BallotProgress`.
     n_sheets, n_sheets_done : int
@@ -58,9 +64,9 @@ class CampaignStatus:
     spending : Spending or None
         Answers and cost, so far and expected in total; None if the campaign neither pays nor asks checks.
     waits : {"target", "pairs"} or None
-        Why a continuous campaign with these votes asks no further pairs. "target": the wanted accuracy is reached.
-        "pairs": the last voter to ask has seen all remaining pairs, so other voters are needed. None if no voter was
-        turned away.
+        Why no further pairs are asked with these votes. "target": a continuous campaign has reached the wanted
+        accuracy. "pairs": the last voter to ask has answered all remaining pairs, so other voters are needed. None if
+        no voter was turned away.
     awaited : Awaited or None
         Sheets that voters hold without an answer; None if all sheets in hand have answers.
 
@@ -92,6 +98,8 @@ class CampaignStatus:
     n_items: int
     n_comparisons: int
     n_answered: int
+    n_dropped: int
+    n_checks_dropped: int
     n_counted: int
     n_sheets: int
     n_sheets_done: int
@@ -113,8 +121,12 @@ class BallotProgress:
     Attributes
     ----------
     ballot : int
-    state : {"open", "closing", "closed"}
+    state : {"open", "answered", "closing", "closed"}
+        "answered": all comparisons of a batch are answered; its campaign is still open.
     n_items, n_comparisons, n_answered : int
+        Counts without dropped comparisons.
+    n_dropped : int
+        Comparisons that are asked no more; see `CampaignStatus`.
     n_counted : int
         Answers that closing counts. Voters who are left out, or were left out when the ballot was closed, are not
         included; in a continuous campaign all answers count.
@@ -149,6 +161,7 @@ class BallotProgress:
     n_items: int
     n_comparisons: int
     n_answered: int
+    n_dropped: int
     n_counted: int
     n_sheets: int
     n_sheets_done: int
@@ -181,7 +194,9 @@ def status_of(connection: sa.Connection, info: CampaignInfo) -> CampaignStatus:
     """Return the progress of the campaign, without reading votes one by one."""
     rows = _ballots(connection, info)
     state, number, shown = _current(info, rows)
-    n_comparisons = sum(row.n_comparisons for row in shown)
+    dropped = _n_dropped(connection, info)
+    n_dropped = sum(dropped[row.id] for row in shown)
+    n_comparisons = sum(row.n_comparisons for row in shown) - n_dropped
     n_answered = sum(int(row.n_answered) for row in shown)
     n_items = info.n_items
     if isinstance(info.plan, BallotPlan):
@@ -199,6 +214,8 @@ def status_of(connection: sa.Connection, info: CampaignInfo) -> CampaignStatus:
         n_items=n_items,
         n_comparisons=n_comparisons,
         n_answered=n_answered,
+        n_dropped=n_dropped,
+        n_checks_dropped=sum(int(row.n_checks_dropped) for row in shown),
         n_counted=sum(_counted(connection, info, shown)),
         n_sheets=sum(row.n_sheets for row in shown),
         n_sheets_done=sum(int(row.n_done) for row in shown),
@@ -221,14 +238,15 @@ def by_ballot(connection: sa.Connection, info: CampaignInfo) -> list[BallotProgr
     # ms.
     places = connection.execute(sa.select(ballot.c.number, ballot.c.places).where(ballot.c.campaign_id == info.id))
     n_items = {row.number: len(value_of(row.places)) for row in places}
-    rows = _ballots(connection, info)
+    rows, dropped = _ballots(connection, info), _n_dropped(connection, info)
     return [
         BallotProgress(
             ballot=row.number,
-            state=row.state,
+            state="answered" if _is_answered(info, row, dropped[row.id]) else row.state,
             n_items=n_items[row.number],
-            n_comparisons=row.n_comparisons,
+            n_comparisons=row.n_comparisons - dropped[row.id],
             n_answered=int(row.n_answered),
+            n_dropped=dropped[row.id],
             n_counted=n_counted,
             n_sheets=row.n_sheets,
             n_sheets_done=int(row.n_done),
@@ -255,10 +273,27 @@ def ballot_state(connection: sa.Connection, info: CampaignInfo, number: int) -> 
     return BallotState(by_ballot(connection, info)[number - 1], stamp, stored.chain_digest, going_on)
 
 
+def _n_dropped(connection: sa.Connection, info: CampaignInfo) -> Counter[int]:
+    """Return the number of dropped comparisons by ballot id."""
+    numbers: Counter[int] = Counter()
+    for (ballot_id, _), number in dropped_sheets(connection, info).items():
+        numbers[ballot_id] += number
+    return numbers
+
+
+def _is_answered(info: CampaignInfo, row: Any, n_dropped: int) -> bool:
+    is_open = info.mode == "continuous" and row.state == "open"
+    return is_open and int(row.n_answered) >= row.n_comparisons - n_dropped
+
+
 def _ballots(connection: sa.Connection, info: CampaignInfo) -> Sequence[Any]:
     """Return the ballots with the answers of their sheets, which each vote keeps up to date."""
-    ballot, sheet = schema.ballot, schema.sheet
-    done = sa.case((sheet.c.n_answered == sheet.c.n_comparisons, 1), else_=0)
+    ballot, sheet, lease = schema.ballot, schema.sheet, schema.lease
+    is_done = sheet.c.n_answered == sheet.c.n_comparisons
+    done = sa.case((is_done, 1), else_=0)
+    of_sheet = (lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number)
+    is_left = sa.exists().where(*of_sheet, lease.c.end_reason == "done")
+    checks_dropped = sa.case((sa.and_(is_done, is_left), sheet.c.n_checks - sheet.c.n_checked), else_=0)
     return connection.execute(
         sa.select(
             *(ballot.c.id, ballot.c.number, ballot.c.state, ballot.c.n_comparisons),
@@ -266,6 +301,7 @@ def _ballots(connection: sa.Connection, info: CampaignInfo) -> Sequence[Any]:
             sa.func.coalesce(sa.func.sum(sheet.c.n_answered), 0).label("n_answered"),
             sa.func.count(sheet.c.number).label("n_sheets"),
             sa.func.coalesce(sa.func.sum(done), 0).label("n_done"),
+            sa.func.coalesce(sa.func.sum(checks_dropped), 0).label("n_checks_dropped"),
         )
         .outerjoin(sheet, sheet.c.ballot_id == ballot.c.id)
         .where(ballot.c.campaign_id == info.id)

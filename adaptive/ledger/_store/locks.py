@@ -22,6 +22,7 @@ _CLOSER_TIME_EACH: Final = 200  # more for each comparison: three times the meas
 _LIMIT: Final = 2**31
 _LOCK_SPACE: Final = 0x72636C  # "rcl": keeps clear of the advisory locks of other programs
 _EVENT_SPACE: Final = 0x72636D
+_ADDRESS_SPACE: Final = 0x72636E
 
 
 def lock_ballot(connection: sa.Connection, ballot_id: int, *, exclusive: bool) -> None:
@@ -32,6 +33,13 @@ def lock_ballot(connection: sa.Connection, ballot_id: int, *, exclusive: bool) -
     if connection.dialect.name == "postgresql":
         name = "pg_advisory_xact_lock" if exclusive else "pg_advisory_xact_lock_shared"
         connection.execute(sa.text(f"SELECT {name}(:space, :ballot)"), {"space": _LOCK_SPACE, "ballot": ballot_id})
+
+
+def lock_address(connection: sa.Connection, campaign_id: int, address: str) -> None:
+    """Lock the sheets that an address may hold, so that a second claim from there counts the sheet of the first."""
+    if connection.dialect.name == "postgresql":
+        statement = sa.text("SELECT pg_advisory_xact_lock(:space, hashtext(:address))")
+        connection.execute(statement, {"space": _ADDRESS_SPACE, "address": f"{campaign_id} {address}"})
 
 
 def lock_tables(connection: sa.Connection) -> None:

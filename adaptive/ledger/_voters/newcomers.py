@@ -21,6 +21,7 @@ from adaptive.ledger._store.encoding import time_text
 
 MINUTE: Final = 60_000_000  # microseconds
 _REMEMBERED: Final = 60 * MINUTE  # how long lapsed sheets count against their address
+_CLOCK_TOLERANCE: Final = 10 * MINUTE  # by which a clock may be set back without ending a lease
 _DIGITS: Final = 6  # of the hash, in hexadecimal
 _SWEPT: Final = 500
 
@@ -82,7 +83,7 @@ def has_room(connection: sa.Connection, info: CampaignInfo, origin: Origin) -> b
     least one. A class can thus take a hundred sheets at once, while a script that answers nothing is soon down to one.
     """
     lease, at = schema.lease, clock(connection)
-    is_held = sa.and_(lease.c.ended_at.is_(None), lease.c.expires_at >= at)
+    is_held = sa.and_(lease.c.ended_at.is_(None), is_in_time(connection, info))
     has_lapsed = sa.and_(lease.c.expires_at < at, lease.c.expires_at > at - _REMEMBERED)
     n_held, n_lapsed = (sa.func.sum(sa.case((each, 1), else_=0)) for each in (is_held, has_lapsed))
     of_address = (schema.ballot.c.campaign_id == info.id, lease.c.unanswered, lease.c.address == origin.hashed(info))
@@ -102,14 +103,29 @@ def lease_end(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> s
     at = clock(connection)
     if pages.study_minutes is not None:
         voter = schema.voter
-        ends = voter.c.joined_at + sa.literal(int(pages.study_minutes * MINUTE), sa.BigInteger)
+        study = sa.literal(int(pages.study_minutes * MINUTE), sa.BigInteger)
+        ends = voter.c.joined_at + study
         soonest = at + sa.literal(int(info.settings.first_minutes * MINUTE), sa.BigInteger)
-        latest = sa.select(sa.case((ends > soonest, ends), else_=soonest))
+        # A voter who joined in the future joined while the clock was wrong.
+        latest = sa.select(sa.case((voter.c.joined_at > at, at + study), (ends > soonest, ends), else_=soonest))
         found = connection.execute(latest.where(voter.c.id == voter_id, voter.c.source.in_(PLATFORMS))).scalar()
         if found is not None:
             return sa.literal(int(found), sa.BigInteger)
     minutes = info.settings.lease_minutes
     return None if minutes is None else at + sa.literal(int(minutes * MINUTE), sa.BigInteger)
+
+
+def is_in_time(connection: sa.Connection, info: CampaignInfo) -> sa.ColumnElement[bool]:
+    """Return the condition that a lease has not expired.
+
+    One that ends later than any lease can has expired too: it was given while the clock was wrong.
+    """
+    _, pages = pages_of(connection, info.id)
+    minutes = (info.settings.first_minutes, info.settings.lease_minutes, pages.study_minutes)
+    longest = max(each for each in minutes if each is not None)
+    ends, at = schema.lease.c.expires_at, clock(connection)
+    latest = at + sa.literal(int(longest * MINUTE) + _CLOCK_TOLERANCE, sa.BigInteger)
+    return sa.or_(ends.is_(None), ends.between(at, latest))
 
 
 def first_end(connection: sa.Connection, info: CampaignInfo) -> sa.ColumnElement[int]:
@@ -158,5 +174,5 @@ def forget_addresses(connection: sa.Connection, info: CampaignInfo, ballot_id: i
 def held_unanswered(connection: sa.Connection, info: CampaignInfo) -> tuple[sa.ColumnElement[bool], ...]:
     """Return the conditions that a lease is in force and has no answer yet."""
     lease, ballot = schema.lease, schema.ballot
-    is_in_force = (lease.c.ended_at.is_(None), lease.c.expires_at >= clock(connection))
+    is_in_force = (lease.c.ended_at.is_(None), is_in_time(connection, info))
     return ballot.c.campaign_id == info.id, ballot.c.state == "open", lease.c.unanswered, *is_in_force

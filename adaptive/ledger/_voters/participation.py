@@ -15,13 +15,14 @@ import sqlalchemy as sa
 
 from adaptive._plan import BallotPlan
 from adaptive.ledger._ballots import sheets
-from adaptive.ledger._ballots.continuous import may_draw, note_in_vain
+from adaptive.ledger._ballots.continuous import is_budget_left, is_more_wanted, may_draw, may_replace, note_in_vain
+from adaptive.ledger._ballots.open_pairs import open_pairs
 from adaptive.ledger._ballots.shown_sheets import Answered, ShownPair, answers_on, shown_pairs
 from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.voting_pages import Outcome, VotingPages
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.encoding import now
-from adaptive.ledger._store.locks import count_answers, lock_ballot, open_overdue
+from adaptive.ledger._store.locks import count_answers, lock_address, lock_ballot, open_overdue
 from adaptive.ledger._store.rows import audit
 from adaptive.ledger._voters.identity import FILE, excluded_voters, find_voter, is_participant, register
 from adaptive.ledger._voters.newcomers import Origin, has_room
@@ -79,8 +80,8 @@ class SheetInHand:
         Ballot, counted from 1, and sheet in it, counted from 0.
     expires_at : int or None
     pairs : tuple of ShownPair
-        Practice is left out for voters who have practised or voted on another sheet, and so are pairs that a previous
-        holder of the sheet answered.
+        Practice is left out for voters who have practised or voted on another sheet. So are pairs that another holder of
+        the sheet answered, and pairs that the voter was asked on another sheet.
     answers : dict of int to Answered
         The voter's own answers, by position.
 
@@ -136,9 +137,9 @@ class Journey:
         Whether there is a pair to answer now.
     reason : {"limit", "none left", "not open", "wait"} or None
         Why there is no pair. "not open": the first or next ballot has not been opened yet. "wait": other voters hold
-        the remaining sheets and have not answered anything on them.
+        the remaining sheets and have not answered anything on them, or have not answered enough for the next batch.
     wait_seconds : int or None
-        Seconds until one of the sheets that others hold becomes free.
+        Seconds until one of the sheets that others hold unanswered becomes free; None if that is not known.
 
     See Also
     --------
@@ -199,8 +200,7 @@ def is_turned_away(connection: sa.Connection, info: CampaignInfo, pages: VotingP
     name, source = _of_platform(pages, visit)
     if find_voter(connection, info, name, source=source) is not None:
         return False
-    is_left = sheets.is_sheet_left(connection, info) or may_draw(connection, info)
-    return not is_left and why_none_left(connection, info) == "none left"
+    return not is_more_left(connection, info) and why_none_left(connection, info) == "none left"
 
 
 def invite(connection: sa.Connection, info: CampaignInfo, names: Sequence[str]) -> list[str]:
@@ -245,9 +245,7 @@ def journey_of(connection: sa.Connection, info: CampaignInfo, pages: VotingPages
     reason: Reason | None = None
     if hand is None or not hand.missing:
         reason = _bar(connection, info, pages, voter_id, hand)
-        if reason is None and not (
-            sheets.is_sheet_left(connection, info, voter_id) or may_draw(connection, info, voter_id)
-        ):
+        if reason is None and not is_more_left(connection, info, voter_id):
             reason = why_none_left(connection, info, voter_id)
     return journey_with(connection, info, pages, voter_id, hand, reason)
 
@@ -273,13 +271,22 @@ def journey_with(
     return Journey(key, step, hand, done, n_answers, reason is None, reason, wait)
 
 
+def is_more_left(connection: sa.Connection, info: CampaignInfo, voter_id: int | None = None) -> bool:
+    """Return whether this voter, or a new one, would get a sheet now, perhaps from a batch that is due."""
+    if sheets.is_sheet_left(connection, info, voter_id) or may_draw(connection, info, voter_id):
+        return True
+    return voter_id is not None and may_replace(connection, info, voter_id)
+
+
 def why_none_left(connection: sa.Connection, info: CampaignInfo, voter_id: int | None = None) -> Reason:
     """Return why there is no sheet for a voter, or for a new one.
 
     Either all sheets are leased or done, or a ballot has not been opened yet. The reason is "wait" if a sheet becomes
-    free again unless it is answered.
+    free again unless it is answered, or if a batch is drawn as soon as others have answered more of the last one.
     """
     if sheets.seconds_left(connection, info, voter_id) is not None:
+        return "wait"
+    if is_more_wanted(connection, info, voter_id) and is_budget_left(connection, info):
         return "wait"
     ballot = schema.ballot
     states = connection.execute(sa.select(ballot.c.state).where(ballot.c.campaign_id == info.id)).scalars().all()
@@ -289,14 +296,24 @@ def why_none_left(connection: sa.Connection, info: CampaignInfo, voter_id: int |
 
 
 def next_sheet(
-    connection: sa.Connection, info: CampaignInfo, pages: VotingPages, voter_id: int, origin: Origin | None = None
-) -> tuple[SheetInHand | None, Reason | None]:
+    connection: sa.Connection,
+    info: CampaignInfo,
+    pages: VotingPages,
+    voter_id: int,
+    origin: Origin | None = None,
+    *,
+    may_get_batch: bool = False,
+) -> tuple[SheetInHand | None, Reason | Literal["batch due"] | None]:
     """Return the sheet in hand until all its pairs are answered, then the next one, or None and the reason.
 
     Parameters
     ----------
     origin : Origin or None
-        Limits the unanswered sheets of its address as described in `has_turn`. None: no limit.
+        Limits the unanswered sheets of its address, but not those of invited voters, because each has a link, nor of
+        voters who have answered something: they need not wait because another voter at their address does not answer.
+        None: no limit.
+    may_get_batch : bool
+        Whether to stop with the reason "batch due" if a batch can be drawn for a voter for whom no whole sheet is left.
     """
     hand = _in_hand(connection, info, voter_id)
     if hand is not None and hand.missing:
@@ -305,14 +322,20 @@ def next_sheet(
     bar = _bar(connection, info, pages, voter_id, hand)
     if bar is not None:
         return None, bar
-    origin = None if origin is None or _is_known(connection, voter_id) else origin
-    if origin is not None and not has_room(connection, info, origin):
-        return None, "wait"
-    lease = sheets.claim_sheet(connection, info, voter_id, origin)
-    if lease is None:
-        note_in_vain(connection, info, voter_id)
-        return None, why_none_left(connection, info, voter_id)
-    return _sheet(connection, info, voter_id, lease), None
+    if origin is not None and not _is_known(connection, voter_id):
+        lock_address(connection, info.id, origin.hashed(info))
+        if not has_room(connection, info, origin):
+            return None, "wait"
+    else:
+        origin = None
+    is_due = may_get_batch and may_draw(connection, info, voter_id)
+    lease = sheets.claim_sheet(connection, info, voter_id, origin, only_whole=is_due)
+    if lease is not None:
+        return _sheet(connection, info, voter_id, lease), None
+    if is_due or (may_get_batch and may_replace(connection, info, voter_id)):
+        return None, "batch due"
+    note_in_vain(connection, info, voter_id)
+    return None, why_none_left(connection, info, voter_id)
 
 
 def _bar(
@@ -338,15 +361,6 @@ def ended_early(
     if voter_id in excluded_voters(connection, info.id):
         return "screened out" if journey.n_sheets_done < (pages.sheets or 1) else None
     return "quota full" if not journey.n_answers else None
-
-
-def has_turn(connection: sa.Connection, info: CampaignInfo, voter_id: int, origin: Origin | None) -> bool:
-    """Return whether the limit of the voter's address allows another sheet.
-
-    The limit does not apply to invited voters, because each has a link, nor to voters who have answered something: they
-    need not wait because another voter at their address does not answer.
-    """
-    return origin is None or _is_known(connection, voter_id) or has_room(connection, info, origin)
 
 
 def leave(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
@@ -468,10 +482,13 @@ def _sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int, lease: 
     pairs = shown_pairs(connection, info, lease.number, lease.sheet)
     answers = answers_on(connection, info, lease.number, pairs)
     here = lease.ballot_id, lease.sheet
+    hidden = open_pairs(connection, info, [here], voter_id)[here].hidden
     if any(pair.is_practice for pair in pairs) and sheets.has_begun(connection, voter_id, besides=here):
         pairs = tuple(pair for pair in pairs if not pair.is_practice)
     own = {position: answer for position, answer in answers.items() if answer.voter_id == voter_id}
-    pairs = tuple(pair for pair in pairs if pair.position in own or pair.position not in answers)
+    pairs = tuple(
+        pair for pair in pairs if pair.position in own or not (pair.position in answers or pair.place in hidden)
+    )
     return SheetInHand(lease.number, lease.sheet, lease.expires_at, pairs, own)
 
 

@@ -1,11 +1,12 @@
 """Provide the steps of voters, and those that organisers take with a voter."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
 from adaptive.ledger._ballots import sheets
-from adaptive.ledger._ballots.continuous import draw_batch, may_draw
+from adaptive.ledger._ballots.continuous import draw_batch
 from adaptive.ledger._ballots.shown_sheets import KnownEvent, answer_at, pair_of_event
 from adaptive.ledger._campaign.status import voter_of_key, voter_rows
 from adaptive.ledger._campaign.stored import Steps, reads, writes
@@ -144,21 +145,19 @@ class Voter(Steps):
             Limits the unanswered sheets of its address; None: no limit.
         """
 
-        def write(connection: sa.Connection) -> tuple[SheetInHand | None, Reason | None]:
-            return participation.next_sheet(connection, self.info, pages, self.id, origin)
+        def claim(*, may_get_batch: bool) -> tuple[SheetInHand | None, Any]:
+            return self._write(participation.next_sheet, pages, self.id, origin, may_get_batch=may_get_batch)
 
-        found = self.database.write(write)
-        if found[0] is not None or found[1] == "limit":
-            return found
-        if not self.database.read(lambda connection: self._is_batch_due(connection, origin)):
-            return found
+        hand, reason = claim(may_get_batch=True)
+        if reason != "batch due":
+            return hand, reason
         try:
             draw_batch(self.database, self.info, voter_id=self.id)
         except (LedgerBusyError, UnreachableError):
             raise
         except LedgerError:  # another request drew it first, the target is reached, or all pairs were seen
             pass
-        return self.database.write(write)
+        return claim(may_get_batch=False)
 
     def cast(self, vote: VoteCast) -> Receipt:
         """Record a vote as `Campaign.cast` does; an error does not reveal another voter's answer."""
@@ -243,12 +242,6 @@ class Voter(Steps):
         """
         return self._read(exclusion_preview, self.id)
 
-    def _is_batch_due(self, connection: sa.Connection, origin: Origin | None) -> bool:
-        """Return whether a batch is to be drawn for this voter, who would then get a sheet of it."""
-        return may_draw(connection, self.info, self.id) and participation.has_turn(
-            connection, self.info, self.id, origin
-        )
-
     def _ended(self, pages: VotingPages, journey: Journey, outcome: Outcome) -> Ending:
         if pages.platform is not None:
             self._write(identity.write_outcome, self.id, outcome)
@@ -298,7 +291,7 @@ class Voters(Steps):
         """Return why a newcomer gets no sheet, and the seconds until one that others hold becomes free."""
 
         def read(connection: sa.Connection) -> tuple[Reason | None, int | None]:
-            if sheets.is_sheet_left(connection, self.info) or may_draw(connection, self.info):
+            if participation.is_more_left(connection, self.info):
                 return None, None
             reason = participation.why_none_left(connection, self.info)
             return (None, sheets.seconds_left(connection, self.info)) if reason == "wait" else (reason, None)

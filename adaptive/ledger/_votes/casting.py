@@ -264,6 +264,9 @@ def _replaced(
             return _while_closing(found, number)
         if found.state == "closed":
             raise LateVoteError(f"ballot {number} is closed: {refusals[0]}")
+        if voter_id is not None and found.holder not in (None, voter_id) and found.voter_id == voter_id:
+            # The pair would be the other voter's, and this voter could not answer it again.
+            raise LateVoteError(f"the sheet is another voter's now: {refusals[0]}")
         if found.kind != "cast" or voter_id not in (None, found.voter_id):
             raise ConflictError(f"comparison {pair_id(number, found.sheet, found.position)} has no vote {refusals[1]}")
         row = {"ballot_id": found.ballot_id, "voter_id": found.voter_id, "revision": found.revision + 1}
@@ -340,9 +343,9 @@ def _why_late(connection: sa.Connection, found: Any, voter_id: int) -> str | Non
         raise VoteError(f"the comparison is on sheet {found.sheet + 1}, which this voter was never given")
     if found.state == "closed":
         return "closed"
-    last = leases[0]
-    if found.holder is None and last.voter_id == voter_id and last.end_reason in ("done", "closed"):
-        return None  # the sheet was finished, or its ballot closed and is open again; no other voter holds it
+    own = next(lease for lease in leases if lease.voter_id == voter_id)
+    if found.holder is None and own.end_reason in ("done", "closed"):
+        return None  # the voter's part was finished, or its ballot closed and is open again; no other voter holds it
     return "reassigned"
 
 

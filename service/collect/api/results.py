@@ -132,7 +132,7 @@ def answer_of(campaign: Campaign, result: CampaignResult, *, top: int | None) ->
     }
     same = ("n_votes", "top", "cut", "signal", "circles", "n_voters", "expected", "excluded", "agreement")
     return {
-        "final": result.paper is not None,
+        "final": result.is_final,
         **{name: getattr(result, name) for name in same},
         "rows": [{**row, **images.get(row["item"], {})} for row in result.rows()],
     }

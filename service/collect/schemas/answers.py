@@ -282,7 +282,7 @@ _ROW: Final = shapes.exactly(
 class ResultsAnswer(Answer):
     """A ranking of all items, best first, with its uncertainty."""
 
-    final = Dumped(shapes.TRUTH, about="Whether the paper's scores decide on the ranks.")
+    final = Dumped(shapes.TRUTH, about="Whether all ballots are closed, or the campaign has ended.")
     n_votes = Dumped(shapes.COUNT)
     top = Dumped(shapes.COUNT, about="k of the cut.")
     cut = Dumped(shapes.shape_of(Cut).or_null())

@@ -54,7 +54,7 @@ function progress({ status, ballots }) {
   const leftOut = `${text("ballots.left-out")}: ${number(aside)}`;
   fill(find("next"), ...nextStep(status), aside > 0 ? element("span", { class: "muted" }, leftOut) : null);
   find("waits").hidden = status.waits === null;
-  find("waits").textContent = status.waits === null ? "" : text(`overview.waits-${status.waits}`);
+  find("waits").textContent = status.waits === null ? "" : text(`overview.waits-${status.waits}`, { n: number(status.n_comparisons - status.n_answered) });
   find("awaited").hidden = status.awaited === null;
   if (status.awaited !== null) find("awaited").textContent = held(status.awaited);
   const spending = status.spending;

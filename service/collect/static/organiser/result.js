@@ -24,6 +24,7 @@ const SELDOM = 30_000; // milliseconds; a ranking fits all votes
 const SHARE = 20; // the ranking takes at most one part in this many of the server's time
 const FEW_VOTERS = 5; // results/crowds: the stated accuracy is too high
 const PLOTS = ["strengths", "ranks", "in-top"];
+let about = null;
 let most = STEP;
 let found = null;
 let final = false;
@@ -32,7 +33,8 @@ let next = 0; // earliest time for the next request of the ranking
 let asking = false;
 let timer = null;
 
-begin(async () => {
+begin(async (info) => {
+  about = info;
   exports();
   for (const name of ["names", "unanswered", "guard"]) find(name).addEventListener("change", exports);
   find("more").addEventListener("click", () => {
@@ -76,8 +78,9 @@ async function results() {
     find("found").hidden = false;
     const which = find("which");
     which.hidden = false;
-    which.textContent = text(found.final ? "result.final" : final ? "result.ended" : "result.interim");
-    find("basis").textContent = text(found.final ? "result.by-scores" : "result.by-strengths");
+    const isScored = found.final && about.plan.mode === "ballots";
+    which.textContent = text(isScored ? "result.final" : found.final ? "result.ended" : "result.interim");
+    find("basis").textContent = text(isScored ? "result.by-scores" : "result.by-strengths");
     figures();
     ranking();
     plots(tag);

@@ -11,14 +11,13 @@ from adaptive._protocol import Position, ballot_rng
 from adaptive.errors import VoteError
 from adaptive.ledger import LedgerError
 from adaptive.ledger._ballots.draws import draw_digest
-from adaptive.ledger._ballots.sheets import claim_sheet, give_sheet
+from adaptive.ledger._ballots.sheets import give_sheet
 from adaptive.ledger._ballots.shown_sheets import asked as asked_of
 from adaptive.ledger._ballots.stored import ballot_probes, drawn_columns
 from adaptive.ledger._campaign.info import KnownPair, Probing
 from adaptive.ledger._campaign.spending import spending_of
 from adaptive.ledger._campaign.status import status_of
-from adaptive.ledger._store.encoding import pair_at
-from adaptive.ledger._voters.identity import keys_of, voter_named
+from adaptive.ledger._voters.identity import voter_named
 from adaptive.ledger._votes.reading import conflicts
 from adaptive.ledger._votes.recording import record_file
 from tests.adaptive.ledger.campaigns import (
@@ -34,6 +33,7 @@ from tests.adaptive.ledger.campaigns import (
     voters_of,
     write,
 )
+from tests.adaptive.ledger.test_participation import answer, claimed
 
 KNOWN = (("practice", "ash", "yew", "left"), ("attention", "ash", "oak", "left"), ("gold", "birch", "yew", "tie"))
 PROBING = Probing(tuple(KnownPair(*each) for each in KNOWN), 1, 0.25, 0.25)
@@ -186,10 +186,8 @@ def test_whoever_claims_a_sheet_gets_no_pair_of_an_overlap_again(ledger):
     campaign = campaign_of(ledger, probing=Probing(overlap=0.5), sheet_size=2, assigned=False)
     voter = voters_of(campaign, 1)[0]
     pairs = []
-    while (lease := write(campaign, claim_sheet, voter)) is not None:
-        shown = read(campaign, asked_of, voter=read(campaign, keys_of)[voter])
-        own = [each for each in shown if pair_at(each.id)[1] == lease.sheet]
-        pairs += [frozenset([each.left, each.right]) for each in own]
-        record(campaign, *(row(each.id, "tie", voter="0") for each in own))
+    while (hand := claimed(campaign, voter)[0]) is not None:
+        pairs += [frozenset([pair.left, pair.right]) for pair in hand.pairs]
+        answer(campaign, voter, hand)
     assert len(set(pairs)) == len(pairs) > 4
     assert read(campaign, voter_named, "0") == voter

@@ -1,0 +1,141 @@
+"""Voters who answer everything bring a campaign to the number of answers that is possible, whatever they leave and when.
+
+Possible are, of a ballot, the comparisons of each pair that different voters can answer: no voter answers a pair twice.
+A continuous campaign can ask its budget, or all pairs of all voters if those are fewer. The tests count both from the
+tables, and know nothing of sheets.
+"""
+
+from collections import Counter
+from math import comb
+from random import Random
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from adaptive._plan import plan_ballots
+from adaptive.ledger import ContinuousPlan, KnownPair, Ledger, Probing, Settings, VoteCast, VotingPages
+from tests.adaptive.ledger.campaigns import change, check_ledger, new_id, query
+
+PAGES = VotingPages(open_link=True)
+
+
+@st.composite
+def checks(draw):
+    """Checks of all kinds, or none."""
+    known = draw(st.sampled_from([(), (KnownPair("practice", 0, 1, "left"), KnownPair("attention", 1, 2, "right"))]))
+    overlap, repeats = draw(st.sampled_from([0.0, 0.05, 0.5])), draw(st.sampled_from([0.0, 0.5]))
+    return Probing(known, overlap=overlap, repeats=repeats) if known or overlap or repeats else None
+
+
+def vote_to_the_end(campaign, n_voters, random, *, lapse=0.3):
+    """Let voters answer in random order until none of them gets a pair; some leave a sheet, and come back later."""
+    voters = [campaign.voters.join(PAGES, consent="1", hours=1)[0] for _ in range(n_voters)]
+    willing = set(range(n_voters))
+    while willing:
+        voter = voters[(index := random.choice(sorted(willing)))]
+        hand, _ = voter.next_sheet(PAGES)
+        if hand is None:
+            willing.remove(index)
+            continue
+        missing = list(hand.missing)
+        random.shuffle(missing)
+        n_answered = random.randrange(len(missing) + 1) if random.random() < lapse else len(missing)
+        for pair in missing[:n_answered]:
+            word = random.choice(["left", "right", "tie", "cannot say"])
+            voter.cast(VoteCast(new_id(), hand.number, pair.place, voter.id, word))
+        if n_answered < len(missing):
+            change(
+                campaign, "UPDATE lease SET expires_at = 1 WHERE ended_at IS NULL AND voter_id = :voter", voter=voter.id
+            )
+        willing = set(range(n_voters))  # an answer, or a sheet that was left, may give others a pair
+    return voters
+
+
+def check_pairs(campaign):
+    """No voter answers a pair twice in a round, but for a repeat on one sheet and a pair whose answer is known."""
+    rows = query(
+        campaign,
+        "SELECT e.voter_id, c.ballot_id, c.sheet, c.left_item, c.right_item, c.probe FROM vote_event e "
+        "JOIN comparison c ON c.ballot_id = e.ballot_id AND c.place = e.place",
+    )
+    answers = Counter()
+    for voter, ballot, sheet, left, right, probe in rows:
+        if probe in (None, "overlap", "repeat"):
+            of_round = None if campaign.info.mode == "continuous" else ballot
+            answers[voter, of_round, frozenset([left, right])] += probe != "repeat"
+    assert max(answers.values(), default=0) <= 1
+
+
+@given(
+    n_items=st.integers(3, 6),
+    n_voters=st.integers(1, 6),
+    n_slots=st.integers(1, 6),
+    budget=st.integers(1, 40),
+    batch=st.integers(2, 12),
+    sheet_size=st.integers(2, 8),
+    probing=checks(),
+    random=st.integers(0, 2**32).map(Random),
+)
+def test_a_continuous_campaign_ends_at_its_budget_or_at_all_pairs(
+    n_items, n_voters, n_slots, budget, batch, sheet_size, probing, random
+):
+    ledger = Ledger.in_memory()
+    chosen = Settings(assigned=False, sheet_size=sheet_size, lease_minutes=30, probing=probing)
+    plan = ContinuousPlan(n_items, budget, batch=batch)
+    campaign = ledger.new_campaign(plan, n_items, n_slots, 1, settings=chosen)
+    campaign.open_next()
+    voters = vote_to_the_end(campaign, n_voters, random)
+    possible = min(budget, n_voters * comb(n_items, 2))
+    status = campaign.status()
+    assert status.n_answered == possible
+    assert status.n_comparisons <= budget
+    if possible < budget:
+        assert status.waits == "pairs"
+        assert {voter.journey(PAGES).reason for voter in voters} == {"none left"}
+    check_pairs(campaign)
+    check_ledger(campaign)
+    ledger.close()
+
+
+@given(
+    n_items=st.integers(3, 7),
+    presentations=st.integers(1, 5).map(lambda half: 2 * half),
+    n_voters=st.integers(1, 6),
+    n_slots=st.integers(1, 6),
+    sheet_size=st.integers(2, 8),
+    probing=checks(),
+    random=st.integers(0, 2**32).map(Random),
+)
+def test_a_ballot_ends_when_each_pair_has_the_votes_that_its_voters_can_give(
+    n_items, presentations, n_voters, n_slots, sheet_size, probing, random
+):
+    ledger = Ledger.in_memory()
+    chosen = Settings(assigned=False, sheet_size=sheet_size, lease_minutes=30, probing=probing)
+    plan = plan_ballots(n_items, n_ballots=2, fraction=0.7, presentations=presentations)
+    campaign = ledger.new_campaign(plan, n_items, n_slots, 1, settings=chosen)
+    campaign.open_next()
+    rows = query(campaign, "SELECT left_item, right_item FROM comparison WHERE probe IS NULL")
+    asked = Counter(frozenset(row) for row in rows)
+    assume(max(asked.values()) <= n_slots)  # otherwise the draw asks a slot a pair twice
+    possible = sum(min(number, n_voters) for number in asked.values())
+    vote_to_the_end(campaign, n_voters, random)
+    status = campaign.status()
+    assert status.n_answered == possible
+    assert status.waits == ("pairs" if possible < len(rows) else None)
+    check_pairs(campaign)
+    check_ledger(campaign)
+    ledger.close()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_small_campaign_of_the_form_is_answered_to_its_end(seed):
+    """Twelve items, three voters and a little overlap stopped at 90 to 108 of 120."""
+    ledger = Ledger.in_memory()
+    chosen = Settings(assigned=False, sheet_size=20, lease_minutes=30, probing=Probing(overlap=0.05))
+    campaign = ledger.new_campaign(ContinuousPlan(12, 120, batch=12), 12, 3, seed, settings=chosen)
+    campaign.open_next()
+    vote_to_the_end(campaign, 3, Random(seed), lapse=0.0)
+    status = campaign.status()
+    assert (status.n_answered, status.n_comparisons) == (120, 120)
+    ledger.close()
