@@ -40,9 +40,11 @@ from adaptive.ledger.errors import (
     BundleError,
     ChangedError,
     ConflictError,
+    FinishedError,
     LateVoteError,
     LedgerBusyError,
     LedgerError,
+    LedgerMovedError,
     NoCampaignError,
     NotReadyError,
     NoVoterError,
@@ -68,4 +70,5 @@ __all__ += ["MOST_WITH_INTERVALS", "CampaignResult", "ClosePreview", "Preview"]
 __all__ += ["CampaignQuality", "ExclusionPreview", "Flag", "Limits"]
 __all__ += ["FORMATS", "Mode", "Verified", "guarded", "time_text", "verify_bundle"]
 __all__ += ["BundleError", "ChangedError", "ConflictError", "LateVoteError", "LedgerBusyError", "LedgerError"]
+__all__ += ["FinishedError", "LedgerMovedError"]
 __all__ += ["NoCampaignError", "NoVoterError", "NotReadyError", "RevisionError", "UnfinishedError", "UnreachableError"]

@@ -1,5 +1,7 @@
 """Errors of a ledger: each says what was refused, and why."""
 
+from typing import Literal
+
 from adaptive.errors import AdaptiveError
 from rankcorr._checks import shown
 
@@ -67,6 +69,31 @@ class UnreachableError(LedgerError):
     ...     except UnreachableError as error:
     ...         print(str(error).replace(f"{folder}/", ""))
     missing/votes.db: unable to open database file
+    """
+
+
+class LedgerMovedError(UnreachableError):
+    """The SQLite file was moved, deleted or replaced while the ledger was in use; the change is not acknowledged.
+
+    See Also
+    --------
+    UnreachableError : Its base.
+    Ledger.back_up : Copies a ledger that is in use.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from adaptive.ledger import ContinuousPlan, Ledger, LedgerMovedError
+    >>> with TemporaryDirectory() as folder:
+    ...     ledger = Ledger.create(f"{folder}/votes.db")
+    ...     _ = Path(f"{folder}/votes.db").rename(f"{folder}/old.db")
+    ...     try:
+    ...         ledger.new_campaign(ContinuousPlan(4, 20), 4, 1, seed=1)
+    ...     except LedgerMovedError as error:
+    ...         print(str(error).replace(f"{folder}/", ""))
+    ...     ledger.close()
+    votes.db: votes.db was moved or deleted while the ledger was in use, so the change is not acknowledged; put ...
     """
 
 
@@ -146,6 +173,7 @@ class UnfinishedError(LedgerError):
     ----------
     missing : int
         Number of pairs or sheets.
+    unit : {"pairs", "sheets"}
 
     See Also
     --------
@@ -169,9 +197,39 @@ class UnfinishedError(LedgerError):
     >>> ledger.close()
     """
 
-    def __init__(self, message: str, *, missing: int) -> None:
+    def __init__(self, message: str, *, missing: int, unit: Literal["pairs", "sheets"] = "pairs") -> None:
         super().__init__(message)
         self.missing = missing
+        self.unit = unit
+
+
+class FinishedError(LedgerError):
+    """The voter has finished: an answer can be changed, but not taken back.
+
+    See Also
+    --------
+    Voter.retract : Raises it.
+    Voter.finish : Ends the participation.
+
+    Examples
+    --------
+    >>> from uuid import uuid4
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import FinishedError, Ledger, Settings, VoteCast, VotingPages
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger, pages = Ledger.in_memory(), VotingPages(open_link=True, completion_code="C0FFEE", sheets=1)
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False, sheet_size=1))
+    >>> n_opened = campaign.open_next()
+    >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
+    >>> hand, reason = voter.next_sheet(pages)
+    >>> vote = VoteCast(str(uuid4()), hand.number, hand.pairs[0].place, voter.id, "left")
+    >>> receipt, ending = voter.cast(vote), voter.finish(pages)
+    >>> voter.retract(voter.vote(vote.event_id), str(uuid4()))
+    Traceback (most recent call last):
+        ...
+    adaptive.ledger.errors.FinishedError: you have finished: an answer can be changed, but not taken back
+    >>> ledger.close()
+    """
 
 
 class ConflictError(LedgerError):

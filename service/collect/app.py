@@ -31,17 +31,21 @@ POLICY: Final = (
 # name, so 503 has a fixed detail.
 KINDS: Final = (
     (ledger.LedgerBusyError, 503, "busy"),
+    (ledger.LedgerMovedError, 503, "ledger-moved"),
     (ledger.UnreachableError, 503, "ledger-unreachable"),
     (ledger.RevisionError, 503, "ledger-unreachable"),
     (ledger.NoVoterError, 404, "no-such-voter"),
     (ledger.ChangedError, 412, "changed"),
     (ledger.ConflictError, 409, "conflict"),
     (ledger.LateVoteError, 409, "late"),
+    (ledger.FinishedError, 409, "finished"),
     (ledger.NotReadyError, 409, "not-ready"),
     (ledger.LedgerError, 409, "not-possible"),
 )
 _DETAILS: Final = {
     "busy": "the ledger is busy, and nothing was changed; try again",
+    "ledger-moved": "the file of the ledger was moved, deleted or replaced while the server runs, so nothing is "
+    "recorded; the operator must put it back or restart the server",
     "ledger-unreachable": "the ledger cannot be read or written; try again later",
 }
 
@@ -64,7 +68,8 @@ COMPONENTS: Final = (
         consent_version=TEXT("If consent is needed, or to another version: the version to agree to."),
         completion_code=TEXT_OR_NULL("If the quota is full: the code for the platform."),
         completion_url=TEXT_OR_NULL("If the quota is full: the address that returns the participant."),
-        missing=WHOLE("If the sheet is unfinished: the number of pairs without a counted answer."),
+        missing=WHOLE("If the voter is not done: the number of pairs or sheets still to answer."),
+        unit=TEXT("If the voter is not done: what `missing` counts, pairs or sheets."),
     ),
     *VOTING_COMPONENTS,
     MODE,

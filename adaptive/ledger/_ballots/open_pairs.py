@@ -164,7 +164,7 @@ def _answering_voters(connection: sa.Connection, places: Iterable[tuple[int, int
     for ballot_id, place in places:
         by_ballot[ballot_id].append(place)
     event = schema.vote_event
-    voters = {}
+    voters: dict[tuple[int, int], int] = {}
     for ballot_id, of_ballot in by_ballot.items():
         answers = sa.select(event.c.place, event.c.voter_id).where(
             event.c.ballot_id == ballot_id, event.c.place.in_(of_ballot), *in_force(event)

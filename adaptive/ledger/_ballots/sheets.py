@@ -4,8 +4,8 @@ A lease ends when the sheet is done, when the sheet is given to another voter, o
 lease remains valid until another voter claims the sheet, so a slow voter loses nothing. `fence` counts the leases of a
 sheet.
 
-A voter gets no pair twice, and practice first. If no whole sheet is left for a voter, the sheet with the most pairs that
-this voter may be asked is leased for those pairs, and its others wait for somebody else.
+A voter gets no pair twice, and practice first. If no whole sheet is left for a voter, the sheet with the most pairs
+that this voter may be asked is leased for those pairs, and its others wait for somebody else.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -11,6 +11,7 @@ from adaptive._plan import BallotPlan
 from adaptive.errors import PlanError
 from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, Settings, slots_of_batch
 from adaptive.ledger._store import schema
+from adaptive.ledger._votes.reading import in_force
 
 Plan = TypeVar("Plan", bound=BallotPlan | ContinuousPlan)
 
@@ -321,8 +322,6 @@ def _n_answered(connection: sa.Connection, info: CampaignInfo) -> int:
     event, ballot = schema.vote_event, schema.ballot
     if info.settings.probing is None:
         return 0
-    # A comparison has at most one current answer; it must be retracted before another is given.
-    change = sa.case((event.c.kind != "cast", -1), (event.c.given_by == "correction", 0), else_=1)
-    of_checks = (ballot.c.campaign_id == info.id, event.c.place >= ballot.c.n_comparisons)
-    answered = sa.select(sa.func.sum(change)).select_from(event).join(ballot, ballot.c.id == event.c.ballot_id)
-    return int(connection.execute(answered.where(*of_checks)).scalar() or 0)
+    of_checks = (ballot.c.campaign_id == info.id, event.c.place >= ballot.c.n_comparisons, *in_force(event))
+    answered = sa.select(sa.func.count()).select_from(event).join(ballot, ballot.c.id == event.c.ballot_id)
+    return int(connection.execute(answered.where(*of_checks)).scalar_one())

@@ -30,7 +30,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from adaptive.ledger._store.encoding import now
-from adaptive.ledger.errors import LedgerBusyError, LedgerError, UnreachableError
+from adaptive.ledger.errors import LedgerBusyError, LedgerError, LedgerMovedError, UnreachableError
 from rankcorr._checks import shown
 from rankcorr._io.files import new_file
 
@@ -46,6 +46,7 @@ _FORK_SECONDS: Final = 5.0  # how long a fork waits for a thread that writes
 SERVER_CLOCK: Final = sa.cast(1_000_000 * sa.extract("epoch", sa.func.clock_timestamp()), sa.BigInteger)
 _TRANSACTION_ID: Final = sa.text("SELECT CAST(pg_current_xact_id_if_assigned() AS text)")
 _TRANSACTION_STATUS: Final = sa.text("SELECT pg_xact_status(CAST(CAST(:id AS text) AS xid8))")
+_IDENTITIES: Final = "rankcorr files"  # in the information of a connection
 _SCHEMES: Final = ("postgresql", "postgres", "postgresql+psycopg")
 
 
@@ -179,6 +180,8 @@ class Database:
             If other transactions interfered the whole time; nothing was changed.
         UnreachableError
             If the database cannot be reached, or its disk is full.
+        LedgerMovedError
+            If the file of the ledger was moved, deleted or replaced.
         """
         return self._run(work, writes=True, asks=not knows_itself)
 
@@ -222,14 +225,44 @@ class Database:
             try:
                 with connection.execution_options(**options).begin():
                     found = work(connection)
+                    if self.is_file:
+                        self._check_is_in_place(connection)
                     if asks and not self.is_sqlite:
                         sent = connection.execute(_TRANSACTION_ID).scalar()
             except DBAPIError as error:
                 if sent is None or not is_transient(error) or not self._is_committed(sent, deadline):
                     raise
+            if writes and self.is_file:
+                self._check_is_in_place(connection)  # also after the commit: only now is the answer sent
             if before is not None and file_state(self.path) != before:
                 raise UnreachableError(f"{self.name}: was written while it was read without locks; read it again")
             return found
+
+    def _check_is_in_place(self, connection: Connection) -> None:
+        """Refuse to acknowledge what is written to a file that the path no longer names.
+
+        A file that was moved, deleted or replaced keeps its connections, and their commits are lost with it. So are
+        those to a write-ahead log that was deleted: SQLite goes on writing to it.
+
+        Raises
+        ------
+        LedgerMovedError
+            If the ledger or its log was moved, deleted or replaced since the connection was opened.
+        """
+        opened, there = connection.info[_IDENTITIES], _identities(self.path)
+        # The log exists from the first transaction on, as long as any connection is open.
+        opened |= {name: there[name] for name, identity in opened.items() if identity is None}
+        if opened == there:
+            return
+        name = next(name for name, identity in opened.items() if there[name] != identity)
+        done = "moved or deleted" if there[name] is None else "replaced"
+        mine, self._mine = self._mine, None
+        if mine is not None:  # leave them open: closing them could delete the log of the file that is there now
+            self._inherited.append(mine)
+        raise LedgerMovedError(
+            f"{self.name}: {name} was {done} while the ledger was in use, so the change is not acknowledged; put the "
+            "file back, or stop all servers before you replace it"
+        )
 
     def _turn(self, writes: bool, deadline: float) -> AbstractContextManager[None]:
         # In memory, readers and writers take turns on one connection.
@@ -298,8 +331,12 @@ class Database:
             else:
                 # A writer waits in `_begin_sqlite`; any other thread that finds the database locked waits in `_run`.
                 pool = {"connect_args": {"timeout": 0}, "max_overflow": -1}
+                if self._was_reached:  # a file that was deleted is not made anew, without its tables
+                    pool = {"creator": lambda: connected(self.path), "max_overflow": -1}
             engine = sa.create_engine(self.url, **pool)
             sa.event.listen(engine, "connect", _set_up_sqlite)
+            if self.is_file:
+                sa.event.listen(engine, "connect", partial(_note_identity, path=self.path))
             sa.event.listen(engine, "begin", _begin_sqlite)
             return engine
         # Without keepalives, TCP reports a dead server only after two hours.
@@ -336,6 +373,24 @@ def _after_fork() -> None:
 if hasattr(os, "register_at_fork"):
     # The child gets a new queue and leaves the parent's alone, which another thread may have been using.
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork)
+
+
+def _note_identity(_: sqlite3.Connection, record: Any, *, path: Path) -> None:
+    """Note which file a connection has opened; its log is opened by the first transaction."""
+    record.info[_IDENTITIES] = {**dict.fromkeys(_identities(path)), path.name: _identities(path)[path.name]}
+
+
+def _identities(path: Path) -> dict[str, tuple[int, int] | None]:
+    """Return device and inode of a ledger, its write-ahead log and the log's index; None for one that is missing."""
+    found: dict[str, tuple[int, int] | None] = {}
+    for file in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
+        try:
+            status = file.stat()
+        except OSError:
+            found[file.name] = None
+        else:
+            found[file.name] = status.st_dev, status.st_ino
+    return found
 
 
 def clock(connection: Connection) -> sa.ColumnElement[int]:
@@ -516,15 +571,16 @@ def file_state(path: Path) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_size
 
 
-def address(path: Path) -> str:
-    """Return the URI for opening a ledger read-only."""
-    how = "immutable=1" if is_read_only(path) and not _has_locks(path) else "mode=ro"
+def address(path: Path, mode: str = "mode=ro") -> str:
+    """Return the URI for opening an existing ledger: read-only, if its folder or the caller allows no more."""
+    how = "immutable=1" if is_read_only(path) and not _has_locks(path) else mode
     return f"{path.absolute().as_uri()}?{how}"
 
 
 def connected(path: Path) -> sqlite3.Connection:
-    """Return a connection to a ledger of `is_read_only`."""
-    return sqlite3.connect(address(path), uri=True, timeout=0, check_same_thread=False)
+    """Return a connection to an existing ledger."""
+    mode = "mode=ro" if is_read_only(path) else "mode=rw"
+    return sqlite3.connect(address(path, mode), uri=True, timeout=0, check_same_thread=False)
 
 
 def _has_locks(path: Path) -> bool:

@@ -40,10 +40,10 @@ class Participant:
     outcome : {"complete", "screened out", "quota full"} or None
         Outcome whose code was given out; None if no code was given out yet.
     decision : {"approve", "reject"} or None
-        Decision on a participant who has the completion code: approve if the votes count, reject if they were left out.
-        None: there is nothing to decide.
+        Decision on a participant who has the completion code: approve if the votes count, reject if they were left out
+        or none is in force. None: there is nothing to decide.
     reason : str or None
-        Why the votes were left out.
+        Why the votes do not count.
 
     See Also
     --------
@@ -174,9 +174,9 @@ def excluded_voters(connection: sa.Connection, campaign_id: int) -> dict[int, st
 
 
 def write_outcome(connection: sa.Connection, info: CampaignInfo, voter_id: int, outcome: Outcome) -> None:
-    """Record which code a participant got; repeating this changes nothing, and other voters have no record."""
+    """Record that a voter has finished, and which code a participant got; repeating this changes nothing."""
     ended = {"outcome": outcome}
-    if is_participant(connection, voter_id) and _last_details(connection, info, _ENDED, voter_id) != {voter_id: ended}:
+    if _last_details(connection, info, _ENDED, voter_id) != {voter_id: ended}:
         audit(connection, info.id, _ENDED, ended, voter_id=voter_id)
 
 
@@ -189,22 +189,49 @@ def participants(connection: sa.Connection, info: CampaignInfo) -> tuple[Partici
     voters = sa.select(voter.c.id, voter.c.key, identity.c.external_id)
     joined = voters.join(identity, identity.c.voter_id == voter.c.id)
     rows = connection.execute(joined.where(*is_known).order_by(voter.c.id))
+    heard = _voters_heard(connection, info)
     found = []
     for row in rows:
         study, _, name = row.external_id.partition(" ")
         outcome, is_left_out = ended.get(row.id, {}).get("outcome"), row.id in excluded
         decision: Decision | None = None
         if outcome == "complete":
-            decision = "reject" if is_left_out else "approve"
+            decision = "approve" if row.id in heard and not is_left_out else "reject"
         reason = reasons[row.id]["reason"] if is_left_out else None
+        if decision == "reject" and reason is None:
+            reason = "no answer is left"
         found.append(Participant(name, study, row.key, outcome, decision, reason))
     return tuple(found)
+
+
+def lock_voter(connection: sa.Connection, voter_id: int) -> None:
+    """Lock a voter until the transaction ends: what the voter does elsewhere is done before, or waits."""
+    voter = schema.voter
+    connection.execute(sa.select(voter.c.id).where(voter.c.id == voter_id).with_for_update(key_share=True))
+
+
+def has_finished(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> bool:
+    """Return whether a voter has finished with all that was to be answered."""
+    return _last_details(connection, info, _ENDED, voter_id) == {voter_id: {"outcome": "complete"}}
 
 
 def is_participant(connection: sa.Connection, voter_id: int) -> bool:
     """Return whether a voter came from a platform."""
     voter = schema.voter
     return connection.execute(sa.select(voter.c.source).where(voter.c.id == voter_id)).scalar() in PLATFORMS
+
+
+def _voters_heard(connection: sa.Connection, info: CampaignInfo) -> set[int]:
+    """Return the voters with an answer that is in force, practice left out."""
+    ballot, event, later, asked = schema.ballot, schema.vote_event, schema.vote_event.alias(), schema.comparison
+    replaced = sa.exists().where(
+        later.c.ballot_id == event.c.ballot_id, later.c.place == event.c.place, later.c.revision > event.c.revision
+    )
+    is_no_practice = sa.or_(asked.c.probe.is_(None), asked.c.probe != "practice")
+    joined = event.join(ballot, ballot.c.id == event.c.ballot_id).join(asked)
+    voters = sa.select(event.c.voter_id).distinct().select_from(joined)
+    wanted = (ballot.c.campaign_id == info.id, event.c.kind == "cast", ~replaced, is_no_practice)
+    return set(connection.execute(voters.where(*wanted)).scalars())
 
 
 def _last_details(connection: sa.Connection, info: CampaignInfo, kind: str, *voters: int) -> dict[int, dict[str, Any]]:

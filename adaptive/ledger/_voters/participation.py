@@ -27,7 +27,7 @@ from adaptive.ledger._store.rows import audit
 from adaptive.ledger._voters.identity import FILE, excluded_voters, find_voter, is_participant, register
 from adaptive.ledger._voters.newcomers import Origin, has_room
 from adaptive.ledger._voters.tokens import issue, revoke_of_voter
-from adaptive.ledger._votes.reading import in_force
+from adaptive.ledger._votes.reading import in_force, is_last
 from adaptive.ledger.errors import LedgerBusyError, LedgerError
 from rankcorr._checks import shown
 
@@ -80,8 +80,8 @@ class SheetInHand:
         Ballot, counted from 1, and sheet in it, counted from 0.
     expires_at : int or None
     pairs : tuple of ShownPair
-        Practice is left out for voters who have practised or voted on another sheet. So are pairs that another holder of
-        the sheet answered, and pairs that the voter was asked on another sheet.
+        Practice is left out for voters who have practised or voted on another sheet. So are pairs that another holder
+        of the sheet answered, and pairs that the voter was asked on another sheet.
     answers : dict of int to Answered
         The voter's own answers, by position.
 
@@ -493,12 +493,21 @@ def _sheet(connection: sa.Connection, info: CampaignInfo, voter_id: int, lease: 
 
 
 def _n_done(connection: sa.Connection, info: CampaignInfo, voter_id: int, hand: SheetInHand | None) -> int:
-    """Return how many sheets the voter finished; the one in hand counts once nothing on it is missing."""
-    lease, ballot = schema.lease, schema.ballot
+    """Return how many sheets the voter finished; the one in hand counts once nothing on it is missing.
+
+    A sheet does not count while the voter has taken back an answer on it that nobody has given again.
+    """
+    lease, ballot, event, asked = schema.lease, schema.ballot, schema.vote_event, schema.comparison
     done = (ballot.c.campaign_id == info.id, lease.c.voter_id == voter_id, lease.c.end_reason == "done")
-    counted = sa.select(sa.func.count()).select_from(lease).join(ballot, ballot.c.id == lease.c.ballot_id)
-    ended = int(connection.execute(counted.where(*done)).scalar_one())
-    return ended + (hand is not None and not hand.missing)
+    sheets_done = sa.select(ballot.c.number, lease.c.sheet).join(ballot, ballot.c.id == lease.c.ballot_id).where(*done)
+    joined = event.join(asked).join(ballot, ballot.c.id == event.c.ballot_id)
+    own = (ballot.c.campaign_id == info.id, event.c.voter_id == voter_id, *is_last(event), event.c.kind == "retract")
+    taken_back = sa.select(ballot.c.number, asked.c.sheet).select_from(joined).where(*own)
+    finished = {tuple(row) for row in connection.execute(sheets_done)}
+    finished -= {tuple(row) for row in connection.execute(taken_back)}
+    if hand is not None:
+        finished -= {(hand.number, hand.sheet)}
+    return len(finished) + (hand is not None and not hand.missing)
 
 
 def _n_standing(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:

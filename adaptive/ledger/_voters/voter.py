@@ -177,30 +177,42 @@ class Voter(Steps):
         return known if known is not None and known.voter_id == self.id else None
 
     def retract(self, vote: KnownEvent, event_id: str) -> Receipt:
-        """Retract a vote by a new event; see `adaptive.ledger._votes.casting.retract`."""
+        """Retract a vote by a new event; see `adaptive.ledger._votes.casting.retract`.
+
+        Raises
+        ------
+        FinishedError
+            If the voter has finished; `cast` can still change the answer.
+        """
         return casting.retract(self.database, self.info, event_id, vote.number, vote.place, self.id)
 
     def finish(self, pages: VotingPages) -> Ending:
-        """End the voter's participation and record the outcome for a platform, in three transactions.
+        """End the voter's participation, and record the outcome if it has a code or the voter came from a platform.
+
+        From then on the voter can change answers, but not take them back.
 
         Raises
         ------
         UnfinishedError
             If pairs or sheets are still to be answered.
         """
-        journey = self.journey(pages)
+        return self.database.write(lambda connection: self._finish(connection, pages))
+
+    def _finish(self, connection: sa.Connection, pages: VotingPages) -> Ending:
+        identity.lock_voter(connection, self.id)  # an answer that is being taken back is taken back before, or not
+        journey = participation.journey_of(connection, self.info, pages, self.id)
         missing = 0 if journey.hand is None else len(journey.hand.missing)
         if missing:
             raise UnfinishedError(f"{missing} pairs have no answer yet", missing=missing)
-        early = self._read(participation.ended_early, pages, self.id, journey)
+        early = participation.ended_early(connection, self.info, pages, self.id, journey)
         if early is not None and pages.way_back(early)[0] is not None:
-            return self._ended(pages, journey, early)
+            return self._ended(connection, pages, journey, early)
         if pages.sheets is not None and (journey.available or journey.reason == "wait"):
             left = pages.sheets - journey.n_sheets_done
-            raise UnfinishedError(f"{left} sheets are still to come", missing=left)
+            raise UnfinishedError(f"{left} sheets are still to come", missing=left, unit="sheets")
         if not journey.n_answers:
             raise UnfinishedError("there is no answer yet", missing=0)
-        return self._ended(pages, journey, "complete")
+        return self._ended(connection, pages, journey, "complete")
 
     def leave(self) -> int:
         """Forget the voter, void the votes of ballots that are not closed, and return how many were voided.
@@ -242,9 +254,9 @@ class Voter(Steps):
         """
         return self._read(exclusion_preview, self.id)
 
-    def _ended(self, pages: VotingPages, journey: Journey, outcome: Outcome) -> Ending:
-        if pages.platform is not None:
-            self._write(identity.write_outcome, self.id, outcome)
+    def _ended(self, connection: sa.Connection, pages: VotingPages, journey: Journey, outcome: Outcome) -> Ending:
+        if pages.platform is not None or any(pages.way_back(outcome)):
+            identity.write_outcome(connection, self.info, self.id, outcome)
         return Ending(outcome, journey.n_answers)
 
 

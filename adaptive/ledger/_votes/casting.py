@@ -23,8 +23,9 @@ from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import Database
 from adaptive.ledger._store.encoding import answer_code, answer_name, json_of, now, pair_id, sum_of
 from adaptive.ledger._store.locks import count_answers, count_statement, locked_state, open_overdue
+from adaptive.ledger._voters.identity import has_finished, lock_voter
 from adaptive.ledger._voters.newcomers import lease_end, mark_answered
-from adaptive.ledger.errors import ConflictError, LateVoteError, LedgerBusyError, LedgerError
+from adaptive.ledger.errors import ConflictError, FinishedError, LateVoteError, LedgerBusyError, LedgerError
 from rankcorr._checks import shown
 
 _EVENT_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -135,6 +136,7 @@ def cast(database: Database, info: CampaignInfo, vote: VoteCast) -> Receipt:
         If the comparison does not exist, the answer is unknown, or the voter never had the sheet.
     ConflictError
         If the comparison has another vote in force, which the message names, or the event id was used for another vote.
+        A voter who has finished replaces the own vote instead.
     LateVoteError
         If the ballot is closed or the sheet was given to another voter. The vote is kept as a late one. If sent again
         after the ballot is reopened or the sheet returned, it counts, provided that the comparison has no other vote.
@@ -153,13 +155,15 @@ def cast(database: Database, info: CampaignInfo, vote: VoteCast) -> Receipt:
         if found.state == "closing":
             return _while_closing(found, vote.number)
         late = _why_late(connection, found, vote.voter_id)
+        is_change = found.kind == "cast" and found.voter_id == vote.voter_id and late is None
+        is_change = is_change and found.answer != code and has_finished(connection, info, vote.voter_id)
         if known is not None and (late is not None or found.kind == "cast"):
             return known  # still too late; otherwise the ballot was reopened or the sheet returned, and the vote counts
         if late is not None:
             row = {**_event_row(vote, found.ballot_id, code, payload), "why": late, "revision": found.revision or 0}
             connection.execute(sa.insert(schema.late_vote).values(row))
             return LateVoteError(_late_message(late, vote.number))
-        if found.kind == "cast":
+        if found.kind == "cast" and not is_change:
             recorded = answer_name(found.answer)
             message = (
                 f"comparison {pair_id(vote.number, found.sheet, found.position)} has the vote {recorded!r} already"
@@ -167,6 +171,9 @@ def cast(database: Database, info: CampaignInfo, vote: VoteCast) -> Receipt:
             raise ConflictError(message, recorded=recorded)
         revision = (found.revision or 0) + 1
         row = {**_event_row(vote, found.ballot_id, code, payload), "revision": revision, "lease_id": found.lease_id}
+        if is_change:  # the number of answers stays
+            connection.execute(sa.insert(schema.vote_event).values(**row, kind="cast"))
+            return Receipt(vote.event_id, revision, "cast", vote.answer)
         row["ballot"] = row.pop("ballot_id")
         if connection.dialect.name == "postgresql":
             connection.execute(
@@ -187,6 +194,8 @@ def retract(database: Database, info: CampaignInfo, event_id: str, number: int, 
 
     Raises
     ------
+    FinishedError
+        If the voter has finished.
     ConflictError
         If this voter has no current vote on the comparison.
     LateVoteError
@@ -257,6 +266,8 @@ def _replaced(
     _check_event_id(event_id)
 
     def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
+        if voter_id is not None:
+            lock_voter(connection, voter_id)  # who finishes at the same moment does so before, or after
         found = locked_state(connection, info.id, number, place, event_id)
         if found.known:
             return _known_event(connection, event_id, payload)
@@ -264,6 +275,8 @@ def _replaced(
             return _while_closing(found, number)
         if found.state == "closed":
             raise LateVoteError(f"ballot {number} is closed: {refusals[0]}")
+        if voter_id is not None and has_finished(connection, info, voter_id):
+            raise FinishedError("you have finished: an answer can be changed, but not taken back")
         if voter_id is not None and found.holder not in (None, voter_id) and found.voter_id == voter_id:
             # The pair would be the other voter's, and this voter could not answer it again.
             raise LateVoteError(f"the sheet is another voter's now: {refusals[0]}")

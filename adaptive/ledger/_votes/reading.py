@@ -71,9 +71,14 @@ def is_scored(event: sa.Table, ballot_id: int) -> sa.ColumnElement[bool]:
 
 def in_force(event: sa.Table) -> tuple[sa.ColumnElement[bool], ...]:
     """Return the conditions that an event is a vote and the last event of its comparison."""
+    return event.c.kind == "cast", *is_last(event)
+
+
+def is_last(event: sa.Table) -> tuple[sa.ColumnElement[bool]]:
+    """Return the condition that an event is the last one of its comparison."""
     later = event.alias("later")
     of_comparison = (later.c.ballot_id == event.c.ballot_id, later.c.place == event.c.place)
-    return event.c.kind == "cast", ~sa.exists().where(*of_comparison, later.c.revision > event.c.revision)
+    return (~sa.exists().where(*of_comparison, later.c.revision > event.c.revision),)
 
 
 def standing_votes(connection: sa.Connection, ballot_id: int) -> StandingVotes:

@@ -159,7 +159,9 @@ def finish() -> dict[str, Any]:
     try:
         ending = access.voter_of(campaign, holder).finish(pages)
     except ledger.UnfinishedError as error:
-        raise Problem(409, str(error), kind="unfinished", members={"missing": error.missing}) from error
+        raise Problem(
+            409, str(error), kind="unfinished", members={"missing": error.missing, "unit": error.unit}
+        ) from error
     code, url = pages.way_back(ending.outcome)
     answer = {"finished": True, "outcome": ending.outcome, "answers": ending.n_answers}
     return answer | {"completion_code": code, "completion_url": url}

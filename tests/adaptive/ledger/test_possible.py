@@ -1,4 +1,4 @@
-"""Voters who answer everything bring a campaign to the number of answers that is possible, whatever they leave and when.
+"""Voters who answer everything bring a campaign to the number of answers that is possible, whatever they leave.
 
 Possible are, of a ballot, the comparisons of each pair that different voters can answer: no voter answers a pair twice.
 A continuous campaign can ask its budget, or all pairs of all voters if those are fewer. The tests count both from the
@@ -56,11 +56,11 @@ def check_pairs(campaign):
     """No voter answers a pair twice in a round, but for a repeat on one sheet and a pair whose answer is known."""
     rows = query(
         campaign,
-        "SELECT e.voter_id, c.ballot_id, c.sheet, c.left_item, c.right_item, c.probe FROM vote_event e "
+        "SELECT e.voter_id, c.ballot_id, c.left_item, c.right_item, c.probe FROM vote_event e "
         "JOIN comparison c ON c.ballot_id = e.ballot_id AND c.place = e.place",
     )
     answers = Counter()
-    for voter, ballot, sheet, left, right, probe in rows:
+    for voter, ballot, left, right, probe in rows:
         if probe in (None, "overlap", "repeat"):
             of_round = None if campaign.info.mode == "continuous" else ballot
             answers[voter, of_round, frozenset([left, right])] += probe != "repeat"

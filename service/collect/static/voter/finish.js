@@ -24,10 +24,10 @@ async function begin() {
     const me = await untilAnswered(() => api.me(), onwait);
     if (me.step === "consent") return location.replace(pageOf(""));
     await drained(me);
-    const { progress, available } = await untilAnswered(() => api.me(), onwait);
+    const { progress, available, reason } = await untilAnswered(() => api.me(), onwait);
     answers = progress.answers;
     tell("message", "");
-    const missing = unfinished(progress, available);
+    const missing = unfinished(progress, available || reason === "wait");
     if (missing !== null) return showUnfinished(missing);
     const answer = await untilAnswered(() => api.finish(), onwait);
     tell("message", "");
@@ -81,8 +81,8 @@ function showFinished(answer) {
 function explain(error) {
   if (!(error instanceof Problem)) throw error;
   if (error.kind === "unfinished") {
-    const { missing } = error.body;
-    showUnfinished(missing > 0 ? text("finish.unfinished-pairs", { missing }) : text("finish.unfinished-none"));
+    const { missing, unit } = error.body;
+    showUnfinished(missing > 0 ? text(`finish.unfinished-${unit}`, { missing }) : text("finish.unfinished-none"));
   } else if (error.status === 401) {
     show("link");
   } else if (needsWelcome(error)) {
@@ -93,9 +93,9 @@ function explain(error) {
 }
 
 /** What is missing before the server can be asked for the code; null if nothing is. */
-function unfinished({ answered, of, sheets_done: done, sheets_limit: limit, answers }, available) {
+function unfinished({ answered, of, sheets_done: done, sheets_limit: limit, answers }, isMore) {
   if (answered < of) return text("finish.unfinished-pairs", { missing: of - answered });
-  if (available && limit !== null) return text("finish.unfinished-sheets", { missing: limit - done });
+  if (isMore && limit !== null) return text("finish.unfinished-sheets", { missing: limit - done });
   return answers === 0 && data.platform === undefined ? text("finish.unfinished-none") : null;
 }
 

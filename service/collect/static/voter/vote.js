@@ -294,7 +294,8 @@ function nothing(me) {
   return showDone(me);
 }
 
-function showDone({ available: isMore, reason, progress }) {
+function showDone({ available, reason, progress }) {
+  const isMore = available || reason === "wait"; // the next page waits until a part is free
   find("more").hidden = !isMore;
   const why = { limit: "done.limit", "not open": "done.not-open" }[reason] ?? "done.none-left";
   find("done-text").textContent = text(isPreview ? "preview.end" : isMore ? "done.text" : why);
