@@ -44,15 +44,14 @@ def open_pairs(
 ) -> dict[Sheet, OpenPairs]:
     """Return the unanswered pairs of each sheet for a voter, or for a new one.
 
-    Hidden are pairs that the voter answered or holds on another sheet, repeats of another voter's answer, and copies
-    for the overlap that would take the voter from the only comparison of the pair that still needs one.
+    Hidden are pairs that the voter answered or holds on another sheet, and copies for the overlap that would take the
+    voter from a comparison of the pair that no other voter can answer.
     """
     by_sheet: dict[Sheet, list[Any]] = {sheet: [] for sheet in sheets}
     for row in _unanswered(connection, by_sheet):
         by_sheet[row.ballot_id, row.sheet].append(row)
     rows = [row for sheet_rows in by_sheet.values() for row in sheet_rows]
     known = {} if voter_id is None or not rows else known_pairs(connection, voter_id)
-    repeated = _answering_voters(connection, [(row.ballot_id, row.repeats) for row in rows if row.probe == "repeat"])
     scarce = _scarce_copies(connection, info, [row for row in rows if row.probe == "overlap"], voter_id)
 
     def is_hidden(row: Any) -> bool:
@@ -62,8 +61,6 @@ def open_pairs(
         others = known.get(_pair(row), ())
         if any(other != sheet and (info.mode == "continuous" or other[0] == sheet[0]) for other in others):
             return True
-        if row.probe == "repeat":
-            return repeated.get((row.ballot_id, row.repeats), voter_id) != voter_id
         return (row.ballot_id, row.place) in scarce
 
     found = {}
@@ -152,7 +149,7 @@ def _unanswered(connection: sa.Connection, sheets: Iterable[Sheet]) -> Iterator[
     )
     is_no_practice = sa.or_(table.c.probe.is_(None), table.c.probe != "practice")
     for ballot_id, numbers in by_ballot.items():
-        rows = sa.select(*columns, table.c.probe, table.c.repeats).where(
+        rows = sa.select(*columns, table.c.probe).where(
             table.c.ballot_id == ballot_id, table.c.sheet.in_(numbers), is_no_practice, ~is_answered
         )
         yield from connection.execute(rows.order_by(table.c.sheet, table.c.position))
