@@ -21,11 +21,12 @@ from rankcorr.evaluation._files import QrelsLike, RunsLike, runs_of
 from rankcorr.evaluation._matching import Coverage, SelfHits, Unjudged, Unretrieved
 from rankcorr.evaluation._metrics import MetricLike, as_metrics, largest_difference
 from rankcorr.evaluation._nulls import RESAMPLES
-from rankcorr.evaluation._qrels import grouped_queries
+from rankcorr.evaluation._qrels import cluster_numbers, grouped_queries
 from rankcorr.evaluation._query_tests import (
     PAIRED,
     RANDOMIZATION,
     TESTS,
+    Clusters,
     Means,
     PairedDifference,
     Test,
@@ -273,6 +274,7 @@ def compare_runs(
     test: Test = RANDOMIZATION,
     baseline: str | None = None,
     groups: Mapping[Any, Hashable] | Any = None,
+    clusters: Mapping[Any, Hashable] | Any = None,
     unjudged: Unjudged = "zero",
     unretrieved: Unretrieved = "last",
     depth: int | None = None,
@@ -309,12 +311,18 @@ def compare_runs(
         One metric of `evaluate`.
     standardized : bool, default False
         Compare standardized values, for a rank correlation.
-    test : {"randomization", "t"}
+    test : {"randomization", "t", "bootstrap"}
+        "randomization" and corrected p-values assume that queries are independent and that runs are exchangeable on
+        each: their differences are then symmetric about 0. Equal means are not enough. "bootstrap" tests equal means,
+        by a bootstrap-t interval, and needs more queries.
     baseline : str, optional
         Name of a run. Each other run is then compared with it, instead of all pairs.
     groups : mapping of query to group, or data frame, optional
         Such as genre or language; every query of qrels needs one. Pairs are also compared within each group. A frame
         has a column of queries, named as in `Qrels.from_frame`, and either one other column or one called "group".
+    clusters : mapping of query to cluster, or data frame, optional
+        Queries that are not independent, such as the variants of one information need; in the form of `groups`. Whole
+        clusters are then flipped and resampled.
     level : float, default 0.95
     n_resamples : int, default 10,000
         Number of resamples of intervals and tests.
@@ -376,7 +384,7 @@ def compare_runs(
     evaluation = evaluate(
         qrels, found, metrics=[chosen], undefined=undefined, n_resamples=RESAMPLES, **policies, **shared
     )
-    return compare_evaluated(evaluation, name, groups=groups, **tested, **shared)
+    return compare_evaluated(evaluation, name, groups=groups, clusters=clusters, **tested, **shared)
 
 
 def compare_evaluated(
@@ -387,6 +395,7 @@ def compare_evaluated(
     test: Test = RANDOMIZATION,
     baseline: str | None = None,
     groups: Mapping[Any, Hashable] | Any = None,
+    clusters: Mapping[Any, Hashable] | Any = None,
     level: float = 0.95,
     n_resamples: int = 10_000,
     seed: int = 0,
@@ -401,7 +410,7 @@ def compare_evaluated(
         An evaluation of two runs or more.
     metric : str, optional
         One of its metrics; optional if it has only one.
-    standardized, test, baseline, groups, level, n_resamples, seed, workers, progress
+    standardized, test, baseline, groups, clusters, level, n_resamples, seed, workers, progress
         As in `compare_runs`.
 
     Raises
@@ -433,7 +442,8 @@ def compare_evaluated(
     parts = grouped_queries(groups, evaluation.queries)
     name = evaluation.metrics[0] if metric is None else metric
     bound = largest_difference(name)
-    plan = Plan(evaluation.runs, evaluation.queries, test, baseline, confidence, draws, bound)
+    numbers = cluster_numbers(clusters, evaluation.queries)
+    plan = Plan(evaluation.runs, evaluation.queries, test, baseline, confidence, draws, bound, numbers)
     order, rows, pairs, by_group = _scored(columns.T, parts, plan)
     return RunComparison(
         rows=rows,
@@ -502,6 +512,7 @@ class Plan(NamedTuple):
     level: float
     draws: Draws
     bound: float  # of differences
+    clusters: Clusters  # those of the queries
 
 
 def _checked_level(runs: Collection[str], test: Test, baseline: str | None, level: float) -> float:
@@ -518,10 +529,10 @@ def _scored(
     values: Values, groups: dict[Hashable, list[int]], plan: Plan
 ) -> tuple[list[int], tuple[RunScore, ...], tuple[PairedDifference, ...], tuple[GroupComparison, ...]]:
     """Compare columns of values, shape (n_queries, n_runs): order of the runs, rows, pairs and groups of queries."""
-    found = Means.of(values)
+    found = Means.of(values, plan.clusters)
     order = np.argsort(-found.means, kind="stable").tolist()  # nan sorts last
     ranked = [run for run in order if not math.isnan(found.means[run])]
-    low, high = bounds(found, studentized(values, plan.draws.of_part(COLUMNS)), plan.level)
+    low, high = bounds(found, studentized(values, plan.draws.of_part(COLUMNS), plan.clusters), plan.level)
     draws = plan.draws.of_part(PAIRS)
     everyone = list(combinations(order, 2))
     pairs = everyone
@@ -534,9 +545,10 @@ def _scored(
         paired = listed
     else:
         one, other = np.array(everyone).T
-        paired = pvalues(values[:, one] - values[:, other], plan.test, draws.of_part(PAIRED))
+        paired = pvalues(values[:, one] - values[:, other], plan.test, draws.of_part(PAIRED), plan.clusters)
     is_ranked = np.array([run in ranked and other in ranked for run, other in everyone])
-    tests = standings(values[:, ranked], paired[is_ranked], plan.level, draws.of_part(PAIRED).fewer(draws.n_resamples))
+    joint = draws.of_part(PAIRED).fewer(draws.n_resamples)
+    tests = standings(values[:, ranked], paired[is_ranked], plan.level, joint, plan.clusters)
     rows = [
         RunScore(
             run=plan.names[run],
@@ -555,7 +567,7 @@ def _scored(
             for (one, other), pair_is_ranked in zip(pairs, is_ranked, strict=True)
         ]
     else:
-        corrected = corrected_pvalues(values, pairs, draws.of_part(PAIRED).fewer(draws.n_resamples), listed).tolist()
+        corrected = corrected_pvalues(values, pairs, joint, listed, plan.clusters).tolist()
     return order, tuple(rows), _corrected(whole, iter(corrected)), _by_group(values, order, pairs, groups, plan)
 
 
@@ -564,10 +576,10 @@ def _pairs(values: Values, pairs: Sequence[tuple[int, int]], plan: Plan) -> list
     one, other = np.array(pairs).T
     differences = np.asarray(values[:, one] - values[:, other])
     found = Means.of(differences)
-    tests = verdicts(differences, plan.test, plan.level, plan.draws.of_part(PAIRED), plan.bound)
+    tests = verdicts(differences, plan.test, plan.level, plan.draws.of_part(PAIRED), plan.bound, plan.clusters)
     sizes = effect_sizes(differences)
     better, worse = (differences > ROUNDING).sum(axis=0), (differences < -ROUNDING).sum(axis=0)
-    left_out = without_one(differences, plan.queries, plan.test, plan.draws.of_part(LEFT_OUT))
+    left_out = without_one(differences, plan.queries, plan.test, plan.draws.of_part(LEFT_OUT), plan.clusters)
     alpha = alpha_of(plan.level)
     return [
         PairedDifference(
@@ -604,7 +616,9 @@ def _by_group(
     for number, members in enumerate(groups.values()):
         queries, draws = [plan.queries[member] for member in members], plan.draws.of_part(GROUPS, number)
         own = values[members]
-        parts.append((own, _pairs(own, pairs, plan._replace(queries=queries, draws=draws))))
+        clusters = None if plan.clusters is None else np.unique(plan.clusters[members], return_inverse=True)[1]
+        within = plan._replace(queries=queries, draws=draws, clusters=clusters)
+        parts.append((own, _pairs(own, pairs, within)))
     corrected = iter(holm([pair.pvalue for _, found in parts for pair in found]))
     return tuple(
         GroupComparison(

@@ -550,6 +550,19 @@ def grouped_queries(groups: Any, queries: tuple[Hashable, ...]) -> dict[Hashable
     return places
 
 
+def cluster_numbers(clusters: Any, queries: tuple[Hashable, ...]) -> NDArray[np.intp] | None:
+    """Return the number of each query's cluster, from 0, or None; `clusters` is in the form of groups."""
+    if clusters is None:
+        return None
+    numbers = np.empty(len(queries), np.intp)
+    try:
+        for number, places in enumerate(grouped_queries(clusters, queries).values()):
+            numbers[places] = number
+    except OptionError as error:
+        raise OptionError(f"clusters: {error}") from error
+    return numbers
+
+
 def _of_frame(columns: Mapping[Any, Any]) -> dict[Hashable, Hashable]:
     """Group of each query, from the columns of a frame."""
     import narwhals.stable.v2 as nw

@@ -9,7 +9,7 @@ import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Final, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +17,17 @@ from numpy.typing import NDArray
 from rankcorr._results import Result
 from rankcorr.inference._copula import ROUNDING
 from rankcorr.inference._multiple_tests import Standings, standings_of, step_down
-from rankcorr.inference._orbit import MAX_EXACT, POWER, Orbit, all_swaps
+from rankcorr.inference._orbit import MAX_EXACT, POWER, Orbit, all_swaps, alpha_of
 from rankcorr.inference._paired import N_LEFT_OUT, LeftOut
 from rankcorr.inference._resampling import Draws, Values
 
-Test: TypeAlias = Literal["randomization", "t"]
+Test: TypeAlias = Literal["randomization", "t", "bootstrap"]
+Clusters: TypeAlias = NDArray[np.intp] | None  # the number of each query's cluster, from 0
 
 TESTS: Final[tuple[Test, ...]] = get_args(Test)
 RANDOMIZATION: Final = "randomization"
 T: Final = "t"
+BOOTSTRAP: Final = "bootstrap"
 PAIRED, JOINT = range(2)  # parts of the resamples
 MOST_COLUMNS: Final = 256  # that are kept in memory at a time, with all their resamples
 
@@ -107,28 +109,43 @@ class PairedDifference(Result):
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """Mean, its standard error and the number of queries of each column; nan without queries, or for one alone."""
+    """Mean, its standard error and the number of queries of each column; nan without queries, or for one alone.
+
+    `n_units` is the number of clusters with a value: queries, unless clusters are given.
+    """
 
     means: Values
     errors: Values
     n: Values
+    n_units: Values
 
     @classmethod
-    def of(cls, columns: Values) -> Means:
-        """Compute them for a matrix with a row for each query."""
+    def of(cls, columns: Values, clusters: Clusters = None) -> Means:
+        """Compute them for a matrix with a row for each query; the error is that of whole clusters."""
         known = ~np.isnan(columns)
         n = known.sum(axis=0).astype(np.float64)
         sums = np.where(known, columns, 0.0).sum(axis=0)
         means = _divided(sums, n)
-        squares = np.where(known, columns - means, 0.0) ** 2
-        return cls(means, np.sqrt(_divided(squares.sum(axis=0), n * (n - 1))), n)
+        squares = by_cluster(np.where(known, columns - means, 0.0), clusters) ** 2
+        n_units = (by_cluster(known, clusters) > 0).sum(axis=0).astype(np.float64)
+        errors = np.sqrt(_divided(squares.sum(axis=0) * n_units, n**2 * (n_units - 1)))
+        return cls(means, errors, n, n_units)
 
 
-def studentized(columns: Values, draws: Draws) -> Values:
+def by_cluster(columns: NDArray[Any], clusters: Clusters) -> Values:
+    """Sums of the rows of each cluster; without clusters each row is one."""
+    if clusters is None:
+        return columns.astype(np.float64)
+    sums = np.zeros((int(clusters.max()) + 1, *columns.shape[1:]))
+    np.add.at(sums, clusters, columns)
+    return sums
+
+
+def studentized(columns: Values, draws: Draws, clusters: Clusters = None) -> Values:
     """Means of resampled queries minus the mean, each over its standard error, shape (n_resamples, n_columns).
 
-    Whole queries are resampled, the same for all columns. The result is nan if fewer than two queries with a value were
-    drawn. If all values drawn are equal, it is 0 if they equal the mean, else infinite.
+    Whole queries, or whole clusters of them, are resampled, the same for all columns. The result is nan if fewer than
+    two with a value were drawn. If all values drawn are equal, it is 0 if they equal the mean, else infinite.
     """
     from rankcorr.evaluation._kernels import drawn_counts
 
@@ -136,23 +153,27 @@ def studentized(columns: Values, draws: Draws) -> Values:
     centred = np.where(known, columns - Means.of(columns).means, 0.0)
     # Rounding alone must not make a column of equal values vary.
     centred[np.abs(centred) < ROUNDING] = 0.0
-    parts = np.hstack([centred, centred**2, known])
-    n_queries = columns.shape[0]
+    unit_sums, sizes = by_cluster(centred, clusters), by_cluster(known, clusters)
+    parts = [unit_sums, unit_sums**2, sizes]
+    if clusters is not None:
+        parts += [unit_sums * sizes, sizes**2, np.sign(sizes)]
+    matrix, n_rows = np.hstack(parts), len(unit_sums)
 
     def task(rng: np.random.Generator, size: int) -> Values:
-        counts = np.empty((size, n_queries))
+        counts = np.empty((size, n_rows))
         drawn_counts(rng, counts)
-        sums, squares, n = np.hsplit(counts @ parts, 3)
+        sums, squares, n, *others = np.hsplit(counts @ matrix, len(parts))
+        products, size_squares, n_units = others or (sums, n, n)
         means = _divided(sums, n)
-        spread = squares - sums * means
+        spread = squares - 2 * means * products + means**2 * size_squares
         spread[spread <= ROUNDING * squares] = 0.0  # all that were drawn are equal
-        spread = _divided(spread, n * (n - 1))
+        spread = _divided(spread * n_units, n**2 * (n_units - 1))
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = means / np.sqrt(spread)
         ratios[(spread == 0) & (sums == 0)] = 0.0
-        return np.asarray(np.where(n > 1, ratios, math.nan))
+        return np.asarray(np.where(n_units > 1, ratios, math.nan))
 
-    return np.concatenate(draws.in_blocks(task, n_queries))  # whatever the columns, the same draws
+    return np.concatenate(draws.in_blocks(task, n_rows))  # whatever the columns, the same draws
 
 
 def bounds(found: Means, ratios: Values, level: float) -> tuple[Values, Values]:
@@ -162,7 +183,7 @@ def bounds(found: Means, ratios: Values, level: float) -> tuple[Values, Values]:
     queries an interval at 0.95 is unbounded: infinite.
     """
     low, high = np.full(found.n.size, math.nan), np.full(found.n.size, math.nan)
-    for column in np.flatnonzero(found.n > 1).tolist():
+    for column in np.flatnonzero(found.n_units > 1).tolist():
         mean, error = found.means[column], found.errors[column]
         if error <= ROUNDING:
             low[column] = high[column] = mean
@@ -182,18 +203,24 @@ class Verdicts(NamedTuple):
     detectable: Values
 
 
-def verdicts(columns: Values, test: Test, level: float, draws: Draws, bound: float = math.inf) -> Verdicts:
+def verdicts(
+    columns: Values, test: Test, level: float, draws: Draws, bound: float = math.inf, clusters: Clusters = None
+) -> Verdicts:
     """Test the mean of each column; no detectable difference is above `bound`.
 
     - "randomization": signs of the differences are flipped at random; all of them up to 12 queries. See
       `rankcorr.inference._orbit` for the interval.
     - "t": Student's test of the mean; nan for a single query.
+    - "bootstrap": the mean over its standard error is compared with the same of resampled queries, minus the observed
+      mean: a test of equal means, which does not assume that differences are symmetric.
     """
-    found = Means.of(columns)
+    found = Means.of(columns, clusters)
+    if test == BOOTSTRAP:
+        return _bootstrapped(columns, found, level, draws, bound, clusters)
     if test == T:
         from scipy.special import nctdtrinc, stdtr, stdtrit
 
-        freedom = np.where(found.n > 1, found.n - 1, math.nan)
+        freedom = np.where(found.n_units > 1, found.n_units - 1, math.nan)
         means = np.where(np.abs(found.means) <= ROUNDING, 0.0, found.means)
         with np.errstate(divide="ignore", invalid="ignore"):
             tails = 2 * stdtr(freedom, -np.abs(means / found.errors))
@@ -205,24 +232,60 @@ def verdicts(columns: Values, test: Test, level: float, draws: Draws, bound: flo
         )
         return Verdicts(tails, found.means - half, found.means + half, detectable)
     verdict = Verdicts(*np.full((4, columns.shape[1]), math.nan))
-    for column, orbit in orbits_of(columns, draws):
+    for column, orbit in orbits_of(columns, draws, clusters):
         verdict.pvalues[column], verdict.detectable[column] = orbit.pvalue(), orbit.detectable(level, bound)
         verdict.lows[column], verdict.highs[column] = orbit.interval(level)
     return verdict
 
 
-def pvalues(columns: Values, test: Test, draws: Draws) -> Values:
+def _bootstrapped(
+    columns: Values, found: Means, level: float, draws: Draws, bound: float, clusters: Clusters
+) -> Verdicts:
+    """Bootstrap-t tests: twice the smaller share of studentized resamples that reach the observed value."""
+    from scipy.special import ndtri
+
+    verdict = Verdicts(*np.full((4, columns.shape[1]), math.nan))
+    alpha = alpha_of(level)
+    for start in range(0, columns.shape[1], MOST_COLUMNS):
+        part = slice(start, start + MOST_COLUMNS)
+        ratios = studentized(columns[:, part], draws, clusters)
+        for column, row in enumerate(ratios.T, start):
+            mean, error = float(found.means[column]), float(found.errors[column])
+            if not found.n_units[column] > 1:
+                continue
+            if error <= ROUNDING:
+                equal = abs(mean) <= ROUNDING
+                verdict.pvalues[column] = 1.0 if equal else 0.0
+                verdict.lows[column] = verdict.highs[column] = 0.0 if equal else mean
+                continue
+            # An undefined resample counts against a difference, on either side.
+            known = np.sort(row[~np.isnan(row)])
+            n_undefined, observed = row.size - known.size, mean / error
+            above = known.size - np.searchsorted(known, observed - ROUNDING) + n_undefined
+            below = np.searchsorted(known, observed + ROUNDING, side="right") + n_undefined
+            verdict.pvalues[column] = min(1.0, 2 * (1 + min(above, below)) / (1 + row.size))
+            # The smallest number of resamples beyond the observed value that does not reject.
+            least = math.floor(alpha * (1 + row.size) / 2 + ROUNDING) - n_undefined
+            low, high = (known[-least], known[least - 1]) if 0 < least <= known.size else (math.inf, -math.inf)
+            ends = (mean - low * error, mean - high * error)
+            verdict.lows[column], verdict.highs[column] = (0.0 if abs(end) <= ROUNDING else end for end in ends)
+            difference = error * ((low - high) / 2 + ndtri(POWER))
+            verdict.detectable[column] = difference if difference < bound else math.nan
+    return verdict
+
+
+def pvalues(columns: Values, test: Test, draws: Draws, clusters: Clusters = None) -> Values:
     """Two-sided p-value that the mean of each column is 0; nan without queries, or if a test needs two."""
-    if test == T:
-        return verdicts(columns, test, 0.5, draws).pvalues
+    if test != RANDOMIZATION:
+        return verdicts(columns, test, 0.5, draws, clusters=clusters).pvalues
     tails = np.full(columns.shape[1], math.nan)
-    for column, orbit in orbits_of(columns, draws):
+    for column, orbit in orbits_of(columns, draws, clusters):
         tails[column] = orbit.pvalue()
     return tails
 
 
 def without_one(
-    differences: Values, queries: Sequence[Hashable], test: Test, draws: Draws
+    differences: Values, queries: Sequence[Hashable], test: Test, draws: Draws, clusters: Clusters = None
 ) -> list[tuple[LeftOut | None, LeftOut | None]]:
     """Each difference without its largest value, and without its least; None with fewer than two queries."""
     filled = [np.where(np.isnan(differences), missing, differences) for missing in (-math.inf, math.inf)]
@@ -233,7 +296,7 @@ def without_one(
         rest = differences.copy()
         rest[places, columns] = math.nan
         means = Means.of(rest).means.tolist()
-        tails = pvalues(rest, test, draws.fewer(N_LEFT_OUT)).tolist()
+        tails = pvalues(rest, test, draws.fewer(N_LEFT_OUT), clusters).tolist()
         rows = zip(places.tolist(), means, tails, strict=True)
         found.append([None if math.isnan(mean) else LeftOut(queries[place], mean, tail) for place, mean, tail in rows])
     return list(zip(*found, strict=True))
@@ -246,33 +309,39 @@ def effect_sizes(columns: Values) -> Values:
     return np.asarray(_divided(found.means, np.where(spread > ROUNDING, spread, 0.0)))
 
 
-def orbits_of(columns: Values, draws: Draws) -> Iterator[tuple[int, Orbit]]:
+def orbits_of(columns: Values, draws: Draws, clusters: Clusters = None) -> Iterator[tuple[int, Orbit]]:
     """The number of each column that has values, its mean, and its means after random flips of signs.
 
-    All columns longer than 12 have the same signs. One orbit after another: 60 runs have 1,770 pairs, and 10,000 flips
-    of each would take 300 MB.
+    The queries of a cluster have the same sign. All columns longer than 12 have the same signs. One orbit after
+    another: 60 runs have 1,770 pairs, and 10,000 flips of each would take 300 MB.
     """
     from rankcorr.evaluation._kernels import flipped_sums
 
     known = ~np.isnan(columns)
-    n = known.sum(axis=0)
+    sums_of_units, sizes, n = (
+        by_cluster(np.where(known, columns, 0.0), clusters),
+        by_cluster(known, clusters),
+        known.sum(0),
+    )
+    n_units = (sizes > 0).sum(axis=0)
     means = Means.of(columns).means.tolist()
-    for column in np.flatnonzero((n > 0) & (n <= MAX_EXACT)).tolist():
-        values = columns[known[:, column], column]
-        signs = 1.0 - 2.0 * all_swaps(values.size)
-        yield column, Orbit(means[column], (signs @ values / values.size)[np.newaxis], signs.mean(axis=1), True)
-    left = np.flatnonzero(n > MAX_EXACT)
+    for column in np.flatnonzero((n_units > 0) & (n_units <= MAX_EXACT)).tolist():
+        has = sizes[:, column] > 0
+        signs = 1.0 - 2.0 * all_swaps(int(n_units[column]))
+        flipped, kept = signs @ sums_of_units[has, column] / n[column], signs @ sizes[has, column] / n[column]
+        yield column, Orbit(means[column], flipped[np.newaxis], kept, True)
+    left = np.flatnonzero(n_units > MAX_EXACT)
     for start in range(0, left.size, MOST_COLUMNS):
         part = left[start : start + MOST_COLUMNS]
-        kinds, kind_of = np.unique(known[:, part], axis=1, return_inverse=True)
-        rows = np.ascontiguousarray(np.hstack([np.where(known, columns, 0.0)[:, part], kinds]).T)
+        kinds, kind_of = np.unique(sizes[:, part], axis=1, return_inverse=True)
+        rows = np.ascontiguousarray(np.hstack([sums_of_units[:, part], kinds]).T)
 
         def task(rng: np.random.Generator, size: int, rows: Values = rows) -> Values:
             sums = np.empty((size, len(rows)))
             flipped_sums(rng, rows, sums)
             return sums
 
-        sums = np.concatenate(draws.in_blocks(task, columns.shape[0]))
+        sums = np.concatenate(draws.in_blocks(task, len(sizes)))
         for number, column in enumerate(part.tolist()):
             kept = sums[:, part.size + kind_of.ravel()[number]]
             yield column, Orbit(means[column], sums[:, [number]].T / n[column], kept / n[column], False)
@@ -284,7 +353,9 @@ def _divided(numerator: Values, denominator: Values) -> Values:
     return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator != 0))
 
 
-def corrected_pvalues(values: Values, pairs: Sequence[tuple[int, int]], draws: Draws, paired: Values) -> Values:
+def corrected_pvalues(
+    values: Values, pairs: Sequence[tuple[int, int]], draws: Draws, paired: Values, clusters: Clusters = None
+) -> Values:
     """Return p-values of pairs of runs, corrected for all these pairs together; nan without a test.
 
     The differences of all pairs have the same random signs, one for each query, and each is compared with the largest
@@ -307,15 +378,16 @@ def corrected_pvalues(values: Values, pairs: Sequence[tuple[int, int]], draws: D
     first, second = np.array(pairs).T
     differences = values[:, first] - values[:, second]
     n_known = (~np.isnan(differences)).sum(axis=0)
-    np.nan_to_num(differences, copy=False)
+    is_complete = not np.isnan(values).any()
+    differences = by_cluster(np.nan_to_num(differences), clusters)
     squares = (differences**2).sum(axis=0) / np.maximum(1, n_known) ** 2
     scales = n_known * np.sqrt(squares + squares[n_known > 0].mean()) if n_known.any() else np.ones(n_known.size)
     scales[scales <= ROUNDING] = 1.0
-    is_exact = len(values) <= MAX_EXACT
-    signs = np.asarray(1.0 - 2.0 * all_swaps(len(values)), np.float64) if is_exact else None
+    is_exact = len(differences) <= MAX_EXACT
+    signs = np.asarray(1.0 - 2.0 * all_swaps(len(differences)), np.float64) if is_exact else None
     # Where no value is missing, the difference of the sums of two runs is the sum of their differences.
-    is_complete = not np.isnan(values).any()
-    sums = _flipped(values - values.mean(axis=1, keepdims=True), signs, draws) if is_complete else None
+    centred = values - values.mean(axis=1, keepdims=True)
+    sums = _flipped(by_cluster(centred, clusters), signs, draws) if is_complete else None
 
     def exchanged(part: NDArray[np.intp]) -> Values:
         if sums is not None:
@@ -344,7 +416,7 @@ def _flipped(columns: Values, signs: Values | None, draws: Draws) -> Values:
     return np.concatenate(draws.in_blocks(task, columns.shape[0]))
 
 
-def standings(values: Values, paired: Values, level: float, draws: Draws) -> Standings:
+def standings(values: Values, paired: Values, level: float, draws: Draws, clusters: Clusters = None) -> Standings:
     """Return the results of all tests of runs from best to worst, columns of `values`.
 
     `paired` has the p-value of each pair, in the order of `itertools.combinations`.
@@ -356,6 +428,6 @@ def standings(values: Values, paired: Values, level: float, draws: Draws) -> Sta
         first, second = np.array(pairs).T
         leads[first, second] = np.nan_to_num(Means.of(values[:, first] - values[:, second]).means)
         leads -= leads.T
-        corrected[first, second] = corrected_pvalues(values, pairs, draws, paired)
+        corrected[first, second] = corrected_pvalues(values, pairs, draws, paired, clusters)
         corrected[second, first] = corrected[first, second]
     return standings_of(np.array([math.nan, *paired[: number - 1]][:number]), corrected, leads, level)

@@ -25,6 +25,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from rankcorr._checks import offending, shown
 from rankcorr._coefficients import Coefficient
 from rankcorr._numbers import order_codes
 from rankcorr._ranking import Ranking
@@ -88,12 +89,15 @@ class Exchange:
         One if scores are exchanged, and two for ranks.
     exponents : ndarray of float64, shape (n_systems,), or None
         Exponents of the maps that standardize the coefficients of each system; None leaves them unchanged.
+    clusters : ndarray of intp, shape (n_items,), or None
+        Number of the cluster of each item, from 0, in the order of gold. Systems exchange whole clusters.
     """
 
     items: SortedItems
     present: NDArray[np.int32]
     scales: tuple[Scale, ...]
     exponents: Values | None = None
+    clusters: NDArray[np.intp] | None = None
 
     @classmethod
     def of(
@@ -103,6 +107,7 @@ class Exchange:
         systems: Sequence[Ranking],
         codes: Places | None = None,
         present: NDArray[np.bool_] | None = None,
+        clusters: NDArray[np.intp] | None = None,
     ) -> Exchange:
         """Systems that exchange their scores, given as `codes_of_scores`, or without them their places on either scale.
 
@@ -116,13 +121,18 @@ class Exchange:
             scales = scales_of(items.y_halves, has, items.x_keys)
         else:
             scales = (Scale.of(codes[:, gold.best_first], has),)
-        return cls(items, has.astype(np.int32, order="C"), scales)
+        if clusters is not None:
+            clusters = np.unique(clusters[gold.best_first], return_inverse=True)[1]
+        return cls(items, has.astype(np.int32, order="C"), scales, clusters=clusters)
 
     def without(self, item: int) -> Exchange:
         """The same without one item that all systems have, given by its place in gold."""
         items, has = self.items.without(item), np.delete(self.present > 0, item, axis=1)
         scales = (self.scales[0].without(item),) if self.by_scores else scales_of(items.y_halves, has, items.x_keys)
-        return replace(self, items=items, present=has.astype(np.int32, order="C"), scales=scales)
+        clusters = self.clusters
+        if clusters is not None:
+            clusters = np.unique(np.delete(clusters, item), return_inverse=True)[1]
+        return replace(self, items=items, present=has.astype(np.int32, order="C"), scales=scales, clusters=clusters)
 
     @property
     def by_scores(self) -> bool:
@@ -134,9 +144,18 @@ class Exchange:
         """Number of items of gold."""
         return self.items.n_items
 
+    @property
+    def n_units(self) -> int:
+        """Number of clusters of items that are exchanged whole; without clusters, of items."""
+        return self.n_items if self.clusters is None else int(self.clusters.max()) + 1
+
     def choices(self, rng: np.random.Generator, size: int) -> Choices:
         """Draw random exchanges, shape (size, n_items, n_systems - 1)."""
-        return rng.integers(0, 2**32, (size, self.n_items, len(self.present) - 1), dtype=np.uint32)
+        return self.of_items(rng.integers(0, 2**32, (size, self.n_units, len(self.present) - 1), dtype=np.uint32))
+
+    def of_items(self, choices: Choices) -> Choices:
+        """Repeat the choice of each cluster for its items."""
+        return choices if self.clusters is None else np.ascontiguousarray(choices[:, self.clusters])
 
     def observed(self) -> Values:
         """Coefficients of the systems before any exchange, by the same kernel that computes those after one."""
@@ -326,19 +345,20 @@ def codes_of_items(codes: Codes, labels: Sequence[Hashable] | None) -> Places:
 def orbits_of(pairs: Sequence[Sequence[Exchange]], draws: Draws) -> list[Orbit]:
     """The difference of each pair of systems, summed over gold sets, and its values after exchanges within each.
 
-    All exchanges are enumerated if a pair has at most `MAX_EXACT` items in all; otherwise they are drawn.
+    All exchanges are enumerated if a pair has at most `MAX_EXACT` items, or clusters, in all; else they are drawn.
     """
-    sizes = [[each.n_items for each in pair] for pair in pairs]
+    sizes = [[exchange.n_units for exchange in pair] for pair in pairs]
     exact = [sum(size) <= MAX_EXACT for size in sizes]
     left = [pair for pair, enumerated in zip(pairs, exact, strict=True) if not enumerated]
-    widest = max((sum(size) for size in sizes), default=1)
+    widest = max((sum(exchange.n_items for exchange in pair) for pair in pairs), default=1)
     blocks = draws.in_blocks(partial(_drawn, left), 2 * widest) if left else []
     drawn = iter(np.concatenate(part, axis=-1) for part in zip(*blocks, strict=True))
     found = []
     for pair, size, enumerated in zip(pairs, sizes, exact, strict=True):
         if enumerated:
             swaps = np.split(all_swaps(sum(size))[:, :, np.newaxis], np.cumsum(size)[:-1], axis=1)
-            values = _exchanged(pair, [np.where(part == 1, GO, STAY) for part in swaps])
+            choices = [np.where(part == 1, GO, STAY) for part in swaps]
+            values = _exchanged(pair, [own.of_items(part) for own, part in zip(pair, choices, strict=True)])
         else:
             values = next(drawn)
         first, second = np.sum([each.observed() for each in pair], axis=0).tolist()
@@ -355,3 +375,31 @@ def _exchanged(pair: Sequence[Exchange], choices: Sequence[Choices]) -> Values:
     values = np.sum([each.exchanged(chosen) for each, chosen in zip(pair, choices, strict=True)], axis=0)
     kept = np.mean([each.kept(chosen) for each, chosen in zip(pair, choices, strict=True)], axis=0)
     return np.vstack([values[:, :, 0] - values[:, :, 1], kept])
+
+
+def clusters_of_items(clusters: Any, labels: Sequence[Hashable] | None, n_items: int) -> NDArray[np.intp]:
+    """Return the number of each item's cluster, from 0.
+
+    `clusters` is a mapping of label to cluster if the items have labels, else a sequence in the order of the items.
+
+    Raises
+    ------
+    OptionError
+        Anything else, or an item without a cluster.
+    """
+    if labels is None:
+        if isinstance(clusters, str | Mapping) or not hasattr(clusters, "__len__") or len(clusters) != n_items:
+            raise OptionError(f"clusters must be a sequence of {n_items:,} clusters, one for each item")
+        names = list(clusters)
+    else:
+        if not isinstance(clusters, Mapping):
+            raise OptionError(f"clusters must be a mapping of label to cluster; got {shown(clusters)}")
+        if lacking := [label for label in labels if label not in clusters]:
+            raise OptionError(offending("every item needs a cluster; without one", lacking))
+        names = [clusters[label] for label in labels]
+    numbers: dict[Hashable, int] = {}
+    for name in names:
+        if name is None or name != name:  # noqa: PLR0124 - nan is not equal to itself
+            raise OptionError(f"every item needs a cluster; got {shown(name)}")
+        numbers.setdefault(name, len(numbers))
+    return np.array([numbers[name] for name in names], np.intp)

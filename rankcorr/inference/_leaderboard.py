@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -244,6 +244,7 @@ def leaderboard(
     by: str = SUM,
     standardized: bool = False,
     swap: Swap = "auto",
+    clusters: Mapping[Any, Hashable] | Sequence[Hashable] | None = None,
     missing: Missing = "raise",
     level: float = 0.95,
     n_resamples: int = 1_000,
@@ -298,6 +299,9 @@ def leaderboard(
         What systems exchange in tests, as in `compare_systems`. "auto" takes scores if systems have them and their
         distributions may be one in each gold set, else ranks. It decides for each pair with the best system, and once
         for the exchange of all systems.
+    clusters : mapping of label to cluster, or sequence of shape (n_items,), optional
+        Items that are not independent, such as those of one topic: tests exchange whole clusters. Intervals still
+        resample single items.
     missing : {"raise", "intersection", "bottom", "gold"}
         How to treat items of gold that a system lacks. "raise": raise an error. "intersection": leave them out of that
         gold set for that system; scores are then of different items, and tests use the items that both systems have.
@@ -416,7 +420,7 @@ def leaderboard(
         for column, name in enumerate(sets)
         if column in columns
     }
-    contest = Contest(chosen, golds, competitors, draws.of_part(1), swap)
+    contest = Contest(chosen, golds, competitors, draws.of_part(1), swap, clusters)
     tests = contest.standings(confidence)
     if untested := [names[s] for s, p in zip(defined[1:], tests.pvalues[1:], strict=True) if math.isnan(p)]:
         why = "all items that have weight are tied among those that the best system and each of these has"

@@ -18,7 +18,15 @@ from rankcorr._frames import by_name
 from rankcorr._ranking import Missing, Ranking, align, as_ranking
 from rankcorr._workers import Progress, silent
 from rankcorr.errors import DimensionError, LabelError, LabelMismatchError, OptionError, TooFewItemsError
-from rankcorr.inference._exchange import Codes, Exchange, Swap, codes_of_items, on_one_scale, orbits_of
+from rankcorr.inference._exchange import (
+    Codes,
+    Exchange,
+    Swap,
+    clusters_of_items,
+    codes_of_items,
+    on_one_scale,
+    orbits_of,
+)
 from rankcorr.inference._multiple_tests import TESTED, Standings, standings_of, step_down
 from rankcorr.inference._orbit import MAX_EXACT, alpha_of
 from rankcorr.inference._resampling import Draws, Values
@@ -202,6 +210,7 @@ class Contest:
         systems: Sequence[Competitor],
         draws: Draws,
         swap: Swap = "auto",
+        clusters: Any = None,
     ) -> None:
         self._coefficient = coefficient
         self._golds = list(golds.values())
@@ -209,6 +218,7 @@ class Contest:
         self._systems = systems
         self._draws = draws
         self._swap = swap
+        self._clusters = clusters
         self._is_by_scores = self._have_one_scale(range(len(systems)), self._golds)
         # What the paired test of each system with the best exchanges, None for the best.
         self.paired_swaps: list[str | None] = [None] * len(systems)
@@ -228,7 +238,7 @@ class Contest:
         """Whether all swaps are enumerated; None without a test. More than two systems exchange places at random."""
         if self.n_systems < 2:
             return None
-        return self.n_systems == 2 and sum(each.n_items for each in self._pair(0, 1)) <= MAX_EXACT
+        return self.n_systems == 2 and sum(each.n_units for each in self._pair(0, 1)) <= MAX_EXACT
 
     def standings(self, level: float) -> Standings:
         """Return the results of all tests: of the best system against each other one, and of all pairs together."""
@@ -348,7 +358,10 @@ class Contest:
         systems = [self._systems[row] for row in rows]
         given = [system.codes for system in systems if system.codes is not None and by_scores]
         codes = [codes_of_items(own, gold.labels) for own in given]
-        exchange = Exchange.of(self._coefficient, gold, rankings, np.array(codes) if codes else None, has)
+        numbers = None
+        if self._clusters is not None:
+            numbers = clusters_of_items(self._clusters, gold.labels, gold.n_items)
+        exchange = Exchange.of(self._coefficient, gold, rankings, np.array(codes) if codes else None, has, numbers)
         exponents = [each.exponents[number] for each in systems if each.exponents is not None]
         return replace(exchange, exponents=np.array(exponents)) if exponents else exchange
 

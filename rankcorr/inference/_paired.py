@@ -24,7 +24,16 @@ from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike, align, as_
 from rankcorr._results import Computed, Result, TableNotes, TableResult
 from rankcorr._workers import Progress
 from rankcorr.errors import LabelError, OptionError, RankingError, TooFewItemsError, UndefinedCorrelationWarning
-from rankcorr.inference._exchange import SWAPS, Exchange, Swap, codes_of_items, codes_of_scores, on_one_scale, orbits_of
+from rankcorr.inference._exchange import (
+    SWAPS,
+    Exchange,
+    Swap,
+    clusters_of_items,
+    codes_of_items,
+    codes_of_scores,
+    on_one_scale,
+    orbits_of,
+)
 from rankcorr.inference._leaderboard_groups import named_golds, systems_of
 from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._null import ALTERNATIVES, Alternative
@@ -144,6 +153,7 @@ def compare_systems(
     missing: Missing = "raise",
     alternative: Alternative = "two-sided",
     swap: Swap = "auto",
+    clusters: Mapping[Any, Hashable] | Sequence[Hashable] | None = None,
     level: float = 0.95,
     n_resamples: int = 10_000,
     seed: int = 0,
@@ -152,8 +162,9 @@ def compare_systems(
 ) -> SystemComparison:
     """Compare two systems by their correlations with one gold ranking.
 
-    The null hypothesis of the test is that the two systems are exchangeable, item by item: either of them could as well
-    have given the other's score. Items are exchanged with probability 1/2, both systems are ranked again, and the
+    The null hypothesis of the test is that items are independent, and that the two systems are exchangeable on each:
+    either of them could as well have given the other's score. If items share errors, such as those of one topic, give
+    `clusters`. Items are exchanged with probability 1/2, both systems are ranked again, and the
     difference of the coefficients is computed anew. Up to 12 items all 2^n exchanges are enumerated. Above, the p-value
     is (1 + count) / (1 + n_resamples), where count is the number of exchanges with a difference at least as extreme.
 
@@ -265,7 +276,7 @@ def compare_systems(
         pvalue=pvalue,
         alternative=alternative,
         swap="scores" if exchange.by_scores else "ranks",
-        exact=first.n_items <= MAX_EXACT,
+        exact=exchange.n_units <= MAX_EXACT,
         low=low,
         high=high,
         level=confidence,
@@ -374,6 +385,7 @@ def compare_many(
     missing: Missing = "raise",
     alternative: Alternative = "two-sided",
     swap: Swap = "auto",
+    clusters: Mapping[Any, Hashable] | Sequence[Hashable] | None = None,
     level: float = 0.95,
     n_resamples: int = 10_000,
     seed: int = 0,
@@ -396,7 +408,7 @@ def compare_many(
     coefficients : sequence of Coefficient or {"tau_w", "rho_w", "tau", "rho"}
     baseline : str, optional
         Name of a system. Each other one is then compared with it; by default all pairs are compared.
-    missing, alternative, swap, level, n_resamples, seed, workers, progress
+    missing, alternative, swap, clusters, level, n_resamples, seed, workers, progress
         As in `compare_systems`.
 
     Returns
@@ -477,6 +489,7 @@ def _exchange(
     unaligned: tuple[Ranking, Ranking],
     swap: Swap,
     turned: bool,
+    clusters: Any,
 ) -> Exchange:
     """The exchange of two systems, which enter in reverse if `turned`."""
     gold, *systems = aligned
@@ -487,7 +500,8 @@ def _exchange(
     if turned:
         systems, codes = systems[::-1], None if codes is None else codes[::-1]
     by_scores = codes is not None and (swap == "scores" or on_one_scale(codes))
-    return Exchange.of(coefficient, gold, systems, codes if by_scores else None)
+    numbers = None if clusters is None else clusters_of_items(clusters, gold.labels, gold.n_items)
+    return Exchange.of(coefficient, gold, systems, codes if by_scores else None, clusters=numbers)
 
 
 def _left_out(

@@ -179,6 +179,14 @@ class GroupsOfQueries(fields.Documented):
         return value
 
 
+class Clusters(GroupsOfQueries):
+    """A cluster for each query."""
+
+    documented: Mapping[str, Any] = map_of(
+        TEXT, about="By query: queries of a cluster are not independent, and are flipped together.", minProperties=1
+    )
+
+
 N_LISTED: Final = 100  # an answer that counts queries lists at most this many of them
 LARGEST_DEPTH: Final = 2**40
 
@@ -191,6 +199,7 @@ class ComparisonOptions(Request):
     standardized = fields.Flag(load_default=False, about="Compare standardized values, of rank correlations.")
     test = fields.Choice(fields.QUERY_TEST, load_default=fields.QUERY_TEST.words[0])
     groups = GroupsOfQueries()
+    clusters = Clusters()
     level = level()
     n_resamples = fields.Count(limit="max_resamples", of="resamples", load_default=2_000)
 

@@ -325,3 +325,28 @@ def test_metrics_are_corrected_together():
     assert {each.correction for each in together} == {"holm"}
     assert corrected_together(alone[:1]) == (alone[0],)
     assert corrected_together([]) == ()
+
+
+def test_queries_of_one_cluster_are_not_independent():
+    qrels, runs = case(n_queries=16)
+    families = {query: number // 4 for number, query in enumerate(qrels)}
+    alone, found = compare_runs(qrels, runs), compare_runs(qrels, runs, clusters=families)
+    one, other = (comparison.pair("a", "c") for comparison in (found, alone))
+    assert one.difference == other.difference
+    # Four families have 2^4 flips, two of which are as extreme as the observed difference.
+    assert one.pvalue >= 2 / 2**4 > other.pvalue
+    assert (found.rows[0].low, found.rows[0].high) != (alone.rows[0].low, alone.rows[0].high)
+    within = compare_runs(qrels, runs, clusters=families, groups=families, n_resamples=100)
+    assert {pair.pvalue for group in within.groups for pair in group.pairs} == {1.0}
+    with pytest.raises(OptionError, match="clusters: every query of qrels needs a group; without one"):
+        compare_runs(qrels, runs, clusters={"q0": 1})
+
+
+def test_a_bootstrap_compares_means():
+    qrels, runs = case()
+    found = compare_runs(qrels, runs, test="bootstrap", n_resamples=2_000)
+    assert found.test == "bootstrap"
+    for pair in found.pairs:
+        assert (pair.low > 0 or pair.high < 0) == (pair.pvalue <= 0.05)
+        assert pair.low < pair.difference < pair.high
+        assert pair.corrected_pvalue >= pair.pvalue

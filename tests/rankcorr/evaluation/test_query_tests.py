@@ -13,6 +13,7 @@ from rankcorr.evaluation._query_tests import (
     TESTS,
     Means,
     bounds,
+    by_cluster,
     corrected_pvalues,
     effect_sizes,
     orbits_of,
@@ -269,3 +270,43 @@ def test_the_level_is_about_kept_in_few_data_sets(designs, name):
     values = np.column_stack([np.diff(draw(np.random.default_rng([1, seed]), 30, 2))[:, 0] for seed in range(200)])
     low, high = bounds(Means.of(values), studentized(values, Draws(199, 0)), 0.95)
     assert ((low <= 0) & (high >= 0)).mean() > 0.89
+
+
+@given(COLUMNS, st.sampled_from(TESTS), st.integers(0, 99))
+def test_clusters_of_one_query_change_nothing(values, test, seed):
+    order = np.random.default_rng(seed).permutation(len(values))
+    alone, one_each = (verdicts(values, test, 0.9, FEW, clusters=own) for own in (None, np.arange(len(values))))
+    for found, wanted in zip(one_each, alone, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+    assert np.isfinite(by_cluster(np.nan_to_num(values), order)).all()
+
+
+@given(columns(2, 5), st.sampled_from(TESTS))
+def test_a_cluster_of_copies_is_like_one_query(values, test):
+    copies, clusters = np.repeat(values, 3, axis=0), np.repeat(np.arange(len(values)), 3)
+    found, wanted = verdicts(copies, test, 0.9, FEW, clusters=clusters), verdicts(values, test, 0.9, FEW)
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+
+
+def test_clusters_of_different_sizes_are_flipped_whole():
+    values, clusters = np.array([0.5, 0.25, -0.5, 1.0, 0.75, 0.25]), np.array([0, 0, 1, 2, 2, 2])
+    flips = []
+    for signs in itertools.product((1, -1), repeat=3):
+        own = np.array(signs)[clusters]
+        flips.append((float(np.mean(own * values)), float(np.mean(own))))
+    found = verdicts(values[:, np.newaxis], "randomization", 0.5, FEW, clusters=clusters)
+    assert found.pvalues[0] == naive.share_as_extreme(0.0, values.mean(), flips)
+    np.testing.assert_allclose(
+        (found.lows[0], found.highs[0]), naive.differences_not_rejected(0.5, values.mean(), flips, bound=1e3)
+    )
+
+
+def test_the_bootstrap_test_is_its_interval_of_the_mean():
+    values = np.random.default_rng(3).exponential(1, (50, 1)) - 0.6
+    found, means = verdicts(values, "bootstrap", 0.95, DRAWS), Means.of(values)
+    low, high = bounds(means, studentized(values, DRAWS), 0.95)
+    assert (found.lows[0], found.highs[0]) == pytest.approx((low[0], high[0]), abs=0.01)
+    known = np.sort(studentized(values, DRAWS)[:, 0])
+    beyond = np.sum(known >= means.means[0] / means.errors[0])
+    assert found.pvalues[0] == 2 * (1 + min(beyond, known.size - beyond)) / (1 + known.size)

@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rankcorr import OptionError, Ranking, UndefinedCorrelationWarning
+from rankcorr import OptionError, Ranking, Tau, UndefinedCorrelationWarning, compare_systems, leaderboard
 from rankcorr._coefficients import named_coefficient
 from rankcorr._ranking import as_ranking
 from rankcorr.inference import _kernels as kernels
@@ -356,3 +356,58 @@ def test_scores_of_all_systems_are_put_into_one_order():
 def test_a_system_that_has_ranks_alone_has_no_codes():
     with pytest.raises(OptionError, match='swap="scores" exchanges scores, and system 1 has ranks alone; give its'):
         codes_of([1, 2], Ranking.from_ranks([1, 2]))
+
+
+def test_systems_exchange_whole_clusters():
+    gold, one, other = [6.0, 5, 4, 3, 2, 1], [5.0, 6, 4, 3, 1, 2], [2.0, 4, 6, 1, 5, 3]
+    clusters = ["a", "b", "a", "c", "b", "b"]
+    coefficient = Tau()
+
+    def difference(first, second):
+        return coefficient(gold, first).statistic - coefficient(gold, second).statistic
+
+    exchanged = []
+    for swaps in itertools.product((False, True), repeat=3):
+        is_swapped = [swaps["abc".index(cluster)] for cluster in clusters]
+        first = [q if swapped else p for p, q, swapped in zip(one, other, is_swapped, strict=True)]
+        second = [p if swapped else q for p, q, swapped in zip(one, other, is_swapped, strict=True)]
+        exchanged.append((difference(first, second), 1 - 2 * sum(is_swapped) / 6))
+    observed = difference(one, other)
+    found = compare_systems(gold, one, other, coefficient="tau", swap="scores", clusters=clusters, level=0.5)
+    assert found.exact
+    assert found.pvalue == naive.share_as_extreme(0.0, observed, exchanged)
+    ends = naive.differences_not_rejected(0.5, observed, exchanged, bound=2.0)
+    assert_allclose((found.low, found.high), ends, atol=1e-12)
+    board = leaderboard(gold, {"one": one, "other": other}, coefficient="tau", swap="scores", clusters=clusters)
+    assert board.rows[1].pvalue == found.pvalue
+    named = [dict(zip("uvwxyz", values, strict=True)) for values in (gold, one, other)]
+    of_labels = dict(zip("uvwxyz", clusters, strict=True))
+    assert compare_systems(*named, coefficient="tau", swap="scores", clusters=of_labels).pvalue == found.pvalue
+
+
+def test_items_of_a_cluster_are_exchanged_together():
+    rng = np.random.default_rng(0)
+    gold, *systems = map(Ranking.from_scores, rng.normal(size=(3, 60)))
+    clusters = np.arange(60) // 3
+    exchange = Exchange.of(Tau(), gold, systems, clusters=clusters)
+    choices = exchange.choices(rng, 4)[:, :, 0]
+    for cluster in range(20):
+        own = choices[:, clusters[gold.best_first] == cluster]
+        assert_array_equal(own, own[:, [0, 0, 0]])
+    assert exchange.without(5).choices(rng, 2).shape == (2, 59, 1)
+    assert (exchange.n_units, exchange.without(5).n_units) == (20, 20)
+
+
+@pytest.mark.parametrize(
+    ("gold", "clusters", "message"),
+    [
+        ([3, 2, 1], ["a", "b"], "clusters must be a sequence of 3 clusters"),
+        ([3, 2, 1], {0: "a"}, "clusters must be a sequence of 3 clusters"),
+        ([3, 2, 1], ["a", "b", float("nan")], "every item needs a cluster; got nan"),
+        ({"u": 3, "v": 2}, {"u": "a"}, "every item needs a cluster; without one"),
+        ({"u": 3, "v": 2}, ["a", "b"], "clusters must be a mapping of label to cluster"),
+    ],
+)
+def test_each_item_needs_a_cluster(gold, clusters, message):
+    with pytest.raises(OptionError, match=message):
+        compare_systems(gold, gold, gold, clusters=clusters)
