@@ -248,7 +248,7 @@ def compare_systems(
     difference = float(values[0] - values[1])
     # Tests take two systems in one order, so that a and b draw the same numbers as b and a.
     turned = SortedItems.of(chosen, first, [second, third]).is_turned
-    exchange = _exchange(chosen, (first, second, third), systems, swap, turned)
+    exchange = _exchange(chosen, (first, second, third), systems, swap, turned, clusters)
 
     orbit, least, most, fragile = Orbit(math.nan, np.empty((1, 0)), np.empty(0), False), None, None, False
     pvalue = low = high = detectable = math.nan
@@ -447,8 +447,8 @@ def compare_many(
         check_choice("baseline", baseline, tuple(names))
     others = [name for name in names if name != baseline]
     pairs = list(combinations(names, 2)) if baseline is None else [(name, baseline) for name in others]
-    options: dict[str, Any] = {"missing": missing, "alternative": alternative, "swap": swap, "level": level}
-    options |= {"n_resamples": n_resamples, "seed": seed, "workers": workers, "progress": progress}
+    options: dict[str, Any] = {"missing": missing, "alternative": alternative, "swap": swap, "clusters": clusters}
+    options |= {"level": level, "n_resamples": n_resamples, "seed": seed, "workers": workers, "progress": progress}
     found: list[tuple[str, str, str, str, SystemComparison]] = []
     for set_name, own_gold in golds.items():
         several = len(golds) > 1
