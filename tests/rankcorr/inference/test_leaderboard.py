@@ -349,7 +349,8 @@ def test_systems_with_few_items_in_common_are_tested_exactly():
 def test_systems_without_scores_exchange_ranks():
     gold = dict(zip("abcdef", range(6), strict=True))
     scores = {"good": gold, "poor": {item: -score for item, score in gold.items()}}
-    rankings = {name: Ranking.from_scores(values) for name, values in scores.items()}
+    orders = {name: sorted(values, key=values.get, reverse=True) for name, values in scores.items()}
+    rankings = {name: Ranking.from_order(order) for name, order in orders.items()}
     board = leaderboard(gold, rankings, n_resamples=50)
     assert board.rows == leaderboard(gold, scores, swap="ranks", n_resamples=50).rows
     with pytest.raises(OptionError, match=r'swap="scores" exchanges scores, and system .good. is a Ranking'):
