@@ -36,7 +36,8 @@ Address = tuple[str, int]
 @contextlib.contextmanager
 def service(**settings: str) -> Iterator[tuple[Address, int]]:
     """Run a service during the block, and give its address and process id."""
-    environment = {**os.environ, "RANKCORR_BIND": "127.0.0.1:0", "RANKCORR_WORKERS": "2", **settings}
+    two_workers = {"RANKCORR_BIND": "127.0.0.1:0", "RANKCORR_WORKERS": "2", "RANKCORR_TRUSTED_PROXIES": "1"}
+    environment = {**os.environ, **two_workers, **settings}
     with tempfile.TemporaryDirectory() as folder, open(Path(folder, "errors"), "w+") as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", "service.server.launch", "rankcorr-serve"],
@@ -88,10 +89,12 @@ def client(address: Address, message: bytes, n_requests: int, seconds: float) ->
 def clients(address: Address, message: bytes, n_connections: int, n_requests: int, seconds: float, pipe) -> None:
     """Send requests on several connections in another process; return all times and the requests per second."""
     times: list[list[float]] = []
-    threads = [
-        threading.Thread(target=lambda: times.append(client(address, message, n_requests, seconds)))
-        for _ in range(n_connections)
-    ]
+
+    def run(number: int) -> None:  # as a client of its own, because one has one heavy request at a time
+        message_of_client = message.replace(b"\r\n", b"\r\nX-Forwarded-For: 192.0.2.%d\r\n" % number, 1)
+        times.append(client(address, message_of_client, n_requests, seconds))
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(n_connections)]
     start = time.perf_counter()
     for thread in threads:
         thread.start()
@@ -214,6 +217,7 @@ def bench_memory(n_requests: int) -> None:
             load(address, message, N_CONNECTIONS, n_requests=(wanted - done) // N_CONNECTIONS)
             done = wanted
             children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+            children = [child for child in children if len(os.listdir(f"/proc/{child}/task")) > 1]  # those with threads
             pages = [int(Path(f"/proc/{child}/statm").read_text().split()[1]) for child in children]
             row(f"{done:,}", *(f"{count * os.sysconf('SC_PAGE_SIZE') / 1e6:.1f}" for count in pages))
 

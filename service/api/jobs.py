@@ -39,3 +39,4 @@ def read(job: str) -> Response:
 def delete(job: str) -> None:
     """Cancel a job, or delete its answer."""
     _jobs().delete(job)
+    state().pool.look_at_jobs()
