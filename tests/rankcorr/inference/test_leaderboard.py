@@ -349,9 +349,9 @@ def test_systems_with_few_items_in_common_are_tested_exactly():
 def test_systems_without_scores_exchange_ranks():
     gold = dict(zip("abcdef", range(6), strict=True))
     scores = {"good": gold, "poor": {item: -score for item, score in gold.items()}}
-    orders = {name: sorted(values, key=values.get, reverse=True) for name, values in scores.items()}
-    rankings = {name: Ranking.from_order(order) for name, order in orders.items()}
+    ranks = {name: {item: -score for item, score in values.items()} for name, values in scores.items()}
+    rankings = {name: Ranking.from_ranks(values) for name, values in ranks.items()}
     board = leaderboard(gold, rankings, n_resamples=50)
     assert board.rows == leaderboard(gold, scores, swap="ranks", n_resamples=50).rows
-    with pytest.raises(OptionError, match=r'swap="scores" exchanges scores, and system .good. is a Ranking'):
+    with pytest.raises(OptionError, match=r'swap="scores" exchanges scores, and system .good. has ranks alone'):
         leaderboard(gold, rankings, swap="scores", n_resamples=50)
