@@ -179,7 +179,9 @@ def n_unanswered(connection: sa.Connection, info: CampaignInfo) -> int:
 Slots: TypeAlias = NDArray[np.int64]
 
 
-def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False, voter_id: int | None = None) -> int:
+def draw_batch(
+    database: Database, info: CampaignInfo, *, at_once: bool = False, voter_id: int | None = None, n_voters: int = 1
+) -> int:
     """Draw the next batch, store it and return its number.
 
     The strengths fitted to all votes so far choose the pairs. A batch is due when at most half a batch is still
@@ -197,6 +199,8 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False,
         The voter who waits for the batch, in campaigns whose sheets are claimed. The batch contains no pair that this
         voter has answered. It is drawn even if other sheets are free, provided that each of them has a pair which this
         voter has answered.
+    n_voters : int
+        Number of voters who wait: the batch grows by as many batches as give each of them a sheet.
 
     Raises
     ------
@@ -212,7 +216,8 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False,
         ballots = stored_ballots(connection, info)
         if ballots and all(ballot.state == "closed" for ballot in ballots):
             raise LedgerError("the campaign has ended: no further comparisons are drawn")
-        size, replaced = min(plan.batch, plan.budget - n_spent(connection, info)), dict[Sheet, int]()
+        most = _size_for(info, plan, n_voters)
+        size, replaced = min(most, plan.budget - n_spent(connection, info)), dict[Sheet, int]()
         if size <= 0:
             replaced = {} if voter_id is None else _replaceable(connection, info, plan)
             if not replaced:
@@ -263,6 +268,17 @@ def draw_batch(database: Database, info: CampaignInfo, *, at_once: bool = False,
         return number
 
     return database.write(write)
+
+
+def _size_for(info: CampaignInfo, plan: ContinuousPlan, n_voters: int) -> int:
+    """Return the size of a batch that has a sheet for each of the voters who wait."""
+    of_sheet = info.settings.sheet_size
+    n_sheets = slots_of_batch(plan.batch, len(info.slots), info.settings)
+    if of_sheet is None:  # each slot has one sheet
+        n_voters = min(n_voters, len(info.slots))
+    else:
+        n_sheets = max(n_sheets, -(-plan.batch // of_sheet))
+    return plan.batch * max(1, -(-n_voters // n_sheets))
 
 
 def _replaceable(connection: sa.Connection, info: CampaignInfo, plan: ContinuousPlan) -> dict[Sheet, int]:

@@ -106,6 +106,7 @@ class Database:
         self._mine: _Connections | None = None
         self._inherited: list[_Connections] = []
         self._was_reached = False
+        self._draws: dict[int, FairLock] = {}
         if self.is_file:
             _files.add(self)
 
@@ -188,6 +189,10 @@ class Database:
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction that sees a single state of the database and changes nothing."""
         return self._run(work, writes=False, asks=False)
+
+    def draws(self, campaign_id: int) -> FairLock:
+        """Return the lock of a campaign's next batch: its fit is made once for all threads that wait for it."""
+        return self._draws.setdefault(campaign_id, FairLock())
 
     def look_up(self, work: Callable[[Connection], T]) -> T:
         """Run `work`, which reads with one statement; PostgreSQL then needs one round trip instead of three."""
@@ -449,6 +454,11 @@ class FairLock:
         self._guard = threading.Lock()
         self._taken = False
         self._waiting: deque[threading.Lock] = deque()
+
+    @property
+    def n_waiting(self) -> int:
+        """Number of threads in the queue."""
+        return len(self._waiting)
 
     @contextmanager
     def turn(self, deadline: float) -> Iterator[None]:

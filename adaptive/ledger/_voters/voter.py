@@ -1,5 +1,6 @@
 """Provide the steps of voters, and those that organisers take with a voter."""
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,8 +137,8 @@ class Voter(Steps):
         """Return the sheet in hand until it is done, then the next one, or None and the reason.
 
         A continuous campaign draws its next batch for the voter who finds no sheet. That takes several transactions:
-        search for a sheet, check whether a batch is due, draw it, and search again. If a second voter asks at the same
-        moment, that voter finds the batch drawn for the first.
+        search for a sheet, check whether a batch is due, draw it, and search again. Voters of this process who ask at
+        the same moment wait for one draw, which has a sheet for each of them.
 
         Parameters
         ----------
@@ -151,11 +152,16 @@ class Voter(Steps):
         hand, reason = claim(may_get_batch=True)
         if reason != "batch due":
             return hand, reason
+        draws = self.database.draws(self.info.id)
         try:
-            draw_batch(self.database, self.info, voter_id=self.id)
+            with draws.turn(time.monotonic() + self.database.patience):
+                hand, reason = claim(may_get_batch=True)  # perhaps from a batch that was drawn in the meantime
+                if reason != "batch due":
+                    return hand, reason
+                draw_batch(self.database, self.info, voter_id=self.id, n_voters=1 + draws.n_waiting)
         except (LedgerBusyError, UnreachableError):
             raise
-        except LedgerError:  # another request drew it first, the target is reached, or all pairs were seen
+        except (LedgerError, TimeoutError):  # another process drew it first, the target is reached, or the fit is long
             pass
         return claim(may_get_batch=False)
 
