@@ -442,7 +442,10 @@ def _split(line: str, separator: str | None) -> list[str]:
     """Fields of a line, between tabs, or between spaces and tabs; other white space is part of an id."""
     if separator is not None:
         return line.split(separator)
-    return [field for field in line.replace("\t", " ").split(" ") if field]
+    spaced = line.replace("\t", " ")
+    if spaced.isascii() and spaced.isprintable():  # without other white space, and read in a third of the time
+        return spaced.split()
+    return [field for field in spaced.split(" ") if field]
 
 
 def _lines(table: TextTable, text: str, layout: Layout) -> Columns:
