@@ -40,7 +40,7 @@ BEIR_HEAD: Final = ("query-id", "corpus-id", "score")
 ONLY_RUN: Final = "run"
 _ENDINGS: Final = re.compile(r"(\.(gz|txt|tsv|run|trec|jsonl?|parquet|arrow|feather))+$")
 _BLANKS: Final = " \t\r"
-_WANTED: Final = "an id of a query, an id of a document and a number are wanted"
+_NEEDED: Final = "an id of a query, an id of a document and a number are wanted"
 _FORMATS_READ: Final = "the formats that are read: TREC, MS MARCO, three columns, BEIR (TSV), JSON, Parquet, Arrow"
 
 QrelsLike: TypeAlias = Qrels | Mapping[Any, Mapping[Any, float]] | str | os.PathLike[str] | Any
@@ -345,13 +345,13 @@ def _read(kind: Any, path: Any, form: str | None, duplicates: str, name: str | N
     check_choice("duplicates", duplicates, DUPLICATES)
     if form is not None:
         check_choice("form", form, FORMATS)
-    table = TextTable(os.fspath(path), wanted=_WANTED, form="Parquet, or as text of TREC or BEIR")
+    table = TextTable(os.fspath(path), wanted=_NEEDED, form="Parquet, or as text of TREC or BEIR")
     table.data = table.unpacked()
     if table.data.startswith(ARROW_FILES):
         return _of_arrow(kind, table, duplicates, name)
     text = table.text()
     layouts = QRELS_LAYOUTS if kind is Qrels else RUN_LAYOUTS
-    layout_name = form if form in (*layouts, "json") else _recognized(text, kind)
+    layout_name = form if form in (*layouts, "json") else _recognize_form(text, kind)
     if layout_name == "json":
         columns = _of_json(table, text, kind.value_name)
     else:
@@ -419,7 +419,7 @@ def _columns_of(source: Any, chosen: Callable[[list[str]], list[str]]) -> Any:
     return as_table(reader.read_all(), tuple(chosen(reader.schema.names)))
 
 
-def _recognized(text: str, kind: Any) -> str:
+def _recognize_form(text: str, kind: Any) -> str:
     """Format of a text, from its first line."""
     if is_json(text):
         return "json"
@@ -524,16 +524,16 @@ def _id(table: TextTable, cell: str, line: int, column: str) -> str:
     return identifier
 
 
-def _check_ranks(table: TextTable, found: Columns) -> None:
+def _check_ranks(table: TextTable, columns: Columns) -> None:
     """Warn if a smaller rank has a smaller score within a query."""
-    codes = np.unique(np.array(found.queries), return_inverse=True)[1]
-    ranks, scores = np.array(found.ranks, float), np.array(found.values, float)
+    codes = np.unique(np.array(columns.queries), return_inverse=True)[1]
+    ranks, scores = np.array(columns.ranks, float), np.array(columns.values, float)
     order = np.lexsort((-scores, ranks, codes))
     same = np.diff(codes[order]) == 0
     wrong = np.flatnonzero(same & (np.diff(scores[order]) > 0) & (np.diff(ranks[order]) > 0))
     if wrong.size:
         queries = len(set(codes[order][wrong].tolist()))
-        line = found.lines[int(order[wrong[0] + 1])]
+        line = columns.lines[int(order[wrong[0] + 1])]
         give_notice(
             f"{table.name}:{line}: the rank contradicts the score, which is larger than that of a smaller rank; so in "
             f"{counted(queries, 'query', 'queries')}. Scores decide",
@@ -542,11 +542,11 @@ def _check_ranks(table: TextTable, found: Columns) -> None:
         )
 
 
-def _where(found: Columns) -> str:
+def _where(columns: Columns) -> str:
     """The line where a query first repeats a document, as part of a place in a file; empty for JSON."""
-    seen: set[tuple[str, str]] = set()
-    for line, pair in zip(found.lines, zip(found.queries, found.documents, strict=True), strict=False):
-        if pair in seen:
+    earlier_pairs: set[tuple[str, str]] = set()
+    for line, pair in zip(columns.lines, zip(columns.queries, columns.documents, strict=True), strict=False):
+        if pair in earlier_pairs:
             return f":{line}"
-        seen.add(pair)
+        earlier_pairs.add(pair)
     return ""

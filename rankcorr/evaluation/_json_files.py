@@ -68,7 +68,7 @@ def _queries(table: TextTable, text: str, value_name: str) -> Iterator[tuple[str
         if hits is None or len(hits) < len(results) or not all(hit.keys() >= HIT for hit in hits):
             table.fail("a query_id and results with corpus_id and score are wanted", line)
         ids = [entry.get("query_id"), *(hit["corpus_id"] for hit in hits)]
-        if wrong := [each for each in ids if type(each) not in (str, int)]:
+        if wrong := [identifier for identifier in ids if type(identifier) not in (str, int)]:
             table.fail(f"ids must be text or whole numbers; got {shown(wrong[0])}", line)
         yield str(ids[0]), Pairs((str(hit["corpus_id"]), hit["score"]) for hit in hits)
 
