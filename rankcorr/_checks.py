@@ -76,7 +76,9 @@ def checked_seed(seed: object, error: type[ValueError] = OptionError) -> int:
 
 
 # An option in Python's syntax: duplicates="first", interim=True, n0=2, or similarity= for any value.
-_OPTION: Final = re.compile(r'(?<![\w.])(?<!\w\()([a-z][a-z_0-9]*)=("[^"]*"|True|[0-9.]*[0-9]|(?![^\s;,)]))')
+_OPTION: Final = re.compile(
+    r'(?<![\w.])(?<!\w\()([a-z][a-z_0-9]*)=("[^"]*"|\["[^"]*"\]|True|[0-9.]*[0-9]|(?![^\s;,)]))'
+)
 
 
 def shell_options(message: str) -> str:
@@ -84,10 +86,14 @@ def shell_options(message: str) -> str:
 
     >>> shell_options('ids must be unique; duplicates="first" keeps one')
     'ids must be unique; --duplicates first keeps one'
+    >>> shell_options('leave the column out with ignore=["a b"]')
+    'leave the column out with --ignore "a b"'
     """
 
     def rewrite(match: re.Match[str]) -> str:
         name, value = match[1], match[2].strip('"').replace("True", "")
+        if value.startswith("["):  # a list of one: its text may have spaces
+            value = value[1:-1]
         return f"--{name.replace('_', '-')} {value}".rstrip()
 
     return _OPTION.sub(rewrite, message)

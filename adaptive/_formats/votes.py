@@ -332,7 +332,7 @@ def vote_columns(
     if absent := [name for name in ignore if name not in records.names]:
         raise OptionError(f"ignore names a column that is not there: {shown(absent[0])}")
     if records.tool == "potato" and "left" in needed and not records.has_side("left"):
-        records.table.fail("a user_state.json has no items: name the data file with instances= (--instances)")
+        records.table.fail("a user_state.json has no items: name the data file with instances=")
     ids = records.labels("comparison") if "comparison" in needed else None
     name = _format_of(records, columns) if format == "auto" else format
     layout = _LAYOUTS[name]
@@ -514,7 +514,7 @@ def _count(entry: object) -> int | None:
 
 
 def _leave_out(column: str) -> str:
-    return f'Leave the column out with ignore=["{printable(column)}"] (--ignore "{printable(column)}")'
+    return f'Leave the column out with ignore=["{printable(column)}"]'
 
 
 def _answers_of_a_scheme(

@@ -284,7 +284,7 @@ def test_a_user_state_of_potato_with_its_instances(write):
 @pytest.mark.parametrize(
     ("labels", "data", "message"),
     [
-        ({"i1": []}, None, r"a user_state\.json has no items: name the data file with instances= \(--instances\)"),
+        ({"i1": []}, None, r"a user_state\.json has no items: name the data file with instances="),
         ([], DATA, "expected an object of instances; got"),
         ({"i9": []}, DATA, "no instance has the id 'i9'"),
         ({"i1": 3}, DATA, "expected a list of answers; got 3"),
@@ -357,7 +357,7 @@ def test_a_count_is_the_row_written_so_often(rows):
         ("winner,loser,n,count\na,b,1,1\n", r'column "count": counts votes, and so does "n"'),
         ("winner,loser,n\na,b,999999999999\n", "counts 999,999,999,999 votes; at most 100,000,000 can be read"),
         ("left,right,winner,grade\na,b,left,2\n", r'column "grade": says how much an item is preferred'),
-        ("left,right,winner,rank_left\na,b,left,2\n", r'\(--ignore "rank_left"\)'),
+        ("left,right,winner,rank_left\na,b,left,2\n", r'Leave the column out with ignore=\["rank_left"\]'),
         ("left,right,winner,prompt\na,b,left,p\na,b,left,q\nb,a,left,q\n", r'column "prompt": differs between votes'),
         ("left,right,winner,Question ID\na,b,left,p\na,c,tie,q\nb,a,left,q\n", r'column "Question ID": differs'),
     ],
