@@ -70,7 +70,7 @@ bench: .venv/.dev ## Print speed and memory against the peers
 	@$(BIN)/python benchmarks/ballots.py
 	@$(BIN)/python benchmarks/strengths.py
 	@$(BIN)/python benchmarks/inference.py
-	@$(BIN)/python benchmarks/inference_bootstrap.py
+	@$(BIN)/python benchmarks/inference_intervals.py
 	@$(BIN)/python benchmarks/evaluation.py
 	@$(BIN)/python benchmarks/vectors.py
 	@$(BIN)/python benchmarks/service_speed.py

@@ -8,7 +8,7 @@ Scores become a `Ranking`, two rankings become item weights, and both become a `
   name
 - many values in one call: `correlate` (several coefficients), `correlate_many` (one gold ranking, many systems),
   `correlation_matrix`
-- uncertainty: `null_distribution`, `permutation_test`, `bootstrap_interval`
+- uncertainty: `null_distribution`, `permutation_test`, `correlation_interval`
 - comparison of systems: `compare_systems`, `compare_many`, `leaderboard`, `holm`, and `contributions` for the items
   behind a value
 - top-k lists: the option `missing` of all these functions, and `coefficient_bounds`
@@ -58,7 +58,7 @@ from rankcorr.errors import (
     UnicodeFormWarning,
     WeightError,
 )
-from rankcorr.inference._bootstrap import BootstrapInterval, bootstrap_interval
+from rankcorr.inference._interval import CorrelationInterval, correlation_interval
 from rankcorr.inference._leaderboard import Leaderboard, LeaderboardRow, leaderboard
 from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._null import NullDistribution, null_distribution
@@ -76,8 +76,8 @@ __all__ += ["DimensionError", "DuplicateLabelError", "LabelError", "LabelMismatc
 __all__ += ["ManyGoldSetsWarning", "MissingPandasError", "MissingValueError", "NonNumericError", "OptionError"]
 __all__ += ["RankingError", "ShareError", "StandardizationError", "TableError", "TooFewItemsError"]
 __all__ += ["UndefinedCorrelationWarning", "UnicodeFormWarning", "WeightError"]
-__all__ += ["BootstrapInterval", "NullDistribution", "PermutationTest"]
-__all__ += ["bootstrap_interval", "null_distribution", "permutation_test"]
+__all__ += ["CorrelationInterval", "NullDistribution", "PermutationTest"]
+__all__ += ["correlation_interval", "null_distribution", "permutation_test"]
 __all__ += ["Leaderboard", "LeaderboardRow", "leaderboard"]
 __all__ += ["ComparedPair", "SystemComparison", "SystemComparisons", "compare_many", "compare_systems", "holm"]
 __all__ += ["RankCorrelation", "Ranking"]

@@ -26,6 +26,8 @@ Variant: TypeAlias = Literal["a", "b"]
 
 VARIANTS: Final[tuple[Variant, ...]] = get_args(Variant)
 _UNTIED: Final = np.zeros(1, np.int64)
+# Values closer than this are equal: in short lists a coefficient takes few values, which rounding must not split.
+ROUNDING: Final = 1e-12
 UNDEFINED: Final = "all items that have weight are tied in one ranking"
 
 

@@ -82,7 +82,7 @@ def weighted_rho(
     RhoW : This coefficient with its options as one value.
     correlate_many : Compare one gold ranking with many systems.
     permutation_test : Compare the value with chance.
-    bootstrap_interval : Give the value an interval.
+    correlation_interval : Give the value an interval.
 
     References
     ----------
@@ -156,7 +156,7 @@ def weighted_tau(
     TauW : This coefficient with its options as one value.
     correlate_many : Compare one gold ranking with many systems.
     permutation_test : Compare the value with chance.
-    bootstrap_interval : Give the value an interval.
+    correlation_interval : Give the value an interval.
 
     References
     ----------

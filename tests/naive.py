@@ -281,3 +281,16 @@ def groups(better):
             leader = system
         numbers.append(numbers[-1] + (leader == system))
     return numbers
+
+
+def jackknife_shares(x, y, statistic):
+    """Share of each item in the sum of squared deviations of the statistic without one item; undefined ones are 0."""
+    values = []
+    for item in range(len(x)):
+        kept = [place for place in range(len(x)) if place != item]
+        values.append(statistic([x[place] for place in kept], [y[place] for place in kept]))
+    defined = [value for value in values if not math.isnan(value)]
+    mean = sum(defined) / len(defined) if defined else 0.0
+    squares = [0.0 if math.isnan(value) else (value - mean) ** 2 for value in values]
+    largest = max(squares)
+    return [square / sum(squares) if largest > 1e-24 else 0.0 for square in squares]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from adaptive.errors import AdaptiveError, ModelError
 from adaptive.model._accuracy import N_SAMPLES, correlate_rows
 from adaptive.model._strengths import Strengths
-from rankcorr import BootstrapInterval, Ranking, RankingError, align, bootstrap_interval
+from rankcorr import CorrelationInterval, Ranking, RankingError, align, correlation_interval
 from rankcorr._checks import checked_level, counted, first_few, shown
 from rankcorr._coefficients import CoefficientLike, as_coefficient
 from rankcorr._ranking import Missing, RankingLike, as_ranking
@@ -32,7 +32,7 @@ class SystemScore(JsonResult):
     statistic : float
     low, high : float
         Interval that includes the uncertainty of items and votes.
-    known : BootstrapInterval
+    known : CorrelationInterval
         Interval if the fitted ranking were the true one.
     votes_error : float
         Standard deviation of the coefficient over rankings drawn from the posterior.
@@ -56,7 +56,7 @@ class SystemScore(JsonResult):
     statistic: float
     low: float
     high: float
-    known: BootstrapInterval
+    known: CorrelationInterval
     votes_error: float
     values: Array
     level: float
@@ -143,7 +143,7 @@ def score_system(
 ) -> SystemScore:
     """Score a system with the fitted ranking as gold.
 
-    Two things are uncertain: the choice of items and their true ranking. `bootstrap_interval` covers the first; the
+    Two things are uncertain: the choice of items and their true ranking. `correlation_interval` covers the first; the
     spread of the coefficient over rankings drawn from the posterior covers the second. They are independent, so their
     variances add, on the scale of Fisher's z: each end moves from a distance d of the statistic to
     sqrt(d^2 + (q s)^2), where s is the standard deviation over drawn rankings and q the normal quantile of the level.
@@ -163,7 +163,7 @@ def score_system(
     n_samples : int
         Rankings drawn from the posterior.
     n_resamples, seed, workers
-        As in `bootstrap_interval`; the answer does not depend on the number of workers.
+        As in `correlation_interval`; the answer does not depend on the number of workers.
 
     Returns
     -------
@@ -178,7 +178,7 @@ def score_system(
     See Also
     --------
     score_leaderboard : Many systems.
-    rankcorr.bootstrap_interval : The interval if the ranking were known.
+    rankcorr.correlation_interval : The interval if the ranking were known.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def score_system(
     gold, system_ranking = align(
         strengths.ranking, ranking, names=("the fitted ranking", "the system"), missing=missing
     )
-    known = bootstrap_interval(
+    known = correlation_interval(
         gold,
         system_ranking,
         coefficient=coefficient_value,
@@ -273,7 +273,7 @@ def score_leaderboard(
     return ScoredLeaderboard(tuple(names), tuple(scores[name] for name in names), read_only(best))
 
 
-def combined(known: BootstrapInterval, values: Array, level: float, gold: Ranking) -> tuple[float, float, float]:
+def combined(known: CorrelationInterval, values: Array, level: float, gold: Ranking) -> tuple[float, float, float]:
     """Return the interval with the variance of the votes added on Fisher's scale, and their standard deviation."""
     from scipy.special import ndtri
 

@@ -21,9 +21,8 @@ from rankcorr._contributions import contributions
 from rankcorr._correlation import correlate
 from rankcorr._results import RankCorrelation, TableNotes, best_places, json_ready
 from rankcorr._workers import Progress, progress_bar
-from rankcorr.inference._bootstrap import METHODS, bootstrap_interval
-from rankcorr.inference._copula import MIN_RESAMPLES
 from rankcorr.inference._exchange import SWAPS
+from rankcorr.inference._interval import METHODS, correlation_interval
 from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._orbit import MAX_EXACT, alpha_of
 from rankcorr.inference._paired import SystemComparison, compare_systems
@@ -77,7 +76,7 @@ class Details:
     def n_resamples_each(self) -> int:
         """Resamples and permutations of one coefficient of one system."""
         n_permutations = 0 if self._standardize is None else self._standardize["resamples"]
-        return n_permutations + (0 if self._ci is None else _n_drawn(self._ci))
+        return n_permutations + (0 if self._ci is None else self._ci["resamples"])
 
     @property
     def taken_apart(self) -> Any:
@@ -122,7 +121,9 @@ class Details:
             for name, result in results.items():
                 with collected_notices() as notices:
                     shared = {"coefficient": weights.of(name), "missing": files.missing}
-                    row["coefficients"][name] = self._inferred(gold, system, result.statistic, shared, progress)
+                    row["coefficients"][name] = self._inferred(
+                        gold, system, result.statistic, shared, progress, notices
+                    )
                 for message in dict.fromkeys(notices):
                     notes.setdefault(message, []).append(name)
         if self.worst is not None:
@@ -140,9 +141,18 @@ class Details:
         ]
 
     def _inferred(
-        self, gold: Named, system: Named, statistic: float, shared: Mapping[str, Any], progress: Progress
+        self,
+        gold: Named,
+        system: Named,
+        statistic: float,
+        shared: Mapping[str, Any],
+        progress: Progress,
+        notices: list[str],
     ) -> dict[str, Any]:
-        """Interval and standardized value of one coefficient; nan where it is undefined, which the caller reports."""
+        """Interval and standardized value of one coefficient; nan where it is undefined, which the caller reports.
+
+        A note of the interval is added to `notices`.
+        """
         found: dict[str, Any] = {"statistic": statistic}
         defined = not math.isnan(statistic)
         if self._standardize is not None:
@@ -153,11 +163,14 @@ class Details:
                 test = permutation_test(gold.ranking, system.ranking, **shared, **drawn, progress=progress)
                 found |= {"chance": test.null.mean} | {name: getattr(test, name) for name in figures}
         if self._ci is not None:
-            found |= {"low": math.nan, "high": math.nan, "standard_error": math.nan}
+            fields = ("low", "high", "standard_error", "jackknife_share", "jackknife_item")
+            found |= {**dict.fromkeys(fields, math.nan), "jackknife_item": None}
             if defined:
                 drawn = {"n_resamples" if name == "resamples" else name: value for name, value in self._ci.items()}
-                interval = bootstrap_interval(gold.ranking, system.ranking, **shared, **drawn, progress=progress)
-                found |= {name: getattr(interval, name) for name in ("low", "high", "standard_error")}
+                interval = correlation_interval(gold.ranking, system.ranking, **shared, **drawn, progress=progress)
+                found |= {name: getattr(interval, name) for name in fields}
+                if interval.note is not None:
+                    notices.append(interval.note)
         return found
 
     def headings(self, sizes: Sequence[int]) -> list[str]:
@@ -167,8 +180,7 @@ class Details:
             drawn = options.permutations_text(draws["resamples"], draws["seed"], sizes)
             lines.append(f"standardized: chance is 0; percentile: per cent of chance below the value ({drawn})")
         if (draws := self._ci) is not None:
-            model = draws["method"] == METHODS[0]
-            drawn = console.resamples_text(_n_drawn(draws), draws["seed"], None if model else "the items")
+            drawn = console.resamples_text(draws["resamples"], draws["seed"], "the items")
             lines.append(f"low, high: {console.percent_text(draws['level'])} interval ({draws['method']}, {drawn})")
         return lines
 
@@ -212,12 +224,6 @@ class Details:
             ],
             notes=TableNotes(heading),
         )
-
-
-def _n_drawn(ci: dict[str, Any]) -> int:
-    """Number of resamples of an interval: more than requested if that number is too small."""
-    number: int = ci["resamples"]
-    return max(number, MIN_RESAMPLES) if ci["method"] == METHODS[0] else number
 
 
 @console.command(short_help="Compute the coefficients of systems with gold.")

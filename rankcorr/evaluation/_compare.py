@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, checked_flag, checked_level, counted, first_few, shown
-from rankcorr._coefficients import Coefficient
+from rankcorr._coefficients import ROUNDING, Coefficient
 from rankcorr._results import Result, TableNotes, TableResult, best_places, read_only
 from rankcorr._workers import Progress
 from rankcorr.errors import OptionError
@@ -40,7 +40,6 @@ from rankcorr.evaluation._query_tests import (
     without_one,
 )
 from rankcorr.evaluation._values import UndefinedPolicy
-from rankcorr.inference._copula import ROUNDING
 from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._orbit import alpha_of
 from rankcorr.inference._resampling import Draws, Values

@@ -14,8 +14,8 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from rankcorr._coefficients import ROUNDING
 from rankcorr._results import Result
-from rankcorr.inference._copula import ROUNDING
 from rankcorr.inference._multiple_tests import Standings, standings_of, step_down
 from rankcorr.inference._orbit import MAX_EXACT, POWER, Orbit, all_swaps, alpha_of
 from rankcorr.inference._paired import N_LEFT_OUT, LeftOut

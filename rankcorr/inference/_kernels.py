@@ -61,66 +61,39 @@ def count_draws(draws: Array, counts: Array) -> None:
 
 
 @kernel
-def packed_scores(scores: Array, scales: Array, strengths: Array, bits: int, packed: Array) -> None:
-    """Scores of x and of others, as whole numbers that order them and carry the item in their last bits.
-
-    `scores` are normal, shape (n_draws, 1 + n_others, n_items), those of x first; `strengths`, shape (n_draws,
-    n_others), are Fisher's z of the correlations. `scales` multiply the scores of an item, whose number
-    takes `bits` bits.
-    """
-    n_draws, n_rows, n_items = scores.shape
-    buffer = np.empty(n_items)
-    whole = buffer.view(np.int64)
-    for draw in range(n_draws):
-        for row in range(n_rows):
-            if row == 0:
-                slope, own = 1.0, 0.0
-            else:
-                slope, own = math.tanh(strengths[draw, row - 1]), 1.0 / math.cosh(strengths[draw, row - 1])
-            for item in range(n_items):
-                buffer[item] = (slope * scores[draw, 0, item] + own * scores[draw, row, item]) * scales[draw, item]
-            for item in range(n_items):
-                number = whole[item]
-                if number < 0:  # the larger, the further below zero
-                    number ^= 0x7FFFFFFFFFFFFFFF
-                packed[draw, row, item] = (number >> bits << bits) | item
-
-
-@kernel
 def drawn_keys(packed: Array, bits: int, bounds: Array, rows: Array, keys: Array) -> None:
-    """Keys of each ranking in the order of the first, from sorted numbers of `packed_scores`.
+    """Keys of each ranking in the order of the first, from sorted places in the lists.
 
-    Row i has the `bounds` from rows[i] to rows[i + 1]; scores from one of even number to the next are tied.
+    `packed`, shape (n_draws, n_rankings, n_items), holds the bits of places between 0 and 1, the last `bits` of which
+    are the number of the item. Row i has the `bounds` from rows[i] to rows[i + 1]; places from one of even number to
+    the next are tied.
     """
     n_draws, n_rows, n_items = packed.shape
     mask = (1 << bits) - 1
     key_of = np.empty(n_items, np.int32)
     number = np.empty(1, np.int64)
-    score = number.view(np.float64)
+    place = number.view(np.float64)
     for draw in range(n_draws):
         for row in range(n_rows):
-            bound, stop, key = rows[row], rows[row + 1], 0
-            within = -1
-            for place in range(n_items):
-                key = place
+            bound, stop, first = rows[row], rows[row + 1], -1
+            for rank in range(n_items):
+                key = rank
                 if bound < stop:
-                    number[0] = packed[draw, row, place] & ~mask
-                    if number[0] < 0:
-                        number[0] ^= 0x7FFFFFFFFFFFFFFF
-                    while bound < stop and score[0] >= bounds[bound]:
+                    number[0] = packed[draw, row, rank] & ~mask
+                    while bound < stop and place[0] >= bounds[bound]:
                         bound += 1
-                        within = -1
+                        first = -1
                     if (bound - rows[row]) % 2 == 1:
-                        if within < 0:
-                            within = place
-                        key = within
+                        if first < 0:
+                            first = rank
+                        key = first
                 if row == 0:
-                    keys[draw, 0, place] = key
+                    keys[draw, 0, rank] = key
                 else:
-                    key_of[packed[draw, row, place] & mask] = key
+                    key_of[packed[draw, row, rank] & mask] = key
             if row > 0:
-                for place in range(n_items):
-                    keys[draw, row, place] = key_of[packed[draw, 0, place] & mask]
+                for rank in range(n_items):
+                    keys[draw, row, rank] = key_of[packed[draw, 0, rank] & mask]
 
 
 @helper

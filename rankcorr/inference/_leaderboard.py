@@ -26,8 +26,8 @@ from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike, stacked
 from rankcorr._results import Computed, Result, TableNotes, TableResult, best_places, json_ready
 from rankcorr._workers import Progress
 from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError
-from rankcorr.inference._bootstrap import percentile_interval, resampled
 from rankcorr.inference._exchange import SWAPS, Codes, Swap, codes_of_scores
+from rankcorr.inference._interval import envelope, resample_envelope
 from rankcorr.inference._leaderboard_groups import (
     MEAN,
     PLACES,
@@ -52,7 +52,7 @@ MANY_GOLD_SETS: Final = 5
 
 @dataclass(frozen=True, eq=False)
 class Score(Result):
-    """A coefficient, or a sum of them, with its percentile interval.
+    """A coefficient, or a sum of them, with its interval.
 
     Attributes
     ----------
@@ -261,8 +261,8 @@ def leaderboard(
     - The unit of intervals and tests is the item. Items are resampled, or exchanged between systems, within each gold
       set, independently of the other gold sets. The figures therefore apply to further items of the same gold sets, not
       to further gold sets. More than five gold sets give a `ManyGoldSetsWarning`.
-    - Intervals are percentile intervals, from the same items for all systems. `bootstrap_interval` describes their
-      coverage.
+    - Intervals are those of `correlation_interval` by the method "envelope", from the same items for all systems. In
+      the interval of a sum, squared distances between the coefficients and their ends add up, as variances do.
     - P-values are those of the paired test of `compare_systems`, two-sided, each system against the best; for several
       gold sets the sum of the differences counts. All swaps are enumerated if two systems have at most 12 items in all.
       More than two systems take 199 swaps each, or more for a higher level.
@@ -463,7 +463,7 @@ def _resample(coefficient: Coefficient, entries: Sequence[Sequence[Entered]], dr
         values = np.empty((draws.n_resamples, len(column)))
         for alike in _alike(column):
             items = SortedItems.of(coefficient, column[alike[0]].gold, [column[row].system for row in alike])
-            values[:, alike] = resampled(items, draws.of_part(0, number))
+            values[:, alike] = resample_envelope(items, draws.of_part(0, number))
         resamples.append(values)
     return resamples
 
@@ -472,21 +472,34 @@ def _score(
     values: Values, resamples: list[Values], entries: Sequence[Sequence[Entered]], level: float, draws: Draws
 ) -> tuple[list[tuple[Score, ...]], list[Score]]:
     """Scores of each system in each gold set, and of their sum."""
-    sums = sum(resamples[1:], start=resamples[0])
+    n_undefined = np.isnan(sum(resamples)).sum(axis=0)
     scores, totals = [], []
     for system, row in enumerate(entries):
         draws.progress(0)  # quantiles take time too
         cells = zip(values[system], resamples, row, strict=True)
-        scores.append(tuple(_interval(value, drawn[:, system], [entry], level) for value, drawn, entry in cells))
-        totals.append(_interval(values[system].sum(), sums[:, system], row, level))
+        scores.append(tuple(_interval(value, drawn[:, system], entry, level) for value, drawn, entry in cells))
+        totals.append(_sum(scores[-1], int(n_undefined[system])))
     return scores, totals
 
 
-def _interval(value: float, resamples: Values, entries: Sequence[Entered], level: float) -> Score:
-    kept = resamples[~np.isnan(resamples)]
-    low, high = (math.nan, math.nan) if math.isnan(value) else percentile_interval(kept, level)
-    n_items, n_missing = sum(entry.gold.n_items for entry in entries), sum(entry.n_missing for entry in entries)
-    return Score(float(value), low, high, n_items, n_missing, resamples.size - kept.size)
+def _interval(value: float, resamples: Values, entry: Entered, level: float) -> Score:
+    low, high = (math.nan, math.nan) if math.isnan(value) else envelope(float(value), resamples, level)
+    return Score(float(value), low, high, entry.gold.n_items, entry.n_missing, int(np.isnan(resamples).sum()))
+
+
+def _sum(scores: Sequence[Score], n_undefined: int) -> Score:
+    """Return the sum of independent scores; squared distances of their ends add up, as variances do."""
+    if len(scores) == 1:
+        return scores[0]
+    statistic = float(np.sum([score.statistic for score in scores]))
+    return Score(
+        statistic,
+        statistic - math.hypot(*(score.statistic - score.low for score in scores)),
+        statistic + math.hypot(*(score.high - score.statistic for score in scores)),
+        sum(score.n_items for score in scores),
+        sum(score.n_missing for score in scores),
+        n_undefined,
+    )
 
 
 def _codes(systems: Mapping[str, Ranking], swap: Swap) -> list[Codes | None]:

@@ -9,9 +9,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankcorr._coefficients import ROUNDING
 from rankcorr._scores import midranks
 from rankcorr.errors import DimensionError, NonNumericError, OptionError
-from rankcorr.inference._copula import ROUNDING
 from rankcorr.inference._orbit import alpha_of
 from rankcorr.inference._resampling import Values
 

@@ -27,7 +27,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr.inference._copula import ROUNDING
+from rankcorr._coefficients import ROUNDING
 from rankcorr.inference._null import Alternative
 from rankcorr.inference._resampling import Values
 

@@ -113,7 +113,7 @@ def permutation_test(
     See Also
     --------
     null_distribution : The values of chance alone.
-    bootstrap_interval : How precise a value is.
+    correlation_interval : How precise a value is.
     compare_systems : Whether two systems differ.
 
     Examples

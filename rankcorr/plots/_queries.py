@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final, overload
 import numpy as np
 
 from rankcorr._checks import counted, shown
+from rankcorr._coefficients import ROUNDING
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._compare import RunComparison
-from rankcorr.inference._copula import ROUNDING
 from rankcorr.plots._style import (
     Ink,
     add_axes,

@@ -18,7 +18,7 @@ from rankcorr._results import Result, TableResult, read_only
 from rankcorr._workers import Progress
 from rankcorr.errors import LowCoverageWarning, NonNumericError, OptionError, SelfPairWarning, TableError
 from rankcorr.evaluation._metrics import name_of
-from rankcorr.inference._bootstrap import bootstrap_interval
+from rankcorr.inference._interval import correlation_interval
 from rankcorr.inference._permutation import permutation_test
 from rankcorr.vectors._cosines import Values
 from rankcorr.vectors._reading import as_vectors
@@ -167,13 +167,13 @@ class VectorCoefficient(Result):
     pvalue : float
         Probability that chance agrees at least as well.
     low, high : float
-        Interval; see `bootstrap_interval`.
+        Interval; see `correlation_interval`.
 
     See Also
     --------
     VectorEvaluation : Lists the coefficients.
     rankcorr.permutation_test : The level of chance and the p-value.
-    rankcorr.bootstrap_interval : The interval.
+    rankcorr.correlation_interval : The interval.
 
     Examples
     --------
@@ -319,7 +319,7 @@ def evaluate_vectors(
     n_resamples : int, default 2000
         Number of permutations behind each chance level, and of resamples behind each interval.
     seed, workers
-        As in `bootstrap_interval`.
+        As in `correlation_interval`.
     progress : callable, optional
         Called with the number of permutations and resamples done since the last call.
 
@@ -467,7 +467,7 @@ def _inferred(
     test = permutation_test(x, y, coefficient=coefficient, alternative="greater", **drawn)
     low = high = chance = math.nan
     if not math.isnan(test.statistic):
-        interval = bootstrap_interval(x, y, coefficient=coefficient, level=level, **drawn)
+        interval = correlation_interval(x, y, coefficient=coefficient, level=level, **drawn)
         low, high, chance = interval.low, interval.high, test.null.mean
     return VectorCoefficient(
         name_of(coefficient), test.statistic, chance, test.standardized, test.percentile, test.pvalue, low, high

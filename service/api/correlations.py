@@ -9,7 +9,7 @@ from rankcorr import _batch as batch
 from rankcorr import _correlation as correlation
 from rankcorr._checks import collected_notices
 from rankcorr._coefficients import named_coefficient
-from rankcorr.inference._bootstrap import bootstrap_interval
+from rankcorr.inference._interval import correlation_interval
 from rankcorr.inference._permutation import permutation_test
 from service.http.state import state
 from service.openapi.blueprint import Blueprint
@@ -58,7 +58,7 @@ def correlate(
         answer["inference"] = {}
         for name in coefficients:
             with collected_notices() as further:
-                answer["inference"][name] = _inferred(gold, system, name, options, inference)
+                answer["inference"][name] = _inferred(gold, system, name, options, inference, further)
             for message in further:
                 names = concerned.setdefault(message, [])
                 names += [name] if name not in names else []
@@ -89,20 +89,30 @@ def _dearest(gold: Ranking, system: Ranking, name: Any, options: Mapping[str, An
 
 
 def _inferred(
-    gold: Ranking, system: Ranking, name: Any, options: Mapping[str, Any], inference: Mapping[str, Any]
+    gold: Ranking,
+    system: Ranking,
+    name: Any,
+    options: Mapping[str, Any],
+    inference: Mapping[str, Any],
+    notices: list[str],
 ) -> dict[str, Any]:
-    """Return chance level, test and interval of one coefficient."""
+    """Return chance level, test and interval of one coefficient; add a note of the interval to the notices."""
     asked = {option: inference[option] for option in ("n_resamples", "seed")}
     which = {"coefficient": named_coefficient(name, **options), "missing": options["missing"]}
     shared: dict[str, Any] = {**asked, **which, "workers": 1}
     test = permutation_test(gold, system, alternative=inference["alternative"], **shared)
-    interval = bootstrap_interval(gold, system, level=inference["level"], method=inference["method"], **shared)
+    interval = correlation_interval(gold, system, level=inference["level"], method=inference["method"], **shared)
+    if interval.note is not None:
+        notices.append(interval.note)
     return {
         "chance": {key: getattr(test.null, key) for key in ("mean", "std", "exact", "n_resamples", "n_undefined")},
         **{key: getattr(test, key) for key in ("standardized", "percentile", "zscore", "pvalue", "alternative")},
         "interval": {
             key: getattr(interval, key)
-            for key in ("low", "high", "method", "standard_error", "n_resamples", "n_undefined")
+            for key in (
+                *("low", "high", "method", "standard_error", "n_resamples", "n_undefined"),
+                *("jackknife_share", "jackknife_item"),
+            )
         },
     }
 

@@ -66,6 +66,12 @@ INFERENCE: Final = map_of(
             standard_error=UNDEFINED,
             n_resamples=WHOLE,
             n_undefined=WHOLE,
+            jackknife_share=UNDEFINED(
+                "Largest share of one item in the jackknife variance; a warning names an item with more than half.",
+                minimum=0,
+                maximum=1,
+            ),
+            jackknife_item={"type": ["string", "integer", "null"]},
         ),
     ),
     about="By coefficient: how it compares with chance, and its interval.",

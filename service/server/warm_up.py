@@ -21,7 +21,7 @@ from rankcorr.evaluation import MissingMeasuresError, compare_evaluated, evaluat
 from rankcorr.evaluation._kernels import MOST_PAIRED
 from rankcorr.evaluation._metrics import OWN
 from rankcorr.evaluation._query_tests import TESTS
-from rankcorr.inference._bootstrap import METHODS, bootstrap_interval
+from rankcorr.inference._interval import METHODS, correlation_interval
 from rankcorr.inference._leaderboard import leaderboard
 from rankcorr.inference._permutation import permutation_test
 
@@ -104,7 +104,7 @@ def _infer() -> None:
         for x, y in (few, (systems["untied"], systems["tied"])):
             permutation_test(x, y, coefficient=coefficient, n_resamples=N_RESAMPLES, workers=1)
             for method in METHODS:
-                bootstrap_interval(x, y, coefficient=coefficient, method=method, n_resamples=N_RESAMPLES, workers=1)
+                correlation_interval(x, y, coefficient=coefficient, method=method, n_resamples=N_RESAMPLES, workers=1)
         for gold in (systems["untied"], systems):
             leaderboard(gold, systems, coefficient=coefficient, n_resamples=N_RESAMPLES, workers=1)
 

@@ -194,7 +194,7 @@ def test_rankings_without_weight_are_an_error_wherever_one_value_is_asked_for():
         lambda: rankcorr.correlation_matrix([x, y], coefficient=coefficient),
         lambda: rankcorr.contributions(x, y, coefficient=coefficient),
         lambda: rankcorr.permutation_test(x, y, coefficient=coefficient),
-        lambda: rankcorr.bootstrap_interval(x, y, coefficient=coefficient, n_resamples=10),
+        lambda: rankcorr.correlation_interval(x, y, coefficient=coefficient, n_resamples=10),
         lambda: rankcorr.compare_systems(x, x, y, coefficient=coefficient, n_resamples=10),
         lambda: rankcorr.leaderboard(x, {"x": x, "y": y}, coefficient=coefficient, n_resamples=30),
     ):
@@ -313,7 +313,7 @@ def test_every_function_that_takes_a_coefficient_takes_a_value_or_its_name():
         rankcorr.correlate_many: ((x, [y]), {}),
         rankcorr.correlation_matrix: (([x, y],), {}),
         rankcorr.contributions: ((x, y), {}),
-        rankcorr.bootstrap_interval: ((x, y), {"n_resamples": 20}),
+        rankcorr.correlation_interval: ((x, y), {"n_resamples": 20}),
         rankcorr.null_distribution: ((x, y), {"n_resamples": 20}),
         rankcorr.permutation_test: ((x, y), {"n_resamples": 20}),
         rankcorr.compare_systems: ((x, y, z), {"n_resamples": 20}),

@@ -41,7 +41,7 @@ MAKERS = {
     ),
     "NullDistribution": lambda system: rankcorr.null_distribution(GOLD, system.round(0), n_resamples=50),
     "PermutationTest": lambda system: rankcorr.permutation_test(GOLD, system, n_resamples=50),
-    "BootstrapInterval": lambda system: rankcorr.bootstrap_interval(GOLD, system, n_resamples=50),
+    "CorrelationInterval": lambda system: rankcorr.correlation_interval(GOLD, system, n_resamples=50),
     "SystemComparison": lambda system: rankcorr.compare_systems(GOLD, system, GOLD, n_resamples=50),
     "Leaderboard": lambda system: rankcorr.leaderboard(GOLD, {"a": system, "gold": GOLD}, n_resamples=50),
     "ItemContribution": lambda system: rankcorr.contributions(labelled(GOLD), labelled(system)).worst(1)[0],

@@ -26,6 +26,7 @@ from rankcorr._checks import (
     shown,
     warn_undefined,
 )
+from rankcorr._coefficients import ROUNDING
 from rankcorr._frames import arrow
 from rankcorr._results import Result, TableResult
 from rankcorr._workers import checked_workers, mapped
@@ -35,7 +36,6 @@ from rankcorr.evaluation._partitions.joined_columns import as_table, ids_of
 from rankcorr.evaluation._partitions.poisson import Moments, moments_of, query_keys, repeated_ids
 from rankcorr.evaluation._partitions.streams import whole_queries
 from rankcorr.evaluation._query_tests import Means, bounds
-from rankcorr.inference._copula import ROUNDING
 
 Values = NDArray[np.float64]
 Row = TypeVar("Row", "QueryMean", "MeanDifference")

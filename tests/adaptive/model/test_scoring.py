@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from adaptive import Comparisons, bradley_terry, score_leaderboard, score_system
 from adaptive.errors import ModelError
-from rankcorr import LabelError, LabelMismatchError, Ranking, Tau, TauW, bootstrap_interval, weighted_tau
+from rankcorr import LabelError, LabelMismatchError, Ranking, Tau, TauW, correlation_interval, weighted_tau
 
 ITEMS = tuple("abcdefgh")
 FEW = {"n_samples": 200, "n_resamples": 1_000}
@@ -27,7 +27,7 @@ def system(noise=2.0, items=ITEMS):
 def test_the_statistic_and_the_known_interval_are_those_of_rankcorr():
     strengths = fitted()
     found = score_system(strengths, system(), TauW(n0=5), **FEW)
-    known = bootstrap_interval(strengths.ranking, system(), coefficient=TauW(n0=5), n_resamples=1_000)
+    known = correlation_interval(strengths.ranking, system(), coefficient=TauW(n0=5), n_resamples=1_000)
     assert found.known == known
     assert found.statistic == weighted_tau(strengths.ranking, system(), n0=5)
     assert found.low <= known.low <= known.statistic <= known.high <= found.high

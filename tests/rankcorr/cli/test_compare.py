@@ -11,7 +11,7 @@ from rankcorr import Hyperbolic, Logarithmic, Ranking, TopK, Uniform, correlate,
 from rankcorr._cli.compare import CI_RESAMPLES, PERMUTATIONS
 from rankcorr._coefficients import named_coefficient
 from rankcorr._contributions import contributions
-from rankcorr.inference._bootstrap import bootstrap_interval
+from rankcorr.inference._interval import correlation_interval
 from rankcorr.inference._null import null_distribution
 from tests.coefficients import collapsed
 from tests.rankcorr.cli.commands import GOLD, LONG, SYSTEM, refusal, run, run_ok, write_scores
@@ -256,11 +256,11 @@ def test_defaults_are_those_of_the_library():
     def default(function, option):
         return inspect.signature(function).parameters[option].default
 
-    assert default(bootstrap_interval, "n_resamples") == CI_RESAMPLES
+    assert default(correlation_interval, "n_resamples") == CI_RESAMPLES
     assert default(null_distribution, "n_resamples") == PERMUTATIONS
     options = json.loads(run_ok("compare", *FILES, "--ci", "--standardize", "--worst", 1, "--json"))["options"]
     names = {"level": "level", "method": "method", "resamples": "n_resamples", "seed": "seed"}
-    assert options["ci"] == {name: default(bootstrap_interval, option) for name, option in names.items()}
+    assert options["ci"] == {name: default(correlation_interval, option) for name, option in names.items()}
     assert options["standardize"] == {"resamples": PERMUTATIONS, "seed": 0}
     assert options["worst"] == {"k": 1, "coefficient": "tau_w"}
 
@@ -277,10 +277,10 @@ def test_intervals_are_those_of_the_library(arguments, options):
     rows = rows_of("--ci", "--resamples", 60, "--n0", 1, *arguments)
     for row, scores in zip(rows, (A, B), strict=True):
         for name in COEFFICIENTS:
-            expected = bootstrap_interval(
+            expected = correlation_interval(
                 GOLD_RANKING, scores, n_resamples=60, **collapsed(**weighing(name, n0=1), **options)
             )
-            shown = ("statistic", "low", "high", "standard_error")
+            shown = ("statistic", "low", "high", "standard_error", "jackknife_share", "jackknife_item")
             assert row["coefficients"][name] == {field: getattr(expected, field) for field in shown}
             assert row[name] == expected.statistic
 
@@ -301,11 +301,14 @@ def test_standardized_values_are_those_of_the_library():
 
 
 def test_the_long_table():
-    table = run_ok(
+    result = run(
         "compare", *FILES, "--ci", "--standardize", "--resamples", 100, "--level", 0.9, "--method", "percentile"
     )
+    assert result.exit_code == 0
+    interval = correlation_interval(GOLD_RANKING, A, coefficient="tau_w", n_resamples=1)
+    assert f"rankcorr: note: {FILES[1]}: rho_w, tau_w: {interval.note}" in result.stderr.splitlines()
     results = correlate(GOLD_RANKING, A)
-    lines = table.splitlines()
+    lines = result.stdout.splitlines()
     assert lines[:5] == [
         "gold: long_gold.csv (20 items, 20 ties)",
         "standardized: chance is 0; percentile: per cent of chance below the value (100 permutations, seed 0)",
@@ -316,7 +319,7 @@ def test_the_long_table():
     assert [line.split()[:2] for line in lines[5:]] == [[name, c] for name in FILES[1:] for c in COEFFICIENTS]
     for line, name in zip(lines[5:9], COEFFICIENTS, strict=True):
         options = {"coefficient": name, "n_resamples": 100}
-        interval = bootstrap_interval(GOLD_RANKING, A, level=0.9, method="percentile", **collapsed(**options))
+        interval = correlation_interval(GOLD_RANKING, A, level=0.9, method="percentile", **collapsed(**options))
         null, value = null_distribution(GOLD_RANKING, A, **collapsed(**options)), results[name].statistic
         numbers = [f"{number:.4f}" for number in (value, null.standardize(value), interval.low, interval.high)]
         numbers.insert(2, f"{null.percentile(value):.2f}")
@@ -324,7 +327,7 @@ def test_the_long_table():
 
 
 def test_columns_are_what_was_asked_for():
-    header = run_ok("compare", *FILES, "--ci", "--resamples", 20).splitlines()[3]
+    header = run("compare", *FILES, "--ci", "--resamples", 20).stdout.splitlines()[3]
     assert header.split() == ["system", "coefficient", "value", "low", "high", "n", "ties"]
     header = run_ok("compare", *FILES, "--standardize", "--resamples", 1).splitlines()[3]
     assert header.split() == ["system", "coefficient", "value", "standardized", "percentile", "n", "ties"]
@@ -413,7 +416,7 @@ def test_undefined_has_neither_interval_nor_costs():
 def test_resamples_left_out_are_noted_once_for_all_coefficients():
     result = run("compare", "gold.csv", "system.csv", "--ci", "--method", "percentile", "--resamples", 5000)
     with pytest.warns(UserWarning, match="resamples, which are left out") as caught:
-        interval = bootstrap_interval(GOLD, SYSTEM, method="percentile", n_resamples=5000)
+        interval = correlation_interval(GOLD, SYSTEM, method="percentile", n_resamples=5000)
     assert interval.n_undefined > 0
     left_out = [str(each.message) for each in caught if "left out" in str(each.message)]
     lines = [line for line in result.stderr.splitlines() if "left out" in line]

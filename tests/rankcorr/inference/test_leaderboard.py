@@ -53,8 +53,13 @@ def test_intervals_of_the_sum_add_up_variances():
     board = leaderboard(gold, systems, coefficient="tau", n_resamples=2_000)
     for row in board.rows:
         widths = [score.high - score.low for score in row.scores]
-        # Gold sets are resampled independently; 2,000 resamples give a width to about 3 %.
-        assert_allclose(row.total.high - row.total.low, math.hypot(*widths), rtol=0.1)
+        # The squared distances of the ends from the sum add up, on each side.
+        lengths = [
+            math.hypot(*(score.statistic - score.low for score in row.scores)),
+            math.hypot(*(score.high - score.statistic for score in row.scores)),
+        ]
+        assert_allclose(row.total.high - row.total.low, sum(lengths), rtol=1e-12)
+        assert max(widths) < sum(lengths) < sum(widths)
 
 
 @pytest.mark.needs_numba
@@ -65,7 +70,6 @@ def test_gold_sets_of_one_size_do_not_draw_alike():
     for row in leaderboard(twice, both, coefficient="tau", n_resamples=1_000).rows:
         one, two = (score.high - score.low for score in row.scores)
         assert one != two
-        assert_allclose(row.total.high - row.total.low, math.hypot(one, two), rtol=0.1)
 
 
 @pytest.mark.parametrize("swap", ["scores", "ranks"])
@@ -183,7 +187,9 @@ def test_the_steps_before_resampling_and_each_pair_of_a_test_can_be_stopped():
     gold, systems = data()
     calls = []
     leaderboard(gold, systems, n_resamples=100, workers=1, progress=calls.append)
-    assert calls.index(100) >= len(gold) * len(systems)  # one look for each pair that is aligned
+    assert next(i for i, call in enumerate(calls) if call) >= len(gold) * len(
+        systems
+    )  # one look for each pair that is aligned
     assert calls.count(0) >= 3 * len(systems)
 
     class StoppedError(Exception):
@@ -237,11 +243,11 @@ def test_an_undefined_system_comes_last_without_a_p_value():
 
 
 def test_undefined_resamples_are_counted():
-    gold, systems = {"a": 1, "b": 2}, {"x": {"a": 1, "b": 2}}
+    gold, systems = {"a": 1, "b": 1, "c": 2}, {"x": {"a": 1, "b": 1, "c": 2}}  # a half may have only a and b
     message = r"in up to \d+ of 100 resamples, which are left out; "
     with pytest.warns(UndefinedCorrelationWarning, match=message) as caught:
         board = leaderboard(gold, systems, n_resamples=100)
-    assert 20 < board.rows[0].total.n_undefined < 80
+    assert 5 < board.rows[0].total.n_undefined < 80
     assert caught[0].filename == __file__
 
 
@@ -318,7 +324,7 @@ def test_standardized_coefficients():
             null = null_distribution(scores, {label: systems[row.system][label] for label in scores})
             assert null.exact
             assert score.statistic == pytest.approx(null.standardize(raw.statistic), abs=1e-12)
-            assert raw.low < score.low < score.statistic  # chance gives less than 0
+            assert raw.low <= score.low < score.statistic  # chance gives less than 0
         assert row.total.statistic == pytest.approx(sum(score.statistic for score in row.scores))
     message = r"system .+, gold set .+: the values of chance .+ use percentile or zscore"
     with pytest.raises(StandardizationError, match=message):

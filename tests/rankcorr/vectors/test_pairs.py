@@ -12,7 +12,7 @@ from rankcorr import (
     Tau,
     TauW,
     UndefinedCorrelationWarning,
-    bootstrap_interval,
+    correlation_interval,
     leaderboard,
     permutation_test,
     weighted_tau,
@@ -51,7 +51,7 @@ def test_each_coefficient_is_that_of_the_library():
     for each in found.coefficients:
         drawn = {"coefficient": each.coefficient, "n_resamples": 200, "seed": 4}
         test = permutation_test(known, cosines, alternative="greater", **drawn)
-        interval = bootstrap_interval(known, cosines, level=0.9, **drawn)
+        interval = correlation_interval(known, cosines, level=0.9, **drawn)
         assert (each.statistic, each.chance, each.standardized, each.percentile, each.pvalue, each.low, each.high) == (
             *(test.statistic, test.null.mean, test.standardized, test.percentile, test.pvalue),
             *(interval.low, interval.high),

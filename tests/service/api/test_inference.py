@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from rankcorr._coefficients import named_coefficient
-from rankcorr.inference._bootstrap import bootstrap_interval
+from rankcorr.inference._interval import correlation_interval
 from rankcorr.inference._permutation import permutation_test
 
 PATH = "/v1/correlations"
@@ -22,13 +22,23 @@ class TestInference:
         found = answer.json["inference"][coefficient]
         shared = {"coefficient": named_coefficient(coefficient, **options), "n_resamples": 200, "seed": 3}
         test = permutation_test(GOLD, SYSTEM, alternative="greater", **shared)
-        interval = bootstrap_interval(GOLD, SYSTEM, level=0.9, method="percentile", **shared)
+        interval = correlation_interval(GOLD, SYSTEM, level=0.9, method="percentile", **shared)
         for name in ("pvalue", "standardized", "percentile", "zscore"):
             assert found[name] == getattr(test, name)
         counts = {"n_resamples": 200, "n_undefined": 0}
         assert found["chance"] == {"mean": test.null.mean, "std": test.null.std, "exact": False, **counts}
-        own = {name: getattr(interval, name) for name in ("low", "high", "method", "standard_error")}
-        assert found["interval"] == own | counts
+        fields = ("low", "high", "method", "standard_error", "jackknife_share", "jackknife_item")
+        assert found["interval"] == {name: getattr(interval, name) for name in fields} | counts
+
+    def test_a_warning_names_the_item_that_decides(self, client):
+        scores = {f"item {number}": number for number in range(40)}
+        request = {"gold": {"scores": scores}, "system": {"scores": scores | {"item 39": -1}}}
+        inference = {"seed": 1, "n_resamples": 50}
+        answer = client.post(PATH, json=request | {"coefficients": ["tau_w"], "inference": inference}).json
+        interval = answer["inference"]["tau_w"]["interval"]
+        assert (interval["method"], interval["jackknife_item"]) == ("envelope", "item 39")
+        message = "the interval depends on one item, 'item 39', which carries 97 % of the jackknife variance"
+        assert answer["warnings"] == [{"message": message, "coefficients": ["tau_w"]}]
 
     def test_without_it_there_is_none(self, client):
         assert "inference" not in client.post(PATH, json=PAIR).json

@@ -26,7 +26,7 @@ WRONG = {
         ("/coefficients", ["tau", "tau"], "must name each of its entries once"),
         ("/inference", {}, "this field is needed", "/inference/seed"),
         ("/inference", {"seed": 1, "level": 1}, "of at least 1e-06 and of at most", "/inference/level"),
-        ("/inference", {"seed": 1, "method": "basic"}, '"copula", "percentile"; got "basic"', "/inference/method"),
+        ("/inference", {"seed": 1, "method": "basic"}, '"envelope", "percentile"; got "basic"', "/inference/method"),
         ("/inference", {"seed": 1, "workers": 2}, "unknown field", "/inference/workers"),
         ("/inference", 3, "must be an object"),
     ],

@@ -61,7 +61,7 @@ def inferences():
     few = {label: scores[label] for label in "abcde"}
     pairs = ((few, few), (scores, tied), (tied, scores))
     for (gold, system), method, alternative in itertools.product(
-        pairs, ("copula", "percentile"), ("two-sided", "greater", "less")
+        pairs, ("envelope", "percentile"), ("two-sided", "greater", "less")
     ):
         inference = {"n_resamples": 50, "seed": 1, "method": method, "alternative": alternative}
         for options in OPTIONS[::3]:

@@ -16,20 +16,20 @@ import numpy as np
 import scipy.stats
 from report import heading, machine, row
 
-from rankcorr.inference._bootstrap import bootstrap_interval
+from rankcorr.inference._interval import correlation_interval
 from rankcorr.inference._leaderboard import leaderboard
 from rankcorr.inference._paired import compare_systems
 
 MEMORY = """
 import numpy as np, sys
-from rankcorr.inference._bootstrap import bootstrap_interval
+from rankcorr.inference._interval import correlation_interval
 x, y = np.random.default_rng(0).standard_normal((2, 1000))
-bootstrap_interval(x, y, n_resamples=100)
+correlation_interval(x, y, n_resamples=100)
 def peak():
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
 before = peak()
-bootstrap_interval(x, y, n_resamples={n_resamples})
+correlation_interval(x, y, n_resamples={n_resamples})
 print(peak() - before)
 """
 
@@ -55,8 +55,8 @@ def scipy_statistic(coefficient: str, x: np.ndarray, y: np.ndarray) -> float:
 def bench_interval(n_items: int = 1_000, n_resamples: int = 2_000, n_peer: int = 40) -> None:
     heading(
         f"95 % interval of n = {n_items:,} items, {n_resamples:,} resamples, {os.cpu_count()} workers (ms)",
-        *("coefficient", "ties", "copula", "percentile", "copula, processor time"),
-        *("percentile, processor time", "copula / percentile, processor time"),
+        *("coefficient", "ties", "envelope", "percentile", "envelope, processor time"),
+        *("percentile, processor time", "envelope / percentile, processor time"),
         *(f"scipy.stats.bootstrap, percentile (from {n_peer} resamples)", "scipy / rankcorr"),
     )
     rng = np.random.default_rng(1)
@@ -68,7 +68,7 @@ def bench_interval(n_items: int = 1_000, n_resamples: int = 2_000, n_peer: int =
         for coefficient in ("tau_w", "rho_w", "tau", "rho"):
 
             def ours(method: str, coefficient: str = coefficient, x: np.ndarray = x, y: np.ndarray = y) -> object:
-                return bootstrap_interval(x, y, coefficient=coefficient, method=method, n_resamples=n_resamples)
+                return correlation_interval(x, y, coefficient=coefficient, method=method, n_resamples=n_resamples)
 
             def peer(coefficient: str = coefficient, x: np.ndarray = x, y: np.ndarray = y) -> object:
                 return scipy.stats.bootstrap(
@@ -81,10 +81,17 @@ def bench_interval(n_items: int = 1_000, n_resamples: int = 2_000, n_peer: int =
                 )
 
             percentile, cpu = seconds(lambda: ours("percentile"))
-            copula, copula_cpu = seconds(lambda: ours("copula"))
+            envelope, envelope_cpu = seconds(lambda: ours("envelope"))
             other = seconds(peer, 3)[0] * n_resamples / n_peer
-            times = (f"{value * 1e3:.0f}" for value in (copula, percentile, copula_cpu, cpu))
-            row(coefficient, ties, *times, f"{copula_cpu / cpu:.1f}", f"{other * 1e3:.0f}", f"{other / percentile:.0f}")
+            times = (f"{value * 1e3:.0f}" for value in (envelope, percentile, envelope_cpu, cpu))
+            row(
+                coefficient,
+                ties,
+                *times,
+                f"{envelope_cpu / cpu:.1f}",
+                f"{other * 1e3:.0f}",
+                f"{other / percentile:.0f}",
+            )
 
 
 def bench_comparison(n_items: int = 1_000) -> None:
