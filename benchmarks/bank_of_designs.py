@@ -21,10 +21,10 @@ from functools import partial
 import numpy as np
 from report import heading, machine, row
 
-from rankcorr import Coefficient, Ranking, Rho, RhoW, Tau, TauW, leaderboard
+from rankcorr import Coefficient, Ranking, Rho, RhoW, Tau, TauW, compare_systems, leaderboard
 from rankcorr.evaluation._grouped import grouped
 from rankcorr.evaluation._query_tests import TESTS, pvalues, standings, verdicts
-from rankcorr.inference._exchange import Exchange, on_one_scale, orbits_of, score_codes
+from rankcorr.inference._exchange import Exchange, codes_of_scores, on_one_scale, orbits_of
 from rankcorr.inference._leaderboard_groups import Competitor, Contest, entered, gold_sets_of, systems_of
 from rankcorr.inference._multiple_tests import Standings
 from rankcorr.inference._resampling import Draws
@@ -202,6 +202,51 @@ def standings_of_runs(values: Array, n_resamples: int, seed: int) -> tuple[Array
     return order, standings(values, paired, 1 - LEVEL, draws)
 
 
+def in_topics(rng: Rng, n: int, size: int, shared: float) -> Array:
+    """Draw gold and two equally noisy systems; the items of a topic share part of the noise of each system."""
+    own, common = rng.standard_normal((2, 2, n))
+    noise = np.sqrt(shared) * np.repeat(common[:, : n // size], size, axis=1) + np.sqrt(1 - shared) * own
+    gold = rng.standard_normal(n)
+    return np.vstack([gold, gold + noise])
+
+
+def three_times(rng: Rng, n: int) -> Array:
+    """Draw gold and two equally noisy systems, in which each item occurs three times."""
+    return np.repeat(noisy(rng, n // 3), 3, axis=1)
+
+
+# Items that are not independent: how they are drawn, and the size of their clusters.
+DEPENDENT_ITEMS: dict[str, tuple[Callable[..., Array], int]] = {
+    "topics of 5 items, errors shared 50 %": (partial(in_topics, size=5, shared=0.5), 5),
+    "each item three times": (three_times, 3),
+}
+
+
+def dependent_items(design: str, swap: str, n_resamples: int, seed: int) -> tuple[bool, bool]:
+    """Return whether a test of 60 items rejects without clusters, and with them."""
+    draw, size = DEPENDENT_ITEMS[design]
+    gold, *systems = draw(np.random.default_rng([12, seed]), 60)
+    options = {"coefficient": "tau_w", "swap": swap, "n_resamples": n_resamples, "seed": seed, "workers": 1}
+    tails = [compare_systems(gold, *systems, clusters=own, **options).pvalue for own in (None, np.arange(60) // size)]
+    return tails[0] <= LEVEL, tails[1] <= LEVEL
+
+
+def dependent_queries(n: int, test: str, n_resamples: int, seed: int) -> tuple[bool, bool]:
+    """Return whether a test of families of five variants rejects without clusters, and with them."""
+    rng, draws = np.random.default_rng([13, n, seed]), Draws(n_resamples, seed)
+    families = np.repeat(rng.standard_normal((n // 5, 1)), 5, axis=0)
+    differences = families + 0.5 * rng.standard_normal((n, 1))
+    tails = [pvalues(differences, test, draws, own)[0] for own in (None, np.arange(n) // 5)]
+    return tails[0] <= LEVEL, tails[1] <= LEVEL
+
+
+def skewed_differences(n: int, test: str, n_resamples: int, seed: int) -> bool:
+    """Return whether a test of differences with mean 0, of which a tenth are large losses, rejects."""
+    rng = np.random.default_rng([14, n, seed])
+    differences = np.where(rng.random((n, 1)) < 0.1, -0.9, 0.1) + 0.02 * rng.standard_normal((n, 1))
+    return bool(pvalues(differences, test, Draws(n_resamples, seed))[0] <= LEVEL)
+
+
 def found_again(n: int, test: str, n_resamples: int, seed: int) -> float:
     """Return whether a test finds the difference that one sample of queries says it can detect, in another sample."""
     draws, (sample, other) = Draws(n_resamples, seed), np.random.default_rng([11, n, seed]).standard_normal((2, n, 1))
@@ -223,7 +268,8 @@ def standings_of_systems(
     named = {str(number): scores for number, scores in enumerate(systems)}
     entries = entered(sets, systems_of(named), "raise")
     totals = np.array([float(coefficient(entry.gold, entry.system)) for (entry,) in entries])
-    codes = score_codes(list(named.values()), list(named)) if swap == "scores" else [None] * len(named)
+    rankings = systems_of(named)
+    codes = codes_of_scores(rankings) if swap == "scores" else [None] * len(named)
     order = np.argsort(-totals, kind="stable")
     competitors = [Competitor(str(row), entries[row], totals[row], codes[row]) for row in order.tolist()]
     return order, Contest(coefficient, sets, competitors, Draws(n_resamples, seed), swap).standings(1 - LEVEL)
@@ -405,6 +451,21 @@ def main() -> None:
                 wrong, apart = ran(task, options.boards).mean(axis=0).tolist()
                 label = kind if kind == "runs" else " ".join(kind)
                 row(design, label, add("qualities", design, label, 0, wrong, options.boards), f"{apart:.3f}")
+
+        if options.only in "assumptions":
+            heading(
+                f"violated assumptions: share of {options.draws:,} tests of a true hypothesis that reject at 0.05",
+                *("design", "test", "without clusters", "with clusters"),
+            )
+            for design, swap in itertools.product(DEPENDENT_ITEMS, SWAPS[1:]):
+                shares = ran(partial(dependent_items, design, swap, options.resamples), options.draws).mean(axis=0)
+                row(design, swap, *(f"{share:.3f}" for share in shares))
+            for n, test in itertools.product((30, 100), TESTS):
+                shares = ran(partial(dependent_queries, n, test, options.resamples), options.draws).mean(axis=0)
+                row(f"families of 5 variants, {n} queries", test, *(f"{share:.3f}" for share in shares))
+            for n, test in itertools.product((15, 50, 200), TESTS):
+                share = ran(partial(skewed_differences, n, test, options.resamples), options.draws).mean()
+                row(f"10 % large losses, {n} queries", test, f"{share:.3f}", "")
 
         if options.only in "detectable":
             heading(

@@ -21,6 +21,7 @@ from rankcorr._contributions import contributions
 from rankcorr._correlation import correlate
 from rankcorr._results import RankCorrelation, TableNotes, best_places, json_ready
 from rankcorr._workers import Progress, progress_bar
+from rankcorr.evaluation._files import read_groups
 from rankcorr.inference._exchange import SWAPS
 from rankcorr.inference._interval import METHODS, correlation_interval
 from rankcorr.inference._multiple_tests import holm
@@ -318,6 +319,7 @@ def _row(
 @options.weight_options
 @options.alternative_option("the system beats chance, or with --versus the first one beats the other")
 @options.swap_option(None, f"What two systems exchange in a test with --versus.  [default: {SWAPS[0]}]")
+@options.clusters_option()
 @options.level_option(None, f"Level of confidence of the intervals of --versus.  [default: {options.DEFAULT_LEVEL}]")
 @options.resamples_option(TEST_RESAMPLES, "Number of random permutations, or of swaps with --versus.")
 @console.seed_option()
@@ -332,6 +334,7 @@ def run_tests(
     weights: Weights,
     alternative: Any,
     swap: Any,
+    clusters: str | None,
     level: float | None,
     resamples: int,
     seed: int,
@@ -353,7 +356,7 @@ def run_tests(
     """
     if versus and len(systems) < 2:
         raise OptionError("--versus needs at least two SYSTEM files; got one")
-    options.check_owner("--versus", versus, {"--swap": swap, "--level": level})
+    options.check_owner("--versus", versus, {"--swap": swap, "--level": level, "--clusters": clusters})
     paired = {"swap": SWAPS[0] if swap is None else swap, "level": options.DEFAULT_LEVEL if level is None else level}
     shared = {"coefficient": weights.of_one(coefficient), "missing": files.missing}
     asked = {"alternative": alternative, "n_resamples": resamples, "seed": seed}
@@ -364,6 +367,7 @@ def run_tests(
     document: dict[str, Any] = {"gold": options.described(reference), "options": chosen}
     if versus:
         first, *rest = others
+        shared["clusters"] = None if clusters is None else read_groups(clusters)
         results, notes = _differences(reference, first, rest, {**shared, **asked, **paired})
         rows = _difference_rows(rest, results)
         document |= {"a": options.described(first), "comparisons": rows}

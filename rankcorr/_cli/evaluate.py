@@ -118,6 +118,12 @@ class QueryOptions:
         metavar="FILE",
         help="Also evaluate each group of queries, such as a genre: CSV or TSV with the columns query and group.",
     )
+    clusters: str | None = setting(
+        "--clusters",
+        metavar="FILE",
+        help="Queries that are not independent, such as variants: CSV or TSV with the columns query and cluster. Tests "
+        "flip whole clusters.",
+    )
     worst: int | None = console.count_setting(
         "--worst",
         "List the K queries on which each run is worst, and the K on which it is best, compared with the run of "
@@ -186,15 +192,23 @@ class QueryOptions:
 
     def read_groups(self, queries: tuple[Hashable, ...]) -> dict[str, str] | None:
         """Groups of the queries of qrels; every query needs a group. Errors name the file."""
-        if self.groups is None:
-            return None
-        groups = read_groups(self.groups)
-        try:
-            grouped_queries(groups, queries)
-        except RankingError as error:
-            first = offending("; the file has", list(groups)) if groups.keys().isdisjoint(queries) else ""
-            raise OptionError(f"{self.groups}: {error}{first}") from error
-        return groups
+        return _groups_of(self.groups, queries)
+
+    def read_clusters(self, queries: tuple[Hashable, ...]) -> dict[str, str] | None:
+        """Clusters of the queries of qrels, from a file like that of groups."""
+        return _groups_of(self.clusters, queries)
+
+
+def _groups_of(path: str | None, queries: tuple[Hashable, ...]) -> dict[str, str] | None:
+    if path is None:
+        return None
+    groups = read_groups(path)
+    try:
+        grouped_queries(groups, queries)
+    except RankingError as error:
+        first = offending("; the file has", list(groups)) if groups.keys().isdisjoint(queries) else ""
+        raise OptionError(f"{path}: {error}{first}") from error
+    return groups
 
 
 @console.command("evaluate", short_help="Evaluate runs by query against qrels.")
@@ -315,6 +329,7 @@ def _comparisons(
 ) -> tuple[RunComparison, ...]:
     shared: dict[str, Any] = {name: getattr(asked, name) for name in ("test", "level", "seed")}
     shared |= {"baseline": baseline, "groups": groups, "n_resamples": asked.resamples}
+    shared["clusters"] = asked.read_clusters(evaluation.queries)
     found = []
     for metric in metrics:
         shared["standardized"] = asked.standardized and isinstance(metric, Coefficient)

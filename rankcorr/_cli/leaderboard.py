@@ -16,6 +16,7 @@ from rankcorr._io.records import TextTable, listed
 from rankcorr._results import TableNotes, best_places
 from rankcorr._workers import progress_bar
 from rankcorr.errors import OptionError, TableError
+from rankcorr.evaluation._files import read_groups
 from rankcorr.inference._leaderboard import Leaderboard, leaderboard
 from rankcorr.inference._leaderboard_groups import MEAN, SUM, TOTALS
 from rankcorr.inference._orbit import alpha_of
@@ -41,6 +42,7 @@ class BoardOptions:
         "--standardized", "Standardize coefficients, so that chance gives 0 in each gold set."
     )
     swap: Any = setting(options.swap_option())
+    clusters: str | None = setting(options.clusters_option())
     coefficient: Any = setting(options.coefficient_option())
     level: float = setting(
         options.level_option(what="Level of confidence of the intervals, and of the tests behind the groups.")
@@ -56,6 +58,7 @@ class BoardOptions:
         """Read the files and rank the systems; return also gold sets, systems, and the library's warnings."""
         asked: dict[str, Any] = {name: getattr(self, name) for name in ("by", "standardized", "swap", "level", "seed")}
         asked |= {"coefficient": weights.of_one(self.coefficient), "missing": files.missing}
+        asked["clusters"] = None if self.clusters is None else read_groups(self.clusters)
         n_golds = 1 + len(self.golds)
         benchmarks = benchmarks_of_models(gold)
         columns = options.columns_of(files.scores, n_golds + len(systems))

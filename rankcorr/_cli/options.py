@@ -125,6 +125,16 @@ def check_once(names: Iterable[str], whose: str) -> None:
         raise OptionError(f"each {whose} can be given only once; more than once: {', '.join(map(str, again))}")
 
 
+def clusters_option() -> console.Decorator:
+    """Return --clusters, a file with the cluster of each item."""
+    return click.option(
+        "--clusters",
+        metavar="FILE",
+        help="Items that are not independent, such as those of one topic: CSV or TSV with the columns id and cluster. "
+        "Tests exchange whole clusters.",
+    )
+
+
 def check_owner(owner: str, present: bool, given: Mapping[str, Any]) -> None:
     """Refuse an option that has no effect, because what it belongs to is missing."""
     if not present and (vain := [name for name, value in given.items() if value is not None]):

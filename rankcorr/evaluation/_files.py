@@ -200,7 +200,8 @@ def read_run(
 def read_groups(path: str | os.PathLike[str]) -> dict[str, str]:
     r"""Read the group of each query from a CSV or TSV file with two columns: query, group.
 
-    The first line is a header if it begins with "query", "query_id", "qid" or "q_id".
+    The first line is a header if it begins with "query", "query_id", "qid" or "q_id", or ends with "cluster". Clusters
+    of queries or items have the same form.
 
     Raises
     ------
@@ -231,7 +232,7 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, str]:
         if len(cells) != 2:
             table.fail(f"two columns are wanted, query and group; got {len(cells)}", record.line)
         query, group = cells
-        if number == 0 and query.lower() in QUERY:
+        if number == 0 and (query.lower() in QUERY or group.lower() == "cluster"):
             continue
         for cell, column in ((query, "query"), (group, GROUP)):
             if not cell:

@@ -14,7 +14,7 @@ from rankcorr.evaluation._nulls import RESAMPLES
 from service.http.problems import Name, shown
 from service.schemas import fields
 from service.schemas.base import Answer, ItemWeights, Request
-from service.schemas.inference import LARGEST_RANK, LEAST_RANK, TWO_SIDED, UNDEFINED, level
+from service.schemas.inference import LARGEST_RANK, LEAST_RANK, TWO_SIDED, UNDEFINED, GroupsByName, level
 from service.schemas.ranking_fields import check_labels
 from service.schemas.shapes import COUNT, NUMBER, TEXT, TRUTH, WHOLE, WHOLE_OR_NULL, at_least, exactly, list_of, map_of
 
@@ -162,24 +162,15 @@ def metric_names(names: list[Any]) -> tuple[str, ...]:
     return tuple(names)
 
 
-class GroupsOfQueries(fields.Documented):
+class GroupsOfQueries(GroupsByName):
     """A group for each query."""
 
     documented: Mapping[str, Any] = map_of(
         TEXT, about="By query, such as genre or language: each group is compared alone too.", minProperties=1
     )
 
-    def read(self, value: Any) -> dict[str, str]:
-        """Check a value, and return it as the library call takes it."""
-        if not isinstance(value, dict) or not value:
-            raise ValidationError(f"must be an object of query to group; got {shown(value)}")
-        for query, group in value.items():
-            if not isinstance(group, str):
-                raise ValidationError({Name(query): [f"a group is text; got {shown(group)}"]})
-        return value
 
-
-class Clusters(GroupsOfQueries):
+class ClustersOfQueries(GroupsByName):
     """A cluster for each query."""
 
     documented: Mapping[str, Any] = map_of(
@@ -199,7 +190,7 @@ class ComparisonOptions(Request):
     standardized = fields.Flag(load_default=False, about="Compare standardized values, of rank correlations.")
     test = fields.Choice(fields.QUERY_TEST, load_default=fields.QUERY_TEST.words[0])
     groups = GroupsOfQueries()
-    clusters = Clusters()
+    clusters = ClustersOfQueries()
     level = level()
     n_resamples = fields.Count(limit="max_resamples", of="resamples", load_default=2_000)
 

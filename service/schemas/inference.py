@@ -1,9 +1,11 @@
 """Define requests and answers for chance levels, tests, intervals and leaderboards."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
-from marshmallow import validates_schema
+from marshmallow import ValidationError, validates_schema
 
+from service.http.problems import Name, shown
 from service.schemas import fields
 from service.schemas.base import NOTICES, Answer, Request, WeightOptions, check_one
 from service.schemas.ranking_fields import NamedRankings, RankingField
@@ -84,6 +86,29 @@ SCORE: Final = fields.Component.at_least(
 )
 
 
+class GroupsByName(fields.Documented):
+    """A group for each item or query."""
+
+    def read(self, value: Any) -> dict[str, str]:
+        """Check a value, and return it as the library call takes it."""
+        if not isinstance(value, dict) or not value:
+            raise ValidationError(f"must be an object of id to group; got {shown(value)}")
+        for name, group in value.items():
+            if not isinstance(group, str):
+                raise ValidationError({Name(name): [f"a group is text; got {shown(group)}"]})
+        return value
+
+
+class ClustersOfItems(GroupsByName):
+    """A cluster for each item."""
+
+    documented: Mapping[str, Any] = map_of(
+        TEXT,
+        about="By item: items of a cluster are not independent, and tests exchange them together.",
+        minProperties=1,
+    )
+
+
 class LeaderboardRequest(WeightOptions):
     """Systems to rank against one gold ranking, or against several gold sets."""
 
@@ -105,6 +130,7 @@ class LeaderboardRequest(WeightOptions):
         about="Scores must be given, and mean the same in all systems; tests are then exact. auto takes scores if all "
         "systems have them and their distributions may be one, else ranks; the answer says which.",
     )
+    clusters = ClustersOfItems()
     level = level()
     n_resamples = fields.Count(limit="max_resamples", of="resamples", load_default=1_000)
     seed = fields.Seed()

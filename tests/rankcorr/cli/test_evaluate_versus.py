@@ -243,3 +243,11 @@ def test_latex_tables_for_a_paper(files):
     assert len(others) >= 6
     assert all(r"\caption{" in table for table in others)
     assert "nan" not in text
+
+
+def test_queries_of_a_cluster_are_flipped_together(files, genres):
+    content = run_json("evaluate", "qrels.txt", *RUNS, "--clusters", "genres.csv", "--versus", "c", *FEW)
+    found = compare_runs(*files, baseline="c", clusters=genres, n_resamples=100)
+    (comparison,) = content["comparisons"].values()
+    assert [pair["pvalue"] for pair in comparison["pairs"]] == [pair.pvalue for pair in found.pairs]
+    assert comparison["correction"] == found.correction == "step-down"

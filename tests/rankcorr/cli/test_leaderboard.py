@@ -230,3 +230,16 @@ class TestModelsByBenchmarks:
             (folder / name).write_text(text)
             assert "name at least one SYSTEM file" in refusal("leaderboard", name)
         assert "name at least one SYSTEM file" in refusal("leaderboard", "no such file")
+
+
+def test_items_of_a_cluster_are_exchanged_together(folder):
+    clusters = {label: f"topic {number // 3}" for number, label in enumerate(GOLDS["long_gold.csv"])}
+    lines = ["id,cluster", *(f"{label},{cluster}" for label, cluster in clusters.items())]
+    (folder / "topics.csv").write_text("\n".join(lines), encoding="utf-8")
+    found = document(*FILES, "--resamples", 200, "--clusters", "topics.csv")
+    expected = leaderboard(GOLDS, SYSTEMS, n_resamples=200, clusters=clusters).to_dict()
+    assert found["rows"] == json.loads(json.dumps(expected["rows"]))
+    pair = run_json("test", *FILES[:3], "--versus", "--resamples", 200, "--clusters", "topics.csv")["comparisons"][0]
+    alone = run_json("test", *FILES[:3], "--versus", "--resamples", 200)["comparisons"][0]
+    assert (pair["difference"], pair["exact"], alone["exact"]) == (alone["difference"], True, False)
+    assert "--clusters belongs to --versus" in refusal("test", *FILES[:2], "--clusters", "topics.csv")

@@ -38,6 +38,16 @@ class TestLeaderboard:
         assert answer.json["gold_sets"] == ["first", "second"]
         assert (answer.json["by"], answer.json["warnings"]) == ("sum", [])
 
+    def test_items_of_a_cluster_are_exchanged_together(self, client):
+        clusters = {label: f"topic {number // 4}" for number, label in enumerate(self.LABELS)}
+        request = self.request(clusters=clusters)
+        answer = client.post(self.PATH, json=request)
+        own = [{name: entry["scores"] for name, entry in request[key].items()} for key in ("gold_sets", "systems")]
+        expected = leaderboard(*own, clusters=clusters, n_resamples=200, seed=4).to_dict()
+        assert (answer.status_code, answer.json["rows"]) == (200, expected["rows"])
+        for wrong in ({}, {"item 0": 1}, {"item 0": "a"}):
+            assert client.post(self.PATH, json=self.request(clusters=wrong)).status_code == 422
+
     @pytest.mark.parametrize("in_arrays", [False, True])
     def test_systems_may_swap_scores(self, client, in_arrays):
         request = self.request(swap="scores")
