@@ -28,7 +28,7 @@ from adaptive.ledger._formats.exports import FORMATS
 from adaptive.ledger._ledger import Campaign, Ledger
 from adaptive.ledger._quality.flags import Flag, Limits
 from adaptive.ledger._quality.report import CampaignQuality, ExclusionPreview
-from adaptive.ledger._store.encoding import ANSWERS, pair_at, pair_id, time_text
+from adaptive.ledger._store.encoding import ANSWERS, file_id, pair_at, pair_id, time_text
 from adaptive.ledger._voters.identity import DECISIONS, Participant
 from adaptive.ledger._voters.newcomers import Origin
 from adaptive.ledger._voters.participation import Journey, SheetInHand, Visit
@@ -65,7 +65,7 @@ __all__ += ["BallotProgress", "CampaignStatus", "VoterRow"]
 __all__ += ["DECISIONS", "Origin", "Participant", "PlatformVoters", "Visit", "Voter"]
 __all__ += ["Holder", "TokenKind", "TokenRow"]
 __all__ += ["Journey", "SheetInHand", "ShownPair"]
-__all__ += ["ANSWERS", "LedgerEvent", "Receipt", "VoteCast", "pair_at", "pair_id"]
+__all__ += ["ANSWERS", "LedgerEvent", "Receipt", "VoteCast", "file_id", "pair_at", "pair_id"]
 __all__ += ["MOST_WITH_INTERVALS", "CampaignResult", "ClosePreview", "Preview"]
 __all__ += ["CampaignQuality", "ExclusionPreview", "Flag", "Limits"]
 __all__ += ["FORMATS", "Mode", "Verified", "guarded", "time_text", "verify_bundle"]

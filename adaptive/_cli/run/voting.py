@@ -11,7 +11,7 @@ from adaptive._cli.run.campaign import described, ledger_argument
 from adaptive._cli.vote_files import Reading, reading_options
 from adaptive._formats.votes import comparisons_csv, read_votes
 from adaptive.errors import ProtocolError
-from adaptive.ledger import Campaign
+from adaptive.ledger import Campaign, file_id
 from rankcorr import OptionError
 from rankcorr._checks import counted
 from rankcorr._cli.console import command, json_option, print_json
@@ -50,7 +50,8 @@ def open_command(
         number = campaign.open_next(at_once=at_once)
         comparisons = campaign.asked(number=number)
     about = "open batches" if again and unit == "batch" else f"{unit} {number}"
-    emit(comparisons_csv(comparisons), out, f"{about}: {len(comparisons):,} comparisons written to {out}")
+    written = [pair._replace(id=file_id(pair.id)) for pair in comparisons]
+    emit(comparisons_csv(written), out, f"{about}: {len(comparisons):,} comparisons written to {out}")
 
 
 @command(short_help="Record votes, some or all, in any order.")

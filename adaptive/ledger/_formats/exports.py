@@ -37,7 +37,7 @@ from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.stored import ItemContent, contents_of
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import Database
-from adaptive.ledger._store.encoding import ANSWERS, answer_name, pair_id, time_text, value_of
+from adaptive.ledger._store.encoding import ANSWERS, answer_name, file_id, pair_id, time_text, value_of
 from adaptive.ledger._voters.identity import excluded_voters, file_name, keys_of, names_of
 from adaptive.ledger._votes.reading import in_force
 from rankcorr._checks import check_choice
@@ -152,7 +152,7 @@ def csv_votes(votes: Sequence[Answered], guard: bool) -> str:
     cells = {label: [safe(cell) for cell in item_cells(label)] for label in items}
     rows = (
         [
-            vote.comparison,
+            file_id(vote.comparison),
             safe(vote.voter or ""),
             *cells[vote.left],
             *cells[vote.right],

@@ -13,8 +13,8 @@ from adaptive._votes import Vote
 from adaptive.errors import VoteError
 from rankcorr._checks import shown
 
-_PAIR_ID: Final = re.compile(r"([1-9][0-9]{0,8})-(0|[1-9][0-9]{0,8})-(0|[1-9][0-9]{0,8})")
-_PADDED_ID: Final = re.compile(r"0{0,20}([1-9][0-9]{0,8})-0{0,20}(0|[1-9][0-9]{0,8})-0{0,20}(0|[1-9][0-9]{0,8})")
+_PAIR_ID: Final = re.compile(r"b?([1-9][0-9]{0,8})-(0|[1-9][0-9]{0,8})-(0|[1-9][0-9]{0,8})")
+_PADDED_ID: Final = re.compile(r"b?0{0,20}([1-9][0-9]{0,8})-0{0,20}(0|[1-9][0-9]{0,8})-0{0,20}(0|[1-9][0-9]{0,8})")
 
 
 def now() -> int:
@@ -89,6 +89,22 @@ def pair_id(number: int, sheet: int, position: int) -> str:
     return f"{number}-{sheet}-{position}"
 
 
+def file_id(pair: str) -> str:
+    """Return the form of a pair's id in a table: a spreadsheet would make a date of "2-0-17".
+
+    See Also
+    --------
+    pair_at : Reads both forms.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import file_id
+    >>> file_id("2-0-17")
+    'b2-0-17'
+    """
+    return f"b{pair}"
+
+
 def pair_at(pair: object) -> tuple[int, int, int]:
     """Return ballot, sheet and position of an id of `pair_id`.
 
@@ -104,8 +120,8 @@ def pair_at(pair: object) -> tuple[int, int, int]:
     Examples
     --------
     >>> from adaptive.ledger import pair_at
-    >>> pair_at("2-0-17")
-    (2, 0, 17)
+    >>> pair_at("2-0-17"), pair_at("b2-0-17")
+    ((2, 0, 17), (2, 0, 17))
     """
     match = _PAIR_ID.fullmatch(pair) if isinstance(pair, str) else None
     if match is None:

@@ -163,7 +163,9 @@ def test_a_ballot_with_few_answers_is_closed_only_if_asked(folder, opened):
     record_all(folder, part=("0", "1"))
     before = rows_in(opened)
     few = "13 of 20 comparisons are answered, 65%, and 65.1% are required"
-    assert refusal("run", "close", "v.db", "--least-answered", 0.651) == f"ballot 1: {few}; nothing was closed"
+    assert refusal("run", "close", "v.db", "--least-answered", 0.651) == (
+        f"ballot 1: {few}; nothing was closed (--least-answered 0.65 closes it)"
+    )
     preview = run_ok("run", "close", "v.db", "--preview", "--least-answered", 0.651)
     assert preview.startswith("ballot 1: 13 of 20 comparisons answered (65%; 65.1% are wanted)\n")
     assert preview.endswith(f"it cannot be closed yet: {few}\n")
@@ -393,7 +395,7 @@ def test_a_preview_of_a_continuous_campaign_does_not_end_it(folder):
     few = "6 of 8 comparisons are answered, 75%, and 90% are required"
     assert preview.endswith(f"it cannot be closed yet: {few}\n")
     assert run_ok("run", "close", "c.db", "--preview", "--least-answered", 0.5).endswith("which ends the campaign\n")
-    assert refusal("run", "close", "c.db") == f"{few}; nothing was closed"
+    assert refusal("run", "close", "c.db").startswith(f"{few}; nothing was closed (--least-answered 0.")
     assert refusal("run", "close", "c.db", "--least-answered", 5) == "--least-answered is a share from 0 to 1; got 5"
     assert rows_in("c.db") == before
     assert run_ok("run", "close", "c.db", "--least-answered", 0.5).startswith("the campaign has ended with 6 votes")
