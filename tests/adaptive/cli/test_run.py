@@ -299,7 +299,7 @@ EXCLUDE = ["run", "exclude", "v.db", "2"]
         (["run", "open", "v.db", "--voter", "1"], r"--voter and --unanswered require --again"),
         (["run", "open", "ready.db", "--out", "./ready.db"], r"is the ledger itself"),
         (["run", "record", "v.db", "items.csv"], r'items\.csv:1: no column "comparison"'),
-        (["run", "record", "ready.db", "votes.csv"], r"votes\.csv:2: comparison '1-0-0' is unknown: ballot 1 has not"),
+        (["run", "record", "ready.db", "votes.csv"], r"votes\.csv:2: comparison 'b1-0-0' is unknown: ballot 1 has not"),
         (["run", "correct", "v.db", "1-0-99", "tie", "--reason", "x"], r"comparison 1-0-99 is unknown"),
         (["run", "assign", "v.db", "Dora"], r"give either --from or --sheet"),
         (["run", "assign", "v.db", "Dora", "--sheet", 9], r"the ballot has no sheet 9"),
@@ -372,7 +372,7 @@ def test_votes_that_are_refused_leave_the_voting_as_it_was(opened, votes, messag
 
 @pytest.mark.usefixtures("opened")
 def test_votes_on_a_closed_ballot_are_kept_and_do_not_count(folder):
-    vote(folder / "ballot.csv", folder / "most.csv", skipped={"1-0-3"})
+    vote(folder / "ballot.csv", folder / "most.csv", skipped={"b1-0-3"})
     run_ok("run", "record", "v.db", "most.csv")
     run_ok("run", "close", "v.db")
     late = "0 new votes, 1 late vote kept aside; ballot 2 of 2 can be opened"

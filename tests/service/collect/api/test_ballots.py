@@ -141,9 +141,9 @@ def test_batches_of_a_continuous_campaign_are_drawn_and_ended(admin):
     preview = organiser.get("/ballots/2/preview").json
     assert preview["ready"]
     assert preview["preview"] is None
-    assert preview["expected"] <= 1
+    assert preview["expected"] is None or preview["expected"] <= 1  # 20 votes may show no signal
     stamp = organiser.get("/ballots/1").headers["ETag"]  # of another batch than the last
     assert organiser.post("/ballots/2/close", status=412, headers={"If-Match": stamp}).json["status"] == 412
     assert organiser.close(2).json["ballot"]["state"] == "closed"
     assert organiser.get("/progress").json["status"]["state"] == "finished"
-    assert not organiser.get("/results").json["final"]
+    assert organiser.get("/results").json["final"]
