@@ -504,7 +504,7 @@ def _sum(scores: Sequence[Score], n_undefined: int) -> Score:
 
 def _codes(systems: Mapping[str, Ranking], swap: Swap) -> list[Codes | None]:
     """Codes of the scores of all systems together; None for a system that has ranks alone, or exchanges them."""
-    named = {f"system {shown(name)}": ranking for name, ranking in systems.items()}
+    named = {f"system {name!r}": ranking for name, ranking in systems.items()}  # in full, since names must differ
     scored = {name: ranking for name, ranking in named.items() if swap == "scores" or ranking.scores is not None}
     if swap == "ranks" or not scored:
         return [None] * len(named)

@@ -352,6 +352,15 @@ def test_systems_with_few_items_in_common_are_tested_exactly():
     assert board.exact is True
 
 
+def test_names_of_systems_that_begin_alike_are_no_matter():
+    gold = dict(zip("abcdef", range(6), strict=True))
+    systems = {
+        "a" * 100 + end: {item: sign * score for item, score in gold.items()} for end, sign in (("1", 1), ("2", -1))
+    }
+    board = leaderboard(gold, systems, swap="scores", n_resamples=50)
+    assert [row.system[-1] for row in board.rows] == ["1", "2"]
+
+
 def test_systems_without_scores_exchange_ranks():
     gold = dict(zip("abcdef", range(6), strict=True))
     scores = {"good": gold, "poor": {item: -score for item, score in gold.items()}}
