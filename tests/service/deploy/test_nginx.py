@@ -1,6 +1,7 @@
 """Debian's nginx with the configuration of service/deploy/, in front of a live service."""
 
 import contextlib
+import gzip
 import http.client
 import json
 import shutil
@@ -49,6 +50,17 @@ def test_requests_pass_over_tls(proxy, live_server):
     assert headers["Strict-Transport-Security"] == "max-age=31536000"
     assert proxy.ask("GET", "/docs")[0] == 200
     assert proxy.ask("GET", "/health/ready")[0] == 200
+
+
+def test_long_answers_are_compressed_for_those_who_accept_it(proxy):
+    plain, packed = (
+        proxy.ask("GET", "/openapi.json", headers=headers) for headers in ({}, {"Accept-Encoding": "gzip"})
+    )
+    assert "Content-Encoding" not in plain[1]
+    assert (packed[0], packed[1]["Content-Encoding"], packed[1]["ETag"]) == (200, "gzip", plain[1]["ETag"])
+    assert gzip.decompress(packed[2]) == plain[2]
+    short = proxy.ask("GET", "/health/live", headers={"Accept-Encoding": "gzip"})
+    assert "Content-Encoding" not in short[1]
 
 
 def test_the_errors_of_the_service_are_its_own(proxy):
