@@ -53,8 +53,10 @@ def read_pairs(
 
     Parameters
     ----------
-    path, duplicates
-        As in `rankcorr._io.tables.read_ranking`.
+    path : str or path-like
+        ``"-"`` is standard input. The file may be compressed by gzip.
+    duplicates : {"error", "mean", "first"}
+        How to treat a pair with several scores: raise an error, or use the mean or the first of them.
     word_columns : sequence of two str, optional
         Columns of the words; by default the first two that are not `score_column`.
     score_column : str, optional
@@ -265,7 +267,7 @@ class VectorEvaluation(TableResult):
         OptionError
             It was not computed.
         """
-        names = tuple(each.coefficient for each in self.coefficients)
+        names = tuple(row.coefficient for row in self.coefficients)
         check_choice("coefficient", coefficient, names)
         return self.coefficients[names.index(coefficient)].statistic
 
@@ -275,10 +277,10 @@ class VectorEvaluation(TableResult):
 
     def _columns(self) -> dict[str, list[Any]]:
         names = VectorCoefficient.__dataclass_fields__
-        return {name: [getattr(each, name) for each in self.coefficients] for name in names}
+        return {name: [getattr(row, name) for row in self.coefficients] for name in names}
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{each.coefficient} {each.statistic:.4f}" for each in self.coefficients)
+        values = ", ".join(f"{row.coefficient} {row.statistic:.4f}" for row in self.coefficients)
         return f"<VectorEvaluation of {self.n_compared:,} of {counted(self.n_pairs, 'pair')}: {values}>"
 
 
@@ -357,22 +359,24 @@ def evaluate_vectors(
     >>> evaluate_vectors(vectors, gold, oov="lowest")
     <VectorEvaluation of 4 of 4 pairs: rho_w 1.0000, tau_w 1.0000, rho 1.0000, tau 1.0000>
     """
-    chosen = different_coefficients(coefficients).values()
+    different = different_coefficients(coefficients).values()
     check_choice("oov", oov, OOV)
     check_choice("self_pairs", self_pairs, SELF_PAIRS)
     pairs = as_pairs(gold, unordered=True)
     looked_up = words_of(pairs, lower=checked_flag(lower, "lower"))
-    alike = [(first, second) for first, second in pairs if looked_up[first] == looked_up[second]]
+    pairs_of_one_word = [(first, second) for first, second in pairs if looked_up[first] == looked_up[second]]
     if self_pairs == "omit":
-        pairs = {pair: score for pair, score in pairs.items() if pair not in alike}
+        pairs = {pair: score for pair, score in pairs.items() if pair not in pairs_of_one_word}
         looked_up = words_of(pairs, lower=lower)
-    elif alike:
-        what = "pairs of a word with itself have the cosine 1 whatever the vectors, unless self_pairs leaves them out"
-        give_notice(offending(what, alike), SelfPairWarning)
-    found = as_vectors(vectors, set(looked_up.values()))
-    cosines = cosines_or_nan(found, list(pairs), looked_up)
+    elif pairs_of_one_word:
+        message = (
+            "pairs of a word with itself have the cosine 1 whatever the vectors, unless self_pairs leaves them out"
+        )
+        give_notice(offending(message, pairs_of_one_word), SelfPairWarning)
+    word_vectors = as_vectors(vectors, set(looked_up.values()))
+    cosines = cosines_or_nan(word_vectors, list(pairs), looked_up)
     lacking = np.isnan(cosines)
-    oov_words = tuple(word for word, key in looked_up.items() if key not in found.index)
+    oov_words = tuple(word for word, key in looked_up.items() if key not in word_vectors.index)
     if oov_words and oov == "error":
         raise UnknownWordError(offending("words without a vector", oov_words))
     n_known = len(pairs) - int(np.count_nonzero(lacking))
@@ -380,9 +384,9 @@ def evaluate_vectors(
         raise UnknownWordError(f"at least two pairs with vectors are wanted; {n_known} of {len(pairs)} have them")
     _check_coverage(n_known, len(pairs))
     scores = np.array([float(score) for score in pairs.values()])
-    drawn: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed, "workers": workers, "progress": progress}
+    resampling: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed, "workers": workers, "progress": progress}
     policies = {"oov": oov, "self_pairs": self_pairs, "lower": bool(lower)}
-    made = VectorEvaluation(
+    evaluation = VectorEvaluation(
         coefficients=(),
         pairs=tuple(pairs),
         gold=read_only(scores),
@@ -391,13 +395,15 @@ def evaluate_vectors(
         oov_words=oov_words,
         options={**policies, "level": level, "n_resamples": n_resamples, "seed": seed},
     )
-    y = made.scores
+    y = evaluation.scores
     x = {pair: pairs[pair] for pair in y}
-    return replace(made, coefficients=tuple(_inferred(x, y, coefficient, level, drawn) for coefficient in chosen))
+    return replace(
+        evaluation, coefficients=tuple(_infer(x, y, coefficient, level, resampling) for coefficient in different)
+    )
 
 
 def common_pairs(vectors: Iterable[VectorsLike], gold: PairsLike, *, lower: bool = False) -> dict[Pair, float]:
-    """Return the gold scores of the pairs of which all vectors have both words, so that vectors can be compared.
+    """Return the gold scores of the pairs whose words are both in all vectors, so that vectors can be compared.
 
     Parameters
     ----------
@@ -436,12 +442,14 @@ def common_pairs(vectors: Iterable[VectorsLike], gold: PairsLike, *, lower: bool
     """
     pairs = as_pairs(gold, unordered=True)
     looked_up = words_of(pairs, lower=checked_flag(lower, "lower"))
-    known = [as_vectors(each, set(looked_up.values())).index.keys() for each in vectors]
-    found = {pair: score for pair, score in pairs.items() if all({*map(looked_up.get, pair)} <= own for own in known)}
-    if len(found) < 2:
-        raise UnknownWordError(f"at least two pairs must have all vectors; {len(found)} of {len(pairs)} have them")
-    _check_coverage(len(found), len(pairs))
-    return found
+    known = [as_vectors(source, set(looked_up.values())).index.keys() for source in vectors]
+    common = {
+        pair: score for pair, score in pairs.items() if all({*map(looked_up.get, pair)} <= words for words in known)
+    }
+    if len(common) < 2:
+        raise UnknownWordError(f"at least two pairs must have all vectors; {len(common)} of {len(pairs)} have them")
+    _check_coverage(len(common), len(pairs))
+    return common
 
 
 def _check_coverage(n_known: int, n_pairs: int) -> None:
@@ -461,13 +469,13 @@ def cosines_or_nan(vectors: WordVectors, pairs: Sequence[Pair], looked_up: dict[
     return values
 
 
-def _inferred(
-    x: Mapping[Pair, float], y: dict[Pair, float], coefficient: Coefficient, level: float, drawn: dict[str, Any]
+def _infer(
+    x: Mapping[Pair, float], y: dict[Pair, float], coefficient: Coefficient, level: float, resampling: dict[str, Any]
 ) -> VectorCoefficient:
-    test = permutation_test(x, y, coefficient=coefficient, alternative="greater", **drawn)
+    test = permutation_test(x, y, coefficient=coefficient, alternative="greater", **resampling)
     low = high = chance = math.nan
     if not math.isnan(test.statistic):
-        interval = correlation_interval(x, y, coefficient=coefficient, level=level, **drawn)
+        interval = correlation_interval(x, y, coefficient=coefficient, level=level, **resampling)
         low, high, chance = interval.low, interval.high, test.null.mean
     return VectorCoefficient(
         name_of(coefficient), test.statistic, chance, test.standardized, test.percentile, test.pvalue, low, high

@@ -118,8 +118,8 @@ def read_vectors(
     source = VectorSource(name)
     form = form or _form_of(source)
     reader = BinaryReader if form == "word2vec-binary" else TextReader
-    kept = None if words is None else frozenset(words)
-    return reader(source, form, kept, encoding, undecodable, progress or silent).read()
+    vocabulary = None if words is None else frozenset(words)
+    return reader(source, form, vocabulary, encoding, undecodable, progress or silent).read()
 
 
 def as_vectors(source: VectorsLike, words: Collection[str] | None = None) -> WordVectors:
@@ -215,7 +215,7 @@ class Reader(ABC):
             self.source.fail("the header says that there are no words", 1)
         return n_words, dimension
 
-    def wanted(self, raw: bytes, place: str) -> str | None:
+    def decode_word(self, raw: bytes, place: str) -> str | None:
         """Word of these bytes; None if it is not kept, or left out because it is not text."""
         try:
             word = raw.decode(self.encoding)
@@ -234,9 +234,9 @@ class Reader(ABC):
         if n_words % PROGRESS_WORDS == 0:
             self.progress(PROGRESS_WORDS)
 
-    def finished(self, n_words: int) -> WordVectors:
+    def finish(self, n_words: int) -> WordVectors:
         """Return the words kept from a file of `n_words`."""
-        return self.kept.finished(n_words, self.form, self.n_undecodable)
+        return self.kept.collect(n_words, self.form, self.n_undecodable)
 
 
 def is_header(cells: list[bytes]) -> bool:
@@ -266,7 +266,7 @@ class TextReader(Reader):
             self.count(n_words)
         if n_said is not None and n_words < n_said:
             self.source.fail(f"the header says {n_said:,} words; the file has {n_words:,}")
-        return self.finished(n_words)
+        return self.finish(n_words)
 
     def _line(self, line: bytes, number: int, dimension: int) -> None:
         place = f"{self.source.name}:{number}"
@@ -275,7 +275,7 @@ class TextReader(Reader):
         numbers: list[bytes] = []
         if not is_plain:  # tabs, several blanks, or spaces in the word
             raw, numbers = self._parts(line.split(), number, dimension)
-        word = self.wanted(raw, place)
+        word = self.decode_word(raw, place)
         if word is not None:
             self.kept.add(word, self._numbers(numbers or rest.split(), place, dimension), place)
 
@@ -283,8 +283,8 @@ class TextReader(Reader):
         """Word and numbers of a line."""
         n_more = len(cells) - 1 - dimension
         if dimension < 1 or n_more < 0 or any(map(is_number, cells[1 : 1 + n_more])):
-            wanted = f"{dimension:,} numbers" if dimension else "numbers"
-            self.source.fail(f"a word and {wanted} are wanted; got {counted(len(cells), 'cell')}", number)
+            numbers = f"{dimension:,} numbers" if dimension else "numbers"
+            self.source.fail(f"a word and {numbers} are wanted; got {counted(len(cells), 'cell')}", number)
         return b" ".join(cells[: 1 + n_more]), cells[1 + n_more :]
 
     def _numbers(self, cells: list[bytes], place: str, dimension: int) -> np.ndarray[Any, Any]:
@@ -323,11 +323,11 @@ class BinaryReader(Reader):
         n_words, dimension = self.header(line)
         self.kept.dimension = dimension
         for n_read, (raw, numbers, place) in enumerate(self._records(n_words, dimension, len(line) + 1), start=1):
-            word = self.wanted(raw, place)
+            word = self.decode_word(raw, place)
             if word is not None:
                 self.kept.add(word, np.frombuffer(numbers, "<f4"), place)
             self.count(n_read)
-        return self.finished(n_words)
+        return self.finish(n_words)
 
     def _records(self, n_words: int, dimension: int, start: int) -> Iterator[tuple[bytes, bytes, str]]:
         """Word, numbers and place of each record; the file must end with the last."""
@@ -377,11 +377,11 @@ def read_gensim(path: str, words: Collection[str] | None) -> WordVectors:
         loaded = KeyedVectors.load(path, mmap="r")
     except Exception as error:  # the errors of an unpickler depend on the file
         raise VectorFileError(f"{path}: gensim cannot load it: {type(error).__name__}: {error}") from error
-    found = getattr(loaded, "wv", loaded)
-    if not hasattr(found, "key_to_index"):
+    keyed_vectors = getattr(loaded, "wv", loaded)
+    if not hasattr(keyed_vectors, "key_to_index"):
         raise VectorFileError(f"{path}: has no word vectors; it is {shown(loaded)}")
-    kept = KeptVectors(path)
-    for word in found.key_to_index if words is None else dict.fromkeys(words):
-        if word in found.key_to_index:
-            kept.add(word, found[word], path)
-    return kept.finished(len(found.key_to_index), "gensim")
+    collection = KeptVectors(path)
+    for word in keyed_vectors.key_to_index if words is None else dict.fromkeys(words):
+        if word in keyed_vectors.key_to_index:
+            collection.add(word, keyed_vectors[word], path)
+    return collection.collect(len(keyed_vectors.key_to_index), "gensim")

@@ -66,8 +66,8 @@ class RelataEvaluation(JsonResult):
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON: None for nan."""
         names = ("n_words", "n_relata", "oov_words", "oov_relata", "options")
-        own: dict[str, Any] = json_ready({name: getattr(self, name) for name in names})
-        return {**own, "evaluation": self.evaluation.to_dict()}
+        fields: dict[str, Any] = json_ready({name: getattr(self, name) for name in names})
+        return {**fields, "evaluation": self.evaluation.to_dict()}
 
     def __repr__(self) -> str:
         values = ", ".join(f"{row['metric']} {row['mean']:.4f}" for row in self.evaluation.table())
@@ -140,11 +140,11 @@ def evaluate_relata(
     check_choice("oov", oov, OOV)
     pairs = as_pairs(gold)
     looked_up = words_of(pairs, lower=checked_flag(lower, "lower"))
-    found = as_vectors(vectors, set(looked_up.values()))
-    known = {word for word, key in looked_up.items() if key in found.index}
+    word_vectors = as_vectors(vectors, set(looked_up.values()))
+    known = {word for word, key in looked_up.items() if key in word_vectors.index}
     words = list(dict.fromkeys(word for word, _ in pairs))
     relata = list(dict.fromkeys(relatum for _, relatum in pairs))
-    oov_words, oov_relata = (tuple(word for word in each if word not in known) for each in (words, relata))
+    oov_words, oov_relata = (tuple(word for word in column if word not in known) for column in (words, relata))
     if oov == "error" and (oov_words or oov_relata):
         raise UnknownWordError(offending("words without a vector", dict.fromkeys(oov_words + oov_relata)))
 
@@ -153,28 +153,28 @@ def evaluate_relata(
         raise UnknownWordError(f"no word has a vector and a relatum with one, in {counted(len(pairs), 'pair')}")
     of_words, of_relata = ([pair[place] for pair in judged] for place in (0, 1))
     qrels = Qrels.from_columns(of_words, of_relata, list(judged.values()))
-    run = _ranked(found, pairs, looked_up, known, candidates)
-    drawn: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed, "workers": workers, "progress": progress}
-    evaluation = evaluate(qrels, run, metrics=metrics, depth=depth, standardized=standardized, **drawn)
+    run = _rank_candidates(word_vectors, pairs, looked_up, known, candidates)
+    resampling: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed, "workers": workers, "progress": progress}
+    evaluation = evaluate(qrels, run, metrics=metrics, depth=depth, standardized=standardized, **resampling)
     options = {"oov": oov, "lower": bool(lower), "candidates": candidates}
     return RelataEvaluation(evaluation, len(words), len(pairs), oov_words, oov_relata, options)
 
 
-def _ranked(
+def _rank_candidates(
     vectors: WordVectors, pairs: Collection[Pair], looked_up: Mapping[str, str], known: set[str], candidates: Candidates
 ) -> Run:
     """Candidates of each word that has a vector, with their cosines."""
-    own: dict[str, list[str]] = {word: [] for word, _ in pairs if word in known}
+    relata_of: dict[str, list[str]] = {word: [] for word, _ in pairs if word in known}
     for word, relatum in pairs:
         if word in known and relatum in known:
-            own[word].append(relatum)
+            relata_of[word].append(relatum)
     everything = list(dict.fromkeys(relatum for _, relatum in pairs if relatum in known))
     words: list[str] = []
     others: list[str] = []
     cosines: list[float] = []
-    for word, judged in own.items():
-        ranked = judged if candidates == "gold" else [each for each in everything if each != word]
+    for word, judged in relata_of.items():
+        ranked = judged if candidates == "gold" else [relatum for relatum in everything if relatum != word]
         words += [word] * len(ranked)
         others += ranked
-        cosines += vectors.cosines_of(looked_up[word], [looked_up[each] for each in ranked]).tolist()
+        cosines += vectors.cosines_of(looked_up[word], [looked_up[relatum] for relatum in ranked]).tolist()
     return Run.from_columns(words, others, cosines, name=RUN)

@@ -220,7 +220,7 @@ class WordVectors:
         """
         if isinstance(source, WordVectors):
             return source
-        kept = KeptVectors("the vectors")
+        collection = KeptVectors("the vectors")
         keyed = getattr(source, "key_to_index", None)
         known = source if keyed is None else keyed
         if not isinstance(known, Mapping):
@@ -230,8 +230,8 @@ class WordVectors:
             )
         for word in known if words is None else dict.fromkeys(words):
             if word in known:
-                kept.add(word, source[word], f"the vector of {shown(word)}")
-        return kept.finished(len(known), None)
+                collection.add(word, source[word], f"the vector of {shown(word)}")
+        return collection.collect(len(known), None)
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -356,7 +356,7 @@ class KeptVectors:
         self._places[word] = place
         self._vectors.append(values)
 
-    def finished(self, n_known: int, form: str | None, n_undecodable: int = 0) -> WordVectors:
+    def collect(self, n_known: int, form: str | None, n_undecodable: int = 0) -> WordVectors:
         """Return the words kept."""
         vectors = np.array(self._vectors) if self._vectors else np.empty((0, self.dimension or 0))
         if vectors.dtype.kind != "f":
