@@ -24,7 +24,6 @@ from adaptive import (
     select_top,
     simulate,
 )
-from adaptive._paper import Table2
 from adaptive._protocol import Position
 from adaptive._scores import score_ballot
 from tests.values import arrays_in, check_copies, check_equality
@@ -83,13 +82,12 @@ MAKE = {
     "Selection": lambda seed=0: select_top([0.2 + seed, 0.9, 0.4], 2, np.random.default_rng(0)),
     "SimulationResult": simulation,
     "Position": lambda seed=0: replace(Position.first(PLAN), n_closed=seed),
-    "Table2": lambda seed=0: Table2({"exponential": simulation(seed)}),
     "Tally": lambda seed=0: scores(seed).tally,
     "VoterPool": lambda seed=0: VoterPool([0.1, 0.2 + seed], [0.0, 0.01]),
     "VoterPopulation": lambda seed=0: VoterPopulation(3 + seed, nonconformity=[0.0, 0.1]),
 }
 TABLES = ("BallotPlan", "BallotRecord", "BordaScores", "Comparisons", "Pairing", "ProtocolResult")
-TABLES += ("SimulationResult", "Table2")
+TABLES += ("SimulationResult",)
 
 
 @pytest.mark.parametrize("name", MAKE)
@@ -161,9 +159,6 @@ def test_the_frame_of_a_simulation():
         assert list(row) == ["approach", "coefficient", "mean", "sd", "se"]
         for name in ("mean", "sd", "se"):
             assert row[name] == getattr(result, name)[row["approach"]][row["coefficient"]]
-    table = Table2({"exponential": result, "embedding": result}).to_frame()
-    assert table["similarity"].tolist() == ["exponential"] * 8 + ["embedding"] * 8
-    assert table.drop(columns="similarity").iloc[8:].to_dict("records") == rows
 
 
 def test_the_frame_of_a_pairing():
