@@ -37,6 +37,7 @@ from adaptive.errors import (
     ComparisonError,
     DrawError,
     ModelError,
+    NumberedItemsWarning,
     PlanError,
     ProtocolError,
     SimilarityError,
@@ -84,4 +85,4 @@ __all__ += ["embedding_similarity", "exponential_similarity", "power_law_similar
 __all__ += ["AccuracyCurve", "SimulationResult", "simulate", "simulate_curve"]
 __all__ += ["Candidate", "TunedPlan", "VotesNeeded", "candidates_for", "tune_plan", "votes_needed"]
 __all__ += ["AdaptiveError", "ComparisonError", "DrawError", "ModelError", "PlanError", "ProtocolError"]
-__all__ += ["SimilarityError", "TableError", "TokenError", "VoteError"]
+__all__ += ["NumberedItemsWarning", "SimilarityError", "TableError", "TokenError", "VoteError"]

@@ -164,3 +164,27 @@ class ModelError(AdaptiveError):
         ...
     adaptive.errors.ModelError: voters=True needs votes whose voters are known; these have no column of ...
     """
+
+
+class NumberedItemsWarning(UserWarning):
+    """Warn that whole numbers in pairs count items from 0, and that some of these items have no vote.
+
+    See Also
+    --------
+    read_comparisons, Comparisons.from_frame : Issue this warning; the option `format` says what the numbers are.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import pandas as pd
+    >>> from adaptive import Comparisons, NumberedItemsWarning
+    >>> frame = pd.DataFrame({"winner": [101, 103], "loser": [102, 101]})
+    >>> Comparisons.from_frame(frame, format="pairs").items
+    (101, 102, 103)
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", NumberedItemsWarning)
+    ...     Comparisons.from_frame(frame)
+    Traceback (most recent call last):
+        ...
+    adaptive.errors.NumberedItemsWarning: pairs: the numbers count items from 0, and so 101 items have ...
+    """

@@ -17,12 +17,12 @@ from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive._formats.answers import ARENA_WORDS, OWN_WORDS, Answers, is_one, read_answers, words_of
+from adaptive._formats.answers import ARENA_WORDS, NAMED_ANSWERS, OWN_WORDS, Answers, is_one, read_answers, words_of
 from adaptive._formats.records import WHOLE_NUMBER, Objects, Records, is_missing, potato_instances, records_of_file
 from adaptive._tables import Label, check_spelling, csv_text, item_cells, item_columns
 from adaptive._votes import Comparison
 from adaptive.errors import VoteError
-from rankcorr._checks import check_choice, real_number, shown
+from rankcorr._checks import check_choice, is_unhashable, real_number, shown
 from rankcorr._identifiers import identifier_text
 from rankcorr._io.records import listed
 from rankcorr._io.source import printable
@@ -30,17 +30,35 @@ from rankcorr.errors import OptionError
 
 Format: TypeAlias = Literal["auto", "csv", "arena", "one_hot", "pairs", "choix", "crowd_kit", "label_studio", "potato"]
 Columns: TypeAlias = Mapping[str, str | Sequence[str]]
+Sides: TypeAlias = Mapping[str, Sequence[Hashable]]
 
 ROLES: Final = ("left", "right", "winner", "voter")
 _ONE_HOT: Final = {"winner_model_a": "left", "winner_model_b": "right", "winner_tie": "tie"}
-# Columns by which a row counts several times.
-_COUNTS: Final = frozenset({"n", "n_votes", "num_votes", "votes", "times", "multiplicity", "weight", "weights"}) | {
-    *("count", "counts", "freq", "frequency")
+# Words in the names of columns that say how often a row counts; those of the next two sets only together.
+_COUNTS: Final = frozenset({"n", "count", "counts", "votes", "wins", "times", "freq", "frequency", "multiplicity"}) | {
+    *(
+        "weight",
+        "weights",
+        "w",
+        "importance",
+        "repeats",
+        "repetitions",
+        "obs",
+        "observations",
+        "judgments",
+        "judgements",
+    )
 }
+_NUMBERS: Final = frozenset({"num", "number", "total"})
+_COUNTED: Final = frozenset(
+    {"answers", "responses", "comparisons", "voters", "raters", "annotators", "workers", "users"}
+)
+_TALLIES: Final = frozenset({"votes", "wins", "losses", "ties", "weight", "weights", "multiplicity"})
+_SIDE_WORDS: Final = frozenset({"n", "count", "a", "b", "left", "right", "winner", "loser", "tie", "ties"})
 # Words in the names of columns that change what a vote means.
 _GRADES: Final = frozenset(
-    {"degree", "grade", "grades", "margin", "magnitude", "rank", "ranks", "ranking", "strength"}
-) | {*("rating", "ratings", "score", "scores")}
+    {"degree", "grade", "grades", "margin", "magnitude", "rank", "ranks", "ranking", "strength", "intensity"}
+) | {*("rating", "ratings", "score", "scores", "confidence", "certainty", "likert")}
 _PROMPTS: Final = frozenset({"prompt", "query", "question", "topic", "task", "instruction", "scenario", "context"}) | {
     *("aspect", "criteria", "criterion", "dimension")
 }
@@ -143,12 +161,14 @@ class VoteColumns:
             that it changes the meaning of a vote, such as a grade, or a prompt that differs between votes on one item.
         """
         for name in self.unused:
-            words = set(re.findall(r"[a-z]+", name.casefold()))
+            words = _words(name)
             if words & _GRADES:
-                self._refuse(name, "says how much an item is preferred, which this reader cannot use")
+                self._refuse(name, "says how much an item is preferred, or how surely, which this reader cannot use")
             if words & _PROMPTS and self._mixes(name):
                 self._refuse(name, "differs between votes on the same item, and this reader would pool them")
-        names = [name for name in self.unused if name.strip().casefold() in _COUNTS]
+            if _may_count(words) and not _is_count(words):
+                self._refuse(name, "may count votes; a row counts as often as a column n says, for one winner")
+        names = [name for name in self.unused if _is_count(_words(name))]
         if not names:
             return None
         if len(names) > 1:
@@ -214,7 +234,7 @@ class VoteColumns:
             several times.
         """
         for name in set(self.others) & set(self.unused):
-            if name.strip().casefold() in _COUNTS and any(_count(n) != 1 for n in self.records.column(name)):
+            if _is_count(_words(name)) and any(_count(n) != 1 for n in self.records.column(name)):
                 self._refuse(name, "counts votes, but here each row is one vote")
         nothing = repeat(None)  # without an end
         rows = zip(
@@ -354,9 +374,9 @@ def vote_columns(
         voters = None
     if ids is None and "comparison" in records.names:
         ids = records.labels("comparison")
-    winner, answer = layout.read(records, columns.get("winner"), {**(layout.words or {}), **words_of(answers)})
+    winner, answer = layout.read(records, columns.get("winner"), {**(layout.words or {}), **words_of(answers)}, sides)
     used["winner"] = [winner]
-    if name == "pairs" and format == "auto" and records.lines and all(map(_is_number, chain(*sides.values()))):
+    if name == "pairs" and format == "auto" and records.lines and all(map(_is_place, chain(*sides.values()))):
         name = "choix"
     if name == "choix":
         sides = {side: _numbers(records, labels, used[side][0]) for side, labels in sides.items()}
@@ -462,13 +482,46 @@ def _format_of(records: Records, columns: Columns) -> str:
 
 
 def _words_in_a_column(
-    records: Records, column: object, words: Mapping[str, str | None]
+    records: Records, column: object, words: Mapping[str, str | None], sides: Sides
 ) -> tuple[str, Sequence[str | None]]:
+    """Return what the words of a column mean, or the sides whose items it names, if all rows have a name or a tie."""
     name = "winner" if column is None else str(column)
-    return name, read_answers(records.column(name), words, lambda row: records.place(row, name))
+    entries = records.column(name)
+    try:
+        return name, read_answers(entries, words, lambda row: records.place(row, name))
+    except VoteError:
+        if sides and not _are_codes(entries):
+            draws = {word: meaning for word, meaning in words.items() if meaning not in _SIDES}
+            answers = [
+                draws.get(entry, answer) if answer == "no item" and isinstance(entry, str) else answer
+                for entry, answer in zip(entries, _sides_that_won(entries, sides), strict=True)
+            ]
+            if "no item" not in answers:
+                return name, answers
+        raise
 
 
-def _marks_in_columns(records: Records, _: object, __: Mapping[str, str | None]) -> tuple[str, Sequence[str | None]]:
+def _are_codes(entries: Iterable[Any]) -> bool:
+    """Tell whether all entries are codes, as 1 and 0, of which items may have the names."""
+    codes = {text for names in NAMED_ANSWERS.values() for text in names}
+    return {str(entry) for entry in entries if not is_missing(entry)} <= {*codes, ""}
+
+
+def _sides_that_won(entries: Sequence[Any], sides: Sides) -> list[str | None]:
+    """Return the side whose item each entry names; None without an entry, and "no item" for anything else."""
+    answers: list[str | None] = []
+    for winner, left, right in zip(entries, sides["left"], sides["right"], strict=True):
+        text = None if is_unhashable(winner) else identifier_text(winner)
+        if is_missing(winner) or winner == "":
+            answers.append(None)
+        elif text in (identifier_text(left), identifier_text(right)):
+            answers.append("left" if text == identifier_text(left) else "right")
+        else:
+            answers.append("no item")
+    return answers
+
+
+def _marks_in_columns(records: Records, *_: object) -> tuple[str, Sequence[str | None]]:
     names = [name for name in _ONE_HOT if name in records.names or name != "winner_tie"]
     found: list[str | None] = []
     for row, entries in enumerate(zip(*map(records.column, names), strict=True)):
@@ -483,26 +536,51 @@ def _marks_in_columns(records: Records, _: object, __: Mapping[str, str | None])
     return names[0], found
 
 
-def _first_wins(records: Records, _: object, __: Mapping[str, str | None]) -> tuple[str, Sequence[str | None]]:
+def _first_wins(records: Records, *_: object) -> tuple[str, Sequence[str | None]]:
     return "winner", ["left"] * len(records.lines)
 
 
-def _winner_by_label(records: Records, column: object, _: Mapping[str, str | None]) -> tuple[str, Sequence[str | None]]:
+def _winner_by_label(records: Records, column: object, _: object, sides: Sides) -> tuple[str, Sequence[str | None]]:
     """Return the side whose item a column names, as crowd-kit does in `label`."""
     name = "label" if column is None else str(column)
-    layout = _LAYOUTS["crowd_kit"]
-    sides = records.sides(layout.left, layout.right)[1]
-    answers: list[str | None] = []
-    for row, (winner, left, right) in enumerate(zip(records.column(name), sides["left"], sides["right"], strict=True)):
-        text = identifier_text(winner)
-        if is_missing(winner) or winner == "":
-            answers.append(None)
-        elif text in (identifier_text(left), identifier_text(right)):
-            answers.append("left" if text == identifier_text(left) else "right")
-        else:
-            items = f"{shown(left)} and {shown(right)}"
-            raise VoteError(f"{records.place(row, name)}: the winner is one of {items}; got {shown(winner)}")
+    entries = records.column(name)
+    answers = _sides_that_won(entries, sides)
+    if "no item" in answers:
+        row = answers.index("no item")
+        items = f"{shown(sides['left'][row])} and {shown(sides['right'][row])}"
+        raise VoteError(f"{records.place(row, name)}: the winner is one of {items}; got {shown(entries[row])}")
     return name, answers
+
+
+def _words(column: str) -> frozenset[str]:
+    """Return the words in the name of a column, in small letters: those of "n_votes", "n votes" and "nVotes"."""
+    return frozenset(word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", column))
+
+
+def _is_count(words: frozenset[str]) -> bool:
+    """Tell whether a column of this name says how often a row counts.
+
+    Examples
+    --------
+    >>> [_is_count(_words(name)) for name in ("n", "numVotes", "total", "vote number", "left_votes")]
+    [True, True, False, False, False]
+    """
+    is_number_of_votes = bool(words & _NUMBERS and words & _COUNTED)
+    return words <= _COUNTS | _NUMBERS | _COUNTED | {"of", "vote", "win"} and bool(
+        words & _COUNTS or is_number_of_votes
+    )
+
+
+def _may_count(words: frozenset[str]) -> bool:
+    """Tell whether a column of this name may say how often a row counts, perhaps for one of its sides.
+
+    Examples
+    --------
+    >>> [_may_count(_words(name)) for name in ("total", "left_votes", "n_a", "word_count", "number", "winner_name")]
+    [True, True, True, False, False, False]
+    """
+    n_for_a_side = words <= _SIDE_WORDS and bool(words & {"n", "count"})
+    return words in ({"num"}, {"total"}) or bool(words & _TALLIES) or n_for_a_side
 
 
 def _count(entry: object) -> int | None:
@@ -518,7 +596,7 @@ def _leave_out(column: str) -> str:
 
 
 def _answers_of_a_scheme(
-    records: Records, column: object, words: Mapping[str, str | None]
+    records: Records, column: object, words: Mapping[str, str | None], _: object
 ) -> tuple[str, Sequence[str | None]]:
     """Return the answers of the only pairwise scheme of a tool, or of the one named."""
     if column is None:
@@ -564,6 +642,11 @@ def _is_number(label: object) -> bool:
     return isinstance(label, str | int) and WHOLE_NUMBER.fullmatch(str(label)) is not None
 
 
+def _is_place(label: object) -> bool:
+    """Tell whether a label is a number that may count items from 0: one like 007 is a name."""
+    return _is_number(label) and str(int(str(label))) == str(label)
+
+
 def _numbers(records: Records, labels: Sequence[Hashable], column: str) -> list[int]:
     wrong = next((row for row, label in enumerate(labels) if not _is_number(label)), None)
     if wrong is not None:
@@ -606,7 +689,7 @@ class _Layout(NamedTuple):
     voters: tuple[str, ...]
     marks: tuple[str, ...]
     words: Mapping[str, str | None] | None
-    read: Callable[[Records, object, Mapping[str, str | None]], tuple[str, Sequence[str | None]]]
+    read: Callable[[Records, object, Mapping[str, str | None], Sides], tuple[str, Sequence[str | None]]]
 
     def fits(self, records: Records) -> bool:
         """Tell whether the columns are those of the format."""

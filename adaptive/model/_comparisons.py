@@ -415,9 +415,10 @@ def read_comparisons(
     format         items                                winner                                       voter, if it is
                                                                                                      there
     ============== ==================================== ============================================ ===================
-    "csv"          left, right, or left_1, left_2, ...  winner: left, right, tie, cannot say         voter
+    "csv"          left, right, or left_1, left_2, ...  winner: left, right, tie, cannot say,        voter
+                                                        or the item that won
     "arena"        model_a, model_b                     winner: model_a, model_b, tie,               judge
-                                                        tie (bothbad), both_bad
+                                                        tie (bothbad), both_bad, or the item that won
     "one_hot"      model_a, model_b                     winner_model_a, winner_model_b, winner_tie:  judge
                                                         1 in one of them
     "pairs"        winner, loser: names                 the winner                                   voter
@@ -433,8 +434,8 @@ def read_comparisons(
     potato prefers A if it is negative and B if it is positive.
 
     A column named n, count, weight or like these says how often a row counts, in whole numbers. Columns that would
-    change the meaning of a vote are an error unless `ignore` leaves them out: grades, and prompts or questions that
-    differ between votes on the same item. All other columns are ignored.
+    change the meaning of a vote are an error unless `ignore` leaves them out: grades, votes for one side, and prompts
+    or questions that differ between votes on the same item. All other columns are ignored.
 
     Items and voters with the same text are one, whether a file writes 7 or "7". A file that has both is an error.
 
@@ -444,7 +445,7 @@ def read_comparisons(
         ``"-"`` is standard input, ``"./-"`` a file of that name.
     format : {"auto", "csv", "arena", "one_hot", "pairs", "choix", "crowd_kit", "label_studio", "potato"}
         "auto" finds it by the names of the columns. Columns winner and loser are "choix" if all their entries are whole
-        numbers, and "pairs" otherwise.
+        numbers, and "pairs" otherwise; a `NumberedItemsWarning` says if some numbers do not occur.
     left, right : str or sequence of str, optional
         Columns of the items, if they differ from the table above; several columns make tuples. For pairs, `left` is the
         column of the winner.

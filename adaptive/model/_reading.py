@@ -14,7 +14,7 @@ from adaptive._formats.records import listed_column
 from adaptive._formats.votes import VoteColumns
 from adaptive._protocol import Items, checked_labels
 from adaptive._votes import LEFT, UNANSWERED, WORDS, checked_answers
-from adaptive.errors import ComparisonError, VoteError
+from adaptive.errors import ComparisonError, NumberedItemsWarning, VoteError
 from adaptive.model._columns import (
     Columns,
     ShownPairs,
@@ -25,7 +25,7 @@ from adaptive.model._columns import (
     in_arrays,
     places_among,
 )
-from rankcorr._checks import shown
+from rankcorr._checks import counted, give_notice, shown
 from rankcorr._identifiers import warn_unicode_twins
 
 # Numbers in pairs imply all items below them, so ids of another kind would take gigabytes.
@@ -190,5 +190,13 @@ def _items_of_numbers(votes: VoteColumns) -> range:
         raise votes.records.table.error(
             f"{place}: items are numbered from 0, so {n_items - 1} implies {n_items:,} items, but only {n_named:,} are "
             f"compared; pass items= if there are that many, or the format 'pairs' if the numbers are names"
+        )
+    if n_items > n_named and votes.was_found:
+        unnamed = counted(n_items - n_named, "item has no vote", "items have no vote")
+        give_notice(
+            f"{votes.records.table.name or 'pairs'}: the numbers count items from 0, and so {unnamed}; "
+            'format="pairs" reads the numbers as names, and format="choix" counts without this warning',
+            NumberedItemsWarning,
+            stacklevel=5,
         )
     return range(n_items)

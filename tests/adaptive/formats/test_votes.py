@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptive import ComparisonError, Comparisons, TableError, VoteError, plan_ballots, read_comparisons
+from adaptive import (
+    ComparisonError,
+    Comparisons,
+    NumberedItemsWarning,
+    TableError,
+    VoteError,
+    plan_ballots,
+    read_comparisons,
+)
 from adaptive._draw import draw_ballot
 from adaptive._formats.votes import comparisons_csv, read_votes
 from adaptive._votes import LEFT, RIGHT, TIE, Comparison, comparisons_of
@@ -118,7 +126,14 @@ def test_pairs_of_names(write):
 
 def test_numbers_of_pairs_count_the_items_or_name_them(write):
     path, names = write("winner,loser\n7,1\n1,3\n"), ["1", "3", "7", "9"]
-    assert read_comparisons(path).items == range(8)
+    with pytest.warns(
+        NumberedItemsWarning, match=r"csv: .* so 5 items have no vote; format=\"pairs\" reads the numbers"
+    ):
+        assert read_comparisons(path).items == range(8)
+    assert read_comparisons(path, format="choix").items == range(8)
+    assert read_comparisons(write("winner,loser\n0,1\n1,2\n"), encoding="ascii").items == range(3)
+    assert read_comparisons(write("winner,loser\n007,8\n7,9\n")).items == ("007", "8", "7", "9")
+    path = write("winner,loser\n7,1\n1,3\n")
     assert read_comparisons(path, format="pairs").items == ("7", "1", "3")
     assert rows_of(read_comparisons(path, format="pairs", items=names))[0] == (None, "7", "1", "left")
     assert read_comparisons(path, items=[str(place) for place in range(9)]).items[7] == "7"
@@ -313,6 +328,28 @@ def test_label_of_crowd_kit_names_the_winner(write):
     assert read_comparisons(write("left,right,label,winner\nfig,plum,x,tie\n")).n_ties == 1
 
 
+@pytest.mark.parametrize("sides", ["left,right", "model_a,model_b"])
+def test_a_winner_may_be_named_by_its_item(write, sides):
+    rows = [(None, "fig", "plum", "right"), (None, "plum", "kiwi", "tie"), (None, "kiwi", "fig", "left")]
+    named = read_comparisons(write(f"{sides},winner\nfig,plum,plum\nplum,kiwi,tie\nkiwi,fig,kiwi\nfig,kiwi,\n"))
+    assert rows_of(named) == rows
+    assert named.n_unanswered == 1
+    left, right = sides.split(",")
+    frame = pd.DataFrame({left: [7, 8], right: [8, 9], "won": ["7", "9"]})
+    assert Comparisons.from_frame(frame, left=left, right=right, winner="won").wins.tolist() == [1, 0, 1]
+    for winners in (["fig", "left"], ["fig", "lime"], [["fig"], "fig"]):
+        odd = pd.DataFrame({left: ["fig", "fig"], right: ["kiwi", "kiwi"], "winner": winners})
+        with pytest.raises(VoteError, match="a winner is "):
+            Comparisons.from_frame(odd)
+    with pytest.raises(VoteError, match="got '1'"):  # codes, or items of these names
+        read_comparisons(write(f"{sides},winner\n1,0,1\n0,1,0\n"))
+
+
+@pytest.mark.parametrize("name", ["word_count", "n_tokens", "No", "number", "vote number", "vote_id", "voters", "turn"])
+def test_other_columns_do_not_count(write, name):
+    assert read_comparisons(write(f"left,right,winner,{name}\na,b,left,3\nb,a,right,2\n")).n_comparisons == 2
+
+
 def test_a_data_field_may_have_the_name_of_the_control(write):
     tasks = json.loads(json.dumps(TASKS))
     for one in tasks:
@@ -326,7 +363,20 @@ def test_a_data_field_may_have_the_name_of_the_control(write):
 # --- columns that change the meaning of a vote -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["n", "count", "Count", "weight", "n_votes", "freq"])
+COUNTS = ["n", "N", "count", "Count", "weight", "w", "n_votes", "n votes", "nVotes", "freq", "freq.", "wins", "n_wins"]
+COUNTS += [
+    "vote_count",
+    "num_judgments",
+    "repeats",
+    "importance",
+    "n_obs",
+    "number of raters",
+    "total votes",
+    "weights",
+]
+
+
+@pytest.mark.parametrize("name", COUNTS)
 def test_a_count_is_a_number_of_votes(write, name):
     text = f"winner,loser,{name}\na,b,10\nb,a,1\nb,c,4.0\nc,a,0\n"
     votes = read_comparisons(write(text))
@@ -357,6 +407,11 @@ def test_a_count_is_the_row_written_so_often(rows):
         ("winner,loser,n,count\na,b,1,1\n", r'column "count": counts votes, and so does "n"'),
         ("winner,loser,n\na,b,999999999999\n", "counts 999,999,999,999 votes; at most 100,000,000 can be read"),
         ("left,right,winner,grade\na,b,left,2\n", r'column "grade": says how much an item is preferred'),
+        ("left,right,winner,confidence\na,b,left,2\n", r'column "confidence": says .* or how surely'),
+        ("left,right,winner,votes_left\na,b,left,2\n", r'column "votes_left": may count votes'),
+        ("left,right,winner,n_a\na,b,left,2\n", r'column "n_a": may count votes; a row counts as often'),
+        ("left,right,winner,total\na,b,left,2\n", r'column "total": may count votes'),
+        ("left,right,winner,voterWeight\na,b,left,2\n", r'column "voterWeight": may count votes'),
         ("left,right,winner,rank_left\na,b,left,2\n", r'Leave the column out with ignore=\["rank_left"\]'),
         ("left,right,winner,prompt\na,b,left,p\na,b,left,q\nb,a,left,q\n", r'column "prompt": differs between votes'),
         ("left,right,winner,Question ID\na,b,left,p\na,c,tie,q\nb,a,left,q\n", r'column "Question ID": differs'),

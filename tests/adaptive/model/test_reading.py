@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptive import ComparisonError, Comparisons, TableError, VoteError, borda, draw_ballot, read_comparisons
+from adaptive import (
+    ComparisonError,
+    Comparisons,
+    NumberedItemsWarning,
+    TableError,
+    VoteError,
+    borda,
+    draw_ballot,
+    read_comparisons,
+)
 from adaptive._formats.votes import comparisons_csv
 from adaptive._votes import LEFT, RIGHT, TIE, comparisons_of
 from rankcorr import OptionError
@@ -66,7 +76,9 @@ def test_pairs_are_read_as_they_were_written(file, votes):
         file.write_text(text)
         assert read_comparisons(file, items=votes.n_items) == expected
         assert read_comparisons(file, format="choix", items=votes.n_items) == expected
-        assert read_comparisons(file).items == range(1 + max(map(max, pairs)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NumberedItemsWarning)
+            assert read_comparisons(file).items == range(1 + max(map(max, pairs)))
 
 
 def test_a_ballot_is_read_as_it_was_shown(write):
@@ -329,5 +341,6 @@ def test_numbers_that_stand_for_hardly_any_items_are_refused(write):
         read_comparisons(write("winner,loser\n0,1\n0,999999999\n"))
     with pytest.raises(TableError, match='column "winner": items are numbered from 0'):
         read_comparisons(write("winner,loser\n100000,1\n"))
-    assert read_comparisons(write("winner,loser\n99999,1\n")).n_items == 100_000
+    with pytest.warns(NumberedItemsWarning, match="99,998 items have no vote"):
+        assert read_comparisons(write("winner,loser\n99999,1\n")).n_items == 100_000
     assert read_comparisons(write("winner,loser\n100000,1\n"), items=200_000).n_items == 200_000
