@@ -214,7 +214,7 @@ class Cut(JsonResult):
     n_samples: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Better(JsonResult):
     """The probability that one item is better than another, and how far their strengths are apart.
 

@@ -40,6 +40,7 @@ from rankcorr.evaluation._matching import (
     Unjudged,
     Unretrieved,
     checked_depth,
+    has_only_numbers,
     joined,
     matched,
 )
@@ -377,7 +378,7 @@ def evaluate(
     for i, (name, run) in enumerate(found.items()):
         title = f"run {shown(name)}" if len(found) > 1 else "the run"
         joint = joined(gold, run, level, self_hits=self_hits, name=title)
-        if joint.n_self_hits and self_hits == "warn":
+        if joint.n_self_hits and self_hits == "warn" and not has_only_numbers(gold.queries):
             queries = counted(joint.n_self_hits, "query has", "queries have")
             give_notice(
                 f"{title}: {queries} a hit with the id of the query itself; "

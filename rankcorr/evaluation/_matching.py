@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final, Literal, TypeAlias, get_args
@@ -186,6 +186,11 @@ def _self_hits(joint: Joined, run: Run, codes: Codes) -> NDArray[np.bool_]:
         rows = _rows(joint)
         is_self_hit[rows] = joint.codes[rows] == np.repeat(query_codes, joint.stops - joint.starts)
     return is_self_hit
+
+
+def has_only_numbers(queries: Iterable[Hashable]) -> bool:
+    """Whether all ids are whole numbers: queries and documents that are both numbered share ids by chance."""
+    return all(isinstance(query, int) or _number(str(query)) is not None for query in queries)
 
 
 def _number(text: str) -> int | None:

@@ -177,7 +177,7 @@ LISTS = "long_gold.csv long_a.csv long_b.csv"
 @pytest.mark.parametrize(
     ("arguments", "of", "total", "unit"),
     [
-        (f"compare {LISTS} --ci --standardize --resamples 30", "coefficients", 2 * 4 * (1_000 + 30), "resample"),
+        (f"compare {LISTS} --ci --standardize --resamples 30", "coefficients", 2 * 4 * (30 + 30), "resample"),
         (f"test {LISTS} --resamples 30", "tests against chance", 2 * 30, "permutation"),
         (f"test {LISTS} --versus --resamples 30", "tests against long_a.csv", 30, "swap"),
         ("plot null long_gold.csv long_a.csv --resamples 30 --out null.svg", "values by chance", 30, "permutation"),

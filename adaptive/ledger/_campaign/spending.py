@@ -183,7 +183,7 @@ def affordable_plan(
     >>> from adaptive.ledger import ContinuousPlan, Pay, Probing, Settings, affordable_plan
     >>> settings = Settings(pay=Pay(per_hour=12, seconds=6), sheet_size=10, probing=Probing(repeats=0.1))
     >>> affordable_plan(lambda n: ContinuousPlan(66, budget=n), 10, settings, money=300).budget
-    13640
+    13636
     """
     if (money is None) == (hours is None):
         raise PlanError(f"a plan is within money or hours; got {'neither' if money is None else 'both'}")

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from adaptive._plan import plan_ballots
+from adaptive.errors import ProtocolError
 from adaptive.ledger import ConflictError, LedgerError
 from adaptive.ledger._ballots.sheets import claim_sheet
 from adaptive.ledger._ballots.stored import drawn_columns
@@ -107,13 +108,19 @@ def test_ibex_20_a_receipt_although_nothing_was_stored(ledger):
         (["a\nb", "c", "d", "e", "f", "g"], r"one line of text, without spaces around it; got 'a\\nb'"),
         ([" a", "c", "d", "e", "f", "g"], r"one line of text, .* got ' a'"),
         (["", "c", "d", "e", "f", "g"], r"one line of text, .* got ''"),
+        (["1", ("1",), "d", "e", "f", "g"], r"the labels '1' and \('1',\) look the same in a file of votes"),
         ([("a", "b\r"), "c", "d", "e", "f", "g"], r"one line of text, .* got \('a', 'b\\r'\)"),
-        (["1", 1, "d", "e", "f", "g"], r"the labels '1' and 1 look the same in a file of votes"),
     ],
 )
 def test_labels_that_a_file_of_votes_could_not_bring_back_are_refused(ledger, items, message):
     with pytest.raises(LedgerError, match=message):
         campaign_of(ledger, items=items)
+    assert query(ledger, "SELECT count(*) FROM campaign") == [(0,)]
+
+
+def test_a_number_and_its_text_are_one_label(ledger):
+    with pytest.raises(ProtocolError, match="items must be unique; more than once: '1'"):
+        campaign_of(ledger, items=["1", 1, "d", "e", "f", "g"])
     assert query(ledger, "SELECT count(*) FROM campaign") == [(0,)]
 
 

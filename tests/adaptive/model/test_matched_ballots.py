@@ -168,7 +168,7 @@ def test_the_first_ballot_is_the_one_of_the_paper():
 
 def test_labels_of_any_kind():
     plan = plan_ballots(6, n_ballots=2, fraction=0.5, presentations=3)
-    items = [("a", 1), ("a", 2), "b", 3, ("c",), "d"]
+    items = [("a", 1), ("a", 2), "b", "3", ("c",), "d"]
     voters, rng = ["Ann", "Bob"], np.random.default_rng(6)
     strengths = run_matched_ballots(plan, lambda b: np.ones(b.n_comparisons, int), items=items, rng=rng, voters=voters)
     assert strengths.items == tuple(items)

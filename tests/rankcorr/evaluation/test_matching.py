@@ -164,6 +164,8 @@ class TestSelfHits:
     def test_whole_numbers_equal_their_text(self):
         result = evaluate({7: {"d": 1}}, {"7": {"7": 2, "d": 1}}, metrics="ap", self_hits="omit")
         assert (result.of().tolist(), result.coverage[0].n_self_hits) == ([1.0], 1)
+        result = evaluate({7: {1: 1}}, {7: {7: 2, 1: 1}}, metrics="ap")  # without a warning: both are only numbered
+        assert (result.of().tolist(), result.coverage[0].n_self_hits) == ([0.5], 1)
         result = evaluate({7: {1: 1}}, {7: {7: 2, 1: 1}}, metrics="ap", self_hits="omit")
         assert (result.of().tolist(), result.coverage[0].n_self_hits) == ([1.0], 1)
 

@@ -189,7 +189,7 @@ ONE = {"qrels": {"q": {"a": 1, "b": 0}}, "runs": {"x": {"q": {"a": 1, "b": 2}}, 
             "can be compared only if they are requested",
         ),
         ({"comparison": {"seed": 1, "groups": {"q": 1}}}, "/comparison/groups/q", "a group is text; got 1"),
-        ({"comparison": {"seed": 1, "groups": {}}}, "/comparison/groups", "must be an object of query to group"),
+        ({"comparison": {"seed": 1, "groups": {}}}, "/comparison/groups", "must be an object of id to group"),
         ({"comparison": {"seed": 1}, "runs": {"x": ONE["qrels"]}}, "/comparison", "a comparison needs two runs"),
     ],
 )
