@@ -190,7 +190,7 @@ class Limits:
 @click.option("--out", required=True, metavar="FILE", help="Votes; a file of an earlier run is continued.")
 @click.option("--voter", metavar="NAME", help="Name of the judge: only its comparisons are asked.")
 @click.option("--both-sides", is_flag=True, help="Ask each pair again with its sides exchanged.")
-@option("--retries", type=click.IntRange(min=0), default=3, help="Restarts of the program for one question.")
+@option("--retries", type=click.IntRange(min=0), default=3, help="Maximum restarts of the program for one question.")
 @option("--timeout", type=float, default=60.0, metavar="SECONDS", help="Longest wait for an answer.")
 @gathered("limits", Limits)
 def ask_command(

@@ -58,10 +58,11 @@ def fit_command(
 ) -> None:  # fmt: skip
     """Fit strengths to all votes of the VOTES files, and rank the items by them.
 
-    A win over a strong item counts more than one over a weak item. The standard errors show how certain each strength
-    is, and rank low to rank high how certain each rank is, for up to 3,000 items. The CSV of --out has the columns item
-    (or item_1, item_2, ...), rank, strength, standard_error, rank_low, rank_high, presentations, wins, ties and losses;
-    with --model borda, score in place of the four in the middle. Warnings about the ranking go to stderr.
+    A win over a strong item counts more than one over a weak item. The standard error shows how certain a strength is.
+    The true rank lies between rank low and rank high with the probability of --level (up to 3,000 items). The CSV of
+    --out has the columns item (or item_1, item_2, ...), rank, strength, standard_error, rank_low, rank_high,
+    presentations, wins, ties and losses; with --model borda, score instead of strength to rank_high. Warnings about the
+    ranking go to stderr.
 
     Example:
       ballots fit votes.csv
@@ -192,7 +193,7 @@ def _label(item: Any) -> Any:
     type=float,
     default=FOCUS,
     show_default=True,
-    help="What to make precise: from 0, the ranks of all items, to 1, the order of the top.",
+    help="What to measure most precisely, from 0 (the ranks of all items) to 1 (the order of the top).",
 )
 @click.option("--out", metavar="FILE", help="Write the comparisons here.  [default: standard output]")
 def next_command(

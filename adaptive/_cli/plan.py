@@ -52,17 +52,23 @@ class PlanOptions:
         "--presentations", type=int, metavar="M", help="Presentations of each item in each ballot."
     )
     budget: int | None = setting(
-        "--budget", type=int, metavar="COMPARISONS", help="Or the most comparisons; presentations follow from them."
+        "--budget",
+        type=int,
+        metavar="COMPARISONS",
+        help="Or the maximum number of comparisons; sets the presentations.",
     )
-    hours: float | None = setting("--hours", type=float, help="Or the most person-hours, with --seconds.")
+    hours: float | None = setting("--hours", type=float, help="Or the maximum person-hours, with --seconds.")
     euros: float | None = setting(
         "--euros",
         type=float,
         metavar="AMOUNT",
-        help="Or the most money, in any currency, with --pay and --seconds or with --pay-per-vote.",
+        help="Or the maximum cost in any currency, with --pay and --seconds, or with --pay-per-vote.",
     )
     top: int | None = setting(
-        "--top", type=int, metavar="M_TOP", help="Or the fewest presentations that show top items M_TOP times in all."
+        "--top",
+        type=int,
+        metavar="M_TOP",
+        help="Or how often top items are shown over all ballots; sets the presentations.",
     )
     seconds: float | None = setting("--seconds", type=float, help="Mean time that a voter takes for one comparison.")
     pay_per_hour: float | None = setting(
@@ -169,13 +175,16 @@ class BatchOptions:
     """The options of a plan without ballots."""
 
     continuous: bool = setting(
-        "--continuous", is_flag=True, help="Small matched batches up to --budget, --hours or --euros, not ballots."
+        "--continuous", is_flag=True, help="Ask small matched batches, not ballots, up to --budget, --hours or --euros."
     )
     batch: int | None = setting(
         "--batch", type=int, help="Comparisons of a batch.  [default: as many as items, from 10 to 50]"
     )
     target: float | None = setting(
-        "--target", type=float, metavar="TAU_W", help="End at this expected tau_w, if much less is unlikely."
+        "--target",
+        type=float,
+        metavar="TAU_W",
+        help="End when the expected tau_w reaches this, and much less is unlikely.",
     )
 
     def plan(
@@ -224,7 +233,7 @@ def print_cost(plan: BallotPlan | ContinuousPlan, n_voters: int, settings: Setti
     click.echo(f"Cost: {cost}{fee}. Voters get {per_answer} an answer{hourly}.")
 
 
-@command("plan", short_help="Plan a voting, with its cost, before any vote.")
+@command("plan", short_help="Plan ballots or batches, with their cost.")
 @click.option("--n-items", type=int, metavar="N", help="Number of items.")
 @click.option("--items", metavar="FILE", help="Or a file of the items.")
 @plan_options

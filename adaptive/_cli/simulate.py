@@ -39,7 +39,7 @@ def _simulations_option(default: int, description: str = "Number of simulations.
 
 
 @console.command("simulate", short_help="Simulate the accuracy of a plan.")
-@click.option("--n-items", type=int, metavar="N", help="Number of items; by default those of the file of --similarity.")
+@click.option("--n-items", type=int, metavar="N", help="Number of items (default: from the file of --similarity).")
 @plan_options
 @console.option("--similarity", default="exponential", metavar="NAME|FILE", help=_SIMILARITY_HELP)
 @_judge_option
@@ -172,8 +172,10 @@ class Shared:
         "--coefficient", type=click.Choice(COEFFICIENTS), default="tau_w", help="Coefficient that measures accuracy."
     )
     judge: Judge = console.setting(_judge_option)
-    voters: int | None = console.setting("--voters", type=int, metavar="V", help="Number of voters; by default 100.")
-    batch: int | None = console.setting("--batch", type=int, default=Matching().batch, help="Matches chosen at a time.")
+    voters: int | None = console.setting("--voters", type=int, metavar="V", help="Number of voters (default: 100).")
+    batch: int | None = console.setting(
+        "--batch", type=int, default=Matching().batch, help="Comparisons chosen at a time."
+    )
     seed: int = console.setting(console.seed_option())
     workers: int = console.setting(_workers_option)
     as_json: bool = console.setting(console.json_option())
@@ -199,7 +201,11 @@ class Shared:
     help="File of votes on similar items, to which voters and similarities are fitted.",
 )
 @click.option(
-    "--approach", "approaches", type=click.Choice(CANDIDATES), multiple=True, help="Only these; by default all."
+    "--approach",
+    "approaches",
+    type=click.Choice(CANDIDATES),
+    multiple=True,
+    help="Only these approaches (default: all).",
 )
 @_simulations_option(4, "Simulations of each candidate in the first round.")
 @console.option("--fresh", type=int, default=40, metavar="S", help="Simulations of the winner.")
@@ -214,7 +220,7 @@ def tune_command(
     simulations: int,
     fresh: int,
 ) -> None:
-    """Search fraction, presentations, number of ballots and matching for the best ranking that a budget buys.
+    """Find the best plan for a budget: fraction, presentations and number of ballots, or matching.
 
     Each round keeps the better half of the candidates and doubles the number of simulations. Fresh simulations then
     measure the winner and compare it with the paper's plan of the same budget.
@@ -262,7 +268,7 @@ def tune_command(
 
 
 @console.command("votes-needed", short_help="Find how many votes an accuracy takes.")
-@click.option("--accuracy", type=float, required=True, metavar="A", help="Wanted mean of the coefficient.")
+@click.option("--accuracy", type=float, required=True, metavar="A", help="Mean of the coefficient to reach.")
 @console.option("--similarity", default="exponential", metavar="NAME|FILE", help=_SIMILARITY_HELP)
 @console.option(
     "--approach",
@@ -270,7 +276,7 @@ def tune_command(
     default="matched",
     help="How comparisons are chosen.",
 )
-@click.option("--most", type=int, metavar="VOTES", help="Maximum number of votes to try; by default 20 for each item.")
+@click.option("--most", type=int, metavar="VOTES", help="Maximum number of votes to try (default: 20 for each item).")
 @_simulations_option(20)
 @console.gathered("shared", Shared)
 def votes_needed_command(

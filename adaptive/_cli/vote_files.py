@@ -30,10 +30,10 @@ from rankcorr._io.source import printable
 FILES_HELP: Final = """
     VOTES are CSV, TSV or JSON with the columns left, right (or left_1, left_2, ...) and winner: left, right, tie, or
     empty where there is no answer; voter, if voters are known. Other formats are found by their columns: arenas
-    (model_a, model_b and winner, or winner_model_a, ...), pairs (winner, loser), exports of Label Studio (JSON, CSV)
-    and of potato. A column n, count or weight says how often a row counts. For other names and encodings use --columns,
-    --answers and --encoding. VOTES may also be the ledger of `ballots run`, a file or a URL. Several files are read as
-    one list of votes.
+    (model_a, model_b and winner, or winner_model_a, ...), pairs (winner, loser), exports of Label Studio (JSON, CSV),
+    of potato, and of crowd-kit (label). A column n, count or weight says how often a row counts. For other names and
+    encodings use --columns, --answers and --encoding. VOTES may also be the ledger of `ballots run`, a file or a URL.
+    Several files are read as one list of votes.
 """
 _SQLITE: Final = b"SQLite format 3\0"  # the first bytes of its files
 ANSWERS_HELP: Final = (
@@ -122,12 +122,16 @@ def model_options(models: Sequence[str]) -> Decorator:
     """Add the options of a model of votes as arguments of `fit_named`; the default of each is None."""
     return stacked(
         choice_option("--model", models, "Model of votes."),
-        option("--ties", type=click.Choice(TIES), help="Ties have a parameter, or are half wins.  [default: davidson]"),
-        option("--oversight", type=float, help="Share of votes that are slips, below 0.5.  [default: 0.03]"),
+        option(
+            "--ties",
+            type=click.Choice(TIES),
+            help="Fit a parameter for ties, or count them as half wins.  [default: davidson]",
+        ),
+        option("--oversight", type=float, help="Share of mistaken votes, below 0.5.  [default: 0.03]"),
         option(
             "--prior", type=float, metavar="SD", help="Spread of the strengths.  [default: estimated from the votes]"
         ),
-        option("--voters", is_flag=True, default=None, help="Fit how each voter discriminates and slips."),
+        option("--voters", is_flag=True, default=None, help="Fit the skill and the care of each voter."),
         option("--side-bias", is_flag=True, default=None, help="Fit a preference for the left or right side."),
     )
 

@@ -342,13 +342,14 @@ def run_tests(
 ) -> None:
     """Test whether the SYSTEM rankings agree with GOLD better than chance does.
 
-    The ranks of a system are permuted, those of ties too. Two unrelated rankings do not give 0: 'chance' is the mean
-    of the permutations, 'standardized' the coefficient on a scale where chance is 0, and -1 and 1 stay, and
-    'percentile' the percentage of the permutations below it, where equal ones count half.
+    All ranks of a system, tied ones included, are permuted. Unrelated rankings do not average 0: 'chance' is the mean
+    of the permutations. 'standardized' is the coefficient on a scale where chance is 0, and -1 and 1 stay. 'percentile'
+    is the percentage of permutations below it; equal ones count half.
 
-    With --versus, test whether two systems differ: the scores, or the ranks, that they give an item are swapped at
-    random. The interval holds the differences that the test does not reject, and 'detectable' is the least true
-    difference that it finds with a power of 0.8. P-values of several tests are also corrected by Holm's method.
+    With --versus, test whether two systems differ, by swapping their scores or ranks at random, item by item. This
+    assumes independent items; see --clusters. The interval holds the differences that the test does not reject.
+    'detectable' is the least true difference that it finds with a power of 0.8. P-values of several tests are also
+    corrected by Holm's method.
 
     Example:
       rankcorr test gold.csv system_a.csv

@@ -107,9 +107,9 @@ class QueryOptions:
         is_flag=False,
         flag_value=0.05,
         metavar="[LEVEL]",
-        help=f"Exit with {EXIT_WORSE} if a run is significantly worse than the run of --versus by any metric: its "
-        "corrected p is at most LEVEL, by default 0.05; or if it has no value for a query for which that run has one. "
-        "Give the option after the files.",
+        help=f"Exit with {EXIT_WORSE} if a run is significantly worse than the run of --versus by any metric "
+        "(corrected p at most LEVEL, by default 0.05), or lacks a value for a query where that run has one. Put the "
+        "option after the files.",
     )
     names: tuple[str, ...] = setting(options.names_option("run"))
     test: Any = choice_setting("--test", TESTS, "Paired test over queries.")
@@ -126,8 +126,8 @@ class QueryOptions:
     )
     worst: int | None = console.count_setting(
         "--worst",
-        "List the K queries on which each run is worst, and the K on which it is best, compared with the run of "
-        "--versus, and the documents that cause the differences.",
+        "List the K queries where each run is worst, and the K where it is best, compared with the run of --versus, "
+        "with the documents that cause the differences.",
     )
     plot: str | None = setting(
         console.figure_option("--plot", "Draw the differences from the run of --versus by query")

@@ -120,11 +120,11 @@ def leaderboard_command(
 ) -> None:
     """Rank the SYSTEM files by their agreement with GOLD and further gold sets.
 
-    All pairs of systems are tested together. The p-values are those against the best system, corrected for all pairs
-    (step-down). 'ranks' are those that these tests leave possible: a system with 1 among them may be the best. The
-    first system of a group is significantly better than all systems of later groups; others may not differ. With
-    several gold sets, a SYSTEM file holds the items of all of them. Items are resampled within each set, so the results
-    do not extend to other gold sets.
+    The p-values are those against the best system, corrected for all pairs of systems (step-down). 'ranks' are the
+    places that these tests do not rule out: a system with 1 among them may be the best. The first system of a group is
+    significantly better than all systems of later groups; other neighbours may not differ. With several gold sets, a
+    SYSTEM file holds the items of all of them. Items are resampled within each set, so the results do not extend to
+    other gold sets.
 
     Example:
       rankcorr leaderboard gold.csv system_a.csv system_b.csv

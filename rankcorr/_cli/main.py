@@ -44,7 +44,7 @@ for command in (compare, run_tests, leaderboard_command, evaluate_command, vecto
 def weights(
     n0: float | None, share: float | None, k: int | None, top: int | None, n_items: int | None, as_json: bool
 ) -> None:
-    """Show what share of the weight the top ranks have under 1/(n + n0)^2, or find n0 from a share.
+    """Show the share of the weight 1/(n + n0)^2 that the top ranks have, or find n0 from a share.
 
     R(n0) is the share of the first rank.
 

@@ -21,7 +21,7 @@ from rankcorr._workers import progress_bar
 
 @command(short_help="Show ballots, votes and voters so far.")
 @ledger_argument
-@click.option("--by", type=click.Choice(["voter", "item", "ballot"]), help="A row for each.")
+@click.option("--by", type=click.Choice(["voter", "item", "ballot"]), help="Print a row for each.")
 @json_option("")
 def status(campaign: Campaign, by: str | None, as_json: bool) -> None:
     """Show the progress of the voting in LEDGER.

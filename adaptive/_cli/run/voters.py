@@ -40,7 +40,7 @@ def link(campaign: Campaign, url: str) -> None:
     default=Limits().fast_seconds,
     show_default=True,
     metavar="SECONDS",
-    help="An answer in less time is fast.",
+    help="Answers below this time count as fast.",
 )
 @json_option("")
 def quality(campaign: Campaign, fast: float, as_json: bool) -> None:

@@ -91,14 +91,14 @@ def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> N
 @click.argument("winner", type=click.Choice(["left", "right", "tie", "cannot say", "none"]))
 @click.option("--reason", required=True, help="Reason, which the ledger keeps.")
 def correct(campaign: Campaign, comparison: str, winner: str, reason: str) -> None:
-    """Correct the vote on a COMPARISON like 1-0-17 while its ballot is open; "none" voids it.
+    """Correct the vote on a COMPARISON like b1-0-17 while its ballot is open; "none" voids it.
 
     Both votes stay in the ledger. To resolve a conflict for the recorded vote, repeat its winner. A voided comparison
     can be answered again.
 
     Example:
-      ballots run correct voting.db 1-0-17 right --reason "meant the other one"
-      ballots run correct voting.db 1-0-17 none --reason "not read"
+      ballots run correct voting.db b1-0-17 right --reason "meant the other one"
+      ballots run correct voting.db b1-0-17 none --reason "not read"
     """
     if not reason.strip():
         raise OptionError("--reason must not be empty")
