@@ -37,7 +37,7 @@ def _may_be_rounded(array: NDArray[Any]) -> bool:
 
 
 def numbers_beyond_floats(array: NDArray[Any]) -> list[Any]:
-    """Numbers in an `exact_array`, floats excepted, beyond 2^53 in size: float64 may tie them with their neighbours.
+    """Numbers in an `exact_array` beyond 2^53 in size that float64 may tie with their neighbours; never a float64.
 
     Examples
     --------
@@ -47,10 +47,13 @@ def numbers_beyond_floats(array: NDArray[Any]) -> list[Any]:
     if array.dtype.kind in "iu" and array.size:
         outside = int(array.max()) > LARGEST_EXACT or int(array.min()) < -LARGEST_EXACT
         return [value for value in array.flat if abs(int(value)) > LARGEST_EXACT] if outside else []
-    return [value for value in array.flat if _is_beyond_floats(value)] if array.dtype.kind == "O" else []
+    may_be_wide = array.dtype.kind == "O" or (array.dtype.kind == "f" and array.dtype.itemsize > 8)
+    return [value for value in array.flat if _is_beyond_floats(value)] if may_be_wide else []
 
 
 def _is_beyond_floats(value: Any) -> bool:
+    if isinstance(value, np.longdouble):
+        return bool(np.isfinite(value) and abs(value) > LARGEST_EXACT and float(value) != value)
     if isinstance(value, float | np.floating) or (isinstance(value, Decimal) and not value.is_finite()):
         return False
     return bool(abs(value) > LARGEST_EXACT)

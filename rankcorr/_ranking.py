@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rankcorr._checks import N_SHOWN, check_choice, first_few, is_unhashable, offending, repeated, shown
 from rankcorr._frames import python_values
-from rankcorr._identifiers import warn_unicode_twins
+from rankcorr._identifiers import identifier_text, warn_unicode_twins
 from rankcorr._scores import (
     Positions,
     Ranks,
@@ -455,6 +455,7 @@ def aligned(
     if x_only or len(second.labels) > len(first.labels):
         known = set(first.labels)
         y_only = [label for label in second.labels if label not in known]
+        _check_kinds(x_only, y_only, names)
         warn_unicode_twins((*first.labels, *y_only), "item", stacklevel=5)
         if missing == "raise":
             if x_only and y_only:
@@ -472,6 +473,20 @@ def aligned(
             return first, _in_order_of(first, _restricted(second, first, names[::-1], least).extend(x_only))
         first = _restricted(first, second, names, least)
     return first, _in_order_of(first, second)
+
+
+def _check_kinds(x_only: Sequence[Hashable], y_only: Sequence[Hashable], names: tuple[str, str]) -> None:
+    """Refuse labels that would match if whole numbers were text: 7 is "7" in a file."""
+    if {*map(type, x_only)} == {*map(type, y_only)} == {str}:  # as nearly always
+        return
+    texts = {identifier_text(label): label for label in x_only}
+    for label in y_only:
+        twin = texts.get(identifier_text(label), label)
+        if twin != label:
+            raise LabelMismatchError(
+                f"label {shown(twin)} of {names[0]} and label {shown(label)} of {names[1]} differ only in their types: "
+                "write all labels as text, or all as whole numbers"
+            )
 
 
 def n_missing(x: Ranking, y: Ranking, n_items: int) -> int:

@@ -612,7 +612,7 @@ class UnicodeFormWarning(UserWarning):
 
     See Also
     --------
-    rankcorr.evaluation.evaluate, align : Issue this warning.
+    rankcorr.evaluation.evaluate, rankcorr.vectors.evaluate_vectors, align : Issue this warning.
 
     Examples
     --------

@@ -83,12 +83,14 @@ def coded(column: Any, what: str) -> Ids:
         column = column.tolist()
     if isinstance(column, str | bytes) or not isinstance(column, Iterable):
         raise ColumnError(f"the column of {what} ids must be a list or a series; got {shown(column)}")
+    identifiers = list(column)
     places: dict[Hashable, int] = {}
     try:
-        rows = [places.setdefault(identifier, len(places)) for identifier in column]
+        rows = [places.setdefault(identifier, len(places)) for identifier in identifiers]
     except TypeError:
         raise ColumnError(f"each {what} id must be text or a whole number; one cannot be hashed") from None
-    check_identifiers(places, what)
+    # 1, 1.0 and True are one key of a dict.
+    check_identifiers(places if len(set(map(type, identifiers))) == 1 else identifiers, what)
     return Ids(np.array(rows, np.int64), tuple(map(plain_identifier, places)))
 
 

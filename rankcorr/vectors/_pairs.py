@@ -22,7 +22,14 @@ from rankcorr.inference._interval import correlation_interval
 from rankcorr.inference._permutation import permutation_test
 from rankcorr.vectors._cosines import Values
 from rankcorr.vectors._reading import as_vectors
-from rankcorr.vectors._words import DuplicatePairError, UnknownWordError, VectorError, VectorsLike, WordVectors
+from rankcorr.vectors._words import (
+    DuplicatePairError,
+    UnknownWordError,
+    VectorError,
+    VectorsLike,
+    WordVectors,
+    warn_other_forms,
+)
 
 Pair: TypeAlias = tuple[str, str]
 PairsLike: TypeAlias = Mapping[Pair, float] | str | os.PathLike[str]
@@ -342,6 +349,8 @@ def evaluate_vectors(
         A coefficient is undefined.
     SelfPairWarning
         Pairs of a word with itself are kept.
+    UnicodeFormWarning
+        A word has no vector, but another Unicode form of it has.
     LowCoverageWarning
         Fewer than half of the pairs have vectors.
 
@@ -377,6 +386,7 @@ def evaluate_vectors(
     cosines = cosines_or_nan(word_vectors, list(pairs), looked_up)
     lacking = np.isnan(cosines)
     oov_words = tuple(word for word, key in looked_up.items() if key not in word_vectors.index)
+    warn_other_forms([looked_up[word] for word in oov_words], word_vectors)
     if oov_words and oov == "error":
         raise UnknownWordError(offending("words without a vector", oov_words))
     n_known = len(pairs) - int(np.count_nonzero(lacking))

@@ -19,7 +19,14 @@ from rankcorr._checks import check_choice, counted, shown
 from rankcorr._io.source import Source
 from rankcorr._workers import Progress, silent
 from rankcorr.errors import OptionError
-from rankcorr.vectors._words import KeptVectors, MissingGensimError, VectorFileError, VectorsLike, WordVectors
+from rankcorr.vectors._words import (
+    KeptVectors,
+    MissingGensimError,
+    VectorFileError,
+    VectorsLike,
+    WordVectors,
+    unicode_forms,
+)
 
 Form: TypeAlias = Literal["word2vec", "word2vec-binary", "glove", "gensim"]
 
@@ -123,7 +130,8 @@ def read_vectors(
 
 
 def as_vectors(source: VectorsLike, words: Collection[str] | None = None) -> WordVectors:
-    """Vectors of a mapping, of KeyedVectors, or of the file at a path; of `words`, or all."""
+    """Vectors of a mapping, of KeyedVectors, or of the file at a path; of `words` and their Unicode forms, or all."""
+    words = None if words is None else unicode_forms(words)
     return read_vectors(source, words=words) if isinstance(source, str | os.PathLike) else WordVectors.of(source, words)
 
 

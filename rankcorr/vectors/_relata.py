@@ -13,7 +13,7 @@ from rankcorr.evaluation._nulls import RESAMPLES
 from rankcorr.evaluation._qrels import Qrels, Run
 from rankcorr.vectors._pairs import OOV, Oov, Pair, PairsLike, as_pairs, words_of
 from rankcorr.vectors._reading import as_vectors
-from rankcorr.vectors._words import UnknownWordError, VectorsLike, WordVectors
+from rankcorr.vectors._words import UnknownWordError, VectorsLike, WordVectors, warn_other_forms
 
 Candidates: TypeAlias = Literal["gold", "all"]
 
@@ -145,6 +145,7 @@ def evaluate_relata(
     words = list(dict.fromkeys(word for word, _ in pairs))
     relata = list(dict.fromkeys(relatum for _, relatum in pairs))
     oov_words, oov_relata = (tuple(word for word in column if word not in known) for column in (words, relata))
+    warn_other_forms([looked_up[word] for word in dict.fromkeys(oov_words + oov_relata)], word_vectors)
     if oov == "error" and (oov_words or oov_relata):
         raise UnknownWordError(offending("words without a vector", dict.fromkeys(oov_words + oov_relata)))
 

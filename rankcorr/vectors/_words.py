@@ -7,11 +7,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankcorr._checks import shown
+from rankcorr._identifiers import warn_unicode_twins
 from rankcorr._results import read_only
 from rankcorr._scores import is_masked
 from rankcorr.errors import RankingError
@@ -311,6 +313,20 @@ class WordVectors:
         return f"<WordVectors of {len(self):,} words, {self.dimension:,} dimensions>"
 
 
+def unicode_forms(words: Collection[str]) -> Collection[str]:
+    """Return words with those that differ from them only by Unicode normalisation."""
+    forms = [normalize(form, word) for word in words if not word.isascii() for form in ("NFC", "NFD")]
+    return {*words, *forms} if forms else words
+
+
+def warn_other_forms(oov_words: Collection[str], vectors: WordVectors) -> None:
+    """Warn of words without a vector that have one in another Unicode form."""
+    for word in oov_words:
+        if not word.isascii() and any(form in vectors.index for form in unicode_forms([word])):
+            warn_unicode_twins([*oov_words, *vectors.words], "word", stacklevel=5)
+            break
+
+
 VectorsLike: TypeAlias = WordVectors | Mapping[str, ArrayLike] | str | os.PathLike[str] | Any  # a str is a path
 
 
@@ -348,6 +364,9 @@ class KeptVectors:
             raise VectorValueError(
                 f"{place}: {shown(word)} has {values.size} numbers; the others have {self.dimension}"
             )
+        if values.dtype.itemsize > 8:  # wide floats, of which few machines have any
+            with np.errstate(over="ignore", under="ignore"):
+                values = values.astype(np.float64)
         if not np.isfinite(values).all():
             number = int(np.flatnonzero(~np.isfinite(values))[0])
             raise VectorValueError(f"{place}: number {number + 1} of {shown(word)} is {values[number]}")

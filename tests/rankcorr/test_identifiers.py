@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankcorr import UnicodeFormWarning, align
+from rankcorr import LabelMismatchError, UnicodeFormWarning, align
 from rankcorr._identifiers import check_identifiers, comparable, identifier_text, plain_identifier, unicode_twins
 from rankcorr.errors import ColumnError
 
@@ -48,6 +48,13 @@ def test_twins_are_those_that_normalisation_makes_equal(texts):
     twins = {text for pair in unicode_twins(texts) for text in pair}
     forms = [normalize("NFC", text) for text in texts]
     assert twins == {text for text, form in zip(texts, forms, strict=True) if forms.count(form) > 1}
+
+
+@pytest.mark.parametrize("missing", ["raise", "intersection", "bottom", "gold"])
+@pytest.mark.parametrize(("x", "y"), [(7, "7"), ("7", 7), (np.int64(7), "7"), (("a", 7), ("a", "7"))])
+def test_labels_that_differ_only_in_type_are_refused(x, y, missing):
+    with pytest.raises(LabelMismatchError, match=r"of gold and label .* of run differ only in their types"):
+        align({x: 2, "tea": 1, "rice": 3}, {y: 2, "tea": 1, "rice": 3}, names=("gold", "run"), missing=missing)
 
 
 def test_an_item_of_another_unicode_form_is_named():

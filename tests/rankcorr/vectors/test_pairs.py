@@ -12,6 +12,7 @@ from rankcorr import (
     Tau,
     TauW,
     UndefinedCorrelationWarning,
+    UnicodeFormWarning,
     correlation_interval,
     leaderboard,
     permutation_test,
@@ -26,6 +27,7 @@ from rankcorr.vectors import (
     VectorValueError,
     WordVectors,
     common_pairs,
+    evaluate_relata,
     evaluate_vectors,
     read_pairs,
 )
@@ -312,6 +314,28 @@ def test_real_gold_scores(data_dir, name, column, n_pairs, n_in_both_orders):
     expected = stats.spearmanr([gold[pair] for pair in known], [naive.cosine(*(vectors[w] for w in p)) for p in known])
     assert found.statistic("rho") == pytest.approx(expected.statistic, abs=1e-9)
     assert found.n_compared == len(known)
+
+
+@pytest.mark.parametrize("from_file", [False, True])
+def test_a_word_in_another_unicode_form_is_named(from_file, tmp_path):
+    vectors = {"caf\u00e9": [1.0, 2.0], "tea": [2.0, 1.0], "bar": [1.0, 1.0], "pub": [0.0, 1.0]}
+    if from_file:
+        (tmp_path / "v.txt").write_text("".join(f"{word} {x} {y}\n" for word, (x, y) in vectors.items()), "utf-8")
+    source = tmp_path / "v.txt" if from_file else vectors
+    gold = {("cafe\u0301", "tea"): 1, ("tea", "pub"): 2, ("tea", "bar"): 3}
+    for evaluate in (evaluate_vectors, evaluate_relata):
+        with pytest.warns(UnicodeFormWarning, match=r"word ids .* not matched: 'caf\\xe9' and 'cafe\\u0301'") as warned:
+            evaluate(source, gold, n_resamples=20)
+        assert any(warning.filename == __file__ for warning in warned)
+    gold = {("caf\u00e9", "tea"): 1, ("bar", "pub"): 2, ("tea", "bar"): 3}
+    assert evaluate_vectors(source, gold, coefficients=["rho"], n_resamples=20).oov_words == ()
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).bits == 64, reason="long doubles are doubles on this machine")
+@pytest.mark.parametrize(("number", "message"), [("1e4000", "number 1 of 'cat' is inf"), ("1e-4000", "are 0")])
+def test_a_wide_float_beyond_doubles_is_refused(number, message):
+    with pytest.raises(VectorValueError, match=message):
+        WordVectors.of({"cat": np.array([number, number]).astype(np.longdouble), "dog": [1.0, 2.0]})
 
 
 def test_vectors_from_memory():
