@@ -9,9 +9,9 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankcorr._checks import check_choice, check_unique, offending, shown, warn_undefined
+from rankcorr._checks import check_choice, check_unique, give_notice, offending, shown, warn_undefined
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr._frames import PLAIN, by_name
+from rankcorr._frames import PLAIN, FrameColumns, by_name, is_rank_column
 from rankcorr._ranking import (
     MISSING,
     Missing,
@@ -31,6 +31,7 @@ from rankcorr.errors import (
     LabelError,
     LengthError,
     MissingValueError,
+    RankColumnWarning,
     RankingError,
     TooFewItemsError,
 )
@@ -153,7 +154,8 @@ def correlate_many(
     systems : array_like of shape (n_systems, n_items), mapping of name to ranking, list of them, or data frame
         A matrix holds scores, larger is better, one row for each system. The values of a mapping, or the entries of a
         list, are rankings as `weighted_tau` takes them. In a data frame (pandas, polars, pyarrow) each column is a
-        ranking; the index of a pandas frame labels the items, and other frames have no labels.
+        ranking; the index of a pandas frame labels the items, and other frames have no labels. A column named rank
+        holds ranks, with a `RankColumnWarning`; all others are scores.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
         A value with its options, such as ``TauW(n0=10)``; a name selects the default options.
     missing : {"raise", "intersection", "bottom", "gold"}
@@ -208,7 +210,7 @@ def correlate_each(
 ) -> list[RankCorrelations]:
     """`correlate_many` for several coefficients: each system is aligned with gold once.
 
-    It issues no warnings; call `warn_of_undefined` on a result.
+    It does not warn of undefined values; call `warn_of_undefined` on a result.
 
     Examples
     --------
@@ -415,9 +417,17 @@ def named_rankings(rankings: Mapping[Any, RankingLike], role: str) -> dict[Any, 
     parsed: dict[Any, Ranking] = {}
     for name in names:
         try:
-            parsed[name] = as_ranking(rankings[name])
+            are_ranks = isinstance(rankings, FrameColumns) and is_rank_column(name)
+            column: Any = rankings[name]
+            parsed[name] = Ranking.from_ranks(column) if are_ranks else as_ranking(column)
         except RankingError as error:
             raise type(error)(f"{role} {shown(name)}: {error}") from error
+        if are_ranks:
+            give_notice(
+                f"column {name!r} is read as ranks (1 is best); rename it if larger numbers are better",
+                RankColumnWarning,
+                stacklevel=5,
+            )
     return parsed
 
 

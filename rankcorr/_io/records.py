@@ -37,17 +37,6 @@ def listed(names: Sequence[str]) -> str:
     return listed if rest <= 0 else f"{listed} and {rest} more"
 
 
-def is_rank_column(name: object) -> bool:
-    """Whether the name of a column says that it holds ranks, of which the smallest is the best.
-
-    Examples
-    --------
-    >>> [is_rank_column(name) for name in ("rank", " Ranks", "page_rank", 3)]
-    [True, True, False, False]
-    """
-    return isinstance(name, str) and name.strip().lower() in ("rank", "ranks")
-
-
 class Record(NamedTuple):
     """Cells of one row."""
 

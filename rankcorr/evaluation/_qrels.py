@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, counted, give_notice, offending, repeated, shown
-from rankcorr._frames import columns_of
+from rankcorr._frames import columns_of, is_rank_column
 from rankcorr._identifiers import comparable
-from rankcorr._io.records import is_rank_column
 from rankcorr._scores import read_only
 from rankcorr.errors import (
     ColumnError,

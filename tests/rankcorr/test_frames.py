@@ -12,6 +12,7 @@ import pytest
 
 import rankcorr
 from rankcorr import Ranking, correlate_many, correlation_matrix, leaderboard, weighted_tau
+from rankcorr.errors import RankColumnWarning
 from rankcorr.measures import average_precision, krippendorff_alpha, mean_pairwise_agreement
 
 COLUMNS = {
@@ -65,6 +66,20 @@ class TestFrames:
             Ranking.from_scores(frame)
         with pytest.raises(rankcorr.DimensionError, match="ranks must have one dimension; got a data frame"):
             Ranking.from_ranks(frame)
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("name", ["rank", "Mean Rank", "rank_low"])
+def test_a_column_named_rank_holds_ranks(kind, name):
+    frame = kind({"score": [3.0, 2.0, 1.0, 0.5], name: [1, 2, 3, 4]})
+    gold = pd.Series([9.0, 7.0, 5.0, 1.0]) if kind is pd.DataFrame else [9.0, 7.0, 5.0, 1.0]
+    for compare in (lambda: correlate_many(gold, frame).statistic, lambda: correlation_matrix(frame).statistic):
+        with pytest.warns(RankColumnWarning, match=f"column '{name}' is read as ranks .1 is best.; rename it") as notes:
+            assert np.unique(compare()).tolist() == [1.0]
+        assert notes[0].filename == __file__
+    with pytest.warns(RankColumnWarning):
+        assert [row.total.statistic for row in leaderboard(gold, frame, n_resamples=100).rows] == [1.0, 1.0]
+    assert correlate_many([3, 2, 1], {"rank": [1, 2, 3]}, coefficient="tau").statistic.tolist() == [-1.0]
 
 
 def test_a_long_frame_has_as_many_rankings_as_columns():

@@ -399,7 +399,7 @@ def test_numbers_come_as_they_are(write):
     assert read_ranking(path) == Ranking.from_scores(read_numbers(path).numbers)
 
 
-@pytest.mark.parametrize("name", ["rank", "Rank", " RANKS "])
+@pytest.mark.parametrize("name", ["rank", "Rank", " RANKS ", "rank_low", "rank_high", "Mean rank", "rank1", "ranking"])
 def test_a_column_named_rank_is_read_as_ranks(write, name):
     path = write(f"id,{name},score\nx,1,0.9\ny,2,0.5\nz,3,0.1\n")
     best_first = read_ranking(path, id_columns=["id"], score_column="score")
@@ -409,5 +409,6 @@ def test_a_column_named_rank_is_read_as_ranks(write, name):
     assert read_ranking(path, id_columns=["id"], score_column=name, ranks=True) == best_first
     with pytest.warns(RankColumnWarning):  # the only column of numbers
         assert read_ranking(write(f"id,{name}\nx,1\ny,2\nz,3\n")) == best_first
-    assert read_ranking(write("id,page_rank\nx,3\ny,2\nz,1\n")) == best_first
+    for other in ("page_rank", "PageRank", "rank score", "trank"):
+        assert read_ranking(write(f"id,{other}\nx,3\ny,2\nz,1\n")) == best_first
     assert read_ranking(write("rank,3\nx,2\ny,1\n"), header=False).labels == ("rank", "x", "y")
