@@ -47,7 +47,7 @@ def check_width(table: TextTable, header: Record, record: Record) -> None:
     n_expected, got = len(header.cells), len(record.cells)
     if got != n_expected:
         lacking = f", none for {listed(header.cells[got:])}" if got < n_expected else ""
-        table.fail(f"{n_expected} cells are wanted, as in the first row; got {got}{lacking}", record.line)
+        table.fail(f"{n_expected} cells are expected, as in the first row; got {got}{lacking}", record.line)
 
 
 def open_table(path: str | os.PathLike[str], columns: str) -> tuple[TextTable, Record, Iterator[Record]]:
@@ -56,7 +56,7 @@ def open_table(path: str | os.PathLike[str], columns: str) -> tuple[TextTable, R
     text = table.text()
     if text.lstrip()[0] in "{[":
         table.fail(
-            f'is JSON; a table like CSV is wanted, whose first line names the columns, with "{columns}" among them'
+            f'is JSON; a table like CSV is expected, whose first line names the columns, with "{columns}" among them'
         )
     return table, *header_and_records(table, text, columns)
 

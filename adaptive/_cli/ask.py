@@ -268,7 +268,7 @@ def _read_pairs(path: str, voter: str | None) -> dict[str, VoteRow]:
     """Comparisons by their ids; where the file has no voters, all are the one named."""
     records = records_of_file(path)
     if not isinstance(records, Cells):
-        records.table.fail("is JSON; comparisons as `ballots next` and `ballots run open` write them are wanted")
+        records.table.fail("is JSON; comparisons as `ballots next` and `ballots run open` write them are expected")
     file = vote_columns(records, "csv", {}, None, needed=_NEEDED).file()
     _check_ids(file)
     named = [row if row.voter is not None else row._replace(voter=voter) for row in file.rows]

@@ -67,7 +67,7 @@ def records_of_file(
         With file and line: a file that cannot be read or has no row.
     """
     if not isinstance(path, str | os.PathLike):
-        raise TableError(f"a file of comparisons is wanted, as text or a path; got {shown(path)}")
+        raise TableError(f"a file of comparisons is expected, as text or a path; got {shown(path)}")
     try:
         "a".encode(encoding)
     except (LookupError, TypeError):
@@ -145,7 +145,7 @@ class Records(ABC):
         places = {"left": self._places(left), "right": self._places(right)}
         n_left, n_right = (len(found) for found in places.values())
         if n_left != n_right:
-            wanted = f"as many columns are wanted for left as for right; got {n_left} and {n_right}"
+            wanted = f"as many columns are expected for left as for right; got {n_left} and {n_right}"
             self.table.fail(wanted, self.header.line)
         names = {side: [self.names[place] for place in found] for side, found in places.items()}
         labels: dict[str, Sequence[Hashable]] = {}
@@ -241,7 +241,7 @@ class Objects(Records):
             is_pair = isinstance(entry, list) and len(entry) == 2
             value = dict(zip(("winner", "loser"), entry, strict=True)) if is_pair else entry
             if not isinstance(value, dict):
-                table.fail(f"an object is wanted for each vote; got {shown(value)}", line)
+                table.fail(f"an object is expected for each vote; got {shown(value)}", line)
             tool = _tool_of(value)
             tools[tool] = None
             if tool == "label_studio":
@@ -302,7 +302,7 @@ class Frame(Records):
     def __init__(self, frame: object) -> None:
         columns = columns_of(frame)
         if columns is None:
-            raise ComparisonError(f"a data frame of pandas, polars or pyarrow is wanted; got {shown(frame)}")
+            raise ComparisonError(f"a data frame of pandas, polars or pyarrow is expected; got {shown(frame)}")
         self.columns = list(columns.values())
         n_rows = len(self.columns[0]) if self.columns else 0
         super().__init__(_FrameTable("", error=ComparisonError), Record(1, list(map(str, columns))), range(n_rows))
@@ -377,7 +377,7 @@ def _values(table: TextTable, text: str) -> Iterator[tuple[int, Any]]:
         if is_list and text.startswith(",", place):
             place = _past_space(text, place + 1)
         elif is_list and not text.startswith("]", place):
-            table.fail("not JSON: a comma or the end of the list is wanted", line + text.count("\n", counted, place))
+            table.fail("not JSON: a comma or the end of the list is expected", line + text.count("\n", counted, place))
     rest = _past_space(text, place + 1)
     if is_list and rest < len(text):
         table.fail("not JSON: something follows the end of the list", line + text.count("\n", counted, rest))
@@ -398,10 +398,10 @@ def _annotations(
     """Yield the data and the results of each annotation of a Label Studio task that was not cancelled."""
     data = task.get("data")
     if not isinstance(data, dict):
-        table.fail(f"an object is wanted; got {shown(data)}", line, "data")
+        table.fail(f"an object is expected; got {shown(data)}", line, "data")
     annotations = task.get("annotations", [])
     if not isinstance(annotations, list) or not all(isinstance(each, dict) for each in annotations):
-        table.fail(f"a list of objects is wanted; got {shown(annotations)}", line, "annotations")
+        table.fail(f"a list of objects is expected; got {shown(annotations)}", line, "annotations")
     for annotation in annotations:
         if annotation.get("was_cancelled"):
             continue
@@ -412,7 +412,7 @@ def _annotations(
         answers: dict[str, Any] = {}
         results = annotation.get("result", [])
         if not isinstance(results, list) or not all(isinstance(result, dict) for result in results):
-            table.fail(f"a list of objects is wanted; got {shown(results)}", line, "result")
+            table.fail(f"a list of objects is expected; got {shown(results)}", line, "result")
         for result in results:
             name, kind = str(result.get("from_name", "pairwise")), str(result.get("type"))
             schemes[name] = kind
@@ -427,7 +427,7 @@ def _instance(table: TextTable, entry: dict[str, Any], line: int, schemes: dict[
     """Return an instance of potato as a row; files written by potato itself have answers in label_annotations."""
     responses = entry.get("responses")
     if not isinstance(responses, list) or len(responses) != 2:
-        table.fail(f"a list of two responses is wanted; got {shown(responses)}", line, "responses")
+        table.fail(f"a list of two responses is expected; got {shown(responses)}", line, "responses")
     row = dict(zip(("left", "right"), responses, strict=True))
     for key, name in (("id", "comparison"), ("instance_id", "comparison"), ("user_id", "voter")):
         if entry.get(key) is not None:
@@ -438,9 +438,9 @@ def _instance(table: TextTable, entry: dict[str, Any], line: int, schemes: dict[
             row[name] = _preference(table, value, line, name)
             schemes[name] = "pairwise"
     if answers is not entry and answers and not schemes.keys() & row.keys():
-        table.fail(f"answers of a pairwise scheme are wanted; got {shown(answers)}", line, "label_annotations")
+        table.fail(f"answers of a pairwise scheme are expected; got {shown(answers)}", line, "label_annotations")
     if answers is entry and "preference" in entry and "preference" not in row:
-        table.fail(f"an object with a selection is wanted; got {shown(entry['preference'])}", line, "preference")
+        table.fail(f"an object with a selection is expected; got {shown(entry['preference'])}", line, "preference")
     return row
 
 

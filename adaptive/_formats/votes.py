@@ -477,7 +477,7 @@ def _format_of(records: Records, columns: Columns) -> str:
     if not found and "comparison" not in records.names:
         for layout in _LAYOUTS.values():
             check_spelling(records.table, records.header, layout.marks)
-        records.table.fail(f"the columns {_WANTED} are wanted; got {listed(records.names)}", records.header.line)
+        records.table.fail(f"the columns {_WANTED} are expected; got {listed(records.names)}", records.header.line)
     return found[0] if found else "csv"
 
 

@@ -251,7 +251,7 @@ def read_similarities(path: str | os.PathLike[str], *, column: str = "similarity
     header, records = header_and_records(table, table.text(), column)
     check_spelling(table, header, [column])
     if header.cells.count(column) != 1:
-        table.fail(f'one column "{column}" is wanted; the columns are {listed(header.cells)}', header.line)
+        table.fail(f'one column "{column}" is expected; the columns are {listed(header.cells)}', header.line)
     position = header.cells.index(column)
     values = []
     for record in records:

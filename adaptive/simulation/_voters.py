@@ -225,7 +225,7 @@ class VoterPool(Result):
         """Return the column of the opinions for each item of the ballot."""
         if opinions.ndim != 2 or opinions.shape[0] != self.n_voters:
             raise SimilarityError(
-                f"opinions of {self.n_voters} voters are wanted, one row for each; got shape {opinions.shape}"
+                f"opinions of {self.n_voters} voters are expected, one row for each; got shape {opinions.shape}"
             )
         if len(ballot.voters) != self.n_voters:
             raise SimilarityError(f"the ballot is for {len(ballot.voters)} voters, the pool has {self.n_voters}")

@@ -58,7 +58,7 @@ class TextTable(Source):
         Encoding that the caller asked for. None: UTF-8, and the caller offers no other.
     """
 
-    wanted: str = "an id and a score are wanted"
+    wanted: str = "an id and a score are expected"
     encoding: str | None = None
 
     def __post_init__(self) -> None:

@@ -236,7 +236,7 @@ def _items(
     for record in records:
         cells, line = record.cells, record.line
         if len(cells) != width:
-            table.fail(f"{width} cells are wanted, as in the first row; got {len(cells)}", line)
+            table.fail(f"{width} cells are expected, as in the first row; got {len(cells)}", line)
         for i in columns.ids:
             if not cells[i] or cells[i].isspace():
                 table.fail("empty cell; every item needs an id", line, names[i])

@@ -134,7 +134,7 @@ def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], what:
     if len(set(sizes.values())) > 1:
         raise ColumnError(f"columns must have the same length; got {', '.join(f'{n} {k}' for k, n in sizes.items())}")
     if values.size == 0:
-        raise ColumnError(f"there is no row: a query, a document and a {what} are wanted")
+        raise ColumnError(f"there is no row: a query, a document and a {what} are expected")
     query_codes, codes = queries.codes, documents.codes
     if (np.diff(query_codes) < 0).any():
         order = np.argsort(query_codes, kind="stable")

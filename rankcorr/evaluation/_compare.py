@@ -368,7 +368,7 @@ def compare_runs(
     """
     named = as_metrics(metric)
     if len(named) != 1:
-        raise OptionError(f"one metric is wanted to compare runs; got {shown(metric)}")
+        raise OptionError(f"one metric is needed to compare runs; got {shown(metric)}")
     ((name, chosen),) = named.items()
     # What would be an error of the comparison is one before the evaluation, which takes longer.
     wanted, found = checked_flag(standardized, "standardized"), runs_of(runs)
@@ -518,7 +518,7 @@ def _checked_level(runs: Collection[str], test: Test, baseline: str | None, leve
     """Check the options of a comparison of these runs, and return the level of confidence."""
     check_choice("test", test, TESTS)
     if len(runs) < 2:
-        raise OptionError(f"at least two runs are wanted to compare; got {', '.join(map(shown, runs))}")
+        raise OptionError(f"at least two runs are needed to compare; got {', '.join(map(shown, runs))}")
     if baseline is not None:
         check_choice("baseline", baseline, tuple(runs))
     return checked_level(level)

@@ -553,7 +553,7 @@ def correlate_groups(
             f"columns must have the same length; got {codes.size} groups, {x.size} gold scores and {y.size} scores"
         )
     if codes.size == 0:
-        raise ColumnError("there is no row: a group, a gold score and a score are wanted")
+        raise ColumnError("there is no row: a group, a gold score and a score are expected")
     if (np.diff(codes) < 0).any():
         order = np.argsort(codes, kind="stable")
         codes, x, y = codes[order], x[order], y[order]

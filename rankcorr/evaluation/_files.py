@@ -40,7 +40,7 @@ BEIR_HEAD: Final = ("query-id", "corpus-id", "score")
 ONLY_RUN: Final = "run"
 _ENDINGS: Final = re.compile(r"(\.(gz|txt|tsv|run|trec|jsonl?|parquet|arrow|feather))+$")
 _BLANKS: Final = " \t\r"
-_NEEDED: Final = "an id of a query, an id of a document and a number are wanted"
+_NEEDED: Final = "an id of a query, an id of a document and a number are expected"
 _FORMATS_READ: Final = "the formats that are read: TREC, MS MARCO, three columns, BEIR (TSV), JSON, Parquet, Arrow"
 
 QrelsLike: TypeAlias = Qrels | Mapping[Any, Mapping[Any, float]] | str | os.PathLike[str] | Any
@@ -224,13 +224,13 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, str]:
     ...     read_groups(file)
     {'q1': 'drama', 'q2': 'war'}
     """
-    table = TextTable(os.fspath(path), wanted="a query and a group are wanted")
+    table = TextTable(os.fspath(path), wanted="a query and a group are expected")
     text = table.text()
     found: dict[str, str] = {}
     for number, record in enumerate(table.records(text, table.delimiter(text, ()))):
         cells = [cell.strip() for cell in record.cells]
         if len(cells) != 2:
-            table.fail(f"two columns are wanted, query and group; got {len(cells)}", record.line)
+            table.fail(f"two columns are expected, query and group; got {len(cells)}", record.line)
         query, group = cells
         if number == 0 and (query.lower() in QUERY or group.lower() == "cluster"):
             continue
@@ -488,7 +488,7 @@ def _fields(table: TextTable, text: str, layout: Layout) -> Iterator[tuple[int, 
         if len(fields) != n_fields:
             between = "tabs" if by_tabs else "spaces or tabs"
             table.fail(
-                f"{n_fields} fields separated by {between} are wanted ({names}); got {len(fields)}{advice}", line
+                f"{n_fields} fields separated by {between} are expected ({names}); got {len(fields)}{advice}", line
             )
         advice = ""
         yield line, fields

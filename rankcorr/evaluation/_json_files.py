@@ -62,11 +62,11 @@ def _queries(table: TextTable, text: str, value_name: str) -> Iterator[tuple[str
         documents = [(line, entry) for entry in first]
     for line, entry in documents:
         if not isinstance(entry, Pairs) or not _is_prediction(entry):
-            table.fail("a query_id and results with corpus_id and score are wanted", line)
+            table.fail("a query_id and results with corpus_id and score are expected", line)
         results = entry.get("results")
         hits = [dict(hit) for hit in results if isinstance(hit, Pairs)] if type(results) is list else None
         if hits is None or len(hits) < len(results) or not all(hit.keys() >= HIT for hit in hits):
-            table.fail("a query_id and results with corpus_id and score are wanted", line)
+            table.fail("a query_id and results with corpus_id and score are expected", line)
         ids = [entry.get("query_id"), *(hit["corpus_id"] for hit in hits)]
         if wrong := [identifier for identifier in ids if type(identifier) not in (str, int)]:
             table.fail(f"ids must be text or whole numbers; got {shown(wrong[0])}", line)
@@ -112,7 +112,7 @@ def _only_split(table: TextTable, predictions: Pairs) -> Any:
     ]
     if len(splits) != 1:
         names = first_few([f"{printable(subset)} {printable(split)}" for subset, split, _ in splits]) or "none"
-        table.fail(f"the predictions of one subset and split are wanted; the file has {names}")
+        table.fail(f"the predictions of one subset and split are expected; the file has {names}")
     return splits[0][2]
 
 
@@ -126,7 +126,7 @@ def _listed_documents(table: TextTable, query: str, documents: list[Any], value_
 
 
 def _refuse_shape(table: TextTable, value_name: str, more: str = "") -> NoReturn:
-    table.fail(f"an object of query to an object of document to {value_name}, or to a list, is wanted{more}")
+    table.fail(f"an object of query to an object of document to {value_name}, or to a list, is expected{more}")
 
 
 def _number(text: str) -> float | BeyondFloat:

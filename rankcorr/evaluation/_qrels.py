@@ -131,7 +131,7 @@ class QueryColumns:
         <Qrels of 2 queries, 3 documents>
         """
         if not isinstance(values, Mapping) or not all(isinstance(each, (Mapping, *_LISTS)) for each in values.values()):
-            raise ColumnError(f"a mapping of query to a mapping of document to value is wanted; got {shown(values)}")
+            raise ColumnError(f"a mapping of query to a mapping of document to value is expected; got {shown(values)}")
         pairs = [
             entry.items() if isinstance(entry, Mapping) else cls._listed(query, entry)
             for query, entry in values.items()
@@ -204,7 +204,7 @@ class QueryColumns:
         """
         columns = columns_of(frame)
         if columns is None:
-            raise ColumnError(f"a data frame is wanted; got {shown(frame)}")
+            raise ColumnError(f"a data frame is expected; got {shown(frame)}")
         query_column, document_column, value_column = cls.chosen_columns(columns, query, document, value)
         values = columns[value_column]
         if is_rank_column(value_column):
@@ -264,7 +264,7 @@ class QueryColumns:
         if isinstance(given, cls):
             return given
         if isinstance(given, QueryColumns):
-            raise ColumnError(f"{type(given).__name__} was given where {cls.__name__} is wanted")
+            raise ColumnError(f"{type(given).__name__} was given where {cls.__name__} is expected")
         if isinstance(given, Mapping):
             return cls.from_dict(given)
         if columns_of(given) is not None:

@@ -168,7 +168,7 @@ def worst(
     check_choice("second", second, names)
     pair = {str(first): found[str(first)], str(second): found[str(second)]}
     if len(pair) < 2:
-        raise OptionError(f"two different runs are wanted; got {shown(first)} twice")
+        raise OptionError(f"two different runs are needed; got {shown(first)} twice")
     policies: dict[str, Any] = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": depth}
     policies["self_hits"] = self_hits
     evaluation = evaluate(gold, pair, metrics=[chosen], standardized=False, **policies)

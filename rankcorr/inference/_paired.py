@@ -442,7 +442,7 @@ def compare_many(
     golds, rankings = named_golds(gold), systems_of(systems)
     names = list(rankings)
     if len(names) < 2:
-        raise OptionError(f"at least two systems are wanted to compare; got {', '.join(map(shown, names))}")
+        raise OptionError(f"at least two systems are needed to compare; got {', '.join(map(shown, names))}")
     if baseline is not None:
         check_choice("baseline", baseline, tuple(names))
     others = [name for name in names if name != baseline]

@@ -84,7 +84,7 @@ def plot_queries(
     """
     figure_class()  # before the work
     if not isinstance(comparison, RunComparison):
-        raise OptionError(f"a RunComparison is wanted, as compare_runs returns; got {shown(comparison)}")
+        raise OptionError(f"a RunComparison is expected, as compare_runs returns; got {shown(comparison)}")
     if (first is None) != (second is None):
         raise OptionError("first and second go together: name both runs or neither")
     pair = comparison.pairs[0] if first is None or second is None else comparison.pair(first, second)

@@ -107,7 +107,7 @@ def read_pairs(
     table = read_numbers(path, id_columns=word_columns, score_column=score_column, words=True, **options)
     if is_rank_column(table.column):
         raise TableError(
-            f'{table.file}: column "{table.column}" holds ranks, and similarities are wanted: larger is more similar'
+            f'{table.file}: column "{table.column}" holds ranks, and similarities are needed: larger is more similar'
         )
     return cast("dict[Pair, float]", table.numbers)
 
@@ -391,7 +391,7 @@ def evaluate_vectors(
         raise UnknownWordError(offending("words without a vector", oov_words))
     n_known = len(pairs) - int(np.count_nonzero(lacking))
     if (n_known if oov == "omit" else len(pairs)) < 2:
-        raise UnknownWordError(f"at least two pairs with vectors are wanted; {n_known} of {len(pairs)} have them")
+        raise UnknownWordError(f"at least two pairs with vectors are needed; {n_known} of {len(pairs)} have them")
     _check_coverage(n_known, len(pairs))
     scores = np.array([float(score) for score in pairs.values()])
     resampling: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed, "workers": workers, "progress": progress}

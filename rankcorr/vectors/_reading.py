@@ -215,7 +215,7 @@ class Reader(ABC):
         """Number of words and dimension."""
         cells = line.split()
         if not is_header(cells):
-            self.source.fail(f"the number of words and the dimension are wanted; got {shown(line[:80])}", 1)
+            self.source.fail(f"the number of words and the dimension are expected; got {shown(line[:80])}", 1)
         n_words, dimension = (int(cell) for cell in cells)
         if not 0 < dimension <= MAX_DIMENSION:
             self.source.fail(f"the header says a dimension of {dimension:,}; it must be 1 to {MAX_DIMENSION:,}", 1)
@@ -292,14 +292,14 @@ class TextReader(Reader):
         n_more = len(cells) - 1 - dimension
         if dimension < 1 or n_more < 0 or any(map(is_number, cells[1 : 1 + n_more])):
             numbers = f"{dimension:,} numbers" if dimension else "numbers"
-            self.source.fail(f"a word and {numbers} are wanted; got {counted(len(cells), 'cell')}", number)
+            self.source.fail(f"a word and {numbers} are expected; got {counted(len(cells), 'cell')}", number)
         return b" ".join(cells[: 1 + n_more]), cells[1 + n_more :]
 
     def _numbers(self, cells: list[bytes], place: str, dimension: int) -> np.ndarray[Any, Any]:
         wrong = [cell for cell in cells if not is_number(cell)]
         if wrong or len(cells) != dimension:
             got = f"{shown(wrong[0])} is not a number" if wrong else f"got {len(cells):,}"
-            raise VectorFileError(f"{place}: {dimension:,} numbers are wanted after the word; {got}")
+            raise VectorFileError(f"{place}: {dimension:,} numbers are expected after the word; {got}")
         return np.array([float(cell) for cell in cells])
 
 
@@ -327,7 +327,7 @@ class BinaryReader(Reader):
         """Read the whole file."""
         line, newline, _ = self.source.head.partition(b"\n")
         if not newline:
-            self.source.fail("a first line with the number of words and the dimension is wanted", 1)
+            self.source.fail("a first line with the number of words and the dimension is expected", 1)
         n_words, dimension = self.header(line)
         self.kept.dimension = dimension
         for n_read, (raw, numbers, place) in enumerate(self._records(n_words, dimension, len(line) + 1), start=1):
@@ -358,7 +358,7 @@ class BinaryReader(Reader):
             place = f"{self.source.name}: byte {n_before + position:,}"
             raw = buffer[position:space]
             if not raw or len(raw) > MAX_WORD_BYTES:
-                raise VectorFileError(f"{place}: a word of 1 to {MAX_WORD_BYTES:,} bytes is wanted; got {len(raw):,}")
+                raise VectorFileError(f"{place}: a word of 1 to {MAX_WORD_BYTES:,} bytes is expected; got {len(raw):,}")
             position = space + 1 + size
             yield raw, buffer[space + 1 : position], place
         buffer, n_before = buffer[position:] + next(chunks, b""), n_before + position

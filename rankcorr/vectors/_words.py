@@ -358,7 +358,7 @@ class KeptVectors:
         except ValueError:  # rows of different lengths
             values = np.empty(0)
         if is_masked(vector) or values.dtype.kind not in "iuf" or values.ndim != 1 or not values.size:
-            raise VectorValueError(f"{place}: a vector of numbers is wanted for {shown(word)}; got {shown(vector)}")
+            raise VectorValueError(f"{place}: a vector of numbers is expected for {shown(word)}; got {shown(vector)}")
         self.dimension = self.dimension or values.size
         if values.size != self.dimension:
             raise VectorValueError(

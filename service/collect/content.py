@@ -161,5 +161,5 @@ def why_no_asset(folder: str, name: str) -> str | None:
     if not folder:
         return "this server has no folder for images and sounds (RANKCORR_ASSETS)"
     if Path(name).suffix.lower() not in TYPES:
-        return f"a file that ends with {', '.join(TYPES)} is wanted; got {name}"
+        return f"a file that ends with {', '.join(TYPES)} is expected; got {name}"
     return f"there is no file {name} in the folder for images and sounds"

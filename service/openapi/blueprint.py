@@ -93,7 +93,7 @@ class Blueprint(SmorestBlueprint):  # type: ignore[misc]
         return super().arguments(schema, as_kwargs=as_kwargs, **options)
 
     def register_views_in_doc(self, api: Any, *args: Any, **options: Any) -> None:
-        """Describe the operations when the document is wanted: this takes half the time of making an application."""
+        """Describe the operations when the document is requested: this takes half the time of making an application."""
         api.undescribed.append(partial(super().register_views_in_doc, api, *args, **options))
 
     def _prepare_errors_doc(self, doc: dict[str, Any], _info: Any, *, method: str, **_: Any) -> dict[str, Any]:

@@ -107,9 +107,9 @@ def test_capitals_of_a_wanted_name_count_too():
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        (["1", "2"], r'^f\.csv:3: 4 cells are wanted, as in the first row; got 2, none for "c", "d"$'),
+        (["1", "2"], r'^f\.csv:3: 4 cells are expected, as in the first row; got 2, none for "c", "d"$'),
         (["1", "2", "3"], r'got 3, none for "d"$'),
-        (["1", "2", "3", "4", "5"], r"^f\.csv:3: 4 cells are wanted, as in the first row; got 5$"),
+        (["1", "2", "3", "4", "5"], r"^f\.csv:3: 4 cells are expected, as in the first row; got 5$"),
     ],
 )
 def test_a_row_of_another_width(cells, message):

@@ -116,7 +116,7 @@ class Terminal(io.StringIO):
 class Bar:
     """Stands in for tqdm, and remembers what it is told."""
 
-    told = []  # noqa: RUF012 - one list for all bars is wanted
+    told = []  # noqa: RUF012 - all bars share one list
 
     def __init__(self, *, desc, total, unit, leave, delay):
         self.told.append((desc, total, unit))

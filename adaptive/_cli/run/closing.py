@@ -176,7 +176,7 @@ def reopen(campaign: Campaign, reason: str) -> None:
 def _shares(view: Preview | ClosePreview) -> str:
     """Return the answered share and the wanted one as text; rounding does not hide that too few are answered."""
     share, least = (round(100 * part, 10) for part in (view.n_answered / view.n_comparisons, view.least_answered))
-    return f"({told_apart(share, least, 0)}%; {least:.12g}% are wanted)"
+    return f"({told_apart(share, least, 0)}%; {least:.12g}% are needed)"
 
 
 def _show_batches(view: Preview, now: CampaignStatus, as_json: bool) -> None:

@@ -245,7 +245,7 @@ def _check_order(contents: Contents) -> None:
 def _check_draw(contents: Contents, stored: StoredBallot) -> None:
     drawn, number = contents.drawn.get(stored.number), stored.number
     if drawn is None or drawn.left.size != stored.n_comparisons:
-        raise BundleError(f"draw of ballot {number}: {stored.n_comparisons} comparisons are wanted")
+        raise BundleError(f"draw of ballot {number}: {stored.n_comparisons} comparisons are expected")
     sheet = sheets_of(contents.slots[number], contents.info.settings.sheet_size)[0]
     if not np.array_equal(sheet, drawn.sheet):
         raise BundleError(f"draw of ballot {number}: its sheets are not those of its slots")

@@ -80,7 +80,7 @@ def parsed(members: Mapping[str, str]) -> Contents:
     campaign, ballots = _json(members, "plan.json"), _json(members, "ballots.json")
     _check("plan.json", campaign, _CAMPAIGN)
     if not isinstance(ballots, dict) or ballots.get("format") != BALLOTS_FORMAT:
-        raise BundleError(f"ballots.json: the format {BALLOTS_FORMAT!r} is wanted")
+        raise BundleError(f"ballots.json: the format {BALLOTS_FORMAT!r} is expected")
     if ballots.get("version") != BALLOTS_VERSION or type(ballots["version"]) is not int:
         raise BundleError(f"ballots.json: this release reads version {BALLOTS_VERSION}; got {ballots.get('version')!r}")
     _check("ballots.json", ballots, {"format": (str,), "version": (int,), "ballots": (list,)})
@@ -124,7 +124,7 @@ def _parsed_items(members: Mapping[str, str]) -> list[Row]:
 def _parsed_pages(members: Mapping[str, str]) -> list[Row]:
     rows = _json(members, "pages.json")
     if not isinstance(rows, list):
-        raise BundleError("pages.json: a list is wanted")
+        raise BundleError("pages.json: a list is expected")
     for place, row in enumerate(rows):
         where = f"pages.json: [{place}]"
         _check(where, row, _PAGES)
@@ -189,7 +189,7 @@ def _json_lines(members: Mapping[str, str], name: str) -> dict[str, list[Row]]:
         row = _json(members, name, line, number)
         kind = row.pop("type", None) if isinstance(row, dict) else None
         if not isinstance(kind, str) or kind not in found:
-            raise BundleError(f"{name}:{number}: an object of one of the types {', '.join(_LINES)} is wanted")
+            raise BundleError(f"{name}:{number}: an object of one of the types {', '.join(_LINES)} is expected")
         types = _LINES[kind]
         _check(f"{name}:{number}", row, types)
         # Share one object for each name and each voter key: separate ones for 400,000 lines would take half a gigabyte.
@@ -207,7 +207,7 @@ def _split(text: str) -> Iterator[str]:
 
 def _check(where: str, row: Any, types: _Types) -> None:
     if not isinstance(row, dict):
-        raise BundleError(f"{where}: an object is wanted")
+        raise BundleError(f"{where}: an object is expected")
     if set(row) != set(types):
         odd = sorted(set(row) ^ set(types))
         raise BundleError(f"{where}: missing or unknown: {', '.join(map(repr, odd[:5]))}")
@@ -224,7 +224,7 @@ def _records(members: Mapping[str, str], name: str, columns: Sequence[str]) -> l
     found: list[list[str]] = []
     try:
         if next(rows, None) != list(columns):
-            raise BundleError(f"{name}: the columns {', '.join(columns)} are wanted")
+            raise BundleError(f"{name}: the columns {', '.join(columns)} are expected")
         for number, row in enumerate(rows, start=1):
             if len(row) != len(columns):
                 raise BundleError(f"{name}: row {number} must have {len(columns)} cells")
@@ -267,7 +267,7 @@ def _parsed_comparisons(
             slot, left, right = map(int, cells)
             wanted, again = (None if cell == "" else int(cell) for cell in (expected, repeats))
         except (VoteError, ValueError) as error:
-            raise BundleError(f"{name}: row {row}: an id like 2-0-17 and whole numbers are wanted") from error
+            raise BundleError(f"{name}: row {row}: an id like 2-0-17 and whole numbers are expected") from error
         if not all(0 <= each < 2**31 for each in (slot, left, right, again or 0)):
             raise BundleError(f"{name}: row {row}: a number is out of range")
         if kind:

@@ -322,10 +322,10 @@ def _known_pair(file: VoteFile, row: VoteRow) -> KnownPair:
     kind = dict(row.extra).get("kind", "")
     if kind not in KINDS:
         raise TableError(
-            f'{file.name}:{row.line}: column "kind": practice, attention or gold is wanted; got {shown(kind)}'
+            f'{file.name}:{row.line}: column "kind": practice, attention or gold is expected; got {shown(kind)}'
         )
     if row.answer is None:
-        raise TableError(f'{file.name}:{row.line}: column "winner": the expected answer is wanted: left, right or tie')
+        raise TableError(f'{file.name}:{row.line}: column "winner": the expected answer is needed: left, right or tie')
     try:
         return KnownPair(kind, row.left, row.right, row.answer)  # type: ignore[arg-type]
     except LedgerError as error:

@@ -303,5 +303,5 @@ def _milliseconds(seconds: str | None, row: VoteRow) -> int | None:
     except ValueError:
         value = -1.0
     if not 0 <= value < 1e6:
-        raise VoteError(f'line {row.line}: column "seconds": a time in seconds is wanted; got {seconds!r}')
+        raise VoteError(f'line {row.line}: column "seconds": a time in seconds is expected; got {seconds!r}')
     return round(1000 * value)

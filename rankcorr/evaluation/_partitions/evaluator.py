@@ -120,7 +120,7 @@ class QueryEvaluator:
             raise OptionError(offending("names of columns must be text; got", wrong))
         check_unique(names, "names of columns", OptionError)
         if ranks := list(filter(is_rank_column, (self.relevance, *scores))):
-            raise OptionError(f"column {ranks[0]!r} holds ranks; scores are wanted, of which the largest is the best")
+            raise OptionError(f"column {ranks[0]!r} holds ranks; scores are needed, of which the largest is the best")
         check_choice("unjudged", self.unjudged, UNJUDGED)
         check_choice("unretrieved", self.unretrieved, UNRETRIEVED)
         check_choice("undefined", self.undefined, UNDEFINED)

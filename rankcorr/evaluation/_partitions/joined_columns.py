@@ -43,7 +43,7 @@ def as_table(rows: Any, names: tuple[str, ...]) -> Any:
         return pa.table({name: decoded(rows.column(name)) for name in names})
     columns = columns_of(rows)
     if columns is None:
-        raise ColumnError(f"a record batch, a table or a data frame is wanted; got {type(rows).__name__}")
+        raise ColumnError(f"a record batch, a table or a data frame is expected; got {type(rows).__name__}")
     if lacking := [name for name in names if name not in columns]:
         raise _missing(lacking, columns)
     return pa.table({name: _array(columns[name], name) for name in names})

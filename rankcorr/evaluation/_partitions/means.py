@@ -398,7 +398,7 @@ class QueryMeans(TableResult):
         """
         self._check(metric, standardized, first=first, second=second)
         if first is not None and first == second:
-            raise OptionError(f"two different runs are wanted; got {shown(first)} twice")
+            raise OptionError(f"two different runs are needed; got {shown(first)} twice")
         if not self.differences:
             raise OptionError(f"a difference is of two columns of scores, and there is one: {self.rows[0].run!r}")
         rows = self.differences

@@ -167,7 +167,7 @@ def test_a_ballot_with_few_answers_is_closed_only_if_asked(folder, opened):
         f"ballot 1: {few}; nothing was closed (--least-answered 0.65 closes it)"
     )
     preview = run_ok("run", "close", "v.db", "--preview", "--least-answered", 0.651)
-    assert preview.startswith("ballot 1: 13 of 20 comparisons answered (65%; 65.1% are wanted)\n")
+    assert preview.startswith("ballot 1: 13 of 20 comparisons answered (65%; 65.1% are needed)\n")
     assert preview.endswith(f"it cannot be closed yet: {few}\n")
     now = rows_in(opened)
     changed = {name for name in now if now[name] != before[name]}
@@ -249,7 +249,7 @@ def test_columns_that_mean_nothing_here_are_kept_with_the_votes(folder):
     assert kept == [(1250, '{"worker":"w7"}')] * 20
     (folder / "votes.csv").write_text("comparison,winner,seconds\n1-0-0,left,soon\n")
     message = refusal("run", "record", "v.db", "votes.csv")
-    assert "column \"seconds\": a time in seconds is wanted; got 'soon'" in message
+    assert "column \"seconds\": a time in seconds is expected; got 'soon'" in message
 
 
 @pytest.mark.usefixtures("items")
@@ -391,7 +391,7 @@ def test_a_preview_of_a_continuous_campaign_does_not_end_it(folder):
     run_ok("run", "record", "c.db", "votes.csv")
     before = rows_in("c.db")
     preview = run_ok("run", "close", "c.db", "--preview")
-    assert preview.startswith("1 batch so far: 6 of 8 comparisons answered (75%; 90% are wanted)\n")
+    assert preview.startswith("1 batch so far: 6 of 8 comparisons answered (75%; 90% are needed)\n")
     few = "6 of 8 comparisons are answered, 75%, and 90% are required"
     assert preview.endswith(f"it cannot be closed yet: {few}\n")
     assert run_ok("run", "close", "c.db", "--preview", "--least-answered", 0.5).endswith("which ends the campaign\n")

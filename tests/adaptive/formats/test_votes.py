@@ -497,16 +497,16 @@ def test_a_table_of_ours_keeps_apostrophes(write):
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        ([{"data": 1, "annotations": []}], 'votes.csv:1: column "data": an object is wanted; got 1'),
-        ([{**TASKS[0], "annotations": 1}], 'column "annotations": a list of objects is wanted; got 1'),
-        ([{**TASKS[0], "annotations": [{"result": 1}]}], 'column "result": a list of objects is wanted; got 1'),
+        ([{"data": 1, "annotations": []}], 'votes.csv:1: column "data": an object is expected; got 1'),
+        ([{**TASKS[0], "annotations": 1}], 'column "annotations": a list of objects is expected; got 1'),
+        ([{**TASKS[0], "annotations": [{"result": 1}]}], 'column "result": a list of objects is expected; got 1'),
         ([{**TASKS[0], "annotations": []}], "votes.csv: no votes"),
         ([task(1, "fig", None, [(7, "left")])], 'column "text2": a label is text, a whole number .* got None'),
         ([task(1, "fig", "plum", [(7, "left")], "rating")], "no results of a Pairwise tag"),
         ([TASKS[0], instance("Ann", {})], "votes of several tools; each file is of one"),
         ([instance("Ann", {"other": {"yes": "1"}})], 'column "label_annotations": answers of a pairwise scheme'),
-        ([{"responses": ["fig"]}], 'column "responses": a list of two responses is wanted'),
-        ([{"responses": ["a", "b"], "preference": "A"}], 'column "preference": an object with a selection is wanted'),
+        ([{"responses": ["fig"]}], 'column "responses": a list of two responses is expected'),
+        ([{"responses": ["a", "b"], "preference": "A"}], 'column "preference": an object with a selection is expected'),
     ],
 )
 def test_refused_tasks(write, entries, message):

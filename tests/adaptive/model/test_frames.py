@@ -154,7 +154,7 @@ A_PAIR = {"winner": ["a"], "loser": ["b"]}
 @pytest.mark.parametrize(
     ("frame", "options", "error", "message"),
     [
-        ({"a": [1]}, {}, ComparisonError, 'model_a, model_b and winner or .* are wanted; got "a"'),
+        ({"a": [1]}, {}, ComparisonError, 'model_a, model_b and winner or .* are expected; got "a"'),
         ({"left": ["a"], "right": ["b"]}, {}, ComparisonError, 'no column "winner"; the columns are "left", "right"'),
         ({"left": ["a"], "right": ["b"]}, {"winner": "vote"}, ComparisonError, 'no column "vote"'),
         ({"winner": [0], "loser": [0]}, {}, ComparisonError, r"loser\[0\]: item 0 is compared with itself"),
@@ -167,7 +167,7 @@ A_PAIR = {"winner": ["a"], "loser": ["b"]}
             ComparisonError,
             r"comparison\[1\]: comparison 1 is also in row 0",
         ),
-        ({"l_1": ["a"], "r": ["b"], "w": ["tie"]}, {"left": ["l_1", "r"]}, ComparisonError, "are wanted; got"),
+        ({"l_1": ["a"], "r": ["b"], "w": ["tie"]}, {"left": ["l_1", "r"]}, ComparisonError, "are expected; got"),
         (A_TIE, {"left": []}, ComparisonError, "got an empty list"),
         (A_TIE | {"winner": ["Tie"]}, {}, VoteError, r"winner\[0\]: .* got 'Tie'"),
         ({"model_a": ["a"], "model_b": ["a"], "winner": ["tie"]}, {}, ComparisonError, r"model_b\[0\]: item 'a' is"),
@@ -182,7 +182,7 @@ def test_refused_frames(frame, options, error, message):
 
 @pytest.mark.parametrize("frame", [[("a", "b", "left")], {"left": ["a"]}, pd.Series(["a"]), None])
 def test_what_is_no_frame(frame):
-    with pytest.raises(ComparisonError, match="a data frame of pandas, polars or pyarrow is wanted; got"):
+    with pytest.raises(ComparisonError, match="a data frame of pandas, polars or pyarrow is expected; got"):
         Comparisons.from_frame(frame)
 
 

@@ -168,7 +168,7 @@ PLAIN = "left,right,winner\n"
     ("text", "error", "message"),
     [
         ("", TableError, r"votes\.csv: the file is empty"),
-        ("a,b\nc,d\n", TableError, r'votes\.csv:1: the columns left, right and winner, .* are wanted; got "a", "b"'),
+        ("a,b\nc,d\n", TableError, r'votes\.csv:1: the columns left, right and winner, .* are expected; got "a", "b"'),
         ("Left,Right,Winner\na,b,left\n", TableError, r'votes\.csv:1: column "Left": did you mean "left"\?'),
         ("left,right,Winner\na,b,left\n", TableError, r'column "Winner": did you mean "winner"\?'),
         ("left,right\na,b\n", TableError, r'votes\.csv:1: no column "winner"; the columns are "left", "right"'),
@@ -176,7 +176,7 @@ PLAIN = "left,right,winner\n"
         ("left,right,winner,model_a,model_b\na,b,tie,a,b\n", TableError, "formats csv and arena; say which by format="),
         ("left,right,winner,loser\n0,1,0,1\n", TableError, "formats csv and pairs"),
         (PLAIN, TableError, r"votes\.csv:1: no votes, only the names"),
-        (PLAIN + "a,b\n", TableError, r'votes\.csv:2: 3 cells are wanted.*none for "winner"'),
+        (PLAIN + "a,b\n", TableError, r'votes\.csv:2: 3 cells are expected.*none for "winner"'),
         (PLAIN + "a,b,left\n,c,left\n", TableError, r'votes\.csv:3: column "left": empty cell'),
         (PLAIN + "a, b,left\n", TableError, r'votes\.csv:2: column "right": \' b\' begins or ends with a space'),
         (PLAIN + 'a,"b\nc",left\n', TableError, r'votes\.csv:2: column "right": .* has several lines'),
@@ -202,7 +202,7 @@ PLAIN = "left,right,winner\n"
         (
             "left_1,right_1,right_2,winner\na,b,c,tie\n",
             TableError,
-            "as many columns are wanted for left as for right; got 1 and 2",
+            "as many columns are expected for left as for right; got 1 and 2",
         ),
         ("left_1,left_3,right_1,winner\na,b,c,tie\n", TableError, 'no column "left_2"; parts are numbered from 1'),
         ("left_1,right_1,winner\na,a,tie\n", ComparisonError, r'votes\.csv:2: column "right_1": item \(\'a\',\) is'),
@@ -210,8 +210,8 @@ PLAIN = "left,right,winner\n"
         ("winner,loser\nfig,fig\n", ComparisonError, r'votes\.csv:2: column "loser": item \'fig\' is compared with'),
         ("winner,loser\nfig,\n", TableError, r'votes\.csv:2: column "loser": empty cell; every row needs its loser'),
         ("fig,plum\nplum,kiwi\n", TableError, r'votes\.csv:1: the columns .*, winner and loser, or .*"fig", "plum"'),
-        ("0,1\n1\n", TableError, r"votes\.csv:2: 2 cells are wanted"),
-        ("0,1,2\n0,1,2\n", TableError, "are wanted; got"),
+        ("0,1\n1\n", TableError, r"votes\.csv:2: 2 cells are expected"),
+        ("0,1,2\n0,1,2\n", TableError, "are expected; got"),
         (b"left,right,winner\n\xff,b,tie\n", TableError, r"votes\.csv:2: byte 0xff is not UTF-8"),
     ],
 )
@@ -230,13 +230,13 @@ ROW = '{"left": "a", "right": "b", "winner": "tie"}\n'
         ("[\n" + ROW + ROW + "]\n", TableError, r"v\.jsonl:3: not JSON: a comma or the end of the list"),
         ("[\n" + ROW + "]\n" + ROW, TableError, r"v\.jsonl:4: not JSON: something follows the end of the list"),
         ("[]", TableError, r"v\.jsonl: no votes"),
-        (ROW + '"a"\n', TableError, r"v\.jsonl:2: an object is wanted for each vote; got 'a'"),
+        (ROW + '"a"\n', TableError, r"v\.jsonl:2: an object is expected for each vote; got 'a'"),
         ("[" * 100_000 + "\n", TableError, r"v\.jsonl:1: cannot be read as JSON"),
         ('{"left": "a", "left": "b"}\n', TableError, r"v\.jsonl:1: .* the key 'left' comes more than once"),
         (ROW + '\n{"left": "a", "right": "b"}\n', TableError, r'v\.jsonl:3: no key "winner", which other votes have'),
         ('{"left": "a", "right": "b"}', TableError, r'v\.jsonl:1: no column "winner"; the columns are "left", "right"'),
         ('{"left": "a", "right": "b", "Winner": "tie"}\n', TableError, 'did you mean "winner"'),
-        ('{"a": 1}\n', TableError, r'v\.jsonl:1: the columns .* are wanted; got "a"'),
+        ('{"a": 1}\n', TableError, r'v\.jsonl:1: the columns .* are expected; got "a"'),
         (ROW + ROW.replace('"a"', "null"), TableError, r'v\.jsonl:2: column "left": a label is text, .* got None'),
         (ROW.replace('"b"', "true"), TableError, 'column "right": a label is text, .* got True'),
         (ROW.replace('"b"', "1.5"), TableError, "a label is text, .* got 1.5"),
@@ -317,7 +317,7 @@ def test_votes_of_ukpconvarg1(data_dir):
 
 @pytest.mark.parametrize("path", [None, 3, b"votes.csv"])
 def test_what_is_no_path(path):
-    with pytest.raises(TableError, match="a file of comparisons is wanted, as text or a path; got "):
+    with pytest.raises(TableError, match="a file of comparisons is expected, as text or a path; got "):
         read_comparisons(path)
 
 

@@ -222,8 +222,8 @@ def test_opinions_need_similarities():
         ([(0, 1), (1, 0)], 2, (2, 2), r"whole numbers from 0 to 1; got \(0, 1\), \(1, 0\)"),
         ([(0, 1), (1,)], 2, (2, 2), r"whole numbers from 0 to 1; got \(0, 1\), \(1,\)"),
         ([0, 1], 3, (2, 2), "the ballot is for 3 voters, the pool has 2"),
-        ([0, 1], 2, (3, 2), r"opinions of 2 voters are wanted, one row for each; got shape \(3, 2\)"),
-        ([0, 1], 2, (2,), r"opinions of 2 voters are wanted, one row for each; got shape \(2,\)"),
+        ([0, 1], 2, (3, 2), r"opinions of 2 voters are expected, one row for each; got shape \(3, 2\)"),
+        ([0, 1], 2, (2,), r"opinions of 2 voters are expected, one row for each; got shape \(2,\)"),
     ],
 )
 def test_ballot_opinions_and_pool_must_fit(items, n_voters, shape, message):

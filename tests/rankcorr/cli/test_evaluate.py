@@ -198,7 +198,7 @@ VERSUS = ["a.run.gz", "b.run.gz", "--versus"]
             ["a.run.gz", "a.run.gz", "--name", "x", "--name", "y", "--versus", "a.run.gz"],
             "--versus must be one of the runs, x, y; got 'a.run.gz'",
         ),
-        (["qrels.txt"], "6 fields separated by spaces or tabs are wanted"),
+        (["qrels.txt"], "6 fields separated by spaces or tabs are expected"),
         (["a.run.gz", "--worst", "3"], "--worst belongs to --versus, which is missing"),
         (["a.run.gz", "--plot", "d.svg"], "--plot belongs to --versus, which is missing"),
         ([*VERSUS, "b", "--plot", "d.txt"], "must end with .png, .svg or .pdf"),

@@ -203,7 +203,7 @@ def test_runs_with_one_query_in_common_or_none():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"metric": ["ap", "tau_w"]}, OptionError, "one metric is wanted"),
+        ({"metric": ["ap", "tau_w"]}, OptionError, "one metric is needed"),
         ({"metric": "nonsense"}, MetricError, "is no metric"),
         ({"metric": "ap", "standardized": True}, OptionError, "only rank correlations can be standardized"),
         ({"test": "sign"}, OptionError, "test must be one of 'randomization'"),
@@ -219,7 +219,7 @@ def test_options_are_checked(options, error, message):
 
 def test_two_runs_are_wanted():
     qrels, runs = case(3)
-    with pytest.raises(OptionError, match="at least two runs are wanted to compare; got 'run'"):
+    with pytest.raises(OptionError, match="at least two runs are needed to compare; got 'run'"):
         compare_runs(qrels, runs["a"])
 
 
@@ -280,7 +280,7 @@ def test_a_query_that_a_run_lacks_has_no_documents():
     [
         ({"k": 0}, "k must be a positive whole number; got 0"),
         ({"first": "a"}, "second must be one of"),
-        ({"first": "a", "second": "a"}, "two different runs are wanted"),
+        ({"first": "a", "second": "a"}, "two different runs are needed"),
         ({}, "first must be one of"),
     ],
 )

@@ -101,7 +101,7 @@ def test_only_spaces_and_tabs_separate_fields(write, space):
 def test_qrels_of_ms_marco_have_tabs(write):
     text = "7\t0\tdoc 1\t1\n"
     assert read_qrels(write(text), form="msmarco").to_dict() == {"7": {"doc 1": 1.0}}
-    with pytest.raises(TableError, match="4 fields separated by spaces or tabs are wanted"):
+    with pytest.raises(TableError, match="4 fields separated by spaces or tabs are expected"):
         read_qrels(write(text))
 
 
@@ -120,7 +120,7 @@ def test_standard_input(monkeypatch):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("q1 0 a 2\nq1 0 b\n", r":2: 4 fields separated by spaces or tabs are wanted \(query - document .*\); got 3"),
+        ("q1 0 a 2\nq1 0 b\n", r":2: 4 fields separated by spaces or tabs are expected \(query - document .*\); got 3"),
         ("q1 0 a 2 5\n", r":1: 4 fields .* got 5"),
         ("query,document,relevance\nq1,a,2\n", r":1: 4 fields .* got 1; the formats that are read: TREC, .*, Arrow$"),
         ("q1 0 a 2\nq1,0,b,1\n", r":2: 4 fields .* got 1$"),
@@ -137,10 +137,10 @@ def test_standard_input(monkeypatch):
         (b"q1 0 \xff 2\n", ":1: byte 0xff is not UTF-8"),
         (gzip.compress(QRELS.encode(), mtime=0)[:-9], "cannot be decompressed"),
         ("{", ":1: is not JSON"),
-        ('{"q": 3}', "an object of query to an object of document to relevance, or to a list, is wanted"),
+        ('{"q": 3}', "an object of query to an object of document to relevance, or to a list, is expected"),
         ("{}", "there is no document"),
         ("[]", "there is no document"),
-        ('{"q": [["a", 1]]}', 'to relevance, or to a list, is wanted; query "q" has another list'),
+        ('{"q": [["a", 1]]}', 'to relevance, or to a list, is expected; query "q" has another list'),
         ('{"query_id": "q", "results": [{"corpus_id": "a"}]}', ":1: a query_id and results with corpus_id and score"),
         (
             '{"query_id": "q", "results": []}\n\n{"query_id": "r"}',

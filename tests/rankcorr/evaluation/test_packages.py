@@ -42,7 +42,7 @@ def test_predictions_of_mteb(tmp_path):
     path.write_text(json.dumps({"mteb_model_meta": {"model_name": "m"}, "default": {"test": RUN}}))
     assert same(QRELS, path)
     path.write_text(json.dumps({"mteb_model_meta": {}, "en": {"test": RUN}, "de": {"dev": RUN, "test": RUN}}))
-    with pytest.raises(TableError, match="one subset and split are wanted; the file has en test, de dev, de test"):
+    with pytest.raises(TableError, match="one subset and split are expected; the file has en test, de dev, de test"):
         read_run(path)
     path.write_text('{"mteb_model_meta": {}}')
     with pytest.raises(TableError, match="the file has none"):
@@ -88,7 +88,7 @@ def test_lists_that_cannot_be_used(kind, given, error, message):
 def test_lines_that_cannot_be_used(tmp_path, second):
     path = tmp_path / "run.jsonl"
     path.write_text(lines({"q1": HITS["q1"]}) + second)
-    with pytest.raises(TableError, match=r"run.jsonl:2: a query_id and results with corpus_id and score are wanted"):
+    with pytest.raises(TableError, match=r"run.jsonl:2: a query_id and results with corpus_id and score are expected"):
         read_run(path)
     path.write_text(lines({"q1": HITS["q1"]}) + "{")
     with pytest.raises(TableError, match=r"run.jsonl:2: is not JSON"):

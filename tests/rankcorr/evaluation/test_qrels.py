@@ -163,7 +163,7 @@ def test_a_path_is_read_by_a_function_of_its_own(path):
 
 def test_qrels_are_no_run():
     qrels = Qrels.from_dict(WANTED)
-    with pytest.raises(ColumnError, match="Qrels was given where Run is wanted"):
+    with pytest.raises(ColumnError, match="Qrels was given where Run is expected"):
         Run.of(qrels)
     assert Qrels.of(qrels) is qrels
 
@@ -257,11 +257,11 @@ def test_a_dict_names_query_and_document(value):
 
 
 def test_there_is_a_row():
-    with pytest.raises(ColumnError, match="there is no row: a query, a document and a relevance are wanted"):
+    with pytest.raises(ColumnError, match="there is no row: a query, a document and a relevance are expected"):
         Qrels.from_dict({})
     with pytest.raises(ColumnError, match="there is no row"):
         Run.from_dict({"q": {}})
-    with pytest.raises(ColumnError, match="a mapping of query to a mapping of document to value is wanted"):
+    with pytest.raises(ColumnError, match="a mapping of query to a mapping of document to value is expected"):
         Run.from_dict({"q": 3})
 
 
@@ -340,13 +340,13 @@ def test_files_of_groups(tmp_path, text):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("q1,drama,x\n", r"groups:1: two columns are wanted, query and group; got 3"),
+        ("q1,drama,x\n", r"groups:1: two columns are expected, query and group; got 3"),
         ("q1,a\nq2,\n", r'groups:2: column "group": empty cell'),
         ("q1,a\n ,b\n", r'groups:2: column "query": empty cell'),
         ("q1,a\nq1,b\n", r'groups:2: query "q1" has two groups, "a" and "b"'),
         ("query,group\n", "there is no line after the header"),
         ("", "the file is empty"),
-        ("q1\n", "one column; a query and a group are wanted"),
+        ("q1\n", "one column; a query and a group are expected"),
     ],
 )
 def test_files_that_hold_no_groups(tmp_path, text, message):
@@ -387,5 +387,5 @@ def test_a_column_named_rank_is_read_as_ranks(kind):
     assert notes[0].filename == __file__
     with pytest.warns(RankColumnWarning):
         assert Qrels.from_frame(frame, value="Rank")["q"] == {"a": -2, "b": -1}
-    with pytest.raises(OptionError, match="column 'rank' holds ranks; scores are wanted"):
+    with pytest.raises(OptionError, match="column 'rank' holds ranks; scores are needed"):
         QueryEvaluator("tau_w", scores=["score", "rank"])

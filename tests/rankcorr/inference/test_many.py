@@ -115,7 +115,7 @@ def test_an_undefined_comparison_says_which_and_counts_for_none():
 @pytest.mark.parametrize(
     ("arguments", "options", "error", "message"),
     [
-        ((GOLD, {"one": SYSTEMS["one"]}), {}, OptionError, "at least two systems are wanted to compare; got 'one'"),
+        ((GOLD, {"one": SYSTEMS["one"]}), {}, OptionError, "at least two systems are needed to compare; got 'one'"),
         ((GOLD, SYSTEMS), {"baseline": "four"}, OptionError, "baseline must be one of 'one', 'two', 'three'"),
         ((GOLD, SYSTEMS), {"coefficients": "tau"}, OptionError, "coefficients must be a list of different"),
         ((GOLD, SYSTEMS), {"coefficients": ["tau", "tau"]}, OptionError, "coefficients must be a list of different"),

@@ -56,7 +56,7 @@ def test_axes_of_the_caller():
 
 def test_what_cannot_be_drawn():
     comparison = compare_runs(*case(5), n_resamples=100)
-    with pytest.raises(OptionError, match="a RunComparison is wanted"):
+    with pytest.raises(OptionError, match="a RunComparison is expected"):
         plot_queries("comparison")
     with pytest.raises(OptionError, match="first and second go together"):
         plot_queries(comparison, first="a")

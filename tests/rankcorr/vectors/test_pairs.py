@@ -90,7 +90,7 @@ def test_words_without_a_vector_are_an_error_by_name():
     vectors, gold = case()
     with pytest.raises(UnknownWordError, match="words without a vector: 'absent0', 'absent1', 'absent2'"):
         evaluate_vectors(vectors, gold, oov="error")
-    with pytest.raises(UnknownWordError, match="at least two pairs with vectors are wanted; 1 of 2 have them"):
+    with pytest.raises(UnknownWordError, match="at least two pairs with vectors are needed; 1 of 2 have them"):
         evaluate_vectors(vectors, {("w1", "w2"): 1, ("w1", "absent0"): 2})
     with pytest.raises(UnknownWordError, match="'cat' has no vector"):
         WordVectors.of(vectors).cosine("w1", "cat")
@@ -150,10 +150,10 @@ def test_gold_scores_that_cannot_be_used(gold, error, message):
         ({"a": [1.0, 2.0], "b": [1.0]}, VectorValueError, "the vector of 'b': 'b' has 1 numbers; the others have 2"),
         ({"a": [0.0, 0.0], "b": [1.0]}, VectorValueError, "the vector of 'a': all numbers of 'a' are 0"),
         ({"a": [1.0, math.inf]}, VectorValueError, "the vector of 'a': number 2 of 'a' is inf"),
-        ({"a": "no"}, VectorValueError, "a vector of numbers is wanted for 'a'; got 'no'"),
-        ({"a": [[1.0], [1.0, 2.0]]}, VectorValueError, "a vector of numbers is wanted for 'a'"),
-        ({"a": np.ma.array([1.0, 2.0], mask=[0, 1])}, VectorValueError, "a vector of numbers is wanted for 'a'"),
-        ({"a": [[1.0]]}, VectorValueError, "a vector of numbers is wanted for 'a'"),
+        ({"a": "no"}, VectorValueError, "a vector of numbers is expected for 'a'; got 'no'"),
+        ({"a": [[1.0], [1.0, 2.0]]}, VectorValueError, "a vector of numbers is expected for 'a'"),
+        ({"a": np.ma.array([1.0, 2.0], mask=[0, 1])}, VectorValueError, "a vector of numbers is expected for 'a'"),
+        ({"a": [[1.0]]}, VectorValueError, "a vector of numbers is expected for 'a'"),
         ([1.0], VectorError, r"must be a mapping of word to vector or KeyedVectors \(read_vectors .* file\); got"),
         ({1: [1.0]}, VectorError, "a word must be text, not empty; got 1"),
     ],
@@ -183,7 +183,7 @@ def test_the_columns_of_pairs(tmp_path):
     assert read_pairs(file, word_columns=["word2", "word1"], score_column="lch")["jewel", "gem"] == 3.6
     with pytest.raises(TableError, match=r"say which column holds the numbers \(--score\); the columns are"):
         read_pairs(file)
-    with pytest.raises(TableError, match='column "Rank" holds ranks, and similarities are wanted'):
+    with pytest.raises(TableError, match='column "Rank" holds ranks, and similarities are needed'):
         read_pairs(written(tmp_path / "ranks.csv", "word1,word2,Rank\ngem,jewel,1\ncord,smile,2\n"))
     with pytest.raises(TableError, match=r"say which column holds the words \(--words\) and the numbers"):
         read_pairs(written(tmp_path / "two.csv", "word1,gold\ngem,3.94\n"))
@@ -231,7 +231,7 @@ def test_gold_scores_as_they_are_published(tmp_path, text, options):
     ("text", "message"),
     [
         ("# a,b\ngem jewel x\ncord smile 1\nsun moon y\n", r':4: column "x": "y" is not a number'),
-        ("gem jewel 3.94\ncord  smile 0.02\n", ":2: 3 cells are wanted, as in the first row; got 4"),
+        ("gem jewel 3.94\ncord  smile 0.02\n", ":2: 3 cells are expected, as in the first row; got 4"),
         ('gem jewel 3.94\n"cord"s smile 0.02\n', ":2: no space after a closing quote"),
         ("gem\tjewel\tN\t3.94\ncord\tsmile\tN\t0.02\n", r':1: say .*\(--score\); the columns are "1", "2", "3", "4"'),
         ("1984 book 3.94\ncord smile 0.02\n1984 war x\n", r':3: column "3": "x" is not a number'),

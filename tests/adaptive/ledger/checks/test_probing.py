@@ -58,9 +58,9 @@ HEADER = "left,right,winner,kind\n"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (HEADER + "a,b,left,trap\n", r'p\.csv:2: column "kind": practice, .* is wanted; got \'trap\''),
+        (HEADER + "a,b,left,trap\n", r'p\.csv:2: column "kind": practice, .* is expected; got \'trap\''),
         ("left,right,winner\na,b,left\n", r"p\.csv:2: column \"kind\": .* got ''"),
-        (HEADER + "a,b,,gold\n", r'p\.csv:2: column "winner": the expected answer is wanted'),
+        (HEADER + "a,b,,gold\n", r'p\.csv:2: column "winner": the expected answer is needed'),
         (HEADER + "a,b,cannot say,gold\n", r"p\.csv:2: the expected answer is .left., .right. or .tie.; got"),
         (HEADER + "a,b,tie,gold\nb,a,tie,gold\n", r"p\.csv:3: this pair is also on line 2"),
         (HEADER + "a,a,tie,gold\n", r"p\.csv:2: 'a' is compared with itself"),

@@ -50,7 +50,7 @@ def with_result(*sides, **more):
         ("label_studio", json.dumps([with_result("left")]) + "\nmore", TableError, "v:2: not JSON: something follows"),
         ("label_studio", json.dumps([with_result("tie")]), VoteError, "v:1: column \"pairwise\": a winner is 'left'"),
         ("label_studio", json.dumps([with_result("left", "left")]), TableError, "more than one result has this name"),
-        ("potato", '{"responses": ["a"]}', TableError, 'v:1: column "responses": a list of two responses is wanted'),
+        ("potato", '{"responses": ["a"]}', TableError, 'v:1: column "responses": a list of two responses is expected'),
         (
             "potato",
             '{"responses": ["a", "b"]}\n{"responses": ["a", "b"], "preference": {"selection": "C"}}',

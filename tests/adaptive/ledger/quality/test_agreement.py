@@ -131,7 +131,7 @@ def interval_of(values, weights, level):
     def excess(p):
         return (mean - p) ** 2 - z * z * p * (1 - p) / n
 
-    off = 1e-12  # a mean of 0 or 1 is a root itself, and not the one that is wanted
+    off = 1e-12  # a mean of 0 or 1 is a root itself, and not the one that is expected
     low = brentq(excess, 0, mean - off, xtol=1e-14) if mean > 0 else 0.0
     high = brentq(excess, mean + off, 1, xtol=1e-14) if mean < 1 else 1.0
     return low, high

@@ -65,7 +65,7 @@ def test_a_missing_column_is_named(kind):
 
 
 def test_what_is_no_frame():
-    with pytest.raises(ColumnError, match="a record batch, a table or a data frame is wanted; got ndarray"):
+    with pytest.raises(ColumnError, match="a record batch, a table or a data frame is expected; got ndarray"):
         EVALUATOR.batch(np.ones((3, 3)))
     with pytest.raises(DuplicateLabelError, match="names of columns must be unique"):
         EVALUATOR.frame(pd.DataFrame([[1, 2, 3]], columns=["query", "query", "score"]))

@@ -173,7 +173,7 @@ def test_names_that_are_not_there_are_answered_with_those_that_are():
         found.difference("a", "c")
     with pytest.raises(OptionError, match="metric must be one of 'tau'; got 'ap'"):
         found.difference("a", "b", metric="ap")
-    with pytest.raises(OptionError, match="two different runs are wanted; got 'a' twice"):
+    with pytest.raises(OptionError, match="two different runs are needed; got 'a' twice"):
         found.difference("a", "a")
     with pytest.raises(OptionError, match="run must be one of 'a', 'b'; got 'c'"):
         found.of(run="c")

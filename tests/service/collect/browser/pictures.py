@@ -132,7 +132,7 @@ def picture(page: Page, name: str) -> None:
     """Save what is seen of a page."""
     data = page.screenshot(animations="disabled")
     if len(data) > MOST_BYTES:
-        sys.exit(f"{name} has {len(data):,} bytes; at most {MOST_BYTES:,} are wanted")
+        sys.exit(f"{name} has {len(data):,} bytes; at most {MOST_BYTES:,} are allowed")
     (FOLDER / name).write_bytes(data)
     sys.stderr.write(f"{FOLDER.relative_to(ROOT) / name}: {len(data):,} bytes\n")
 
