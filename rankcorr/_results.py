@@ -426,9 +426,11 @@ def latex_table(rows: Sequence[Sequence[str]], right: Sequence[bool], notes: Tab
     \end{table}
     """
     names, *body = rows
-    lines = [" & ".join(_latex_heading(name) for name in names) + r" \\"]
+    # In a matrix, whose first column has no name, the others are named by rankings, as the rows are.
+    headings = map(_latex_heading if names[0] else _latex_text, names)
+    lines = [" & ".join(headings) + r" \\"]
     for row, cells in enumerate(body):
-        texts = [_latex_cell(cell) for cell in cells]
+        texts = [_latex_cell(cell, is_right) for cell, is_right in zip(cells, right, strict=True)]
         for column in range(len(texts)):
             if (row, column) in notes.best:
                 texts[column] = rf"\textbf{{{texts[column]}}}"
@@ -454,9 +456,9 @@ def _latex_heading(name: str) -> str:
     return _latex_text(name.replace("_", " ") if _SNAKE.fullmatch(name) and name not in _SYMBOLS else name)
 
 
-def _latex_cell(cell: str) -> str:
-    """A cell: a dash where there is no number, and a minus sign."""
-    if cell in ("nan", "-"):
+def _latex_cell(cell: str, is_right: bool) -> str:
+    """A cell: a dash where there is no number, and a minus sign; nan in a column of text, on the left, is a name."""
+    if cell == "-" or (cell == "nan" and is_right):
         return "--"
     if cell.startswith("-") and real_text(cell):
         return f"$-${cell[1:]}"

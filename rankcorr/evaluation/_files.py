@@ -89,7 +89,8 @@ def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplic
     msmarco the same, separated by tabs
     beir    query-id, corpus-id, score, with these names as the first line
     json    one object: query to an object of document to relevance, or to a
-            list of relevant documents
+            list of relevant documents; or query-id, corpus-id and score, a
+            row a line, as in MTEB's data sets
     ======= ==================================================================
 
     Parquet and Arrow files (IPC or Feather; extra `arrow`) are read as well. `Qrels.from_frame` names the columns that

@@ -15,6 +15,8 @@ from rankcorr.evaluation._qrels import HIT, listed_values
 
 MOST_DIGITS: Final = 310  # of a whole number; the largest float has 309
 METADATA: Final = "mteb_model_meta"
+SHAPES: Final = "a query_id and results with corpus_id and score are expected, or query-id, corpus-id and score"
+ROW: Final = frozenset({"query-id", "corpus-id", "score"})  # of qrels in MTEB's data sets, one in each line
 
 Row = tuple[str, str, float]
 
@@ -23,8 +25,8 @@ def json_rows(table: TextTable, text: str, value_name: str) -> Iterator[Row]:
     """Query, document and value of each entry of a text in JSON; repeated names are kept as such.
 
     The text is one object of query to documents, an object for each query with `query_id` and `results` (one a line, or
-    in an array), or the predictions of MTEB. Documents are an object of document to value, or a list as in
-    `QueryColumns.from_dict`.
+    in an array), one for each row with `query-id`, `corpus-id` and `score`, or the predictions of MTEB. Documents are
+    an object of document to value, or a list as in `QueryColumns.from_dict`.
     """
     for query, documents in _queries(table, text, value_name):
         pairs = documents if isinstance(documents, Pairs) else _listed_documents(table, query, documents, value_name)
@@ -62,15 +64,24 @@ def _queries(table: TextTable, text: str, value_name: str) -> Iterator[tuple[str
         documents = [(line, entry) for entry in first]
     for line, entry in documents:
         if not isinstance(entry, Pairs) or not _is_prediction(entry):
-            table.fail("a query_id and results with corpus_id and score are expected", line)
+            table.fail(SHAPES, line)
+        row = dict(entry)
+        if row.keys() >= ROW:
+            query, document = _checked_ids(table, [row["query-id"], row["corpus-id"]], line)
+            yield query, Pairs([(document, row["score"])])
+            continue
         results = entry.get("results")
         hits = [dict(hit) for hit in results if isinstance(hit, Pairs)] if type(results) is list else None
         if hits is None or len(hits) < len(results) or not all(hit.keys() >= HIT for hit in hits):
-            table.fail("a query_id and results with corpus_id and score are expected", line)
-        ids = [entry.get("query_id"), *(hit["corpus_id"] for hit in hits)]
-        if wrong := [identifier for identifier in ids if type(identifier) not in (str, int)]:
-            table.fail(f"ids must be text or whole numbers; got {shown(wrong[0])}", line)
-        yield str(ids[0]), Pairs((str(hit["corpus_id"]), hit["score"]) for hit in hits)
+            table.fail(SHAPES, line)
+        query, *ids = _checked_ids(table, [entry.get("query_id"), *(hit["corpus_id"] for hit in hits)], line)
+        yield query, Pairs((document, hit["score"]) for document, hit in zip(ids, hits, strict=True))
+
+
+def _checked_ids(table: TextTable, ids: list[Any], line: int) -> list[str]:
+    if wrong := [identifier for identifier in ids if type(identifier) not in (str, int)]:
+        table.fail(f"ids must be text or whole numbers; got {shown(wrong[0])}", line)
+    return list(map(str, ids))
 
 
 def _documents(table: TextTable, text: str) -> list[tuple[int, Any]]:
@@ -98,8 +109,10 @@ def _documents(table: TextTable, text: str) -> list[tuple[int, Any]]:
 
 
 def _is_prediction(entry: Pairs) -> bool:
-    """Whether an object is a query of sentence-transformers, and not an object of query to documents."""
-    return "query_id" in dict(entry) and not isinstance(entry.get("query_id"), Pairs | list)
+    """Whether an object is a query of sentence-transformers or a row of MTEB, and not one of query to documents."""
+    return any(
+        name in dict(entry) and not isinstance(entry.get(name), Pairs | list) for name in ("query_id", "query-id")
+    )
 
 
 def _only_split(table: TextTable, predictions: Pairs) -> Any:

@@ -220,6 +220,12 @@ def test_latex_has_the_metric_a_caption_the_best_and_no_nan():
     assert "nan" not in text
 
 
+def test_latex_keeps_the_names_of_rankings():
+    text = rankcorr.correlation_matrix({"a_b": [3, 2, 1], "nan": [3, 1, 2]}).to_latex()
+    assert r" & a\_b & nan \\" in text
+    assert "\nnan & " in text
+
+
 def test_latex_marks_systems_below_the_best():
     gold = dict(zip("abcdefgh", range(8), strict=True))
     systems = {"good": gold, "poor": {item: -score for item, score in gold.items()}}

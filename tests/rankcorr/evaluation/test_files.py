@@ -198,6 +198,24 @@ def predictions(query, **scores):
     return {"query": "\u2029 x", "results": hits, "query_id": query}
 
 
+def rows_of_mteb(queries):
+    """Rows of the qrels of a data set of MTEB."""
+    pairs = [(query, document) for query, documents in queries.items() for document in documents]
+    return [{"query-id": query, "corpus-id": document, "score": queries[query][document]} for query, document in pairs]
+
+
+def test_qrels_of_mteb_have_a_row_in_each_line(write):
+    path = write('{"query-id": "q1", "corpus-id": 7, "score": 1}\n')
+    assert read_qrels(path)["q1"] == {"7": 1.0}
+    for row, message in {
+        '{"query-id": null, "corpus-id": "a", "score": 1}': "ids must be text or whole numbers; got None",
+        '{"query-id": "q1", "corpus-id": "a"}': "results with corpus_id and score are wanted, or rows of query-id",
+        '{"query-id": "q1", "corpus-id": "a", "score": "1"}': 'query "q1", document "a": relevance is no number',
+    }.items():
+        with pytest.raises(TableError, match=message):
+            read_qrels(write(row))
+
+
 @pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize("ensure_ascii", [True, False])
 def test_json_of_packages_is_known_by_its_content(write, indent, ensure_ascii):
@@ -212,6 +230,8 @@ def test_json_of_packages_is_known_by_its_content(write, indent, ensure_ascii):
         "\n " + as_text(mteb, indent=indent),
         as_text(dict(reversed(mteb.items())), indent=indent),
         as_text(queries, indent=indent),
+        "\n".join(as_text(row) for row in rows_of_mteb(queries)),
+        as_text(rows_of_mteb(queries), indent=indent),
     ]
     for text in texts:
         assert read_run(write(text)).to_dict() == queries
