@@ -209,7 +209,7 @@ def test_qrels_of_mteb_have_a_row_in_each_line(write):
     assert read_qrels(path)["q1"] == {"7": 1.0}
     for row, message in {
         '{"query-id": null, "corpus-id": "a", "score": 1}': "ids must be text or whole numbers; got None",
-        '{"query-id": "q1", "corpus-id": "a"}': "results with corpus_id and score are wanted, or rows of query-id",
+        '{"query-id": "q1", "corpus-id": "a"}': "results with corpus_id and score are expected, or query-id",
         '{"query-id": "q1", "corpus-id": "a", "score": "1"}': 'query "q1", document "a": relevance is no number',
     }.items():
         with pytest.raises(TableError, match=message):
