@@ -53,7 +53,7 @@ class Signal(JsonResult):
     Attributes
     ----------
     found : bool
-        Whether the votes were told from coin flips at the level .05.
+        Whether the votes rule out coin flips at the level .05.
     first : int or None
         Number of votes after which they were; None if they were not.
     pvalue : float
@@ -73,7 +73,7 @@ class Signal(JsonResult):
 
 
 def signal(comparisons: Comparisons) -> Signal:
-    """Test whether votes can be told from coin flips.
+    """Test whether votes rule out coin flips.
 
     The test takes votes in their order. It holds for the order in which they were cast, and for any other that does not
     depend on the answers. A file sorted by the winner would show a false signal. Voters who always take the left side

@@ -127,7 +127,7 @@ class Strengths(TableResult):
 
     @cached_property
     def signal(self) -> Signal:
-        """Whether the votes, in their order, can be told from coin flips (`adaptive.model._evidence`)."""
+        """Whether the votes, in their order, rule out coin flips (`adaptive.model._evidence`)."""
         return signal(self.comparisons)
 
     @cached_property
@@ -151,7 +151,7 @@ class Strengths(TableResult):
             (not self.converged, f"the fit has not converged in {self.n_iterations} iterations"),
             (
                 votes.n_comparisons > 0 and not self.signal.found,
-                "the votes cannot be told from coin flips: the ranking may be chance",
+                "the votes do not rule out chance: the order may be random",
             ),
             (
                 self.misfit.pairs > LIMIT,
@@ -512,7 +512,7 @@ class StopDecision(JsonResult):
     >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
     >>> decision = stopping_rule(0.95)(bradley_terry(votes, prior=2))
     >>> bool(decision), decision.reason
-    (False, 'the votes cannot be told from coin flips after 3 votes')
+    (False, 'the votes do not rule out chance after 3 votes')
     """
 
     stop: bool
@@ -556,7 +556,7 @@ class StoppingRule:
         expected = strengths.expected_correlation(self.coefficient, n_samples=self.n_samples, seed=self.seed)
         after = f"after {counted(strengths.comparisons.n_comparisons, 'vote')}"
         if not strengths.signal.found:
-            return StopDecision(False, expected, f"the votes cannot be told from coin flips {after}")
+            return StopDecision(False, expected, f"the votes do not rule out chance {after}")
         statement = f"expected {self.coefficient.name} is {told_apart(expected.mean, self.target, 3)} {after}"
         if not expected.mean >= self.target:
             return StopDecision(False, expected, f"{statement}, below the target of {self.target}")
@@ -574,7 +574,7 @@ def stopping_rule(
 ) -> StoppingRule:
     """Return a rule that decides whether there are enough votes.
 
-    It stops when three things hold: the votes can be told from coin flips (`signal`), the expected coefficient is at
+    It stops when three things hold: the votes rule out coin flips (`signal`), the expected coefficient is at
     least the target, and at most 5 % of the drawn rankings are more than .05 below it. The true coefficient may
     still be lower where the model does not hold (docs/results/crowds-targets.md). Fit with ``voters=True``, as
     campaigns do.
@@ -609,7 +609,7 @@ def stopping_rule(
     >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
     >>> decision = stopping_rule(0.95)(bradley_terry(votes, prior=2))
     >>> decision.stop, decision.reason
-    (False, 'the votes cannot be told from coin flips after 3 votes')
+    (False, 'the votes do not rule out chance after 3 votes')
     """
     value = real_number(target)
     if not -1 < value < 1:

@@ -268,7 +268,7 @@ FITTED_PARAMETERS: Final = fields.Component.exactly(
 )
 SIGNAL: Final = fields.Component.exactly(
     "Signal",
-    found=TRUTH("Whether the votes, in their order, can be told from coin flips at the level 0.05."),
+    found=TRUTH("Whether the votes, in their order, rule out coin flips at the level 0.05."),
     first=WHOLE_OR_NULL("Number of votes after which they could."),
     pvalue=NUMBER("Valid however often votes are looked at.", minimum=0, maximum=1),
     log_evidence=NUMBER("Natural logarithm of the largest wealth of a bet against coin flips."),

@@ -189,7 +189,7 @@ def _show_batches(view: Preview, now: CampaignStatus, as_json: bool) -> None:
     click.echo(f"{described(now)} {_shares(view)}")
     if view.expected is not None and view.cut is not None:
         click.echo(
-            f"expected tau_w {view.expected:.2f}; the top {view.cut.k:,} are the true ones with probability "
+            f"expected tau_w {view.expected:.2f}; the top {view.cut.k:,} are correct with probability "
             f"{view.cut.confidence:.2f}"
         )
     click.echo("it can be closed, which ends the campaign" if ready else f"it cannot be closed yet: {view.reason}")
@@ -214,8 +214,8 @@ def _show(preview: ClosePreview, as_json: bool) -> None:
         click.echo(f"{preview.n_going_on:,} items go on{tied}")
     if preview.cut is not None:
         click.echo(
-            f"by strengths, the top {preview.cut.k:,} are the true ones with probability {preview.cut.confidence:.2f}; "
-            f"{preview.cut.overlap:.1f} of them are expected to be"
+            f"by strengths, the top {preview.cut.k:,} are correct with probability {preview.cut.confidence:.2f}; "
+            f"about {preview.cut.overlap:.1f} of them belong there"
         )
     click.echo("it can be closed" if preview.is_ready else f"it cannot be closed yet: {preview.reason}")
 
@@ -269,7 +269,7 @@ def _notes(result: CampaignResult) -> None:
     if result.cut is not None:
         reached = "" if result.expected is None else f"; expected tau_w of the strengths {result.expected:.2f}"
         confidence = f"{result.cut.confidence:.2f}"
-        print_note(f"the top {result.top:,} are the true ones with probability {confidence}{reached}")
+        print_note(f"the top {result.top:,} are correct with probability {confidence}{reached}")
     if result.agreement is not None:
         left_out = counted(len(result.excluded), "voter")
         print_note(

@@ -104,7 +104,7 @@ class CampaignResult(TableResult):
 
     @property
     def signal(self) -> bool:
-        """Whether the votes can be told from coin flips."""
+        """Whether the votes rule out coin flips."""
         return self.strengths.signal.found
 
     @property

@@ -286,7 +286,7 @@ class ResultsAnswer(Answer):
     n_votes = Dumped(shapes.COUNT)
     top = Dumped(shapes.COUNT, about="k of the cut.")
     cut = Dumped(shapes.shape_of(Cut).or_null())
-    signal = Dumped(shapes.TRUTH, about="Whether the votes can be told from coin flips.")
+    signal = Dumped(shapes.TRUTH, about="Whether the votes rule out coin flips.")
     circles = Dumped(shapes.TRUTH, about="Whether votes on single pairs contradict the order of strengths.")
     n_voters = Dumped(shapes.COUNT, about="Voters whose votes count; with about five or fewer, `expected` is too high.")
     expected = Dumped(shapes.NUMBER_OR_NULL, about="Expected tau_w of the strengths; null without a signal.")

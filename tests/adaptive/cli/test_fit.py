@@ -33,7 +33,7 @@ def fit_of_few(*args):
     """What `fit` prints of six votes: that they may be chance is noted."""
     result = invoke("fit", *args)
     assert result.exit_code == 0
-    note = "ballots: note: the votes cannot be told from coin flips: the ranking may be chance\n"
+    note = "ballots: note: the votes do not rule out chance: the order may be random\n"
     assert result.stderr == ("" if "borda" in args else note)
     return result.stdout
 
@@ -133,7 +133,7 @@ def test_several_files_are_one_list_of_votes(folder, votes):
 
 @pytest.mark.usefixtures("opened")
 def test_a_voting_of_ballots_run(folder):
-    vote(folder / "ballot.csv", folder / "some.csv", skipped={"1-0-3", "1-1-0"})
+    vote(folder / "ballot.csv", folder / "some.csv", skipped={"b1-0-3", "b1-1-0"})
     run_ok("run", "record", "v.db", "some.csv")
     protocol = Voting(plan_ballots(10, n_ballots=2, fraction=0.5, presentations=4), read_items("items.csv"), 3, 1)
     protocol.open_ballot()

@@ -115,8 +115,8 @@ def test_the_papers_result_is_that_of_a_protocol_in_python(folder, opened):
     header = whole.stdout.splitlines()[0].split(",")
     assert header[len(paper[0]) :] == ["strength", "standard_error", "rank_low", "rank_high", "in_top"]
     chance, top = whole.stderr.splitlines()
-    assert chance == "ballots: note: the votes cannot be told from coin flips: the ranking may be chance"
-    assert re.fullmatch(r"ballots: note: the top 5 are the true ones with probability 0\.\d\d", top)
+    assert chance == "ballots: note: the votes do not rule out chance: the order may be random"
+    assert re.fullmatch(r"ballots: note: the top 5 are correct with probability 0\.\d\d", top)
 
 
 @pytest.mark.usefixtures("opened")

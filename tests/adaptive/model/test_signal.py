@@ -124,10 +124,10 @@ def test_strengths_say_that_there_is_no_signal_and_no_rule_stops():
     coins = [(*rng.choice(4, 2, replace=False), winner) for winner in rng.choice([-1, 1], 60)]
     found = bradley_terry(comparisons(coins, 4))
     assert not found.signal.found
-    assert "the votes cannot be told from coin flips: the ranking may be chance" in found.warnings
+    assert "the votes do not rule out chance: the order may be random" in found.warnings
     decision = stopping_rule(-0.99)(found)
     assert not decision
-    assert decision.reason == "the votes cannot be told from coin flips after 60 votes"
+    assert decision.reason == "the votes do not rule out chance after 60 votes"
     clear = bradley_terry(comparisons([(0, 1, 1), (1, 2, 1), (2, 3, 1)] * 20, 4))
     assert clear.signal.found
     assert stopping_rule(0.5)(clear)

@@ -12,7 +12,7 @@ from adaptive._votes import LEFT, RIGHT, TIE
 from tests.adaptive.model.fits import MODELS, simulated
 from tests.adaptive.model.votes import comparisons
 
-CHANCE = "the votes cannot be told from coin flips: the ranking may be chance"
+CHANCE = "the votes do not rule out chance: the order may be random"
 INDEPENDENT = "voters are not known: intervals are as if all votes were independent"
 
 
