@@ -32,7 +32,8 @@ ARENA_WORDS: Final = {"model_a": "left", "model_b": "right", "tie": "tie", "tie 
 _SHOWN: Final = 10  # unknown answers that a message names
 _ADVICE: Final = (
     'The option answers says what other answers mean: "left_won" (1 left, 0 right), "codes" (1 left, 0 tie, -1 right; '
-    "many scales prefer the left item by negative numbers) or a mapping, as A=left, B=right"
+    "many scales prefer the left item by negative numbers) or a mapping, as A=left, B=right. Entries that "
+    "all name the item that won need no option"
 )
 
 

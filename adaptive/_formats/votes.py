@@ -511,6 +511,8 @@ def _sides_that_won(entries: Sequence[Any], sides: Sides) -> list[str | None]:
     """Return the side whose item each entry names; None without an entry, and "no item" for anything else."""
     answers: list[str | None] = []
     for winner, left, right in zip(entries, sides["left"], sides["right"], strict=True):
+        if isinstance(winner, float) and winner.is_integer():  # pandas, where other rows have no winner
+            winner = int(winner)  # noqa: PLW2901
         text = None if is_unhashable(winner) else identifier_text(winner)
         if is_missing(winner) or winner == "":
             answers.append(None)

@@ -151,7 +151,16 @@ def coded_labels(
         row_by_row[place :: len(columns)] = column  # takes two thirds of the time of a zip
     row_by_row = plain_labels(row_by_row)
     try:
-        if {int, tuple} & set(map(type, row_by_row)) and (odd := other_kind(tuple(dict.fromkeys(row_by_row)))):
+        kinds = set(map(type, row_by_row))
+        # 1, 1.0 and True are one key of a dict.
+        if int in kinds and kinds - {int, str, tuple} and any(map(_is_no_name, row_by_row)):
+            _refuse(
+                columns,
+                _is_no_name,
+                "is not written as a whole number, as others are: write all labels in one way",
+                where,
+            )
+        if {int, tuple} & kinds and (odd := other_kind(tuple(dict.fromkeys(row_by_row)))):
             _refuse(columns, lambda label: plain_identifier(label) == odd[0], odd[1], where)
         if names is None:
             index: dict[Hashable, int] = defaultdict(count().__next__)  # numbers a label at its first lookup
@@ -174,6 +183,10 @@ def coded_labels(
         _refuse(columns, lambda label: not {label, identifier_text(label)} & known, f"is not {among}", where)
     by_column = codes.reshape(-1, len(columns)).T
     return names, [np.ascontiguousarray(column) for column in by_column]
+
+
+def _is_no_name(label: Any) -> bool:
+    return isinstance(label, bool | np.bool_ | float) and not is_missing(label)
 
 
 def plain_labels(labels: list[Any]) -> list[Any]:

@@ -26,7 +26,7 @@ from adaptive.model._columns import (
     places_among,
 )
 from rankcorr._checks import counted, give_notice, shown
-from rankcorr._identifiers import warn_unicode_twins
+from rankcorr._identifiers import identifier_text, warn_unicode_twins
 
 # Numbers in pairs imply all items below them, so ids of another kind would take gigabytes.
 MAX_SPARSE: Final = 100_000
@@ -166,14 +166,15 @@ def _split_answers(
 
 def _check_ids(votes: VoteColumns) -> None:
     """Refuse a repeated comparison id, because its vote would count twice."""
-    ids = [id_ for id_ in votes.comparison or () if id_ is not None]
+    ids = [identifier_text(comparison_id) for comparison_id in votes.comparison or () if comparison_id is not None]
     if len(set(ids)) == len(ids):
         return
     first: dict[Hashable, int] = {}
     for row, comparison_id in enumerate(votes.comparison or ()):
-        if comparison_id is not None and first.setdefault(comparison_id, row) != row:
+        text = identifier_text(comparison_id)
+        if text is not None and first.setdefault(text, row) != row:
             of = "on line" if votes.records.table.name else "in row"
-            before = f"{of} {votes.records.lines[first[comparison_id]]}"
+            before = f"{of} {votes.records.lines[first[text]]}"
             raise ComparisonError(
                 f"{votes.place('comparison', row)}: comparison {shown(comparison_id)} is also {before}"
             )

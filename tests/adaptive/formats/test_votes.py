@@ -337,6 +337,8 @@ def test_a_winner_may_be_named_by_its_item(write, sides):
     left, right = sides.split(",")
     frame = pd.DataFrame({left: [7, 8], right: [8, 9], "won": ["7", "9"]})
     assert Comparisons.from_frame(frame, left=left, right=right, winner="won").wins.tolist() == [1, 0, 1]
+    gap = pd.DataFrame({left: [7, 8, 9], right: [8, 9, 7], "winner": [7, None, 9]})  # 7.0, nan, 9.0
+    assert Comparisons.from_frame(gap).wins.tolist() == [1, 0, 1]
     for winners in (["fig", "left"], ["fig", "lime"], [["fig"], "fig"]):
         odd = pd.DataFrame({left: ["fig", "fig"], right: ["kiwi", "kiwi"], "winner": winners})
         with pytest.raises(VoteError, match="a winner is "):

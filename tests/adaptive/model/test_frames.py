@@ -167,6 +167,17 @@ A_PAIR = {"winner": ["a"], "loser": ["b"]}
             ComparisonError,
             r"comparison\[1\]: comparison 1 is also in row 0",
         ),
+        (
+            {
+                "comparison": pd.Series([1, "1"], dtype=object),
+                "left": list("aa"),
+                "right": list("bb"),
+                "winner": ["tie"] * 2,
+            },
+            {},
+            ComparisonError,
+            r"comparison\[1\]: comparison '1' is also in row 0",
+        ),
         ({"l_1": ["a"], "r": ["b"], "w": ["tie"]}, {"left": ["l_1", "r"]}, ComparisonError, "are expected; got"),
         (A_TIE, {"left": []}, ComparisonError, "got an empty list"),
         (A_TIE | {"winner": ["Tie"]}, {}, VoteError, r"winner\[0\]: .* got 'Tie'"),
@@ -178,6 +189,16 @@ A_PAIR = {"winner": ["a"], "loser": ["b"]}
 def test_refused_frames(frame, options, error, message):
     with pytest.raises(error, match=message):
         Comparisons.from_frame(pd.DataFrame(frame), **options)
+
+
+@pytest.mark.parametrize("other", [7.0, True, np.float64(7), np.True_, 1.5])
+def test_a_label_that_equals_a_whole_number_is_another(other):
+    for column in ("left", "voter"):
+        labels = {"left": ["a", "b"], "voter": ["u", "v"], column: [int(other), other]}
+        with pytest.raises(
+            ComparisonError, match=rf"{column}\[1\]: .* is not written as a whole number, as others are"
+        ):
+            Comparisons.from_labels(right=["x", "y"] if column == "voter" else [8, 9], winner=["left"] * 2, **labels)
 
 
 @pytest.mark.parametrize("frame", [[("a", "b", "left")], {"left": ["a"]}, pd.Series(["a"]), None])
