@@ -55,7 +55,7 @@ def test_from_items_to_votes_batch_by_batch(folder):
 
 @pytest.mark.usefixtures("opened")
 def test_a_voting_goes_on_with_comparisons_of_our_choice(folder):
-    vote(folder / "ballot.csv", folder / "some.csv", skipped={"1-0-0", "1-0-1", "1-0-2", "1-0-3"})
+    vote(folder / "ballot.csv", folder / "some.csv", skipped={"b1-0-0", "b1-0-1", "b1-0-2", "b1-0-3"})
     run_ok("run", "record", "v.db", "some.csv")
     rows = rows_of(run_ok("next", "v.db", "--size", 4, "--seed", 1, "--voter", "0"))
     assert [row["comparison"] for row in rows] == ["20", "21", "22", "23"]
