@@ -167,9 +167,9 @@ class RunComparison(TableResult):
     baseline : str or None
     correction : str
         How the p-values of `pairs` are corrected: "step-down", by the largest difference of all of them in the same
-        exchanges, or "holm", by Holm's method over several metrics (`corrected_together`). P-values of `rows` and
-        groups are corrected for all pairs of runs, by the step-down. P-values of `groups` are corrected by Holm's
-        method.
+        exchanges, or "holm", by Holm's method over several metrics (`corrected_together`). In `rows`,
+        p-values, ranks and group numbers come from the step-down over all pairs of runs. In `groups`, p-values are
+        corrected by Holm's method.
     level : float
     n_resamples, seed : int
 

@@ -162,10 +162,10 @@ def compare_systems(
 ) -> SystemComparison:
     """Compare two systems by their correlations with one gold ranking.
 
-    The null hypothesis of the test is that items are independent, and that the two systems are exchangeable on each:
-    either of them could as well have given the other's score. If items share errors, such as those of one topic, give
-    `clusters`. Items are exchanged with probability 1/2, both systems are ranked again, and the
-    difference of the coefficients is computed anew. Up to 12 items all 2^n exchanges are enumerated. Above, the p-value
+    The null hypothesis is that items are independent, and that the two systems are exchangeable on each item: either of
+    them could as well have given the other's score. If items share errors, such as those of one topic, give `clusters`.
+    Items are exchanged with probability 1/2, both systems are ranked again, and the difference of the coefficients is
+    computed anew. Up to 12 items all 2^n exchanges are enumerated. Above, the p-value
     is (1 + count) / (1 + n_resamples), where count is the number of exchanges with a difference at least as extreme.
 
     If the systems share a scale, their scores are exchanged, and the test is exact. If only their orders are known, or
@@ -174,7 +174,7 @@ def compare_systems(
     its levels and power.
 
     The interval inverts the test, so it excludes 0 exactly if the p-value is at most 1 - level (see
-    `rankcorr.inference._orbit`). It speaks of these items: what would differ is which system gave an item which score.
+    `rankcorr.inference._orbit`). It applies to these items: only the assignment of scores to systems is random.
 
     Equal mean coefficients are not the null hypothesis: if one system is noisy at the top and the other at the bottom,
     they are not exchangeable, even if the mean of the difference is 0.
