@@ -19,7 +19,7 @@ _BREAK = re.compile(r"\r\n|\r|\n")
 # float() alone would take 1_000 and digits of other scripts. No digit can match in two ways here, so a long
 # cell takes linear time.
 _NUMBER = re.compile(r"[+-]?(?:(?P<mantissa>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?)", re.I)
-_INTEGER = re.compile(r"[+-]?[0-9]{1,300}")
+_INTEGER = re.compile(r"([+-]?[0-9]{1,300})(\.0*)?")
 _NAN = re.compile(r"[+-]?nan", re.I)
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+")
 # Excel's line, as it is, or saved again as a cell of the table.
@@ -153,8 +153,9 @@ class TextTable(Source):
                 self.fail(f'"{digits}" is not a value; every row needs a number', line, column)
             hint = "; write a point before decimals, not a comma" if _DECIMAL_COMMA.fullmatch(digits) else ""
             self.fail(f'"{printable(cell)}" is not a number{hint}', line, column)
-        if _INTEGER.fullmatch(digits):
-            return int(digits)  # a float would tie integers beyond 2^53
+        if integer := _INTEGER.fullmatch(digits):
+            whole = int(integer[1])  # a float would tie integers beyond 2^53
+            return whole if integer[2] is None or float(whole) != whole else float(whole)
         number, mantissa = float(digits), match["mantissa"]
         if mantissa and (math.isinf(number) or (number == 0 and mantissa.strip("0."))):
             self.fail(f'"{printable(cell)}" is beyond the range of a 64-bit float', line, column)

@@ -142,10 +142,13 @@ def _refuse_shape(table: TextTable, value_name: str, more: str = "") -> NoReturn
     table.fail(f"an object of query to an object of document to {value_name}, or to a list, is expected{more}")
 
 
-def _number(text: str) -> float | BeyondFloat:
+def _number(text: str) -> float | int | BeyondFloat:
     """A number with a point or an exponent, unless it is too large for a float."""
     number = float(text)
     is_lost = math.isinf(number) or (number == 0 and text.lower().partition("e")[0].strip("-0.") != "")
+    whole, _, decimals = text.partition(".")
+    if not is_lost and decimals and not decimals.strip("0") and int(whole) != number:
+        return int(whole)  # beyond 2^53, where a float would tie it with its neighbour
     return BeyondFloat() if is_lost else number
 
 

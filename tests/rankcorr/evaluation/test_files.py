@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from rankcorr import OptionError, TableError
+from rankcorr import NonNumericError, OptionError, TableError
 from rankcorr._checks import collected_notices
 from rankcorr.evaluation import DuplicateDocumentError, RankColumnWarning, read_qrels, read_run
 
@@ -267,3 +267,17 @@ def test_unknown_options(write):
         read_run(write(RUN), form="csv")
     with pytest.raises(OptionError, match="duplicates must be one of 'error'"):
         read_run(write(RUN), duplicates="mean")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{{"q": {{"a": {}, "b": 9007199254740992.0}}}}',
+        "q Q0 a 1 {} x\nq Q0 b 2 9007199254740992.0 x\n",
+        "q a {}\nq b 0.5\n",
+    ],
+)
+def test_a_whole_number_with_a_point_is_exact_too(write, text):
+    with pytest.raises(NonNumericError, match=r"beyond 2\^53"):
+        read_run(write(text.format("9007199254740993.0")))
+    assert read_run(write(text.format("9007199254740994.0")))["q"]["a"] == 2**53 + 2

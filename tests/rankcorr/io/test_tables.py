@@ -185,6 +185,8 @@ def test_named_columns_decide_between_delimiters_also_beside_quotes_that_do_not_
     ("scores", "ranks"),
     [
         (["-inf", "Infinity", "1e308", "INF"], [4, 1.5, 3, 1.5]),
+        (["9007199254740993.0", "9007199254740992.0"], [1, 2]),
+        (["9007199254740993.", "9007199254740992"], [1, 2]),
         (["9007199254740993", "9007199254740992"], [1, 2]),  # 2^53 + 1 and 2^53, which no float tells apart
     ],
 )
