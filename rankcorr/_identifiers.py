@@ -68,7 +68,7 @@ def check_identifiers(identifiers: Iterable[Hashable], noun: str, error: type[Va
         text, number = (next(one for one in identifiers if _kind(one) is kind) for kind in (str, int))
         raise error(
             f"{noun} ids must be all text or all whole numbers; got both, such as {plain_identifier(text)!r} and "
-            f"{plain_identifier(number)!r}: write str(...) around one kind"
+            f"{plain_identifier(number)!r}: write all of them in one way"
         )
 
 

@@ -457,9 +457,11 @@ def _latex_heading(name: str) -> str:
 
 
 def _latex_cell(cell: str, is_right: bool) -> str:
-    """A cell: a dash where there is no number, and a minus sign; nan in a column of text, on the left, is a name."""
+    """A cell with signs of minus and infinity, and a dash where there is no number; on the left nan is a name."""
     if cell == "-" or (cell == "nan" and is_right):
         return "--"
+    if is_right and cell in ("inf", "-inf"):
+        return r"$-\infty$" if cell[0] == "-" else r"$\infty$"
     if cell.startswith("-") and real_text(cell):
         return f"$-${cell[1:]}"
     return _SYMBOLS.get(cell, cell.translate(_LATEX))

@@ -75,7 +75,8 @@ class ByQuery(fields.Documented):
                 self._of_columns(value) if any(isinstance(entry, list) for entry in value.values()) else self._of(value)
             )
         except RankingError as error:  # here, so that the field and the run are named
-            raise ValidationError(str(error)) from error
+            # Without the options of the library, of which a request has none here.
+            raise ValidationError(str(error).partition("; duplicates=")[0]) from error
         g.n_items = g.get("n_items", 0) + len(documents)
         of = "documents of an evaluation, over qrels, runs and queries"
         fields.check_limit("max_query_documents", g.n_items, of=of)

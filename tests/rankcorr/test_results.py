@@ -13,7 +13,7 @@ import pytest
 
 import rankcorr
 from rankcorr import MissingPandasError, UndefinedCorrelationWarning
-from rankcorr._results import MAX_HTML_ROWS, Computed, Result, TableResult, json_ready
+from rankcorr._results import MAX_HTML_ROWS, Computed, Result, TableResult, json_ready, latex_table
 from rankcorr._shares import weight_table
 from rankcorr.evaluation import compare_runs
 from rankcorr.measures import mean_pairwise_agreement, rank_biased_overlap
@@ -218,6 +218,11 @@ def test_latex_has_the_metric_a_caption_the_best_and_no_nan():
     assert r"a\_1 & \textbf{1} \\" in text
     assert r"none & -- \\" in text
     assert "nan" not in text
+
+
+def test_latex_has_a_sign_of_infinity():
+    text = latex_table([["inf", "low", "high"], ["inf", "-inf", "inf"]], [False, True, True])
+    assert r"inf & $-\infty$ & $\infty$ \\" in text
 
 
 def test_latex_keeps_the_names_of_rankings():

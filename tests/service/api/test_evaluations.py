@@ -209,3 +209,9 @@ class TestLimits:
         found = problem(PATH, make_client(max_label_bytes=18_000), **sent)
         assert "at most 18000 bytes of labels in an answer (RANKCORR_MAX_LABEL_BYTES); got 1" in found["detail"]
         assert posted(PATH, make_client(max_label_bytes=20_000), **sent).status_code == 200
+
+
+def test_a_refusal_names_no_option_that_a_request_lacks():
+    repeated = {"query": ["q", "q"], "document": ["a", "a"], "relevance": [1, 2]}
+    detail = problem(PATH, qrels=repeated, runs={"r": RUN})["detail"]
+    assert detail == "/qrels: a query may have each document once; more than once (query, document): ('q', 'a')"
