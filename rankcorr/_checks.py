@@ -233,6 +233,22 @@ def is_unhashable(value: object) -> bool:
     return False
 
 
+def equals_itself(label: object) -> bool:
+    """Whether a label equals itself: nan, pandas' NA, and a tuple that holds one of them do not.
+
+    Examples
+    --------
+    >>> equals_itself("a"), equals_itself(float("nan")), equals_itself(("a", float("nan")))
+    (True, False, False)
+    """
+    if isinstance(label, tuple):
+        return all(equals_itself(part) for part in label)
+    try:
+        return bool(label == label)  # noqa: PLR0124
+    except (TypeError, ArithmeticError):  # pandas' NA, a signaling nan
+        return False
+
+
 def offending(message: str, values: Iterable[object], number: int | None = None) -> str:
     """Append up to five offending values, and their number if there are more; of many, only the first may be given."""
     listed = list(values)

@@ -74,6 +74,26 @@ def series_of(value: object, what: str) -> Series | None:
     return Series(labels, _values(found))
 
 
+def labelled_values(value: object) -> dict[Hashable, Any] | None:
+    """Values of a series by its labels, those of a pandas index; None for anything else.
+
+    Raises
+    ------
+    DuplicateLabelError
+        Two values have one label.
+    """
+    found = _read(value)
+    import narwhals.stable.v2 as nw
+
+    index = nw.maybe_get_index(found) if isinstance(found, nw.Series) else None
+    if index is None:
+        return None
+    labels = list(index)
+    if again := repeated(labels):
+        raise DuplicateLabelError(offending("labels must be unique; more than once", again))
+    return dict(zip(labels, found.to_list(), strict=True))
+
+
 def categories_are_no_numbers(what: str) -> NonNumericError:
     """Return the error for a column of categories, which a cast may replace with its codes."""
     return NonNumericError(

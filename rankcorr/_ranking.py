@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import N_SHOWN, check_choice, first_few, is_unhashable, offending, repeated, shown
+from rankcorr._checks import N_SHOWN, check_choice, equals_itself, first_few, is_unhashable, offending, repeated, shown
 from rankcorr._frames import python_values
 from rankcorr._identifiers import identifier_text, warn_unicode_twins
 from rankcorr._scores import (
@@ -348,19 +348,10 @@ def _checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable,
         raise DuplicateLabelError(offending("labels must be unique; more than once", repeated(names)))
     # Text and integers equal themselves: asking each of 10,000 labels would cost as much as their correlation.
     plain = set(map(type, names)) <= {str, int}
-    nan = [] if plain else [position for position, name in enumerate(names) if not _equals_itself(name)]
+    nan = [] if plain else [position for position, name in enumerate(names) if not equals_itself(name)]
     if nan:
         raise LabelError(offending("nan cannot be a label, because it does not equal itself; positions", nan))
     return names
-
-
-def _equals_itself(label: Any) -> bool:
-    if isinstance(label, tuple):
-        return all(_equals_itself(part) for part in label)
-    try:
-        return bool(label == label)  # noqa: PLR0124
-    except (TypeError, ArithmeticError):  # pandas' NA, a signaling nan
-        return False
 
 
 def align(

@@ -21,7 +21,6 @@ from rankcorr._contributions import contributions
 from rankcorr._correlation import correlate
 from rankcorr._results import RankCorrelation, TableNotes, best_places, json_ready
 from rankcorr._workers import Progress, progress_bar
-from rankcorr.evaluation._files import read_groups
 from rankcorr.inference._exchange import SWAPS
 from rankcorr.inference._interval import METHODS, correlation_interval
 from rankcorr.inference._multiple_tests import holm
@@ -368,10 +367,11 @@ def run_tests(
     document: dict[str, Any] = {"gold": options.described(reference), "options": chosen}
     if versus:
         first, *rest = others
-        shared["clusters"] = None if clusters is None else read_groups(clusters)
+        shared["clusters"] = files.read_clusters(clusters)
         results, notes = _differences(reference, first, rest, {**shared, **asked, **paired})
         rows = _difference_rows(rest, results)
         document |= {"a": options.described(first), "comparisons": rows}
+        chosen["clusters"] = clusters
     else:
         tests, notes = _tests(reference, others, {**shared, **asked})
         rows = [

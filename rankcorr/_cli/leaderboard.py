@@ -16,7 +16,6 @@ from rankcorr._io.records import TextTable, listed
 from rankcorr._results import TableNotes, best_places
 from rankcorr._workers import progress_bar
 from rankcorr.errors import OptionError, TableError
-from rankcorr.evaluation._files import read_groups
 from rankcorr.inference._leaderboard import Leaderboard, leaderboard
 from rankcorr.inference._leaderboard_groups import MEAN, SUM, TOTALS
 from rankcorr.inference._orbit import alpha_of
@@ -58,7 +57,7 @@ class BoardOptions:
         """Read the files and rank the systems; return also gold sets, systems, and the library's warnings."""
         asked: dict[str, Any] = {name: getattr(self, name) for name in ("by", "standardized", "swap", "level", "seed")}
         asked |= {"coefficient": weights.of_one(self.coefficient), "missing": files.missing}
-        asked["clusters"] = None if self.clusters is None else read_groups(self.clusters)
+        asked["clusters"] = files.read_clusters(self.clusters)
         n_golds = 1 + len(self.golds)
         benchmarks = benchmarks_of_models(gold)
         columns = options.columns_of(files.scores, n_golds + len(systems))
@@ -71,7 +70,10 @@ class BoardOptions:
         with progress_bar(None, "resample", "leaderboard") as advance, collected_notices() as notices:
             board = leaderboard(golds, others, **asked, n_resamples=self.resamples, progress=advance)
         about = [f"{gold} has a row for each model: the table ranks columns by their agreement with gold, not models"]
-        notes = options.reading_notes(read) + console.notes_of(about if benchmarks else [], [])
+        about = about if benchmarks else []
+        if self.clusters is not None:
+            about.append("tests exchange whole clusters, but intervals resample single items, and may be too narrow")
+        notes = options.reading_notes(read) + console.notes_of(about, [])
         notes += console.notes_of(notices, [self.coefficient])
         return board, read[:n_golds], read[n_golds:], notes
 
@@ -135,7 +137,8 @@ def leaderboard_command(
         raise OptionError(_rows_are_models(gold, benchmarks) if benchmarks else "name at least one SYSTEM file")
     board, golds, _, notes = asked.compute(gold, systems, files, weights)
     if as_json:
-        chosen = {**files.described(), **weights.described(asked.coefficient), "seed": asked.seed}
+        chosen = {**files.described(), **weights.described(asked.coefficient), "clusters": asked.clusters}
+        chosen["seed"] = asked.seed
         console.print_json({**board.to_dict(), "options": chosen, "warnings": notes})
         return
     _print(board, golds, asked)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import PurePath
@@ -19,7 +19,7 @@ from rankcorr._coefficients import BY_NAME, COEFFICIENTS, VARIANTS, named_coeffi
 from rankcorr._io.tables import DUPLICATES, read_numbers
 from rankcorr._ranking import MISSING, Missing, align
 from rankcorr._weights import SCHEMES, TIED_WEIGHTS, WEIGHER_NAMES, named_weigher
-from rankcorr.evaluation._files import is_trec
+from rankcorr.evaluation._files import is_trec, read_clusters
 from rankcorr.evaluation._metrics import Metric, as_metric, check_different
 from rankcorr.inference._exchange import SWAPS
 from rankcorr.inference._null import ALTERNATIVES, MAX_EXACT_ITEMS
@@ -130,8 +130,8 @@ def clusters_option() -> console.Decorator:
     return click.option(
         "--clusters",
         metavar="FILE",
-        help="Items that are not independent, such as those of one topic: CSV or TSV with the columns id and cluster. "
-        "Tests exchange whole clusters.",
+        help="Items that are not independent, such as those of one topic: CSV or TSV with the id, in as many columns "
+        "as --id names, and the cluster. Tests exchange whole clusters.",
     )
 
 
@@ -258,6 +258,10 @@ class Files:
             raise
         make = Ranking.from_ranks if has_ranks else Ranking.from_scores
         return Named(name, make(table.numbers), messages=tuple(notices))
+
+    def read_clusters(self, path: str | None) -> dict[Hashable, str] | None:
+        """Read the cluster of each item, with labels as in the other files."""
+        return None if path is None else read_clusters(path, max(1, len(self.ids)), unordered=self.unordered)
 
     def described(self) -> dict[str, Any]:
         """The options, ready for JSON."""

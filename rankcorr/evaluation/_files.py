@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeGuard, cast, get_args
 
@@ -202,7 +202,7 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, str]:
     r"""Read the group of each query from a CSV or TSV file with two columns: query, group.
 
     The first line is a header if it begins with "query", "query_id", "qid" or "q_id", or ends with "cluster". Clusters
-    of queries or items have the same form.
+    of queries have the same form.
 
     Raises
     ------
@@ -225,27 +225,68 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, str]:
     ...     read_groups(file)
     {'q1': 'drama', 'q2': 'war'}
     """
-    table = TextTable(os.fspath(path), wanted="a query and a group are expected")
+    return {query: group for (query,), group in _read_group_rows(path, ("query",)).items()}
+
+
+def read_clusters(path: str | os.PathLike[str], n_ids: int = 1, *, unordered: bool = False) -> dict[Hashable, str]:
+    r"""Read the cluster of each item from a CSV or TSV file with `n_ids` columns of its id and one of clusters.
+
+    Labels are those of `read_ranking`: tuples if there are several columns, in alphabetical order if `unordered`. The
+    first line is a header if it ends with "cluster".
+
+    Raises
+    ------
+    TableError
+        As for `read_groups`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "topics.csv")
+    ...     _ = file.write_text("word1,word2,cluster\njewel,gem,stones\n")
+    ...     read_clusters(file, 2, unordered=True)
+    {('gem', 'jewel'): 'stones'}
+    """
+    names = ("id",) if n_ids == 1 else tuple(f"id {number}" for number in range(1, n_ids + 1))
+    clusters = _read_group_rows(path, names, noun="item", group_noun="cluster", unordered=unordered)
+    return {ids[0] if n_ids == 1 else ids: cluster for ids, cluster in clusters.items()}
+
+
+def _read_group_rows(
+    path: str | os.PathLike[str],
+    columns: Sequence[str],
+    *,
+    noun: str = "query",
+    group_noun: str = GROUP,
+    unordered: bool = False,
+) -> dict[tuple[str, ...], str]:
+    """Read the group of each tuple of ids; errors name the columns of ids, what has a group, and the group."""
+    table = TextTable(os.fspath(path), wanted=f"a {columns[0]} and a {group_noun} are expected")
     text = table.text()
-    found: dict[str, str] = {}
+    groups: dict[tuple[str, ...], str] = {}
     for number, record in enumerate(table.records(text, table.delimiter(text, ()))):
         cells = [cell.strip() for cell in record.cells]
-        if len(cells) != 2:
-            table.fail(f"two columns are expected, query and group; got {len(cells)}", record.line)
-        query, group = cells
-        if number == 0 and (query.lower() in QUERY or group.lower() == "cluster"):
+        if len(cells) != len(columns) + 1:
+            names = f"{', '.join(columns)} and {group_noun}"
+            table.fail(f"{len(columns) + 1} columns are expected, {names}; got {len(cells)}", record.line)
+        *ids, group = cells
+        if number == 0 and ((noun == "query" and ids[0].lower() in QUERY) or group.lower() == "cluster"):
             continue
-        for cell, column in ((query, "query"), (group, GROUP)):
+        for cell, column in zip(cells, (*columns, group_noun), strict=True):
             if not cell:
-                table.fail("empty cell; every query needs a group", record.line, column)
-        if found.setdefault(query, group) != group:
+                table.fail(f"empty cell; every {noun} needs a {group_noun}", record.line, column)
+        label = tuple(sorted(ids)) if unordered else tuple(ids)
+        if groups.setdefault(label, group) != group:
             table.fail(
-                f'query "{printable(query)}" has two groups, "{printable(found[query])}" and "{printable(group)}"',
+                f'{noun} "{printable(", ".join(ids))}" has two {group_noun}s, "{printable(groups[label])}" and '
+                f'"{printable(group)}"',
                 record.line,
             )
-    if not found:
+    if not groups:
         table.fail("there is no line after the header")
-    return found
+    return groups
 
 
 def qrels_of(given: QrelsLike) -> Qrels:

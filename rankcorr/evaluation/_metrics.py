@@ -19,6 +19,12 @@ from rankcorr.measures._overlap import OVERLAP_TIES, OverlapTies
 # 0.3 ms a query for 1,000 grades, 28 ms for 10,000.
 LARGEST_GRADE: Final = 1_000
 LARGEST_CUTOFF: Final = 2**31 - 1
+# Metrics from 0 to 1, in lower case: our own, and those of ir_measures by their names there.
+SHARES: Final = {
+    *("accuracy", "alpha_ndcg", "ap", "ap_ia", "bpref", "compat", "err", "err_ia", "infap", "iprec", "judged"),
+    *("map", "mrr", "ndcg", "p", "p_ia", "precision", "r", "rbo", "rbp", "recall", "rprec", "rr", "setap", "setf"),
+    *("setp", "setr", "strecall", "success"),
+}
 
 
 @dataclass(frozen=True)
@@ -353,15 +359,15 @@ def name_of(metric: Metric) -> str:
 
 
 def largest_difference(name: str) -> float:
-    """Return the largest difference of two values of a metric, by its name in tables; inf for those of ir_measures.
+    """Return the largest difference of two values of a metric, by its name in tables; inf if it is not known.
 
     Examples
     --------
-    >>> [largest_difference(name) for name in ("ndcg@10", "TauW(n0=10)", "err@20")]
-    [1.0, 2.0, inf]
+    >>> [largest_difference(name) for name in ("ndcg@10", "RR", "TauW(n0=10)", "NumRet")]
+    [1.0, 1.0, 2.0, inf]
     """
     kind = name.lower().split("@")[0].split("(")[0]
-    if kind in ("ap", "p", "ndcg", "rbo"):
+    if kind in SHARES:
         return 1.0
     coefficients = {repr(coefficient).lower().split("(")[0] for coefficient in BY_NAME.values()}
     return 2.0 if kind in {"tau_ap", *BY_NAME, *coefficients} else math.inf

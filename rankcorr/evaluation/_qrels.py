@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Final, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import check_choice, counted, give_notice, offending, repeated, shown
-from rankcorr._frames import columns_of, is_rank_column
+from rankcorr._checks import check_choice, counted, equals_itself, give_notice, offending, repeated, shown
+from rankcorr._frames import columns_of, is_rank_column, labelled_values
 from rankcorr._identifiers import comparable
 from rankcorr._scores import read_only
 from rankcorr.errors import (
@@ -511,7 +511,7 @@ def grouped_queries(groups: Any, queries: tuple[Hashable, ...]) -> dict[Hashable
 
     Parameters
     ----------
-    groups : mapping of query to group, data frame, or None
+    groups : mapping of query to group, series with labels, data frame, or None
         A frame has a column of queries, named as in `Qrels.from_frame`, and either one other column or one called
         "group". It may repeat a query with the same group.
     queries : tuple
@@ -533,9 +533,10 @@ def grouped_queries(groups: Any, queries: tuple[Hashable, ...]) -> dict[Hashable
         return {}
     if not isinstance(groups, Mapping):
         columns = columns_of(groups)
-        if columns is None:
+        by_query = labelled_values(groups) if columns is None else _of_frame(columns)
+        if by_query is None:
             raise OptionError(f"groups must be a mapping of query to group, or a data frame; got {shown(groups)}")
-        groups = _of_frame(columns)
+        groups = by_query
     ids, keys = comparable(queries, groups)
     group_of = dict(zip(keys, groups.values(), strict=True))
     if lacking := [query for query in ids if query not in group_of]:
@@ -543,7 +544,7 @@ def grouped_queries(groups: Any, queries: tuple[Hashable, ...]) -> dict[Hashable
     places: dict[Hashable, list[int]] = {}
     for place, query in enumerate(ids):
         group = group_of[query]
-        if group is None or group != group:  # noqa: PLR0124 - nan is not equal to itself
+        if group is None or not equals_itself(group):
             raise OptionError(f"every query of qrels needs a group; that of {shown(query)} is {shown(group)}")
         places.setdefault(group, []).append(place)
     return places

@@ -17,7 +17,7 @@ rejects only if it rejects on both:
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
@@ -25,8 +25,9 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import offending, shown
+from rankcorr._checks import equals_itself, is_unhashable, offending, shown
 from rankcorr._coefficients import Coefficient
+from rankcorr._frames import labelled_values, python_values
 from rankcorr._numbers import order_codes
 from rankcorr._ranking import Ranking
 from rankcorr.errors import OptionError
@@ -90,7 +91,8 @@ class Exchange:
     exponents : ndarray of float64, shape (n_systems,), or None
         Exponents of the maps that standardize the coefficients of each system; None leaves them unchanged.
     clusters : ndarray of intp, shape (n_items,), or None
-        Number of the cluster of each item, from 0, in the order of gold. Systems exchange whole clusters.
+        Number of the cluster of each item, in the order of gold, from 0 for that of the first item. Systems exchange
+        whole clusters. Clusters of one item each draw what items without clusters do.
     """
 
     items: SortedItems
@@ -122,7 +124,7 @@ class Exchange:
         else:
             scales = (Scale.of(codes[:, gold.best_first], has),)
         if clusters is not None:
-            clusters = np.unique(clusters[gold.best_first], return_inverse=True)[1]
+            clusters = numbered_by_place(clusters[gold.best_first])
         return cls(items, has.astype(np.int32, order="C"), scales, clusters=clusters)
 
     def without(self, item: int) -> Exchange:
@@ -131,7 +133,7 @@ class Exchange:
         scales = (self.scales[0].without(item),) if self.by_scores else scales_of(items.y_halves, has, items.x_keys)
         clusters = self.clusters
         if clusters is not None:
-            clusters = np.unique(np.delete(clusters, item), return_inverse=True)[1]
+            clusters = numbered_by_place(np.delete(clusters, item))
         return replace(self, items=items, present=has.astype(np.int32, order="C"), scales=scales, clusters=clusters)
 
     @property
@@ -367,7 +369,12 @@ def orbits_of(pairs: Sequence[Sequence[Exchange]], draws: Draws) -> list[Orbit]:
 
 
 def _drawn(pairs: Sequence[Sequence[Exchange]], rng: np.random.Generator, size: int) -> list[Values]:
-    return [_exchanged(pair, [each.choices(rng, size) for each in pair]) for pair in pairs]
+    """Pairs with the same numbers of items make the same choices, so that equal systems have equal p-values."""
+    state, drawn = rng.bit_generator.state, []
+    for pair in pairs:
+        rng.bit_generator.state = state
+        drawn.append(_exchanged(pair, [exchange.choices(rng, size) for exchange in pair]))
+    return drawn
 
 
 def _exchanged(pair: Sequence[Exchange], choices: Sequence[Choices]) -> Values:
@@ -377,29 +384,46 @@ def _exchanged(pair: Sequence[Exchange], choices: Sequence[Choices]) -> Values:
     return np.vstack([values[:, :, 0] - values[:, :, 1], kept])
 
 
+def numbered_by_place(clusters: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Number clusters anew, from 0, in the order in which they first occur.
+
+    Examples
+    --------
+    >>> numbered_by_place(np.array([7, 2, 7, 5]))
+    array([0, 1, 0, 2])
+    """
+    firsts, numbers = np.unique(clusters, return_index=True, return_inverse=True)[1:]
+    return np.asarray(np.argsort(np.argsort(firsts))[numbers])
+
+
 def clusters_of_items(clusters: Any, labels: Sequence[Hashable] | None, n_items: int) -> NDArray[np.intp]:
     """Return the number of each item's cluster, from 0.
 
-    `clusters` is a mapping of label to cluster if the items have labels, else a sequence in the order of the items.
+    `clusters` is a mapping of label to cluster, or a series with labels, if the items have labels; else a sequence in
+    the order of the items.
 
     Raises
     ------
     OptionError
         Anything else, or an item without a cluster.
     """
-    if labels is None:
-        if isinstance(clusters, str | Mapping) or not hasattr(clusters, "__len__") or len(clusters) != n_items:
-            raise OptionError(f"clusters must be a sequence of {n_items:,} clusters, one for each item")
-        names = list(clusters)
-    else:
-        if not isinstance(clusters, Mapping):
+    if labels is not None:
+        by_label = clusters if isinstance(clusters, Mapping) else labelled_values(clusters)
+        if by_label is None:
             raise OptionError(f"clusters must be a mapping of label to cluster; got {shown(clusters)}")
-        if lacking := [label for label in labels if label not in clusters]:
+        if lacking := [label for label in labels if label not in by_label]:
             raise OptionError(offending("every item needs a cluster; without one", lacking))
-        names = [clusters[label] for label in labels]
+        names = [by_label[label] for label in labels]
+    else:
+        is_sequence = hasattr(clusters, "__len__") and not isinstance(clusters, str | bytes | Mapping | Set)
+        if not is_sequence or len(clusters) != n_items:
+            raise OptionError(f"clusters must be a sequence of {n_items:,} clusters, one for each item")
+        names = list(python_values(clusters))
     numbers: dict[Hashable, int] = {}
     for name in names:
-        if name is None or name != name:  # noqa: PLR0124 - nan is not equal to itself
+        if is_unhashable(name):
+            raise OptionError(f"the name of a cluster must be hashable, such as text or a number; got {shown(name)}")
+        if name is None or not equals_itself(name):
             raise OptionError(f"every item needs a cluster; got {shown(name)}")
         numbers.setdefault(name, len(numbers))
     return np.array([numbers[name] for name in names], np.intp)

@@ -300,8 +300,8 @@ def leaderboard(
         distributions may be one in each gold set, else ranks. It decides for each pair with the best system, and once
         for the exchange of all systems.
     clusters : mapping of label to cluster, or sequence of shape (n_items,), optional
-        Items that are not independent, such as those of one topic: tests exchange whole clusters. Intervals still
-        resample single items.
+        Items that are not independent, such as those of one topic: tests exchange whole clusters. Labelled items need
+        a mapping, or a series with these labels. Intervals still resample single items, and may be too narrow.
     missing : {"raise", "intersection", "bottom", "gold"}
         How to treat items of gold that a system lacks. "raise": raise an error. "intersection": leave them out of that
         gold set for that system; scores are then of different items, and tests use the items that both systems have.

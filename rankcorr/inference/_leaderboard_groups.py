@@ -254,6 +254,11 @@ class Contest:
                 corrected[0] = corrected[:, 0] = pvalues
             # A system that leads over its own items may not do so over those that both have.
             leads[0, 1:] = np.where(paired_leads > 0, paired_leads, 0.0)
+            # A system that equals the best has the same tests, whichever of the two comes first.
+            for twin in filter(self._equals_best, range(1, number)):
+                corrected[twin], leads[twin] = corrected[0], leads[0]
+                corrected[:, twin] = corrected[twin]
+                corrected[twin, twin], corrected[twin, 0], corrected[0, twin] = math.nan, 1.0, 1.0
             for first, second in np.argwhere(np.triu(corrected <= alpha_of(level), 1)).tolist():
                 if first > 0 and not self._is_ahead(first, second):
                     leads[first, second] = 0.0
@@ -276,6 +281,22 @@ class Contest:
         leads = np.array([orbit.observed for orbit in orbits])
         pvalues = np.array([orbit.pvalue() for orbit in orbits])
         return np.where(np.isnan(leads), np.nan, pvalues), leads
+
+    def _equals_best(self, row: int) -> bool:
+        """Whether a system has the ranks of the best, and its scores if scores are exchanged."""
+        best, other = self._systems[0], self._systems[row]
+        return all(
+            first.gold.labels == second.gold.labels
+            and np.array_equal(first.system.ranks, second.system.ranks)
+            and (
+                best.codes is None
+                or other.codes is None
+                or np.array_equal(
+                    codes_of_items(best.codes, first.gold.labels), codes_of_items(other.codes, first.gold.labels)
+                )
+            )
+            for first, second in zip(best.parts, other.parts, strict=True)
+        )
 
     def _is_ahead(self, first: int, second: int) -> bool:
         """Whether a system leads over a lower one over the items that both have."""

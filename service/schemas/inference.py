@@ -104,7 +104,7 @@ class ClustersOfItems(GroupsByName):
 
     documented: Mapping[str, Any] = map_of(
         TEXT,
-        about="By item: items of a cluster are not independent, and tests exchange them together.",
+        about="By item: items of a cluster are not independent, and tests exchange them together; intervals do not.",
         minProperties=1,
     )
 

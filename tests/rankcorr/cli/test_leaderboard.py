@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from rankcorr import UndefinedCorrelationWarning
+from rankcorr import UndefinedCorrelationWarning, compare_systems
 from rankcorr._cli.console import pvalue_text, rank_text, ranks_text
 from rankcorr._cli.leaderboard import RESAMPLES
 from rankcorr.inference._leaderboard import leaderboard
@@ -243,3 +243,27 @@ def test_items_of_a_cluster_are_exchanged_together(folder):
     alone = run_json("test", *FILES[:3], "--versus", "--resamples", 200)["comparisons"][0]
     assert (pair["difference"], pair["exact"], alone["exact"]) == (alone["difference"], True, False)
     assert "--clusters belongs to --versus" in refusal("test", *FILES[:2], "--clusters", "topics.csv")
+
+
+def test_clusters_of_items_with_two_ids(folder):
+    pairs = [(f"left {number}", f"right {number}") for number in range(13)]
+    for name, step in {"pairs.csv": 1, "one.csv": 5, "other.csv": 7}.items():
+        rows = [f"{first},{second},{step * number % 13}" for number, (first, second) in enumerate(pairs)]
+        (folder / name).write_text("\n".join(["word1,word2,score", *rows]))
+    topics = {pair: f"topic {number // 3}" for number, pair in enumerate(pairs)}
+    rows = [f"{second},{first},{topic}" for (first, second), topic in topics.items()]
+    (folder / "turned.csv").write_text("\n".join(["word1,word2,cluster", *rows]))
+    files = ("pairs.csv", "one.csv", "other.csv", "--id", "word1,word2")
+    (pair,) = run_json("test", *files, "--versus", "--unordered", "--clusters", "turned.csv")["comparisons"]
+    gold, one, other = (
+        dict(zip(pairs, [step * number % 13 for number in range(13)], strict=True)) for step in (1, 5, 7)
+    )
+    expected = compare_systems(gold, one, other, clusters=topics)
+    assert expected.exact
+    assert pair["pvalue"] == expected.pvalue
+    found = run_json("leaderboard", *files, "--unordered", "--clusters", "turned.csv")
+    assert found["options"]["clusters"] == "turned.csv"
+    assert found["warnings"][0]["message"].startswith("tests exchange whole clusters, but intervals resample single")
+    assert "every item needs a cluster; without one" in refusal("leaderboard", *files, "--clusters", "turned.csv")
+    refused = refusal("leaderboard", *files[:3], "--id", "word1", "--clusters", "turned.csv")
+    assert "turned.csv:1: 2 columns are expected, id and cluster; got 3" in refused

@@ -340,7 +340,7 @@ def test_files_of_groups(tmp_path, text):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("q1,drama,x\n", r"groups:1: two columns are expected, query and group; got 3"),
+        ("q1,drama,x\n", r"groups:1: 2 columns are expected, query and group; got 3"),
         ("q1,a\nq2,\n", r'groups:2: column "group": empty cell'),
         ("q1,a\n ,b\n", r'groups:2: column "query": empty cell'),
         ("q1,a\nq1,b\n", r'groups:2: query "q1" has two groups, "a" and "b"'),

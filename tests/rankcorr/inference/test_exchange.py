@@ -12,7 +12,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rankcorr import OptionError, Ranking, Tau, UndefinedCorrelationWarning, compare_systems, leaderboard
+from rankcorr import (
+    DuplicateLabelError,
+    OptionError,
+    Ranking,
+    Tau,
+    UndefinedCorrelationWarning,
+    compare_systems,
+    leaderboard,
+)
 from rankcorr._coefficients import named_coefficient
 from rankcorr._ranking import as_ranking
 from rankcorr.inference import _kernels as kernels
@@ -406,8 +414,38 @@ def test_items_of_a_cluster_are_exchanged_together():
         ([3, 2, 1], ["a", "b", float("nan")], "every item needs a cluster; got nan"),
         ({"u": 3, "v": 2}, {"u": "a"}, "every item needs a cluster; without one"),
         ({"u": 3, "v": 2}, ["a", "b"], "clusters must be a mapping of label to cluster"),
+        ({"u": 3, "v": 2}, pandas.Series(["a", None], ["u", "v"]), "every item needs a cluster; got (None|nan)"),
+        ([3, 2, 1], ["a", "b", pandas.NA], "every item needs a cluster; got <NA>"),
+        ([3, 2, 1], {"a", "b", "c"}, "clusters must be a sequence of 3 clusters"),
+        ([3, 2, 1], np.ones((3, 2)), "the name of a cluster must be hashable"),
     ],
 )
 def test_each_item_needs_a_cluster(gold, clusters, message):
     with pytest.raises(OptionError, match=message):
         compare_systems(gold, gold, gold, clusters=clusters)
+
+
+def test_a_series_names_the_cluster_of_each_label():
+    rng = np.random.default_rng(2)
+    labels = [f"word {number}" for number in range(9)]
+    rankings = [dict(zip(labels, values, strict=True)) for values in rng.normal(size=(3, 9))]
+    topics = dict(zip(labels, "abcabcabc", strict=True))
+    expected = compare_systems(*rankings, clusters=topics).pvalue
+    for series in (pandas.Series(topics), pandas.Series(topics)[::-1].astype("category")):
+        assert compare_systems(*rankings, clusters=series).pvalue == expected
+    with pytest.raises(DuplicateLabelError, match="'word 0'"):
+        compare_systems(*rankings, clusters=pandas.Series(["a"] * 10, [*labels, "word 0"]))
+
+
+def test_clusters_of_one_item_change_nothing():
+    rng = np.random.default_rng(3)
+    gold, *systems = rng.normal(size=(4, 20))
+    names = rng.permutation(20).tolist()
+    options = {"n_resamples": 99, "workers": 1}
+    assert repr(compare_systems(gold, *systems[:2], clusters=names, **options)) == repr(
+        compare_systems(gold, *systems[:2], **options)
+    )
+    named = dict(zip("abc", systems, strict=True))
+    assert (
+        leaderboard(gold, named, clusters=names, **options).to_dict() == leaderboard(gold, named, **options).to_dict()
+    )

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from rankcorr.inference._leaderboard import leaderboard
@@ -55,3 +56,22 @@ def test_ranked_by_the_mean():
     assert f"by mean: {board.rows[0].system} {board.rows[0].mean.statistic:.3f}, " in repr(board)
     assert board.table()[0]["high"] == board.rows[0].mean.high
     assert (board.by, board.unit, board.standardized) == ("mean", "items", False)
+
+
+@pytest.mark.parametrize("swap", ["scores", "ranks"])
+def test_equal_systems_have_equal_results(swap):
+    differing = set()
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        gold = rng.normal(size=20)
+        good, fair, poor = (gold + noise * rng.normal(size=20) for noise in (0.5, 1.0, 1.5))
+        systems = {"good": good, "poor": poor, "good again": good.copy(), "fair": fair, "poor again": poor.copy()}
+        board = leaderboard(gold, systems, swap=swap, level=0.8, n_resamples=99, workers=1)
+        rows = {row.system: row for row in board.rows}
+        for name in ("good", "poor"):
+            one, twin = rows[name], rows[f"{name} again"]
+            fields = ["rank", "least_rank", "largest_rank", "total"]
+            if board.rows[0] is not one:
+                fields += ["pvalue", "corrected_pvalue"]
+            differing |= {field for field in fields if repr(getattr(one, field)) != repr(getattr(twin, field))}
+    assert not differing
