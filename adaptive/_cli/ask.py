@@ -215,17 +215,17 @@ def ask_command(
     if voter is not None:
         check_voter_name(voter)
     with closing(Judge(text, timeout=timeout, retries=retries, must_cost=limits.cost is not None)) as judge:
-        asked = _read_pairs(pairs, voter)
-        wanted = [row for row in asked.values() if voter in (None, row.voter)]
-        if not wanted:
+        questions = _read_pairs(pairs, voter)
+        selected_rows = [row for row in questions.values() if voter in (None, row.voter)]
+        if not selected_rows:
             raise OptionError(f"{pairs} has no comparison{'' if voter is None else f' for the voter {voter!r}'}")
-        with _votes_file(out, pairs, asked, both_sides) as (votes, file):
-            left = [row for row in wanted if row.answer is None and row.comparison not in votes]
+        with _votes_file(out, pairs, questions, both_sides) as (votes, file):
+            left = [row for row in selected_rows if row.answer is None and row.comparison not in votes]
             n_before = len(votes)
             stopped = _ask_all(judge, left, limits, out, file, votes, both_sides=both_sides)
             n_asked = len(votes) - n_before
         judge.end(_GRACE)
-    _print_summary(list(votes.values()), n_asked, len(wanted) - len(left), judge.n_retries)
+    _print_summary(list(votes.values()), n_asked, len(selected_rows) - len(left), judge.n_retries)
     if both_sides:
         _print_side_bias(list(votes.values()))
     if stopped:
@@ -286,15 +286,15 @@ def _vote(judge: Judge, row: VoteRow, both_sides: bool) -> VoteRow:
     answers = [judge.ask(name, row.left, row.right)]
     if both_sides:  # another id: a program may keep answers by id
         answers.append(judge.ask(f"{name} exchanged", row.right, row.left))
-    shown, *exchanged = (answer.winner for answer in answers)
+    first_winner, *exchanged = (answer.winner for answer in answers)
     costs = [answer.cost for answer in answers if answer.cost is not None]
     extra = {"cost": f"{math.fsum(costs):.12g}" if costs else ""}
-    winner = shown
+    winner = first_winner
     if exchanged:
-        extra |= dict(zip(_SIDES, (shown, *exchanged), strict=True))
-        if "cannot say" in (shown, *exchanged):
+        extra |= dict(zip(_SIDES, (first_winner, *exchanged), strict=True))
+        if "cannot say" in (first_winner, *exchanged):
             winner = "cannot say"
-        elif _SAME_ITEM.get(*exchanged) != shown:
+        elif _SAME_ITEM.get(*exchanged) != first_winner:
             winner = "tie"
     return row._replace(answer=winner, extra=tuple(extra.items()))
 
@@ -313,22 +313,22 @@ def _lines(row: VoteRow, both_sides: bool) -> tuple[str, str]:
 
 @contextmanager
 def _votes_file(
-    out: str, pairs: str, asked: Mapping[str, VoteRow], both_sides: bool
+    out: str, pairs: str, questions: Mapping[str, VoteRow], both_sides: bool
 ) -> Iterator[tuple[dict[str, VoteRow], IO[bytes]]]:
     """Give the votes so far, and the file, open for more; a last line that was not written to its end is dropped."""
     path = Path(out)
     if path.exists() and not path.is_file():
         raise TableError(f"{out}: is not a file")
-    header = _lines(next(iter(asked.values())), both_sides)[0].encode()
+    header = _lines(next(iter(questions.values())), both_sides)[0].encode()
     with named_errors(out):
         data = path.read_bytes() if path.exists() else b""
     n_whole = data.rfind(b"\n") + 1
-    whole, torn = data[:n_whole], data[n_whole:]
-    if not whole.startswith(header) and (whole or not header.startswith(torn)):
+    complete_lines, torn = data[:n_whole], data[n_whole:]
+    if not complete_lines.startswith(header) and (complete_lines or not header.startswith(torn)):
         raise TableError(
             f"{out}:1: is not continued: its columns are not {printable(header.decode()[:-1], limit=None)}"
         )
-    votes = _read_votes(out, whole, pairs, asked) if n_whole > len(header) else {}
+    votes = _read_votes(out, complete_lines, pairs, questions) if n_whole > len(header) else {}
     with named_errors(out):
         file = path.open("ab")
     with file:
@@ -338,7 +338,7 @@ def _votes_file(
                 print_note(
                     f"{out}: the last line was not complete and is dropped: {printable(torn.decode(errors='replace'))}"
                 )
-            if not whole:
+            if not complete_lines:
                 file.write(header)
             file.flush()
             os.fsync(file.fileno())
@@ -346,12 +346,12 @@ def _votes_file(
         yield votes, file
 
 
-def _read_votes(out: str, data: bytes, pairs: str, asked: Mapping[str, VoteRow]) -> dict[str, VoteRow]:
+def _read_votes(out: str, data: bytes, pairs: str, questions: Mapping[str, VoteRow]) -> dict[str, VoteRow]:
     """The votes of an earlier run; an error if one does not belong to the pairs."""
     file = read_votes(out, format="csv", needed=_NEEDED, data=data).file()
     _check_ids(file)
     for row in file.rows:
-        pair = asked.get(str(row.comparison))
+        pair = questions.get(str(row.comparison))
         if pair is None or (pair.voter, pair.left, pair.right) != (row.voter, row.left, row.right):
             file.fail(f"comparison {row.comparison!r} with this voter and these items is not in {pairs}", row.line)
         if row.answer is None:

@@ -33,14 +33,16 @@ if TYPE_CHECKING:
 
 Draw = TypeVar("Draw", bound="Callable[..., Figure]")
 
-_SHOWN: Final = 20
+_MOST_PRINTED: Final = 20
 
 
 @console.command("fit", more=FILES_HELP, short_help="Rank items by votes, with uncertainty.")
 @click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
 @vote_options
 @model_options(list(MODELS))
-@click.option("--top", type=click.IntRange(min=1), help=f"The best N items.  [default: {_SHOWN} printed, all in files]")
+@click.option(
+    "--top", type=click.IntRange(min=1), help=f"The best N items.  [default: {_MOST_PRINTED} printed, all in files]"
+)
 @click.option("--out", metavar="FILE", help="Write the ranking here, as CSV.")
 @console.option("--level", type=float, default=0.9, help="Probability that an interval contains the true rank.")
 @click.option(
@@ -79,14 +81,14 @@ def fit_command(
     unknown = [name for pair in pairs for name in pair if name not in labels]
     if unknown:
         raise OptionError(f"--better: no item is called {printable(repr(unknown[0]))}")
-    found = fit_named(comparisons, model, **options)
-    content, better = found.to_dict(), []
-    if isinstance(found, Strengths):
-        better = [found.better(labels[first], labels[second], level=share) for first, second in pairs]
+    fitted = fit_named(comparisons, model, **options)
+    content, better = fitted.to_dict(), []
+    if isinstance(fitted, Strengths):
+        better = [fitted.better(labels[first], labels[second], level=share) for first, second in pairs]
         if comparisons.n_items <= MOST_WITH_INTERVALS:
-            content["items"] = _with_intervals(found, content["items"], share)
+            content["items"] = _with_intervals(fitted, content["items"], share)
     content["items"] = content["items"][:top]
-    notes = _notes(found)
+    notes = _notes(fitted)
     if as_json:
         content["better"] = [pair.to_dict() for pair in better]
         counts = {name: getattr(comparisons, name) for name in ("n_items", "n_comparisons", "n_ties", "n_unanswered")}
@@ -97,8 +99,8 @@ def fit_command(
         emit(items_csv(rows), out, f"{len(rows):,} items written to {out}")
     else:
         click.echo(_counts(comparisons))
-        click.echo(_model(found, model) + "\n")
-        _print_items(content["items"][: _SHOWN if top is None else top], comparisons.n_items)
+        click.echo(_model(fitted, model) + "\n")
+        _print_items(content["items"][: _MOST_PRINTED if top is None else top], comparisons.n_items)
     for pair in [] if as_json else better:
         first, second = (printable(", ".join(item_cells(item))) for item in (pair.first, pair.second))
         low, high = pair.interval
@@ -110,10 +112,10 @@ def fit_command(
         print_note(note)
 
 
-def _with_intervals(found: Strengths, rows: list[dict[str, Any]], level: float) -> list[dict[str, Any]]:
+def _with_intervals(fitted: Strengths, rows: list[dict[str, Any]], level: float) -> list[dict[str, Any]]:
     """Return the rows of items, best first, with an interval of each rank after the standard error."""
-    intervals = found.rank_intervals(level)
-    best_first = places_best_first(found.items, found.ranking.ranks)
+    intervals = fitted.rank_intervals(level)
+    best_first = places_best_first(fitted.items, fitted.ranking.ranks)
     ends = zip(intervals.low[best_first].tolist(), intervals.high[best_first].tolist(), strict=True)
     first, last = ("item", "rank", "strength", "standard_error"), ("presentations", "wins", "ties", "losses")
     return [
@@ -127,10 +129,10 @@ def _with_intervals(found: Strengths, rows: list[dict[str, Any]], level: float) 
     ]
 
 
-def _notes(found: Strengths | BordaScores) -> tuple[str, ...]:
-    if isinstance(found, Strengths):
-        return found.warnings
-    n_never = len(found.never_compared)
+def _notes(fitted: Strengths | BordaScores) -> tuple[str, ...]:
+    if isinstance(fitted, Strengths):
+        return fitted.warnings
+    n_never = len(fitted.never_compared)
     return (f"items never compared are last, without a score: {n_never:,}",) if n_never else ()
 
 
@@ -146,16 +148,16 @@ def _counts(comparisons: Comparisons) -> str:
     return ", ".join(parts)
 
 
-def _model(found: Strengths | BordaScores, model: str) -> str:
+def _model(fitted: Strengths | BordaScores, model: str) -> str:
     """Return the model and its parameters, in one line."""
-    if isinstance(found, BordaScores):
+    if isinstance(fitted, BordaScores):
         return "borda: wins and half the ties, by presentations"
-    steps = counted(found.n_iterations, "iteration")
+    steps = counted(fitted.n_iterations, "iteration")
     parts = [
-        f"{model}: {'converged in' if found.converged else 'not converged after'} {steps}",
-        f"prior sd {found.prior_sd:.3g}" + (" (from the votes)" if found.prior.sd is None else ""),
-        *([f"tie parameter {found.tie_parameter:.3g}"] if found.tie_parameter else []),
-        *([f"side bias {found.side_bias:+.3g}"] if found.model.side_bias else []),
+        f"{model}: {'converged in' if fitted.converged else 'not converged after'} {steps}",
+        f"prior sd {fitted.prior_sd:.3g}" + (" (from the votes)" if fitted.prior.sd is None else ""),
+        *([f"tie parameter {fitted.tie_parameter:.3g}"] if fitted.tie_parameter else []),
+        *([f"side bias {fitted.side_bias:+.3g}"] if fitted.model.side_bias else []),
     ]
     return ", ".join(parts)
 
@@ -246,7 +248,7 @@ def _csv(matches: Matches, first: int, *, known: bool) -> str:
 
 _MODELS: Final = [model for model, options in MODELS.items() if options]
 _level_option = console.option("--level", type=float, default=LEVEL, help="Level of the intervals.")
-_OWN: Final = ("k", "top", "level", "scale", "seed")
+_FIGURE_OPTIONS: Final = ("k", "top", "level", "scale", "seed")
 
 
 @click.group(cls=console.WithExamples, no_args_is_help=False, short_help="Draw strengths and voters.")
@@ -267,13 +269,13 @@ def _command(short_help: str, *options: Callable[[Any], Any]) -> Callable[[Draw]
     """
 
     def add(draw: Draw) -> Draw:
-        def run(votes: tuple[str, ...], out: str, reading: Reading, items: str | None, **given: Any) -> None:
-            own = {name: given.pop(name) for name in _OWN if name in given}
-            if "level" in own:
-                checked_level(own["level"])  # before a fit that may take long
+        def run(votes: tuple[str, ...], out: str, reading: Reading, items: str | None, **model_options: Any) -> None:
+            figure_options = {name: model_options.pop(name) for name in _FIGURE_OPTIONS if name in model_options}
+            if "level" in figure_options:
+                checked_level(figure_options["level"])  # before a fit that may take long
             comparisons = read_files(votes, reading, items).votes
-            found = cast("Strengths", fit_named(comparisons, given.pop("model"), **given))
-            for message in [*console.write_figure(lambda: draw(found, **own), out), *found.warnings]:
+            fitted = cast("Strengths", fit_named(comparisons, model_options.pop("model"), **model_options))
+            for message in [*console.write_figure(lambda: draw(fitted, **figure_options), out), *fitted.warnings]:
                 print_note(message)
 
         votes = click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
@@ -284,15 +286,15 @@ def _command(short_help: str, *options: Callable[[Any], Any]) -> Callable[[Draw]
     return add
 
 
-def _draw(found: Strengths, seed: int) -> None:
+def _draw(fitted: Strengths, seed: int) -> None:
     """Draw the rankings that a figure shows, which are kept, behind a progress bar."""
     with progress_bar(N_SAMPLES, "draw", "possible rankings") as advance:
-        found.drawn(N_SAMPLES, seed, progress=advance)
+        fitted.drawn(N_SAMPLES, seed, progress=advance)
 
 
-def _note_rest(top: int, n_rows: int, what: str) -> None:
+def _note_rest(top: int, n_rows: int, noun: str) -> None:
     if top < n_rows:
-        print_note(f"{top:,} of {n_rows:,} {what} are drawn; --top {n_rows} draws all")
+        print_note(f"{top:,} of {n_rows:,} {noun} are drawn; --top {n_rows} draws all")
 
 
 @_command(
@@ -301,7 +303,7 @@ def _note_rest(top: int, n_rows: int, what: str) -> None:
     _level_option,
     console.choice_option("--scale", SCALES, "Draw strengths or ranks."),
 )
-def strengths(found: Strengths, *, top: int, level: float, scale: Scale) -> Figure:
+def strengths(fitted: Strengths, *, top: int, level: float, scale: Scale) -> Figure:
     """Draw the strength of each of the best items with its interval, best first; or its rank.
 
     With more than 100 items, the intervals are drawn as a band.
@@ -310,25 +312,25 @@ def strengths(found: Strengths, *, top: int, level: float, scale: Scale) -> Figu
       ballots plot strengths votes.csv --out strengths.png
     """
     if scale == "rank":
-        _draw(found, 0)
-    _note_rest(top, len(found.items), "items")
-    return plot_strengths(found, top=top, level=level, scale=scale)
+        _draw(fitted, 0)
+    _note_rest(top, len(fitted.items), "items")
+    return plot_strengths(fitted, top=top, level=level, scale=scale)
 
 
 @_command(
     "Draw how likely each item is in the top k.",
     click.option("--k", type=click.IntRange(min=1), required=True, help="Size of the top."),
     click.option("--top", type=click.IntRange(min=1), help=f"Most items to draw.  [default: {TOP}, or 2 k]"),
-    console.seed_option(what="Same seed, same draws."),
+    console.seed_option(help_text="Same seed, same draws."),
 )
-def top(found: Strengths, *, k: int, top: int | None, seed: int) -> Figure:
+def top(fitted: Strengths, *, k: int, top: int | None, seed: int) -> Figure:
     """Draw the probability of each item to be in the top k, in the order of the ranking.
 
     Example:
       ballots plot top votes.csv --k 10 --out top.svg
     """
-    _draw(found, seed)
-    return plot_in_top(found, k, top=top, seed=seed)
+    _draw(fitted, seed)
+    return plot_in_top(fitted, k, top=top, seed=seed)
 
 
 @_command(
@@ -336,13 +338,13 @@ def top(found: Strengths, *, k: int, top: int | None, seed: int) -> Figure:
     console.option("--top", type=click.IntRange(min=1), default=TOP, help="Number of voters."),
     _level_option,
 )
-def voters(found: Strengths, *, top: int, level: float) -> Figure:
+def voters(fitted: Strengths, *, top: int, level: float) -> Figure:
     """Draw the share of each voter's votes that agree with the common order, lowest first, with its interval.
 
     Example:
       ballots plot voters votes.csv --out voters.pdf
     """
-    what = f"Votes that agree with the common order, with a {100 * level:g} % interval"
-    shares = agreement(found, level=level)
+    quantity = f"Votes that agree with the common order, with a {100 * level:g} % interval"
+    shares = agreement(fitted, level=level)
     _note_rest(top, len(shares), "voters")
-    return plot_voters(shares, quantity=what, reference=(AT_RANDOM, "answers at random"), top=top)
+    return plot_voters(shares, quantity=quantity, reference=(AT_RANDOM, "answers at random"), top=top)

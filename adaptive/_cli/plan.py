@@ -214,7 +214,7 @@ def print_plan(plan: BallotPlan | ContinuousPlan, n_voters: int | None, seconds:
     hours = "" if seconds is None else f", {plan.budget * seconds / 3600:,.2f} hours"
     click.echo(f"{plan.n_items:,} items, batches of {plan.batch:,}, at most {plan.budget:,} comparisons{hours}")
     advice = () if n_voters is None else plan.advice_for(n_voters)
-    for line in (["Advice:"] if advice else []) + [f"- {each.sentence}" for each in advice]:
+    for line in (["Advice:"] if advice else []) + [f"- {note.sentence}" for note in advice]:
         click.echo(line)
 
 
@@ -279,7 +279,7 @@ def plan_command(
             "hours": None if seconds is None else plan.n_comparisons * seconds / 3600,
             "cost": None if pay is None else pay.cost(plan.n_comparisons),
             "n_voters": voters,
-            "advice": [asdict(each) for each in advice],
+            "advice": [asdict(note) for note in advice],
         }
     )
 
@@ -328,8 +328,8 @@ def draw_command(items: str, presentations: int, voters: int, seed: int, out: st
       ballots draw items.csv --presentations 20 --voters 100 --seed 1 --out ballot.csv
     """
     ballot = draw_ballot(read_items(items), presentations, voters, np.random.default_rng(seed))
-    shown = comparisons_of(ballot, 1)
-    emit(comparisons_csv(shown), out, f"{len(shown):,} comparisons written to {out}")
+    comparisons = comparisons_of(ballot, 1)
+    emit(comparisons_csv(comparisons), out, f"{len(comparisons):,} comparisons written to {out}")
 
 
 @command("score", short_help="Rank items by the votes of one or several ballots.")

@@ -189,10 +189,10 @@ def read_files(paths: Sequence[str], reading: Reading, items: str | None) -> Num
     labels = tuple(dict.fromkeys(chain.from_iterable(votes.items for votes in files)))
     if len({isinstance(label, tuple) and len(label) for label in labels}) > 1:
         raise ComparisonError("the items of the files differ in their number of parts")
-    together = reduce(Comparisons.joined, [_of_items(votes, labels) for votes in files])
+    joint = reduce(Comparisons.joined, [_of_items(votes, labels) for votes in files])
     ids = map(str, chain.from_iterable(ids for _, ids in read))
-    numbers = [int(each) for each in ids if re.fullmatch("[0-9]{1,18}", each)]  # our own ids are never longer
-    return NumberedVotes(together, max([together.n_comparisons + together.n_unanswered, *(n + 1 for n in numbers)]))
+    numbers = [int(number) for number in ids if re.fullmatch("[0-9]{1,18}", number)]  # our own ids are never longer
+    return NumberedVotes(joint, max([joint.n_comparisons + joint.n_unanswered, *(n + 1 for n in numbers)]))
 
 
 def _read(path: str, reading: Reading, known: Sequence[Hashable] | None) -> tuple[Comparisons, Sequence[Hashable]]:
@@ -228,6 +228,6 @@ def _as_text(votes: Comparisons) -> Comparisons:
 def _of_items(votes: Comparisons, items: tuple[Hashable, ...]) -> Comparisons:
     """Return the same votes, with the items of all files."""
     place = {item: number for number, item in enumerate(items)}
-    own = np.array([place[item] for item in votes.items], np.int32)
-    silent = None if votes.unanswered is None else votes.unanswered.renumber(items=own)
-    return replace(votes, items=items, left=own[votes.left], right=own[votes.right], unanswered=silent)
+    places = np.array([place[item] for item in votes.items], np.int32)
+    silent = None if votes.unanswered is None else votes.unanswered.renumber(items=places)
+    return replace(votes, items=items, left=places[votes.left], right=places[votes.right], unanswered=silent)

@@ -64,8 +64,8 @@ class Details:
         """Raise an error for an option that has no effect because the option it belongs to is missing."""
         options.check_owner("--worst", self.worst is not None, {"--coefficient": self.coefficient})
         options.check_owner("--ci", self.ci, {"--level": self.level, "--method": self.method})
-        drawn = {"--resamples": self.resamples, "--seed": self.seed}
-        options.check_owner("--ci or --standardize", self.by_coefficient, drawn)
+        draw_options = {"--resamples": self.resamples, "--seed": self.seed}
+        options.check_owner("--ci or --standardize", self.by_coefficient, draw_options)
 
     @property
     def by_coefficient(self) -> bool:
@@ -86,8 +86,8 @@ class Details:
     def described(self) -> dict[str, Any]:
         """The options that were given, ready for JSON."""
         worst = None if self.worst is None else {"k": self.worst, "coefficient": self.taken_apart}
-        asked = {"worst": worst, "ci": self._ci, "standardize": self._standardize}
-        return {name: chosen for name, chosen in asked.items() if chosen is not None}
+        options_by_name = {"worst": worst, "ci": self._ci, "standardize": self._standardize}
+        return {name: value for name, value in options_by_name.items() if value is not None}
 
     @property
     def _ci(self) -> dict[str, Any] | None:
@@ -153,35 +153,39 @@ class Details:
 
         A note of the interval is added to `notices`.
         """
-        found: dict[str, Any] = {"statistic": statistic}
+        figures_of: dict[str, Any] = {"statistic": statistic}
         defined = not math.isnan(statistic)
         if self._standardize is not None:
             figures = ("standardized", "percentile", "zscore")
-            found |= dict.fromkeys(("chance", *figures), math.nan)
+            figures_of |= dict.fromkeys(("chance", *figures), math.nan)
             if defined:
-                drawn = {"n_resamples": self._standardize["resamples"], "seed": self._standardize["seed"]}
-                test = permutation_test(gold.ranking, system.ranking, **shared, **drawn, progress=progress)
-                found |= {"chance": test.null.mean} | {name: getattr(test, name) for name in figures}
+                draw_options = {"n_resamples": self._standardize["resamples"], "seed": self._standardize["seed"]}
+                test = permutation_test(gold.ranking, system.ranking, **shared, **draw_options, progress=progress)
+                figures_of |= {"chance": test.null.mean} | {name: getattr(test, name) for name in figures}
         if self._ci is not None:
             fields = ("low", "high", "standard_error", "jackknife_share", "jackknife_item")
-            found |= {**dict.fromkeys(fields, math.nan), "jackknife_item": None}
+            figures_of |= {**dict.fromkeys(fields, math.nan), "jackknife_item": None}
             if defined:
-                drawn = {"n_resamples" if name == "resamples" else name: value for name, value in self._ci.items()}
-                interval = correlation_interval(gold.ranking, system.ranking, **shared, **drawn, progress=progress)
-                found |= {name: getattr(interval, name) for name in fields}
+                draw_options = {
+                    "n_resamples" if name == "resamples" else name: value for name, value in self._ci.items()
+                }
+                interval = correlation_interval(
+                    gold.ranking, system.ranking, **shared, **draw_options, progress=progress
+                )
+                figures_of |= {name: getattr(interval, name) for name in fields}
                 if interval.note is not None:
                     notices.append(interval.note)
-        return found
+        return figures_of
 
     def headings(self, sizes: Sequence[int]) -> list[str]:
         """Lines above the table of coefficients that explain its columns; `sizes` are the numbers of items."""
         lines = []
         if (draws := self._standardize) is not None:
-            drawn = options.permutations_text(draws["resamples"], draws["seed"], sizes)
-            lines.append(f"standardized: chance is 0; percentile: per cent of chance below the value ({drawn})")
+            draw_text = options.permutations_text(draws["resamples"], draws["seed"], sizes)
+            lines.append(f"standardized: chance is 0; percentile: per cent of chance below the value ({draw_text})")
         if (draws := self._ci) is not None:
-            drawn = console.resamples_text(draws["resamples"], draws["seed"], "the items")
-            lines.append(f"low, high: {console.percent_text(draws['level'])} interval ({draws['method']}, {drawn})")
+            draw_text = console.resamples_text(draws["resamples"], draws["seed"], "the items")
+            lines.append(f"low, high: {console.percent_text(draws['level'])} interval ({draws['method']}, {draw_text})")
         return lines
 
     def print_table(self, names: list[str], rows: list[dict[str, Any]]) -> None:
@@ -189,26 +193,26 @@ class Details:
         columns = ["standardized", "percentile"] * self.standardize + ["low", "high"] * self.ci
         cells = []
         forms = {column: ".2f" if column == "percentile" else "z.4f" for column in ("statistic", *columns)}
-        for shown, row in zip(names, rows, strict=True):
+        for title, row in zip(names, rows, strict=True):
             for name in COEFFICIENTS:
                 values = [f"{row['coefficients'][name][column]:{form}}" for column, form in forms.items()]
-                cells.append([shown, name, *values, str(row["n"]), str(row["ties"])])
+                cells.append([title, name, *values, str(row["n"]), str(row["ties"])])
         groups = [name for _ in names for name in COEFFICIENTS]
         best = best_places([row["coefficients"][name]["statistic"] for row in rows for name in COEFFICIENTS], 2, groups)
         notes = TableNotes(f"Agreement with gold{'. Bold: best.' * bool(best)}", best)
         console.print_table(["system", "coefficient", "value", *columns, "n", "ties"], cells, left=[1], notes=notes)
 
-    def print_worst(self, shown: str, row: Mapping[str, Any]) -> None:
+    def print_worst(self, title: str, row: Mapping[str, Any]) -> None:
         """Print the items that cost a system most, below the other tables."""
         name, items = self.taken_apart, row["worst"]
         if not items:
             why = "undefined, and cannot be taken apart" if items is None else "1: no item costs anything"
-            click.echo(f"\n{shown}: {name} is {why}")
+            click.echo(f"\n{title}: {name} is {why}")
             return
         total = math.fsum(item["cost"] for item in items)
         form = "z.4f" if items[0]["cost"] >= 0.001 else ".2e"
         heading = (
-            f"{shown}: {len(items):,} of {row['n']:,} items cost {total:{form}} of the {1 - row[name]:{form}} that "
+            f"{title}: {len(items):,} of {row['n']:,} items cost {total:{form}} of the {1 - row[name]:{form}} that "
             f"{name} is short of 1"
         )
         click.echo(f"\n{heading}")
@@ -262,9 +266,9 @@ def compare(
             rows.append(row | match.described())
             notes += messages
     if as_json:
-        chosen = {**files.described(), **weighing, **details.described()}
+        option_values = {**files.described(), **weighing, **details.described()}
         console.print_json(
-            {"gold": options.described(reference), "options": chosen, "systems": rows, "warnings": notes}
+            {"gold": options.described(reference), "options": option_values, "systems": rows, "warnings": notes}
         )
         return
     lines = [options.gold_line(reference), *options.coverage_lines(matches, others, files.missing)]
@@ -299,9 +303,13 @@ def _row(
     """Row of the table for one system, and the warnings of the library."""
     with options.errors_of(gold, system):
         with collected_notices() as notices:
-            chosen, names = [weights.of(name) for name in COEFFICIENTS], (gold.name, system.name)
-            found = correlate(gold.ranking, system.ranking, coefficients=chosen, names=names, missing=files.missing)
-            results: dict[str, RankCorrelation] = {coefficient.name: result for coefficient, result in found.items()}
+            coefficients, names = [weights.of(name) for name in COEFFICIENTS], (gold.name, system.name)
+            correlations = correlate(
+                gold.ranking, system.ranking, coefficients=coefficients, names=names, missing=files.missing
+            )
+            results: dict[str, RankCorrelation] = {
+                coefficient.name: result for coefficient, result in correlations.items()
+            }
         more, notes = details.of(gold, system, results, files=files, weights=weights, progress=progress)
     row: dict[str, Any] = {"system": system.name, **{name: result.statistic for name, result in results.items()}}
     row["n"] = next(iter(results.values())).n_items
@@ -359,21 +367,21 @@ def run_tests(
     options.check_owner("--versus", versus, {"--swap": swap, "--level": level, "--clusters": clusters})
     paired = {"swap": SWAPS[0] if swap is None else swap, "level": options.DEFAULT_LEVEL if level is None else level}
     shared = {"coefficient": weights.of_one(coefficient), "missing": files.missing}
-    asked = {"alternative": alternative, "n_resamples": resamples, "seed": seed}
+    test_options = {"alternative": alternative, "n_resamples": resamples, "seed": seed}
     reference, *others = files.read([gold], systems)
     matches = [options.match_items(reference, other, files.missing) for other in others]
-    chosen = {**files.described(), "coefficient": coefficient, **weights.described(coefficient)}
-    chosen |= {"alternative": alternative, **(paired if versus else {}), "resamples": resamples, "seed": seed}
-    document: dict[str, Any] = {"gold": options.described(reference), "options": chosen}
+    option_values = {**files.described(), "coefficient": coefficient, **weights.described(coefficient)}
+    option_values |= {"alternative": alternative, **(paired if versus else {}), "resamples": resamples, "seed": seed}
+    document: dict[str, Any] = {"gold": options.described(reference), "options": option_values}
     if versus:
         first, *rest = others
         shared["clusters"] = files.read_clusters(clusters)
-        results, notes = _differences(reference, first, rest, {**shared, **asked, **paired})
+        results, notes = _differences(reference, first, rest, {**shared, **test_options, **paired})
         rows = _difference_rows(rest, results)
         document |= {"a": options.described(first), "comparisons": rows}
-        chosen["clusters"] = clusters
+        option_values["clusters"] = clusters
     else:
-        tests, notes = _tests(reference, others, {**shared, **asked})
+        tests, notes = _tests(reference, others, {**shared, **test_options})
         rows = [
             _test_row(other, test) | match.described()
             for other, test, match in zip(others, tests, matches, strict=True)
@@ -386,9 +394,9 @@ def run_tests(
         return
     click.echo("\n".join([options.gold_line(reference), *options.coverage_lines(matches, others, files.missing)]))
     if versus:
-        _print_differences(others, rows, results, chosen)
+        _print_differences(others, rows, results, option_values)
     else:
-        _print_tests(others, rows, chosen)
+        _print_tests(others, rows, option_values)
     console.print_notes(notes)
 
 
@@ -412,10 +420,10 @@ def _test_row(system: Named, test: PermutationTest) -> dict[str, Any]:
     return {"system": system.name, **chance, **figures, **null, "n": test.n_items}
 
 
-def _print_tests(systems: Sequence[Named], rows: Sequence[dict[str, Any]], chosen: dict[str, Any]) -> None:
-    drawn = options.permutations_text(chosen["resamples"], chosen["seed"], [row["n"] for row in rows])
-    coefficient, side = chosen["coefficient"], chosen["alternative"]
-    click.echo(f"{coefficient} against chance, {side} ({drawn})\n")
+def _print_tests(systems: Sequence[Named], rows: Sequence[dict[str, Any]], option_values: dict[str, Any]) -> None:
+    draw_text = options.permutations_text(option_values["resamples"], option_values["seed"], [row["n"] for row in rows])
+    coefficient, side = option_values["coefficient"], option_values["alternative"]
+    click.echo(f"{coefficient} against chance, {side} ({draw_text})\n")
     console.print_table(
         ["system", coefficient, "chance", "standardized", "percentile", f"p ({side})", "n", "ties"],
         [
@@ -454,12 +462,12 @@ def _differences(
 
 def _difference_rows(others: Sequence[Named], results: Sequence[SystemComparison]) -> list[dict[str, Any]]:
     corrected = holm([result.pvalue for result in results]).tolist()
-    own = ("statistic_a", "statistic_b", "difference", "low", "high", "pvalue")
+    names = ("statistic_a", "statistic_b", "difference", "low", "high", "pvalue")
     more = ("exact", "swap", "detectable", "least", "most", "fragile")
     return [
         {
             "b": other.name,
-            **{name: getattr(result, name) for name in own},
+            **{name: getattr(result, name) for name in names},
             "corrected_pvalue": corrected_pvalue,
             **{name: json_ready(getattr(result, name)) for name in more},
             "n": result.n_items,
@@ -469,38 +477,43 @@ def _difference_rows(others: Sequence[Named], results: Sequence[SystemComparison
 
 
 def _print_differences(
-    systems: Sequence[Named], rows: list[dict[str, Any]], results: Sequence[SystemComparison], chosen: dict[str, Any]
+    systems: Sequence[Named],
+    rows: list[dict[str, Any]],
+    results: Sequence[SystemComparison],
+    option_values: dict[str, Any],
 ) -> None:
     first, *others = systems
-    name, several = chosen["coefficient"], len(rows) > 1
+    name, has_several = option_values["coefficient"], len(rows) > 1
     exact = [row["exact"] for row in rows]
-    pvalue, alpha = "corrected_pvalue" if several else "pvalue", alpha_of(chosen["level"])
+    pvalue, alpha = "corrected_pvalue" if has_several else "pvalue", alpha_of(option_values["level"])
     swapped = " or ".join(dict.fromkeys(row["swap"] for row in rows))
-    swaps = f"{'all' if all(exact) else format(chosen['resamples'], ',') + ' random'} swaps of {swapped}"
+    swaps = f"{'all' if all(exact) else format(option_values['resamples'], ',') + ' random'} swaps of {swapped}"
     if any(exact) and not all(exact):
         swaps += f", all of {MAX_EXACT} items or fewer"
-    seed = "" if all(exact) else f", seed {chosen['seed']}"
+    seed = "" if all(exact) else f", seed {option_values['seed']}"
     click.echo(options.gold_line(first, "a"))
-    click.echo(f"p: {chosen['alternative']}, paired test of {name} ({swaps}{seed}){'; corrected by Holm' * several}")
-    click.echo(f"low, high: {console.percent_text(chosen['level'])} interval of a - b, by the same test")
+    click.echo(
+        f"p: {option_values['alternative']}, paired test of {name} ({swaps}{seed}){'; corrected by Holm' * has_several}"
+    )
+    click.echo(f"low, high: {console.percent_text(option_values['level'])} interval of a - b, by the same test")
     click.echo("detectable: least true difference that the test finds with a power of 0.8\n")
     console.print_table(
         [
-            *("b", f"{name} of a", "of b", "a - b", "low", "high", f"p ({chosen['alternative']})"),
-            *(*(["p (Holm)"] * several), "detectable", "n"),
+            *("b", f"{name} of a", "of b", "a - b", "low", "high", f"p ({option_values['alternative']})"),
+            *(*(["p (Holm)"] * has_several), "detectable", "n"),
         ],
         [
             [
                 other.shown,
                 *(f"{row[column]:z.4f}" for column in ("statistic_a", "statistic_b", "difference", "low", "high")),
-                *(pvalue_text(row[column]) for column in ["pvalue", *(["corrected_pvalue"] * several)]),
+                *(pvalue_text(row[column]) for column in ["pvalue", *(["corrected_pvalue"] * has_several)]),
                 detectable_text(result.detectable, result.pvalue),
                 str(row["n"]),
             ]
             for other, row, result in zip(others, rows, results, strict=True)
         ],
         notes=TableNotes(
-            f"{name} of a = {first.shown} and of b. †: {'corrected ' * several}p at most {alpha:.3g}.",
+            f"{name} of a = {first.shown} and of b. †: {'corrected ' * has_several}p at most {alpha:.3g}.",
             significant={(place, 3) for place, row in enumerate(rows) if row[pvalue] <= alpha},
         ),
     )

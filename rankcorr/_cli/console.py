@@ -128,55 +128,55 @@ def gathered(name: str, kind: Any, *left_out: str) -> Decorator:
 
     The fields `left_out` have no option here, and are None.
     """
-    own = {each.name: each.metadata["option"] for each in fields(kind) if each.name not in left_out}
+    option_of = {member.name: member.metadata["option"] for member in fields(kind) if member.name not in left_out}
 
     def add(command: Command) -> Command:
         @wraps(command)
-        def gathering(**given: Any) -> Any:
-            given[name] = kind(**{each: given.pop(each) for each in own}, **dict.fromkeys(left_out))
-            return command(**given)
+        def gathering(**values: Any) -> Any:
+            values[name] = kind(**{member: values.pop(member) for member in option_of}, **dict.fromkeys(left_out))
+            return command(**values)
 
-        made: Any = stacked(*own.values())(gathering)
-        for parameter, each in zip(reversed(made.__click_params__), own, strict=False):
-            parameter.name = each  # click would call it after the option
-        return cast(Command, made)
+        wrapped: Any = stacked(*option_of.values())(gathering)
+        for parameter, member in zip(reversed(wrapped.__click_params__), option_of, strict=False):
+            parameter.name = member  # click would call it after the option
+        return cast(Command, wrapped)
 
     return add
 
 
 def stacked(*options: Decorator) -> Decorator:
     """Add several options, in this order."""
-    return lambda command: reduce(lambda made, each: each(made), reversed(options), command)
+    return lambda command: reduce(lambda command, decorate: decorate(command), reversed(options), command)
 
 
-def choice_option(name: str, choices: Sequence[str], what: str, **settings: Any) -> Decorator:
+def choice_option(name: str, choices: Sequence[str], help_text: str, **settings: Any) -> Decorator:
     """Make an option of one of some words, by default the first."""
-    return option(name, **{"type": click.Choice(choices), "default": choices[0], "help": what, **settings})
+    return option(name, **{"type": click.Choice(choices), "default": choices[0], "help": help_text, **settings})
 
 
-def flag_setting(name: str, what: str) -> Any:
+def flag_setting(name: str, help_text: str) -> Any:
     """A flag as a field of a dataclass."""
-    return setting(name, is_flag=True, help=what)
+    return setting(name, is_flag=True, help=help_text)
 
 
-def count_setting(name: str, what: str) -> Any:
+def count_setting(name: str, help_text: str) -> Any:
     """A positive number K as a field of a dataclass."""
-    return setting(name, type=click.IntRange(min=1), metavar="K", help=what)
+    return setting(name, type=click.IntRange(min=1), metavar="K", help=help_text)
 
 
-def several_setting(name: str, metavar: str, what: str, **settings: Any) -> Any:
+def several_setting(name: str, metavar: str, help_text: str, **settings: Any) -> Any:
     """An option that may be repeated, as a field of a dataclass."""
-    return setting(name, multiple=True, metavar=metavar, help=what, **settings)
+    return setting(name, multiple=True, metavar=metavar, help=help_text, **settings)
 
 
-def choice_setting(name: str, choices: Sequence[str], what: str) -> Any:
+def choice_setting(name: str, choices: Sequence[str], help_text: str) -> Any:
     """Make a field of a dataclass that `gathered` fills, from one of some words, by default the first."""
-    return setting(choice_option(name, choices, what))
+    return setting(choice_option(name, choices, help_text))
 
 
-def seed_option(default: int | None = 0, what: str = "Same seed, same numbers.") -> Decorator:
+def seed_option(default: int | None = 0, help_text: str = "Same seed, same numbers.") -> Decorator:
     """Option --seed."""
-    return option("--seed", type=click.IntRange(min=0), default=default, help=what)
+    return option("--seed", type=click.IntRange(min=0), default=default, help=help_text)
 
 
 def json_option(more: str = ", with null where undefined") -> Decorator:
@@ -186,8 +186,8 @@ def json_option(more: str = ", with null where undefined") -> Decorator:
 
 def table_option() -> Decorator:
     """Option --table."""
-    what = "Form of the tables. In all forms but text, only the tables go to stdout, and the rest to stderr."
-    return choice_option("--table", TABLES, what, expose_value=False, callback=_into_tables)
+    help_text = "Form of the tables. In all forms but text, only the tables go to stdout, and the rest to stderr."
+    return choice_option("--table", TABLES, help_text, expose_value=False, callback=_into_tables)
 
 
 def _into_tables(context: click.Context, _parameter: click.Parameter, form: str) -> None:
@@ -325,10 +325,10 @@ def _ready(context: click.Context, parameter: click.Parameter, out: str | None) 
     return out
 
 
-def figure_option(name: str, what: str, *, required: bool = False) -> Decorator:
+def figure_option(name: str, help_text: str, *, required: bool = False) -> Decorator:
     """Make an option of the file of a figure."""
-    what = f"{what}; an existing file is replaced."
-    return click.option(name, required=required, metavar="FILE.png|.svg|.pdf", callback=_ready, help=what)
+    help_text = f"{help_text}; an existing file is replaced."
+    return click.option(name, required=required, metavar="FILE.png|.svg|.pdf", callback=_ready, help=help_text)
 
 
 theme_option: Decorator = choice_option(  # `saved_figure` follows it
@@ -350,7 +350,7 @@ def saved_figure(draw: Callable[[], Figure], out: str) -> list[str]:
                 save_figure(draw(), out)
         except OSError as error:
             raise click.ClickException(f"{out}: cannot be written: {error.strerror or error}") from error
-    return list(dict.fromkeys(str(each.message) for each in caught))
+    return list(dict.fromkeys(str(warning.message) for warning in caught))
 
 
 def write_figure(draw: Callable[[], Figure], out: str) -> list[str]:

@@ -165,17 +165,17 @@ class QueryOptions:
         parts: dict[str, list[Run]] = {}
         for name, run in zip(names, read, strict=True):
             parts.setdefault(name, []).append(run)
-        found = runs_of(parts)
+        joined_runs = runs_of(parts)
         if self.versus is None:
-            return gold, found, None
-        if len(found) < 2:
+            return gold, joined_runs, None
+        if len(joined_runs) < 2:
             raise OptionError("--versus needs at least two runs")
-        if self.versus in found:
-            return gold, found, self.versus
+        if self.versus in joined_runs:
+            return gold, joined_runs, self.versus
         if runs.count(self.versus) == 1:
-            return gold, found, names[list(runs).index(self.versus)]
-        files = "" if self.versus in runs or list(found) == list(runs) else ", or the file of one"
-        raise OptionError(f"--versus must be one of the runs, {', '.join(found)}{files}; got '{self.versus}'")
+            return gold, joined_runs, names[list(runs).index(self.versus)]
+        files = "" if self.versus in runs or list(joined_runs) == list(runs) else ", or the file of one"
+        raise OptionError(f"--versus must be one of the runs, {', '.join(joined_runs)}{files}; got '{self.versus}'")
 
     def _names(self, runs: Sequence[str], read: Sequence[Run]) -> list[str]:
         """Names of runs: their file names, or their paths if two names are the same and there are no folds."""
@@ -214,12 +214,14 @@ def _groups_of(path: str | None, queries: tuple[Hashable, ...]) -> dict[str, str
 @console.command("evaluate", short_help="Evaluate runs by query against qrels.")
 @click.argument("qrels")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@gathered("asked", QueryOptions)
+@gathered("settings", QueryOptions)
 @console.theme_option
 @options.weight_options
 @console.table_option()
 @console.json_option()
-def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, weights: Weights, as_json: bool) -> None:
+def evaluate_command(
+    qrels: str, runs: tuple[str, ...], settings: QueryOptions, weights: Weights, as_json: bool
+) -> None:
     """Evaluate the RUN files by query against QRELS.
 
     Files have the format of TREC, MS MARCO or BEIR, or are JSON, Parquet or Arrow, and may be compressed by gzip ('-'
@@ -233,42 +235,42 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, wei
       rankcorr evaluate fold1.txt bm25.run lsa.run --fold fold2.txt
       rankcorr evaluate qrels.txt bm25.run lsa.run --versus bm25.run --groups genres.csv --worst 5 --plot queries.png
     """
-    metrics = options.metrics_of(asked.metrics, weights)
+    metrics = options.metrics_of(settings.metrics, weights)
     with collected_notices() as notices:
-        gold, found, baseline = asked.read(qrels, runs)
-        groups = asked.read_groups(gold.queries)
+        gold, joined_runs, baseline = settings.read(qrels, runs)
+        groups = settings.read_groups(gold.queries)
         policies = ("unjudged", "unretrieved", "depth", "self_hits", "undefined", "seed", "standardized")
-        chosen: dict[str, Any] = {name: getattr(asked, name) for name in policies}
-        with progress_bar(len(found), "run", "evaluation") as advance:
-            evaluation = evaluate(gold, found, metrics=metrics, progress=advance, **chosen)
-        comparisons = [] if baseline is None else _comparisons(evaluation, metrics, baseline, groups, asked)
-        worst = [] if baseline is None else _worst(gold, found, evaluation, metrics, baseline, asked.worst)
+        option_values: dict[str, Any] = {name: getattr(settings, name) for name in policies}
+        with progress_bar(len(joined_runs), "run", "evaluation") as advance:
+            evaluation = evaluate(gold, joined_runs, metrics=metrics, progress=advance, **option_values)
+        comparisons = [] if baseline is None else _comparisons(evaluation, metrics, baseline, groups, settings)
+        worst = [] if baseline is None else _worst(gold, joined_runs, evaluation, metrics, baseline, settings.worst)
         pairs = [(comparison, pair.first, pair.second) for comparison in comparisons for pair in comparison.pairs]
-        worse = _worse(pairs, asked.fail_if_worse)
-        lacking = [] if asked.plot is None else console.saved_figure(lambda: plot_pairs(pairs), asked.plot)
+        worse = _worse(pairs, settings.fail_if_worse)
+        lacking = [] if settings.plot is None else console.saved_figure(lambda: plot_pairs(pairs), settings.plot)
     notes = [*console.notes_of(notices, []), *({"message": message} for message in lacking)]
     if as_json:
         content = evaluation.to_dict()
         content["groups"] = None if groups is None else evaluation.group_table(groups)
         known = ("values", "queries", "coverage", "metric")  # of the evaluation
         content["comparisons"] = {
-            each.metric: {name: value for name, value in each.to_dict().items() if name not in known}
-            for each in comparisons
+            tested.metric: {name: value for name, value in tested.to_dict().items() if name not in known}
+            for tested in comparisons
         } or None
         content["worst"] = worst or None
-        content["worse"] = None if asked.fail_if_worse is None else worse
+        content["worse"] = None if settings.fail_if_worse is None else worse
         console.print_json({**content, "weights": weights.described(), "warnings": notes})
         _fail_if(worse)
         return
     judged = f"{counted(gold.n_queries, 'query', 'queries')}, {counted(len(gold), 'judgement')}"
-    click.echo(f"qrels: {', '.join(map(whole, (qrels, *asked.folds)))} ({judged})")
-    console.put_tables_aside(asked.by_query)
+    click.echo(f"qrels: {', '.join(map(whole, (qrels, *settings.folds)))} ({judged})")
+    console.put_tables_aside(settings.by_query)
     if groups is not None:
         others = sum(query not in gold.places for query in groups)
         more = f"; {others:,} queries that qrels do not have" * bool(others)
-        click.echo(f"groups: {whole(asked.groups)} ({len(set(groups.values())):,} groups{more})")
+        click.echo(f"groups: {whole(settings.groups)} ({len(set(groups.values())):,} groups{more})")
     _print_means(evaluation, comparisons)
-    _print_chance(gold, found, evaluation, metrics)
+    _print_chance(gold, joined_runs, evaluation, metrics)
     for comparison in comparisons:
         click.echo(f"\n{_heading(comparison)}\n")
         cells = [[whole(pair.first), *_difference_cells(pair)] for pair in comparison.pairs]
@@ -283,14 +285,14 @@ def evaluate_command(qrels: str, runs: tuple[str, ...], asked: QueryOptions, wei
         _print_rows(evaluation.group_table(groups), ("group", "run", "metric"), "Means of each group of queries.")
         for comparison in comparisons:
             _print_group_differences(comparison)
-    for each in worst:
-        _print_worst(each)
+    for losses in worst:
+        _print_worst(losses)
     console.put_tables_aside(False)
-    if asked.by_query:
+    if settings.by_query:
         _print_queries(evaluation)
-    if asked.plot is not None:
+    if settings.plot is not None:
         click.echo()
-        click.echo(whole(Path(asked.plot)))
+        click.echo(whole(Path(settings.plot)))
     console.print_notes(notes)
     _fail_if(worse)
 
@@ -302,40 +304,44 @@ def _worse(pairs: Iterable[tuple[RunComparison, str, str]], level: float | None)
     """
     if level is None:
         return []
-    found = []
+    worse_runs = []
     for comparison, first, second in pairs:
         pair, names = comparison.pair(first, second), f"{first} and {second} by {comparison.metric}"
         if math.isnan(pair.corrected_pvalue):
             raise OptionError(f"--fail-if-worse cannot compare {names}: no query has a value of both")
         if pair.difference < 0 and pair.corrected_pvalue <= level:
-            found.append(f"{first} is worse than {second} by {comparison.metric}")
+            worse_runs.append(f"{first} is worse than {second} by {comparison.metric}")
         one, other = (comparison.values[comparison.runs.index(name)] for name in (first, second))
         if n_lost := int(np.count_nonzero(np.isnan(one) & ~np.isnan(other))):
             queries = counted(n_lost, "query", "queries")
-            found.append(f"{first} has no {comparison.metric} for {queries} for which {second} has one")
-    return found
+            worse_runs.append(f"{first} has no {comparison.metric} for {queries} for which {second} has one")
+    return worse_runs
 
 
 def _fail_if(worse: Sequence[str]) -> None:
     """Print on stderr which runs are worse, and exit; the tables have the figures."""
-    for each in worse:
-        click.echo(f"rankcorr: {whole(each)}", err=True)
+    for line in worse:
+        click.echo(f"rankcorr: {whole(line)}", err=True)
     if worse:
         click.get_current_context().exit(EXIT_WORSE)
 
 
 def _comparisons(
-    evaluation: Evaluation, metrics: Sequence[Metric], baseline: str, groups: dict[str, str] | None, asked: QueryOptions
+    evaluation: Evaluation,
+    metrics: Sequence[Metric],
+    baseline: str,
+    groups: dict[str, str] | None,
+    settings: QueryOptions,
 ) -> tuple[RunComparison, ...]:
-    shared: dict[str, Any] = {name: getattr(asked, name) for name in ("test", "level", "seed")}
-    shared |= {"baseline": baseline, "groups": groups, "n_resamples": asked.resamples}
-    shared["clusters"] = asked.read_clusters(evaluation.queries)
-    found = []
+    shared: dict[str, Any] = {name: getattr(settings, name) for name in ("test", "level", "seed")}
+    shared |= {"baseline": baseline, "groups": groups, "n_resamples": settings.resamples}
+    shared["clusters"] = settings.read_clusters(evaluation.queries)
+    comparisons = []
     for metric in metrics:
-        shared["standardized"] = asked.standardized and isinstance(metric, Coefficient)
+        shared["standardized"] = settings.standardized and isinstance(metric, Coefficient)
         with progress_bar(None, "resample", f"tests against {whole(baseline)}") as advance:
-            found.append(compare_evaluated(evaluation, name_of(metric), **shared, progress=advance))
-    return corrected_together(found)
+            comparisons.append(compare_evaluated(evaluation, name_of(metric), **shared, progress=advance))
+    return corrected_together(comparisons)
 
 
 def _worst(
@@ -365,11 +371,11 @@ def _worst(
 def _print_means(evaluation: Evaluation, comparisons: Sequence[RunComparison]) -> None:
     for run, coverage in zip(evaluation.runs, evaluation.coverage, strict=True):
         click.echo(f"{whole(run)}: {_coverage_text(coverage, evaluation.options)}")
-    for each in evaluation.undefined:
-        shown = first_few(list(map(label_text, each.queries)))
-        queries = counted(len(each.queries), "query", "queries")
+    for gap in evaluation.undefined:
+        query_names = first_few(list(map(label_text, gap.queries)))
+        queries = counted(len(gap.queries), "query", "queries")
         fate = {"omit": "left out of the mean", "zero": "counted as 0", "error": ""}[evaluation.options["undefined"]]
-        click.echo(f"{whole(each.run)}: {each.metric} is undefined for {queries} ({fate}; {each.reason}): {shown}")
+        click.echo(f"{whole(gap.run)}: {gap.metric} is undefined for {queries} ({fate}; {gap.reason}): {query_names}")
     click.echo()
     queries = counted(len(evaluation.queries), "query", "queries")
     caption = f"Mean {', '.join(evaluation.metrics)} over {queries}."
@@ -427,7 +433,9 @@ def _coverage_text(coverage: Coverage, policies: dict[str, Any]) -> str:
     unjudged = {"zero": "of relevance 0", "omit": "left out", "error": ""}[policies["unjudged"]]
     unretrieved = {"last": "last", "omit": "left out"}[policies["unretrieved"]]
     self_hits = "left out" if policies["self_hits"] == "omit" else "counted"
-    absent, unknown = (counted(len(each), "query", "queries") for each in (coverage.not_in_run, coverage.not_in_qrels))
+    absent, unknown = (
+        counted(len(missing), "query", "queries") for missing in (coverage.not_in_run, coverage.not_in_qrels)
+    )
     parts = [
         f"{coverage.n_compared:,} documents compared",
         f"{coverage.n_unjudged:,} unjudged ({unjudged})" if coverage.n_unjudged else "",
@@ -441,14 +449,14 @@ def _coverage_text(coverage: Coverage, policies: dict[str, Any]) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _heading(comparison: RunComparison, within: str = "") -> str:
+def _heading(comparison: RunComparison, place: str = "") -> str:
     """Return the heading of a table of differences."""
     standardized = ", standardized" * comparison.standardized
-    drawn = console.resamples_text(comparison.n_resamples, comparison.seed, "queries")
+    draw_text = console.resamples_text(comparison.n_resamples, comparison.seed, "queries")
     baseline = whole(comparison.baseline)
     return (
-        f"{comparison.metric}{standardized}: difference from {baseline} over the queries{within} where both have a "
-        f"value, {console.percent_text(comparison.level)} intervals, {comparison.test} test ({drawn})"
+        f"{comparison.metric}{standardized}: difference from {baseline} over the queries{place} where both have a "
+        f"value, {console.percent_text(comparison.level)} intervals, {comparison.test} test ({draw_text})"
     )
 
 
@@ -498,11 +506,14 @@ def _print_worst(entry: Mapping[str, Any]) -> None:
 
 
 def _worst_rows(queries: Iterable[QueryDifference]) -> Iterable[list[str]]:
-    for each in queries:
-        head = [label_text(each.query), *(number_text(value) for value in (each.first, each.second, each.difference))]
-        if not each.documents:
+    for query in queries:
+        head = [
+            label_text(query.query),
+            *(number_text(value) for value in (query.first, query.second, query.difference)),
+        ]
+        if not query.documents:
             yield [*head, "-", "-", "-", "-", "-"]
-        for row in each.documents:
+        for row in query.documents:
             ranks = console.rank_text(row.first_rank), console.rank_text(row.second_rank)
             relevance = "unjudged" if math.isnan(row.relevance) else f"{row.relevance:g}"
             yield [*head, label_text(row.document), relevance, *ranks, number_text(row.cost)]

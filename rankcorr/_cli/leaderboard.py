@@ -44,7 +44,7 @@ class BoardOptions:
     clusters: str | None = setting(options.clusters_option())
     coefficient: Any = setting(options.coefficient_option())
     level: float = setting(
-        options.level_option(what="Level of confidence of the intervals, and of the tests behind the groups.")
+        options.level_option(help_text="Level of confidence of the intervals, and of the tests behind the groups.")
     )
     resamples: int = setting(
         options.resamples_option(RESAMPLES, "Number of resamples of each interval and of each test.")
@@ -55,9 +55,11 @@ class BoardOptions:
         self, gold: str, systems: tuple[str, ...], files: Files, weights: Weights
     ) -> tuple[Leaderboard, list[Named], list[Named], list[Note]]:
         """Read the files and rank the systems; return also gold sets, systems, and the library's warnings."""
-        asked: dict[str, Any] = {name: getattr(self, name) for name in ("by", "standardized", "swap", "level", "seed")}
-        asked |= {"coefficient": weights.of_one(self.coefficient), "missing": files.missing}
-        asked["clusters"] = files.read_clusters(self.clusters)
+        computation: dict[str, Any] = {
+            name: getattr(self, name) for name in ("by", "standardized", "swap", "level", "seed")
+        }
+        computation |= {"coefficient": weights.of_one(self.coefficient), "missing": files.missing}
+        computation["clusters"] = files.read_clusters(self.clusters)
         n_golds = 1 + len(self.golds)
         benchmarks = benchmarks_of_models(gold)
         columns = options.columns_of(files.scores, n_golds + len(systems))
@@ -68,7 +70,7 @@ class BoardOptions:
         read = files.read([gold, *self.golds], systems)
         golds, others = options.by_name(read[:n_golds]), options.by_name(read[n_golds:])
         with progress_bar(None, "resample", "leaderboard") as advance, collected_notices() as notices:
-            board = leaderboard(golds, others, **asked, n_resamples=self.resamples, progress=advance)
+            board = leaderboard(golds, others, **computation, n_resamples=self.resamples, progress=advance)
         about = [f"{gold} has a row for each model: the table ranks columns by their agreement with gold, not models"]
         about = about if benchmarks else []
         if self.clusters is not None:
@@ -106,7 +108,7 @@ def _rows_are_models(path: str, benchmarks: Sequence[str]) -> str:
     )
 
 
-board_options: Decorator = gathered("asked", BoardOptions)
+board_options: Decorator = gathered("settings", BoardOptions)
 
 
 @console.command("leaderboard", short_help="Rank systems by one or several gold sets.")
@@ -118,7 +120,7 @@ board_options: Decorator = gathered("asked", BoardOptions)
 @console.table_option()
 @console.json_option()
 def leaderboard_command(
-    gold: str, systems: tuple[str, ...], asked: BoardOptions, files: Files, weights: Weights, as_json: bool
+    gold: str, systems: tuple[str, ...], settings: BoardOptions, files: Files, weights: Weights, as_json: bool
 ) -> None:
     """Rank the SYSTEM files by their agreement with GOLD and further gold sets.
 
@@ -135,28 +137,30 @@ def leaderboard_command(
     if not systems:
         benchmarks = benchmarks_of_models(gold)
         raise OptionError(_rows_are_models(gold, benchmarks) if benchmarks else "name at least one SYSTEM file")
-    board, golds, _, notes = asked.compute(gold, systems, files, weights)
+    board, golds, _, notes = settings.compute(gold, systems, files, weights)
     if as_json:
-        chosen = {**files.described(), **weights.described(asked.coefficient), "clusters": asked.clusters}
-        chosen["seed"] = asked.seed
-        console.print_json({**board.to_dict(), "options": chosen, "warnings": notes})
+        option_values = {**files.described(), **weights.described(settings.coefficient), "clusters": settings.clusters}
+        option_values["seed"] = settings.seed
+        console.print_json({**board.to_dict(), "options": option_values, "warnings": notes})
         return
-    _print(board, golds, asked)
+    _print(board, golds, settings)
     console.print_notes(notes)
 
 
-def _print(board: Leaderboard, golds: list[Named], asked: BoardOptions) -> None:
-    several = len(golds) > 1
-    for number, each in enumerate(golds, start=1):
-        click.echo(options.gold_line(each, f"gold {number}" if several else "gold"))
-    chosen = whole(asked.by)
-    ranked = f"ranked by {f'the {chosen}' if asked.by in TOTALS else chosen}, its " if several else ""
+def _print(board: Leaderboard, golds: list[Named], settings: BoardOptions) -> None:
+    has_several = len(golds) > 1
+    for number, gold in enumerate(golds, start=1):
+        click.echo(options.gold_line(gold, f"gold {number}" if has_several else "gold"))
+    criterion = whole(settings.by)
+    ranked = f"ranked by {f'the {criterion}' if settings.by in TOTALS else criterion}, its " if has_several else ""
     name = f"{board.coefficient}{', standardized' * board.standardized}"
-    heading = f"{name}: {ranked}{console.percent_text(board.level)} intervals{_drawn(board, asked.seed)}"
+    heading = f"{name}: {ranked}{console.percent_text(board.level)} intervals{_drawn(board, settings.seed)}"
     click.echo(f"{heading}\n")
-    total = MEAN if asked.by == MEAN else SUM
-    columns = [*board.gold_sets, total] if several else [SUM]
-    headings = [*(f"gold {number}" for number in range(1, len(golds) + 1)), total] if several else [board.coefficient]
+    total = MEAN if settings.by == MEAN else SUM
+    columns = [*board.gold_sets, total] if has_several else [SUM]
+    headings = (
+        [*(f"gold {number}" for number in range(1, len(golds) + 1)), total] if has_several else [board.coefficient]
+    )
     rows = board.table()
     lacking = any(row["n_missing"] for row in rows)
     console.print_table(
@@ -172,10 +176,10 @@ def _print(board: Leaderboard, golds: list[Named], asked: BoardOptions) -> None:
                 whole(row["system"]),
                 *(f"{row[column]:z.4f}" for column in (*columns, "low", "high")),
                 pvalue_text(row["corrected_pvalue"]),
-                str(each.total.n_items),
+                str(board_row.total.n_items),
                 *([str(row["n_missing"])] * lacking),
             ]
-            for row, each in zip(rows, board.rows, strict=True)
+            for row, board_row in zip(rows, board.rows, strict=True)
         ],
         left=[3],
         notes=_emphasis(rows, columns, heading, board),

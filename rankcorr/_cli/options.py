@@ -26,7 +26,7 @@ from rankcorr.inference._null import ALTERNATIVES, MAX_EXACT_ITEMS
 from rankcorr.inference._orbit import alpha_of
 from rankcorr.inference._paired import LeftOut
 
-PLAIN: Final = tuple(name for name, each in BY_NAME.items() if type(each.weighting.weigher) is Uniform)
+PLAIN: Final = tuple(name for name, coefficient in BY_NAME.items() if type(coefficient.weighting.weigher) is Uniform)
 DEFAULT_LEVEL: Final = 0.95
 DEFAULT_SEED: Final = 0
 MAX_RESAMPLES: Final = 10_000_000  # 80 MB for each interval
@@ -40,10 +40,10 @@ def split_columns(_context: click.Context, _parameter: click.Parameter, values: 
         raise click.BadParameter(f"not a list of columns ({error})") from error
 
 
-def names_option(whose: str) -> Decorator:
+def names_option(role: str) -> Decorator:
     """Option --name of each `whose`."""
-    what = f"Name to show for a {whose} instead of its file's; once for each {whose.upper()}, in order."
-    return option("--name", multiple=True, metavar="NAME", help=what)
+    help_text = f"Name to show for a {role} instead of its file's; once for each {role.upper()}, in order."
+    return option("--name", multiple=True, metavar="NAME", help=help_text)
 
 
 def header_option() -> Decorator:
@@ -52,15 +52,15 @@ def header_option() -> Decorator:
 
 
 def coefficient_option(
-    default: str | None = "tau_w", what: str = "Coefficient to compute.", choices: tuple[str, ...] = COEFFICIENTS
+    default: str | None = "tau_w", help_text: str = "Coefficient to compute.", choices: tuple[str, ...] = COEFFICIENTS
 ) -> Decorator:
     """Option --coefficient."""
-    return option("--coefficient", type=click.Choice(choices), default=default, help=what)
+    return option("--coefficient", type=click.Choice(choices), default=default, help=help_text)
 
 
-def resamples_option(default: int | None, what: str = "Number of random resamples.") -> Decorator:
+def resamples_option(default: int | None, help_text: str = "Number of random resamples.") -> Decorator:
     """Option --resamples."""
-    return option("--resamples", type=click.IntRange(1, MAX_RESAMPLES), default=default, metavar="N", help=what)
+    return option("--resamples", type=click.IntRange(1, MAX_RESAMPLES), default=default, metavar="N", help=help_text)
 
 
 def _level(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
@@ -71,10 +71,10 @@ def _level(context: click.Context, parameter: click.Parameter, value: float | No
 
 
 def level_option(
-    default: float | None = DEFAULT_LEVEL, what: str = "Level of confidence of the intervals."
+    default: float | None = DEFAULT_LEVEL, help_text: str = "Level of confidence of the intervals."
 ) -> Decorator:
     """Option --level."""
-    return option("--level", type=float, default=default, callback=_level, help=what)
+    return option("--level", type=float, default=default, callback=_level, help=help_text)
 
 
 def alternative_option(more: str = "better agreement than by chance") -> Decorator:
@@ -82,10 +82,12 @@ def alternative_option(more: str = "better agreement than by chance") -> Decorat
     return choice_option("--alternative", ALTERNATIVES, f"Alternative of the p-value; 'greater': {more}.")
 
 
-def swap_option(default: str | None = SWAPS[0], what: str = "What systems exchange in tests.") -> Decorator:
+def swap_option(default: str | None = SWAPS[0], help_text: str = "What systems exchange in tests.") -> Decorator:
     """Option --swap."""
-    what = f"{what} Scores must be on one scale in all systems; auto exchanges them if their distributions agree."
-    return option("--swap", type=click.Choice(SWAPS), default=default, help=what)
+    help_text = (
+        f"{help_text} Scores must be on one scale in all systems; auto exchanges them if their distributions agree."
+    )
+    return option("--swap", type=click.Choice(SWAPS), default=default, help=help_text)
 
 
 @dataclass(frozen=True)
@@ -119,10 +121,10 @@ def check_stdin(paths: Sequence[str]) -> None:
         raise OptionError("'-' (standard input) can be given only once")
 
 
-def check_once(names: Iterable[str], whose: str) -> None:
+def check_once(names: Iterable[str], role: str) -> None:
     """Refuse a name that is given twice, since a table could not tell the two apart; `whose` name it is."""
     if again := repeated(names):
-        raise OptionError(f"each {whose} can be given only once; more than once: {', '.join(map(str, again))}")
+        raise OptionError(f"each {role} can be given only once; more than once: {', '.join(map(str, again))}")
 
 
 def clusters_option() -> console.Decorator:
@@ -135,16 +137,16 @@ def clusters_option() -> console.Decorator:
     )
 
 
-def check_owner(owner: str, present: bool, given: Mapping[str, Any]) -> None:
+def check_owner(owner: str, present: bool, settings: Mapping[str, Any]) -> None:
     """Refuse an option that has no effect, because what it belongs to is missing."""
-    if not present and (vain := [name for name, value in given.items() if value is not None]):
+    if not present and (vain := [name for name, value in settings.items() if value is not None]):
         raise OptionError(f"{vain[0]} belongs to {owner}, which is missing")
 
 
-def check_names(names: Sequence[str], n_files: int, whose: str, *, unique: bool = True) -> None:
+def check_names(names: Sequence[str], n_files: int, role: str, *, unique: bool = True) -> None:
     """Refuse what --name gives, unless it is nothing, or a name for each file; each its own if they are `unique`."""
     if names and len(names) != n_files:
-        raise OptionError(f"--name must be given once for each {whose}; got {len(names)} for {n_files} {whose}s")
+        raise OptionError(f"--name must be given once for each {role}; got {len(names)} for {n_files} {role}s")
     if "" in names:
         raise OptionError("--name must not be empty")
     if unique and (again := repeated(names)):
@@ -170,7 +172,7 @@ def _joined(path: str, column: str | None) -> str:
 
 
 def _short_names(
-    names: Sequence[str], given: Sequence[str], paths: Sequence[str], columns: Sequence[str | None]
+    names: Sequence[str], titles: Sequence[str], paths: Sequence[str], columns: Sequence[str | None]
 ) -> list[str]:
     """Names without what all files share: columns of one file, or the last parts of paths, as many as tell them apart.
 
@@ -181,10 +183,10 @@ def _short_names(
         choices.append([column or path for path, column in zip(paths, columns, strict=True)])
     parts = [PurePath(path).parts for path in paths]
     for depth in range(1, max(map(len, parts)) + 1):
-        ends = [str(PurePath(*own[-depth:])) for own in parts]
+        ends = [str(PurePath(*path_parts[-depth:])) for path_parts in parts]
         choices.append([_joined(end, column) for end, column in zip(ends, columns, strict=True)])
     for choice in choices:
-        short = [name or end for name, end in zip(given, choice, strict=True)]
+        short = [name or end for name, end in zip(titles, choice, strict=True)]
         if len(set(short)) == len(set(names)):
             return short
     return list(names)
@@ -227,12 +229,16 @@ class Files:
         check_names(self.names, len(systems), "system")
         check_stdin(paths)
         columns = columns_of(self.scores, len(paths), " (for several columns of one file, repeat the file)")
-        given = ["" for _ in golds] + ([*self.names] or ["" for _ in systems])
-        several = [column if paths.count(path) > 1 else None for path, column in zip(paths, columns, strict=True)]
-        names = [name or _joined(path, column) for name, path, column in zip(given, paths, several, strict=True)]
+        titles = ["" for _ in golds] + ([*self.names] or ["" for _ in systems])
+        repeated_columns = [
+            column if paths.count(path) > 1 else None for path, column in zip(paths, columns, strict=True)
+        ]
+        names = [
+            name or _joined(path, column) for name, path, column in zip(titles, paths, repeated_columns, strict=True)
+        ]
         check_once(names[: len(golds)], "gold set")
         check_once(names[len(golds) :], "system")
-        short = _short_names(names, given, paths, several)
+        short = _short_names(names, titles, paths, repeated_columns)
         return [
             replace(self._one(name, path, column), short=label)
             for name, path, column, label in zip(names, paths, columns, short, strict=True)
@@ -333,8 +339,8 @@ scheme_options: Decorator = gathered("weights", Weights, "n0", "weigher")  # a f
 def metrics_of(names: Sequence[str], weights: Weights) -> list[Metric]:
     """Metrics by name, coefficients with the options of weights."""
     lower = [name.strip().lower() for name in names]
-    found = [weights.of(low) if low in COEFFICIENTS else name for low, name in zip(lower, names, strict=True)]
-    metrics = [as_metric(each) for each in found]
+    requested = [weights.of(low) if low in COEFFICIENTS else name for low, name in zip(lower, names, strict=True)]
+    metrics = [as_metric(metric) for metric in requested]
     check_different(metrics, names)
     return metrics
 
@@ -345,7 +351,7 @@ def errors_of(*rankings: Named) -> Iterator[None]:
     try:
         yield
     except RankingError as error:
-        *names, last = [each.name for each in rankings]
+        *names, last = [ranking.name for ranking in rankings]
         raise click.ClickException(f"{', '.join(names)} and {last}: {error}") from error
 
 
@@ -386,18 +392,18 @@ def described(ranking: Named) -> dict[str, Any]:
     return {"name": ranking.name, "n": ranking.ranking.n_items, "ties": ranking.ranking.n_ties}
 
 
-def gold_line(ranking: Named, what: str = "gold") -> str:
+def gold_line(ranking: Named, role: str = "gold") -> str:
     """A gold ranking, as the line above a table."""
-    return f"{what}: {ranking.shown} ({ranking.ranking.n_items} items, {ranking.ranking.n_ties} ties)"
+    return f"{role}: {ranking.shown} ({ranking.ranking.n_items} items, {ranking.ranking.n_ties} ties)"
 
 
 def permutations_text(number: int, seed: int, sizes: Sequence[int]) -> str:
     """How many permutations were drawn; `sizes` are the numbers of items of the comparisons."""
-    drawn = f"{counted(number, 'permutation')}, seed {seed}"
+    draw_text = f"{counted(number, 'permutation')}, seed {seed}"
     exact = [size <= MAX_EXACT_ITEMS for size in sizes]
     if all(exact):
         return "all permutations"
-    return f"{drawn}; all of {MAX_EXACT_ITEMS} items or fewer" if any(exact) else drawn
+    return f"{draw_text}; all of {MAX_EXACT_ITEMS} items or fewer" if any(exact) else draw_text
 
 
 def decisive_text(unit: str, pvalue: float, without: Sequence[LeftOut | None], level: float) -> str:

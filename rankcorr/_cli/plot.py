@@ -67,7 +67,7 @@ def ranks(
     Example:
       rankcorr plot ranks gold.csv system_a.csv system_b.csv --out ranks.png
     """
-    chosen = weights.of_one(coefficient)
+    coefficient_value = weights.of_one(coefficient)
     reference, others = _matching(files, gold, systems)
     named = {other.short: other.ranking for other in others}
 
@@ -79,7 +79,7 @@ def ranks(
                 missing=files.missing,
                 names=(reference.short, others[0].short),
                 n_named=worst,
-                coefficient=chosen,
+                coefficient=coefficient_value,
             )
 
     _write(draw, out, coefficient, _only(others))
@@ -114,7 +114,7 @@ def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coeffici
 @options.file_options
 @options.weight_options
 def leaderboard_figure(
-    gold: str, systems: tuple[str, ...], out: str, asked: BoardOptions, files: Files, weights: Weights
+    gold: str, systems: tuple[str, ...], out: str, settings: BoardOptions, files: Files, weights: Weights
 ) -> None:
     """Draw what `rankcorr leaderboard` prints: the coefficient of each system, its interval, and the groups.
 
@@ -124,16 +124,25 @@ def leaderboard_figure(
     Example:
       rankcorr plot leaderboard gold.csv system_a.csv system_b.csv --out leaderboard.svg
     """
-    board, golds, others, notes = asked.compute(gold, systems, files, weights)
-    taken = (*TOTALS, *COLUMNS)  # a table of a leaderboard has columns of these names, too, so a gold set needs another
-    sets = {each.name: each if each.short in taken else each.in_figures for each in golds}
-    rows = {each.name: each.in_figures for each in others}
+    board, golds, others, notes = settings.compute(gold, systems, files, weights)
+    reserved_names = (
+        *TOTALS,
+        *COLUMNS,
+    )  # a table of a leaderboard has columns of these names, too, so a gold set needs another
+    sets = {gold_set.name: gold_set if gold_set.short in reserved_names else gold_set.in_figures for gold_set in golds}
+    rows = {compared.name: compared.in_figures for compared in others}
 
     def draw() -> Figure:
-        drawn: dict[str, Any] = {"n_resamples": asked.resamples, "seed": asked.seed, "missing": files.missing}
-        named = [options.by_name(list(each.values())) for each in (sets, rows)]
+        draw_options: dict[str, Any] = {
+            "n_resamples": settings.resamples,
+            "seed": settings.seed,
+            "missing": files.missing,
+        }
+        named = [options.by_name(list(entries.values())) for entries in (sets, rows)]
         with progress_bar(None, "permutation", "chance levels") as advance:
-            chance = chance_levels(*named, **drawn, coefficient=weights.of_one(asked.coefficient), progress=advance)
+            chance = chance_levels(
+                *named, **draw_options, coefficient=weights.of_one(settings.coefficient), progress=advance
+            )
         renamed = replace(
             board,
             gold_sets=tuple(sets[name].name for name in board.gold_sets),
@@ -142,7 +151,7 @@ def leaderboard_figure(
         )
         return plot_leaderboard(renamed, chance=chance)
 
-    _write(draw, out, asked.coefficient, notes=notes)
+    _write(draw, out, settings.coefficient, notes=notes)
 
 
 @plot.command(short_help="Draw what chance gives, and where systems lie.")
@@ -171,8 +180,8 @@ def null(
     Example:
       rankcorr plot null gold.csv system_a.csv system_b.csv --alternative greater --out null.pdf
     """
-    asked: dict[str, Any] = {"coefficient": weights.of_one(coefficient), "missing": files.missing}
-    asked |= {"n_resamples": resamples, "seed": seed}
+    null_options: dict[str, Any] = {"coefficient": weights.of_one(coefficient), "missing": files.missing}
+    null_options |= {"n_resamples": resamples, "seed": seed}
     reference, others = _matching(files, gold, systems)
 
     def draw() -> Figure:
@@ -181,7 +190,7 @@ def null(
             progress_bar(resamples * len(others), "permutation", "values by chance") as advance,
         ):
             tests = {
-                other.short: permutation_test(reference.ranking, other.ranking, **asked, progress=advance)
+                other.short: permutation_test(reference.ranking, other.ranking, **null_options, progress=advance)
                 for other in others
             }
             if len(tests) == 1:
@@ -207,5 +216,5 @@ def _write(
     """Draw a figure, write it, and print its path and any notes."""
     with collected_notices() as notices:
         lacking = console.write_figure(draw, out)
-    found = console.notes_of(notices, [coefficient], system)
-    console.print_notes([*notes, *found, *({"message": message} for message in lacking)])
+    interval_notes = console.notes_of(notices, [coefficient], system)
+    console.print_notes([*notes, *interval_notes, *({"message": message} for message in lacking)])

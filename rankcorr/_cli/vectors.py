@@ -107,12 +107,12 @@ class VectorOptions:
     def read_gold(self) -> dict[str, dict[Pair, float]]:
         """Gold scores by the name of the file, with the column where a file is given several times."""
         paths = self.golds
-        found: dict[str, dict[Pair, float]] = {}
+        gold_scores: dict[str, dict[Pair, float]] = {}
         for path, column in zip(paths, options.columns_of(self.scores, len(paths)), strict=True):
             name = path if paths.count(path) == 1 else f"{path}:{column}"
-            if name in found:
+            if name in gold_scores:
                 raise OptionError(f"each gold file can be given only once; more than once: {name}")
-            found[name] = read_pairs(
+            gold_scores[name] = read_pairs(
                 path,
                 word_columns=self.words or None,
                 score_column=column,
@@ -120,15 +120,17 @@ class VectorOptions:
                 unordered=not self.relata,
                 duplicates=self.duplicates,
             )
-        return found
+        return gold_scores
 
     def read(self, path: str, golds: dict[str, dict[Pair, float]]) -> WordVectors:
         """Vectors of the words of the gold scores."""
         words = {word.lower() if self.lower else word for pairs in golds.values() for pair in pairs for word in pair}
         try:
             with progress_bar(None, "word", f"reading {whole(path)}") as advance:
-                own: dict[str, Any] = {name: getattr(self, name) for name in ("form", "encoding", "undecodable")}
-                return read_vectors(path, words=words, progress=advance, **own)
+                file_options: dict[str, Any] = {
+                    name: getattr(self, name) for name in ("form", "encoding", "undecodable")
+                }
+                return read_vectors(path, words=words, progress=advance, **file_options)
         except MissingGensimError as error:
             raise click.ClickException(str(error)) from error
 
@@ -141,11 +143,11 @@ class VectorOptions:
 
 @console.command("evaluate-vectors", short_help="Evaluate and compare word vectors on gold pairs.")
 @click.argument("vectors", nargs=-1, required=True, metavar="VECTORS...")
-@gathered("asked", VectorOptions)
+@gathered("settings", VectorOptions)
 @options.weight_options
 @console.table_option()
 @console.json_option()
-def vectors_command(vectors: tuple[str, ...], asked: VectorOptions, weights: Weights, as_json: bool) -> None:
+def vectors_command(vectors: tuple[str, ...], settings: VectorOptions, weights: Weights, as_json: bool) -> None:
     """Evaluate the word vectors in each VECTORS on the pairs of words in the files of --gold, by cosine.
 
     Several VECTORS are evaluated on the pairs that all of them have, and compared. The p-values of all comparisons,
@@ -160,75 +162,77 @@ def vectors_command(vectors: tuple[str, ...], asked: VectorOptions, weights: Wei
       rankcorr evaluate-vectors a.txt b.txt c.txt --gold wordsim353.tsv --gold men.txt --versus a.txt
       rankcorr evaluate-vectors word2vec.bin --gold rdt.csv --relata --candidates all --depth 100
     """
-    _check(vectors, asked)
+    _check(vectors, settings)
     weights.described()  # refuses options that contradict each other before files are read
-    if asked.relata:
-        metrics = options.metrics_of(asked.metrics or METRICS, weights)
+    if settings.relata:
+        metrics = options.metrics_of(settings.metrics or METRICS, weights)
     else:
-        for name in asked.metrics:
+        for name in settings.metrics:
             check_choice("--metric", name, COEFFICIENTS)
-        metrics = [weights.of(name) for name in asked.metrics or COEFFICIENTS]
+        metrics = [weights.of(name) for name in settings.metrics or COEFFICIENTS]
     with collected_notices() as notices:
-        golds = asked.read_gold()
+        golds = settings.read_gold()
     notes = console.notes_of(notices, [])
-    found = {path: asked.read(path, golds) for path in vectors}
+    loaded = {path: settings.read(path, golds) for path in vectors}
     results: Results = {}
     for gold, pairs in golds.items():
         with collected_notices() as notices, _errors_of(gold):
-            several = len(found) > 1 and asked.oov == "omit"
-            kept = common_pairs(found.values(), pairs, lower=asked.lower) if several else pairs
-            results |= {(path, gold): _evaluate(each, kept, metrics, asked) for path, each in found.items()}
+            has_several = len(loaded) > 1 and settings.oov == "omit"
+            common = common_pairs(loaded.values(), pairs, lower=settings.lower) if has_several else pairs
+            results |= {
+                (path, gold): _evaluate(vectors_of, common, metrics, settings) for path, vectors_of in loaded.items()
+            }
         notes += console.notes_of(notices, [], gold)
     compared = None
-    if len(found) > 1:
+    if len(loaded) > 1:
         with collected_notices() as notices:
-            compared = _compare(golds, results, asked, metrics)
+            compared = _compare(golds, results, settings, metrics)
         notes += console.notes_of(notices, [])
     if as_json:
         described = [
-            {"name": path, "form": each.form, "n_words": each.n_known, "dimension": each.dimension}
-            | {"n_undecodable": each.n_undecodable}
-            for path, each in found.items()
+            {"name": path, "form": vectors_of.form, "n_words": vectors_of.n_known, "dimension": vectors_of.dimension}
+            | {"n_undecodable": vectors_of.n_undecodable}
+            for path, vectors_of in loaded.items()
         ]
         content = [{"vectors": path, "gold_set": gold, **result.to_dict()} for (path, gold), result in results.items()]
         of_files = [{"name": gold, "n_pairs": len(pairs)} for gold, pairs in golds.items()]
-        chosen = {**asked.described(), **weights.described()}
-        document = {"vectors": described, "golds": of_files, "options": chosen}
+        option_values = {**settings.described(), **weights.described()}
+        document = {"vectors": described, "golds": of_files, "options": option_values}
         comparisons = {} if compared is None else {"comparisons": compared.to_dict()["rows"]}
         console.print_json({**document, "evaluations": content, **comparisons, "warnings": notes})
         return
-    for path, each in found.items():
-        undecodable = f", {each.n_undecodable:,} undecodable" if each.n_undecodable else ""
+    for path, vectors_of in loaded.items():
+        undecodable = f", {vectors_of.n_undecodable:,} undecodable" if vectors_of.n_undecodable else ""
         click.echo(
-            f"vectors: {whole(path)} ({each.form}, {counted(each.n_known, 'word')}{undecodable}, "
-            f"{counted(each.dimension, 'dimension')})"
+            f"vectors: {whole(path)} ({vectors_of.form}, {counted(vectors_of.n_known, 'word')}{undecodable}, "
+            f"{counted(vectors_of.dimension, 'dimension')})"
         )
-    if asked.relata:
-        _print_relata({gold: each for (_, gold), each in results.items() if isinstance(each, RelataEvaluation)})
+    if settings.relata:
+        _print_relata({gold: result for (_, gold), result in results.items() if isinstance(result, RelataEvaluation)})
     else:
-        _print_coverage(golds, found, results, asked)
-        _print_pairs(results, [each.name for each in metrics], asked)
+        _print_coverage(golds, loaded, results, settings)
+        _print_pairs(results, [metric.name for metric in metrics], settings)
     if compared is not None:
-        _print_comparisons(compared, asked)
+        _print_comparisons(compared, settings)
     console.print_notes(notes)
 
 
-def _check(vectors: tuple[str, ...], asked: VectorOptions) -> None:
+def _check(vectors: tuple[str, ...], settings: VectorOptions) -> None:
     """Refuse options and files that do not go together."""
-    options.check_owner("--relata", asked.relata, {"--candidates": asked.candidates, "--depth": asked.depth})
-    if asked.relata and asked.self_pairs is not None:
+    options.check_owner("--relata", settings.relata, {"--candidates": settings.candidates, "--depth": settings.depth})
+    if settings.relata and settings.self_pairs is not None:
         raise OptionError("--self-pairs does not go with --relata")
-    if asked.relata and len(vectors) > 1:
+    if settings.relata and len(vectors) > 1:
         raise OptionError(
             f"--relata evaluates one set of vectors at a time; got {len(vectors)} files: run the command once for each "
             "(gold files are given by --gold)"
         )
-    options.check_stdin([*vectors, *asked.golds])
+    options.check_stdin([*vectors, *settings.golds])
     options.check_once(vectors, "VECTORS")
-    if asked.versus is not None:
+    if settings.versus is not None:
         if len(vectors) < 2:
             raise OptionError("--versus needs at least two VECTORS")
-        check_choice("--versus", asked.versus, vectors)
+        check_choice("--versus", settings.versus, vectors)
 
 
 @contextmanager
@@ -241,20 +245,25 @@ def _errors_of(gold: str) -> Iterator[None]:
 
 
 def _evaluate(
-    vectors: WordVectors, gold: dict[Pair, float], metrics: list[Any], asked: VectorOptions
+    vectors: WordVectors, gold: dict[Pair, float], metrics: list[Any], settings: VectorOptions
 ) -> VectorEvaluation | RelataEvaluation:
-    n_resamples = asked.resamples or RESAMPLES
-    shared: dict[str, Any] = {"oov": asked.oov, "lower": asked.lower, "seed": asked.seed, "n_resamples": n_resamples}
-    if asked.relata:
-        candidates: Any = asked.candidates or "gold"
-        return evaluate_relata(vectors, gold, metrics=metrics, candidates=candidates, depth=asked.depth, **shared)
+    n_resamples = settings.resamples or RESAMPLES
+    shared: dict[str, Any] = {
+        "oov": settings.oov,
+        "lower": settings.lower,
+        "seed": settings.seed,
+        "n_resamples": n_resamples,
+    }
+    if settings.relata:
+        candidates: Any = settings.candidates or "gold"
+        return evaluate_relata(vectors, gold, metrics=metrics, candidates=candidates, depth=settings.depth, **shared)
     with progress_bar(2 * len(metrics) * n_resamples, "resample", "chance and intervals") as advance:
-        shared |= {"self_pairs": asked.self_pairs or SELF_PAIRS[0], "level": asked.level, "progress": advance}
+        shared |= {"self_pairs": settings.self_pairs or SELF_PAIRS[0], "level": settings.level, "progress": advance}
         return evaluate_vectors(vectors, gold, coefficients=metrics, **shared)
 
 
 def _compare(
-    golds: dict[str, dict[Pair, float]], results: Results, asked: VectorOptions, metrics: list[Any]
+    golds: dict[str, dict[Pair, float]], results: Results, settings: VectorOptions, metrics: list[Any]
 ) -> SystemComparisons:
     """Compare the vectors on each gold set by each coefficient."""
     compared_golds: dict[str, dict[Pair, float]] = {}
@@ -264,58 +273,60 @@ def _compare(
             scores = evaluation.scores
             compared_golds[gold] = {pair: score for pair, score in golds[gold].items() if pair in scores}
             systems[path] = systems.get(path, {}) | scores
-    drawn: dict[str, Any] = {"n_resamples": asked.resamples or TEST_RESAMPLES, "seed": asked.seed}
+    draw_options: dict[str, Any] = {"n_resamples": settings.resamples or TEST_RESAMPLES, "seed": settings.seed}
     with progress_bar(None, "swap", "comparisons of vectors") as advance:
-        shared: dict[str, Any] = {"baseline": asked.versus, "level": asked.level, "progress": advance}
-        return compare_many(compared_golds, systems, coefficients=metrics, **shared, **drawn)
+        shared: dict[str, Any] = {"baseline": settings.versus, "level": settings.level, "progress": advance}
+        return compare_many(compared_golds, systems, coefficients=metrics, **shared, **draw_options)
 
 
 def _print_coverage(
-    golds: dict[str, dict[Pair, float]], found: dict[str, WordVectors], results: Results, asked: VectorOptions
+    golds: dict[str, dict[Pair, float]], loaded: dict[str, WordVectors], results: Results, settings: VectorOptions
 ) -> None:
     """Print how many pairs of each gold file are compared, and the words that vectors lack."""
-    what = "tied below all others" if asked.oov == "lowest" else "left out"
-    compared = {gold: each.n_compared for (_, gold), each in results.items() if isinstance(each, VectorEvaluation)}
+    treatment = "tied below all others" if settings.oov == "lowest" else "left out"
+    compared = {
+        gold: result.n_compared for (_, gold), result in results.items() if isinstance(result, VectorEvaluation)
+    }
     for gold, pairs in golds.items():
-        looked_up = words_of(pairs, lower=asked.lower)
-        lacking = {path: [w for w, key in looked_up.items() if key not in v.index] for path, v in found.items()}
+        looked_up = words_of(pairs, lower=settings.lower)
+        lacking = {path: [w for w, key in looked_up.items() if key not in v.index] for path, v in loaded.items()}
         absent = {word for words in lacking.values() for word in words}
         n_lacking = sum(not absent.isdisjoint(pair) for pair in pairs)
-        text = f", {n_lacking:,} without a vector ({what})" if n_lacking else ""
+        text = f", {n_lacking:,} without a vector ({treatment})" if n_lacking else ""
         click.echo(f"{whole(gold)}: {compared[gold]:,} of {len(pairs):,} pairs compared{text}")
         for path, words in lacking.items():
-            _print_words(f"words without a vector{f' in {whole(path)}' if len(found) > 1 else ''}", tuple(words))
+            _print_words(f"words without a vector{f' in {whole(path)}' if len(loaded) > 1 else ''}", tuple(words))
 
 
-def _print_pairs(results: Results, names: list[str], asked: VectorOptions) -> None:
-    several = len({path for path, _ in results}) > 1
-    click.echo(f"low, high: {console.percent_text(asked.level)} interval; p: of agreement by chance alone\n")
+def _print_pairs(results: Results, names: list[str], settings: VectorOptions) -> None:
+    has_several = len({path for path, _ in results}) > 1
+    click.echo(f"low, high: {console.percent_text(settings.level)} interval; p: of agreement by chance alone\n")
     rows = [
-        (gold, path, name, each)
+        (gold, path, name, figures_of)
         for (path, gold), result in results.items()
         if isinstance(result, VectorEvaluation)
-        for name, each in zip(names, result.coefficients, strict=True)
+        for name, figures_of in zip(names, result.coefficients, strict=True)
     ]
     figures = {"value": "statistic", "chance": "chance", "standardized": "standardized", "low": "low", "high": "high"}
     console.print_table(
-        ["gold", *(["vectors"] * several), "coefficient", *figures, "p (greater)"],
+        ["gold", *(["vectors"] * has_several), "coefficient", *figures, "p (greater)"],
         [
             [
-                *(whole(gold), *([whole(path)] * several), name),
-                *(number_text(getattr(each, figure)) for figure in figures.values()),
-                pvalue_text(each.pvalue),
+                *(whole(gold), *([whole(path)] * has_several), name),
+                *(number_text(getattr(figures_of, figure)) for figure in figures.values()),
+                pvalue_text(figures_of.pvalue),
             ]
-            for gold, path, name, each in rows
+            for gold, path, name, figures_of in rows
         ],
-        left=[1, 2] if several else [1],
+        left=[1, 2] if has_several else [1],
     )
 
 
-def _print_comparisons(compared: SystemComparisons, asked: VectorOptions) -> None:
-    n_swaps = asked.resamples or TEST_RESAMPLES
+def _print_comparisons(compared: SystemComparisons, settings: VectorOptions) -> None:
+    n_swaps = settings.resamples or TEST_RESAMPLES
     click.echo(
-        f"\nDifferences, {console.percent_text(asked.level)} intervals, paired tests (up to {n_swaps:,} swaps, seed "
-        f"{asked.seed}); p corrected by Holm over {counted(len(compared.rows), 'test')}\n"
+        f"\nDifferences, {console.percent_text(settings.level)} intervals, paired tests (up to {n_swaps:,} swaps, seed "
+        f"{settings.seed}); p corrected by Holm over {counted(len(compared.rows), 'test')}\n"
     )
     console.print_table(
         ["gold", "coefficient", "a", "b", "a - b", "low", "high", "p (two-sided)", "p (Holm)", "n"],
@@ -349,6 +360,6 @@ def _print_relata(results: dict[str, RelataEvaluation]) -> None:
     )
 
 
-def _print_words(what: str, words: tuple[str, ...]) -> None:
+def _print_words(title: str, words: tuple[str, ...]) -> None:
     if words:
-        click.echo(f"  {what} ({len(words):,}): {first_few(list(map(label_text, words)), MAX_WORDS)}")
+        click.echo(f"  {title} ({len(words):,}): {first_few(list(map(label_text, words)), MAX_WORDS)}")
