@@ -28,12 +28,14 @@ _KINDS: Final = (
     "class of an error of the libraries: " + ", ".join(LIBRARY_KINDS)
 )
 
-_MODULES: Final = [import_module(f"service.schemas.{found.name}") for found in iter_modules(schemas.__path__)]
-_FOUND: Final = (
+_MODULES: Final = [import_module(f"service.schemas.{module.name}") for module in iter_modules(schemas.__path__)]
+_ALL_COMPONENTS: Final = (
     *(problem_component(_KINDS), *WAYS_TO_GIVE),
-    *(each for module in _MODULES for each in vars(module).values() if isinstance(each, Component)),
+    *(value for module in _MODULES for value in vars(module).values() if isinstance(value, Component)),
 )
-COMPONENTS: Final = tuple({each.name: each for each in _FOUND}.values())  # modules import them from each other
+COMPONENTS: Final = tuple(
+    {component.name: component for component in _ALL_COMPONENTS}.values()
+)  # modules import them from each other
 
 CONFIGURATION: Final = configuration(
     "rankcorr",
@@ -42,19 +44,19 @@ CONFIGURATION: Final = configuration(
 )
 
 
-def app_of(chosen: Settings) -> Flask:
+def app_of(settings: Settings) -> Flask:
     """Make the application from its settings."""
-    app = new_app(__name__, chosen, jobs=Jobs(chosen.max_jobs), static_folder=None)
+    app = new_app(__name__, settings, jobs=Jobs(settings.max_jobs), static_folder=None)
     app.config.update(CONFIGURATION)
     api = Api(app, components=COMPONENTS)
     for blueprint in BLUEPRINTS:
         api.register_blueprint(blueprint)
     register_page(app)
     add_hooks(app, admit=State.check_client, refuse=from_library, tagged=TAGGED)
-    if chosen.cors_origins:
+    if settings.cors_origins:
         CORS(
             app,
-            resources={r"/v1/.*": {"origins": list(chosen.cors_origins)}},
+            resources={r"/v1/.*": {"origins": list(settings.cors_origins)}},
             methods=["DELETE", "GET", "HEAD", "POST"],
             expose_headers=[logs.ID_HEADER, logs.TRACE_HEADER, "Location", "Preference-Applied", "Retry-After"],
         )

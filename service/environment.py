@@ -80,17 +80,17 @@ class FromEnvironment:
         SettingError
             If a variable has an invalid value; the message names the variable.
         """
-        given = {
+        settings = {
             entry.name: entry.metadata["parse"](variable(entry.name), environment[variable(entry.name)])
             for entry in fields(cls)
             if entry.metadata and environment.get(variable(entry.name))
         }
-        return cls(**given, **more)
+        return cls(**settings, **more)
 
     def table(self) -> list[tuple[str, Any, str]]:
         """Return variable, value and meaning of each setting."""
-        found = [(entry.name, entry.metadata["about"]) for entry in fields(self) if entry.metadata]
-        return [(variable(name), getattr(self, name), about) for name, about in found]
+        entries = [(entry.name, entry.metadata["about"]) for entry in fields(self) if entry.metadata]
+        return [(variable(name), getattr(self, name), about) for name, about in entries]
 
 
 def unknown(environment: Mapping[str, str], *owners: type[Any]) -> list[str]:
@@ -107,8 +107,8 @@ def unknown(environment: Mapping[str, str], *owners: type[Any]) -> list[str]:
     lines = []
     for name in sorted(environment):
         if name.startswith(PREFIX) and name not in names:
-            alike = get_close_matches(name, names, n=1, cutoff=0.8)
-            lines.append(f"{name} is not a setting" + (f": did you mean {alike[0]}?" if alike else ""))
+            suggestions = get_close_matches(name, names, n=1, cutoff=0.8)
+            lines.append(f"{name} is not a setting" + (f": did you mean {suggestions[0]}?" if suggestions else ""))
     return lines
 
 
@@ -216,5 +216,5 @@ class HttpSettings(FromEnvironment):
 
     def table(self) -> list[tuple[str, Any, str]]:
         """Return variable, value and meaning of each setting, with the number of tokens in place of the tokens."""
-        shown = [*self.limits.table(), *super().table()]
-        return [(name, len(value) if name == variable("tokens") else value, about) for name, value, about in shown]
+        rows = [*self.limits.table(), *super().table()]
+        return [(name, len(value) if name == variable("tokens") else value, about) for name, value, about in rows]

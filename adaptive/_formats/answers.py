@@ -29,7 +29,7 @@ NAMED_ANSWERS: Final[dict[str, dict[str, str | None]]] = {
 }
 OWN_WORDS: Final = {word: word for word in MEANINGS}
 ARENA_WORDS: Final = {"model_a": "left", "model_b": "right", "tie": "tie", "tie (bothbad)": "tie", "both_bad": "tie"}
-_SHOWN: Final = 10  # unknown answers that a message names
+_MOST_NAMED: Final = 10  # unknown answers that a message names
 _ADVICE: Final = (
     'The option answers says what other answers mean: "left_won" (1 left, 0 right), "codes" (1 left, 0 tie, -1 right; '
     "many scales prefer the left item by negative numbers) or a mapping, as A=left, B=right. Entries that "
@@ -52,17 +52,17 @@ def words_of(answers: Answers | None) -> dict[str, str | None]:
     """
     if answers is None:
         return {}
-    given = NAMED_ANSWERS.get(answers) if isinstance(answers, str) else answers
-    if not isinstance(given, Mapping):
+    meanings = NAMED_ANSWERS.get(answers) if isinstance(answers, str) else answers
+    if not isinstance(meanings, Mapping):
         names = " or ".join(map(repr, NAMED_ANSWERS))
         raise OptionError(f"answers must be {names}, or a mapping of answers to their meanings; got {shown(answers)}")
     words: dict[str, str | None] = {}
-    for answer, meaning in given.items():
+    for answer, meaning in meanings.items():
         text = _text(answer)
         if text is None or not (meaning is None or meaning == "" or meaning in MEANINGS):
-            wanted = ", ".join(map(repr, MEANINGS))
+            choices = ", ".join(map(repr, MEANINGS))
             raise OptionError(
-                f"an answer, text or a number, means {wanted}, or None for no answer; got {shown({answer: meaning})}"
+                f"an answer, text or a number, means {choices}, or None for no answer; got {shown({answer: meaning})}"
             )
         if words.setdefault(text, meaning or None) != (meaning or None):
             raise OptionError(f"the answer {shown(text)} has two meanings: {shown(words[text])} and {shown(meaning)}")
@@ -94,8 +94,8 @@ def read_answers(
         raise VoteError(_unknown(where(row), words, [entry])) from None
     unknown = [key for key, text in texts.items() if text is None or (text and text not in words)]
     if unknown:
-        found = [key if isinstance(key, str) else key[1] for key in unknown]
-        raise VoteError(_unknown(where(keys.index(unknown[0])), words, found))
+        unknown_answers = [key if isinstance(key, str) else key[1] for key in unknown]
+        raise VoteError(_unknown(where(keys.index(unknown[0])), words, unknown_answers))
     meanings = {key: words[text] if text else None for key, text in texts.items()}
     return list(map(meanings.__getitem__, keys))
 
@@ -122,8 +122,10 @@ def _text(entry: object) -> str | None:
     return str(entry) if isinstance(entry, Real) else None
 
 
-def _unknown(place: str, words: Iterable[str], found: Sequence[Any]) -> str:
-    others = [shown(entry) for entry in found[1 : _SHOWN + 1]] + (["..."] if len(found) > _SHOWN + 1 else [])
+def _unknown(place: str, words: Iterable[str], answers: Sequence[Any]) -> str:
+    others = [shown(entry) for entry in answers[1 : _MOST_NAMED + 1]] + (
+        ["..."] if len(answers) > _MOST_NAMED + 1 else []
+    )
     also = f" (also {', '.join(others)})" if others else ""
-    wanted = ", ".join(map(repr, words)) or "empty"
-    return f"{place}: a winner is {wanted}; got {shown(found[0])}{also}. {_ADVICE}"
+    choices = ", ".join(map(repr, words)) or "empty"
+    return f"{place}: a winner is {choices}; got {shown(answers[0])}{also}. {_ADVICE}"

@@ -143,11 +143,11 @@ class Records(ABC):
         A name means the column itself or those of its parts; a list of names makes tuples.
         """
         places = {"left": self._places(left), "right": self._places(right)}
-        n_left, n_right = (len(found) for found in places.values())
+        n_left, n_right = (len(positions) for positions in places.values())
         if n_left != n_right:
-            wanted = f"as many columns are expected for left as for right; got {n_left} and {n_right}"
-            self.table.fail(wanted, self.header.line)
-        names = {side: [self.names[place] for place in found] for side, found in places.items()}
+            message = f"as many columns are expected for left as for right; got {n_left} and {n_right}"
+            self.table.fail(message, self.header.line)
+        names = {side: [self.names[place] for place in positions] for side, positions in places.items()}
         labels: dict[str, Sequence[Hashable]] = {}
         for side, name in (("left", left), ("right", right)):
             for place in places[side]:
@@ -161,18 +161,18 @@ class Records(ABC):
         return stem in self.names or f"{stem}_1" in self.names
 
     def _place(self, name: object) -> int:
-        found = named_column(self.table, self.header, str(name))
-        if not found:
+        place = named_column(self.table, self.header, str(name))
+        if not place:
             self.table.fail(
                 f'no column "{printable(str(name))}"; the columns are {listed(self.names)}', self.header.line
             )
-        return found[0]
+        return place[0]
 
     def _places(self, name: object) -> list[int]:
         if isinstance(name, Sequence) and not isinstance(name, str):
             if not name:
                 self.table.fail("a side needs a column or a list of columns; got an empty list")
-            return [self._place(each) for each in name]
+            return [self._place(part) for part in name]
         return label_columns(self.table, self.header, str(name)) or [self._place(name)]
 
 
@@ -233,7 +233,7 @@ class Objects(Records):
     @classmethod
     def of(cls, table: TextTable, text: str, instances: Mapping[str, tuple[str, str]] | None = None) -> Objects:
         """Read the rows of a text; a list of two is a pair of winner and loser, and tasks of other tools are rows."""
-        found: list[tuple[int, dict[str, Any]]] = []
+        numbered_rows: list[tuple[int, dict[str, Any]]] = []
         annotations: list[tuple[int, dict[str, Any], dict[str, Any]]] = []
         tools: dict[str | None, None] = {}
         schemes: dict[str, str] = {}
@@ -247,18 +247,18 @@ class Objects(Records):
             if tool == "label_studio":
                 annotations += ((line, *row) for row in _annotations(table, value, line, schemes))
             elif tool == "potato" and _STATE in value:
-                found += ((line, row) for row in _states(table, value, line, schemes, instances))
+                numbered_rows += ((line, row) for row in _states(table, value, line, schemes, instances))
             else:
-                found.append((line, _instance(table, value, line, schemes) if tool == "potato" else value))
+                numbered_rows.append((line, _instance(table, value, line, schemes) if tool == "potato" else value))
         # A result counts, and not a field of the data that has the name of its control.
         answers = {name for name, kind in schemes.items() if kind in _LABEL_STUDIO_KINDS}
         for line, data, results in annotations:
-            found.append((line, {**{name: data[name] for name in data if name not in answers}, **results}))
-        if not found:
+            numbered_rows.append((line, {**{name: data[name] for name in data if name not in answers}, **results}))
+        if not numbered_rows:
             table.fail("no votes")
         if len(tools) > 1:
             table.fail("votes of several tools; each file is of one")
-        lines, objects = zip(*found, strict=True)
+        lines, objects = zip(*numbered_rows, strict=True)
         rows = cls(table, list(objects), list(lines))
         (rows.tool,) = tools
         rows.schemes = schemes
@@ -400,7 +400,7 @@ def _annotations(
     if not isinstance(data, dict):
         table.fail(f"an object is expected; got {shown(data)}", line, "data")
     annotations = task.get("annotations", [])
-    if not isinstance(annotations, list) or not all(isinstance(each, dict) for each in annotations):
+    if not isinstance(annotations, list) or not all(isinstance(entry, dict) for entry in annotations):
         table.fail(f"a list of objects is expected; got {shown(annotations)}", line, "annotations")
     for annotation in annotations:
         if annotation.get("was_cancelled"):
@@ -535,8 +535,8 @@ def _is_no_text(label: str | int) -> bool:
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
         again = repeated(key for key, _ in pairs)
         raise ValueError(f"the key {shown(again[0])} comes more than once")
-    return found
+    return entries

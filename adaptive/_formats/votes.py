@@ -63,7 +63,7 @@ _PROMPTS: Final = frozenset({"prompt", "query", "question", "topic", "task", "in
     *("aspect", "criteria", "criterion", "dimension")
 }
 _MOST_VOTES: Final = 100_000_000  # 1.3 GB
-_WANTED: Final = (
+_KNOWN_COLUMNS: Final = (
     "left, right and winner, left, right and label, model_a, model_b and winner or winner_model_a, ..., winner and "
     "loser, or those of Label Studio or potato"
 )
@@ -219,8 +219,8 @@ class VoteColumns:
             numbers: Sequence[Any] = getattr(self, side)
             wrong = next((row for row, number in enumerate(numbers) if number >= len(items)), None)
             if wrong is not None:
-                what = f"{numbers[wrong]} is not one of the {len(items)} items, which count from 0"
-                raise error(f"{self.place(side, wrong)}: {what}")
+                message = f"{numbers[wrong]} is not one of the {len(items)} items, which count from 0"
+                raise error(f"{self.place(side, wrong)}: {message}")
             sides[side] = [items[number] for number in numbers]
         return replace(self, **sides)
 
@@ -366,7 +366,7 @@ def vote_columns(
         used, sides = records.sides(*stems)
     if not {"left", "right", "winner"} <= columns.keys():  # only here are the names of the columns known
         check_spelling(records.table, records.header, (*layout.voters, "comparison"))
-    voter = columns.get("voter", next((each for each in layout.voters if each in records.names), None))
+    voter = columns.get("voter", next((column for column in layout.voters if column in records.names), None))
     voters = None if voter is None else records.labels(voter)
     if voter is not None:
         used["voter"] = [str(voter)]
@@ -467,18 +467,18 @@ def _format_of(records: Records, columns: Columns) -> str:
         return records.tool
     if {"left", "right"} <= columns.keys():
         return "label_studio" if "winner" not in columns and _LAYOUTS["label_studio"].fits(records) else "csv"
-    found = [name for name, layout in _LAYOUTS.items() if layout.fits(records)]
-    if "crowd_kit" in found:
-        found.remove("csv" if "winner" not in records.names else "crowd_kit")
-    if len(found) > 1:
+    formats = [name for name, layout in _LAYOUTS.items() if layout.fits(records)]
+    if "crowd_kit" in formats:
+        formats.remove("csv" if "winner" not in records.names else "crowd_kit")
+    if len(formats) > 1:
         records.table.fail(
-            f"the columns fit the formats {' and '.join(found)}; say which by format=", records.header.line
+            f"the columns fit the formats {' and '.join(formats)}; say which by format=", records.header.line
         )
-    if not found and "comparison" not in records.names:
+    if not formats and "comparison" not in records.names:
         for layout in _LAYOUTS.values():
             check_spelling(records.table, records.header, layout.marks)
-        records.table.fail(f"the columns {_WANTED} are expected; got {listed(records.names)}", records.header.line)
-    return found[0] if found else "csv"
+        records.table.fail(f"the columns {_KNOWN_COLUMNS} are expected; got {listed(records.names)}", records.header.line)
+    return formats[0] if formats else "csv"
 
 
 def _words_in_a_column(
@@ -525,17 +525,17 @@ def _sides_that_won(entries: Sequence[Any], sides: Sides) -> list[str | None]:
 
 def _marks_in_columns(records: Records, *_: object) -> tuple[str, Sequence[str | None]]:
     names = [name for name in _ONE_HOT if name in records.names or name != "winner_tie"]
-    found: list[str | None] = []
+    winners: list[str | None] = []
     for row, entries in enumerate(zip(*map(records.column, names), strict=True)):
         marks = [is_one(entry) for entry in entries]
         if all(entry == "" or is_missing(entry) for entry in entries):
-            found.append(None)
+            winners.append(None)
         elif None in marks or marks.count(True) != 1:
             got = ", ".join(map(shown, entries))
             raise VoteError(f"{records.place(row, names[0])}: 1 in one of {listed(names)}, 0 in the others; got {got}")
         else:
-            found.append(_ONE_HOT[names[marks.index(True)]])
-    return names[0], found
+            winners.append(_ONE_HOT[names[marks.index(True)]])
+    return names[0], winners
 
 
 def _first_wins(records: Records, *_: object) -> tuple[str, Sequence[str | None]]:
@@ -609,11 +609,11 @@ def _answers_of_a_scheme(
         elif not kinds:
             return "winner", [None] * len(records.lines)  # nothing has been answered yet
         if len(schemes) != 1:
-            found = f"the answers may be those of {listed(schemes)}" if schemes else "no results of a Pairwise tag"
-            records.table.fail(f"{found}; name the column of winners")
+            hint = f"the answers may be those of {listed(schemes)}" if schemes else "no results of a Pairwise tag"
+            records.table.fail(f"{hint}; name the column of winners")
         column = schemes[0]
     name = str(column)
-    entries = [_selected(entry) for entry in records.column(name, optional=True)]
+    entries = [_choice_of(entry) for entry in records.column(name, optional=True)]
     return name, read_answers(entries, words, lambda row: records.place(row, name))
 
 
@@ -632,7 +632,7 @@ def _result(entry: object) -> object:
     return entry[0] if isinstance(entry, list) and len(entry) == 1 else entry
 
 
-def _selected(entry: object) -> object:
+def _choice_of(entry: object) -> object:
     result = _result(entry)
     if not isinstance(result, dict):
         return entry

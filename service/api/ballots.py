@@ -97,7 +97,7 @@ def score(*, plan: BallotPlan, items: Labels, seed: int, ballots: Sequence[Ballo
 
 
 def _of_ballot(record: BallotRecord) -> dict[str, Any]:
-    own = {name: getattr(record, name) for name in ("x", "y", "b", "ybar")}
+    scores = {name: getattr(record, name) for name in ("x", "y", "b", "ybar")}
     counts = {name: getattr(record.tally, name) for name in ("presentations", "wins", "ties", "losses")}
     ends = {"number": record.number, "items": list(record.items)}
-    return {**ends, **own, **counts, "n_tied_at_cut": record.n_tied_at_cut}
+    return {**ends, **scores, **counts, "n_tied_at_cut": record.n_tied_at_cut}

@@ -36,11 +36,11 @@ def correlate(
     if inference is not None or max(gold.n_items, system.n_items) > MOST_LIGHT_ITEMS:
         state().pool.pass_on()
     with collected_notices() as notices:
-        asked = [named_coefficient(name, **options) for name in coefficients]
-        found = correlation.correlate(
-            gold, system, coefficients=asked, missing=options["missing"], names=("gold", "system")
+        named = [named_coefficient(name, **options) for name in coefficients]
+        correlations = correlation.correlate(
+            gold, system, coefficients=named, missing=options["missing"], names=("gold", "system")
         )
-    results = {coefficient.name: result for coefficient, result in found.items()}
+    results = {coefficient.name: result for coefficient, result in correlations.items()}
     undefined = [name for name, result in results.items() if math.isnan(result.statistic)]
     concerned = {message: list(undefined) for message in notices}
     first = next(iter(results.values()))
@@ -57,9 +57,9 @@ def correlate(
     if inference is not None:
         answer["inference"] = {}
         for name in coefficients:
-            with collected_notices() as further:
-                answer["inference"][name] = _inferred(gold, system, name, options, inference, further)
-            for message in further:
+            with collected_notices() as interval_notices:
+                answer["inference"][name] = _inferred(gold, system, name, options, inference, interval_notices)
+            for message in interval_notices:
                 names = concerned.setdefault(message, [])
                 names += [name] if name not in names else []
     return answer | {"warnings": [{"message": message, "coefficients": names} for message, names in concerned.items()]}
@@ -97,9 +97,9 @@ def _inferred(
     notices: list[str],
 ) -> dict[str, Any]:
     """Return chance level, test and interval of one coefficient; add a note of the interval to the notices."""
-    asked = {option: inference[option] for option in ("n_resamples", "seed")}
-    which = {"coefficient": named_coefficient(name, **options), "missing": options["missing"]}
-    shared: dict[str, Any] = {**asked, **which, "workers": 1}
+    resampling = {option: inference[option] for option in ("n_resamples", "seed")}
+    comparison = {"coefficient": named_coefficient(name, **options), "missing": options["missing"]}
+    shared: dict[str, Any] = {**resampling, **comparison, "workers": 1}
     test = permutation_test(gold, system, alternative=inference["alternative"], **shared)
     interval = correlation_interval(gold, system, level=inference["level"], method=inference["method"], **shared)
     if interval.note is not None:
@@ -129,17 +129,17 @@ def correlate_batch(
 ) -> dict[str, Any]:
     """Compare many systems with one gold ranking."""
     first = sort_by or coefficients[0]
-    asked = dict.fromkeys((*coefficients, first))
+    requested = dict.fromkeys((*coefficients, first))
     columns, warnings = {}, []
     n_items: list[int] = [gold.n_items] * len(systems)
     results = batch.correlate_each(
         gold,
         systems,
-        coefficients=[named_coefficient(name, **options) for name in asked],
+        coefficients=[named_coefficient(name, **options) for name in requested],
         missing=options["missing"],
         workers=1,
     )
-    for name, result in zip(asked, results, strict=True):
+    for name, result in zip(requested, results, strict=True):
         with collected_notices() as notices:
             batch.warn_of_undefined(result)
         columns[name] = result.statistic.tolist()
@@ -150,7 +150,7 @@ def correlate_batch(
         {
             "name": name,
             "n_items": n_items[place],
-            "coefficients": {coefficient: columns[coefficient][place] for coefficient in asked},
+            "coefficients": {coefficient: columns[coefficient][place] for coefficient in requested},
             "ties": _ties(gold, system, options)[1],
         }
         for place, (name, system) in enumerate(systems.items())

@@ -46,28 +46,30 @@ def evaluate_runs(
     **policies: Any,
 ) -> dict[str, Any]:
     """Evaluate runs by query against qrels, and compare them over queries."""
-    chosen = as_metrics([named_coefficient(name, **options) if name in COEFFICIENTS else name for name in metrics])
+    named = as_metrics([named_coefficient(name, **options) if name in COEFFICIENTS else name for name in metrics])
     with collected_notices() as notices:
-        found = evaluate(
+        evaluation = evaluate(
             qrels,
             runs,
-            metrics=list(chosen.values()),
+            metrics=list(named.values()),
             standardized=standardized is not None,
             workers=1,
             **policies,
             **(standardized or {}),
         )
-        compared = [] if comparison is None else _comparisons(found, chosen, comparison)
+        compared = [] if comparison is None else _comparisons(evaluation, named, comparison)
     answer = {
-        "n_queries": len(found.queries),
-        "runs": found.runs,
-        "metrics": found.metrics,
-        "means": [{"standardized": None, **row} for row in found.table()],
-        "coverage": [{"run": run, **listed(each)} for run, each in zip(found.runs, found.coverage, strict=True)],
-        "undefined": [listed(each) for each in found.undefined],
-        "chance": found.chance,
-        "by_query": {name: getattr(found, name) for name in _BY_QUERY} if by_query else None,
-        "comparisons": [{name: json_ready(getattr(each, name)) for name in _COMPARED} for each in compared],
+        "n_queries": len(evaluation.queries),
+        "runs": evaluation.runs,
+        "metrics": evaluation.metrics,
+        "means": [{"standardized": None, **row} for row in evaluation.table()],
+        "coverage": [
+            {"run": run, **listed(counts)} for run, counts in zip(evaluation.runs, evaluation.coverage, strict=True)
+        ],
+        "undefined": [listed(gap) for gap in evaluation.undefined],
+        "chance": evaluation.chance,
+        "by_query": {name: getattr(evaluation, name) for name in _BY_QUERY} if by_query else None,
+        "comparisons": [{name: json_ready(getattr(tested, name)) for name in _COMPARED} for tested in compared],
         "warnings": list(dict.fromkeys(map(json_options, notices))),
     }
     try:
@@ -78,13 +80,13 @@ def evaluate_runs(
 
 
 def _comparisons(
-    found: Evaluation, metrics: Mapping[str, Metric], comparison: Mapping[str, Any]
+    evaluation: Evaluation, metrics: Mapping[str, Metric], comparison: Mapping[str, Any]
 ) -> tuple[RunComparison, ...]:
     options = dict(comparison)
     versus, standardized = options.pop("versus", None), options.pop("standardized")
     return corrected_together(
         compare_evaluated(
-            found,
+            evaluation,
             name,
             baseline=versus,
             standardized=standardized and isinstance(metric, Coefficient),

@@ -13,9 +13,9 @@ _RETRY = {"Retry-After": {"schema": {"type": "string"}, "description": "Seconds;
 
 
 def _jobs() -> Jobs:
-    found = state().jobs
-    assert found is not None
-    return found
+    jobs = state().jobs
+    assert jobs is not None
+    return jobs
 
 
 @blueprint.get("/<job>", name="readJob")
@@ -25,12 +25,12 @@ def _jobs() -> Jobs:
 )
 def read(job: str) -> Response:
     """Return the answer to a request, or its problem; while it is not ready, 200 with Retry-After."""
-    made = _jobs().answer(job)
-    if made is None:
+    result = _jobs().answer(job)
+    if result is None:
         response = jsonify(status="running")
         response.headers["Retry-After"] = RETRY_SECONDS
         return response
-    status, headers, body = made
+    status, headers, body = result
     return Response(body, status, headers)
 
 

@@ -46,16 +46,16 @@ class Tokens:
         """
         if not self:
             return None
-        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-        digest = _digest(given.strip())
-        found = [hmac.compare_digest(digest, known) for known in self._digests]
-        if not any(found) or scheme.lower() != "bearer":
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        digest = _digest(token.strip())
+        matches = [hmac.compare_digest(digest, known) for known in self._digests]
+        if not any(matches) or scheme.lower() != "bearer":
             raise Problem(
                 401,
                 "the header Authorization must hold Bearer and a token of this service",
                 headers={"WWW-Authenticate": 'Bearer realm="rankcorr"'},
             )
-        return f"token {found.index(True) + 1}"
+        return f"token {matches.index(True) + 1}"
 
 
 def _digest(token: str) -> bytes:
@@ -87,9 +87,9 @@ def site_of(address: str | None) -> str:
     if bare.count(":") == 1:
         bare = bare.partition(":")[0]
     try:
-        found = ipaddress.ip_address(bare.partition("%")[0])
+        parsed = ipaddress.ip_address(bare.partition("%")[0])
     except ValueError:
         return text
-    if found.version == 6 and found.ipv4_mapped is not None:
-        found = found.ipv4_mapped
-    return str(found if found.version == 4 else ipaddress.ip_network((found, _SITE_BITS), strict=False))
+    if parsed.version == 6 and parsed.ipv4_mapped is not None:
+        parsed = parsed.ipv4_mapped
+    return str(parsed if parsed.version == 4 else ipaddress.ip_network((parsed, _SITE_BITS), strict=False))

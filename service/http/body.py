@@ -150,11 +150,11 @@ def _repeated_key(body: bytes | bytearray) -> str:
     repeated: list[str] = []
 
     def notice(pairs: list[tuple[str, Any]]) -> None:
-        seen: set[str] = set()
+        keys: set[str] = set()
         for key, _ in pairs:
-            if key in seen and not repeated:
+            if key in keys and not repeated:
                 repeated.append(key)
-            seen.add(key)
+            keys.add(key)
 
     with suppress(RecursionError):  # nested too deeply for Python's parser: the message does not name the key
         json.loads(body, object_pairs_hook=notice)
@@ -252,8 +252,8 @@ def _piece(request: Request) -> bytes:
 def _check_declared(request: Request) -> None:
     """Refuse a body that is not declared as JSON, or as plain UTF-8, with 415."""
     if request.mimetype != "application/json":
-        came = f"got {request.mimetype[:60]!r}" if request.mimetype else "got none"
-        raise Problem(415, f"the header Content-Type must be application/json; {came}")
+        media_type = f"got {request.mimetype[:60]!r}" if request.mimetype else "got none"
+        raise Problem(415, f"the header Content-Type must be application/json; {media_type}")
     charset = request.mimetype_params.get("charset", "utf-8")
     if charset.lower() not in ("utf-8", "utf8"):
         raise Problem(415, f"JSON is UTF-8; the header Content-Type says charset={charset[:60]!r}")

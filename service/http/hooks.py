@@ -30,16 +30,16 @@ API: Final = "/v1/"
 _WITH_BODY: Final = ("POST", "PUT")
 
 
-def new_app(name: str, chosen: HttpSettings, *, jobs: Jobs | None = None, **options: Any) -> Flask:
+def new_app(name: str, http_settings: HttpSettings, *, jobs: Jobs | None = None, **options: Any) -> Flask:
     """Make an application without views, which keeps `jobs` if given; `options` are passed to Flask."""
     app = Flask(name, **options)
     app.json = OrjsonProvider(app)
-    app.config.update(MAX_CONTENT_LENGTH=chosen.limits.max_body_bytes)
+    app.config.update(MAX_CONTENT_LENGTH=http_settings.limits.max_body_bytes)
     app.url_map.strict_slashes = True
     app.url_map.merge_slashes = False  # the documented answers include no redirect
-    app.extensions[EXTENSION] = State(chosen, jobs)
-    if chosen.trusted_proxies:
-        n_proxies = chosen.trusted_proxies
+    app.extensions[EXTENSION] = State(http_settings, jobs)
+    if http_settings.trusted_proxies:
+        n_proxies = http_settings.trusted_proxies
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=n_proxies, x_proto=n_proxies)  # type: ignore[method-assign]
     return app
 

@@ -30,8 +30,8 @@ log = logging.getLogger("rankcorr.service")
 
 def begin(request: Request) -> None:
     """Give a request its id and start time; keep a well-formed id and trace from a proxy."""
-    given = request.headers.get(ID_HEADER, "")
-    g.request_id = given if _GIVEN_ID.fullmatch(given) else uuid.uuid4().hex
+    request_id = request.headers.get(ID_HEADER, "")
+    g.request_id = request_id if _GIVEN_ID.fullmatch(request_id) else uuid.uuid4().hex
     g.trace = trace_of(request.headers.get(TRACE_HEADER, ""))
     g.started = time.perf_counter()
 
@@ -44,12 +44,12 @@ def trace_of(header: str) -> str | None:
     >>> trace_of("cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-03-more")
     '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
     """
-    found = _TRACE.fullmatch(header)
-    if found is None:
+    match = _TRACE.fullmatch(header)
+    if match is None:
         return None
-    if found["version"] == "00":
-        return None if found["more"] else header
-    return f"00-{found['ids']}-{int(found['flags'], 16) & _SAMPLED:02x}"
+    if match["version"] == "00":
+        return None if match["more"] else header
+    return f"00-{match['ids']}-{int(match['flags'], 16) & _SAMPLED:02x}"
 
 
 def end(request: Request, response: Response) -> Response:

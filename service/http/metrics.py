@@ -31,7 +31,7 @@ KINDS: Final = ("counter", "gauge_livesum", "histogram")
 METRICS_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 
 
-def reserve_files(folder: str | Path, whose: object) -> None:
+def reserve_files(folder: str | Path, process: object) -> None:
     """Create the files for the counts of a process, at their largest size.
 
     Raises
@@ -40,7 +40,7 @@ def reserve_files(folder: str | Path, whose: object) -> None:
         If the disk is full.
     """
     for kind in KINDS:
-        reserve(Path(folder, f"{kind}_{whose}.db"))
+        reserve(Path(folder, f"{kind}_{process}.db"))
 
 
 def reserve(file: Path) -> None:
@@ -153,9 +153,9 @@ class Snapshot(Collector):
     def _workers(self) -> Iterable[int]:
         if self._folder is None:
             return [os.getpid()]
-        found = (re.fullmatch(r"gauge_livesum_([0-9]+)\.db", file.name) for file in Path(self._folder).iterdir())
+        names = (re.fullmatch(r"gauge_livesum_([0-9]+)\.db", file.name) for file in Path(self._folder).iterdir())
         # The process that forks, our parent, has a file as well.
-        return sorted({int(name[1]) for name in found if name} - {os.getppid()})
+        return sorted({int(name[1]) for name in names if name} - {os.getppid()})
 
 
 def resident_bytes(pid: int) -> int | None:

@@ -162,9 +162,9 @@ def from_http(error: HTTPException) -> Problem | HTTPException:
         status = 400 if status < 500 else 500
     data = getattr(error, "data", None) or {}
     if "messages" in data:
-        found = pointers(data["messages"].get("json", data["messages"].get("query", data["messages"])))
+        messages = pointers(data["messages"].get("json", data["messages"].get("query", data["messages"])))
         # marshmallow lists unknown fields last, in an order that varies between processes
-        errors = dict(sorted(found, key=lambda entry: entry[0] if entry[1] == ["unknown field"] else ""))
+        errors = dict(sorted(messages, key=lambda entry: entry[0] if entry[1] == ["unknown field"] else ""))
         return invalid(errors)
     details = {
         404: "this path is not served; /docs lists those that are",
@@ -179,15 +179,15 @@ def from_http(error: HTTPException) -> Problem | HTTPException:
 
 def invalid(errors: Mapping[str, list[str]]) -> Problem:
     """Return the problem for a request that a schema refuses."""
-    shown: dict[str, list[str]] = {}
+    cut_errors: dict[str, list[str]] = {}
     for pointer, messages in islice(errors.items(), MAX_ERRORS):
-        shown.setdefault(_cut_inside(pointer, MAX_POINTER), []).extend(messages)
+        cut_errors.setdefault(_cut_inside(pointer, MAX_POINTER), []).extend(messages)
     first = "; ".join(
-        f"{pointer or 'the body'}: {', '.join(messages)}" for pointer, messages in islice(shown.items(), 3)
+        f"{pointer or 'the body'}: {', '.join(messages)}" for pointer, messages in islice(cut_errors.items(), 3)
     )
     of = "see errors" if len(errors) <= MAX_ERRORS else f"see errors for the first {MAX_ERRORS}"
     more = f"; ... ({len(errors)} in all, {of})" if len(errors) > 3 else ""
-    return Problem(422, first + more, errors=shown)
+    return Problem(422, first + more, errors=cut_errors)
 
 
 def unknown_fields(keys: Sequence[str]) -> dict[str, list[str]]:

@@ -62,15 +62,15 @@ class State:
     False
     """
 
-    def __init__(self, chosen: HttpSettings, jobs: Jobs | None = None) -> None:
-        self.settings = chosen
-        self.tokens = Tokens(chosen.tokens)
+    def __init__(self, http_settings: HttpSettings, jobs: Jobs | None = None) -> None:
+        self.settings = http_settings
+        self.tokens = Tokens(http_settings.tokens)
         self.pool = Pool(
-            waiting=chosen.max_waiting,
-            wait_seconds=chosen.max_wait_seconds,
-            work_seconds=chosen.limits.max_seconds,
-            work_bytes=chosen.limits.max_work_bytes,
-            job_seconds=getattr(chosen, "job_seconds", 0.0),
+            waiting=http_settings.max_waiting,
+            wait_seconds=http_settings.max_wait_seconds,
+            work_seconds=http_settings.limits.max_seconds,
+            work_bytes=http_settings.limits.max_work_bytes,
+            job_seconds=getattr(http_settings, "job_seconds", 0.0),
             jobs=jobs,
         )
         self.stopping = Stopping()
@@ -97,8 +97,8 @@ class State:
 
 def state(app: Flask | None = None) -> State:
     """Return the state of an app; by default of the one that answers the current request."""
-    found: State = (app or current_app).extensions[EXTENSION]
-    return found
+    app_state: State = (app or current_app).extensions[EXTENSION]
+    return app_state
 
 
 def settings() -> HttpSettings:

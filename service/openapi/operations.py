@@ -71,7 +71,7 @@ def operations(check: Callable[[], None], *, when: str) -> tuple[Blueprint, Blue
 def register_page(app: Flask, *, is_root: bool = True) -> None:
     """Serve Swagger UI at /docs, with files of flask-swagger-ui; redirect the root there unless it has a page."""
     scripts = str(files("flask_swagger_ui") / "dist")
-    own = str(files("service.openapi") / "static")
+    page_folder = str(files("service.openapi") / "static")
     policy = (
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
         "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -82,7 +82,7 @@ def register_page(app: Flask, *, is_root: bool = True) -> None:
         return Response(text, headers={"Content-Security-Policy": policy}, content_type="text/html; charset=utf-8")
 
     def asset(name: str) -> Response:
-        return send_from_directory(scripts if name.startswith("swagger-ui") else own, name, max_age=86_400)
+        return send_from_directory(scripts if name.startswith("swagger-ui") else page_folder, name, max_age=86_400)
 
     if is_root:
         app.add_url_rule("/", "root", lambda: redirect("/docs"))

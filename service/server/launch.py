@@ -166,7 +166,7 @@ def collect() -> None:
 def launch(program: Program, arguments: Sequence[str] | None = None) -> None:
     """Check the settings of a program, then replace this process with gunicorn."""
     parser = _parser(program)
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     environment = dict(os.environ)
     if missing := [name for name in program.needed if find_spec(name) is None]:
         _refuse(parser, f"{', '.join(missing)} cannot be imported: install rankcorr-service")
@@ -174,10 +174,10 @@ def launch(program: Program, arguments: Sequence[str] | None = None) -> None:
         server, application = program.read(environment)
         for line in program.warnings(environment):
             print(f"{parser.prog}: warning: {line}", file=sys.stderr)
-        if asked.check:
+        if options.check:
             print(f"the settings are valid: {server.workers or usable_cores()} workers would listen at {server.bind}")
             return
-        if asked.compile:
+        if options.compile:
             resolve_name(program.compile_all)()
             return
         if program.prepare is not None:
@@ -243,9 +243,9 @@ def _parser(program: Program) -> argparse.ArgumentParser:
         add_help=False,
     )
     parser.add_argument("-h", "--help", action="help", help="Show this message and exit.")
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--check", action="store_true", help="Check the settings, and do not start.")
-    what.add_argument(
+    actions = parser.add_mutually_exclusive_group()
+    actions.add_argument("--check", action="store_true", help="Check the settings, and do not start.")
+    actions.add_argument(
         "--compile", action="store_true", help="Only compile the kernels, into NUMBA_CACHE_DIR, for later starts."
     )
     return parser

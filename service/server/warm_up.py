@@ -113,17 +113,17 @@ def _evaluate() -> None:
     """Evaluate runs by query, with lists too long to take all their permutations."""
     gold = {f"q{q}": {f"d{d}": (d * q) % 4 for d in range(N_MANY)} for q in range(3 * N_MANY)}
     runs = {
-        name: {query: {d: (i * step) % 7 + i / 8 for i, d in enumerate(own)} for query, own in gold.items()}
+        name: {query: {d: (i * step) % 7 + i / 8 for i, d in enumerate(documents)} for query, documents in gold.items()}
         for name, step in {"a": 2, "b": 3, "c": 5}.items()
     }
     policies: tuple[dict[str, Any], ...] = ({}, {"depth": 5, "unjudged": "omit", "unretrieved": "omit"})
     for options in policies:
         metrics = ["p@5", "ndcg@5", *OWN]
-        found = evaluate(gold, runs, metrics=metrics, n_resamples=N_RESAMPLES, workers=1, **options)
+        evaluation = evaluate(gold, runs, metrics=metrics, n_resamples=N_RESAMPLES, workers=1, **options)
     long = {"long": {f"d{d}": d % 7 for d in range(MOST_PAIRED + 1)}}  # other kernels than those of short lists
     evaluate(long, long, metrics=COEFFICIENTS, n_resamples=N_RESAMPLES, workers=1)
     for test in TESTS:
-        compare_evaluated(found, "tau_w", standardized=True, test=test, n_resamples=N_RESAMPLES, workers=1)
+        compare_evaluated(evaluation, "tau_w", standardized=True, test=test, n_resamples=N_RESAMPLES, workers=1)
     for tied_weights in TIED_WEIGHTS:
         evaluate(gold, runs, metrics=TauW(tied_weights=tied_weights), n_resamples=N_RESAMPLES, workers=1)
     with suppress(MissingMeasuresError):
