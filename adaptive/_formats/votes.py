@@ -477,7 +477,9 @@ def _format_of(records: Records, columns: Columns) -> str:
     if not formats and "comparison" not in records.names:
         for layout in _LAYOUTS.values():
             check_spelling(records.table, records.header, layout.marks)
-        records.table.fail(f"the columns {_KNOWN_COLUMNS} are expected; got {listed(records.names)}", records.header.line)
+        records.table.fail(
+            f"the columns {_KNOWN_COLUMNS} are expected; got {listed(records.names)}", records.header.line
+        )
     return formats[0] if formats else "csv"
 
 
