@@ -61,7 +61,7 @@ def test_labels_on_one_side_only():
 
 
 def test_labels_of_another_type_do_not_match():
-    with pytest.raises(LabelMismatchError, match="in x only: 1, 2; labels in y only: '1', '2'"):
+    with pytest.raises(LabelMismatchError, match="label 1 of x and label '1' of y differ only in their types: write"):
         weighted_tau({1: 1, 2: 2}, {"1": 1, "2": 2})
 
 
