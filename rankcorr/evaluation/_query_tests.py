@@ -212,7 +212,8 @@ def verdicts(
       `rankcorr.inference._orbit` for the interval.
     - "t": Student's test of the mean; nan for a single query.
     - "bootstrap": the mean over its standard error is compared with the same of resampled queries, minus the observed
-      mean: a test of equal means, which does not assume that differences are symmetric.
+      mean: a test of equal means, which does not assume that differences are symmetric. If all n differences are equal,
+      no resample varies, and the p-value is that of flipped signs, 2^(1 - n).
     """
     found = Means.of(columns, clusters)
     if test == BOOTSTRAP:
@@ -254,9 +255,12 @@ def _bootstrapped(
             if not found.n_units[column] > 1:
                 continue
             if error <= ROUNDING:
-                equal = abs(mean) <= ROUNDING
-                verdict.pvalues[column] = 1.0 if equal else 0.0
-                verdict.lows[column] = verdict.highs[column] = 0.0 if equal else mean
+                # Resamples of equal differences do not vary: only flips of their signs tell how sure they are.
+                mean = 0.0 if abs(mean) <= ROUNDING else mean
+                pvalue = max(2.0 ** (1 - found.n_units[column]), 2 / (1 + row.size)) if mean else 1.0
+                is_sure = pvalue <= alpha or not mean
+                verdict.pvalues[column] = pvalue
+                verdict.lows[column], verdict.highs[column] = (mean, mean) if is_sure else (-math.inf, math.inf)
                 continue
             # An undefined resample counts against a difference, on either side.
             known = np.sort(row[~np.isnan(row)])

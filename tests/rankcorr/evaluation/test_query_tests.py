@@ -302,6 +302,17 @@ def test_clusters_of_different_sizes_are_flipped_whole():
     )
 
 
+@pytest.mark.parametrize("n_queries", [2, 3, 5, 6, 20])
+def test_equal_differences_are_no_surer_by_the_bootstrap_than_by_flips_of_signs(n_queries):
+    values = np.full((n_queries, 1), -0.25)
+    found = verdicts(values, "bootstrap", 0.95, DRAWS)
+    (pvalue,) = found.pvalues
+    assert pvalue == max(2 / 2**n_queries, 2 / (1 + DRAWS.n_resamples))
+    ends = (-0.25, -0.25) if n_queries > 5 else (-math.inf, math.inf)
+    assert (found.lows[0], found.highs[0]) == ends
+    assert verdicts(0 * values, "bootstrap", 0.95, DRAWS).pvalues[0] == 1.0
+
+
 def test_the_bootstrap_test_is_its_interval_of_the_mean():
     values = np.random.default_rng(3).exponential(1, (50, 1)) - 0.6
     found, means = verdicts(values, "bootstrap", 0.95, DRAWS), Means.of(values)
