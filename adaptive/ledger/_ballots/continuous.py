@@ -161,6 +161,8 @@ def n_waiting(connection: sa.Connection, info: CampaignInfo, voter_id: int | Non
     sums = (sa.func.sum(sa.case((held, 0), else_=left)), sa.func.sum(sa.case((held, left), else_=0)))
     counted = sa.select(*sums, sa.func.max(sheet.c.n_comparisons + sheet.c.n_checks))
     of_open = counted.join(schema.ballot).where(schema.ballot.c.campaign_id == info.id, schema.ballot.c.state == "open")
+    if dropped := dropped_sheets(connection, info):
+        of_open = of_open.where(sa.tuple_(sheet.c.ballot_id, sheet.c.number).not_in(list(dropped)))
     n_free, n_held, largest = connection.execute(of_open).one()
     free = int(n_free or 0) if voter_id is None else n_unanswered_for(connection, info, voter_id)
     return max(free, free + int(n_held or 0) - len(info.slots) * int(largest or 0))

@@ -71,16 +71,18 @@ def open_pairs(
 
 
 def known_pairs(connection: sa.Connection, voter_id: int) -> Mapping[Pair, Collection[Sheet]]:
-    """Return the pairs that a voter has answered, or holds on a sheet, each with its sheets.
+    """Return the pairs that a voter has answered, or is to answer on a sheet in hand, each with its sheets.
 
-    Pairs whose answer is known are left out, because they may be asked again.
+    Pairs of that sheet that another voter answered before are still open to this one. Pairs whose answer is known are
+    left out, because they may be asked again.
     """
     event, lease, table = schema.vote_event, schema.lease, schema.comparison
     pairs = sa.select(table.c.ballot_id, table.c.sheet, table.c.left_item, table.c.right_item).where(_is_asked_once())
     of_vote = sa.and_(event.c.ballot_id == table.c.ballot_id, event.c.place == table.c.place)
     of_sheet = sa.and_(lease.c.ballot_id == table.c.ballot_id, lease.c.sheet == table.c.sheet)
     answered = pairs.join(event, of_vote).where(event.c.voter_id == voter_id, *in_force(event))
-    in_hand = pairs.join(lease, of_sheet).where(lease.c.voter_id == voter_id, lease.c.ended_at.is_(None))
+    is_held = (lease.c.voter_id == voter_id, lease.c.ended_at.is_(None))
+    in_hand = pairs.join(lease, of_sheet).where(*is_held, ~_is_answered())
     known: defaultdict[Pair, set[Sheet]] = defaultdict(set)
     for statement in (answered, in_hand):
         for row in connection.execute(statement):
@@ -99,12 +101,21 @@ def has_asked_pair(connection: sa.Connection, sheet: Sheet, voter_id: int) -> bo
 
 
 def dropped_sheets(connection: sa.Connection, info: CampaignInfo) -> dict[Sheet, int]:
-    """Return the sheets whose unanswered comparisons were replaced by others, and how many each had."""
-    event = schema.audit_event
+    """Return the sheets that are given to nobody any more, and how many unanswered comparisons each has.
+
+    An answer on such a sheet that is taken back leaves one more, in whose place another comparison can be drawn.
+    """
+    event, sheet = schema.audit_event, schema.sheet
     is_dropped = (event.c.campaign_id == info.id, event.c.kind == _DROPPED)
-    dropped: dict[Sheet, int] = {}
+    by_ballot: defaultdict[int, list[int]] = defaultdict(list)
     for row in connection.execute(sa.select(event.c.ballot_id, event.c.details).where(*is_dropped)):
-        dropped |= {(row.ballot_id, sheet): number for sheet, number in value_of(row.details)["sheets"]}
+        by_ballot[row.ballot_id] += [number for number, _ in value_of(row.details)["sheets"]]
+    dropped: dict[Sheet, int] = {}
+    for ballot_id, numbers in by_ballot.items():
+        left = (sheet.c.n_comparisons - sheet.c.n_answered).label("n_left")
+        of_ballot = (sheet.c.ballot_id == ballot_id, sheet.c.number.in_(numbers))
+        rows = connection.execute(sa.select(sheet.c.number, left).where(*of_ballot))
+        dropped |= {(ballot_id, row.number): int(row.n_left) for row in rows}
     return dropped
 
 
@@ -138,19 +149,22 @@ def _is_asked_once() -> sa.ColumnElement[bool]:
     return sa.or_(probe.is_(None), probe == "overlap")
 
 
+def _is_answered() -> sa.ColumnElement[bool]:
+    event, table = schema.vote_event, schema.comparison
+    is_here = (event.c.ballot_id == table.c.ballot_id, event.c.place == table.c.place)
+    return sa.exists().where(*is_here, *in_force(event))
+
+
 def _unanswered(connection: sa.Connection, sheets: Iterable[Sheet]) -> Iterator[Any]:
     by_ballot: defaultdict[int, list[int]] = defaultdict(list)
     for ballot_id, number in sheets:
         by_ballot[ballot_id].append(number)
-    table, event = schema.comparison, schema.vote_event
+    table = schema.comparison
     columns = (table.c.ballot_id, table.c.sheet, table.c.place, table.c.left_item, table.c.right_item)
-    is_answered = sa.exists().where(
-        event.c.ballot_id == table.c.ballot_id, event.c.place == table.c.place, *in_force(event)
-    )
     is_no_practice = sa.or_(table.c.probe.is_(None), table.c.probe != "practice")
     for ballot_id, numbers in by_ballot.items():
         rows = sa.select(*columns, table.c.probe).where(
-            table.c.ballot_id == ballot_id, table.c.sheet.in_(numbers), is_no_practice, ~is_answered
+            table.c.ballot_id == ballot_id, table.c.sheet.in_(numbers), is_no_practice, ~_is_answered()
         )
         yield from connection.execute(rows.order_by(table.c.sheet, table.c.position))
 

@@ -139,3 +139,63 @@ def test_a_small_campaign_of_the_form_is_answered_to_its_end(seed):
     status = campaign.status()
     assert (status.n_answered, status.n_comparisons) == (120, 120)
     ledger.close()
+
+
+def campaign_of_sheets(n_items, budget):
+    """A continuous campaign whose batches have one sheet of four pairs, or of all if those are fewer."""
+    size = min(4, comb(n_items, 2))
+    chosen = Settings(assigned=False, sheet_size=size, lease_minutes=30)
+    campaign = Ledger.in_memory().new_campaign(
+        ContinuousPlan(n_items, budget, batch=size), n_items, 1, 1, settings=chosen
+    )
+    campaign.open_next()
+    return campaign
+
+
+def answer(voter, hand, pairs):
+    return [voter.cast(VoteCast(new_id(), hand.number, pair.place, voter.id, "left")) for pair in pairs]
+
+
+def let_lapse(campaign, voter):
+    change(campaign, "UPDATE lease SET expires_at = 1 WHERE ended_at IS NULL AND voter_id = :voter", voter=voter.id)
+
+
+def names(pair):
+    return frozenset([pair.left, pair.right])
+
+
+def test_an_answer_taken_back_on_a_dropped_sheet_is_replaced_by_another():
+    campaign = campaign_of_sheets(4, 8)
+    first, second = (campaign.voters.join(PAGES, consent="1", hours=1)[0] for _ in range(2))
+    sheet, _ = first.next_sheet(PAGES)
+    other_sheet, _ = second.next_sheet(PAGES)
+    same = {names(pair) for pair in sheet.pairs} & {names(pair) for pair in other_sheet.pairs}
+    left_over = next(pair for pair in sheet.pairs if names(pair) in same)
+    receipts = answer(first, sheet, [pair for pair in sheet.pairs if pair != left_over])
+    let_lapse(campaign, first)
+    answer(second, other_sheet, other_sheet.pairs)
+    replacing, _ = second.next_sheet(PAGES)
+    answer(second, replacing, replacing.pairs)
+    status = campaign.status()
+    assert (status.n_answered, status.n_comparisons, status.n_dropped) == (8, 8, 1)
+    first.retract(first.vote(receipts[0].event_id), new_id())
+    assert campaign.status().n_answered == 7
+    more, _ = first.next_sheet(PAGES)
+    answer(first, more, more.missing)
+    status = campaign.status()
+    assert (status.n_answered, status.n_comparisons, status.n_dropped) == (8, 8, 2)
+    check_ledger(campaign)
+
+
+def test_a_pair_that_another_voter_answered_on_the_sheet_in_hand_is_asked_in_the_next_batch():
+    campaign = campaign_of_sheets(3, 60)
+    first, second = (campaign.voters.join(PAGES, consent="1", hours=1)[0] for _ in range(2))
+    sheet, _ = first.next_sheet(PAGES)
+    answer(first, sheet, sheet.pairs[:1])
+    let_lapse(campaign, first)
+    taken_over, _ = second.next_sheet(PAGES)
+    assert len(taken_over.pairs) == 2
+    answer(second, taken_over, taken_over.pairs)
+    batch, _ = second.next_sheet(PAGES)
+    assert [names(pair) for pair in batch.pairs] == [names(sheet.pairs[0])]
+    check_pairs(campaign)
