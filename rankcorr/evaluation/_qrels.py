@@ -544,7 +544,7 @@ def grouped_queries(groups: Any, queries: tuple[Hashable, ...]) -> dict[Hashable
     places: dict[Hashable, list[int]] = {}
     for place, query in enumerate(ids):
         group = group_of[query]
-        if group is None or not equals_itself(group):
+        if group is None or not equals_itself(group) or group == "":
             raise OptionError(f"every query of qrels needs a group; that of {shown(query)} is {shown(group)}")
         places.setdefault(group, []).append(place)
     return places

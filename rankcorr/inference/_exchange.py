@@ -25,9 +25,10 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import equals_itself, is_unhashable, offending, shown
+from rankcorr._checks import equals_itself, is_unhashable, offending, repeated, shown
 from rankcorr._coefficients import Coefficient
 from rankcorr._frames import labelled_values, python_values
+from rankcorr._identifiers import comparable
 from rankcorr._numbers import order_codes
 from rankcorr._ranking import Ranking
 from rankcorr.errors import OptionError
@@ -411,9 +412,13 @@ def clusters_of_items(clusters: Any, labels: Sequence[Hashable] | None, n_items:
         by_label = clusters if isinstance(clusters, Mapping) else labelled_values(clusters)
         if by_label is None:
             raise OptionError(f"clusters must be a mapping of label to cluster; got {shown(clusters)}")
-        if lacking := [label for label in labels if label not in by_label]:
+        ids, keys = comparable(labels, by_label)  # keys of JSON are text, also for the item 7
+        by_id = dict(zip(keys, by_label.values(), strict=True))
+        if again := repeated(keys):
+            raise OptionError(offending("every item needs one cluster; with more", again))
+        if lacking := [label for label, identifier in zip(labels, ids, strict=True) if identifier not in by_id]:
             raise OptionError(offending("every item needs a cluster; without one", lacking))
-        names = [by_label[label] for label in labels]
+        names = [by_id[identifier] for identifier in ids]
     else:
         is_sequence = hasattr(clusters, "__len__") and not isinstance(clusters, str | bytes | Mapping | Set)
         if not is_sequence or len(clusters) != n_items:
@@ -423,7 +428,7 @@ def clusters_of_items(clusters: Any, labels: Sequence[Hashable] | None, n_items:
     for name in names:
         if is_unhashable(name):
             raise OptionError(f"the name of a cluster must be hashable, such as text or a number; got {shown(name)}")
-        if name is None or not equals_itself(name):
+        if name is None or not equals_itself(name) or name == "":
             raise OptionError(f"every item needs a cluster; got {shown(name)}")
         numbers.setdefault(name, len(numbers))
     return np.array([numbers[name] for name in names], np.intp)

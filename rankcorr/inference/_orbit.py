@@ -34,6 +34,7 @@ from rankcorr.inference._resampling import Values
 # All exchanges are enumerated up to this number of items or queries.
 MAX_EXACT: Final = 12
 POWER: Final = 0.8
+ROUNDED: Final = 12  # digits of values that are put in order
 MOST_NULLS: Final = 64  # of the enumerated exchanges, as data without a difference; 32 of them change the power by .01
 
 
@@ -109,12 +110,12 @@ class Orbit:
 
     def _enumerated_end(self, noise: Values, level: float) -> float:
         """Return the 0.8 quantile of the ends of the intervals of data that differ by chance alone."""
-        codes = np.arange(noise.size)
-        chosen = (
-            codes if noise.size <= MOST_NULLS else np.random.default_rng(0).choice(codes, MOST_NULLS, replace=False)
-        )
+        size, codes = min(noise.size, MOST_NULLS), np.arange(noise.size)
+        # Evenly spaced among all values, whatever the order of items or queries.
+        places = ((np.arange(size) + 0.5) * noise.size / size).astype(np.intp)
+        spaced = np.argsort(np.round(noise, ROUNDED), kind="stable")[places]
         ends = []
-        for code in chosen:
+        for code in spaced.tolist():
             null = Orbit(float(noise[code]), noise[np.newaxis, codes ^ code], self.kept, True)
             low, high = null.interval(level) if not math.isnan(null.observed) else (-math.inf, math.inf)
             ends += [-low, high]

@@ -340,6 +340,8 @@ def test_queries_of_one_cluster_are_not_independent():
     assert {pair.pvalue for group in within.groups for pair in group.pairs} == {1.0}
     with pytest.raises(OptionError, match="clusters: every query of qrels needs a group; without one"):
         compare_runs(qrels, runs, clusters={"q0": 1})
+    with pytest.raises(OptionError, match="every query of qrels needs a group; that of 'q1' is ''"):
+        compare_runs(qrels, runs, clusters=families | {"q1": ""})
 
 
 def test_a_bootstrap_compares_means():

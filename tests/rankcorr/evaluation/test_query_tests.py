@@ -302,6 +302,13 @@ def test_clusters_of_different_sizes_are_flipped_whole():
     )
 
 
+def test_what_is_detectable_does_not_depend_on_the_order_of_queries():
+    rng = np.random.default_rng(4)
+    values = rng.normal(size=(12, 1))
+    first, *others = (verdicts(rng.permutation(values), "randomization", 0.95, FEW).detectable[0] for _ in range(4))
+    assert others == pytest.approx([first] * 3, rel=1e-12)
+
+
 @pytest.mark.parametrize("n_queries", [2, 3, 5, 6, 20])
 def test_equal_differences_are_no_surer_by_the_bootstrap_than_by_flips_of_signs(n_queries):
     values = np.full((n_queries, 1), -0.25)

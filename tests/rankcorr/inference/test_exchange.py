@@ -416,6 +416,7 @@ def test_items_of_a_cluster_are_exchanged_together():
         ({"u": 3, "v": 2}, ["a", "b"], "clusters must be a mapping of label to cluster"),
         ({"u": 3, "v": 2}, pandas.Series(["a", None], ["u", "v"]), "every item needs a cluster; got (None|nan)"),
         ([3, 2, 1], ["a", "b", pandas.NA], "every item needs a cluster; got <NA>"),
+        ([3, 2, 1], ["a", "b", ""], "every item needs a cluster; got ''"),
         ([3, 2, 1], {"a", "b", "c"}, "clusters must be a sequence of 3 clusters"),
         ([3, 2, 1], np.ones((3, 2)), "the name of a cluster must be hashable"),
     ],
@@ -435,6 +436,15 @@ def test_a_series_names_the_cluster_of_each_label():
         assert compare_systems(*rankings, clusters=series).pvalue == expected
     with pytest.raises(DuplicateLabelError, match="'word 0'"):
         compare_systems(*rankings, clusters=pandas.Series(["a"] * 10, [*labels, "word 0"]))
+
+
+def test_whole_numbers_are_items_of_their_decimal_text():
+    rankings = [dict(enumerate(values)) for values in np.random.default_rng(5).normal(size=(3, 9))]
+    topics = {item: item % 3 for item in range(9)}
+    found = compare_systems(*rankings, clusters={str(item): topic for item, topic in topics.items()})
+    assert found.pvalue == compare_systems(*rankings, clusters=topics).pvalue
+    with pytest.raises(OptionError, match="every item needs one cluster; with more: '7'"):
+        compare_systems(*rankings, clusters=topics | {"7": 2})
 
 
 def test_clusters_of_one_item_change_nothing():
