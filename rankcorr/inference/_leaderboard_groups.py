@@ -93,7 +93,8 @@ def entered(
     the same items, as with "gold".
     """
     if missing == "bottom":
-        further = list(dict.fromkeys(label for labels in _unknown(gold_sets, systems).values() for label in labels))
+        # In an order that does not change with that of the systems.
+        further = sorted({label for labels in _unknown(gold_sets, systems).values() for label in labels}, key=str)
         extended = {name: gold if gold.labels is None else gold.extend(further) for name, gold in gold_sets.items()}
     else:
         extended = gold_sets

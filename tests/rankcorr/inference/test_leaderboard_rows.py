@@ -75,3 +75,17 @@ def test_equal_systems_have_equal_results(swap):
                 fields += ["pvalue", "corrected_pvalue"]
             differing |= {field for field in fields if repr(getattr(one, field)) != repr(getattr(twin, field))}
     assert not differing
+
+
+def test_the_order_of_systems_does_not_matter():
+    rng = np.random.default_rng(1)
+    gold = dict(zip("abcdefghijklmn", rng.normal(size=14), strict=True))
+    systems = {
+        f"system {extra}": {label: score + rng.normal() for label, score in gold.items()} | {extra: rng.normal()}
+        for extra in ("x", "z", "y", "w")
+    }
+    turned = dict(reversed(systems.items()))
+    for missing in ("bottom", "gold", "intersection"):
+        options = {"missing": missing, "n_resamples": 99, "workers": 1}
+        boards = [leaderboard(gold, board_systems, **options).to_dict() for board_systems in (systems, turned)]
+        assert boards[0] == boards[1]
