@@ -394,6 +394,8 @@ def run_tests(
         return
     click.echo("\n".join([options.gold_line(reference), *options.coverage_lines(matches, others, files.missing)]))
     if versus:
+        if clusters is not None:
+            click.echo(f"clusters: {console.whole(clusters)}; tests exchange whole clusters")
         _print_differences(others, rows, results, option_values)
     else:
         _print_tests(others, rows, option_values)

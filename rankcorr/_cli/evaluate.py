@@ -253,6 +253,7 @@ def evaluate_command(
         content = evaluation.to_dict()
         content["groups"] = None if groups is None else evaluation.group_table(groups)
         known = ("values", "queries", "coverage", "metric")  # of the evaluation
+        content["options"] = {**content["options"], "clusters": settings.clusters}
         content["comparisons"] = {
             tested.metric: {name: value for name, value in tested.to_dict().items() if name not in known}
             for tested in comparisons
@@ -269,6 +270,8 @@ def evaluate_command(
         others = sum(query not in gold.places for query in groups)
         more = f"; {others:,} queries that qrels do not have" * bool(others)
         click.echo(f"groups: {whole(settings.groups)} ({len(set(groups.values())):,} groups{more})")
+    if settings.clusters is not None:
+        click.echo(f"clusters: {whole(settings.clusters)}; tests flip whole clusters")
     _print_means(evaluation, comparisons)
     _print_chance(gold, joined_runs, evaluation, metrics)
     for comparison in comparisons:

@@ -246,7 +246,10 @@ def test_latex_tables_for_a_paper(files):
 
 
 def test_queries_of_a_cluster_are_flipped_together(files, genres):
-    content = run_json("evaluate", "qrels.txt", *RUNS, "--clusters", "genres.csv", "--versus", "c", *FEW)
+    arguments = ("evaluate", "qrels.txt", *RUNS, "--clusters", "genres.csv", "--versus", "c", *FEW)
+    content = run_json(*arguments)
+    assert content["options"]["clusters"] == "genres.csv"
+    assert "clusters: genres.csv; tests flip whole clusters" in run_ok(*arguments)
     found = compare_runs(*files, baseline="c", clusters=genres, n_resamples=100)
     (comparison,) = content["comparisons"].values()
     assert [pair["pvalue"] for pair in comparison["pairs"]] == [pair.pvalue for pair in found.pairs]

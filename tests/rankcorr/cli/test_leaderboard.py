@@ -254,7 +254,11 @@ def test_clusters_of_items_with_two_ids(folder):
     rows = [f"{second},{first},{topic}" for (first, second), topic in topics.items()]
     (folder / "turned.csv").write_text("\n".join(["word1,word2,cluster", *rows]))
     files = ("pairs.csv", "one.csv", "other.csv", "--id", "word1,word2")
-    (pair,) = run_json("test", *files, "--versus", "--unordered", "--clusters", "turned.csv")["comparisons"]
+    arguments = ("test", *files, "--versus", "--unordered", "--clusters", "turned.csv")
+    assert "clusters: turned.csv; tests exchange whole clusters" in run_ok(*arguments)
+    tests = run_json(*arguments)
+    assert tests["options"]["clusters"] == "turned.csv"
+    (pair,) = tests["comparisons"]
     gold, one, other = (
         dict(zip(pairs, [step * number % 13 for number in range(13)], strict=True)) for step in (1, 5, 7)
     )
