@@ -261,7 +261,7 @@ class TableError(RankingError):
     ...         read_groups(file)
     ...     except TableError as error:
     ...         print(str(error).replace(f"{folder}/", ""))
-    genres.csv:2: two columns are expected, query and group; got 3
+    genres.csv:2: 2 columns are expected, query and group; got 3
     """
 
 
