@@ -185,7 +185,7 @@ def test_all_that_is_reached_is_ready_for_json():
     decision = stopping_rule(0.9)(strengths).to_dict()
     assert (decision["stop"], decision["expected"]["level"]) == (False, 0.9)
     one = Comparisons.from_labels(["a"], ["b"], ["left"])
-    assert stopping_rule(0.9)(bradley_terry(one)).reason.endswith("coin flips after 1 vote")
+    assert stopping_rule(0.9)(bradley_terry(one)).reason.endswith("the votes do not rule out chance after 1 vote")
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=9), st.floats(0.05, 0.95))
