@@ -145,7 +145,8 @@ class Pool:
     def look_at_jobs(self) -> None:
         """Tell the supervisor that jobs were added or deleted."""
         if self._control is not None:
-            self._control.sendall(bytes(_CLIENT_BYTES))
+            with contextlib.suppress(OSError):  # the supervisor and its guard are gone; jobs wait for a restart
+                self._control.sendall(bytes(_CLIENT_BYTES))
 
     def ask(
         self, client: str, head: Any, body: bytes | bytearray, connection: socket.socket | None = None
@@ -173,7 +174,11 @@ class Pool:
             with theirs:
                 write_work(request, head, body)
                 files = [request.fileno(), answer.fileno(), theirs.fileno()]
-                socket.send_fds(self._control, [self.client_key(client)], files)
+                try:
+                    socket.send_fds(self._control, [self.client_key(client)], files)
+                except OSError as error:
+                    log.exception("the supervisor of heavy requests is gone: restart the service")
+                    raise over_capacity("the processes for heavy requests have ended", None) from error
             kind = AGAIN
             while kind != DONE:
                 with metrics.waiting() if kind == AGAIN else contextlib.nullcontext():

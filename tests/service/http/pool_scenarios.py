@@ -287,6 +287,19 @@ def death_of_the_supervisor():
     assert supervisor() != first
 
 
+def death_of_the_supervisor_and_its_guard():
+    pool = opened()
+    echo(pool)
+    (guard,), boss = children(os.getpid()), supervisor()
+    for pid in (guard, boss):
+        os.kill(pid, signal.SIGKILL)
+    eventually(lambda: state(boss) == "", what="the end of the supervisor")
+    problem = eventually(lambda: refused_at_once(pool))
+    assert (problem.status, problem.kind) == (503, "over-capacity")
+    assert problem.detail == "the processes for heavy requests have ended; try again"
+    pool.look_at_jobs()
+
+
 def signals_for_the_whole_group():
     """Ctrl-c, and a stop of the whole control group, leave the work that is under way to its worker."""
     pool = opened()
@@ -401,6 +414,7 @@ SCENARIOS = (
     an_answer_in_vain_is_given_up,
     a_death,
     death_of_the_supervisor,
+    death_of_the_supervisor_and_its_guard,
     signals_for_the_whole_group,
     death_of_the_worker,
     jobs_have_turns,
