@@ -38,7 +38,7 @@ BEYOND_SCHEMAS = re.compile(
             r"has labels and .* has none, so their items cannot be matched",
             r"must have at least two labels in common",
             r"is not one of the \d+ items",
-            r"is compared with itself",
+            r"is compared with itself|write all labels of a source in one way",
             r"must have at least 2 items, or there must be a list of items",
             r"there is no run of this name",
             r"every query of qrels needs a group; without one",
@@ -53,7 +53,7 @@ BEYOND_SCHEMAS = re.compile(
             r"relevance must be",
             # numbers that must fit each other
             r"every ballot needs two items",
-            r"a budget of .* is too (small|large)",
+            r"a budget of .* (is too (small|large)|pays for (more than|not even one))",
             r"the plan has \d+ comparisons; got",
             r"a plan has at most \d+ comparisons",
             r"sample must be an integer from 1 to the number of pairs",
