@@ -311,7 +311,8 @@ def signals_for_the_whole_group():
 
 
 def death_of_the_worker():
-    opened(places=2)
+    pool = opened(places=2)  # without a name for it, its socket would close, and the supervisor end
+    echo(pool)
     boss = supervisor()
     eventually(lambda: len(children(boss)) == 2)
     print(*children(os.getpid()), boss, *children(boss), flush=True)
