@@ -547,6 +547,8 @@ def _print_chance(gold: Qrels, runs: dict[str, Run], evaluation: Evaluation, met
         negative = {name: run for name, run in runs.items() if evaluation.mean(name_of(metric), name) < 0}
         for name, pairs in matches_of(gold, negative, evaluation).items():
             level = chance_level(metric, pairs.x, pairs.y, pairs.offsets, evaluation.options["seed"])
+            if abs(level) < 0.005:  # as with two documents
+                continue
             click.echo(
                 f"{whole(name)}: a random order of its documents would have a mean {name_of(metric)} of about "
                 f"{level:z.2f}, not 0; --standardized also prints values with a chance level of 0"
