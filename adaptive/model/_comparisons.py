@@ -418,7 +418,7 @@ def read_comparisons(
     "csv"          left, right, or left_1, left_2, ...  winner: left, right, tie, cannot say,        voter
                                                         or the item that won
     "arena"        model_a, model_b                     winner: model_a, model_b, tie,               judge
-                                                        tie (bothbad), both_bad, or the item that won
+                                                        tie (bothbad), both_bad, or an item that won
     "one_hot"      model_a, model_b                     winner_model_a, winner_model_b, winner_tie:  judge
                                                         1 in one of them
     "pairs"        winner, loser: names                 the winner                                   voter
