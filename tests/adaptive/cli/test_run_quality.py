@@ -49,7 +49,7 @@ def test_init_says_what_it_costs(asking):
 def test_probes_are_among_the_comparisons_and_look_like_them(folder):
     rows = rows_of((folder / "ballot.csv").read_text())
     stored = rows_in(folder / "v.db")["comparison"]
-    checks = {f"1-{row.sheet}-{row.position}" for row in stored if row.probe is not None}
+    checks = {f"b1-{row.sheet}-{row.position}" for row in stored if row.probe is not None}
     sizes = Counter(row["comparison"].rpartition("-")[0] for row in rows)
     wanted = [f"{sheet}-{position}" for sheet, size in sizes.items() for position in range(size)]
     assert [row["comparison"] for row in rows] == wanted
@@ -81,7 +81,7 @@ def test_answers_to_probes_come_with_the_votes(folder):
     assert abs(found["spent"] - spent) < 1e-9
     assert run_ok("run", "open", "v.db", "--again", "--unanswered").count("\n") == 1
     name = f"1-{checks[0].sheet}-{checks[0].position}"
-    said = {row["comparison"]: row["winner"] for row in rows_of((folder / "votes.csv").read_text())}[name]
+    said = {row["comparison"]: row["winner"] for row in rows_of((folder / "votes.csv").read_text())}[f"b{name}"]
     contradiction = f"comparison,winner\n{name},{'left' if said == 'tie' else 'tie'}\n"
     assert run_ok("run", "record", "v.db", "-", stdin=contradiction).startswith("0 new votes, 1 conflict kept aside;")
     assert run_ok("run", "conflicts", "v.db").splitlines()[1].startswith(f"{name} ")

@@ -16,7 +16,7 @@ def report_of(module):
     program = [sys.executable, "-W", "error", "-m", f"tests.service.server.{module}"]
     done = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=3_000, check=False)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(done.stdout.splitlines()[-1])  # below the lines of the log
 
 
 def test_no_campaign_compiles_a_kernel_after_the_warm_up():
