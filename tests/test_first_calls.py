@@ -13,7 +13,7 @@ MOST = {
     "weighted_rho": (5, 3),
     "correlate_many": (10, 5),
     "compare_systems": (23, 7),
-    "leaderboard": (28, 7),
+    "leaderboard": (28, 10),
     "evaluate": (21, 7),
     "compare_runs": (12, 7),
     "bradley_terry": (6, 4),
