@@ -83,7 +83,7 @@ def test_each_command_has_a_page_with_its_options_and_an_example():
 @pytest.mark.needs_numba
 @pytest.mark.real_data
 def test_the_comparison_on_rg_65_is_printed_by_the_command(data_dir, monkeypatch):
-    (block,) = (block for block in fenced(PAGES["docs/results/rg-65.md"], "text") if block.startswith("$ RG="))
+    (block,) = (block for block in fenced(PAGES["docs/results/levels.md"], "text") if block.startswith("$ RG="))
     variables = dict(re.findall(r'^\$ ([A-Z_0-9]+)="?([^"\n]*)"?$', block, re.MULTILINE))
     monkeypatch.chdir(data_dir)
     n_run = 0

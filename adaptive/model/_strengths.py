@@ -576,8 +576,8 @@ def stopping_rule(
 
     It stops when three things hold: the votes rule out coin flips (`signal`), the expected coefficient is at
     least the target, and at most 5 % of the drawn rankings are more than .05 below it. The true coefficient may
-    still be lower where the model does not hold (docs/results/crowds-targets.md). Fit with ``voters=True``, as
-    campaigns do.
+    still be lower where the model does not hold (docs/results/crowds.md). Fit with ``voters=True``, as campaigns
+    do.
 
     Parameters
     ----------

@@ -300,7 +300,7 @@ def compare_runs(
       largest difference in each flip is what chance gives. With a baseline, these are the pairs with it. Ranks, groups
       and p-values against the best run come from all pairs in the same way. Student's test is corrected so too.
 
-    docs/results/by-query.md has measured levels, also for runs that fail on a few queries.
+    docs/results/levels.md has measured levels, also for runs that fail on a few queries.
 
     Parameters
     ----------

@@ -278,7 +278,7 @@ def leaderboard(
       groups may not differ. Two systems differ significantly if their corrected p-value is at most 1 - level, and one
       is ahead over the items that both have.
 
-    docs/results/leaderboards.md has measured levels.
+    docs/results/levels.md has measured levels.
 
     Parameters
     ----------
