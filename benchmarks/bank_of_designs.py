@@ -22,7 +22,7 @@ import numpy as np
 from report import heading, machine, row
 
 from rankcorr import Coefficient, Ranking, Rho, RhoW, Tau, TauW, compare_systems, leaderboard
-from rankcorr.evaluation._grouped import grouped
+from rankcorr.evaluation._grouped import group_coefficients
 from rankcorr.evaluation._query_tests import TESTS, pvalues, standings, verdicts
 from rankcorr.inference._exchange import Exchange, codes_of_scores, on_one_scale, orbits_of
 from rankcorr.inference._leaderboard_groups import Competitor, Contest, entered, gold_sets_of, systems_of
@@ -172,7 +172,7 @@ def ranked_queries(rng: Rng, n: int, k: int, coefficient: Coefficient | None = N
             gains = np.take_along_axis(gold, np.argsort(-scores, axis=1), axis=1) @ discounts
             found.append(gains / (-np.sort(-gold, axis=1) @ discounts))
         else:
-            found.append(grouped(coefficient, gold.ravel(), scores.ravel(), 20 * np.arange(n + 1)))
+            found.append(group_coefficients(coefficient, gold.ravel(), scores.ravel(), 20 * np.arange(n + 1)))
     return np.column_stack(found)
 
 

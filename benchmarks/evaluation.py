@@ -18,7 +18,7 @@ from report import heading, machine, row
 from rankcorr import RhoW, Tau, TauW, weighted_tau
 from rankcorr._coefficients import Coefficient
 from rankcorr.evaluation import Qrels, Run, evaluate
-from rankcorr.evaluation._grouped import grouped
+from rankcorr.evaluation._grouped import group_coefficients
 from rankcorr.evaluation._nulls import standardization
 from rankcorr.inference._resampling import Draws
 
@@ -71,7 +71,7 @@ def bench_peers(n_queries: int, n_documents: int, n_peer: int) -> None:
             np.argsort(gold[start : start + n_documents])
             np.argsort(scores[start : start + n_documents])
 
-    ours = best(lambda: grouped(TauW(), gold, scores, offsets)) / n_queries
+    ours = best(lambda: group_coefficients(TauW(), gold, scores, offsets)) / n_queries
     peers: dict[str, tuple[Callable[[], object], int]] = {
         "rankcorr, weighted_tau in a loop": (loop, 1),
         "two numpy.argsort": (argsorts, 1),
@@ -96,7 +96,7 @@ def bench_threads(n_queries: int, n_documents: int) -> None:
     )
     for name, coefficient in COEFFICIENTS.items():
         one, two = (
-            best(partial(grouped, coefficient, gold, scores, offsets, workers=workers), time.perf_counter, 7)
+            best(partial(group_coefficients, coefficient, gold, scores, offsets, workers=workers), time.perf_counter, 7)
             for workers in (1, 2)
         )
         row(name, *(f"{1e6 * seconds / n_queries:.2f}" for seconds in (one, two)), f"{one / two:.2f}")
@@ -110,7 +110,7 @@ def bench_standardized(n_queries: int, n_documents: int) -> None:
     )
     for name in ("tau_w", "rho_w"):
         coefficient = COEFFICIENTS[name]
-        raw = best(partial(grouped, coefficient, gold, scores, offsets))
+        raw = best(partial(group_coefficients, coefficient, gold, scores, offsets))
         more = best(partial(standardization, coefficient, gold, scores, offsets, Draws(500, seed=0)))
         found = standardization(coefficient, gold, scores, offsets, Draws(500, seed=0))
         cells = f"{raw:.2f}", f"{more:.2f}", f"{(raw + more) / raw:.2f}", f"{found.n_patterns:,}", found.n_drawn

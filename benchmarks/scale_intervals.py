@@ -16,7 +16,7 @@ from report import heading, machine, row
 
 from rankcorr import TauW
 from rankcorr.evaluation import QueryEvaluator, combined_means, partial_means
-from rankcorr.evaluation._query_tests import Means, bounds, studentized
+from rankcorr.evaluation._query_tests import Means, bounds, studentize
 from rankcorr.inference._resampling import Draws
 
 EVALUATOR = QueryEvaluator("tau_w")
@@ -30,7 +30,7 @@ def one(n_queries: int, n_resamples: int, seed: int) -> tuple[bool, bool, float]
     # Half of a difference is between -1 and 1, as values are.
     halves = pd.DataFrame({"query": np.arange(n_queries), "tau_w": column / 2})
     found = combined_means([partial_means(halves, EVALUATOR, n_resamples=n_resamples, seed=seed)], level=LEVEL).of()
-    ratios = studentized(column[:, np.newaxis], Draws(n_resamples, seed))
+    ratios = studentize(column[:, np.newaxis], Draws(n_resamples, seed))
     low, high = (float(ends[0]) for ends in bounds(Means.of(column[:, np.newaxis]), ratios, LEVEL))
     return found.low <= 0 <= found.high, low <= 0 <= high, 2 * (found.high - found.low) / (high - low)
 

@@ -42,7 +42,7 @@ class Rows(NamedTuple):
     values: NDArray[np.float64]
 
 
-def coded(column: Any, what: str) -> Ids:
+def encode_ids(column: Any, noun: str) -> Ids:
     """Give each id a code, in order of first appearance.
 
     Parameters
@@ -59,13 +59,13 @@ def coded(column: Any, what: str) -> Ids:
 
     Examples
     --------
-    >>> codes, ids = coded(["b", "b", "a"], "query")
+    >>> codes, ids = encode_ids(["b", "b", "a"], "query")
     >>> codes.tolist(), ids
     ([0, 0, 1], ('b', 'a'))
     """
     arrow = _arrow(column)
     if arrow is not None:
-        return _coded_arrow(arrow, what)
+        return _encode_arrow(arrow, noun)
     if not isinstance(column, PLAIN):
         import narwhals.stable.v2 as nw
 
@@ -82,19 +82,19 @@ def coded(column: Any, what: str) -> Ids:
     if isinstance(column, np.ndarray):
         column = column.tolist()
     if isinstance(column, str | bytes) or not isinstance(column, Iterable):
-        raise ColumnError(f"the column of {what} ids must be a list or a series; got {shown(column)}")
+        raise ColumnError(f"the column of {noun} ids must be a list or a series; got {shown(column)}")
     identifiers = list(column)
     places: dict[Hashable, int] = {}
     try:
         rows = [places.setdefault(identifier, len(places)) for identifier in identifiers]
     except TypeError:
-        raise ColumnError(f"each {what} id must be text or a whole number; one cannot be hashed") from None
+        raise ColumnError(f"each {noun} id must be text or a whole number; one cannot be hashed") from None
     # 1, 1.0 and True are one key of a dict.
-    check_identifiers(places if len(set(map(type, identifiers))) == 1 else identifiers, what)
+    check_identifiers(places if len(set(map(type, identifiers))) == 1 else identifiers, noun)
     return Ids(np.array(rows, np.int64), tuple(map(plain_identifier, places)))
 
 
-def checked_values(column: Any, what: str) -> NDArray[np.float64]:
+def checked_values(column: Any, noun: str) -> NDArray[np.float64]:
     """Read numbers without null or nan as float64; infinite ones are fine. A column of Arrow is not copied.
 
     Raises
@@ -110,17 +110,17 @@ def checked_values(column: Any, what: str) -> NDArray[np.float64]:
     if arrow is not None and arrow.null_count == 0 and str(arrow.type) == "double":
         values: NDArray[np.float64] = arrow.chunk(0).to_numpy() if arrow.num_chunks == 1 else arrow.to_numpy()
     else:
-        series = None if isinstance(column, PLAIN) else series_of(column, what)
-        given = column if series is None else series.values
-        if is_masked(given):
-            _refuse_rows(np.flatnonzero(np.ma.getmaskarray(given)), what, "null or masked")
-        values = _numbers(given, what)
+        series = None if isinstance(column, PLAIN) else series_of(column, noun)
+        entries = column if series is None else series.values
+        if is_masked(entries):
+            _refuse_rows(np.flatnonzero(np.ma.getmaskarray(entries)), noun, "null or masked")
+        values = _numbers(entries, noun)
     if np.isnan(values).any():
-        _refuse_rows(np.flatnonzero(np.isnan(values)), what, "nan")
+        _refuse_rows(np.flatnonzero(np.isnan(values)), noun, "nan")
     return values
 
 
-def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], what: str, duplicates: str) -> Rows:
+def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], noun: str, duplicates: str) -> Rows:
     """Sort rows by query, keeping the order of first appearance, and settle duplicates.
 
     Raises
@@ -130,11 +130,11 @@ def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], what:
     DuplicateDocumentError
         One query has a document more than once, and `duplicates` is "error".
     """
-    sizes = {"queries": queries.codes.size, "documents": documents.codes.size, f"{what}s": values.size}
+    sizes = {"queries": queries.codes.size, "documents": documents.codes.size, f"{noun}s": values.size}
     if len(set(sizes.values())) > 1:
         raise ColumnError(f"columns must have the same length; got {', '.join(f'{n} {k}' for k, n in sizes.items())}")
     if values.size == 0:
-        raise ColumnError(f"there is no row: a query, a document and a {what} are expected")
+        raise ColumnError(f"there is no row: a query, a document and a {noun} are expected")
     query_codes, codes = queries.codes, documents.codes
     if (np.diff(query_codes) < 0).any():
         order = np.argsort(query_codes, kind="stable")
@@ -142,7 +142,7 @@ def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], what:
     n_queries = len(queries.ids)
     offsets = np.append(0, np.cumsum(np.bincount(query_codes, minlength=n_queries)))
 
-    from rankcorr.evaluation._kernels import first_rows
+    from rankcorr.evaluation._query_kernels import first_rows
 
     firsts = np.empty(codes.size, np.int64)
     first_rows(offsets, codes, np.full(len(documents.ids), -1, np.int64), firsts)
@@ -158,8 +158,8 @@ def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], what:
         if duplicates == "max":
             values = values.copy()
             np.maximum.at(values, firsts[again], values[again])
-        kept = np.flatnonzero(firsts == np.arange(firsts.size))
-        query_codes, codes, values = query_codes[kept], codes[kept], values[kept]
+        first_places = np.flatnonzero(firsts == np.arange(firsts.size))
+        query_codes, codes, values = query_codes[first_places], codes[first_places], values[first_places]
         offsets = np.append(0, np.cumsum(np.bincount(query_codes, minlength=n_queries)))
     return Rows(queries.ids, read_only(offsets), documents.ids, read_only(codes), read_only(values))
 
@@ -175,33 +175,33 @@ def is_number(value: object) -> bool:
     return isinstance(value, Real | Decimal) and not is_nan(value)
 
 
-def _numbers(given: Any, what: str) -> NDArray[np.float64]:
+def _numbers(entries: Any, noun: str) -> NDArray[np.float64]:
     """Numbers as a new float64 array."""
     try:
-        array = exact_array(given)
+        array = exact_array(entries)
     except ValueError as error:  # rows of different lengths
-        raise ColumnError(f"the column of {what}s must have one dimension; its rows differ in length") from error
+        raise ColumnError(f"the column of {noun}s must have one dimension; its rows differ in length") from error
     if array.ndim != 1:
-        raise ColumnError(f"the column of {what}s must have one dimension; got {shown(given)}")
+        raise ColumnError(f"the column of {noun}s must have one dimension; got {shown(entries)}")
     if array.dtype.kind not in "biuf":
         numbers = array.tolist()
         wrong = [row for row, number in enumerate(numbers) if not isinstance(number, Real | Decimal)]
         if wrong:
             null = [row for row in wrong if numbers[row] is None]
             if null:
-                _refuse_rows(np.array(null), what, "null")
-            raise NonNumericError(f"every {what} must be a real number; row {wrong[0]} is {shown(numbers[wrong[0]])}")
+                _refuse_rows(np.array(null), noun, "null")
+            raise NonNumericError(f"every {noun} must be a real number; row {wrong[0]} is {shown(numbers[wrong[0]])}")
     if numbers_beyond_floats(array):
         raise NonNumericError(
-            f"a {what} is a whole number beyond 2^53, which 64-bit floats cannot tell from its neighbours"
+            f"a {noun} is a whole number beyond 2^53, which 64-bit floats cannot tell from its neighbours"
         )
     return as_floats(array)  # a copy, which no other code can change
 
 
-def _refuse_rows(rows: NDArray[np.intp], what: str, came: str) -> None:
+def _refuse_rows(rows: NDArray[np.intp], noun: str, fault: str) -> None:
     listed = ", ".join(map(str, rows[:N_SHOWN].tolist()))
     more = f", ... ({counted(rows.size, 'row')} in all)" if rows.size > N_SHOWN else ""
-    raise MissingValueError(f"every document needs a {what}; {came} in row {listed}{more}")
+    raise MissingValueError(f"every document needs a {noun}; {fault} in row {listed}{more}")
 
 
 def _arrow(column: Any) -> Any:
@@ -214,19 +214,19 @@ def _arrow(column: Any) -> Any:
     return column if isinstance(column, pyarrow.ChunkedArray) else None
 
 
-def _coded_arrow(column: Any, what: str) -> Ids:
+def _encode_arrow(column: Any, noun: str) -> Ids:
     if column.null_count:
-        raise ColumnError(f"each row needs a {what} id; {counted(column.null_count, 'row')} have none")
+        raise ColumnError(f"each row needs a {noun} id; {counted(column.null_count, 'row')} have none")
     foreign = str(column.type).startswith("dictionary")
     try:
         encoded = column if foreign else column.dictionary_encode()
     except NotImplementedError as error:  # as Arrow's own error is, too
-        raise ColumnError(f"{what} ids must be text or whole numbers; got a column of type {column.type}") from error
+        raise ColumnError(f"{noun} ids must be text or whole numbers; got a column of type {column.type}") from error
     encoded = encoded.unify_dictionaries()
     ids = encoded.chunk(0).dictionary.to_pylist() if encoded.num_chunks else []
     if foreign and (None in ids or len(set(ids)) < len(ids)):  # the null or repeated id may be unused
-        return _coded_arrow(column.cast(column.type.value_type), what)
-    check_identifiers([*ids[:1], *([""] if "" in ids else [])], what)  # a column has one type
+        return _encode_arrow(column.cast(column.type.value_type), noun)
+    check_identifiers([*ids[:1], *([""] if "" in ids else [])], noun)  # a column has one type
     parts = [chunk.indices.to_numpy() for chunk in encoded.chunks]
     codes = (parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.int64), *parts])).astype(np.int64)
     return _in_order_of_rows(codes, ids)

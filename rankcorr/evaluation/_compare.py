@@ -35,7 +35,7 @@ from rankcorr.evaluation._query_tests import (
     effect_sizes,
     pvalues,
     standings,
-    studentized,
+    studentize,
     verdicts,
     without_one,
 )
@@ -369,19 +369,19 @@ def compare_runs(
     named = as_metrics(metric)
     if len(named) != 1:
         raise OptionError(f"one metric is needed to compare runs; got {shown(metric)}")
-    ((name, chosen),) = named.items()
+    ((name, measure),) = named.items()
     # What would be an error of the comparison is one before the evaluation, which takes longer.
-    wanted, found = checked_flag(standardized, "standardized"), runs_of(runs)
-    if wanted and not isinstance(chosen, Coefficient):
+    is_standardized, named_runs = checked_flag(standardized, "standardized"), runs_of(runs)
+    if is_standardized and not isinstance(measure, Coefficient):
         raise OptionError(f"only rank correlations can be standardized; got {shown(metric)}")
     Draws.checked(n_resamples, seed, workers, progress)
-    _checked_level(found, test, baseline, level)
+    _checked_level(named_runs, test, baseline, level)
     policies: dict[str, Any] = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": depth}
     policies["self_hits"] = self_hits
     tested: dict[str, Any] = {"test": test, "baseline": baseline, "level": level, "n_resamples": n_resamples}
-    shared: dict[str, Any] = {"standardized": wanted, "seed": seed, "workers": workers, "progress": progress}
+    shared: dict[str, Any] = {"standardized": is_standardized, "seed": seed, "workers": workers, "progress": progress}
     evaluation = evaluate(
-        qrels, found, metrics=[chosen], undefined=undefined, n_resamples=RESAMPLES, **policies, **shared
+        qrels, named_runs, metrics=[measure], undefined=undefined, n_resamples=RESAMPLES, **policies, **shared
     )
     return compare_evaluated(evaluation, name, groups=groups, clusters=clusters, **tested, **shared)
 
@@ -434,16 +434,16 @@ def compare_evaluated(
     """
     draws = Draws.checked(n_resamples, seed, workers, progress)
     confidence = _checked_level(evaluation.runs, test, baseline, level)
-    wanted = checked_flag(standardized, "standardized")
-    if wanted and metric is not None and metric not in {each.metric for each in evaluation.chance}:
+    is_standardized = checked_flag(standardized, "standardized")
+    if is_standardized and metric is not None and metric not in {chance.metric for chance in evaluation.chance}:
         raise OptionError(f"only rank correlations can be standardized; got {shown(metric)}")
-    columns = np.array([evaluation.of(metric, run, standardized=wanted) for run in evaluation.runs])
+    columns = np.array([evaluation.of(metric, run, standardized=is_standardized) for run in evaluation.runs])
     parts = grouped_queries(groups, evaluation.queries)
     name = evaluation.metrics[0] if metric is None else metric
     bound = largest_difference(name)
     numbers = cluster_numbers(clusters, evaluation.queries)
     plan = Plan(evaluation.runs, evaluation.queries, test, baseline, confidence, draws, bound, numbers)
-    order, rows, pairs, by_group = _scored(columns.T, parts, plan)
+    order, rows, pairs, by_group = _compare_columns(columns.T, parts, plan)
     return RunComparison(
         rows=rows,
         pairs=pairs,
@@ -452,7 +452,7 @@ def compare_evaluated(
         values=read_only(np.ascontiguousarray(columns[order])),
         coverage=tuple(evaluation.coverage[run] for run in order),
         metric=name,
-        standardized=wanted,
+        standardized=is_standardized,
         test=test,
         unit="queries",
         baseline=baseline,
@@ -485,19 +485,21 @@ def corrected_together(comparisons: Iterable[RunComparison]) -> tuple[RunCompari
     >>> [(each.metric, each.pairs[0].pvalue, each.pairs[0].corrected_pvalue) for each in both]
     [('tau_w', 0.03125, 0.0625), ('ap', 0.03125, 0.0625)]
     """
-    given = tuple(comparisons)
-    if len(given) == 1:
-        return given
-    whole = iter(holm([pair.pvalue for each in given for pair in each.pairs]))
-    by_group = iter(holm([pair.pvalue for each in given for group in each.groups for pair in group.pairs]))
+    family = tuple(comparisons)
+    if len(family) == 1:
+        return family
+    overall_pvalues = iter(holm([pair.pvalue for comparison in family for pair in comparison.pairs]))
+    group_pvalues = iter(
+        holm([pair.pvalue for comparison in family for group in comparison.groups for pair in group.pairs])
+    )
     return tuple(
         replace(
-            each,
-            pairs=_corrected(each.pairs, whole),
-            groups=tuple(replace(group, pairs=_corrected(group.pairs, by_group)) for group in each.groups),
+            comparison,
+            pairs=_corrected(comparison.pairs, overall_pvalues),
+            groups=tuple(replace(group, pairs=_corrected(group.pairs, group_pvalues)) for group in comparison.groups),
             correction=HOLM,
         )
-        for each in given
+        for comparison in family
     )
 
 
@@ -524,22 +526,22 @@ def _checked_level(runs: Collection[str], test: Test, baseline: str | None, leve
     return checked_level(level)
 
 
-def _scored(
+def _compare_columns(
     values: Values, groups: dict[Hashable, list[int]], plan: Plan
 ) -> tuple[list[int], tuple[RunScore, ...], tuple[PairedDifference, ...], tuple[GroupComparison, ...]]:
     """Compare columns of values, shape (n_queries, n_runs): order of the runs, rows, pairs and groups of queries."""
-    found = Means.of(values, plan.clusters)
-    order = np.argsort(-found.means, kind="stable").tolist()  # nan sorts last
-    ranked = [run for run in order if not math.isnan(found.means[run])]
-    low, high = bounds(found, studentized(values, plan.draws.of_part(COLUMNS), plan.clusters), plan.level)
+    summary = Means.of(values, plan.clusters)
+    order = np.argsort(-summary.means, kind="stable").tolist()  # nan sorts last
+    ranked = [run for run in order if not math.isnan(summary.means[run])]
+    low, high = bounds(summary, studentize(values, plan.draws.of_part(COLUMNS), plan.clusters), plan.level)
     draws = plan.draws.of_part(PAIRS)
     everyone = list(combinations(order, 2))
     pairs = everyone
     if plan.baseline is not None:
         base = plan.names.index(plan.baseline)
         pairs = [(run, base) for run in order if run != base]
-    whole = _pairs(values, pairs, plan._replace(draws=draws))
-    listed = np.array([pair.pvalue for pair in whole])
+    differences = _pairs(values, pairs, plan._replace(draws=draws))
+    listed = np.array([pair.pvalue for pair in differences])
     if plan.baseline is None:
         paired = listed
     else:
@@ -551,13 +553,13 @@ def _scored(
     rows = [
         RunScore(
             run=plan.names[run],
-            mean=float(found.means[run]),
+            mean=float(summary.means[run]),
             low=float(low[run]),
             high=float(high[run]),
-            n_queries=int(found.n[run]),
+            n_queries=int(summary.n[run]),
             **place,
         )
-        for run, place in zip(order, tests.places(found.means[order]), strict=True)
+        for run, place in zip(order, tests.places(summary.means[order]), strict=True)
     ]
     if plan.baseline is None:
         places = {run: place for place, run in enumerate(ranked)}
@@ -567,14 +569,14 @@ def _scored(
         ]
     else:
         corrected = corrected_pvalues(values, pairs, joint, listed, plan.clusters).tolist()
-    return order, tuple(rows), _corrected(whole, iter(corrected)), _by_group(values, order, pairs, groups, plan)
+    return order, tuple(rows), _corrected(differences, iter(corrected)), _by_group(values, order, pairs, groups, plan)
 
 
 def _pairs(values: Values, pairs: Sequence[tuple[int, int]], plan: Plan) -> list[PairedDifference]:
     """Differences of pairs of runs, without correction of their p-values."""
     one, other = np.array(pairs).T
     differences = np.asarray(values[:, one] - values[:, other])
-    found = Means.of(differences)
+    summary = Means.of(differences)
     tests = verdicts(differences, plan.test, plan.level, plan.draws.of_part(PAIRED), plan.bound, plan.clusters)
     sizes = effect_sizes(differences)
     better, worse = (differences > ROUNDING).sum(axis=0), (differences < -ROUNDING).sum(axis=0)
@@ -584,20 +586,22 @@ def _pairs(values: Values, pairs: Sequence[tuple[int, int]], plan: Plan) -> list
         PairedDifference(
             first=plan.names[first],
             second=plan.names[second],
-            difference=float(found.means[pair]),
+            difference=float(summary.means[pair]),
             low=float(tests.lows[pair]),
             high=float(tests.highs[pair]),
             pvalue=float(tests.pvalues[pair]),
             corrected_pvalue=math.nan,
             effect_size=float(sizes[pair]),
-            n_queries=int(found.n[pair]),
+            n_queries=int(summary.n[pair]),
             n_better=int(better[pair]),
             n_worse=int(worse[pair]),
             detectable=float(tests.detectable[pair]),
             least=left_out[pair][0],
             most=left_out[pair][1],
             fragile=any(
-                (each.pvalue <= alpha) != (tests.pvalues[pair] <= alpha) for each in left_out[pair] if each is not None
+                (left_out_query.pvalue <= alpha) != (tests.pvalues[pair] <= alpha)
+                for left_out_query in left_out[pair]
+                if left_out_query is not None
             ),
         )
         for pair, (first, second) in enumerate(pairs)
@@ -614,17 +618,17 @@ def _by_group(
     parts = []
     for number, members in enumerate(groups.values()):
         queries, draws = [plan.queries[member] for member in members], plan.draws.of_part(GROUPS, number)
-        own = values[members]
+        group_values = values[members]
         clusters = None if plan.clusters is None else np.unique(plan.clusters[members], return_inverse=True)[1]
-        within = plan._replace(queries=queries, draws=draws, clusters=clusters)
-        parts.append((own, _pairs(own, pairs, within)))
-    corrected = iter(holm([pair.pvalue for _, found in parts for pair in found]))
+        group_plan = plan._replace(queries=queries, draws=draws, clusters=clusters)
+        parts.append((group_values, _pairs(group_values, pairs, group_plan)))
+    corrected = iter(holm([pair.pvalue for _, group_pairs in parts for pair in group_pairs]))
     return tuple(
         GroupComparison(
             group=group,
-            n_queries=len(own),
-            means=tuple(Means.of(own).means[order].tolist()),
-            pairs=_corrected(found, corrected),
+            n_queries=len(group_values),
+            means=tuple(Means.of(group_values).means[order].tolist()),
+            pairs=_corrected(group_pairs, corrected),
         )
-        for group, (own, found) in zip(groups, parts, strict=True)
+        for group, (group_values, group_pairs) in zip(groups, parts, strict=True)
     )

@@ -28,9 +28,9 @@ from rankcorr._results import Computed, Result, TableResult, json_ready, mean_of
 from rankcorr._scores import read_only
 from rankcorr._workers import Progress, silent
 from rankcorr.errors import ColumnError, OptionError, SelfHitWarning, UndefinedQueryError
-from rankcorr.evaluation._columns import checked_values, coded
+from rankcorr.evaluation._columns import checked_values, encode_ids
 from rankcorr.evaluation._files import QrelsLike, RunsLike, qrels_of, runs_of
-from rankcorr.evaluation._grouped import Values, grouped, reasons
+from rankcorr.evaluation._grouped import Values, group_coefficients, reasons
 from rankcorr.evaluation._matching import (
     SELF_HITS,
     UNJUDGED,
@@ -41,13 +41,13 @@ from rankcorr.evaluation._matching import (
     Unretrieved,
     checked_depth,
     has_only_numbers,
-    joined,
+    join_run,
     matched,
 )
 from rankcorr.evaluation._metrics import MetricLike, as_metrics
 from rankcorr.evaluation._nulls import RESAMPLES, standardization
 from rankcorr.evaluation._qrels import grouped_queries, with_common_ids
-from rankcorr.evaluation._values import UNDEFINED, Competition, UndefinedPolicy
+from rankcorr.evaluation._values import UNDEFINED, RunMetrics, UndefinedPolicy
 from rankcorr.inference._resampling import Draws
 from rankcorr.inference._standardization import standardize
 
@@ -194,8 +194,8 @@ class Evaluation(TableResult):
         """One flat row for each run and metric: means, and how many queries they are over."""
         rows = self._means({}, slice(None))
         for row in rows:
-            own = [each for each in self.undefined if (each.run, each.metric) == (row["run"], row["metric"])]
-            row["n_undefined"] = sum(len(each.queries) for each in own)
+            gaps = [gap for gap in self.undefined if (gap.run, gap.metric) == (row["run"], row["metric"])]
+            row["n_undefined"] = sum(len(gap.queries) for gap in gaps)
         return rows
 
     def group_table(self, groups: Any) -> list[dict[str, Any]]:
@@ -262,11 +262,11 @@ class Evaluation(TableResult):
         best = first_few([f"{row['run']} {row['metric']} {row['mean']:.4f}" for row in self.table()])
         return f"<Evaluation of {counted(len(self.queries), 'query', 'queries')}: {best}>"
 
-    def _place(self, names: tuple[str, ...], asked: str | None, what: str) -> int:
-        if asked is None and len(names) == 1:
+    def _place(self, names: tuple[str, ...], name: str | None, noun: str) -> int:
+        if name is None and len(names) == 1:
             return 0
-        check_choice(what, asked, names)
-        return names.index(str(asked))
+        check_choice(noun, name, names)
+        return names.index(str(name))
 
 
 def evaluate(
@@ -367,17 +367,17 @@ def evaluate(
     check_choice("unretrieved", unretrieved, UNRETRIEVED)
     check_choice("self_hits", self_hits, SELF_HITS)
     check_choice("undefined", undefined, UNDEFINED)
-    wanted, level = checked_flag(standardized, "standardized"), checked_depth(depth)
+    is_standardized, level = checked_flag(standardized, "standardized"), checked_depth(depth)
     report = progress or silent
     draws = Draws.checked(n_resamples, seed, workers, lambda _: report(0))
-    gold, found = with_common_ids(qrels_of(qrels), runs_of(runs))
+    gold, named_runs = with_common_ids(qrels_of(qrels), runs_of(runs))
 
-    shape = len(found), len(named), gold.n_queries
+    shape = len(named_runs), len(named), gold.n_queries
     values, mapped = np.full(shape, np.nan), np.full(shape, np.nan)
     coverage, why, chance = [], [], []
-    for i, (name, run) in enumerate(found.items()):
-        title = f"run {shown(name)}" if len(found) > 1 else "the run"
-        joint = joined(gold, run, level, self_hits=self_hits, name=title)
+    for i, (name, run) in enumerate(named_runs.items()):
+        title = f"run {shown(name)}" if len(named_runs) > 1 else "the run"
+        joint = join_run(gold, run, level, self_hits=self_hits, name=title)
         if joint.n_self_hits and self_hits == "warn" and not has_only_numbers(gold.queries):
             queries = counted(joint.n_self_hits, "query has", "queries have")
             give_notice(
@@ -389,16 +389,16 @@ def evaluate(
             joint, unjudged=unjudged, unretrieved=unretrieved, workers=draws.workers, progress=draws.progress
         )
         coverage.append(pairs.coverage)
-        for j, (metric, own) in enumerate(
-            Competition(joint, pairs, draws.workers, draws.progress).values(named).items()
+        for j, (metric, query_values) in enumerate(
+            RunMetrics(joint, pairs, draws.workers, draws.progress).values(named).items()
         ):
-            values[i, j] = own.values
-            reasons_of = _by_reason(own.undefined, gold.queries)
+            values[i, j] = query_values.values
+            reasons_of = _by_reason(query_values.undefined, gold.queries)
             why += [Undefined(name, metric, reason, queries) for reason, queries in reasons_of.items()]
             coefficient = named[metric]
-            if wanted and isinstance(coefficient, Coefficient):
+            if is_standardized and isinstance(coefficient, Coefficient):
                 null = standardization(coefficient, pairs.x, pairs.y, pairs.offsets, draws)
-                mapped[i, j] = standardize(own.values, null.exponents)
+                mapped[i, j] = standardize(query_values.values, null.exponents)
                 chance.append(ChanceLevel(name, metric, null.n_patterns, null.n_drawn, null.error))
         report(1)
     if why and undefined == "error":
@@ -407,21 +407,24 @@ def evaluate(
             f"run {shown(first.run)}, {first.metric}: {offending(f'{first.reason}; queries', first.queries)}"
         )
     lacking = [
-        (run, metric) for i, run in enumerate(found) for j, metric in enumerate(named) if np.isnan(values[i, j]).all()
+        (run, metric)
+        for i, run in enumerate(named_runs)
+        for j, metric in enumerate(named)
+        if np.isnan(values[i, j]).all()
     ]
     if lacking:
         warn_undefined(offending("no query has a value; (run, metric)", lacking), statistic="a mean", stacklevel=3)
     if undefined == "zero":
         is_correlation = np.array([isinstance(metric, Coefficient) for metric in named.values()])
-        mapped[:, is_correlation & wanted] = np.nan_to_num(mapped[:, is_correlation & wanted])
+        mapped[:, is_correlation & is_standardized] = np.nan_to_num(mapped[:, is_correlation & is_standardized])
         values = np.nan_to_num(values)
     policies = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": level, "self_hits": self_hits}
     return Evaluation(
         queries=gold.queries,
-        runs=tuple(found),
+        runs=tuple(named_runs),
         metrics=tuple(named),
         values=read_only(values),
-        standardized=read_only(mapped) if wanted else None,
+        standardized=read_only(mapped) if is_standardized else None,
         coverage=tuple(coverage),
         undefined=tuple(why),
         chance=tuple(chance),
@@ -431,10 +434,10 @@ def evaluate(
 
 def _by_reason(why: Mapping[int, str], ids: Sequence[Hashable]) -> dict[str, tuple[Hashable, ...]]:
     """Queries or groups without a value by reason, the reasons in the order of their first ones."""
-    found: dict[str, list[Hashable]] = {}
+    groups_by_reason: dict[str, list[Hashable]] = {}
     for place, reason in why.items():
-        found.setdefault(reason, []).append(ids[place])
-    return {reason: tuple(members) for reason, members in found.items()}
+        groups_by_reason.setdefault(reason, []).append(ids[place])
+    return {reason: tuple(members) for reason, members in groups_by_reason.items()}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -543,10 +546,13 @@ def correlate_groups(
     >>> found.groups, found.values.round(4).tolist()
     (('q', 'r'), [0.3333, 1.0])
     """
-    chosen = as_coefficient(coefficient)
+    kind = as_coefficient(coefficient)
     check_choice("undefined", undefined, UNDEFINED)
-    wanted, draws = checked_flag(standardized, "standardized"), Draws.checked(n_resamples, seed, workers, progress)
-    codes, ids = coded(groups, "group")
+    is_standardized, draws = (
+        checked_flag(standardized, "standardized"),
+        Draws.checked(n_resamples, seed, workers, progress),
+    )
+    codes, ids = encode_ids(groups, "group")
     x, y = checked_values(gold, "gold score"), checked_values(values, "score")
     if not codes.size == x.size == y.size:
         raise ColumnError(
@@ -559,25 +565,25 @@ def correlate_groups(
         codes, x, y = codes[order], x[order], y[order]
     sizes = np.bincount(codes, minlength=len(ids)).astype(np.int64)
     offsets = np.append(0, np.cumsum(sizes))
-    found = grouped(chosen, x, y, offsets, workers=draws.workers, progress=draws.progress)
-    why = reasons(found, x, y, offsets)
+    coefficients = group_coefficients(kind, x, y, offsets, workers=draws.workers, progress=draws.progress)
+    why = reasons(coefficients, x, y, offsets)
     of_rows = {group: why[group].replace("documents", "rows").replace("of the run ", "") for group in why}
     by_reason = _by_reason(of_rows, ids)
     if by_reason and undefined == "error":
-        reason, which = next(iter(by_reason.items()))
-        raise UndefinedQueryError(offending(f"{chosen.name}: {reason}; groups", which))
+        reason, groups_without = next(iter(by_reason.items()))
+        raise UndefinedQueryError(offending(f"{kind.name}: {reason}; groups", groups_without))
     mapped = None
-    if wanted:
-        null = standardization(chosen, x, y, offsets, replace(draws, progress=silent))
-        mapped = standardize(found, null.exponents)
+    if is_standardized:
+        null = standardization(kind, x, y, offsets, replace(draws, progress=silent))
+        mapped = standardize(coefficients, null.exponents)
     if undefined == "zero":
-        found = np.nan_to_num(found)
+        coefficients = np.nan_to_num(coefficients)
         mapped = None if mapped is None else np.nan_to_num(mapped)
     return GroupCorrelations(
         groups=ids,
-        values=read_only(found),
+        values=read_only(coefficients),
         standardized=None if mapped is None else read_only(mapped),
         sizes=read_only(sizes),
         undefined=by_reason,
-        **chosen.described(codes.size),
+        **kind.described(codes.size),
     )

@@ -289,24 +289,24 @@ def _read_group_rows(
     return groups
 
 
-def qrels_of(given: QrelsLike) -> Qrels:
+def qrels_of(source: QrelsLike) -> Qrels:
     """Return qrels from a file or from whatever holds them, see `Qrels.of`; those of a list are pooled."""
-    if _are_folds(given, Qrels):
-        return Qrels.pooled([qrels_of(each) for each in given])
-    return read_qrels(given) if isinstance(given, str | os.PathLike) else Qrels.of(given)
+    if _are_folds(source, Qrels):
+        return Qrels.pooled([qrels_of(part) for part in source])
+    return read_qrels(source) if isinstance(source, str | os.PathLike) else Qrels.of(source)
 
 
-def run_of(given: RunLike) -> Run:
+def run_of(source: RunLike) -> Run:
     """Return a run from a file or from whatever holds it, see `Run.of`; the parts of a list are pooled."""
-    if _are_folds(given, Run):
-        return Run.pooled([run_of(each) for each in given])
-    return read_run(given) if isinstance(given, str | os.PathLike) else Run.of(given)
+    if _are_folds(source, Run):
+        return Run.pooled([run_of(part) for part in source])
+    return read_run(source) if isinstance(source, str | os.PathLike) else Run.of(source)
 
 
-def _are_folds(given: Any, kind: type) -> TypeGuard[Sequence[Any]]:
+def _are_folds(sources: Any, kind: type) -> TypeGuard[Sequence[Any]]:
     """Whether it is a list of files, of mappings or of a kind, and not of entries of ir_measures."""
-    whole = kind | Mapping | str | os.PathLike
-    return isinstance(given, list | tuple) and bool(given) and all(isinstance(each, whole) for each in given)
+    kinds = kind | Mapping | str | os.PathLike
+    return isinstance(sources, list | tuple) and bool(sources) and all(isinstance(part, kinds) for part in sources)
 
 
 def runs_of(runs: Any) -> dict[str, Run]:
@@ -325,14 +325,14 @@ def runs_of(runs: Any) -> dict[str, Run]:
         if wrong := [name for name in runs if not isinstance(name, str) or not name]:
             raise OptionError(offending("names of runs must be text; got", wrong))
         return {name: _named_run(name, run) for name, run in runs.items()}
-    if isinstance(runs, list | tuple) and all(isinstance(each, Run | str | os.PathLike) for each in runs):
-        found = [run_of(each) for each in runs]
-        if not found:
+    if isinstance(runs, list | tuple) and all(isinstance(part, Run | str | os.PathLike) for part in runs):
+        listed_runs = [run_of(part) for part in runs]
+        if not listed_runs:
             raise OptionError("there is no run to evaluate")
-        if any(run.name is None for run in found) and len(found) > 1:
+        if any(run.name is None for run in listed_runs) and len(listed_runs) > 1:
             raise OptionError("each run of a list needs a name: make it with name=, or pass a mapping of name to run")
-        check_unique([run.name for run in found], "names of runs", OptionError)
-        return {run.name or ONLY_RUN: run for run in found}
+        check_unique([run.name for run in listed_runs], "names of runs", OptionError)
+        return {run.name or ONLY_RUN: run for run in listed_runs}
     run = run_of(runs)
     return {run.name or ONLY_RUN: run}
 
@@ -448,7 +448,7 @@ def _note_repeats(table: TextTable, rows: QueryColumns, n_rows: int, duplicates:
         give_notice(text, None)
 
 
-def _columns_of(source: Any, chosen: Callable[[list[str]], list[str]]) -> Any:
+def _columns_of(source: Any, choose_columns: Callable[[list[str]], list[str]]) -> Any:
     """The chosen columns of a file; those of Parquet are decompressed without the others."""
     from pyarrow import ipc, parquet
 
@@ -456,10 +456,10 @@ def _columns_of(source: Any, chosen: Callable[[list[str]], list[str]]) -> Any:
     source.seek(0)
     if start.startswith(b"PAR1"):
         file = parquet.ParquetFile(source)
-        names = chosen(file.schema_arrow.names)
+        names = choose_columns(file.schema_arrow.names)
         return as_table(file.read(names), tuple(names))
     reader = ipc.open_file(source) if start.startswith(b"ARROW1") else ipc.open_stream(source)
-    return as_table(reader.read_all(), tuple(chosen(reader.schema.names)))
+    return as_table(reader.read_all(), tuple(choose_columns(reader.schema.names)))
 
 
 def _recognize_form(text: str, kind: Any) -> str:

@@ -18,7 +18,7 @@ from rankcorr.errors import WeightError
 from rankcorr.inference._resampling import kind_of
 
 if TYPE_CHECKING:
-    from rankcorr.evaluation._kernels import Column
+    from rankcorr.evaluation._query_kernels import Column
 
 Values = NDArray[np.float64]
 Offsets = NDArray[np.int64]
@@ -32,7 +32,7 @@ RUN_TIED: Final = "all scores of the run are tied"
 NO_WEIGHT: Final = "all documents that have weight are tied"
 
 
-def grouped(
+def group_coefficients(
     coefficient: Coefficient, x: Values, y: Values, offsets: Offsets, *, workers: int = 1, progress: Progress = silent
 ) -> Values:
     """Coefficient of each group of rows, nan if undefined.
@@ -58,7 +58,7 @@ def grouped(
     --------
     >>> from rankcorr import Tau
     >>> x, y = np.array([3.0, 2.0, 1.0, 2.0, 1.0]), np.array([3.0, 2.0, 1.0, 1.0, 2.0])
-    >>> grouped(Tau(), x, y, np.array([0, 3, 5])).tolist()
+    >>> group_coefficients(Tau(), x, y, np.array([0, 3, 5])).tolist()
     [1.0, -1.0]
     """
     values = np.empty(offsets.size - 1)
@@ -82,11 +82,11 @@ def blocks_of(offsets: Offsets, n_rows: int = BLOCK_ROWS) -> list[slice]:
 
 def reasons(values: Values, x: Values, y: Values, offsets: Offsets) -> dict[int, str]:
     """Why the coefficient of a group is undefined, by the number of the group."""
-    found = {}
+    reason_of = {}
     for group in np.flatnonzero(np.isnan(values)).tolist():
         rows = slice(int(offsets[group]), int(offsets[group + 1]))
-        found[group] = _reason(x[rows], y[rows])
-    return found
+        reason_of[group] = _reason(x[rows], y[rows])
+    return reason_of
 
 
 def _reason(x: Values, y: Values) -> str:
@@ -100,7 +100,7 @@ def _reason(x: Values, y: Values) -> str:
 @cache
 def loops() -> ModuleType:
     """Return the kernels, as `rankcorr._scores.loops` does."""
-    from rankcorr.evaluation import _kernels as kernels
+    from rankcorr.evaluation import _query_kernels as kernels
 
     return kernels
 
@@ -142,9 +142,9 @@ class Formula(NamedTuple):
         if self.has_many:
             order = np.empty(values.size, np.int32)
             kernels.rank_many(values, starts, sizes, ranks, ties, order)
-        return self.weighed(starts, sizes, ranks, ties, order)
+        return self.weigh_ranks(starts, sizes, ranks, ties, order)
 
-    def weighed(
+    def weigh_ranks(
         self, starts: Offsets, sizes: Offsets, ranks: Values, ties: Offsets, order: NDArray[np.int32]
     ) -> Column:
         """Weigh the ranks of each group."""

@@ -132,7 +132,9 @@ def checked_depth(depth: object) -> int | None:
     return None if depth is None else checked_count(depth, "depth")
 
 
-def joined(qrels: Qrels, run: Run, depth: int | None, *, self_hits: SelfHits = "keep", name: str = "the run") -> Joined:
+def join_run(
+    qrels: Qrels, run: Run, depth: int | None, *, self_hits: SelfHits = "keep", name: str = "the run"
+) -> Joined:
     """Find the queries and documents of qrels in a run, and keep the best `depth` documents of each query.
 
     Ties at the cut are broken by descending id, as in trec_eval. Documents with the id of their query are left out
@@ -158,14 +160,14 @@ def joined(qrels: Qrels, run: Run, depth: int | None, *, self_hits: SelfHits = "
     starts = np.where(places >= 0, run.offsets[places], 0)
     stops = np.where(places >= 0, run.offsets[places + 1], 0)
     codes, values = mapped[run.codes], run.values
-    whole = Joined(qrels, starts, stops, read_only(codes), read_only(values), documents, _unknown(run, qrels), 0)
-    is_self_hit = _self_hits(whole, run, mapped)
-    joint = replace(whole, n_self_hits=int(np.count_nonzero(is_self_hit)))
+    joint = Joined(qrels, starts, stops, read_only(codes), read_only(values), documents, _unknown(run, qrels), 0)
+    is_self_hit = _self_hits(joint, run, mapped)
+    joint = replace(joint, n_self_hits=int(np.count_nonzero(is_self_hit)))
     if joint.n_self_hits and self_hits == "omit":
         joint = _with_rows(joint, ~is_self_hit)
     if depth is None:
         return joint
-    is_kept = _within(joint, depth)
+    is_kept = _within_depth(joint, depth)
     n_cut = int((joint.stops - joint.starts).sum() - is_kept.sum())
     return replace(_with_rows(joint, is_kept), n_cut=n_cut)
 
@@ -221,7 +223,7 @@ def matched(
     UnjudgedError
         A retrieved document has no judgement, and `unjudged` is "error".
     """
-    from rankcorr.evaluation._kernels import Judged, Scored, count_matches, fill_matches
+    from rankcorr.evaluation._query_kernels import Judged, Scored, count_matches, fill_matches
 
     qrels = joint.qrels
     n_queries, n_documents = qrels.n_queries, len(joint.documents)
@@ -268,19 +270,19 @@ def trec_order(joint: Joined) -> Codes:
 
     Scores are compared in single precision, as trec_eval keeps them.
     """
-    from rankcorr.evaluation._kernels import best_first
+    from rankcorr.evaluation._query_kernels import best_first
 
     sizes = joint.stops - joint.starts
     with np.errstate(over="ignore"):  # beyond 3.4e38 all tie, as they do in trec_eval
         scores = joint.values.astype(np.float32)
     ordered = np.empty(int(sizes.sum()), np.int64)
     if best_first(joint.starts, joint.stops, scores, ordered):
-        group, own = np.repeat(np.arange(sizes.size), sizes), scores[ordered]
-        equal = (own[1:] == own[:-1]) & (group[1:] == group[:-1])
+        group, row_scores = np.repeat(np.arange(sizes.size), sizes), scores[ordered]
+        equal = (row_scores[1:] == row_scores[:-1]) & (group[1:] == group[:-1])
         tied = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
         rows = ordered[tied]
         places = id_places(joint, joint.codes[rows])
-        ordered[tied] = rows[np.lexsort((-places, -own[tied], group[tied]))]
+        ordered[tied] = rows[np.lexsort((-places, -row_scores[tied], group[tied]))]
     return ordered
 
 
@@ -291,25 +293,25 @@ def _rows(joint: Joined) -> Codes:
     return np.asarray(np.arange(int(sizes.sum())) + np.repeat(joint.starts - n_before, sizes))
 
 
-def _within(joint: Joined, depth: int) -> NDArray[np.bool_]:
+def _within_depth(joint: Joined, depth: int) -> NDArray[np.bool_]:
     """Which rows of the run are among the first `depth` of a query of qrels."""
-    kept = np.zeros(joint.codes.size, bool)
+    is_kept = np.zeros(joint.codes.size, bool)
     if not ((joint.stops - joint.starts) > depth).any():
-        kept[_rows(joint)] = True
-        return kept
+        is_kept[_rows(joint)] = True
+        return is_kept
     ordered = trec_order(joint)
     sizes = joint.stops - joint.starts
     place = np.arange(ordered.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    kept[ordered[place < depth]] = True
-    return kept
+    is_kept[ordered[place < depth]] = True
+    return is_kept
 
 
 def id_places(joint: Joined, codes: Codes) -> Codes:
     """Places of documents when their ids are sorted as text."""
-    own, rows = np.unique(codes, return_inverse=True)
-    ids = [str(joint.documents[code]) for code in own.tolist()]
-    places = np.empty(own.size, np.int64)
-    places[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(own.size)
+    listed_codes, rows = np.unique(codes, return_inverse=True)
+    ids = [str(joint.documents[code]) for code in listed_codes.tolist()]
+    places = np.empty(listed_codes.size, np.int64)
+    places[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(listed_codes.size)
     return np.asarray(places[rows])
 
 
@@ -318,7 +320,7 @@ def _unknown(run: Run, qrels: Qrels) -> tuple[Hashable, ...]:
 
 
 def _some(ids: tuple[Any, ...]) -> str:
-    return first_few([shown(each) for each in ids[:4]], 3)
+    return first_few([shown(identifier) for identifier in ids[:4]], 3)
 
 
 def _refuse_unjudged(joint: Joined, n_unjudged: Codes) -> None:

@@ -196,7 +196,7 @@ def familiar_of(name: str) -> Familiar:
     """
     package = ir_measures_package()
     head, known = re.split(r"[@(]", name, maxsplit=1)[0], package.measures.registry
-    exact = known if head in known else {each.lower(): each for each in known}
+    exact = known if head in known else {measure_name.lower(): measure_name for measure_name in known}
     if head not in known and head.lower() in exact:
         head = exact[head.lower()]
     try:
@@ -247,10 +247,10 @@ def checked(measure: Any, name: str) -> Familiar:
             form = f"@{option.upper()}" if option == measure.AT_PARAM else f"({option}=...)"
             raise MetricError(f"{called}: {option} must be given, as in {measure.NAME}{form}")
     for option, least, most in (("cutoff", 1, LARGEST_CUTOFF), ("rel", 0, LARGEST_GRADE)):
-        given = measure.params.get(option)
-        number = whole_number(given)
-        if given is not None and (number is None or not least <= number <= most):
-            raise MetricError(f"{called}: {option} must be a whole number from {least} to {most:,}; got {shown(given)}")
+        value = measure.params.get(option)
+        number = whole_number(value)
+        if value is not None and (number is None or not least <= number <= most):
+            raise MetricError(f"{called}: {option} must be a whole number from {least} to {most:,}; got {shown(value)}")
     gains = measure.params.get("gains", {})
     if not isinstance(gains, Mapping) or None in map(whole_number, (*gains, *gains.values())):
         raise MetricError(
@@ -264,8 +264,14 @@ def checked(measure: Any, name: str) -> Familiar:
 Metric: TypeAlias = Coefficient | AveragePrecision | PrecisionAt | NDCG | TauAP | RBO | Familiar
 MetricLike: TypeAlias = Metric | str | Any
 
-OWN: Final[dict[str, Metric]] = {**BY_NAME, "ap": AveragePrecision(), "ndcg": NDCG(), "tau_ap": TauAP(), "rbo": RBO()}
-METRIC_NAMES: Final = (*OWN, "p@K", "ndcg@K")
+METRICS_BY_NAME: Final[dict[str, Metric]] = {
+    **BY_NAME,
+    "ap": AveragePrecision(),
+    "ndcg": NDCG(),
+    "tau_ap": TauAP(),
+    "rbo": RBO(),
+}
+METRIC_NAMES: Final = (*METRICS_BY_NAME, "p@K", "ndcg@K")
 
 
 def as_metric(metric: MetricLike) -> Metric:
@@ -290,10 +296,10 @@ def as_metric(metric: MetricLike) -> Metric:
         return metric
     if isinstance(metric, str):
         lower = metric.strip().lower()
-        if lower in OWN or lower == "map":
-            return OWN["ap" if lower == "map" else lower]
-        if found := re.fullmatch(r"(p|precision|ndcg)@([0-9]{1,9})", lower):
-            return (NDCG if found[1] == "ndcg" else PrecisionAt)(int(found[2]))
+        if lower in METRICS_BY_NAME or lower == "map":
+            return METRICS_BY_NAME["ap" if lower == "map" else lower]
+        if match := re.fullmatch(r"(p|precision|ndcg)@([0-9]{1,9})", lower):
+            return (NDCG if match[1] == "ndcg" else PrecisionAt)(int(match[2]))
         return familiar_of(metric.strip())
     if type(metric).__module__.partition(".")[0] == "ir_measures":
         return checked(metric, str(metric))
@@ -314,15 +320,15 @@ def as_metrics(metrics: Sequence[MetricLike] | MetricLike) -> dict[str, Metric]:
     >>> list(as_metrics(["tau_w", TauW(n0=10), "ap"]))
     ['tau_w', 'TauW(n0=10)', 'ap']
     """
-    given = list(metrics) if isinstance(metrics, list | tuple) else [metrics]
-    found = [as_metric(metric) for metric in given]
-    if not found:
+    requests = list(metrics) if isinstance(metrics, list | tuple) else [metrics]
+    parsed = [as_metric(metric) for metric in requests]
+    if not parsed:
         raise MetricError(f"metrics must be a list of different metrics; got {shown(metrics)}")
-    check_different(found, given)
-    return {name_of(metric): metric for metric in found}
+    check_different(parsed, requests)
+    return {name_of(metric): metric for metric in parsed}
 
 
-def check_different(metrics: Sequence[Metric], given: Sequence[object]) -> None:
+def check_different(metrics: Sequence[Metric], requests: Sequence[object]) -> None:
     """Refuse a repeated metric; `given` holds what each was requested by, since two names may mean the same metric.
 
     Raises
@@ -331,13 +337,13 @@ def check_different(metrics: Sequence[Metric], given: Sequence[object]) -> None:
         Naming both.
     """
     by_name: dict[str, list[object]] = {}
-    for metric, asked in zip(metrics, given, strict=True):
+    for metric, request in zip(metrics, requests, strict=True):
         # ir_measures knows a measure by its text: "ndcg@10" and "nDCG@010" are one.
-        own = str(metric.measure) if isinstance(metric, Familiar) else name_of(metric).replace("ndcg", "nDCG")
-        by_name.setdefault(own, []).append(asked)
+        identity = str(metric.measure) if isinstance(metric, Familiar) else name_of(metric).replace("ndcg", "nDCG")
+        by_name.setdefault(identity, []).append(request)
     for name, asked_by in by_name.items():
         if len(asked_by) > 1:
-            names = list(dict.fromkeys(each if isinstance(each, str) else name for each in asked_by))
+            names = list(dict.fromkeys(request if isinstance(request, str) else name for request in asked_by))
             again = f"{name} comes more than once"
             if len(names) > 1:
                 again = f"{' and '.join(map(shown, names))} are one metric, {name}"

@@ -24,7 +24,7 @@ from rankcorr._weights import Uniform
 from rankcorr._workers import Progress, in_threads, silent
 from rankcorr.errors import StandardizationError
 from rankcorr.evaluation._columns import Codes
-from rankcorr.evaluation._grouped import BLOCK_ROWS, blocks_of, coefficients_of, formula_of, grouped
+from rankcorr.evaluation._grouped import BLOCK_ROWS, blocks_of, coefficients_of, formula_of, group_coefficients
 from rankcorr.inference._null import MAX_EXACT_ITEMS, null_of
 from rankcorr.inference._resampling import Draws, Values, derived_seed
 from rankcorr.inference._standardization import MAX_EXPONENT, exponent_of, mean_standardized, standardize
@@ -74,7 +74,7 @@ def standardization(coefficient: Coefficient, x: Values, y: Values, offsets: Cod
     ----------
     coefficient : Coefficient
     x, y, offsets
-        As in `grouped`.
+        As in `group_coefficients`.
     draws : Draws
         Random permutations of each drawn pattern; lists of at most 8 documents take every permutation. Progress is
         called with 1 after each step of the work.
@@ -94,7 +94,7 @@ def standardization(coefficient: Coefficient, x: Values, y: Values, offsets: Cod
     if usable.size == 0:
         return Standardization(exponents, 0, 0, math.nan)
     firsts, pattern, counts = _patterns(keys[usable])
-    chosen = _chosen(keys[usable[firsts], 0], traits[usable[firsts]], counts)
+    pattern_places = _choose_patterns(keys[usable[firsts], 0], traits[usable[firsts]], counts)
 
     def draw(number: int) -> Values:
         group = int(usable[firsts[number]])
@@ -102,23 +102,27 @@ def standardization(coefficient: Coefficient, x: Values, y: Values, offsets: Cod
         # Sorted, and seeded by pattern: a pattern has the same null wherever its groups are.
         own_seed = derived_seed(draws.seed, *keys[group].tolist())
         sorted_scores = np.sort(x[rows]), np.sort(y[rows])
-        return _drawn(coefficient, *sorted_scores, draws.n_resamples, own_seed, progress if workers == 1 else silent)
+        return _draw_null(
+            coefficient, *sorted_scores, draws.n_resamples, own_seed, progress if workers == 1 else silent
+        )
 
-    nulls = in_threads(draw, chosen.tolist(), workers, progress)
-    own = np.array([exponent_of(values) if values.size else 0.0 for values in nulls])
+    nulls = in_threads(draw, pattern_places.tolist(), workers, progress)
+    exponents_drawn = np.array([exponent_of(values) if values.size else 0.0 for values in nulls])
     of_patterns, error = np.zeros(firsts.size), math.nan
-    of_patterns[chosen] = own
-    if chosen.size < firsts.size:
-        long = np.flatnonzero(keys[usable[firsts[chosen]], 0] > MAX_EXACT_ITEMS)
+    of_patterns[pattern_places] = exponents_drawn
+    if pattern_places.size < firsts.size:
+        long = np.flatnonzero(keys[usable[firsts[pattern_places]], 0] > MAX_EXACT_ITEMS)
         n_terms = math.comb(traits.shape[1] + 2, 2)  # of a quadratic function
-        known = long if long.size >= 2 * n_terms else np.arange(chosen.size)
-        others = np.setdiff1d(np.arange(firsts.size), chosen)
+        known = long if long.size >= 2 * n_terms else np.arange(pattern_places.size)
+        others = np.setdiff1d(np.arange(firsts.size), pattern_places)
         of_traits = traits[usable[firsts]]
-        of_patterns[others], left_out = _interpolated(of_traits[chosen[known]], own[known], of_traits[others])
+        of_patterns[others], left_out = _interpolate(
+            of_traits[pattern_places[known]], exponents_drawn[known], of_traits[others]
+        )
         error = _error([nulls[place] for place in known.tolist()], left_out)
     _check_exponents(of_patterns)
     exponents[usable] = of_patterns[pattern]
-    return Standardization(exponents, firsts.size, chosen.size, error)
+    return Standardization(exponents, firsts.size, pattern_places.size, error)
 
 
 def drawn_exponents(
@@ -137,20 +141,20 @@ def drawn_exponents(
     if usable.size == 0:
         return exponents
     firsts, pattern, _ = _patterns(keys[usable])
-    found, known = np.empty(firsts.size), _exponents_of(coefficient, n_resamples, seed)
+    pattern_exponents, known = np.empty(firsts.size), _exponents_of(coefficient, n_resamples, seed)
     for number, group in enumerate(usable[firsts].tolist()):
         key = tuple(keys[group].tolist())
         exponent = known.get(key)
         if exponent is None:
             rows = slice(int(offsets[group]), int(offsets[group + 1]))
-            values = _drawn(coefficient, np.sort(x[rows]), np.sort(y[rows]), n_resamples, derived_seed(seed, *key))
+            values = _draw_null(coefficient, np.sort(x[rows]), np.sort(y[rows]), n_resamples, derived_seed(seed, *key))
             exponent = exponent_of(values) if values.size else 0.0
             known[key] = exponent
-        found[number] = exponent
+        pattern_exponents[number] = exponent
     if len(known) > MOST_KNOWN:
         known.clear()
-    _check_exponents(found)
-    exponents[usable] = found[pattern]
+    _check_exponents(pattern_exponents)
+    exponents[usable] = pattern_exponents[pattern]
     return exponents
 
 
@@ -168,7 +172,7 @@ def chance_level(coefficient: Coefficient, x: Values, y: Values, offsets: Codes,
     rng, groups = np.random.default_rng(seed), np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
     n_draws = -(-LEAST_VALUES // (offsets.size - 1))
     orders = (np.lexsort((rng.random(y.size), groups)) for _ in range(n_draws))
-    return mean_of(np.concatenate([grouped(coefficient, x, y[order], offsets) for order in orders]))
+    return mean_of(np.concatenate([group_coefficients(coefficient, x, y[order], offsets) for order in orders]))
 
 
 def _exponents_of(coefficient: Coefficient, n_resamples: int, seed: int) -> dict[tuple[int, ...], float]:
@@ -195,7 +199,7 @@ def _traits(
     coefficient: Coefficient, x: Values, y: Values, offsets: Codes, workers: int, progress: Progress
 ) -> tuple[Codes, Values]:
     """Length and patterns of ties of each group, shape (n_groups, 3), and its traits."""
-    from rankcorr.evaluation._kernels import N_TRAITS, group_traits
+    from rankcorr.evaluation._query_kernels import N_TRAITS, group_traits
 
     n_groups = offsets.size - 1
     patterns, traits = np.zeros((n_groups, 2), np.int64), np.zeros((n_groups, N_TRAITS))
@@ -220,7 +224,7 @@ def _patterns(keys: Codes) -> tuple[Codes, Codes, Codes]:
     return order[starts], pattern, np.diff(np.append(starts, order.size))
 
 
-def _chosen(sizes: Codes, traits: Values, counts: Codes) -> Codes:
+def _choose_patterns(sizes: Codes, traits: Values, counts: Codes) -> Codes:
     """Patterns that are drawn: short lists, frequent ones, others spread over the chance level, and outliers."""
     if counts.size <= MOST_DRAWN:
         return np.arange(counts.size)
@@ -235,30 +239,30 @@ def _chosen(sizes: Codes, traits: Values, counts: Codes) -> Codes:
     by_level = left[np.argsort(traits[left, 0], kind="stable")]
     spread = by_level[np.linspace(0, left.size - 1, MOST_DRAWN // 4).round().astype(int)]
     n_apart = MOST_DRAWN - frequent.size - np.unique(spread).size
-    apart = left[_apart(traits[left], n_apart)]
-    return np.unique(np.concatenate([short, frequent, spread, apart]))
+    outliers = left[_farthest_rows(traits[left], n_apart)]
+    return np.unique(np.concatenate([short, frequent, spread, outliers]))
 
 
-def _apart(traits: Values, number: int) -> Codes:
+def _farthest_rows(traits: Values, number: int) -> Codes:
     """Choose rows, each the farthest from those before it, so that no other row lies far from all of them."""
     scale = traits.std(axis=0)
     z = (traits - traits.mean(axis=0))[:, scale > 1e-9] / scale[scale > 1e-9]
-    chosen = [int(np.argmax((z**2).sum(axis=1)))]
-    distance = ((z - z[chosen[0]]) ** 2).sum(axis=1)
+    places = [int(np.argmax((z**2).sum(axis=1)))]
+    distance = ((z - z[places[0]]) ** 2).sum(axis=1)
     for _ in range(number - 1):
-        chosen.append(int(np.argmax(distance)))
-        distance = np.minimum(distance, ((z - z[chosen[-1]]) ** 2).sum(axis=1))
-    return np.unique(chosen)
+        places.append(int(np.argmax(distance)))
+        distance = np.minimum(distance, ((z - z[places[-1]]) ** 2).sum(axis=1))
+    return np.unique(places)
 
 
-def _drawn(
+def _draw_null(
     coefficient: Coefficient, x: Values, y: Values, n_resamples: int, seed: int, progress: Progress = silent
 ) -> Values:
     """Coefficients of x with permutations of y that exist."""
     if x.size <= MAX_EXACT_ITEMS:
         return null_of(coefficient, Ranking.from_scores(x), Ranking.from_scores(y), Draws(n_resamples, seed)).values
 
-    from rankcorr.evaluation._kernels import shuffled_rows
+    from rankcorr.evaluation._query_kernels import shuffled_rows
 
     formula = formula_of(coefficient, np.array([x.size]))
     (first, second), _ = formula.columns(x, y, np.array([0, x.size]))
@@ -268,13 +272,15 @@ def _drawn(
         part = values[start : start + step]
         rows, sizes, same = np.empty((part.size, x.size)), np.full(part.size, x.size), np.zeros(part.size, np.int64)
         shuffled_rows(rng, second.ranks.copy(), rows)
-        of_rows = formula.weighed(x.size * np.arange(part.size), sizes, rows.ravel(), same + second.ties, second.order)
+        of_rows = formula.weigh_ranks(
+            x.size * np.arange(part.size), sizes, rows.ravel(), same + second.ties, second.order
+        )
         coefficients_of(formula, first._replace(starts=same, ties=same + first.ties), of_rows, sizes, part)
         progress(1)
     return values[~np.isnan(values)]
 
 
-def _interpolated(known: Values, exponents: Values, wanted: Values) -> tuple[Values, Values]:
+def _interpolate(known: Values, exponents: Values, new_traits: Values) -> tuple[Values, Values]:
     """Exponents for the traits `wanted`, and for each known one as predicted from the others."""
     centre, scale = known.mean(axis=0), known.std(axis=0)
     varying = scale > 1e-9
@@ -292,7 +298,7 @@ def _interpolated(known: Values, exponents: Values, wanted: Values) -> tuple[Val
     fit = inverse @ design.T @ exponents
     leverage = np.einsum("ij,jk,ik->i", design, inverse, design)
     left_out = exponents - (exponents - design @ fit) / np.maximum(1e-3, 1 - leverage)
-    return terms(wanted) @ fit, left_out
+    return terms(new_traits) @ fit, left_out
 
 
 def _error(nulls: list[Values], exponents: Values) -> float:

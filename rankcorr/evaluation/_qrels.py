@@ -28,7 +28,7 @@ from rankcorr.evaluation._columns import (
     Duplicates,
     Rows,
     checked_values,
-    coded,
+    encode_ids,
     is_number,
     sorted_rows,
 )
@@ -109,8 +109,9 @@ class QueryColumns:
         <Run of 2 queries, 3 documents>
         """
         check_choice("duplicates", duplicates, DUPLICATES)
-        ids, numbers = (coded(queries, "query"), coded(documents, "document")), checked_values(values, cls.value_name)
-        return cls._unchecked(sorted_rows(*ids, numbers, cls.value_name, duplicates), name)
+        ids = encode_ids(queries, "query"), encode_ids(documents, "document")
+        numbers = checked_values(values, cls.value_name)
+        return cls._from_rows(sorted_rows(*ids, numbers, cls.value_name, duplicates), name)
 
     @classmethod
     def from_dict(cls, values: Mapping[Any, Mapping[Any, float]], *, name: str | None = None) -> Self:
@@ -130,10 +131,12 @@ class QueryColumns:
         >>> Qrels.from_dict({"q1": {"a": 2, "b": 0}, "q2": {"a": 1}})
         <Qrels of 2 queries, 3 documents>
         """
-        if not isinstance(values, Mapping) or not all(isinstance(each, (Mapping, *_LISTS)) for each in values.values()):
+        if not isinstance(values, Mapping) or not all(
+            isinstance(documents, (Mapping, *_LISTS)) for documents in values.values()
+        ):
             raise ColumnError(f"a mapping of query to a mapping of document to value is expected; got {shown(values)}")
         pairs = [
-            entry.items() if isinstance(entry, Mapping) else cls._listed(query, entry)
+            entry.items() if isinstance(entry, Mapping) else cls._list_pairs(query, entry)
             for query, entry in values.items()
         ]
         queries = [query for query, entries in zip(values, pairs, strict=True) for _ in entries]
@@ -153,7 +156,7 @@ class QueryColumns:
             ) from error
 
     @classmethod
-    def _listed(cls, query: Hashable, entries: Collection[Any]) -> list[tuple[Any, Any]]:
+    def _list_pairs(cls, query: Hashable, entries: Collection[Any]) -> list[tuple[Any, Any]]:
         """Documents and values of a list."""
         pairs = listed_values(entries.tolist() if isinstance(entries, np.ndarray) else entries, cls.value_name)
         if pairs is None:
@@ -239,11 +242,11 @@ class QueryColumns:
                 known |= {field: (package[field],) for field in ("query", "document")}
                 if cls.value_name in package and set(known[cls.value_name]).isdisjoint(listed):
                     known[cls.value_name] = (package[cls.value_name],)
-        asked = zip((query, document, value), known.items(), strict=True)
-        return [_column(listed, name, *names, cls.__name__) for name, names in asked]
+        requests = zip((query, document, value), known.items(), strict=True)
+        return [_column(listed, name, *names, cls.__name__) for name, names in requests]
 
     @classmethod
-    def of(cls, given: Any) -> Self:
+    def of(cls, source: Any) -> Self:
         """Build it from any source in memory: itself, a dict, a data frame, or an object of ranx or ir_measures.
 
         Objects of ranx are recognized by their method ``to_dict``, those of ir_measures by the fields ``query_id`` and
@@ -261,31 +264,31 @@ class QueryColumns:
         >>> Run.of([ScoredDoc("q1", "a", 0.9), ScoredDoc("q1", "b", 0.4)])
         <Run of 1 query, 2 documents>
         """
-        if isinstance(given, cls):
-            return given
-        if isinstance(given, QueryColumns):
-            raise ColumnError(f"{type(given).__name__} was given where {cls.__name__} is expected")
-        if isinstance(given, Mapping):
-            return cls.from_dict(given)
-        if columns_of(given) is not None:
-            return cls.from_frame(given)
-        if hasattr(given, "to_dict") and hasattr(given, cls.__name__.lower()):
-            return cls.from_dict(given.to_dict(), name=getattr(given, "name", None))
-        rows = list(given) if isinstance(given, Iterable) and not isinstance(given, bytes) else []
-        fields = ("query_id", "doc_id", next((each for each in cls.value_columns if _all_have(rows, each)), ""))
+        if isinstance(source, cls):
+            return source
+        if isinstance(source, QueryColumns):
+            raise ColumnError(f"{type(source).__name__} was given where {cls.__name__} is expected")
+        if isinstance(source, Mapping):
+            return cls.from_dict(source)
+        if columns_of(source) is not None:
+            return cls.from_frame(source)
+        if hasattr(source, "to_dict") and hasattr(source, cls.__name__.lower()):
+            return cls.from_dict(source.to_dict(), name=getattr(source, "name", None))
+        rows = list(source) if isinstance(source, Iterable) and not isinstance(source, bytes) else []
+        fields = ("query_id", "doc_id", next((column for column in cls.value_columns if _all_have(rows, column)), ""))
         if not rows or not all(_all_have(rows, field) for field in fields):
             raise ColumnError(
                 f"{cls.__name__} can be read from a dict of dicts or of lists of hits, a data frame, a file "
-                f"(read_{cls.__name__.lower()}), an object of ranx, and entries of ir_measures; got {shown(given)}"
+                f"(read_{cls.__name__.lower()}), an object of ranx, and entries of ir_measures; got {shown(source)}"
             )
         return cls.from_columns(*([getattr(row, field) for row in rows] for field in fields))
 
     @classmethod
-    def _unchecked(cls, rows: Rows, name: str | None) -> Self:
-        made = object.__new__(cls)
+    def _from_rows(cls, rows: Rows, name: str | None) -> Self:
+        columns = object.__new__(cls)
         for field, value in {**rows._asdict(), "name": name}.items():
-            object.__setattr__(made, field, value)
-        return made
+            object.__setattr__(columns, field, value)
+        return columns
 
     @classmethod
     def pooled(cls, parts: Sequence[Self], *, name: str | None = None) -> Self:
@@ -317,12 +320,12 @@ class QueryColumns:
         offsets = np.concatenate([[0], *(part.offsets[1:] + start for part, start in zip(parts, starts, strict=False))])
         values = np.concatenate([part.values for part in parts])
         joined = read_only(np.concatenate(codes)), read_only(values)
-        return cls._unchecked(Rows(tuple(queries), read_only(offsets), tuple(places), *joined), name)
+        return cls._from_rows(Rows(tuple(queries), read_only(offsets), tuple(places), *joined), name)
 
     def with_ids(self, queries: Collection[Hashable], documents: Collection[Hashable]) -> Self:
         """Return the same rows with other ids of the queries and documents, as many and in the same order."""
         rows = Rows(tuple(queries), self.offsets, tuple(documents), self.codes, self.values)
-        return self._unchecked(rows, self.name)
+        return self._from_rows(rows, self.name)
 
     @property
     def n_queries(self) -> int:
@@ -429,25 +432,25 @@ class Run(QueryColumns):
 def _remade(kind: type[QueryColumns], rows: Rows, name: str | None) -> QueryColumns:
     """Make it again after pickle, which forgets that arrays are read-only."""
     arrays = {"offsets": read_only(rows.offsets), "codes": read_only(rows.codes), "values": read_only(rows.values)}
-    return kind._unchecked(Rows(rows.queries, documents=rows.documents, **arrays), name)
+    return kind._from_rows(Rows(rows.queries, documents=rows.documents, **arrays), name)
 
 
-def _column(columns: list[Any], asked: str | None, what: str, known: tuple[str, ...], kind: str) -> str:
+def _column(columns: list[Any], column: str | None, field: str, known: tuple[str, ...], kind: str) -> str:
     """The column that was asked for, or the only one of a known name."""
     listed = ", ".join(map(repr, columns))
-    if asked is not None:
-        if asked not in columns:
-            raise ColumnError(f"the frame has no column {asked!r} for the {what}; it has {listed}")
-        return asked
-    found = [name for name in known if name in columns]
-    if len(found) != 1:
-        many = f"several columns may hold the {what}: {', '.join(map(repr, found))}"
-        none = f"there is no column for the {what}, such as {', '.join(map(repr, known))}, but {listed or 'none'}"
-        option = what if what in ("query", "document") else "value"
+    if column is not None:
+        if column not in columns:
+            raise ColumnError(f"the frame has no column {column!r} for the {field}; it has {listed}")
+        return column
+    matches = [name for name in known if name in columns]
+    if len(matches) != 1:
+        many = f"several columns may hold the {field}: {', '.join(map(repr, matches))}"
+        none = f"there is no column for the {field}, such as {', '.join(map(repr, known))}, but {listed or 'none'}"
+        option = field if field in ("query", "document") else "value"
         raise ColumnError(
-            f"{many if found else none}; rename one, or read a data frame by {kind}.from_frame({option}=...)"
+            f"{many if matches else none}; rename one, or read a data frame by {kind}.from_frame({option}=...)"
         )
-    return found[0]
+    return matches[0]
 
 
 def with_common_ids(qrels: Qrels, runs: Mapping[str, Run]) -> tuple[Qrels, dict[str, Run]]:
@@ -574,11 +577,11 @@ def _of_frame(columns: Mapping[Any, Any]) -> dict[Hashable, Hashable]:
     others = [name for name in columns if name != names[0]]
     if len(others) != 1 and GROUP not in others:
         raise ColumnError(f"groups need one column other than {names[0]!r}, or one called {GROUP!r}; got {listed}")
-    queries = coded(columns[names[0]], "query")
+    queries = encode_ids(columns[names[0]], "query")
     groups = nw.from_native(columns[others[0] if len(others) == 1 else GROUP], series_only=True).to_list()
-    found: dict[Hashable, Hashable] = {}
+    group_of: dict[Hashable, Hashable] = {}
     for code, group in zip(queries.codes.tolist(), groups, strict=True):
         query = queries.ids[code]
-        if found.setdefault(query, group) != group:
-            raise ColumnError(f"query {shown(query)} has two groups, {shown(found[query])} and {shown(group)}")
-    return found
+        if group_of.setdefault(query, group) != group:
+            raise ColumnError(f"query {shown(query)} has two groups, {shown(group_of[query])} and {shown(group)}")
+    return group_of

@@ -125,10 +125,10 @@ class Means:
         known = ~np.isnan(columns)
         n = known.sum(axis=0).astype(np.float64)
         sums = np.where(known, columns, 0.0).sum(axis=0)
-        means = _divided(sums, n)
+        means = _divide(sums, n)
         squares = by_cluster(np.where(known, columns - means, 0.0), clusters) ** 2
         n_units = (by_cluster(known, clusters) > 0).sum(axis=0).astype(np.float64)
-        errors = np.sqrt(_divided(squares.sum(axis=0) * n_units, n**2 * (n_units - 1)))
+        errors = np.sqrt(_divide(squares.sum(axis=0) * n_units, n**2 * (n_units - 1)))
         return cls(means, errors, n, n_units)
 
 
@@ -141,13 +141,13 @@ def by_cluster(columns: NDArray[Any], clusters: Clusters) -> Values:
     return sums
 
 
-def studentized(columns: Values, draws: Draws, clusters: Clusters = None) -> Values:
+def studentize(columns: Values, draws: Draws, clusters: Clusters = None) -> Values:
     """Means of resampled queries minus the mean, each over its standard error, shape (n_resamples, n_columns).
 
     Whole queries, or whole clusters of them, are resampled, the same for all columns. The result is nan if fewer than
     two with a value were drawn. If all values drawn are equal, it is 0 if they equal the mean, else infinite.
     """
-    from rankcorr.evaluation._kernels import drawn_counts
+    from rankcorr.evaluation._query_kernels import drawn_counts
 
     known = ~np.isnan(columns)
     centred = np.where(known, columns - Means.of(columns).means, 0.0)
@@ -164,10 +164,10 @@ def studentized(columns: Values, draws: Draws, clusters: Clusters = None) -> Val
         drawn_counts(rng, counts)
         sums, squares, n, *others = np.hsplit(counts @ matrix, len(parts))
         products, size_squares, n_units = others or (sums, n, n)
-        means = _divided(sums, n)
+        means = _divide(sums, n)
         spread = squares - 2 * means * products + means**2 * size_squares
         spread[spread <= ROUNDING * squares] = 0.0  # all that were drawn are equal
-        spread = _divided(spread * n_units, n**2 * (n_units - 1))
+        spread = _divide(spread * n_units, n**2 * (n_units - 1))
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = means / np.sqrt(spread)
         ratios[(spread == 0) & (sums == 0)] = 0.0
@@ -176,15 +176,15 @@ def studentized(columns: Values, draws: Draws, clusters: Clusters = None) -> Val
     return np.concatenate(draws.in_blocks(task, n_rows))  # whatever the columns, the same draws
 
 
-def bounds(found: Means, ratios: Values, level: float) -> tuple[Values, Values]:
+def bounds(summary: Means, ratios: Values, level: float) -> tuple[Values, Values]:
     """Bootstrap-t intervals of the mean of each column, from its `studentized` resamples.
 
     nan for fewer than two queries. If all values of a column are equal, its interval has no width. With up to four
     queries an interval at 0.95 is unbounded: infinite.
     """
-    low, high = np.full(found.n.size, math.nan), np.full(found.n.size, math.nan)
-    for column in np.flatnonzero(found.n_units > 1).tolist():
-        mean, error = found.means[column], found.errors[column]
+    low, high = np.full(summary.n.size, math.nan), np.full(summary.n.size, math.nan)
+    for column in np.flatnonzero(summary.n_units > 1).tolist():
+        mean, error = summary.means[column], summary.errors[column]
         if error <= ROUNDING:
             low[column] = high[column] = mean
             continue
@@ -215,49 +215,49 @@ def verdicts(
       mean: a test of equal means, which does not assume that differences are symmetric. If all n differences are equal,
       no resample varies, and the p-value is that of flipped signs, 2^(1 - n).
     """
-    found = Means.of(columns, clusters)
+    summary = Means.of(columns, clusters)
     if test == BOOTSTRAP:
-        return _bootstrapped(columns, found, level, draws, bound, clusters)
+        return _bootstrap_tests(columns, summary, level, draws, bound, clusters)
     if test == T:
         from scipy.special import nctdtrinc, stdtr, stdtrit
 
-        freedom = np.where(found.n_units > 1, found.n_units - 1, math.nan)
-        means = np.where(np.abs(found.means) <= ROUNDING, 0.0, found.means)
+        freedom = np.where(summary.n_units > 1, summary.n_units - 1, math.nan)
+        means = np.where(np.abs(summary.means) <= ROUNDING, 0.0, summary.means)
         with np.errstate(divide="ignore", invalid="ignore"):
-            tails = 2 * stdtr(freedom, -np.abs(means / found.errors))
-        tails = np.where((found.errors == 0) & (means == 0), 1.0, tails)
-        half = stdtrit(freedom, (1 + level) / 2) * found.errors
+            tails = 2 * stdtr(freedom, -np.abs(means / summary.errors))
+        tails = np.where((summary.errors == 0) & (means == 0), 1.0, tails)
+        half = stdtrit(freedom, (1 + level) / 2) * summary.errors
         shifts = nctdtrinc(freedom, 1 - POWER, stdtrit(freedom, (1 + level) / 2))  # of a noncentral t
         detectable = np.where(
-            (found.errors > ROUNDING) & (shifts * found.errors < bound), shifts * found.errors, math.nan
+            (summary.errors > ROUNDING) & (shifts * summary.errors < bound), shifts * summary.errors, math.nan
         )
-        return Verdicts(tails, found.means - half, found.means + half, detectable)
+        return Verdicts(tails, summary.means - half, summary.means + half, detectable)
     verdict = Verdicts(*np.full((4, columns.shape[1]), math.nan))
-    for column, orbit in orbits_of(columns, draws, clusters):
+    for column, orbit in flip_distributions(columns, draws, clusters):
         verdict.pvalues[column], verdict.detectable[column] = orbit.pvalue(), orbit.detectable(level, bound)
         verdict.lows[column], verdict.highs[column] = orbit.interval(level)
     return verdict
 
 
-def _bootstrapped(
-    columns: Values, found: Means, level: float, draws: Draws, bound: float, clusters: Clusters
+def _bootstrap_tests(
+    columns: Values, summary: Means, level: float, draws: Draws, bound: float, clusters: Clusters
 ) -> Verdicts:
-    """Bootstrap-t tests: twice the smaller share of studentized resamples that reach the observed value."""
+    """Bootstrap-t tests: twice the smaller share of studentize resamples that reach the observed value."""
     from scipy.special import ndtri
 
     verdict = Verdicts(*np.full((4, columns.shape[1]), math.nan))
     alpha = alpha_of(level)
     for start in range(0, columns.shape[1], MOST_COLUMNS):
         part = slice(start, start + MOST_COLUMNS)
-        ratios = studentized(columns[:, part], draws, clusters)
+        ratios = studentize(columns[:, part], draws, clusters)
         for column, row in enumerate(ratios.T, start):
-            mean, error = float(found.means[column]), float(found.errors[column])
-            if not found.n_units[column] > 1:
+            mean, error = float(summary.means[column]), float(summary.errors[column])
+            if not summary.n_units[column] > 1:
                 continue
             if error <= ROUNDING:
                 # Resamples of equal differences do not vary: only flips of their signs tell how sure they are.
                 mean = 0.0 if abs(mean) <= ROUNDING else mean
-                pvalue = max(2.0 ** (1 - found.n_units[column]), 2 / (1 + row.size)) if mean else 1.0
+                pvalue = max(2.0 ** (1 - summary.n_units[column]), 2 / (1 + row.size)) if mean else 1.0
                 is_sure = pvalue <= alpha or not mean
                 verdict.pvalues[column] = pvalue
                 verdict.lows[column], verdict.highs[column] = (mean, mean) if is_sure else (-math.inf, math.inf)
@@ -283,7 +283,7 @@ def pvalues(columns: Values, test: Test, draws: Draws, clusters: Clusters = None
     if test != RANDOMIZATION:
         return verdicts(columns, test, 0.5, draws, clusters=clusters).pvalues
     tails = np.full(columns.shape[1], math.nan)
-    for column, orbit in orbits_of(columns, draws, clusters):
+    for column, orbit in flip_distributions(columns, draws, clusters):
         tails[column] = orbit.pvalue()
     return tails
 
@@ -295,31 +295,33 @@ def without_one(
     filled = [np.where(np.isnan(differences), missing, differences) for missing in (-math.inf, math.inf)]
     removed = np.array([filled[0].argmax(axis=0), filled[1].argmin(axis=0)])
     columns = np.arange(differences.shape[1])
-    found: list[list[LeftOut | None]] = []
+    left_out: list[list[LeftOut | None]] = []
     for places in removed:
         rest = differences.copy()
         rest[places, columns] = math.nan
         means = Means.of(rest).means.tolist()
         tails = pvalues(rest, test, draws.fewer(N_LEFT_OUT), clusters).tolist()
         rows = zip(places.tolist(), means, tails, strict=True)
-        found.append([None if math.isnan(mean) else LeftOut(queries[place], mean, tail) for place, mean, tail in rows])
-    return list(zip(*found, strict=True))
+        left_out.append(
+            [None if math.isnan(mean) else LeftOut(queries[place], mean, tail) for place, mean, tail in rows]
+        )
+    return list(zip(*left_out, strict=True))
 
 
 def effect_sizes(columns: Values) -> Values:
     """Mean over the standard deviation of each column; nan for fewer than two queries, or without any spread."""
-    found = Means.of(columns)
-    spread = found.errors * np.sqrt(found.n)
-    return np.asarray(_divided(found.means, np.where(spread > ROUNDING, spread, 0.0)))
+    summary = Means.of(columns)
+    spread = summary.errors * np.sqrt(summary.n)
+    return np.asarray(_divide(summary.means, np.where(spread > ROUNDING, spread, 0.0)))
 
 
-def orbits_of(columns: Values, draws: Draws, clusters: Clusters = None) -> Iterator[tuple[int, Orbit]]:
+def flip_distributions(columns: Values, draws: Draws, clusters: Clusters = None) -> Iterator[tuple[int, Orbit]]:
     """The number of each column that has values, its mean, and its means after random flips of signs.
 
     The queries of a cluster have the same sign. All columns longer than 12 have the same signs. One orbit after
     another: 60 runs have 1,770 pairs, and 10,000 flips of each would take 300 MB.
     """
-    from rankcorr.evaluation._kernels import flipped_sums
+    from rankcorr.evaluation._query_kernels import flipped_sums
 
     known = ~np.isnan(columns)
     sums_of_units, sizes, n = (
@@ -332,8 +334,8 @@ def orbits_of(columns: Values, draws: Draws, clusters: Clusters = None) -> Itera
     for column in np.flatnonzero((n_units > 0) & (n_units <= MAX_EXACT)).tolist():
         has = sizes[:, column] > 0
         signs = 1.0 - 2.0 * all_swaps(int(n_units[column]))
-        flipped, kept = signs @ sums_of_units[has, column] / n[column], signs @ sizes[has, column] / n[column]
-        yield column, Orbit(means[column], flipped[np.newaxis], kept, True)
+        flipped, kept_sizes = signs @ sums_of_units[has, column] / n[column], signs @ sizes[has, column] / n[column]
+        yield column, Orbit(means[column], flipped[np.newaxis], kept_sizes, True)
     left = np.flatnonzero(n_units > MAX_EXACT)
     for start in range(0, left.size, MOST_COLUMNS):
         part = left[start : start + MOST_COLUMNS]
@@ -347,11 +349,11 @@ def orbits_of(columns: Values, draws: Draws, clusters: Clusters = None) -> Itera
 
         sums = np.concatenate(draws.in_blocks(task, len(sizes)))
         for number, column in enumerate(part.tolist()):
-            kept = sums[:, part.size + kind_of.ravel()[number]]
-            yield column, Orbit(means[column], sums[:, [number]].T / n[column], kept / n[column], False)
+            kept_sizes = sums[:, part.size + kind_of.ravel()[number]]
+            yield column, Orbit(means[column], sums[:, [number]].T / n[column], kept_sizes / n[column], False)
 
 
-def _divided(numerator: Values, denominator: Values) -> Values:
+def _divide(numerator: Values, denominator: Values) -> Values:
     """Quotients, nan where the denominator is 0."""
     undefined = np.full(numerator.shape, math.nan)
     return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator != 0))
@@ -391,22 +393,22 @@ def corrected_pvalues(
     signs = np.asarray(1.0 - 2.0 * all_swaps(len(differences)), np.float64) if is_exact else None
     # Where no value is missing, the difference of the sums of two runs is the sum of their differences.
     centred = values - values.mean(axis=1, keepdims=True)
-    sums = _flipped(by_cluster(centred, clusters), signs, draws) if is_complete else None
+    sums = _flip_signs(by_cluster(centred, clusters), signs, draws) if is_complete else None
 
     def exchanged(part: NDArray[np.intp]) -> Values:
         if sums is not None:
             flipped = sums[:, first[part]] - sums[:, second[part]]
         else:
-            flipped = _flipped(differences[:, part], signs, draws)
+            flipped = _flip_signs(differences[:, part], signs, draws)
         return np.abs(flipped)[np.newaxis] / scales[part]
 
     observed = np.abs(differences.sum(axis=0)) / scales
     return np.maximum(step_down(observed, exchanged, is_exact=is_exact), paired)  # nan stays nan
 
 
-def _flipped(columns: Values, signs: Values | None, draws: Draws) -> Values:
+def _flip_signs(columns: Values, signs: Values | None, draws: Draws) -> Values:
     """Sums of columns with the given signs, or with random ones, shape (n_draws, n_columns)."""
-    from rankcorr.evaluation._kernels import flipped_sums
+    from rankcorr.evaluation._query_kernels import flipped_sums
 
     if signs is not None:
         return np.asarray(signs @ columns)

@@ -22,7 +22,7 @@ from rankcorr._ranking import Ranking
 from rankcorr._workers import Progress, silent
 from rankcorr.errors import MetricError
 from rankcorr.evaluation._columns import Codes
-from rankcorr.evaluation._grouped import Values, grouped, reasons
+from rankcorr.evaluation._grouped import Values, group_coefficients, reasons
 from rankcorr.evaluation._matching import Joined, Matched, id_places, trec_order
 from rankcorr.evaluation._metrics import (
     LARGEST_GRADE,
@@ -54,7 +54,7 @@ class QueryValues:
     undefined: dict[int, str] = field(default_factory=dict)
 
 
-class Competition:
+class RunMetrics:
     """One run, joined and matched with qrels: the input of all metrics."""
 
     def __init__(self, joint: Joined, pairs: Matched, workers: int, progress: Progress | None = None) -> None:
@@ -67,8 +67,11 @@ class Competition:
     def values(self, metrics: Mapping[str, Metric]) -> dict[str, QueryValues]:
         """Values of each metric by its name; those of ir_measures are computed in one pass."""
         familiar = [metric for metric in metrics.values() if isinstance(metric, Familiar)]
-        found = self._familiar(familiar) if familiar else {}
-        return {name: found[name] if name in found else self._of(metric) for name, metric in metrics.items()}
+        familiar_results = self._familiar(familiar) if familiar else {}
+        return {
+            name: familiar_results[name] if name in familiar_results else self._of(metric)
+            for name, metric in metrics.items()
+        }
 
     def _of(self, metric: Metric) -> QueryValues:
         if isinstance(metric, Coefficient):
@@ -83,8 +86,8 @@ class Competition:
 
     def _correlation(self, coefficient: Coefficient) -> QueryValues:
         x, y, offsets = self._pairs.x, self._pairs.y, self._pairs.offsets
-        values = grouped(coefficient, x, y, offsets, workers=self._workers, progress=self._progress)
-        return self._explained(values, reasons(values, x, y, offsets))
+        values = group_coefficients(coefficient, x, y, offsets, workers=self._workers, progress=self._progress)
+        return self._explain(values, reasons(values, x, y, offsets))
 
     def _tau_ap(self, metric: TauAP) -> QueryValues:
         pairs, values = self._pairs, np.full(self._pairs.offsets.size - 1, math.nan)
@@ -93,7 +96,7 @@ class Competition:
             rows = slice(int(pairs.offsets[query]), int(pairs.offsets[query + 1]))
             with collected_notices():  # the reasons say it
                 values[query] = tau_ap(pairs.x[rows], pairs.y[rows], ties=metric.ties)
-        return self._explained(values, reasons(values, pairs.x, pairs.y, pairs.offsets))
+        return self._explain(values, reasons(values, pairs.x, pairs.y, pairs.offsets))
 
     def _overlap(self, metric: RBO) -> QueryValues:
         joint, qrels = self._joint, self._joint.qrels
@@ -126,18 +129,18 @@ class Competition:
 
     def _gain(self, metric: NDCG) -> QueryValues:
         """Sums in the order of trec_eval, and so its values to the last bit."""
-        from rankcorr.evaluation._kernels import best_first
+        from rankcorr.evaluation._query_kernels import best_first
 
         qrels, depth = self._joint.qrels, metric.k or math.inf
-        grades = _limited(qrels, {}, metric.name)
+        grades = _limit_grades(qrels, {}, metric.name)
         ideal = np.empty(grades.size, np.int64)
         starts, stops = qrels.offsets[:-1].copy(), qrels.offsets[1:].copy()  # read-only ones would compile it again
         best_first(starts, stops, grades.astype(np.float32), ideal)
         place, gains, group = self._relevance()
         from_top = np.arange(grades.size) - qrels.offsets[self._groups]
-        best = _discounted(from_top, grades[ideal], self._groups, depth, self._n_queries)
-        found = _discounted(place, gains, group, depth, self._n_queries)
-        return QueryValues(found / np.where(best > 0, best, 1.0))
+        best = _discount(from_top, grades[ideal], self._groups, depth, self._n_queries)
+        gains_at_depth = _discount(place, gains, group, depth, self._n_queries)
+        return QueryValues(gains_at_depth / np.where(best > 0, best, 1.0))
 
     @property
     def _n_queries(self) -> int:
@@ -151,7 +154,7 @@ class Competition:
     def _relevance(self) -> tuple[Any, ...]:
         """Place, relevance and query of each row of the run, best first."""
         if self._ordered is None:
-            from rankcorr.evaluation._kernels import Judged, Scored, judged_values
+            from rankcorr.evaluation._query_kernels import Judged, Scored, judged_values
 
             joint, qrels = self._joint, self._joint.qrels
             sizes = joint.stops - joint.starts
@@ -164,19 +167,19 @@ class Competition:
         return self._ordered
 
     def _familiar(self, metrics: Sequence[Familiar]) -> dict[str, QueryValues]:
-        found = familiar_values(metrics, self._joint, self._progress)
+        familiar_results = familiar_values(metrics, self._joint, self._progress)
         why = "ir_measures gives no value"
         return {
             name: QueryValues(values, dict.fromkeys(np.flatnonzero(np.isnan(values)).tolist(), why))
-            for name, values in found.items()
+            for name, values in familiar_results.items()
         }
 
-    def _explained(self, values: Values, why: dict[int, str]) -> QueryValues:
+    def _explain(self, values: Values, why: dict[int, str]) -> QueryValues:
         missing = ~self._joint.retrieved
         return QueryValues(values, {query: NOT_IN_RUN if missing[query] else reason for query, reason in why.items()})
 
 
-def _discounted(place: Codes, gains: NDArray[Any], group: Codes, depth: float, n_queries: int) -> Values:
+def _discount(place: Codes, gains: NDArray[Any], group: Codes, depth: float, n_queries: int) -> Values:
     """Sum of the gains of each query, at places from 0, over the logarithm of their ranks; C takes the same one."""
     discounts = np.array([math.log2(rank + 1) for rank in range(1, int(place.max(initial=0)) + 2)])
     weights = np.where(place < depth, np.maximum(gains, 0) / discounts[place], 0.0)
@@ -191,42 +194,42 @@ def familiar_values(metrics: Sequence[Familiar], joint: Joined, step: Progress) 
     MetricError
         A grade that ir_measures cannot take, or a metric that it cannot compute here.
     """
-    together: dict[Any, list[Familiar]] = {}
+    groups: dict[Any, list[Familiar]] = {}
     for metric in metrics:
-        together.setdefault(_company(metric.measure), []).append(metric)
-    found: dict[str, Values] = {}
-    for own in together.values():
-        found |= _of_company(own, joint, step)
-    return found
+        groups.setdefault(_batch_key(metric.measure), []).append(metric)
+    query_values: dict[str, Values] = {}
+    for group_metrics in groups.values():
+        query_values |= _batch_values(group_metrics, joint, step)
+    return query_values
 
 
-def _of_company(metrics: list[Familiar], joint: Joined, step: Progress) -> dict[str, Values]:
-    """Values of measures that keep each other company."""
+def _batch_values(metrics: list[Familiar], joint: Joined, step: Progress) -> dict[str, Values]:
+    """Values of measures that ir_measures can compute in one call."""
     qrels, listed = joint.qrels, ", ".join(metric.name for metric in metrics)
     gold: dict[str, dict[str, int]] = {}
     run: dict[str, dict[str, float]] = {}
     if _is_function(metrics[0].measure):  # it sees ids and relevance as they are
         queries, documents = [str(query) for query in qrels.queries], [str(document) for document in joint.documents]
-        grades = np.array([int(value) for value in _whole(qrels, listed).tolist()], object)
+        grades = np.array([int(value) for value in _refuse_fractions(qrels, listed).tolist()], object)
     else:
         queries, documents = [str(number) for number in range(1, qrels.n_queries + 1)], _document_names(joint)
-        grades = _limited(qrels, metrics[0].measure.params.get("gains", {}), listed)
+        grades = _limit_grades(qrels, metrics[0].measure.params.get("gains", {}), listed)
         levels = max(int(grades.max()), 0, *(metric.measure.params.get("rel", 1) - 1 for metric in metrics))
         gold[FIRST], run[FIRST] = {"a": levels}, {"a": 2.0, "b": 1.0}
     gold |= _by_query(queries, documents, qrels.offsets[:-1], qrels.offsets[1:], qrels.codes, grades, step)
     run |= _by_query(queries, documents, joint.starts, joint.stops, joint.codes, joint.values, step)
     named = {_without_gains(metric.measure): metric.name for metric in metrics}
     places = {query: place for place, query in enumerate(queries)}
-    found = {metric.name: np.full(qrels.n_queries, np.nan) for metric in metrics}
-    for each in _calculated(list(named), listed, gold, run):
-        if each.query_id in places:
-            found[named[each.measure]][places[each.query_id]] = each.value
+    values_of = {metric.name: np.full(qrels.n_queries, np.nan) for metric in metrics}
+    for result in _calculate(list(named), listed, gold, run):
+        if result.query_id in places:
+            values_of[named[result.measure]][places[result.query_id]] = result.value
         step(1)
-    return found
+    return values_of
 
 
-def _company(measure: Any) -> Any:
-    """Measures of one company are computed at once: ir_measures gives some the gains or documents of another."""
+def _batch_key(measure: Any) -> Any:
+    """What the measures of one call must share: ir_measures gives some of them the gains or documents of another."""
     params = measure.params
     return _is_function(measure), params.get("judged_only", False), tuple(params.get("gains", {}).items())
 
@@ -236,7 +239,7 @@ def _is_function(measure: Any) -> bool:
     return type(measure).__module__ == "ir_measures.providers.runtime_provider"
 
 
-def _calculated(measures: list[Any], names: str, *judged: Any) -> Iterator[Any]:
+def _calculate(measures: list[Any], names: str, *judged: Any) -> Iterator[Any]:
     """Values of ir_measures, one after the other; an error in the caller's loop is not caught here."""
     try:
         yield from ir_measures_package().iter_calc(measures, *judged)
@@ -244,31 +247,30 @@ def _calculated(measures: list[Any], names: str, *judged: Any) -> Iterator[Any]:
         raise MetricError(f"ir_measures cannot compute {names}: {error}") from error
 
 
-def _whole(qrels: Qrels, names: str) -> NDArray[np.float64]:
+def _refuse_fractions(qrels: Qrels, names: str) -> NDArray[np.float64]:
     values = qrels.values
     wrong = np.flatnonzero(~np.isfinite(values) | (values != np.floor(values)))
     if wrong.size:
-        raise MetricError(
-            f"{names}: ir_measures needs whole numbers as relevance; it is {_named(qrels, values, int(wrong[0]))}"
-        )
+        row_text = _describe_row(qrels, values, int(wrong[0]))
+        raise MetricError(f"{names}: ir_measures needs whole numbers as relevance; it is {row_text}")
     return values
 
 
-def _limited(qrels: Qrels, gains: dict[int, int], names: str) -> NDArray[np.int64]:
-    """Grades from -1 to the largest, by the gains of a measure if it has any; all below 0 mean the same: unjudged."""
-    values = _whole(qrels, names)
+def _limit_grades(qrels: Qrels, gains: dict[int, int], names: str) -> NDArray[np.int64]:
+    """Grades from -1 to the largest, by the gains of a measure if it has any; all below 0 mean unjudged."""
+    values = _refuse_fractions(qrels, names)
     if gains:
         values = np.select([values == grade for grade in gains], list(gains.values()), values)
     wrong = np.flatnonzero(values > LARGEST_GRADE)
     if wrong.size:
         raise MetricError(
             f"{names}: relevance must be at most {LARGEST_GRADE:,}; it is "
-            f"{_named(qrels, values, int(wrong[0]))}; rank correlations, ap and p@k take any"
+            f"{_describe_row(qrels, values, int(wrong[0]))}; rank correlations, ap and p@k take any"
         )
     return np.maximum(values, -1).astype(np.int64)
 
 
-def _named(qrels: Qrels, values: NDArray[np.float64], row: int) -> str:
+def _describe_row(qrels: Qrels, values: NDArray[np.float64], row: int) -> str:
     """The relevance of a row of qrels, for a message."""
     query = int(np.searchsorted(qrels.offsets, row, side="right")) - 1
     where = (qrels.queries[query], qrels.documents[int(qrels.codes[row])])
@@ -295,10 +297,10 @@ def _by_query(
     queries: list[str], documents: list[str], starts: Codes, stops: Codes, codes: Codes, values: Any, step: Progress
 ) -> dict[str, dict[str, Any]]:
     """Documents with their values, by query; a query without documents is left out."""
-    found = {}
+    documents_of = {}
     for query, start, stop in zip(queries, starts.tolist(), stops.tolist(), strict=True):
         step(1)
         if stop > start:
             names = map(documents.__getitem__, codes[start:stop].tolist())
-            found[query] = dict(zip(names, values[start:stop].tolist(), strict=True))
-    return found
+            documents_of[query] = dict(zip(names, values[start:stop].tolist(), strict=True))
+    return documents_of

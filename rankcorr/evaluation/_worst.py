@@ -16,7 +16,7 @@ from rankcorr._results import Result
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._evaluate import Evaluation, evaluate
 from rankcorr.evaluation._files import QrelsLike, RunsLike, qrels_of, runs_of
-from rankcorr.evaluation._matching import Matched, SelfHits, Unjudged, Unretrieved, joined, matched
+from rankcorr.evaluation._matching import Matched, SelfHits, Unjudged, Unretrieved, join_run, matched
 from rankcorr.evaluation._metrics import Metric, MetricLike, as_metrics, name_of
 from rankcorr.evaluation._qrels import Qrels, Run, with_common_ids
 
@@ -157,23 +157,23 @@ def worst(
     >>> found.query, found.difference, [each.document for each in found.documents]
     ('q2', 2.0, ['a', 'd'])
     """
-    (chosen,) = as_metrics([metric]).values()
+    (measure,) = as_metrics([metric]).values()
     k = checked_count(k, "k")
     check_choice("direction", direction, DIRECTIONS)
-    gold, found = with_common_ids(qrels_of(qrels), runs_of(runs))
-    names = tuple(found)
+    gold, named_runs = with_common_ids(qrels_of(qrels), runs_of(runs))
+    names = tuple(named_runs)
     if first is None and second is None and len(names) == 2:
         first, second = names
     check_choice("first", first, names)
     check_choice("second", second, names)
-    pair = {str(first): found[str(first)], str(second): found[str(second)]}
+    pair = {str(first): named_runs[str(first)], str(second): named_runs[str(second)]}
     if len(pair) < 2:
         raise OptionError(f"two different runs are needed; got {shown(first)} twice")
     policies: dict[str, Any] = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": depth}
     policies["self_hits"] = self_hits
-    evaluation = evaluate(gold, pair, metrics=[chosen], standardized=False, **policies)
+    evaluation = evaluate(gold, pair, metrics=[measure], standardized=False, **policies)
     matches = matches_of(gold, pair, evaluation)
-    return worst_evaluated(gold, matches, evaluation, chosen, str(first), str(second), k=k, direction=direction)
+    return worst_evaluated(gold, matches, evaluation, measure, str(first), str(second), k=k, direction=direction)
 
 
 def matches_of(gold: Qrels, runs: Mapping[str, Run], evaluation: Evaluation) -> dict[str, Matched]:
@@ -181,7 +181,7 @@ def matches_of(gold: Qrels, runs: Mapping[str, Run], evaluation: Evaluation) -> 
     options = evaluation.options
     policies = {name: options[name] for name in ("unjudged", "unretrieved")}
     depth, self_hits = options["depth"], options["self_hits"]
-    return {name: matched(joined(gold, run, depth, self_hits=self_hits), **policies) for name, run in runs.items()}
+    return {name: matched(join_run(gold, run, depth, self_hits=self_hits), **policies) for name, run in runs.items()}
 
 
 def worst_evaluated(
@@ -237,8 +237,8 @@ def _places(pairs: Matched, coefficient: Coefficient, query: int) -> dict[Hashab
         return {}
     x, y = Ranking.from_scores(pairs.x[rows]), Ranking.from_scores(pairs.y[rows])
     with collected_notices() as notices:
-        found = contributions(x, y, coefficient=coefficient)
+        parts = contributions(x, y, coefficient=coefficient)
     if notices:
         return {}
     documents = [pairs.documents[code] for code in pairs.codes[rows].tolist()]
-    return dict(zip(documents, zip(y.ranks.tolist(), found.cost.tolist(), strict=True), strict=True))
+    return dict(zip(documents, zip(y.ranks.tolist(), parts.cost.tolist(), strict=True), strict=True))

@@ -18,7 +18,7 @@ from rankcorr._coefficients import Coefficient, CoefficientLike, Rho, RhoW, Tau,
 from rankcorr._weights import DEFAULT_N0
 from rankcorr.errors import LengthError
 from rankcorr.evaluation._columns import checked_values
-from rankcorr.evaluation._grouped import grouped
+from rankcorr.evaluation._grouped import group_coefficients
 
 
 @pl.api.register_expr_namespace("rankcorr")
@@ -64,4 +64,4 @@ def _correlation(coefficient: Coefficient, gold: pl.Series, system: pl.Series) -
     x, y = checked_values(gold, "gold score"), checked_values(system, "score")
     if x.size != y.size:
         raise LengthError(f"both columns must have the same length; got {x.size} and {y.size} rows")
-    return float(grouped(coefficient, x, y, np.array([0, x.size], np.int64))[0])
+    return float(group_coefficients(coefficient, x, y, np.array([0, x.size], np.int64))[0])

@@ -18,8 +18,8 @@ from rankcorr._coefficients import COEFFICIENTS, named_coefficient
 from rankcorr._correlation import correlate
 from rankcorr._weights import TIED_WEIGHTS
 from rankcorr.evaluation import MissingMeasuresError, compare_evaluated, evaluate
-from rankcorr.evaluation._kernels import MOST_PAIRED
-from rankcorr.evaluation._metrics import OWN
+from rankcorr.evaluation._metrics import METRICS_BY_NAME
+from rankcorr.evaluation._query_kernels import MOST_PAIRED
 from rankcorr.evaluation._query_tests import TESTS
 from rankcorr.inference._interval import METHODS, correlation_interval
 from rankcorr.inference._leaderboard import leaderboard
@@ -118,7 +118,7 @@ def _evaluate() -> None:
     }
     policies: tuple[dict[str, Any], ...] = ({}, {"depth": 5, "unjudged": "omit", "unretrieved": "omit"})
     for options in policies:
-        metrics = ["p@5", "ndcg@5", *OWN]
+        metrics = ["p@5", "ndcg@5", *METRICS_BY_NAME]
         evaluation = evaluate(gold, runs, metrics=metrics, n_resamples=N_RESAMPLES, workers=1, **options)
     long = {"long": {f"d{d}": d % 7 for d in range(MOST_PAIRED + 1)}}  # other kernels than those of short lists
     evaluate(long, long, metrics=COEFFICIENTS, n_resamples=N_RESAMPLES, workers=1)

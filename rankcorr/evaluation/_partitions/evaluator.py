@@ -18,14 +18,14 @@ from rankcorr._scores import read_only
 from rankcorr._workers import checked_workers, mapped
 from rankcorr.errors import MetricError, MissingValueError, OptionError, UndefinedQueryError, UnjudgedError
 from rankcorr.evaluation._columns import Codes, Rows
-from rankcorr.evaluation._grouped import Values, grouped
+from rankcorr.evaluation._grouped import Values, group_coefficients
 from rankcorr.evaluation._matching import Coverage, Joined, Matched
 from rankcorr.evaluation._metrics import NDCG, AveragePrecision, Familiar, Metric, MetricLike, PrecisionAt, as_metrics
 from rankcorr.evaluation._nulls import RESAMPLES, drawn_exponents
 from rankcorr.evaluation._partitions.joined_columns import Documents, JoinedColumns, Numbers, joined_columns
 from rankcorr.evaluation._partitions.streams import whole_queries
 from rankcorr.evaluation._qrels import Qrels
-from rankcorr.evaluation._values import UNDEFINED, Competition, QueryValues, UndefinedPolicy
+from rankcorr.evaluation._values import UNDEFINED, QueryValues, RunMetrics, UndefinedPolicy
 from rankcorr.inference._standardization import standardize
 
 Unjudged: TypeAlias = Literal["error", "zero", "omit"]
@@ -141,7 +141,7 @@ class QueryEvaluator:
             )
 
     @cached_property
-    def named(self) -> dict[str, Metric]:
+    def metrics_by_name(self) -> dict[str, Metric]:
         """Metrics by name."""
         return as_metrics(self.metrics)
 
@@ -154,14 +154,14 @@ class QueryEvaluator:
     @cached_property
     def columns(self) -> dict[str, tuple[str, str, bool]]:
         """Names of the columns of values: which run, which metric, whether standardized."""
-        found = {}
+        column_keys = {}
         for score in self.scores:
-            for metric, kind in self.named.items():
+            for metric, kind in self.metrics_by_name.items():
                 name = metric if len(self.scores) == 1 else f"{score} {metric}"
-                found[name] = (score, metric, False)
+                column_keys[name] = (score, metric, False)
                 if self.standardized and isinstance(kind, Coefficient):
-                    found[f"{name} standardized"] = (score, metric, True)
-        return found
+                    column_keys[f"{name} standardized"] = (score, metric, True)
+        return column_keys
 
     def schema(self, query_type: QueryType = "string") -> Any:
         """Arrow schema of the result, for engines that want to know it beforehand."""
@@ -169,9 +169,9 @@ class QueryEvaluator:
         check_choice("query_type", query_type, ("string", "int64"))
         kinds = {self.query: getattr(pa, query_type)(), N_DOCUMENTS: pa.int64()}
         kinds |= dict.fromkeys(self.columns, pa.float64())
-        return pa.schema(list(kinds.items()), metadata={OPTIONS: json.dumps(self.described())})
+        return pa.schema(list(kinds.items()), metadata={OPTIONS: json.dumps(self.option_texts())})
 
-    def described(self) -> dict[str, Any]:
+    def option_texts(self) -> dict[str, Any]:
         """Options as text, which show that parts belong to one result."""
         listed = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value if isinstance(value, int) else repr(value) for name, value in listed.items()}
@@ -197,13 +197,19 @@ class QueryEvaluator:
         """
         pa = arrow()
         columns = joined_columns(rows, (self.query, self.relevance, *self.scores), self.document)
-        found = {score: run_values(columns, place, self) for place, score in enumerate(self.scores)}
+        values_of_run = {score: run_values(columns, place, self) for place, score in enumerate(self.scores)}
         values = []
         for score, metric, standardized in self.columns.values():
-            own = (found[score].standardized if standardized else found[score].raw)[metric]
-            values.append(self._settled(own, found[score], columns.queries, f"{score}, {metric}"))
+            column_values = (values_of_run[score].standardized if standardized else values_of_run[score].raw)[metric]
+            values.append(
+                self._apply_policy(column_values, values_of_run[score], columns.queries, f"{score}, {metric}")
+            )
         sizes = pa.array(np.diff(columns.offsets))
-        arrays = [columns.queries, sizes, *(pa.array(each, mask=np.isnan(each)) for each in values)]
+        arrays = [
+            columns.queries,
+            sizes,
+            *(pa.array(column_values, mask=np.isnan(column_values)) for column_values in values),
+        ]
         kind: QueryType = "string" if pa.types.is_string(columns.queries.type) else "int64"
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema(kind))
 
@@ -225,20 +231,20 @@ class QueryEvaluator:
         """Evaluate the queries of a partition that is a data frame of pandas, polars or pyarrow; one of its kind."""
         import narwhals.stable.v2 as nw
 
-        found = arrow().Table.from_batches([self.batch(rows)])
-        given = nw.from_native(rows, pass_through=True)
-        if not isinstance(given, nw.DataFrame):
-            return found
-        return nw.from_arrow(found, backend=given.implementation).to_native()
+        table = arrow().Table.from_batches([self.batch(rows)])
+        frame = nw.from_native(rows, pass_through=True)
+        if not isinstance(frame, nw.DataFrame):
+            return table
+        return nw.from_arrow(table, backend=frame.implementation).to_native()
 
-    def _settled(self, values: Any, found: RunValues, queries: Any, what: str) -> Any:
+    def _apply_policy(self, values: Any, result: RunValues, queries: Any, noun: str) -> Any:
         """Values by the policy for undefined ones; a query without any judgement does not count as a query of qrels."""
-        undefined = np.isnan(values) & found.judged
+        undefined = np.isnan(values) & result.judged
         if self.undefined == "omit" or not undefined.any():
             return values
         if self.undefined == "error":
             listed = [queries[place].as_py() for place in np.flatnonzero(undefined).tolist()]
-            raise UndefinedQueryError(offending(f"{shown(what)}: no value for queries", listed))
+            raise UndefinedQueryError(offending(f"{shown(noun)}: no value for queries", listed))
         return np.where(undefined, 0.0, values)
 
 
@@ -274,39 +280,39 @@ def run_values(columns: JoinedColumns, run: int, plan: QueryEvaluator) -> RunVal
     scores = columns.scores[run]
     _check_both(columns, scores, plan.scores[run], plan)
     judged = _any_of_each(~columns.relevance.absent, columns.offsets)
-    rows = _rearranged(columns, scores, judged)
+    rows = _rearrange(columns, scores, judged)
     pairs = _matched(rows, plan)
     raw: dict[str, Values] = {}
     standardized: dict[str, Values] = {}
-    others = {name: metric for name, metric in plan.named.items() if not isinstance(metric, Coefficient)}
-    for name, metric in plan.named.items():
+    others = {name: metric for name, metric in plan.metrics_by_name.items() if not isinstance(metric, Coefficient)}
+    for name, metric in plan.metrics_by_name.items():
         if isinstance(metric, Coefficient):
-            raw[name] = grouped(metric, pairs.x, pairs.y, pairs.offsets)
+            raw[name] = group_coefficients(metric, pairs.x, pairs.y, pairs.offsets)
             if plan.standardized:
                 exponents = drawn_exponents(
                     metric, pairs.x, pairs.y, pairs.offsets, n_resamples=plan.n_resamples, seed=plan.seed
                 )
                 standardized[name] = standardize(raw[name], exponents)
     if others and judged.any():
-        found: dict[str, QueryValues] = Competition(_joint(rows), pairs, 1).values(others)
-        raw |= {name: each.values for name, each in found.items()}
+        results: dict[str, QueryValues] = RunMetrics(_joint(rows), pairs, 1).values(others)
+        raw |= {name: result.values for name, result in results.items()}
     elif others:
         raw |= {name: np.empty(0) for name in others}
-    return RunValues(_scattered(raw, judged), _scattered(standardized, judged), judged)
+    return RunValues(_scatter(raw, judged), _scatter(standardized, judged), judged)
 
 
 def _check_both(columns: JoinedColumns, scores: Numbers, name: str, plan: QueryEvaluator) -> None:
     """Refuse documents without a judgement or without a score, unless the options define how they count."""
     no_gold, no_score = columns.relevance.absent, scores.absent
-    for lone, option, chosen, kind, what in (
+    for lone, option, policy, kind, fault in (
         (no_gold & ~no_score, "unjudged", plan.unjudged, UnjudgedError, f"{name}, no relevance"),
         (no_score & ~no_gold, "unretrieved", plan.unretrieved, MissingValueError, f"a relevance, no {name}"),
     ):
-        if chosen == "error" and lone.any():
+        if policy == "error" and lone.any():
             groups = np.searchsorted(columns.offsets, np.flatnonzero(lone), side="right") - 1
             queries = [columns.queries[group].as_py() for group in np.unique(groups).tolist()]
             choices = '"zero" or "omit"' if option == "unjudged" else '"last" or "omit"'
-            raise kind(f"{offending(f'a document has {what}; queries', queries)}; set {option}={choices} to accept it")
+            raise kind(f"{offending(f'a document has {fault}; queries', queries)}; set {option}={choices} to accept it")
 
 
 def canonical_order(x: Values, y: Values, offsets: Codes) -> Codes:
@@ -314,7 +320,7 @@ def canonical_order(x: Values, y: Values, offsets: Codes) -> Codes:
 
     Sums then have the same last bit whichever way an engine shuffled the rows of a query.
     """
-    from rankcorr.evaluation._kernels import MOST_PAIRED, order_few
+    from rankcorr.evaluation._query_kernels import MOST_PAIRED, order_few
 
     order = np.empty(x.size, np.int64)
     order_few(read_only(x), read_only(y), read_only(offsets), order)
@@ -324,19 +330,24 @@ def canonical_order(x: Values, y: Values, offsets: Codes) -> Codes:
     return order
 
 
-def _rearranged(columns: JoinedColumns, scores: Numbers, judged: NDArray[np.bool_]) -> Rearranged:
+def _rearrange(columns: JoinedColumns, scores: Numbers, judged: NDArray[np.bool_]) -> Rearranged:
     relevance, documents, offsets, queries = columns.relevance, columns.documents, columns.offsets, columns.queries
     has_absent = bool(relevance.absent.any() or scores.absent.any())
     if has_absent:
-        kept = ~(relevance.absent & scores.absent) & np.repeat(judged, np.diff(offsets))
-        offsets = _kept_offsets(kept, offsets)[np.append(judged, True)]
-        relevance, scores = (Numbers(each.values[kept], each.absent[kept]) for each in (relevance, scores))
+        is_kept = ~(relevance.absent & scores.absent) & np.repeat(judged, np.diff(offsets))
+        offsets = _kept_offsets(is_kept, offsets)[np.append(judged, True)]
+        relevance, scores = (
+            Numbers(numbers.values[is_kept], numbers.absent[is_kept]) for numbers in (relevance, scores)
+        )
         if documents is not None:
-            documents = Documents(documents.codes[kept], documents.ids)
-        queries = [query for query, own in zip(queries.to_pylist(), judged.tolist(), strict=True) if own]
-    x, y = (np.where(each.absent, -np.inf, each.values) if has_absent else each.values for each in (relevance, scores))
+            documents = Documents(documents.codes[is_kept], documents.ids)
+        queries = [query for query, is_judged in zip(queries.to_pylist(), judged.tolist(), strict=True) if is_judged]
+    x, y = (
+        np.where(numbers.absent, -np.inf, numbers.values) if has_absent else numbers.values
+        for numbers in (relevance, scores)
+    )
     order = canonical_order(x, y, offsets)
-    relevance, scores = (Numbers(each.values[order], each.absent[order]) for each in (relevance, scores))
+    relevance, scores = (Numbers(numbers.values[order], numbers.absent[order]) for numbers in (relevance, scores))
     if documents is not None:
         documents = Documents(documents.codes[order], documents.ids)
     return Rearranged(relevance, scores, documents, offsets, queries)
@@ -346,17 +357,17 @@ def _matched(rows: Rearranged, plan: QueryEvaluator) -> Matched:
     """Gold and run of the documents that rank correlations compare."""
     x, y, offsets = rows.relevance.values, rows.scores.values, rows.offsets
     no_gold, no_score = rows.relevance.absent, rows.scores.absent
-    kept = np.ones(x.size, bool)
+    is_kept = np.ones(x.size, bool)
     if no_gold.any() and plan.unjudged == "omit":
-        kept &= ~no_gold
+        is_kept &= ~no_gold
     if no_score.any():
         retrieved = _any_of_each(~no_score, offsets)
         if plan.unretrieved == "omit":
-            kept &= ~no_score
-        kept &= np.repeat(retrieved, np.diff(offsets))
+            is_kept &= ~no_score
+        is_kept &= np.repeat(retrieved, np.diff(offsets))
         y = np.where(no_score, -np.inf, y)
-    if not kept.all():
-        x, y, offsets = x[kept], y[kept], _kept_offsets(kept, offsets)
+    if not is_kept.all():
+        x, y, offsets = x[is_kept], y[is_kept], _kept_offsets(is_kept, offsets)
     n = int(offsets[-1])
     nothing = Coverage(offsets.size - 1, (), (), n, 0, 0, 0, 0)
     return Matched(read_only(x), read_only(y), read_only(offsets), np.empty(0, np.int64), (), nothing)
@@ -368,9 +379,11 @@ def _joint(rows: Rearranged) -> Joined:
     judged, retrieved = ~rows.relevance.absent, ~rows.scores.absent
     gold, run = _kept_offsets(judged, rows.offsets), _kept_offsets(retrieved, rows.offsets)
     queries = rows.queries if isinstance(rows.queries, list) else rows.queries.to_pylist()
-    own = Rows(tuple(queries), read_only(gold), ids, read_only(codes[judged]), read_only(rows.relevance.values[judged]))
+    gold_rows = Rows(
+        tuple(queries), read_only(gold), ids, read_only(codes[judged]), read_only(rows.relevance.values[judged])
+    )
     return Joined(
-        qrels=Qrels._unchecked(own, None),
+        qrels=Qrels._from_rows(gold_rows, None),
         starts=run[:-1],
         stops=run[1:],
         codes=read_only(codes[retrieved]),
@@ -386,9 +399,9 @@ def _places(offsets: Codes) -> Codes:
     return np.asarray(np.arange(int(offsets[-1])) - np.repeat(offsets[:-1], np.diff(offsets)))
 
 
-def _kept_offsets(kept: NDArray[np.bool_], offsets: Codes) -> Codes:
+def _kept_offsets(is_kept: NDArray[np.bool_], offsets: Codes) -> Codes:
     """Where the kept rows of each query begin."""
-    return np.asarray(np.append(0, np.cumsum(kept))[offsets])
+    return np.asarray(np.append(0, np.cumsum(is_kept))[offsets])
 
 
 def _any_of_each(flags: NDArray[np.bool_], offsets: Codes) -> NDArray[np.bool_]:
@@ -396,11 +409,11 @@ def _any_of_each(flags: NDArray[np.bool_], offsets: Codes) -> NDArray[np.bool_]:
     return np.asarray(np.diff(np.append(0, np.cumsum(flags))[offsets]) > 0)
 
 
-def _scattered(found: dict[str, Values], places: NDArray[np.bool_]) -> dict[str, Values]:
+def _scatter(values_of: dict[str, Values], places: NDArray[np.bool_]) -> dict[str, Values]:
     """Values of all queries, nan for those that have no place among the found ones."""
     if places.all():
-        return found
-    spread = {name: np.full(places.size, np.nan) for name in found}
-    for name, values in found.items():
+        return values_of
+    spread = {name: np.full(places.size, np.nan) for name in values_of}
+    for name, values in values_of.items():
         spread[name][places] = values
     return spread

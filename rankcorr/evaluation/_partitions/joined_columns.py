@@ -15,7 +15,7 @@ from rankcorr._checks import offending, shown
 from rankcorr._frames import arrow, categories_are_no_numbers, columns_of, decoded
 from rankcorr._scores import read_only
 from rankcorr.errors import ColumnError, DuplicateDocumentError, MissingValueError
-from rankcorr.evaluation._columns import Codes, checked_values, coded
+from rankcorr.evaluation._columns import Codes, checked_values, encode_ids
 
 NOT_OF_ARROW: Final = ("Object", "Int128", "UInt128")
 
@@ -65,7 +65,7 @@ def _array(column: Any, name: str) -> Any:
 
 def _missing(lacking: list[str], there: Any) -> ColumnError:
     plural = "s" * (len(lacking) > 1)
-    names, others = (", ".join(map(repr, each)) for each in (lacking, there))
+    names, others = (", ".join(map(repr, part)) for part in (lacking, there))
     return ColumnError(f"the frame has no column{plural} {names}; it has {others or 'none'}")
 
 
@@ -116,22 +116,22 @@ def joined_columns(rows: Any, names: tuple[str, ...], document: str | None) -> J
     query, relevance, *scores = names
     table = as_table(rows, names if document is None else (*names, document))
     ids = ids_of(table.column(query), "query")
-    queries, offsets, order = _grouped(ids)
+    queries, offsets, order = _group_rows(ids)
 
     def numbers(name: str) -> Numbers:
-        found = _numbers(table.column(name), name, ids)
-        return found if order is None else Numbers(found.values[order], found.absent[order])
+        column = _numbers(table.column(name), name, ids)
+        return column if order is None else Numbers(column.values[order], column.absent[order])
 
     documents = None
     if document is not None:
-        codes, names_of = coded(table.column(document), "document")
+        codes, names_of = encode_ids(table.column(document), "document")
         documents = Documents(codes if order is None else codes[order], names_of)
-    found = JoinedColumns(queries, offsets, numbers(relevance), tuple(map(numbers, scores)), documents)
-    _check_documents(found)
-    return found
+    joined = JoinedColumns(queries, offsets, numbers(relevance), tuple(map(numbers, scores)), documents)
+    _check_documents(joined)
+    return joined
 
 
-def ids_of(column: Any, what: str) -> Any:
+def ids_of(column: Any, noun: str) -> Any:
     """Ids as an Arrow array of one of two types, string or int64.
 
     Raises
@@ -148,20 +148,20 @@ def ids_of(column: Any, what: str) -> Any:
     if pa.types.is_null(kind) and len(column) == 0:
         is_text = True
     elif not is_text and not pa.types.is_integer(kind):
-        raise ColumnError(f"{what} ids must be text or whole numbers; got a column of type {kind}")
+        raise ColumnError(f"{noun} ids must be text or whole numbers; got a column of type {kind}")
     try:
         ids = column.cast(pa.string() if is_text else pa.int64())
     except pa.ArrowInvalid as error:
-        raise ColumnError(f"a {what} id is beyond 64 bits: {error}") from error
+        raise ColumnError(f"a {noun} id is beyond 64 bits: {error}") from error
     if ids.null_count:  # counted after the cast, since a null may be a value of a dictionary
-        raise ColumnError(f"each row needs a {what} id; {ids.null_count:,} of {len(ids):,} rows have none")
+        raise ColumnError(f"each row needs a {noun} id; {ids.null_count:,} of {len(ids):,} rows have none")
     array = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
     if is_text and pa.compute.any(pa.compute.equal(array, "")).as_py():
-        raise ColumnError(f"each {what} needs an id; one is empty")
+        raise ColumnError(f"each {noun} needs an id; one is empty")
     return array
 
 
-def _grouped(ids: Any) -> tuple[Any, Codes, Codes | None]:
+def _group_rows(ids: Any) -> tuple[Any, Codes, Codes | None]:
     """Queries, where the rows of each begin, and the order that groups the rows; None if they are grouped."""
     pa = arrow()
     runs = pa.compute.run_end_encode(ids, run_end_type=pa.int64())
@@ -182,7 +182,7 @@ def _numbers(column: Any, name: str, ids: Any) -> Numbers:
     absent = column.is_null().to_numpy() if column.null_count else np.zeros(len(column), bool)
     if pa.types.is_null(column.type):
         return Numbers(np.zeros(len(column)), np.ones(len(column), bool))
-    filled = _filled(column) if column.null_count else column
+    filled = _fill_nulls(column) if column.null_count else column
     if pa.types.is_floating(filled.type):
         values = filled.cast(pa.float64()).to_numpy()
         wrong = np.flatnonzero(~np.isfinite(values))
@@ -194,7 +194,7 @@ def _numbers(column: Any, name: str, ids: Any) -> Numbers:
     return Numbers(checked_values(filled, name), absent)
 
 
-def _filled(column: Any) -> Any:
+def _fill_nulls(column: Any) -> Any:
     """A column with 0 in the place of nulls; one that holds no numbers loses them, to be refused for its type."""
     types = arrow().types
     if types.is_boolean(column.type):
@@ -207,7 +207,7 @@ def _check_documents(columns: JoinedColumns) -> None:
     """Refuse a query that has a document twice."""
     if columns.documents is None:
         return
-    from rankcorr.evaluation._kernels import first_rows
+    from rankcorr.evaluation._query_kernels import first_rows
 
     codes, ids = columns.documents
     firsts = np.empty(codes.size, np.int64)

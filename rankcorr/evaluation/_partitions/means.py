@@ -129,7 +129,7 @@ def partial_means(
     number, key = checked_resamples(n_resamples), checked_seed(seed)
     metadata = getattr(getattr(rows, "schema", None), "metadata", None) or {}
     if OPTIONS in metadata:  # rows that say which evaluator made them
-        _check_same(json.loads(metadata[OPTIONS]), evaluator.described(), "the rows", "the evaluator")
+        _check_same(json.loads(metadata[OPTIONS]), evaluator.option_texts(), "the rows", "the evaluator")
     table = as_table(rows, (evaluator.query, *evaluator.columns))
     queries = ids_of(table.column(evaluator.query), "query")
     quantities = _quantities(evaluator, {name: _values(table.column(name), name) for name in evaluator.columns})
@@ -236,7 +236,7 @@ def _add(first: PartialMeans, second: PartialMeans) -> PartialMeans:
 
 def _options(part: PartialMeans) -> dict[str, Any]:
     intervals = {"n_resamples of intervals": part.n_resamples, "seed of intervals": part.seed}
-    return part.evaluator.described() | intervals
+    return part.evaluator.option_texts() | intervals
 
 
 @dataclass(frozen=True, eq=False)
@@ -403,7 +403,7 @@ class QueryMeans(TableResult):
             raise OptionError(f"a difference is of two columns of scores, and there is one: {self.rows[0].run!r}")
         rows = self.differences
         if first is not None or second is not None:
-            rows = tuple(each for row in rows for each in (row, row.turned()))
+            rows = tuple(difference for row in rows for difference in (row, row.turned()))
         return _only(rows, first=first, second=second, metric=metric, standardized=standardized)
 
     def _check(self, metric: str | None, standardized: bool, **runs: str | None) -> None:

@@ -35,19 +35,19 @@ def query_keys(queries: Any, seed: int) -> Keys:
     queries : pyarrow.Array of string or int64
     seed : int
     """
-    from rankcorr.evaluation._kernels import scrambled
+    from rankcorr.evaluation._query_kernels import scramble
 
     start = np.uint64(derived_seed(seed) & WORD)
     if arrow().types.is_integer(queries.type):
-        return np.asarray(scrambled(queries.to_numpy().view(np.uint64) ^ start))
+        return np.asarray(scramble(queries.to_numpy().view(np.uint64) ^ start))
     n_bytes, starts, words = _words(queries)
-    keys = np.asarray(scrambled(n_bytes.astype(np.uint64) ^ start))
+    keys = np.asarray(scramble(n_bytes.astype(np.uint64) ^ start))
     for place in range(0, int(n_bytes.max(initial=0)), 8):
         rows = np.flatnonzero(n_bytes > place)
         word = np.ascontiguousarray(words[starts[rows] + place]).view("<u8").ravel()
         n_beyond = np.maximum(0, place + 8 - n_bytes[rows]).astype(np.uint64)
         word = word & (np.uint64(WORD) >> (np.uint64(8) * n_beyond))
-        keys[rows] = scrambled(keys[rows] ^ word)
+        keys[rows] = scramble(keys[rows] ^ word)
     return keys
 
 
@@ -96,7 +96,7 @@ class Moments(NamedTuple):
     def about(self, center: float) -> Moments:
         """Return the moments about another center."""
         shift = self.center - center
-        return Moments(center, _shifted(self.sums, shift), _shifted(self.resampled, shift))
+        return Moments(center, _shift(self.sums, shift), _shift(self.resampled, shift))
 
     def add(self, other: Moments) -> Moments:
         """Return the moments of both."""
@@ -106,7 +106,7 @@ class Moments(NamedTuple):
         return Moments(self.center, self.sums + other.sums, self.resampled + other.resampled)
 
 
-def _shifted(sums: Values, shift: float) -> Values:
+def _shift(sums: Values, shift: float) -> Values:
     n, values, squares = sums
     return np.array([n, values + n * shift, squares + 2 * shift * values + n * shift**2])
 
@@ -120,7 +120,7 @@ def moments_of(keys: Keys, columns: Values, n_resamples: int, workers: int = 1) 
     columns : ndarray of float64, shape (n_queries, n_columns)
         nan where a query has no value.
     """
-    from rankcorr.evaluation._kernels import add_resamples
+    from rankcorr.evaluation._query_kernels import add_resamples
 
     n_steps = (n_resamples + 1) // 2
     steps = np.array([(number + 1) * STEP & WORD for number in range(n_steps)], np.uint64)

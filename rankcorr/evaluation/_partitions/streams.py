@@ -116,7 +116,7 @@ def whole_queries(batches: Iterable[Any], query: str, names: tuple[str, ...]) ->
         n_rows += table.num_rows
         if n_rows < least:
             continue
-        rows = _joined(waiting)
+        rows = _concatenate(waiting)
         ids = rows.column(query)
         others = np.flatnonzero(arrow().compute.not_equal(ids, ids[-1]).to_numpy())
         start = int(others[-1]) + 1 if others.size else 0  # of the last query
@@ -127,7 +127,7 @@ def whole_queries(batches: Iterable[Any], query: str, names: tuple[str, ...]) ->
         waiting, n_rows = [rows.slice(start)], rows.num_rows - start
         least = max(LEAST_ROWS, 2 * n_rows)  # doubled, so that one endless query is not searched at each batch
     if waiting:
-        complete = _joined(waiting)
+        complete = _concatenate(waiting)
         run_ids.append(_run_ids(complete.column(query)))
         _check_runs(run_ids)
         yield complete
@@ -150,7 +150,7 @@ def _check_runs(run_ids: list[Any]) -> None:
         )
 
 
-def _joined(tables: list[Any]) -> Any:
+def _concatenate(tables: list[Any]) -> Any:
     pa = arrow()
     try:
         return pa.concat_tables(tables, promote_options="permissive")

@@ -6,8 +6,16 @@ from hypothesis import strategies as st
 from rankcorr import Rho, RhoW, Tau, TauW, Uniform, WeightError
 from rankcorr._checks import collected_notices
 from rankcorr._weights import SCHEMES, TIED_WEIGHTS, TopK
-from rankcorr.evaluation._grouped import GOLD_TIED, NO_WEIGHT, ONE_ITEM, RUN_TIED, blocks_of, grouped, reasons
-from rankcorr.evaluation._kernels import MOST_PAIRED
+from rankcorr.evaluation._grouped import (
+    GOLD_TIED,
+    NO_WEIGHT,
+    ONE_ITEM,
+    RUN_TIED,
+    blocks_of,
+    group_coefficients,
+    reasons,
+)
+from rankcorr.evaluation._query_kernels import MOST_PAIRED
 from tests import naive
 from tests.rankcorr.evaluation.cases import flat
 from tests.strategies import scores, weighings
@@ -55,14 +63,14 @@ def test_every_option_gives_the_double_sum_of_each_group(pairs, weighing, scheme
         (RhoW(**shared), naive.weighted_rho),
     ):
         wanted = naive.by_group(x.tolist(), y.tolist(), groups, lambda p, q, twin=twin: of_group(p, q, twin))
-        found = grouped(coefficient, x, y, offsets)
+        found = group_coefficients(coefficient, x, y, offsets)
         np.testing.assert_allclose(found, [wanted[group] for group in range(len(pairs))], atol=1e-12)
 
 
 @given(groups_of_scores(max_groups=6, max_items=14))
 def test_each_group_is_as_by_itself(pairs):
     for coefficient in (TauW(), TauW(variant="a"), RhoW(), Tau(), Rho(), TauW(weigher=Uniform())):
-        np.testing.assert_allclose(grouped(coefficient, *flat(pairs)), alone(coefficient, pairs), atol=1e-12)
+        np.testing.assert_allclose(group_coefficients(coefficient, *flat(pairs)), alone(coefficient, pairs), atol=1e-12)
 
 
 @pytest.mark.needs_numba
@@ -72,13 +80,15 @@ def test_small_and_large_groups_are_as_by_themselves(n_items, levels):
     rng = np.random.default_rng(n_items)
     pairs = [(rng.integers(0, levels, n).astype(float), rng.integers(0, 9, n).astype(float)) for n in (3, n_items, 2)]
     for coefficient in (TauW(), TauW(n0=0, tied_weights="expected", variant="a"), RhoW(tied_weights="expected"), Tau()):
-        np.testing.assert_allclose(grouped(coefficient, *flat(pairs)), alone(coefficient, pairs), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            group_coefficients(coefficient, *flat(pairs)), alone(coefficient, pairs), rtol=0, atol=1e-12
+        )
 
 
 def test_a_ranking_with_itself_and_its_reverse_are_exact():
     x = np.array([3.0, 1.0, 2.0, 2.0, 5.0])
     for coefficient in (TauW(), RhoW(), Tau(), Rho()):
-        values = grouped(coefficient, np.tile(x, 2), np.append(x, -x), np.array([0, 5, 10]))
+        values = group_coefficients(coefficient, np.tile(x, 2), np.append(x, -x), np.array([0, 5, 10]))
         assert values.tolist() == [1.0, -1.0] or coefficient.name in ("tau_w", "rho_w")
         assert values[0] == 1.0
         assert values[1] >= -1.0
@@ -91,11 +101,11 @@ def test_a_custom_weigher_is_called_for_each_length_and_named_in_errors():
         return ranks**-3.0
 
     x = np.array([1.0, 2.0, 3.0, 1.0, 2.0])
-    found = grouped(TauW(weigher=steep), x, x[::-1].copy(), np.array([0, 3, 5]))
+    found = group_coefficients(TauW(weigher=steep), x, x[::-1].copy(), np.array([0, 3, 5]))
     wanted = alone(TauW(weigher=steep), [(x[:3], x[:1:-1]), (x[3:], x[1::-1])])
     np.testing.assert_allclose(found, wanted, atol=1e-12)
     with pytest.raises(WeightError, match="for a list of 5 documents: steep failed"):
-        grouped(TauW(weigher=steep), x, x, np.array([0, 5]))
+        group_coefficients(TauW(weigher=steep), x, x, np.array([0, 5]))
 
 
 @pytest.mark.needs_numba
@@ -105,8 +115,8 @@ def test_the_values_do_not_depend_on_the_number_of_threads():
     offsets = np.append(0, np.cumsum(sizes))
     x, y = rng.integers(0, 9, offsets[-1]).astype(float), rng.standard_normal(offsets[-1])
     seen = []
-    one = grouped(TauW(), x, y, offsets, workers=1)
-    two = grouped(TauW(), x, y, offsets, workers=2, progress=seen.append)
+    one = group_coefficients(TauW(), x, y, offsets, workers=1)
+    two = group_coefficients(TauW(), x, y, offsets, workers=2, progress=seen.append)
     assert one.tobytes() == two.tobytes()
     assert sum(seen) == 900
     assert len(seen) > 1
@@ -124,10 +134,10 @@ def test_what_is_undefined_has_a_reason():
     x = np.array([1.0, 1.0, 1.0, 2.0, 1.0, 9.0, 1.0, 2.0, 3.0])
     y = np.array([1.0, 2.0, 1.0, 1.0, 3.0, 1.0, 2.0, 1.0, 3.0])
     offsets = np.array([0, 2, 4, 5, 5, 9])
-    values = grouped(TauW(), x, y, offsets)
+    values = group_coefficients(TauW(), x, y, offsets)
     assert reasons(values, x, y, offsets) == {0: GOLD_TIED, 1: RUN_TIED, 2: ONE_ITEM, 3: ONE_ITEM}
     top = TauW(weigher=TopK(1), scheme="multiplicative")
-    nothing = grouped(top, np.array([2.0, 1.0]), np.array([1.0, 2.0]), np.array([0, 2]))
+    nothing = group_coefficients(top, np.array([2.0, 1.0]), np.array([1.0, 2.0]), np.array([0, 2]))
     assert reasons(nothing, np.array([2.0, 1.0]), np.array([1.0, 2.0]), np.array([0, 2])) == {0: NO_WEIGHT}
 
 
@@ -138,4 +148,4 @@ def test_groups_of_more_items_than_are_paired_are_as_by_themselves(coefficient):
     pairs = [tuple(rng.integers(0, 9, size).astype(float) for _ in range(2)) for size in sizes]
     pairs.append((np.ones(MOST_PAIRED + 1), rng.random(MOST_PAIRED + 1)))
     x, y, offsets = flat(pairs)
-    np.testing.assert_allclose(grouped(coefficient, x, y, offsets), alone(coefficient, pairs), atol=1e-12)
+    np.testing.assert_allclose(group_coefficients(coefficient, x, y, offsets), alone(coefficient, pairs), atol=1e-12)

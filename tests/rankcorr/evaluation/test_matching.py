@@ -17,7 +17,7 @@ from rankcorr.evaluation import (
     evaluate,
     worst,
 )
-from rankcorr.evaluation._matching import checked_depth, joined, matched, trec_order
+from rankcorr.evaluation._matching import checked_depth, join_run, matched, trec_order
 from tests.rankcorr.evaluation.cases import QRELS, RUNS, naive_match, naive_order
 
 UNJUDGED, UNRETRIEVED = st.sampled_from(["zero", "omit"]), st.sampled_from(["last", "omit"])
@@ -37,7 +37,7 @@ def test_documents_are_matched_as_the_options_say(qrels, run, unjudged, unretrie
     assume(set(qrels) & set(run))
     cut = {query: {d: own[d] for d in naive_order(own)[:depth]} for query, own in run.items()}
     wanted = naive_match(qrels, cut, unjudged, unretrieved)
-    joint = joined(Qrels.from_dict(qrels), Run.from_dict(run), depth)
+    joint = join_run(Qrels.from_dict(qrels), Run.from_dict(run), depth)
     found = matched(joint, unjudged=unjudged, unretrieved=unretrieved)
     assert list(rows_of(found).values()) == [wanted[query] for query in qrels]
     common = [query for query in qrels if query in run]
@@ -56,19 +56,19 @@ def test_documents_are_matched_as_the_options_say(qrels, run, unjudged, unretrie
 @given(QRELS, RUNS)
 def test_the_order_is_that_of_trec_eval(qrels, run):
     assume(set(qrels) & set(run))
-    joint = joined(Qrels.from_dict(qrels), Run.from_dict(run), None)
+    joint = join_run(Qrels.from_dict(qrels), Run.from_dict(run), None)
     ids = [joint.documents[code] for code in joint.codes[trec_order(joint)].tolist()]
     assert ids == [document for query in qrels for document in naive_order(run.get(query, {}))]
 
 
 def test_scores_that_single_precision_cannot_tell_apart_are_ties():
     run = Run.from_dict({"q": {"a": 20.0000001, "b": 20.0, "c": 30.0}})
-    joint = joined(Qrels.from_dict({"q": {"a": 1}}), run, 2)
+    joint = join_run(Qrels.from_dict({"q": {"a": 1}}), run, 2)
     assert [joint.documents[code] for code in joint.codes.tolist()] == ["b", "c"]
 
 
 def test_a_score_of_minus_infinity_is_above_what_was_not_retrieved():
-    joint = joined(Qrels.from_dict({"q": {"a": 1, "z": 2}}), Run.from_dict({"q": {"a": -np.inf, "b": 0}}), None)
+    joint = join_run(Qrels.from_dict({"q": {"a": 1, "z": 2}}), Run.from_dict({"q": {"a": -np.inf, "b": 0}}), None)
     found = rows_of(matched(joint, unjudged="zero", unretrieved="last"))[0]
     assert found["b"][1] > found["a"][1] > found["z"][1]
 

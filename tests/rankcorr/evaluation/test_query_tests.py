@@ -8,7 +8,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankcorr.evaluation._kernels import flipped_sums
+from rankcorr.evaluation._query_kernels import flipped_sums
 from rankcorr.evaluation._query_tests import (
     TESTS,
     Means,
@@ -16,10 +16,10 @@ from rankcorr.evaluation._query_tests import (
     by_cluster,
     corrected_pvalues,
     effect_sizes,
-    orbits_of,
+    flip_distributions,
     pvalues,
     standings,
-    studentized,
+    studentize,
     verdicts,
 )
 from rankcorr.inference._orbit import alpha_of
@@ -95,7 +95,7 @@ def test_students_test_is_scipys():
 def test_intervals_of_normal_values_are_those_of_students_test():
     values = np.random.default_rng(2).normal(0.3, 1, (60, 1))
     ends = scipy.stats.ttest_1samp(values[:, 0], 0).confidence_interval(0.95)
-    low, high = bounds(Means.of(values), studentized(values, DRAWS), 0.95)
+    low, high = bounds(Means.of(values), studentize(values, DRAWS), 0.95)
     assert (low[0], high[0]) == pytest.approx((ends.low, ends.high), abs=0.03)
     found = verdicts(values, "t", 0.95, DRAWS)
     assert (found.lows[0], found.highs[0]) == pytest.approx((ends.low, ends.high), rel=1e-12)
@@ -154,7 +154,7 @@ def test_a_difference_that_can_be_detected_is_found_in_four_of_five_cases():
 
 def test_flips_do_not_depend_on_the_workers():
     values = np.random.default_rng(0).normal(size=(400, 3))
-    one, other = (orbits_of(values, Draws(500, 0, workers=workers)) for workers in (1, 2))
+    one, other = (flip_distributions(values, Draws(500, 0, workers=workers)) for workers in (1, 2))
     for (_, first), (_, second) in zip(one, other, strict=True):
         np.testing.assert_array_equal(first.drawn, second.drawn)
         np.testing.assert_array_equal(first.kept, second.kept)
@@ -162,13 +162,13 @@ def test_flips_do_not_depend_on_the_workers():
 
 def test_an_interval_of_skewed_values_is_skewed():
     values = np.random.default_rng(3).exponential(1, (50, 1))
-    low, high = bounds(Means.of(values), studentized(values, DRAWS), 0.95)
+    low, high = bounds(Means.of(values), studentize(values, DRAWS), 0.95)
     assert high[0] - values.mean() > 1.15 * (values.mean() - low[0])
 
 
 def test_edges():
     equal = column(0.5, 0.5, 0.5, 0.5)
-    low, high = bounds(Means.of(equal), studentized(equal, DRAWS), 0.95)
+    low, high = bounds(Means.of(equal), studentize(equal, DRAWS), 0.95)
     assert (low[0], high[0]) == (0.5, 0.5)
     assert math.isnan(effect_sizes(equal)[0])
     none = np.full((3, 1), math.nan)
@@ -178,9 +178,9 @@ def test_edges():
         assert pvalues(column(*[0.0] * 20), test, DRAWS)[0] == 1.0
     assert pvalues(alone, "randomization", DRAWS)[0] == 1.0
     assert math.isnan(pvalues(alone, "t", DRAWS)[0])
-    assert np.isnan(bounds(Means.of(alone), studentized(alone, DRAWS), 0.95)).all()
+    assert np.isnan(bounds(Means.of(alone), studentize(alone, DRAWS), 0.95)).all()
     few = column(0.5, 0.7, 0.1)
-    assert np.isinf(bounds(Means.of(few), studentized(few, DRAWS), 0.95)).all()
+    assert np.isinf(bounds(Means.of(few), studentize(few, DRAWS), 0.95)).all()
     assert effect_sizes(column(1.0, 2.0, 3.0))[0] == pytest.approx(2.0)
 
 
@@ -269,7 +269,7 @@ def test_the_level_is_about_kept_in_few_data_sets(designs, name):
         found = [designs.one_of_queries(draw, 30, test, 199, seed) for seed in range(200)]
         assert np.mean(np.array(found) <= 0.05) < 0.11
     values = np.column_stack([np.diff(draw(np.random.default_rng([1, seed]), 30, 2))[:, 0] for seed in range(200)])
-    low, high = bounds(Means.of(values), studentized(values, Draws(199, 0)), 0.95)
+    low, high = bounds(Means.of(values), studentize(values, Draws(199, 0)), 0.95)
     assert ((low <= 0) & (high >= 0)).mean() > 0.89
 
 
@@ -324,8 +324,8 @@ def test_equal_differences_are_no_surer_by_the_bootstrap_than_by_flips_of_signs(
 def test_the_bootstrap_test_is_its_interval_of_the_mean():
     values = np.random.default_rng(3).exponential(1, (50, 1)) - 0.6
     found, means = verdicts(values, "bootstrap", 0.95, DRAWS), Means.of(values)
-    low, high = bounds(means, studentized(values, DRAWS), 0.95)
+    low, high = bounds(means, studentize(values, DRAWS), 0.95)
     assert (found.lows[0], found.highs[0]) == pytest.approx((low[0], high[0]), abs=0.01)
-    known = np.sort(studentized(values, DRAWS)[:, 0])
+    known = np.sort(studentize(values, DRAWS)[:, 0])
     beyond = np.sum(known >= means.means[0] / means.errors[0])
     assert found.pvalues[0] == 2 * (1 + min(beyond, known.size - beyond)) / (1 + known.size)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from rankcorr import RhoW, TauW, null_distribution
 from rankcorr._checks import collected_notices
 from rankcorr.evaluation import QueryEvaluator, UndefinedQueryError, evaluate
-from rankcorr.evaluation._kernels import MOST_PAIRED
 from rankcorr.evaluation._partitions.evaluator import canonical_order
+from rankcorr.evaluation._query_kernels import MOST_PAIRED
 from rankcorr.measures import rank_biased_overlap, tau_ap
 from tests.rankcorr.evaluation.cases import QRELS, RUNS
 from tests.rankcorr.evaluation.partitions.joined import joined_rows

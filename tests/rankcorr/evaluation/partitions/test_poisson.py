@@ -8,8 +8,8 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankcorr.evaluation._kernels import scrambled
 from rankcorr.evaluation._partitions.poisson import STEP, WORD, moments_of, query_keys, thresholds
+from rankcorr.evaluation._query_kernels import scramble
 from rankcorr.inference._resampling import derived_seed
 from tests import naive
 
@@ -28,7 +28,7 @@ def test_the_generator_gives_the_published_numbers():
     published += [4593380528125082431, 16408922859458223821]
     assert list(islice(naive.splitmix64(1234567), 5)) == published
     states = np.array([(1234567 + (step + 1) * STEP) & WORD for step in range(5)], np.uint64)
-    assert scrambled(states).tolist() == published
+    assert scramble(states).tolist() == published
 
 
 @given(st.lists(st.text(min_size=1, max_size=20), max_size=8), st.integers(0, 3))

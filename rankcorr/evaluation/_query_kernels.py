@@ -123,9 +123,9 @@ def fill_matches(
             table[gold.codes[row]] = row
         for row in range(run.starts[group], run.stops[group]):
             code = run.codes[row]
-            found = table[code]
-            if found >= 0 or zero_unjudged:
-                x[place] = gold.values[found] if found >= 0 else 0.0
+            gold_row = table[code]
+            if gold_row >= 0 or zero_unjudged:
+                x[place] = gold.values[gold_row] if gold_row >= 0 else 0.0
                 y[place] = (
                     run.values[row] if run.values[row] > lowest else lowest
                 )  # -inf is above what was not retrieved
@@ -231,14 +231,14 @@ def rank_few(values: Array, starts: Array, sizes: Array, ranks: Array, ties: Arr
         n = sizes[group]
         if n > MOST_PAIRED:
             continue
-        own, own_ranks = values[starts[group] : starts[group] + n], ranks[starts[group] : starts[group] + n]
+        group_values, own_ranks = values[starts[group] : starts[group] + n], ranks[starts[group] : starts[group] + n]
         tied = 0
         for item in range(n):
-            value = own[item]
+            value = group_values[item]
             above, equal = 0, 0
             for other in range(n):
-                above += own[other] > value
-                equal += own[other] == value
+                above += group_values[other] > value
+                equal += group_values[other] == value
             own_ranks[item] = above + 0.5 * (equal + 1)
             tied |= equal > 1
         ties[group] = tied
@@ -247,13 +247,13 @@ def rank_few(values: Array, starts: Array, sizes: Array, ranks: Array, ties: Arr
 @kernel
 def rank_many(values: Array, starts: Array, sizes: Array, ranks: Array, ties: Array, best_first: Array) -> None:
     """Set the mid-ranks, ties and order of each larger group, largest first, by sorting."""
-    own, order, stack = np.empty(values.size), np.empty(values.size, np.int64), np.empty((64, 2), np.int64)
+    group_values, order, stack = np.empty(values.size), np.empty(values.size, np.int64), np.empty((64, 2), np.int64)
     for group in range(sizes.size):
         start, stop, is_large = starts[group], starts[group] + sizes[group], sizes[group] > MOST_PAIRED
         if is_large:
             for row in range(start, stop):
-                own[row] = values[row]  # the sort is compiled for arrays like this one
-            sort(own[start:stop], order, stack)
+                group_values[row] = values[row]  # the sort is compiled for arrays like this one
+            sort(group_values[start:stop], order, stack)
             ties[group] = midranks(values[start:stop], order, is_large, ranks[start:stop], best_first[start:stop])
 
 
@@ -397,7 +397,7 @@ def shuffled_rows(rng: np.random.Generator, ranks: Array, rows: Array) -> None:
 
 
 @helper
-def described(ranks: Array, weights: Array, sizes: Array, scrambles: Array, sums: Array) -> int:
+def sum_ranking(ranks: Array, weights: Array, sizes: Array, scrambles: Array, sums: Array) -> int:
     """Set sums over the items of one ranking; f is the weight of an item, t the size of its tied group.
 
     In this order: f times (number of worse items - number of better ones), f, f^2, (t - 1) f^2, t - 1, (t - 1) f.
@@ -427,7 +427,7 @@ def described(ranks: Array, weights: Array, sizes: Array, scrambles: Array, sums
 
 
 @helper
-def untied_weight(own: Array, other: Array, n_items: int) -> float:
+def untied_weight(sums: Array, other: Array, n_items: int) -> float:
     """Mean over permutations of the sum of w_i w_j over the ordered pairs not tied in one ranking, w additive (Eq. 9).
 
     With w = f + g, f of this ranking and g of the other, which is permuted, g_i has the mean of all g, and g_i g_j that
@@ -436,9 +436,9 @@ def untied_weight(own: Array, other: Array, n_items: int) -> float:
     n_pairs = n_items * (n_items - 1.0)
     mean = other[1] / n_items
     mean_product = (other[1] * other[1] - other[2]) / n_pairs
-    own_products = own[1] * own[1] - own[2] - own[3]
-    own_sums = 2.0 * (own[1] * (n_items - 1.0) - own[5])
-    return float(own_products + mean * own_sums + mean_product * (n_pairs - own[4]))
+    own_products = sums[1] * sums[1] - sums[2] - sums[3]
+    own_sums = 2.0 * (sums[1] * (n_items - 1.0) - sums[5])
+    return float(own_products + mean * own_sums + mean_product * (n_pairs - sums[4]))
 
 
 @kernel
@@ -458,7 +458,7 @@ def group_traits(x: Column, y: Column, n_items: Array, scrambles: Array, pattern
             column = x if side == 0 else y
             start = column.starts[group]
             ranks, weights = column.ranks[start : start + n], column.weights[start : start + n]
-            patterns[group, side] = described(ranks, weights, sizes, scrambles, sums[side])
+            patterns[group, side] = sum_ranking(ranks, weights, sizes, scrambles, sums[side])
         x_sums, y_sums = sums[0], sums[1]
         total = x_sums[1] + y_sums[1]
         x_norm, y_norm = untied_weight(x_sums, y_sums, n), untied_weight(y_sums, x_sums, n)
@@ -518,20 +518,20 @@ def order_few(x: Array, y: Array, offsets: Array, order: Array) -> None:
         if n > MOST_PAIRED:
             continue
         for item in range(n):
-            own = v[item]
+            y_value = v[item]
             place, equal = 0, 0
             for other in range(n):
-                place += v[other] < own
-                equal += v[other] == own
+                place += v[other] < y_value
+                equal += v[other] == y_value
             if equal > 1:
                 for other in range(n):
                     is_before = (u[other] < u[item]) | ((u[other] == u[item]) & (other < item))
-                    place += (v[other] == own) & is_before
+                    place += (v[other] == y_value) & is_before
             order[start + place] = start + item
 
 
 @kernel
-def scrambled(numbers: Array) -> Array:
+def scramble(numbers: Array) -> Array:
     """Mix the bits of each number, one to one: the finalizer of SplitMix64."""
     mixed: Array = (numbers ^ (numbers >> FIRST_SHIFT)) * FIRST_FACTOR
     mixed = (mixed ^ (mixed >> SECOND_SHIFT)) * SECOND_FACTOR
@@ -557,7 +557,7 @@ def add_resamples(keys: Array, steps: Array, thresholds: Array, parts: Array, su
     n_steps = steps.size
     uniforms, counts = np.empty(2 * n_steps, np.int32), np.empty(2 * n_steps, np.int32)
     for query in range(keys.size):
-        numbers = scrambled(keys[query] + steps)
+        numbers = scramble(keys[query] + steps)
         for step in range(n_steps):
             uniforms[step] = np.int32(np.int64(numbers[step] & LOW_HALF) - MIDDLE)
             uniforms[n_steps + step] = np.int32(np.int64(numbers[step] >> HALF) - MIDDLE)
