@@ -294,3 +294,85 @@ def jackknife_shares(x, y, statistic):
     squares = [0.0 if math.isnan(value) else (value - mean) ** 2 for value in values]
     largest = max(squares)
     return [square / sum(squares) if largest > 1e-24 else 0.0 for square in squares]
+
+
+def blest_nu(x, y):
+    """Blest 2000, as the mean over all ways to break the ties of x and y."""
+    n = len(x)
+    values = []
+    for r, s in itertools.product(_untied_rankings(x), _untied_rankings(y)):
+        total = sum((n + 1 - a) ** 2 * b for a, b in zip(r, s, strict=True))
+        values.append((2 * n + 1) / (n - 1) - 12 * total / ((n - 1) * n * (n + 1) ** 2))
+    return sum(values) / len(values)
+
+
+def _untied_rankings(scores):
+    """Rankings, from 1, that break the ties of scores in every way."""
+    n = len(scores)
+    for order in itertools.permutations(range(n)):
+        if all(scores[a] >= scores[b] for a, b in itertools.pairwise(order)):
+            ranks = [0] * n
+            for place, item in enumerate(order):
+                ranks[item] = place + 1
+            yield ranks
+
+
+def top_down(x, y):
+    """Iman and Conover 1987: Pearson's correlation of Savage scores, which tied items share."""
+    n = len(x)
+    columns = []
+    for scores in (x, y):
+        ways = list(_untied_rankings(scores))
+        columns.append([sum(sum(1 / j for j in range(way[i], n + 1)) for way in ways) / len(ways) for i in range(n)])
+    a, b = ([value - sum(column) / n for value in column] for column in columns)
+    product = sum(p * q for p, q in zip(a, b, strict=True))
+    return product / math.sqrt(sum(p * p for p in a) * sum(q * q for q in b))
+
+
+def reliability(triplets, similarity):
+    """Section 4.2 of Avraham and Goldberg 2016; (target, a, b, R), and half of |s| where the model ties a and b."""
+    scores = []
+    for target, a, b, share in triplets:
+        first, second = similarity(target, a), similarity(target, b)
+        weight = abs(2 * share - 1)
+        s = (1 if first > second else -1) * (2 * share - 1)
+        scores.append((weight / 2 if first == second else max(s, 0), weight))
+    return sum(score for score, _ in scores) / sum(weight for _, weight in scores)
+
+
+def k_occurrences(cosines, k):
+    """How often each item is among the k others with the largest cosines of a row; ties share a place."""
+    n = len(cosines)
+    counts = [0.0] * n
+    for i in range(n):
+        others = [j for j in range(n) if j != i]
+        for j in others:
+            above = sum(cosines[i][other] > cosines[i][j] for other in others)
+            tied = sum(cosines[i][other] == cosines[i][j] for other in others)
+            counts[j] += min(max(k - above, 0), tied) / tied
+    return counts
+
+
+def longest_common_substring(a, b):
+    """Length of the longest run that both sequences have."""
+    runs = {tuple(a[i:j]) for i in range(len(a)) for j in range(i + 1, len(a) + 1)}
+    return max((len(run) for run in runs if any(tuple(b[i : i + len(run)]) == run for i in range(len(b)))), default=0)
+
+
+def greedy_tiles(a, b, min_length):
+    """Wise 1996: number of items that greedy string tiling covers; longest tiles first, then by place."""
+    free_a, free_b, covered = set(range(len(a))), set(range(len(b))), 0
+    while True:
+        matches = [
+            (length, i, j)
+            for i in range(len(a))
+            for j in range(len(b))
+            for length in range(min_length, min(len(a) - i, len(b) - j) + 1)
+            if all(a[i + k] == b[j + k] and i + k in free_a and j + k in free_b for k in range(length))
+        ]
+        if not matches:
+            return covered
+        length, i, j = max(matches, key=lambda match: (match[0], -match[1], -match[2]))
+        free_a -= set(range(i, i + length))
+        free_b -= set(range(j, j + length))
+        covered += length

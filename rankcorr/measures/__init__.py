@@ -1,9 +1,10 @@
 """Measures of rankings, scores and annotators other than the top-weighted coefficients of `rankcorr`.
 
 - overlap of lists that may differ in length and items: `rank_biased_overlap`
-- correlation: `tau_ap` (AP correlation), `vigna_tau` (hyperbolic weights)
+- correlation: `tau_ap` (AP correlation), `vigna_tau` (hyperbolic weights), `blest_nu`, `top_down_correlation` (Iman and
+  Conover)
 - against binary relevance: `average_precision`
-- agreement of annotators: `krippendorff_alpha`, `mean_pairwise_agreement`
+- agreement of annotators: `krippendorff_alpha`, `mean_pairwise_agreement`; `comparison_agreement` for pairwise votes
 - errors: `RelevanceError`, `AnnotatorError`; both are subclasses of `RankingError`
 
 >>> from rankcorr.measures import rank_biased_overlap
@@ -11,11 +12,18 @@
 0.973
 """
 
-from rankcorr.measures._annotators import AnnotatorError, PairwiseAgreement, krippendorff_alpha, mean_pairwise_agreement
-from rankcorr.measures._correlations import tau_ap, vigna_tau
+from rankcorr.measures._annotators import (
+    AnnotatorError,
+    PairwiseAgreement,
+    comparison_agreement,
+    krippendorff_alpha,
+    mean_pairwise_agreement,
+)
+from rankcorr.measures._correlations import blest_nu, tau_ap, top_down_correlation, vigna_tau
 from rankcorr.measures._lists import RelevanceError, average_precision
 from rankcorr.measures._overlap import RankBiasedOverlap, rank_biased_overlap
 
-__all__ = ["AnnotatorError", "PairwiseAgreement", "krippendorff_alpha", "mean_pairwise_agreement"]
-__all__ += ["RelevanceError", "average_precision", "tau_ap", "vigna_tau"]
+__all__ = ["AnnotatorError", "PairwiseAgreement", "comparison_agreement"]
+__all__ += ["krippendorff_alpha", "mean_pairwise_agreement"]
+__all__ += ["RelevanceError", "average_precision", "blest_nu", "tau_ap", "top_down_correlation", "vigna_tau"]
 __all__ += ["RankBiasedOverlap", "rank_biased_overlap"]

@@ -6,16 +6,17 @@ ratings of many annotators -> one checked matrix, nan where a rating is missing 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import combinations
 from numbers import Real
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankcorr._checks import check_choice, check_unique, checked_count, offending, shown, warn_undefined
+from rankcorr._checks import check_choice, check_unique, checked_count, offending, real_number, shown, warn_undefined
 from rankcorr._coefficients import CoefficientLike, as_coefficient
 from rankcorr._frames import by_name
 from rankcorr._numbers import as_floats, exact_array, numbers_beyond_floats
@@ -360,8 +361,124 @@ class PairwiseAgreement(TableResult):
         figures = {"mean": self.mean, "n_annotators": len(self.annotators)}
         return described_by(self, figures | {"coefficient": self.coefficient, "n_left_out": self.n_left_out})
 
+    def outliers(self, n_deviations: float = 1.0) -> tuple[Any, ...]:
+        """Annotators whose agreement with the others is more than some standard deviations below the mean.
+
+        Hill, Reichart and Korhonen (2015), and Avraham and Goldberg (2016), leave out those more than one below it.
+
+        Examples
+        --------
+        >>> from rankcorr.measures import mean_pairwise_agreement
+        >>> ratings = {"ann": [1, 2, 3, 4], "bob": [1, 3, 2, 4], "cat": [1, 2, 3, 4], "dan": [3, 1, 4, 2]}
+        >>> agreement = mean_pairwise_agreement(ratings)
+        >>> agreement.outliers(), round(agreement.mean, 2), round(agreement.without(agreement.outliers()).mean, 2)
+        (('dan',), 0.33, 0.87)
+        """
+        if not (real_number(n_deviations) > 0):
+            raise OptionError(f"n_deviations must be a positive number; got {shown(n_deviations)}")
+        known = self.with_others[~np.isnan(self.with_others)]
+        if known.size < 2:
+            return ()
+        limit = self.mean - n_deviations * known.std(ddof=1)
+        return tuple(a for a, value in zip(self.annotators, self.with_others.tolist(), strict=True) if value < limit)
+
+    def without(self, annotators: Collection[Any]) -> PairwiseAgreement:
+        """Return the agreement of the other annotators with each other.
+
+        Raises
+        ------
+        AnnotatorError
+            An annotator is unknown, or fewer than two are left.
+        """
+        if unknown := [annotator for annotator in annotators if annotator not in self.annotators]:
+            raise AnnotatorError(offending("unknown annotators", unknown))
+        rest = [place for place, annotator in enumerate(self.annotators) if annotator not in annotators]
+        if len(rest) < 2:
+            raise AnnotatorError(f"agreement needs at least two annotators; {len(rest)} would be left")
+        pairs, n_common = self.pairs[np.ix_(rest, rest)], self.n_common[np.ix_(rest, rest)]
+        lower = np.tril_indices(len(rest), -1)
+        n_left_out = int(np.count_nonzero(np.isnan(pairs[lower]))) if self.n_left_out else 0
+        names = tuple(self.annotators[place] for place in rest)
+        return _agreement(names, pairs, n_common, n_left_out, self.coefficient)
+
     def _columns(self) -> dict[str, Any]:
         return {"annotator": self.annotators, "with_others": self.with_others}
+
+
+def _agreement(
+    names: tuple[Any, ...], pairs: NDArray[np.float64], n_common: NDArray[np.int64], n_left_out: int, coefficient: str
+) -> PairwiseAgreement:
+    """Return the result with its means, given the agreement of each pair."""
+    with_others = np.array([mean_of(row) for row in pairs])
+    mean = mean_of(pairs[np.tril_indices(len(names), -1)])
+    read_only((pairs, n_common, with_others))
+    return PairwiseAgreement(names, with_others, mean, pairs, n_common, n_left_out, coefficient)
+
+
+def comparison_agreement(votes: Iterable[tuple[Hashable, Hashable, Hashable, Hashable]]) -> PairwiseAgreement:
+    """Share of equal answers of each two annotators, on the comparisons that both made.
+
+    Parameters
+    ----------
+    votes : iterable of (annotator, target, better, worse)
+        Each says that an annotator ranks one item above another, for a target or in another context.
+
+    Returns
+    -------
+    PairwiseAgreement
+        With `coefficient` "agreement". Annotators without a common comparison are left out of the means, and counted.
+
+    Raises
+    ------
+    AnnotatorError
+        There are fewer than two annotators, no two of them made the same comparison, an item is compared with itself,
+        or an annotator made a comparison twice.
+
+    See Also
+    --------
+    PairwiseAgreement.outliers : Annotators to leave out.
+    rankcorr.vectors.TargetGroups : The data set that such votes make.
+    mean_pairwise_agreement : The same for ratings.
+
+    References
+    ----------
+    O. Avraham and Y. Goldberg, Improving Reliability of Word Similarity Evaluation by Redesigning Annotation Task and
+    Performance Measure, RepEval 2016, section 5.
+
+    Examples
+    --------
+    >>> from rankcorr.measures import comparison_agreement
+    >>> votes = [("ann", "singer", "musician", "person"), ("bob", "singer", "musician", "person")]
+    >>> votes += [("cat", "singer", "person", "musician")]
+    >>> comparison_agreement(votes).with_others.tolist()
+    [0.5, 0.5, 0.0]
+    """
+    answers: dict[Hashable, dict[tuple[Hashable, frozenset[Hashable]], Hashable]] = {}
+    for annotator, target, better, worse in votes:
+        if better == worse:
+            raise AnnotatorError(f"{shown(annotator)} compared {shown(better)} with itself")
+        comparison = target, frozenset((better, worse))
+        if comparison in answers.setdefault(annotator, {}):
+            raise AnnotatorError(
+                f"{shown(annotator)} compared {shown(better)} and {shown(worse)} for {shown(target)} twice"
+            )
+        answers[annotator][comparison] = better
+    names = tuple(answers)
+    if len(names) < 2:
+        raise AnnotatorError(f"agreement needs at least two annotators; got {len(names)}")
+    pairs = np.full((len(names), len(names)), np.nan)
+    n_common = np.zeros((len(names), len(names)), np.int64)
+    np.fill_diagonal(n_common, [len(answers[name]) for name in names])
+    for i, j in combinations(range(len(names)), 2):
+        first, second = answers[names[i]], answers[names[j]]
+        common = first.keys() & second.keys()
+        n_common[i, j] = n_common[j, i] = len(common)
+        if common:
+            pairs[i, j] = pairs[j, i] = sum(first[key] == second[key] for key in common) / len(common)
+    n_left_out = int(np.count_nonzero(np.isnan(pairs[np.tril_indices(len(names), -1)])))
+    if n_left_out == len(names) * (len(names) - 1) // 2:
+        raise AnnotatorError(f"no two of {len(names)} annotators made the same comparison")
+    return _agreement(names, pairs, n_common, n_left_out, "agreement")
 
 
 def mean_pairwise_agreement(
@@ -443,10 +560,5 @@ def mean_pairwise_agreement(
             undefined.append((parsed_ratings.name(j), parsed_ratings.name(i)))
     if undefined:
         warn_undefined(offending("all items are tied in one of the ratings of", undefined), stacklevel=3)
-    with_others = np.array([mean_of(row) for row in pairs])
-    read_only((pairs, n_common, with_others))
-    names, mean = (
-        tuple(map(parsed_ratings.name, range(n_annotators))),
-        mean_of(pairs[np.tril_indices(n_annotators, -1)]),
-    )
-    return PairwiseAgreement(names, with_others, mean, pairs, n_common, len(few), coefficient_value.name)
+    names = tuple(map(parsed_ratings.name, range(n_annotators)))
+    return _agreement(names, pairs, n_common, len(few), coefficient_value.name)

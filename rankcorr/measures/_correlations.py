@@ -1,4 +1,4 @@
-"""Other Kendall correlations that weigh the top: AP correlation and Vigna's weighted tau."""
+"""Other correlations that weigh the top: AP correlation, Vigna's weighted tau, Blest's nu, top-down correlation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import check_choice, warn_undefined
+from rankcorr._checks import check_choice, checked_flag, warn_undefined
 from rankcorr._ranking import Missing, Ranking, align, n_missing
 from rankcorr._results import RankCorrelation
 from rankcorr.measures._lists import ListLike, as_list
@@ -190,3 +190,125 @@ def vigna_tau(
         # Ranks, negated because to scipy larger is better: they are exact and cannot overflow, whatever the scores.
         value = float(weightedtau(-first.ranks, -second.ranks, additive=scheme == "additive").statistic)
     return _result(value, "vigna_tau", lists, first, missing, scheme=scheme, weigher="hyperbolic")
+
+
+def blest_nu(x: ListLike, y: ListLike, *, symmetric: bool = False, missing: Missing = "raise") -> RankCorrelation:
+    """Blest's rank correlation, which weighs differences at the top ranks of x more.
+
+    nu = (2n + 1)/(n - 1) - 12/((n - 1) n (n + 1)^2) sum_i (n + 1 - r_i)^2 s_i, where r_i and s_i are the ranks of item
+    i in x and y, from 1 for the best. It is 1 for equal and -1 for opposite rankings. With ties it is the mean over all
+    ways to break the ties of both rankings, so that a ranking with ties does not reach 1 with itself.
+
+    Parameters
+    ----------
+    x, y : Ranking, mapping of label to score, list of labels, or array_like of shape (n_items,)
+        Plain numbers are scores: larger is better. A list of text is labels, best first. Labelled rankings are matched
+        by label.
+    symmetric : bool, default False
+        Return the mean of the values of (x, y) and (y, x): the coefficient xi of Genest and Plante.
+    missing : {"raise", "intersection", "bottom", "gold"}
+        What to do with labels that are in one ranking only; see `weighted_tau`.
+
+    Returns
+    -------
+    RankCorrelation
+        With `coefficient` "blest_nu", or "blest_xi" if `symmetric`.
+
+    Raises
+    ------
+    RankingError
+        The subclass says what is wrong with the rankings or the options.
+
+    See Also
+    --------
+    top_down_correlation : Weighs the top more.
+    rankcorr.weighted_rho : Weights of your choice, and 1 for equal rankings with ties.
+
+    References
+    ----------
+    D. C. Blest, Rank Correlation - an Alternative Measure, Australian & New Zealand Journal of Statistics 42, 2000.
+    C. Genest and J.-F. Plante, On Blest's Measure of Rank Correlation, Canadian Journal of Statistics 31, 2003.
+
+    Examples
+    --------
+    >>> from rankcorr.measures import blest_nu
+    >>> round(blest_nu([4, 3, 2, 1], [4, 3, 1, 2]), 4), round(blest_nu([4, 3, 2, 1], [3, 4, 2, 1]), 4)
+    (0.88, 0.72)
+    """
+    checked_flag(symmetric, "symmetric")
+    lists = as_list(x), as_list(y)
+    first, second = align(*lists, missing=missing)
+    value = _blest(first, second)
+    if symmetric:
+        value = 0.5 * (value + _blest(second, first))
+    return _result(value, "blest_xi" if symmetric else "blest_nu", lists, first, missing)
+
+
+def _blest(x: Ranking, y: Ranking) -> float:
+    n = x.n_items
+    squares = _means_of_ties(x, (n - np.arange(n, dtype=np.float64)) ** 2)
+    return (2 * n + 1) / (n - 1) - 12 / ((n - 1) * n * (n + 1) ** 2) * float(squares @ y.ranks)
+
+
+def top_down_correlation(x: ListLike, y: ListLike, *, missing: Missing = "raise") -> RankCorrelation:
+    """Top-down correlation of Iman and Conover: Pearson's correlation of Savage scores.
+
+    The Savage score of rank i of n is sum_{j=i..n} 1/j; tied items have the mean of their scores. Without ties the
+    value is (sum_i S(r_i) S(s_i) - n)/(n - S(1)), where r_i and s_i are the ranks of item i in x and y. It is 1 for
+    equal rankings; opposite ones have -1 with two items and, as n grows, 1 - pi^2/6 = -0.645.
+
+    Parameters
+    ----------
+    x, y : Ranking, mapping of label to score, list of labels, or array_like of shape (n_items,)
+        Plain numbers are scores: larger is better. A list of text is labels, best first. Labelled rankings are matched
+        by label.
+    missing : {"raise", "intersection", "bottom", "gold"}
+        What to do with labels that are in one ranking only; see `weighted_tau`.
+
+    Returns
+    -------
+    RankCorrelation
+        With `coefficient` "top_down". Undefined, and nan with an `UndefinedCorrelationWarning`, when all items are tied
+        in one ranking.
+
+    Raises
+    ------
+    RankingError
+        The subclass says what is wrong with the rankings or the options.
+
+    See Also
+    --------
+    blest_nu : Weighs the top less.
+    rankcorr.weighted_rho : Weights of your choice.
+
+    References
+    ----------
+    R. L. Iman and W. J. Conover, A Measure of Top-Down Correlation, Technometrics 29, 1987.
+
+    Examples
+    --------
+    >>> from rankcorr.measures import top_down_correlation
+    >>> round(top_down_correlation([4, 3, 2, 1], [4, 3, 1, 2]), 4)
+    0.942
+    """
+    lists = as_list(x), as_list(y)
+    first, second = align(*lists, missing=missing)
+    savage = np.cumsum(1 / np.arange(first.n_items, 0, -1))[::-1]
+    scores = [_means_of_ties(ranking, savage) - 1 for ranking in (first, second)]  # Savage scores have the mean 1
+    spread = math.sqrt((scores[0] @ scores[0]) * (scores[1] @ scores[1]))
+    if np.ptp(first.ranks) == 0 or np.ptp(second.ranks) == 0:
+        value = math.nan
+        warn_undefined("all items are tied in one ranking", stacklevel=3)
+    else:
+        value = max(-1.0, min(1.0, float(scores[0] @ scores[1]) / spread))
+    return _result(value, "top_down", lists, first, missing)
+
+
+def _means_of_ties(ranking: Ranking, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Value of each item, given those of the places 1, 2, ...: tied items have the mean of their places."""
+    order = ranking.best_first
+    starts = np.flatnonzero(np.diff(ranking.ranks[order], prepend=0.0))  # ranks are at least 1
+    sizes = np.diff(starts, append=ranking.n_items)
+    means = np.empty(ranking.n_items)
+    means[order] = np.repeat(np.add.reduceat(values, starts) / sizes, sizes)
+    return means

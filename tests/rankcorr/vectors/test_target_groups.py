@@ -1,0 +1,277 @@
+import math
+import pickle
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from rankcorr import OptionError, UndefinedCorrelationWarning
+from rankcorr.measures import AnnotatorError, comparison_agreement
+from rankcorr.vectors import (
+    LowCoverageWarning,
+    TargetGroupError,
+    TargetGroups,
+    UnknownWordError,
+    compare_reliability,
+    hubness,
+    reliability_score,
+)
+from tests import naive
+
+CATEGORIES = {
+    "singer": {"musician": "positive", "performer": "positive", "person": "positive", "song": "distractor"},
+    "car": {"vehicle": "positive", "machine": "positive", "wheel": "distractor", "cloud": "random"},
+}
+SHARES = {
+    ("singer", "musician", "person"): 0.9,
+    ("singer", "person", "performer"): 0.25,
+    ("car", "vehicle", "machine"): 1,
+}
+GROUPS = TargetGroups(CATEGORIES, SHARES)
+
+
+def similarities(numbers):
+    """A similarity in tenths for each pair of target and candidate, so that ties are common."""
+    pairs = [(target, candidate) for target, group in CATEGORIES.items() for candidate in group]
+    return dict(zip(pairs, numbers, strict=True))
+
+
+MODELS = st.lists(st.sampled_from([0.1, 0.2, 0.3, 0.4]), min_size=8, max_size=8).map(similarities)
+
+
+@given(MODELS)
+def test_score_is_the_sum_over_triplets(model):
+    expected = naive.reliability(GROUPS.triplets, lambda *pair: model[pair])
+    result = reliability_score(GROUPS, model)
+    assert_allclose(result.score, expected, rtol=0, atol=1e-12)
+    assert result.n_triplets == len(GROUPS.triplets) == 3 + 3 + 4
+    for part in result.targets:
+        rows = [row for row in GROUPS.triplets if row[0] == part.name]
+        assert_allclose(part.score, naive.reliability(rows, lambda *pair: model[pair]), rtol=0, atol=1e-12)
+    weights = sum(part.weight for part in result.kinds)
+    assert_allclose(sum(part.score * part.weight for part in result.kinds) / weights, expected, rtol=0, atol=1e-12)
+
+
+@given(MODELS)
+def test_forms_of_a_model_agree(model):
+    swapped = {pair[::-1]: value for pair, value in model.items()}
+    results = [reliability_score(GROUPS, form) for form in (model, swapped, lambda t, c: model[t, c])]
+    assert results[0] == results[1] == results[2]
+
+
+@given(MODELS, MODELS)
+def test_difference_is_that_of_the_scores_and_turns_with_them(first, second):
+    forth, back = compare_reliability(GROUPS, first, second), compare_reliability(GROUPS, second, first)
+    scores = [reliability_score(GROUPS, model).score for model in (first, second)]
+    assert_allclose(forth.difference, scores[0] - scores[1], rtol=0, atol=1e-12)
+    assert_allclose(back.difference, -forth.difference, rtol=0, atol=1e-12)
+    assert forth.pvalue == back.pvalue
+
+
+def test_triplets_of_the_paper():
+    assert GROUPS.triplets[:3] == (
+        ("singer", "musician", "person", 0.9),
+        ("singer", "person", "performer", 0.25),
+        ("singer", "musician", "song", 1.0),
+    )
+    assert GROUPS.uncompared == [("singer", "musician", "performer")]
+    agreeing = similarities([0.9, 0.8, 0.3, 0.1, 0.9, 0.5, 0.2, 0.1])
+    perfect = reliability_score(GROUPS, agreeing)
+    assert perfect.score == perfect.low == perfect.high == 1
+    assert [part.n_contradicted for part in perfect.kinds] == [0, 0, 0]
+    # One decision of R = .25 against the model costs .5 of 0.8 + 0.5 + 3 + 1 + 4.
+    contradicting = {**agreeing, ("singer", "performer"): 0.2}
+    assert reliability_score(GROUPS, contradicting).score == pytest.approx(1 - 0.5 / 9.3)
+
+
+def test_undecided_comparisons_cost_nothing():
+    groups = TargetGroups({"t": {"a": "positive", "b": "positive", "c": "random"}}, {("t", "a", "b"): 0.5})
+    assert reliability_score(groups, {("t", "a"): 1, ("t", "b"): 2, ("t", "c"): 0}).score == 1
+    undecided = TargetGroups({"t": {"a": "positive", "b": "positive"}}, {("t", "a", "b"): 0.5})
+    with pytest.warns(UndefinedCorrelationWarning, match="annotators are divided on every comparison"):
+        result = reliability_score(undecided, {("t", "a"): 1, ("t", "b"): 2})
+    assert math.isnan(result.score)
+    assert math.isnan(result.low)
+    assert result.to_dict()["score"] is None
+
+
+def test_votes_become_shares():
+    votes = [(annotator, "car", "vehicle", "machine") for annotator in "abc"] + [("d", "car", "machine", "vehicle")]
+    groups = TargetGroups.of_votes(votes, CATEGORIES)
+    assert groups.shares == {("car", "vehicle", "machine"): 0.75}
+    assert groups.n_answers == {("car", "vehicle", "machine"): 4}
+    with pytest.raises(TargetGroupError, match="annotator 'a' compared 'machine' and 'vehicle' twice for 'car'"):
+        TargetGroups.of_votes([*votes, ("a", "car", "machine", "vehicle")], CATEGORIES)
+    with pytest.raises(TargetGroupError, match="'vehicle' is compared with itself for 'car'"):
+        TargetGroups.of_votes([("a", "car", "vehicle", "vehicle")], CATEGORIES)
+
+
+VECTORS = {
+    "singer": [1.0, 0.0], "musician": [0.9, 0.1], "performer": [0.4, 0.9], "person": [0.6, 0.5], "song": [0.2, 0.9],
+    "car": [0.0, 1.0], "vehicle": [0.1, 0.9], "machine": [0.5, 0.6], "wheel": [0.7, 0.5],
+}  # fmt: skip
+
+
+def test_words_without_a_vector_follow_the_policy():
+    omitted = reliability_score(GROUPS, VECTORS)
+    assert (omitted.oov_words, omitted.n_omitted, omitted.score) == (("cloud",), 2, pytest.approx(1 - 0.5 / 7.3))
+    lowest = reliability_score(GROUPS, VECTORS, oov="lowest")
+    assert (lowest.n_omitted, lowest.score) == (0, pytest.approx(1 - 0.5 / 9.3))
+    with pytest.raises(UnknownWordError, match="words without a similarity: 'cloud'"):
+        reliability_score(GROUPS, VECTORS, oov="error")
+    assert reliability_score(GROUPS, {word.upper(): v for word, v in VECTORS.items()} | VECTORS, lower=True).score
+    few = {word: VECTORS[word] for word in ("singer", "musician", "song", "car", "vehicle")}
+    with pytest.warns(LowCoverageWarning, match="only 1 of 10 triplets have similarities"):
+        assert reliability_score(GROUPS, few).n_omitted == 9
+
+
+def test_a_tie_of_lowest_candidates_counts_half():
+    model = {("t", "a"): 1.0}
+    groups = TargetGroups({"t": {"a": "positive", "b": "positive", "c": "random"}}, {("t", "a", "b"): 1.0})
+    assert reliability_score(groups, model, oov="lowest").score == pytest.approx(2.5 / 3)
+
+
+def test_exchanges_of_targets_are_exact_with_few_of_them():
+    words = [f"t{number}" for number in range(6)]
+    groups = TargetGroups({word: {"a": "positive", "b": "positive", "c": "random"} for word in words})
+    result = compare_reliability(groups, lambda _, c: -ord(c), lambda _, c: ord(c))
+    assert (result.difference, result.pvalue, result.n_targets) == (1.0, 2 / 2**6, 6)
+
+
+@pytest.mark.parametrize(
+    ("categories", "shares", "message"),
+    [
+        ({}, {}, "target groups are needed; got none"),
+        ({"t": {"t": "positive", "a": "positive"}}, {}, "target 't' is among its own candidates"),
+        ({"t": {"a": "positive", "b": "random"}}, {}, "target 't' needs two positive candidates or more; it has 1"),
+        ({"t": {"a": "positive", "b": "near"}}, {}, "the category of 'b' for 't' must be one of .*; got 'near'"),
+        ({"t": ["a", "b"]}, {}, "candidates of 't' must map each to its category"),
+        ({"t": {"a": "positive", "": "positive"}}, {}, "words must be text, not empty"),
+        (CATEGORIES, {("singer", "musician", "song"): 1}, "annotators compare positive candidates of 'singer' only"),
+        (CATEGORIES, {("ship", "a", "b"): 1}, "'ship' is not a target"),
+        (CATEGORIES, {("car", "vehicle"): 1}, "a comparison is"),
+        (CATEGORIES, {("car", "vehicle", "vehicle"): 1}, "'vehicle' is compared with itself for 'car'"),
+        (CATEGORIES, {("car", "vehicle", "machine"): 1.5}, "a share must be a number from 0 to 1; .* is 1.5"),
+        (CATEGORIES, {("car", "vehicle", "machine"): math.nan}, "a share must be a number from 0 to 1"),
+        (
+            CATEGORIES,
+            {("car", "vehicle", "machine"): 1, ("car", "machine", "vehicle"): 0},
+            "'machine' and 'vehicle' have two shares for 'car'",
+        ),
+    ],
+)
+def test_bad_groups_are_named(categories, shares, message):
+    with pytest.raises(TargetGroupError, match=message):
+        TargetGroups(categories, shares)
+
+
+@pytest.mark.parametrize(
+    ("model", "error", "message"),
+    [
+        ({("t", "a"): 1}, UnknownWordError, "none of the 8 pairs of target and candidate has a similarity"),
+        (lambda *_: "high", TargetGroupError, "similarities must be numbers; not those of"),
+        (lambda *_: math.nan, TargetGroupError, "similarities must be numbers; not those of"),
+        ({("car", "wheel"): 1, ("wheel", "car"): 2}, TargetGroupError, "has two similarities, one for each order"),
+    ],
+)
+def test_bad_models_are_named(model, error, message):
+    with pytest.raises(error, match=message):
+        reliability_score(GROUPS, model)
+
+
+def test_bad_options_are_named():
+    with pytest.raises(OptionError, match="oov must be one of"):
+        reliability_score(GROUPS, VECTORS, oov="drop")
+    with pytest.raises(OptionError, match="level must be"):
+        compare_reliability(GROUPS, VECTORS, VECTORS, level=1)
+    with pytest.raises(TargetGroupError, match="groups must be TargetGroups"):
+        reliability_score(CATEGORIES, VECTORS)
+
+
+def test_results_pickle_and_print_a_table():
+    result = reliability_score(GROUPS, VECTORS)
+    assert pickle.loads(pickle.dumps(result)) == result
+    assert result.to_markdown().splitlines()[2].startswith("| positive-positive |")
+    assert result.to_dict()["targets"][0]["name"] == "singer"
+    assert GROUPS.to_dict()["groups"][1]["comparisons"] == [
+        {"first": "vehicle", "second": "machine", "share": 1.0, "n_answers": None}
+    ]
+
+
+def test_annotators_agree_by_the_share_of_equal_answers():
+    rng = np.random.default_rng(3)
+    pairs = [(target, *pair) for target, pair in product("tuvw", [("a", "b"), ("a", "c"), ("b", "c")])]
+    votes = []
+    for annotator, error in (("ann", 0.0), ("bob", 0.1), ("cat", 0.1), ("dan", 0.9)):
+        for target, better, worse in pairs:
+            votes.append((annotator, target, *((worse, better) if rng.random() < error else (better, worse))))
+    agreement = comparison_agreement(votes)
+    answers = {(annotator, target, frozenset(rest)): rest[0] for annotator, target, *rest in votes}
+    expected = np.mean(
+        [answers["ann", t, frozenset((a, b))] == answers["bob", t, frozenset((a, b))] for t, a, b in pairs]
+    )
+    assert agreement.pairs[0, 1] == expected
+    assert agreement.outliers() == ("dan",)
+    rest = agreement.without(agreement.outliers())
+    assert rest == comparison_agreement([vote for vote in votes if vote[0] != "dan"])
+    assert rest.mean > agreement.mean
+
+
+@pytest.mark.parametrize(
+    ("votes", "message"),
+    [
+        ([("ann", "t", "a", "b")], "agreement needs at least two annotators; got 1"),
+        ([("ann", "t", "a", "b"), ("bob", "t", "a", "c")], "no two of 2 annotators made the same comparison"),
+        ([("ann", "t", "a", "a")], "'ann' compared 'a' with itself"),
+        ([("ann", "t", "a", "b"), ("ann", "t", "b", "a")], "'ann' compared 'b' and 'a' for 't' twice"),
+    ],
+)
+def test_bad_votes_are_named(votes, message):
+    with pytest.raises(AnnotatorError, match=message):
+        comparison_agreement(votes)
+
+
+def test_an_annotator_who_saw_one_pair_counts_with_it():
+    votes = [(name, "t", "a", "b") for name in ("ann", "bob", "cat")] + [("ann", "t", "a", "c"), ("bob", "t", "c", "a")]
+    agreement = comparison_agreement(votes)
+    assert agreement.with_others.tolist() == [0.75, 0.75, 1.0]
+    assert agreement.n_common[0, 2] == 1
+    with pytest.raises(AnnotatorError, match="unknown annotators: 'dan'"):
+        agreement.without(["dan"])
+    with pytest.raises(AnnotatorError, match="at least two annotators; 1 would be left"):
+        agreement.without(["ann", "bob"])
+    with pytest.raises(OptionError, match="n_deviations must be a positive number; got 0"):
+        agreement.outliers(0)
+
+
+WHOLE_VECTORS = st.lists(st.lists(st.integers(-2, 2), min_size=2, max_size=2).filter(any), min_size=3, max_size=8)
+
+
+@given(WHOLE_VECTORS, st.integers(1, 2))
+def test_occurrences_are_those_of_all_neighbours(vectors, k):
+    by_word = {f"w{number}": [float(x) for x in vector] for number, vector in enumerate(vectors)}
+    result = hubness(by_word, k=k)
+    cosines = [[round(np.dot(a, b) / math.sqrt(np.dot(a, a) * np.dot(b, b)), 9) for b in vectors] for a in vectors]
+    expected = naive.k_occurrences(cosines, k)
+    assert_allclose(result.occurrences, expected, rtol=0, atol=1e-12)
+    assert sum(expected) == pytest.approx(k * len(vectors))
+
+
+def test_hubness_options_and_parts():
+    rng = np.random.default_rng(5)
+    vectors = {f"w{row}": vector for row, vector in enumerate(rng.normal(1.0, size=(60, 30)))}
+    result = hubness(vectors, k=3)
+    occurrences = result.occurrences
+    assert result.skewness == pytest.approx(((occurrences - 3) ** 3).mean() / occurrences.std() ** 3)
+    assert result.hubs(1)[0][1] == occurrences.max()
+    assert result.orphan_share == (occurrences == 0).mean()
+    subset = hubness(vectors, words=["w1", "w2", "w3", "none"], k=1)
+    assert set(subset.words) == {"w1", "w2", "w3"}
+    assert subset.occurrences.sum() == 3
+    with pytest.raises(OptionError, match="k must be less than the number of words with vectors, 3; got 3"):
+        hubness(vectors, words=["w1", "w2", "w3"], k=3)
+    with pytest.raises(OptionError, match="k must be a positive whole number; got 0"):
+        hubness(vectors, k=0)
