@@ -1,6 +1,8 @@
 """Run the loops of the draw, compiled by numba.
 
-Like `rankcorr._kernels`, this module is imported only by the call that needs it. The callers have checked everything.
+Like `rankcorr._rank_kernels`, this module is imported only by the call that needs it. The callers have checked
+everything.
+
 All randomness comes from `rng.random()`, one number at a time, so numba and plain Python (``NUMBA_DISABLE_JIT=1``) read
 the same stream and draw the same ballot.
 
@@ -13,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._kernels import helper, kernel
+from rankcorr._rank_kernels import helper, kernel
 
 Array = NDArray[Any]
 Rng = np.random.Generator

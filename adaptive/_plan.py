@@ -15,7 +15,7 @@ from typing import Any
 from adaptive._advice import Advice, advice_on, advice_on_voters
 from adaptive.errors import PlanError
 from rankcorr._checks import counted, real_number, shown, whole_number
-from rankcorr._numbers import LARGEST_EXACT
+from rankcorr._input.numbers import LARGEST_EXACT
 from rankcorr._results import TableResult, json_ready, text_table
 
 LARGEST_COUNT = LARGEST_EXACT  # alpha N is a product of floats, and not every larger integer is a float

@@ -20,7 +20,7 @@ from adaptive._scores import Average, Scores, running_mean, score_ballot
 from adaptive._selection import Select, Selection, select_by_mean
 from adaptive.errors import AdaptiveError, ProtocolError
 from rankcorr._checks import check_choice, check_unique, checked_seed, shown
-from rankcorr._identifiers import identifier_text, plain_identifier
+from rankcorr._input.identifiers import identifier_text, plain_identifier
 from rankcorr._results import Result, read_only
 
 Items: TypeAlias = int | Sequence[Hashable]

@@ -14,7 +14,7 @@ from adaptive._protocol import Items, Position, ballot_rng, checked_items, close
 from adaptive._record import ProtocolResult
 from adaptive.errors import ProtocolError, VoteError
 from rankcorr._checks import offending, shown
-from rankcorr._identifiers import identifier_text
+from rankcorr._input.identifiers import identifier_text
 from rankcorr._results import Result, read_only
 
 

@@ -24,9 +24,10 @@ from report import heading, machine, row
 from rankcorr import Coefficient, Ranking, Rho, RhoW, Tau, TauW, compare_systems, leaderboard
 from rankcorr.evaluation._grouped import group_coefficients
 from rankcorr.evaluation._query_tests import TESTS, pvalues, standings, verdicts
-from rankcorr.inference._exchange import Exchange, codes_of_scores, on_one_scale, orbits_of
-from rankcorr.inference._leaderboard_groups import Competitor, Contest, entered, gold_sets_of, systems_of
-from rankcorr.inference._multiple_tests import Standings
+from rankcorr.inference._exchange import Exchange, codes_of_scores, draw_exchanges, on_one_scale
+from rankcorr.inference._gold_sets import align_systems, name_systems, read_gold_sets
+from rankcorr.inference._joint_test import JointTest, RankedSystem
+from rankcorr.inference._multiple_tests import PairTests
 from rankcorr.inference._resampling import Draws
 
 Array = np.ndarray
@@ -133,8 +134,8 @@ def pvalues_of(scores: Array, name: str, n_resamples: int, seed: int) -> dict[st
     found = {}
     for kind in ("scores", "ranks"):
         exchange = Exchange.of(COEFFICIENTS[name], gold, systems, codes if kind == "scores" else None)
-        (orbit,) = orbits_of([[exchange]], Draws(n_resamples, seed))
-        found[kind] = (orbit.observed, orbit.pvalue(), *orbit.interval(1 - LEVEL, bound=2.0))
+        (distribution,) = draw_exchanges([[exchange]], Draws(n_resamples, seed))
+        found[kind] = (distribution.observed, distribution.pvalue(), *distribution.interval(1 - LEVEL, bound=2.0))
     found["auto"] = found["scores" if on_one_scale(codes) else "ranks"]
     return found
 
@@ -193,7 +194,7 @@ def one_of_queries(draw: Callable[..., Array], n: int, test: str, n_resamples: i
     return float(verdicts(np.diff(values, axis=1), test, 1 - LEVEL, Draws(n_resamples, seed)).pvalues[0])
 
 
-def standings_of_runs(values: Array, n_resamples: int, seed: int) -> tuple[Array, Standings]:
+def standings_of_runs(values: Array, n_resamples: int, seed: int) -> tuple[Array, PairTests]:
     """Return the order of runs from best to worst, and the results of their tests."""
     order = np.argsort(-values.mean(axis=0), kind="stable")
     values, draws = values[:, order], Draws(n_resamples, seed)
@@ -262,20 +263,20 @@ def board_of_queries(draw: Callable[..., Array], k: int, n: int, n_resamples: in
 
 def standings_of_systems(
     gold: Array, systems: Array, name: str, swap: str, n_resamples: int, seed: int
-) -> tuple[Array, Standings]:
+) -> tuple[Array, PairTests]:
     """Return the order of systems from best to worst, and the results of their tests."""
-    coefficient, sets = COEFFICIENTS[name], gold_sets_of(gold)
+    coefficient, sets = COEFFICIENTS[name], read_gold_sets(gold)
     named = {str(number): scores for number, scores in enumerate(systems)}
-    entries = entered(sets, systems_of(named), "raise")
+    entries = align_systems(sets, name_systems(named), "raise")
     totals = np.array([float(coefficient(entry.gold, entry.system)) for (entry,) in entries])
-    rankings = systems_of(named)
+    rankings = name_systems(named)
     codes = codes_of_scores(rankings) if swap == "scores" else [None] * len(named)
     order = np.argsort(-totals, kind="stable")
-    competitors = [Competitor(str(row), entries[row], totals[row], codes[row]) for row in order.tolist()]
-    return order, Contest(coefficient, sets, competitors, Draws(n_resamples, seed), swap).standings(1 - LEVEL)
+    ranked_systems = [RankedSystem(str(row), entries[row], totals[row], codes[row]) for row in order.tolist()]
+    return order, JointTest(coefficient, sets, ranked_systems, Draws(n_resamples, seed), swap).run(1 - LEVEL)
 
 
-def judge(order: Array, standings: Standings, qualities: Array) -> tuple[float, float]:
+def judge(order: Array, standings: PairTests, qualities: Array) -> tuple[float, float]:
     """Return whether a board tells apart two systems of the same quality, and the share of other pairs told apart."""
     ordered = np.asarray(qualities)[order]
     first, second = np.triu_indices(len(ordered), 1)

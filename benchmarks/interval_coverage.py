@@ -21,14 +21,7 @@ from report import heading, machine, row
 
 from rankcorr import Ranking
 from rankcorr._coefficients import Coefficient, named_coefficient
-from rankcorr.inference._interval import (
-    Residuals,
-    SmoothedItems,
-    delete_one,
-    draw_halves,
-    envelope,
-    percentile_interval,
-)
+from rankcorr.inference._interval import Residuals, SmoothedItems, X, draw_halves, envelope, percentile_interval
 from rankcorr.inference._resampling import Draws, SortedItems
 
 Array = np.ndarray
@@ -165,13 +158,13 @@ def compute_ends(name: str, n: int, n0: float, n_resamples: int, seed: int) -> A
     rng, size = np.random.default_rng([3, n, seed]), n_resamples // 3
     pairs = {name: SortedItems.of(coefficient, x, [y]) for name, coefficient in coefficients_for(n0).items()}
     first = pairs["tau"]
-    halves, copies = draw_halves(n, rng, size), first.drawn(rng, size)
+    halves, copies = draw_halves(n, rng, size), first.draw_counts(rng, size)
     kinds = [kind.of(first).draw_keys(rng, size) for kind in (SmoothedItems, Residuals)]
     ends = []
     for items in pairs.values():
         value = float(items.coefficients(np.ones((1, n), np.int32))[0, 0])
         values = [items.coefficients(halves)[:, 0], *(items.of_keys(keys)[:, 0] for keys in kinds)]
-        deleted = delete_one(items, np.arange(n), Draws(1, 0)) if n <= MAX_JACKKNIFE else np.full(1, math.nan)
+        deleted = X(items, np.arange(n), Draws(1, 0)) if n <= MAX_JACKKNIFE else np.full(1, math.nan)
         error = math.sqrt((n - 1) * np.nanvar(deleted)) / max(1 - value * value, 1e-9)
         centre = math.atanh(min(max(value, -1 + 1e-9), 1 - 1e-9))
         jackknife = math.tanh(centre - QUANTILE * error), math.tanh(centre + QUANTILE * error)

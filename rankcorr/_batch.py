@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankcorr._checks import check_choice, check_unique, give_notice, offending, shown, warn_undefined
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr._frames import PLAIN, FrameColumns, by_name, is_rank_column
+from rankcorr._input.frames import PLAIN, FrameColumns, by_name, is_rank_column
+from rankcorr._input.scores import checked_numbers, is_masked, midrank_rows, sortable
 from rankcorr._ranking import (
     MISSING,
     Missing,
@@ -24,7 +25,6 @@ from rankcorr._ranking import (
     stacked,
 )
 from rankcorr._results import Computed, TableNotes, TableResult, best_places, read_only, square_frame
-from rankcorr._scores import checked_numbers, is_masked, midrank_rows, sortable
 from rankcorr._workers import Progress, checked_workers, in_threads
 from rankcorr.errors import (
     DuplicateLabelError,

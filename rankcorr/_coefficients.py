@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, shown, warn_undefined
+from rankcorr._input.scores import Ranks, loops
 from rankcorr._ranking import Missing, Ranking, RankingLike, align, as_ranking, n_missing
 from rankcorr._results import RankCorrelation
-from rankcorr._scores import Ranks, loops
 from rankcorr._weights import DEFAULT_N0, Scheme, TiedWeights, Uniform, Weigher, Weighting, check_usable, name_of
 from rankcorr.errors import OptionError
 
@@ -26,8 +26,6 @@ Variant: TypeAlias = Literal["a", "b"]
 
 VARIANTS: Final[tuple[Variant, ...]] = get_args(Variant)
 _UNTIED: Final = np.zeros(1, np.int64)
-# Values closer than this are equal: in short lists a coefficient takes few values, which rounding must not split.
-ROUNDING: Final = 1e-12
 UNDEFINED: Final = "all items that have weight are tied in one ranking"
 
 

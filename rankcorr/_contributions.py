@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from rankcorr._checks import checked_count, warn_undefined
 from rankcorr._coefficients import UNDEFINED, CoefficientLike, as_coefficient
+from rankcorr._input.scores import loops
 from rankcorr._ranking import Missing, Ranking, RankingLike, align, as_ranking, n_missing
 from rankcorr._results import Computed, Result, TableResult, json_ready, read_only
-from rankcorr._scores import loops
 
 Array = NDArray[np.float64]
 

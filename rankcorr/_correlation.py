@@ -24,9 +24,9 @@ from rankcorr._coefficients import (
     different_coefficients,
     ratio,
 )
+from rankcorr._input.scores import is_masked
 from rankcorr._ranking import Missing, RankingLike, align, as_ranking
 from rankcorr._results import RankCorrelation
-from rankcorr._scores import is_masked
 from rankcorr._weights import DEFAULT_N0, Scheme, TiedWeights, Weigher
 from rankcorr.errors import DimensionError, LengthError, MissingValueError, NonNumericError, TooFewItemsError
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import N_SHOWN, check_choice, equals_itself, first_few, is_unhashable, offending, repeated, shown
-from rankcorr._frames import python_values
-from rankcorr._identifiers import identifier_text, warn_unicode_twins
-from rankcorr._scores import (
+from rankcorr._input.frames import python_values
+from rankcorr._input.identifiers import identifier_text, warn_unicode_twins
+from rankcorr._input.scores import (
     Positions,
     Ranks,
     ScoresLike,

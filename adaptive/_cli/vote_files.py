@@ -24,7 +24,7 @@ from adaptive.model._reading import columns_of_votes
 from rankcorr import OptionError
 from rankcorr._checks import collected_notices, repeated
 from rankcorr._cli.console import Command, Decorator, choice_option, option, stacked
-from rankcorr._identifiers import warn_unicode_twins
+from rankcorr._input.identifiers import warn_unicode_twins
 from rankcorr._io.source import printable
 
 FILES_HELP: Final = """

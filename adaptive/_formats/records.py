@@ -27,7 +27,7 @@ from adaptive._tables import (
 )
 from adaptive.errors import ComparisonError
 from rankcorr._checks import repeated, shown
-from rankcorr._frames import columns_of, python_values
+from rankcorr._input.frames import columns_of, python_values
 from rankcorr._io.records import Record, TextTable, listed
 from rankcorr._io.source import printable
 from rankcorr.errors import OptionError, TableError

@@ -23,7 +23,7 @@ from adaptive._tables import Label, check_spelling, csv_text, item_cells, item_c
 from adaptive._votes import Comparison
 from adaptive.errors import VoteError
 from rankcorr._checks import check_choice, is_unhashable, real_number, shown
-from rankcorr._identifiers import identifier_text
+from rankcorr._input.identifiers import identifier_text
 from rankcorr._io.records import listed
 from rankcorr._io.source import printable
 from rankcorr.errors import OptionError

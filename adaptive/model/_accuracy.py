@@ -16,8 +16,8 @@ from adaptive.errors import ModelError
 from rankcorr import Ranking
 from rankcorr._checks import checked_level, shown, whole_number
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
+from rankcorr._input.scores import midrank_rows
 from rankcorr._results import JsonResult, Result, TableResult, read_only
-from rankcorr._scores import midrank_rows
 from rankcorr._workers import checked_workers, in_threads
 
 Array: TypeAlias = NDArray[Any]

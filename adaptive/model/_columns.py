@@ -18,7 +18,7 @@ from adaptive._scores import Counts, Tally, count_votes
 from adaptive._votes import LEFT, RIGHT, UNANSWERED, Vote
 from adaptive.errors import ComparisonError, VoteError
 from rankcorr._checks import is_unhashable, shown, whole_number
-from rankcorr._identifiers import identifier_text, plain_identifier
+from rankcorr._input.identifiers import identifier_text, plain_identifier
 from rankcorr._results import Result, TableResult, read_only
 
 Indices = NDArray[np.int32]

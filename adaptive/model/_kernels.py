@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._kernels import helper, kernel
+from rankcorr._rank_kernels import helper, kernel
 
 Array = NDArray[Any]
 Chances: TypeAlias = tuple[float, float, float, float, float, float, float]

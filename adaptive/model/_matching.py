@@ -40,7 +40,7 @@ from adaptive.model._estimators import bradley_terry
 from adaptive.model._likelihood import Prior
 from adaptive.model._strengths import Strengths
 from rankcorr._checks import check_rng, checked_count, counted, real_number, shown, whole_number
-from rankcorr._identifiers import identifier_text
+from rankcorr._input.identifiers import identifier_text
 from rankcorr._results import Result, read_only
 
 Array: TypeAlias = NDArray[Any]

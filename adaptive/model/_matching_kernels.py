@@ -18,7 +18,7 @@ from adaptive._kernels import (
     pair_set,
     random_order,
 )
-from rankcorr._kernels import helper, kernel
+from rankcorr._rank_kernels import helper, kernel
 
 Array = NDArray[Any]
 Rng = np.random.Generator

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive.model._kernels import Voters, chance
-from rankcorr._kernels import kernel
+from rankcorr._rank_kernels import kernel
 
 Array = NDArray[Any]
 

@@ -26,7 +26,7 @@ from adaptive.model._columns import (
     places_among,
 )
 from rankcorr._checks import counted, give_notice, shown
-from rankcorr._identifiers import identifier_text, warn_unicode_twins
+from rankcorr._input.identifiers import identifier_text, warn_unicode_twins
 
 # Numbers in pairs imply all items below them, so ids of another kind would take gigabytes.
 MAX_SPARSE: Final = 100_000

@@ -16,9 +16,9 @@ from adaptive.model._strengths import Strengths
 from rankcorr import CorrelationInterval, Ranking, RankingError, align, correlation_interval
 from rankcorr._checks import checked_level, counted, first_few, shown
 from rankcorr._coefficients import CoefficientLike, as_coefficient
+from rankcorr._input.scores import midrank_rows
 from rankcorr._ranking import Missing, RankingLike, as_ranking
 from rankcorr._results import JsonResult, TableResult, read_only
-from rankcorr._scores import midrank_rows
 
 Array: TypeAlias = NDArray[Any]
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._kernels import helper, kernel
+from rankcorr._rank_kernels import helper, kernel
 
 Array = NDArray[Any]
 

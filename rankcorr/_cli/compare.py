@@ -21,10 +21,10 @@ from rankcorr._contributions import contributions
 from rankcorr._correlation import correlate
 from rankcorr._results import RankCorrelation, TableNotes, best_places, json_ready
 from rankcorr._workers import Progress, progress_bar
+from rankcorr.inference._conventions import MAX_EXACT, alpha_of
 from rankcorr.inference._exchange import SWAPS
 from rankcorr.inference._interval import METHODS, correlation_interval
 from rankcorr.inference._multiple_tests import holm
-from rankcorr.inference._orbit import MAX_EXACT, alpha_of
 from rankcorr.inference._paired import SystemComparison, compare_systems
 from rankcorr.inference._permutation import PermutationTest, permutation_test
 

@@ -40,7 +40,7 @@ from rankcorr.evaluation._qrels import Qrels, Run, grouped_queries
 from rankcorr.evaluation._query_tests import TESTS, PairedDifference
 from rankcorr.evaluation._values import UNDEFINED
 from rankcorr.evaluation._worst import Direction, QueryDifference, matches_of, worst_evaluated
-from rankcorr.inference._orbit import alpha_of
+from rankcorr.inference._conventions import alpha_of
 from rankcorr.plots._queries import plot_pairs
 
 RESAMPLES: Final = 10_000

@@ -16,9 +16,9 @@ from rankcorr._io.records import TextTable, listed
 from rankcorr._results import TableNotes, best_places
 from rankcorr._workers import progress_bar
 from rankcorr.errors import OptionError, TableError
+from rankcorr.inference._conventions import alpha_of
+from rankcorr.inference._gold_sets import MEAN, SUM, TOTALS
 from rankcorr.inference._leaderboard import Leaderboard, leaderboard
-from rankcorr.inference._leaderboard_groups import MEAN, SUM, TOTALS
-from rankcorr.inference._orbit import alpha_of
 
 RESAMPLES: Final = 1_000
 MODELS: Final = re.compile(r"(model|method|submission|team|participant)s?([ _-]?(name|id))?", re.I)

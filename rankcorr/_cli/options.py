@@ -21,9 +21,8 @@ from rankcorr._ranking import MISSING, Missing, align
 from rankcorr._weights import SCHEMES, TIED_WEIGHTS, WEIGHER_NAMES, named_weigher
 from rankcorr.evaluation._files import is_trec, read_clusters
 from rankcorr.evaluation._metrics import Metric, as_metric, check_different
+from rankcorr.inference._conventions import ALTERNATIVES, MAX_EXACT_ITEMS, alpha_of
 from rankcorr.inference._exchange import SWAPS
-from rankcorr.inference._null import ALTERNATIVES, MAX_EXACT_ITEMS
-from rankcorr.inference._orbit import alpha_of
 from rankcorr.inference._paired import LeftOut
 
 PLAIN: Final = tuple(name for name, coefficient in BY_NAME.items() if type(coefficient.weighting.weigher) is Uniform)

@@ -16,7 +16,7 @@ from rankcorr._cli.leaderboard import BoardOptions, board_options
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._coefficients import COEFFICIENTS
 from rankcorr._workers import progress_bar
-from rankcorr.inference._leaderboard_groups import COLUMNS, TOTALS
+from rankcorr.inference._gold_sets import COLUMNS, TOTALS
 from rankcorr.inference._permutation import permutation_test
 from rankcorr.plots import chance_levels, plot_leaderboard, plot_null, plot_offset, plot_ranks
 

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from rankcorr._checks import check_choice, counted, give_notice, real_text, shown
-from rankcorr._frames import is_rank_column
+from rankcorr._input.frames import is_rank_column
 from rankcorr._io.records import Record, TextTable, delimiters_of, is_json, listed
 from rankcorr._io.source import printable
 from rankcorr._ranking import Ranking

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import N_SHOWN, counted, offending, shown
-from rankcorr._frames import PLAIN, series_of
-from rankcorr._identifiers import check_identifiers, plain_identifier
-from rankcorr._numbers import as_floats, exact_array, is_nan, numbers_beyond_floats
-from rankcorr._scores import is_masked, read_only
+from rankcorr._input.frames import PLAIN, series_of
+from rankcorr._input.identifiers import check_identifiers, plain_identifier
+from rankcorr._input.numbers import as_floats, exact_array, is_nan, numbers_beyond_floats
+from rankcorr._input.scores import is_masked, read_only
 from rankcorr.errors import ColumnError, DuplicateDocumentError, MissingValueError, NonNumericError
 
 Duplicates: TypeAlias = Literal["error", "first", "max"]

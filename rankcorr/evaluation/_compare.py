@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, checked_flag, checked_level, counted, first_few, shown
-from rankcorr._coefficients import ROUNDING, Coefficient
+from rankcorr._coefficients import Coefficient
+from rankcorr._input.numbers import ROUNDING
 from rankcorr._results import Result, TableNotes, TableResult, best_places, read_only
 from rankcorr._workers import Progress
 from rankcorr.errors import OptionError
@@ -40,8 +41,8 @@ from rankcorr.evaluation._query_tests import (
     without_one,
 )
 from rankcorr.evaluation._values import UndefinedPolicy
+from rankcorr.inference._conventions import alpha_of
 from rankcorr.inference._multiple_tests import holm
-from rankcorr.inference._orbit import alpha_of
 from rankcorr.inference._resampling import Draws, Values
 
 COLUMNS, PAIRS, GROUPS = range(3)  # parts of the resamples
@@ -559,7 +560,7 @@ def _compare_columns(
             n_queries=int(summary.n[run]),
             **place,
         )
-        for run, place in zip(order, tests.places(summary.means[order]), strict=True)
+        for run, place in zip(order, tests.row_fields(summary.means[order]), strict=True)
     ]
     if plan.baseline is None:
         places = {run: place for place, run in enumerate(ranked)}

@@ -24,8 +24,8 @@ from rankcorr._checks import (
     warn_undefined,
 )
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
+from rankcorr._input.scores import read_only
 from rankcorr._results import Computed, Result, TableResult, json_ready, mean_of
-from rankcorr._scores import read_only
 from rankcorr._workers import Progress, silent
 from rankcorr.errors import ColumnError, OptionError, SelfHitWarning, UndefinedQueryError
 from rankcorr.evaluation._columns import checked_values, encode_ids

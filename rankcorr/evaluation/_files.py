@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeGuard, cast, 
 import numpy as np
 
 from rankcorr._checks import check_choice, check_unique, counted, give_notice, offending, real_text, shown
-from rankcorr._frames import arrow
+from rankcorr._input.frames import arrow
 from rankcorr._io.records import TextTable, is_json
 from rankcorr._io.source import printable
 from rankcorr.errors import (

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._coefficients import Coefficient
-from rankcorr._scores import read_only
+from rankcorr._input.scores import read_only
 from rankcorr._weights import MAX_KEPT_ITEMS, READY_WEIGHERS, SCHEMES, kept_tables, rank_table
 from rankcorr._workers import Progress, in_threads, silent
 from rankcorr.errors import WeightError
@@ -99,7 +99,7 @@ def _reason(x: Values, y: Values) -> str:
 
 @cache
 def loops() -> ModuleType:
-    """Return the kernels, as `rankcorr._scores.loops` does."""
+    """Return the kernels, as `rankcorr._input.scores.loops` does."""
     from rankcorr.evaluation import _query_kernels as kernels
 
     return kernels
@@ -157,7 +157,7 @@ class Formula(NamedTuple):
 
 def coefficients_of(formula: Formula, x: Column, y: Column, sizes: Offsets, values: Values) -> None:
     """Set the coefficient of each group of two columns; nan if undefined."""
-    from rankcorr.inference._kernels import RHO
+    from rankcorr.inference._resampling_kernels import RHO
 
     kernels = loops()
     values[:] = np.nan

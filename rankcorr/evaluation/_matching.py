@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import checked_count, first_few, offending, shown
-from rankcorr._identifiers import warn_unicode_twins
+from rankcorr._input.identifiers import warn_unicode_twins
+from rankcorr._input.scores import read_only
 from rankcorr._results import Result
-from rankcorr._scores import read_only
 from rankcorr._workers import Progress, in_threads
 from rankcorr.errors import QueryMismatchError, UnjudgedError
 from rankcorr.evaluation._columns import Codes

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, counted, equals_itself, give_notice, offending, repeated, shown
-from rankcorr._frames import columns_of, is_rank_column, labelled_values
-from rankcorr._identifiers import comparable
-from rankcorr._scores import read_only
+from rankcorr._input.frames import columns_of, is_rank_column, labelled_values
+from rankcorr._input.identifiers import comparable
+from rankcorr._input.scores import read_only
 from rankcorr.errors import (
     ColumnError,
     LabelError,

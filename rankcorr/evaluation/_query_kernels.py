@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankcorr._kernels import Array, add, combine, helper, kernel, midranks, pair_sums, weighted_moments
-from rankcorr.inference._kernels import TAU_B, quotient, shuffle
+from rankcorr._rank_kernels import Array, add, combine, helper, kernel, midranks, pair_sums, weighted_moments
+from rankcorr.inference._resampling_kernels import TAU_B, quotient, shuffle
 
 # Up to this many items, comparing all pairs is faster than sorting: its inner loops run on vectors. At 250 items tau_w
 # takes 38 us either way.
@@ -268,7 +268,7 @@ def weigh_midranks(ranks: Array, starts: Array, sizes: Array, table: Array, firs
 
 @kernel
 def weigh_positions(ranks: Array, starts: Array, sizes: Array, table: Array, firsts: Array, weights: Array) -> None:
-    """Set the mean weight of the positions of each rank, as `rankcorr._kernels.mean_weights` does."""
+    """Set the mean weight of the positions of each rank, as `rankcorr._rank_kernels.mean_weights` does."""
     counts, means = np.empty(ranks.size, np.int64), np.empty(ranks.size)
     for group in range(sizes.size):
         n, first = sizes[group], firsts[sizes[group]]
@@ -353,7 +353,7 @@ def tau_of_few(x: Column, y: Column, sizes: Array, scheme: int, kind: int, value
 
 @helper
 def tables_of(x: Column, y: Column, a: int, b: int, n: int) -> Array:
-    """Weights by the integer part of the rank, from 0, in x and in y, as `rankcorr._kernels` takes them."""
+    """Weights by the integer part of the rank, from 0, in x and in y, as `rankcorr._rank_kernels` takes them."""
     tables = np.empty((2, n))
     for item in range(n):
         tables[0, int(x.ranks[a + item]) - 1] = x.weights[a + item]

@@ -14,10 +14,11 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._coefficients import ROUNDING
+from rankcorr._input.numbers import ROUNDING
 from rankcorr._results import Result
-from rankcorr.inference._multiple_tests import Standings, standings_of, step_down
-from rankcorr.inference._orbit import MAX_EXACT, POWER, Orbit, all_swaps, alpha_of
+from rankcorr.inference._conventions import MAX_EXACT, POWER, alpha_of
+from rankcorr.inference._exchange_distribution import ExchangeDistribution, all_swaps
+from rankcorr.inference._multiple_tests import PairTests, judge_pairs, step_down
 from rankcorr.inference._paired import N_LEFT_OUT, LeftOut
 from rankcorr.inference._resampling import Draws, Values
 
@@ -102,8 +103,8 @@ class PairedDifference(Result):
             effect_size=0.0 - self.effect_size,
             n_better=self.n_worse,
             n_worse=self.n_better,
-            least=self.most and self.most.turned(),
-            most=self.least and self.least.turned(),
+            least=self.most and self.most.reverse(),
+            most=self.least and self.least.reverse(),
         )
 
 
@@ -209,7 +210,7 @@ def verdicts(
     """Test the mean of each column; no detectable difference is above `bound`.
 
     - "randomization": signs of the differences are flipped at random; all of them up to 12 queries. See
-      `rankcorr.inference._orbit` for the interval.
+      `rankcorr.inference._exchange_distribution` for the interval.
     - "t": Student's test of the mean; nan for a single query.
     - "bootstrap": the mean over its standard error is compared with the same of resampled queries, minus the observed
       mean: a test of equal means, which does not assume that differences are symmetric. If all n differences are equal,
@@ -315,7 +316,9 @@ def effect_sizes(columns: Values) -> Values:
     return np.asarray(_divide(summary.means, np.where(spread > ROUNDING, spread, 0.0)))
 
 
-def flip_distributions(columns: Values, draws: Draws, clusters: Clusters = None) -> Iterator[tuple[int, Orbit]]:
+def flip_distributions(
+    columns: Values, draws: Draws, clusters: Clusters = None
+) -> Iterator[tuple[int, ExchangeDistribution]]:
     """The number of each column that has values, its mean, and its means after random flips of signs.
 
     The queries of a cluster have the same sign. All columns longer than 12 have the same signs. One orbit after
@@ -335,7 +338,7 @@ def flip_distributions(columns: Values, draws: Draws, clusters: Clusters = None)
         has = sizes[:, column] > 0
         signs = 1.0 - 2.0 * all_swaps(int(n_units[column]))
         flipped, kept_sizes = signs @ sums_of_units[has, column] / n[column], signs @ sizes[has, column] / n[column]
-        yield column, Orbit(means[column], flipped[np.newaxis], kept_sizes, True)
+        yield column, ExchangeDistribution(means[column], flipped[np.newaxis], kept_sizes, True)
     left = np.flatnonzero(n_units > MAX_EXACT)
     for start in range(0, left.size, MOST_COLUMNS):
         part = left[start : start + MOST_COLUMNS]
@@ -350,7 +353,10 @@ def flip_distributions(columns: Values, draws: Draws, clusters: Clusters = None)
         sums = np.concatenate(draws.in_blocks(task, len(sizes)))
         for number, column in enumerate(part.tolist()):
             kept_sizes = sums[:, part.size + kind_of.ravel()[number]]
-            yield column, Orbit(means[column], sums[:, [number]].T / n[column], kept_sizes / n[column], False)
+            yield (
+                column,
+                ExchangeDistribution(means[column], sums[:, [number]].T / n[column], kept_sizes / n[column], False),
+            )
 
 
 def _divide(numerator: Values, denominator: Values) -> Values:
@@ -422,7 +428,7 @@ def _flip_signs(columns: Values, signs: Values | None, draws: Draws) -> Values:
     return np.concatenate(draws.in_blocks(task, columns.shape[0]))
 
 
-def standings(values: Values, paired: Values, level: float, draws: Draws, clusters: Clusters = None) -> Standings:
+def standings(values: Values, paired: Values, level: float, draws: Draws, clusters: Clusters = None) -> PairTests:
     """Return the results of all tests of runs from best to worst, columns of `values`.
 
     `paired` has the p-value of each pair, in the order of `itertools.combinations`.
@@ -436,4 +442,4 @@ def standings(values: Values, paired: Values, level: float, draws: Draws, cluste
         leads -= leads.T
         corrected[first, second] = corrected_pvalues(values, pairs, draws, paired, clusters)
         corrected[second, first] = corrected[first, second]
-    return standings_of(np.array([math.nan, *paired[: number - 1]][:number]), corrected, leads, level)
+    return judge_pairs(np.array([math.nan, *paired[: number - 1]][:number]), corrected, leads, level)

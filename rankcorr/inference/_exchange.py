@@ -27,12 +27,13 @@ from numpy.typing import NDArray
 
 from rankcorr._checks import equals_itself, is_unhashable, offending, repeated, shown
 from rankcorr._coefficients import Coefficient
-from rankcorr._frames import labelled_values, python_values
-from rankcorr._identifiers import comparable
-from rankcorr._numbers import order_codes
+from rankcorr._input.frames import labelled_values, python_values
+from rankcorr._input.identifiers import comparable
+from rankcorr._input.numbers import order_codes
 from rankcorr._ranking import Ranking
 from rankcorr.errors import OptionError
-from rankcorr.inference._orbit import MAX_EXACT, Orbit, all_swaps
+from rankcorr.inference._conventions import MAX_EXACT
+from rankcorr.inference._exchange_distribution import ExchangeDistribution, all_swaps
 from rankcorr.inference._resampling import Draws, SortedItems, Values, comes_after
 from rankcorr.inference._standardization import standardize
 
@@ -70,11 +71,11 @@ class Scale(NamedTuple):
         order = np.argsort(codes, kind="stable")
         return cls(systems[order].astype(np.int32), items[order].astype(np.int32), codes[order])
 
-    def without(self, item: int) -> Scale:
+    def drop_item(self, item: int) -> Scale:
         """Leave out an item."""
-        kept = self.items != item
-        items = self.items[kept]
-        return Scale(self.systems[kept], items - (items > item), self.codes[kept])
+        is_other = self.items != item
+        items = self.items[is_other]
+        return Scale(self.systems[is_other], items - (items > item), self.codes[is_other])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -121,17 +122,17 @@ class Exchange:
         has = np.ones(items.y_halves.shape, bool) if present is None else present[:, gold.best_first]
         scales: tuple[Scale, ...] = ()
         if codes is None:
-            scales = scales_of(items.y_halves, has, items.x_keys)
+            scales = find_scales(items.y_halves, has, items.x_keys)
         else:
             scales = (Scale.of(codes[:, gold.best_first], has),)
         if clusters is not None:
             clusters = numbered_by_place(clusters[gold.best_first])
         return cls(items, has.astype(np.int32, order="C"), scales, clusters=clusters)
 
-    def without(self, item: int) -> Exchange:
+    def drop_item(self, item: int) -> Exchange:
         """The same without one item that all systems have, given by its place in gold."""
-        items, has = self.items.without(item), np.delete(self.present > 0, item, axis=1)
-        scales = (self.scales[0].without(item),) if self.by_scores else scales_of(items.y_halves, has, items.x_keys)
+        items, has = self.items.drop_item(item), np.delete(self.present > 0, item, axis=1)
+        scales = (self.scales[0].drop_item(item),) if self.by_scores else find_scales(items.y_halves, has, items.x_keys)
         clusters = self.clusters
         if clusters is not None:
             clusters = numbered_by_place(np.delete(clusters, item))
@@ -152,34 +153,36 @@ class Exchange:
         """Number of clusters of items that are exchanged whole; without clusters, of items."""
         return self.n_items if self.clusters is None else int(self.clusters.max()) + 1
 
-    def choices(self, rng: np.random.Generator, size: int) -> Choices:
+    def draw_choices(self, rng: np.random.Generator, size: int) -> Choices:
         """Draw random exchanges, shape (size, n_items, n_systems - 1)."""
-        return self.of_items(rng.integers(0, 2**32, (size, self.n_units, len(self.present) - 1), dtype=np.uint32))
+        return self.spread_clusters(
+            rng.integers(0, 2**32, (size, self.n_units, len(self.present) - 1), dtype=np.uint32)
+        )
 
-    def of_items(self, choices: Choices) -> Choices:
+    def spread_clusters(self, choices: Choices) -> Choices:
         """Repeat the choice of each cluster for its items."""
         return choices if self.clusters is None else np.ascontiguousarray(choices[:, self.clusters])
 
     def observed(self) -> Values:
         """Coefficients of the systems before any exchange, by the same kernel that computes those after one."""
-        return np.asarray(self.exchanged(np.full((1, self.n_items, len(self.present) - 1), STAY))[0, 0])
+        return np.asarray(self.coefficients_after(np.full((1, self.n_items, len(self.present) - 1), STAY))[0, 0])
 
-    def drawn(self, rng: np.random.Generator, size: int) -> Values:
+    def draw_coefficients(self, rng: np.random.Generator, size: int) -> Values:
         """Coefficients of all systems in random exchanges, shape (n_scales, size, n_systems); nan if undefined."""
-        return self.exchanged(self.choices(rng, size))
+        return self.coefficients_after(self.draw_choices(rng, size))
 
-    def exchanged(self, choices: Choices) -> Values:
-        """Coefficients of all systems after the exchanges chosen, shape (n_scales, len(choices), n_systems)."""
-        from rankcorr.inference import _kernels as kernels
+    def coefficients_after(self, choices: Choices) -> Values:
+        """Coefficients of all systems after these exchanges, shape (n_scales, len(choices), n_systems)."""
+        from rankcorr.inference._resampling_kernels import exchanged_coefficients
 
         items, values = self.items, np.empty((len(self.scales), len(choices), len(self.present)))
-        for scale, own in zip(self.scales, values, strict=True):
-            kernels.exchanged_coefficients(
-                choices, *scale, items.x_keys, self.present, items.table, items.expected, items.scheme, items.kind, own
+        for scale, row in zip(self.scales, values, strict=True):
+            exchanged_coefficients(
+                choices, *scale, items.x_keys, self.present, items.table, items.expected, items.scheme, items.kind, row
             )
         return standardize(values, self.exponents) if self.exponents is not None else values
 
-    def kept(self, choices: Choices) -> Values:
+    def net_shares(self, choices: Choices) -> Values:
         """Share of the items that two systems keep, less that of those exchanged, from -1 to 1."""
         return np.asarray(2.0 * (choices[:, :, 0] > STAY // 2).mean(axis=1) - 1.0)
 
@@ -189,44 +192,46 @@ class Exchange:
         Ranks are shares of the number of items, so that gold sets of different sizes count alike; nan without items.
         """
         has = self.present.astype(np.float64)
-        ranks = self._shares()
-        squares = (ranks**2) @ has.T
+        shares = self._rank_shares()
+        squares = (shares**2) @ has.T
         with np.errstate(invalid="ignore"):
-            return np.asarray(np.maximum(squares + squares.T - 2 * ranks @ ranks.T, 0) / (has @ has.T))
+            return np.asarray(np.maximum(squares + squares.T - 2 * shares @ shares.T, 0) / (has @ has.T))
 
-    def sure_distances(self) -> Values:
+    def lower_distances(self) -> Values:
         """Return the same minus one standard error over the items; at least 0."""
-        sure = np.empty((len(self.present), len(self.present)))
-        ranks = self._shares()
-        for system, row in enumerate(ranks):
+        distances = np.empty((len(self.present), len(self.present)))
+        shares = self._rank_shares()
+        for system, row in enumerate(shares):
             both = self.present * self.present[system]
-            squares, n_both = both * (ranks - row) ** 2, both.sum(axis=1)
+            squares, n_both = both * (shares - row) ** 2, both.sum(axis=1)
             with np.errstate(invalid="ignore", divide="ignore"):
                 means = squares.sum(axis=1) / n_both
                 variances = (both * (squares - means[:, np.newaxis]) ** 2).sum(axis=1) / n_both
-                sure[system] = np.maximum(0, means - np.sqrt(variances / n_both))
-        return sure
+                distances[system] = np.maximum(0, means - np.sqrt(variances / n_both))
+        return distances
 
-    def _shares(self) -> Values:
+    def _rank_shares(self) -> Values:
         """Ranks as shares of the number of items; 0 where a system lacks the item."""
         return np.asarray(self.present * self.items.y_halves / (2 * self.present.sum(axis=1, keepdims=True)))
 
 
-def scales_of(halves: NDArray[Any], has: NDArray[np.bool_], x_keys: NDArray[Any] | None = None) -> tuple[Scale, Scale]:
+def find_scales(
+    halves: NDArray[Any], has: NDArray[np.bool_], x_keys: NDArray[Any] | None = None
+) -> tuple[Scale, Scale]:
     """The scale of ranks, as shares of the items that a system has, and the scale on which systems agree.
 
     Two systems have the same scales in either order, whatever the order of items that are tied in gold; `x_keys` number
     the groups of gold.
     """
     shares = (halves - 1) / (2 * has.sum(axis=1, keepdims=True))
-    # If several chains are heaviest, the order of the systems decides which one is found.
+    # If several chains are heaviest, the order of the systems decides which one the search returns.
     step = 1
     if len(halves) == 2:
         keys = np.zeros(halves.shape[1], np.int64) if x_keys is None else x_keys
-        one, other = (
+        first, second = (
             np.array([keys, *pair])[:, np.lexsort((*reversed(pair), keys))].T.ravel() for pair in (halves, halves[::-1])
         )
-        step = -1 if comes_after(one, other) else 1
+        step = -1 if comes_after(first, second) else 1
     common = common_scale(halves[::step], has[::step])[::step]
     return Scale.of(np.round(shares, 12), has), Scale.of(common, has)
 
@@ -238,34 +243,35 @@ def common_scale(halves: NDArray[Any], has: NDArray[np.bool_]) -> Values:
     system that are in its heaviest chain with the first take the place of their partner; those between two members of
     the chain are spread evenly over the groups that the first system has there, or over the gap if it has none.
     """
-    from rankcorr.inference import _kernels as kernels
+    from rankcorr.inference._resampling_kernels import heaviest_chain
 
     groups = np.zeros(halves.shape, np.int64)
     numbers = np.zeros(len(halves), np.int64)
     for system, row in enumerate(halves):
-        found, groups[system, has[system]] = np.unique(row[has[system]], return_inverse=True)
-        numbers[system] = found.size
+        ranks, groups[system, has[system]] = np.unique(row[has[system]], return_inverse=True)
+        numbers[system] = ranks.size
     places = np.empty(halves.shape)
     places[0] = groups[0]
     for system in range(1, len(halves)):
         both = has[0] & has[system]
         cells, weights = np.unique(groups[0, both] * numbers[system] + groups[system, both], return_counts=True)
-        first, own = np.divmod(cells, numbers[system])
-        order = np.lexsort((-own, first))
+        first_groups, system_groups = np.divmod(cells, numbers[system])
+        order = np.lexsort((-system_groups, first_groups))
         chain, length = np.empty(cells.size, np.int64), 0
         if cells.size:
-            length = kernels.heaviest_chain(first[order], own[order], weights[order], int(numbers[system]), chain)
+            keys = first_groups[order], system_groups[order]
+            length = heaviest_chain(*keys, weights[order], int(numbers[system]), chain)
         members = order[chain[:length][::-1]]
-        firsts = np.concatenate([[-1], first[members], [numbers[0]]])
-        owns = np.concatenate([[-1], own[members], [numbers[system]]])
+        first_ends = np.concatenate([[-1], first_groups[members], [numbers[0]]])
+        system_ends = np.concatenate([[-1], system_groups[members], [numbers[system]]])
         number = np.arange(numbers[system])
-        gap = np.searchsorted(owns, number, side="right") - 1
-        after = number - owns[gap]
-        share = (2 * after - 1) / (2 * np.maximum(1, np.diff(owns)[gap] - 1))
-        n_between = np.diff(firsts)[gap] - 1
-        between = firsts[gap] + 0.5 * (n_between > 0) + share * np.maximum(1, n_between)
+        gap = np.searchsorted(system_ends, number, side="right") - 1
+        after = number - system_ends[gap]
+        share = (2 * after - 1) / (2 * np.maximum(1, np.diff(system_ends)[gap] - 1))
+        n_between = np.diff(first_ends)[gap] - 1
+        between = first_ends[gap] + 0.5 * (n_between > 0) + share * np.maximum(1, n_between)
         # Rounded: the eighth of eleven groups lies at 1e-15 below the eighth of eleven others.
-        places[system] = np.round(np.where(after == 0, firsts[gap], between), 9)[groups[system]]
+        places[system] = np.round(np.where(after == 0, first_ends[gap], between), 9)[groups[system]]
     return places
 
 
@@ -345,44 +351,46 @@ def codes_of_items(codes: Codes, labels: Sequence[Hashable] | None) -> Places:
     return codes
 
 
-def orbits_of(pairs: Sequence[Sequence[Exchange]], draws: Draws) -> list[Orbit]:
-    """The difference of each pair of systems, summed over gold sets, and its values after exchanges within each.
+def draw_exchanges(pairs: Sequence[Sequence[Exchange]], draws: Draws) -> list[ExchangeDistribution]:
+    """Return the difference of each pair of systems, summed over gold sets, with its values after exchanges.
 
     All exchanges are enumerated if a pair has at most `MAX_EXACT` items, or clusters, in all; else they are drawn.
     """
     sizes = [[exchange.n_units for exchange in pair] for pair in pairs]
-    exact = [sum(size) <= MAX_EXACT for size in sizes]
-    left = [pair for pair, enumerated in zip(pairs, exact, strict=True) if not enumerated]
-    widest = max((sum(exchange.n_items for exchange in pair) for pair in pairs), default=1)
-    blocks = draws.in_blocks(partial(_drawn, left), 2 * widest) if left else []
-    drawn = iter(np.concatenate(part, axis=-1) for part in zip(*blocks, strict=True))
-    found = []
-    for pair, size, enumerated in zip(pairs, sizes, exact, strict=True):
-        if enumerated:
+    are_exact = [sum(size) <= MAX_EXACT for size in sizes]
+    large_pairs = [pair for pair, is_exact in zip(pairs, are_exact, strict=True) if not is_exact]
+    n_items = max((sum(exchange.n_items for exchange in pair) for pair in pairs), default=1)
+    blocks = draws.in_blocks(partial(_draw_block, large_pairs), 2 * n_items) if large_pairs else []
+    random_values = iter(np.concatenate(parts, axis=-1) for parts in zip(*blocks, strict=True))
+    distributions = []
+    for pair, size, is_exact in zip(pairs, sizes, are_exact, strict=True):
+        if is_exact:
             swaps = np.split(all_swaps(sum(size))[:, :, np.newaxis], np.cumsum(size)[:-1], axis=1)
             choices = [np.where(part == 1, GO, STAY) for part in swaps]
-            values = _exchanged(pair, [own.of_items(part) for own, part in zip(pair, choices, strict=True)])
+            parts = [exchange.spread_clusters(part) for exchange, part in zip(pair, choices, strict=True)]
+            values = _differences_after(pair, parts)
         else:
-            values = next(drawn)
-        first, second = np.sum([each.observed() for each in pair], axis=0).tolist()
-        found.append(Orbit(first - second, values[:-1], values[-1], enumerated))
-    return found
+            values = next(random_values)
+        first, second = np.sum([exchange.observed() for exchange in pair], axis=0).tolist()
+        distributions.append(ExchangeDistribution(first - second, values[:-1], values[-1], is_exact))
+    return distributions
 
 
-def _drawn(pairs: Sequence[Sequence[Exchange]], rng: np.random.Generator, size: int) -> list[Values]:
+def _draw_block(pairs: Sequence[Sequence[Exchange]], rng: np.random.Generator, size: int) -> list[Values]:
     """Pairs with the same numbers of items make the same choices, so that equal systems have equal p-values."""
-    state, drawn = rng.bit_generator.state, []
+    state, values = rng.bit_generator.state, []
     for pair in pairs:
         rng.bit_generator.state = state
-        drawn.append(_exchanged(pair, [exchange.choices(rng, size) for exchange in pair]))
-    return drawn
+        values.append(_differences_after(pair, [exchange.draw_choices(rng, size) for exchange in pair]))
+    return values
 
 
-def _exchanged(pair: Sequence[Exchange], choices: Sequence[Choices]) -> Values:
-    """Difference of two systems on each scale, and share kept less exchanged, shape (n_scales + 1, n_exchanges)."""
-    values = np.sum([each.exchanged(chosen) for each, chosen in zip(pair, choices, strict=True)], axis=0)
-    kept = np.mean([each.kept(chosen) for each, chosen in zip(pair, choices, strict=True)], axis=0)
-    return np.vstack([values[:, :, 0] - values[:, :, 1], kept])
+def _differences_after(pair: Sequence[Exchange], choices: Sequence[Choices]) -> Values:
+    """Differences of two systems on each scale, and net shares, shape (n_scales + 1, n_exchanges)."""
+    parts = list(zip(pair, choices, strict=True))
+    values = np.sum([exchange.coefficients_after(part) for exchange, part in parts], axis=0)
+    net_shares = np.mean([exchange.net_shares(part) for exchange, part in parts], axis=0)
+    return np.vstack([values[:, :, 0] - values[:, :, 1], net_shares])
 
 
 def numbered_by_place(clusters: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -414,8 +422,8 @@ def clusters_of_items(clusters: Any, labels: Sequence[Hashable] | None, n_items:
             raise OptionError(f"clusters must be a mapping of label to cluster; got {shown(clusters)}")
         ids, keys = comparable(labels, by_label)  # keys of JSON are text, also for the item 7
         by_id = dict(zip(keys, by_label.values(), strict=True))
-        if again := repeated(keys):
-            raise OptionError(offending("every item needs one cluster; with more", again))
+        if duplicates := repeated(keys):
+            raise OptionError(offending("every item needs one cluster; with more", duplicates))
         if lacking := [label for label, identifier in zip(labels, ids, strict=True) if identifier not in by_id]:
             raise OptionError(offending("every item needs a cluster; without one", lacking))
         names = [by_id[identifier] for identifier in ids]

@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, checked_level, shown, warn_undefined
-from rankcorr._coefficients import ROUNDING, UNDEFINED, Coefficient, CoefficientLike, as_coefficient
+from rankcorr._coefficients import UNDEFINED, Coefficient, CoefficientLike, as_coefficient
+from rankcorr._input.numbers import ROUNDING
 from rankcorr._ranking import Missing, Ranking, RankingLike, align, as_ranking, n_missing
 from rankcorr._results import Computed
-from rankcorr._workers import Progress, in_threads
-from rankcorr.inference._resampling import BLOCK_NUMBERS, Counts, Draws, SortedItems, Values
+from rankcorr._workers import Progress
+from rankcorr.inference._resampling import Counts, Draws, SortedItems, Values
 
 Method: TypeAlias = Literal["envelope", "percentile"]
 
@@ -241,7 +242,7 @@ def resample_with_replacement(items: SortedItems, draws: Draws) -> Values:
 
 
 def _resample_counts(items: SortedItems, rng: np.random.Generator, size: int) -> Values:
-    return items.coefficients(items.drawn(rng, size))
+    return items.coefficients(items.draw_counts(rng, size))
 
 
 def resample_envelope(items: SortedItems, draws: Draws) -> Values:
@@ -330,7 +331,7 @@ class SmoothedItems:
         position. An item of a tied group takes a random position of the group, and all copies that fall between the
         bounds of a group are tied.
         """
-        from rankcorr.inference import _kernels as kernels
+        from rankcorr.inference import _resampling_kernels as kernels
 
         n_rankings, n_items = self.starts.shape
         drawn_items = rng.integers(0, n_items, (size, n_items))
@@ -376,7 +377,7 @@ class Residuals:
         """Fit the regressions."""
         from scipy.special import ndtri
 
-        from rankcorr.inference import _kernels as kernels
+        from rankcorr.inference import _resampling_kernels as kernels
 
         plain = replace(items, table=np.ones_like(items.table), scheme=0, kind=kernels.TAU_B)
         tau = plain.coefficients(np.ones((1, items.n_items), np.int32))[0]
@@ -439,23 +440,10 @@ def jackknife_share(coefficient: Coefficient, x: Ranking, y: Ranking, draws: Dra
     if items.n_items > MAX_DELETED:
         weights = coefficient.weighting.item_weights(x, y)[x.best_first]
         places = np.sort(np.argsort(-weights, kind="stable")[:MAX_DELETED])
-    values = delete_one(items, places, draws)
+    values = items.delete_each(places, draws)[:, 0]
     changes = np.nan_to_num(values - (np.nanmean(values) if not np.isnan(values).all() else math.nan))
     squares = changes * changes
     if squares.max() <= ROUNDING * ROUNDING:
         return math.nan, None
     position = int(x.best_first[places[squares.argmax()]])
     return float(squares.max() / squares.sum()), position if x.labels is None else x.labels[position]
-
-
-def delete_one(items: SortedItems, places: NDArray[np.int64], draws: Draws) -> Values:
-    """Return the coefficient without each of the items at these places of x; nan if undefined."""
-    step = max(1, BLOCK_NUMBERS // items.n_items)
-
-    def task(block: NDArray[np.int64]) -> Values:
-        counts = np.ones((block.size, items.n_items), np.int32)
-        counts[np.arange(block.size), block] = 0
-        return items.coefficients(counts)[:, 0]
-
-    blocks = [places[start : start + step] for start in range(0, places.size, step)]
-    return np.concatenate(in_threads(task, blocks, draws.workers, draws.progress, lambda _: 0))

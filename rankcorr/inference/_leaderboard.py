@@ -26,24 +26,23 @@ from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike, stacked
 from rankcorr._results import Computed, Result, TableNotes, TableResult, best_places, json_ready
 from rankcorr._workers import Progress
 from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError
+from rankcorr.inference._conventions import MAX_EXACT, alpha_of
 from rankcorr.inference._exchange import SWAPS, Codes, Swap, codes_of_scores
-from rankcorr.inference._interval import envelope, resample_envelope
-from rankcorr.inference._leaderboard_groups import (
+from rankcorr.inference._gold_sets import (
     MEAN,
     PLACES,
     SUM,
     TOTALS,
-    Competitor,
-    Contest,
-    Entered,
-    entered,
-    gold_sets_of,
-    systems_of,
-    unused_labels,
+    AlignedSystem,
+    align_systems,
+    count_unused_labels,
+    name_systems,
+    read_gold_sets,
 )
+from rankcorr.inference._interval import envelope, resample_envelope
+from rankcorr.inference._joint_test import JointTest, RankedSystem
 from rankcorr.inference._multiple_tests import TESTED
 from rankcorr.inference._null import null_of
-from rankcorr.inference._orbit import MAX_EXACT, alpha_of
 from rankcorr.inference._resampling import Draws, SortedItems, Values
 from rankcorr.inference._standardization import standardize
 
@@ -156,8 +155,8 @@ class Leaderboard(Computed, TableResult):
         Whether tests enumerate all swaps, as for two systems with at most 12 items; otherwise they are drawn. None if
         fewer than two systems have a coefficient, because nothing is tested then.
     unit : str
-        The unit that is resampled and exchanged: always "items", within each gold set. Intervals and tests apply to
-        further items of the same gold sets, not to further gold sets.
+        What tests exchange, "items", or "clusters" if these were given, within each gold set. Intervals always resample
+        items. Both apply to further items of the same gold sets, not to further gold sets.
     level : float
         Level of confidence of the intervals; 1 - level is that of the tests behind the groups.
     n_resamples : int
@@ -372,12 +371,13 @@ def leaderboard(
     >>> [(row.system, row.group) for row in board.rows]
     [('quiet', 1), ('calm', 1), ('loud', 2)]
     """
-    chosen = as_coefficient(coefficient)
+    formula = as_coefficient(coefficient)
     check_choice("missing", missing, MISSING)
     standardized = checked_flag(standardized, "standardized")
     confidence = checked_level(level)
     draws = Draws.checked(n_resamples, seed, workers, progress, executor)
-    sets, found = gold_sets_of(gold), systems_of(systems)
+    sets, rankings = read_gold_sets(gold), name_systems(systems)
+    set_names, names = list(sets), list(rankings)
     check_choice("by", by, (*TOTALS, *sets))
     check_choice("swap", swap, SWAPS)
     if len(sets) > MANY_GOLD_SETS:
@@ -386,47 +386,42 @@ def leaderboard(
             "tests say nothing of further gold sets",
             ManyGoldSetsWarning,
         )
-    unused = unused_labels(sets, found, missing)
-    entries = entered(sets, found, missing, draws.progress)
-    codes = _codes(found, swap)
-    columns = list(range(len(sets))) if by in TOTALS else [list(sets).index(by)]
+    unused = count_unused_labels(sets, rankings, missing)
+    entries = align_systems(sets, rankings, missing, draws.progress)
+    by_set = [list(column) for column in zip(*entries, strict=True)]
+    codes = _codes(rankings, swap)
+    columns = list(range(len(sets))) if by in TOTALS else [set_names.index(by)]
 
-    values = np.column_stack([_coefficients(chosen, [row[g] for row in entries]) for g in range(len(sets))])
-    exponents = _exponents(chosen, entries, draws, list(found), list(sets)) if standardized else None
+    values = np.column_stack([_coefficients(formula, column) for column in by_set])
+    exponents = _exponents(formula, entries, draws, names, set_names) if standardized else None
     if exponents is not None:
         values = standardize(values, exponents)
-    deciding = values[:, columns].sum(axis=1)
-    best_first = np.argsort(-deciding, kind="stable")  # nan sorts last
-    defined = best_first[: np.count_nonzero(~np.isnan(deciding))]
-    names = list(found)
-    competitors = [
-        Competitor(
+    sums = values[:, columns].sum(axis=1)
+    best_first = np.argsort(-sums, kind="stable")  # nan sorts last
+    ranked_systems = [
+        RankedSystem(
             name=names[system],
             parts=[entries[system][column] for column in columns],
-            total=deciding[system],
+            total=sums[system],
             codes=codes[system],
             exponents=None if exponents is None else exponents[system, columns],
         )
-        for system in defined
+        for system in best_first[: np.count_nonzero(~np.isnan(sums))]
     ]
-    _check_reach(competitors, draws.n_resamples, confidence)
+    _check_reach(ranked_systems, draws.n_resamples, confidence)
 
-    resamples = _resample(chosen, entries, draws)
+    resamples = [_resample(formula, column, draws.of_part(0, number)) for number, column in enumerate(by_set)]
     if exponents is not None:
-        resamples = [standardize(drawn, exponents[:, number]) for number, drawn in enumerate(resamples)]
+        resamples = [standardize(part, exponents[:, number]) for number, part in enumerate(resamples)]
     scores, totals = _score(values, resamples, entries, confidence, draws)
-    golds = {
-        name: _whole(sets[name], [row[column] for row in entries])
-        for column, name in enumerate(sets)
-        if column in columns
-    }
-    contest = Contest(chosen, golds, competitors, draws.of_part(1), swap, clusters)
-    tests = contest.standings(confidence)
-    if untested := [names[s] for s, p in zip(defined[1:], tests.pvalues[1:], strict=True) if math.isnan(p)]:
+    golds = {set_names[column]: _whole(sets[set_names[column]], by_set[column]) for column in columns}
+    test = JointTest(formula, golds, ranked_systems, draws.of_part(1), swap, clusters)
+    results = test.run(confidence)
+    if untested := [one.name for one, p in zip(ranked_systems[1:], results.pvalues[1:], strict=True) if math.isnan(p)]:
         why = "all items that have weight are tied among those that the best system and each of these has"
         warn_undefined(offending(why, untested), stacklevel=3)
-    _warn_of_undefined(names, list(sets), scores, draws.n_resamples)
-    paired_swaps = contest.paired_swaps + [None] * (len(names) - len(competitors))
+    _warn_of_undefined(names, set_names, scores, draws.n_resamples)
+    swaps = test.paired_swaps + [None] * (len(names) - len(ranked_systems))
     rows = [
         LeaderboardRow(
             system=names[system],
@@ -438,7 +433,7 @@ def leaderboard(
             **place,
         )
         for system, place, paired_swap in zip(
-            best_first.tolist(), tests.places(deciding[best_first]), paired_swaps, strict=True
+            best_first.tolist(), results.row_fields(sums[best_first]), swaps, strict=True
         )
     ]
     return Leaderboard(
@@ -446,30 +441,26 @@ def leaderboard(
         gold_sets=tuple(sets),
         by=by,
         standardized=standardized,
-        swap=contest.swap,
-        exact=contest.is_exact,
-        unit="items",
+        swap=test.swap,
+        exact=test.is_exact,
+        unit="items" if clusters is None else "clusters",
         level=confidence,
         n_resamples=draws.n_resamples,
-        **chosen.described(sum(ranking.n_items for ranking in sets.values()), missing),
+        **formula.described(sum(ranking.n_items for ranking in sets.values()), missing),
     )
 
 
-def _resample(coefficient: Coefficient, entries: Sequence[Sequence[Entered]], draws: Draws) -> list[Values]:
-    """Resampled coefficients of each gold set, shape (n_resamples, n_systems) each."""
-    resamples = []
-    for number in range(len(entries[0])):
-        column = [row[number] for row in entries]
-        values = np.empty((draws.n_resamples, len(column)))
-        for alike in _alike(column):
-            items = SortedItems.of(coefficient, column[alike[0]].gold, [column[row].system for row in alike])
-            values[:, alike] = resample_envelope(items, draws.of_part(0, number))
-        resamples.append(values)
-    return resamples
+def _resample(coefficient: Coefficient, column: Sequence[AlignedSystem], draws: Draws) -> Values:
+    """Resampled coefficients of one gold set, shape (n_resamples, n_systems)."""
+    values = np.empty((draws.n_resamples, len(column)))
+    for rows in _group_by_items(column):
+        items = SortedItems.of(coefficient, column[rows[0]].gold, [column[row].system for row in rows])
+        values[:, rows] = resample_envelope(items, draws)
+    return values
 
 
 def _score(
-    values: Values, resamples: list[Values], entries: Sequence[Sequence[Entered]], level: float, draws: Draws
+    values: Values, resamples: list[Values], entries: Sequence[Sequence[AlignedSystem]], level: float, draws: Draws
 ) -> tuple[list[tuple[Score, ...]], list[Score]]:
     """Scores of each system in each gold set, and of their sum."""
     n_undefined = np.isnan(sum(resamples)).sum(axis=0)
@@ -477,12 +468,12 @@ def _score(
     for system, row in enumerate(entries):
         draws.progress(0)  # quantiles take time too
         cells = zip(values[system], resamples, row, strict=True)
-        scores.append(tuple(_interval(value, drawn[:, system], entry, level) for value, drawn, entry in cells))
+        scores.append(tuple(_interval(value, part[:, system], entry, level) for value, part, entry in cells))
         totals.append(_sum(scores[-1], int(n_undefined[system])))
     return scores, totals
 
 
-def _interval(value: float, resamples: Values, entry: Entered, level: float) -> Score:
+def _interval(value: float, resamples: Values, entry: AlignedSystem, level: float) -> Score:
     low, high = (math.nan, math.nan) if math.isnan(value) else envelope(float(value), resamples, level)
     return Score(float(value), low, high, entry.gold.n_items, entry.n_missing, int(np.isnan(resamples).sum()))
 
@@ -517,13 +508,17 @@ def _divided(total: Score, number: int) -> Score:
     return replace(total, statistic=total.statistic / number, low=total.low / number, high=total.high / number)
 
 
-def _whole(gold: Ranking, column: Sequence[Entered]) -> Ranking:
+def _whole(gold: Ranking, column: Sequence[AlignedSystem]) -> Ranking:
     """Gold over all items that systems are compared on: more than those of the gold set if "bottom" adds some."""
     return max((entry.gold for entry in column if entry.gold.n_items >= gold.n_items), key=len, default=gold)
 
 
 def _exponents(
-    coefficient: Coefficient, entries: Sequence[Sequence[Entered]], draws: Draws, names: list[str], set_names: list[str]
+    coefficient: Coefficient,
+    entries: Sequence[Sequence[AlignedSystem]],
+    draws: Draws,
+    names: list[str],
+    set_names: list[str],
 ) -> Values:
     """Exponents of the maps that standardize each system, a row, in each gold set, a column."""
     exponents = np.empty((len(entries), len(entries[0])))
@@ -537,7 +532,7 @@ def _exponents(
     return exponents
 
 
-def _alike(column: Sequence[Entered]) -> list[list[int]]:
+def _group_by_items(column: Sequence[AlignedSystem]) -> list[list[int]]:
     """Systems that have the same items of a gold set; they share resamples."""
     kinds: dict[Any, list[int]] = {}
     for row, entry in enumerate(column):
@@ -545,19 +540,19 @@ def _alike(column: Sequence[Entered]) -> list[list[int]]:
     return list(kinds.values())
 
 
-def _coefficients(coefficient: Coefficient, column: Sequence[Entered]) -> Values:
+def _coefficients(coefficient: Coefficient, column: Sequence[AlignedSystem]) -> Values:
     """Coefficient of each system in one gold set."""
     values = np.empty(len(column))
-    for alike in _alike(column):
-        ranks, ties = stacked([column[row].system for row in alike])
-        values[alike] = coefficient.of_rows(column[alike[0]].gold, ranks, ties, weightless="raise")
+    for rows in _group_by_items(column):
+        ranks, ties = stacked([column[row].system for row in rows])
+        values[rows] = coefficient.of_rows(column[rows[0]].gold, ranks, ties, weightless="raise")
     return values
 
 
-def _check_reach(competitors: Sequence[Competitor], n_resamples: int, level: float) -> None:
+def _check_reach(systems: Sequence[RankedSystem], n_resamples: int, level: float) -> None:
     """Refuse a number of resamples too small for the tests to ever separate the last two systems."""
-    n_systems, alpha = len(competitors), alpha_of(level)
-    sizes = sorted(sum(part.gold.n_items for part in each.parts) for each in competitors)
+    n_systems, alpha = len(systems), alpha_of(level)
+    sizes = sorted(sum(part.gold.n_items for part in system.parts) for system in systems)
     if n_systems < 2 or (n_systems == 2 and sizes[0] <= MAX_EXACT):  # no exchange is drawn, or all are
         return
     if 1 / (1 + n_resamples) > alpha:
@@ -578,7 +573,8 @@ def _warn_of_undefined(
     ]
     if undefined := [cell for cell, score in cells if math.isnan(score.statistic)]:
         warn_undefined(offending("all items that have weight are tied in gold or in (system, gold set)", undefined))
-    if some := [cell for cell, score in cells if score.n_undefined and not math.isnan(score.statistic)]:
-        largest = max(score.n_undefined for cell, score in cells if cell in some)
+    counts = {cell: score.n_undefined for cell, score in cells if score.n_undefined and not math.isnan(score.statistic)}
+    if counts:
+        largest = max(counts.values())
         why = f"in up to {largest:,} of {n_resamples:,} resamples, which are left out; (system, gold set)"
-        warn_undefined(offending(why, some))
+        warn_undefined(offending(why, counts))

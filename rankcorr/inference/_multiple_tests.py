@@ -9,13 +9,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankcorr._coefficients import ROUNDING
-from rankcorr._scores import midranks
+from rankcorr._input.numbers import DECIMALS, ROUNDING
+from rankcorr._input.scores import midranks
 from rankcorr.errors import DimensionError, NonNumericError, OptionError
-from rankcorr.inference._orbit import alpha_of
+from rankcorr.inference._conventions import alpha_of
 from rankcorr.inference._resampling import Values
 
-ROUNDED: Final = 12
 TESTED: Final = ("pvalue", "corrected_pvalue")
 MOST_PAIRS: Final = 256  # that are kept in memory at a time, with all their exchanges
 
@@ -121,7 +120,7 @@ def step_down(statistics: Values, exchanged: Callable[[NDArray[np.intp]], Values
     return pvalues
 
 
-class Standings(NamedTuple):
+class PairTests(NamedTuple):
     """Results of the tests, for systems from best to worst.
 
     `pvalues` are those of the best system against each, nan for itself. `corrected`, shape (n_systems, n_systems), are
@@ -135,22 +134,22 @@ class Standings(NamedTuple):
     least_ranks: list[int]
     largest_ranks: list[int]
 
-    def places(self, values: Values) -> list[dict[str, Any]]:
+    def row_fields(self, values: Values) -> list[dict[str, Any]]:
         """Ranks, group and p-values of each system for its row, from best to worst.
 
         `values` are those that they are ranked by; those without one, nan, come last and were not tested.
         """
         n_ranked = len(self.groups)
-        ranks = midranks(np.round(values[:n_ranked], ROUNDED), descending=True)[0].tolist() if n_ranked else []
+        ranks = midranks(np.round(values[:n_ranked], DECIMALS), descending=True)[0].tolist() if n_ranked else []
         of_best = self.corrected[0].tolist() if n_ranked else []
-        tested = (self.groups, self.least_ranks, self.largest_ranks, self.pvalues.tolist(), of_best)
-        untested = (math.nan, None, None, None, math.nan, math.nan)
-        places = [*zip(ranks, *tested, strict=True), *[untested] * (len(values) - n_ranked)]
+        columns = (self.groups, self.least_ranks, self.largest_ranks, self.pvalues.tolist(), of_best)
+        unranked = (math.nan, None, None, None, math.nan, math.nan)
+        rows = [*zip(ranks, *columns, strict=True), *[unranked] * (len(values) - n_ranked)]
         names = ("rank", "group", "least_rank", "largest_rank", *TESTED)
-        return [dict(zip(names, place, strict=True)) for place in places]
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
 
-def standings_of(pvalues: Values, corrected: Values, leads: Values, level: float) -> Standings:
+def judge_pairs(pvalues: Values, corrected: Values, leads: Values, level: float) -> PairTests:
     """Return groups and possible ranks of systems from best to worst.
 
     A system is surely better than another if it leads and their corrected p-value is at most 1 - level. The ranks of a
@@ -177,4 +176,4 @@ def standings_of(pvalues: Values, corrected: Values, leads: Values, level: float
             leader = system
         groups.append(groups[-1] + (leader == system))
     least, largest = 1 + is_better.sum(axis=0), n_systems - is_better.sum(axis=1)
-    return Standings(pvalues, corrected, groups, least.tolist(), largest.tolist())
+    return PairTests(pvalues, corrected, groups, least.tolist(), largest.tolist())

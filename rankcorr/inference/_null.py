@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from itertools import permutations
-from typing import Any, Final, Literal, TypeAlias, get_args, overload
+from typing import Any, Final, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,21 +15,19 @@ from numpy.typing import NDArray
 from rankcorr._batch import RankCorrelations
 from rankcorr._checks import check_choice, shown, warn_undefined
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
+from rankcorr._input.numbers import ROUNDING
+from rankcorr._input.scores import Ranks, is_masked
 from rankcorr._ranking import Missing, Ranking, RankingLike, align
 from rankcorr._results import Computed, RankCorrelation, described_by
-from rankcorr._scores import Ranks, is_masked
 from rankcorr._weights import READY_WEIGHERS, Uniform
 from rankcorr._workers import Progress, in_threads
 from rankcorr.errors import OptionError, StandardizationError
+from rankcorr.inference._conventions import ALTERNATIVES, MAX_EXACT_ITEMS, Alternative
 from rankcorr.inference._resampling import BLOCK_NUMBERS, Draws
-from rankcorr.inference._standardization import MAX_EXPONENT, TOLERANCE, exponent_of, standardize
+from rankcorr.inference._standardization import MAX_EXPONENT, exponent_of, standardize
 
-Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
 Scalar: TypeAlias = float | RankCorrelation
 Many: TypeAlias = Sequence[float] | NDArray[Any] | RankCorrelations
-
-ALTERNATIVES: Final[tuple[Alternative, ...]] = get_args(Alternative)
-MAX_EXACT_ITEMS: Final = 8
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -144,8 +142,8 @@ class NullDistribution(Computed):
         """
         check_choice("alternative", alternative, ALTERNATIVES)
         observed = self._checked(statistic)
-        below = np.searchsorted(self.values, observed - TOLERANCE, "left")
-        less = np.searchsorted(self.values, observed + TOLERANCE, "right")
+        below = np.searchsorted(self.values, observed - ROUNDING, "left")
+        less = np.searchsorted(self.values, observed + ROUNDING, "right")
         greater = self.values.size - below
         counts = {"greater": greater, "less": less, "two-sided": np.minimum(greater, less)}[alternative]
         extra = 0 if self.exact else 1
@@ -242,8 +240,8 @@ class NullDistribution(Computed):
             A number outside [-1, 1], or a result that does not match.
         """
         observed = self._checked(statistic)
-        below = np.searchsorted(self.values, observed - TOLERANCE, "left")
-        up_to = np.searchsorted(self.values, observed + TOLERANCE, "right")
+        below = np.searchsorted(self.values, observed - ROUNDING, "left")
+        up_to = np.searchsorted(self.values, observed + ROUNDING, "right")
         undefined = np.isnan(observed) | (self.values.size == 0)
         return _as_given(np.where(undefined, math.nan, 50 * (below + up_to) / max(1, self.values.size)))
 
@@ -273,7 +271,7 @@ class NullDistribution(Computed):
             A number outside [-1, 1], or a result that does not match.
         """
         observed = self._checked(statistic)
-        return _as_given((observed - self.mean) / (self.std if self.std > TOLERANCE else math.nan))
+        return _as_given((observed - self.mean) / (self.std if self.std > ROUNDING else math.nan))
 
     def _checked(self, statistic: Any) -> NDArray[np.float64]:
         if isinstance(statistic, RankCorrelation | RankCorrelations):
@@ -468,7 +466,7 @@ def _values(coefficient: Coefficient, x: Ranking, y: Ranking, draws: Draws, *, e
     """Coefficient of x with each permutation of y, nan if undefined."""
     coefficient.weighting.tables(x, y.ranks[np.newaxis], y.n_ties > 0)  # a weigher that fails does so here
 
-    from rankcorr.inference._kernels import permuted_rows
+    from rankcorr.inference._resampling_kernels import permuted_rows
 
     def of_random(rng: np.random.Generator, size: int) -> NDArray[np.float64]:
         rows = np.empty((size, y.n_items))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
@@ -24,6 +25,7 @@ from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike, align, as_
 from rankcorr._results import Computed, Result, TableNotes, TableResult
 from rankcorr._workers import Progress
 from rankcorr.errors import LabelError, OptionError, RankingError, TooFewItemsError, UndefinedCorrelationWarning
+from rankcorr.inference._conventions import ALTERNATIVES, MAX_EXACT, Alternative, alpha_of
 from rankcorr.inference._exchange import (
     SWAPS,
     Exchange,
@@ -31,17 +33,15 @@ from rankcorr.inference._exchange import (
     clusters_of_items,
     codes_of_items,
     codes_of_scores,
+    draw_exchanges,
     on_one_scale,
-    orbits_of,
 )
-from rankcorr.inference._leaderboard_groups import named_golds, systems_of
+from rankcorr.inference._gold_sets import name_gold_sets, name_systems
 from rankcorr.inference._multiple_tests import holm
-from rankcorr.inference._null import ALTERNATIVES, Alternative
-from rankcorr.inference._orbit import MAX_EXACT, Orbit, alpha_of
-from rankcorr.inference._resampling import BLOCK_NUMBERS, Draws, SortedItems
+from rankcorr.inference._resampling import Draws, SortedItems
 
 NAMES: Final = ("gold", "a", "b")
-TURNED: Final[dict[Alternative, Alternative]] = {"two-sided": "two-sided", "greater": "less", "less": "greater"}
+MIRRORED: Final[dict[Alternative, Alternative]] = {"two-sided": "two-sided", "greater": "less", "less": "greater"}
 BOUND: Final = 2.0  # no two correlations differ by more
 
 # All items are left out in turn up to this number; of more, those whose weighted ranks differ most.
@@ -66,7 +66,7 @@ class LeftOut(Result):
     difference: float
     pvalue: float
 
-    def turned(self) -> LeftOut:
+    def reverse(self) -> LeftOut:
         """Return the same for the second system minus the first."""
         return replace(self, difference=0.0 - self.difference)
 
@@ -118,10 +118,10 @@ class SystemComparison(Computed):
     Examples
     --------
     >>> from rankcorr import compare_systems
-    >>> found = compare_systems([5, 4, 3, 2, 1], [5, 4, 3, 1, 2], [3, 4, 5, 1, 2], coefficient="tau")
-    >>> round(found.statistic_a, 4), round(found.statistic_b, 4), round(found.difference, 4)
+    >>> comparison = compare_systems([5, 4, 3, 2, 1], [5, 4, 3, 1, 2], [3, 4, 5, 1, 2], coefficient="tau")
+    >>> round(comparison.statistic_a, 4), round(comparison.statistic_b, 4), round(comparison.difference, 4)
     (0.8, 0.2, 0.6)
-    >>> found.pvalue, found.exact, found.swap
+    >>> comparison.pvalue, comparison.exact, comparison.swap
     (0.5, True, 'ranks')
     """
 
@@ -170,11 +170,11 @@ def compare_systems(
 
     If the systems share a scale, their scores are exchanged, and the test is exact. If only their orders are known, or
     the scores have different distributions, ranks are exchanged on two scales, and the test rejects only if it does so
-    on both (see `rankcorr.inference._exchange`). It then finds fewer differences: docs/results/levels.md has
-    its levels and power.
+    on both. It then finds fewer differences: docs/explain/tests.md has the reasons, and docs/results/levels.md the
+    levels and the power.
 
-    The interval inverts the test, so it excludes 0 exactly if the p-value is at most 1 - level (see
-    `rankcorr.inference._orbit`). It applies to these items: only the assignment of scores to systems is random.
+    The interval inverts the test, so it excludes 0 exactly if the p-value is at most 1 - level. It applies to these
+    items: only the assignment of scores to systems is random.
 
     Equal mean coefficients are not the null hypothesis: if one system is noisy at the top and the other at the bottom,
     they are not exchangeable, even if the mean of the difference is 0.
@@ -192,9 +192,8 @@ def compare_systems(
     alternative : {"two-sided", "greater", "less"}
         "greater" tests whether the first system is better; the interval is then bounded below alone.
     swap : {"auto", "scores", "ranks"}
-        What the two systems exchange. "auto" takes scores if both systems have them and their distributions may be one
-        (`rankcorr.inference._exchange.on_one_scale`), else ranks; the result says which. A `Ranking` has the scores
-        that it was made from.
+        What the two systems exchange. "auto" takes scores if both systems have them and their distributions may be one,
+        else ranks; the result says which. A `Ranking` has the scores that it was made from.
     level : float, default 0.95
         Level of confidence of the interval.
     n_resamples : int, default 10000
@@ -234,40 +233,41 @@ def compare_systems(
     >>> rng = np.random.default_rng(0)
     >>> gold = rng.normal(size=100)
     >>> a, b = gold + 0.3 * rng.normal(size=100), gold + 2 * rng.normal(size=100)
-    >>> found = compare_systems(gold, a, b, coefficient="tau", n_resamples=1_000)
-    >>> found.difference > 0, found.pvalue < 0.01, found.low > 0, found.fragile
+    >>> comparison = compare_systems(gold, a, b, coefficient="tau", n_resamples=1_000)
+    >>> comparison.difference > 0, comparison.pvalue < 0.01, comparison.low > 0, comparison.fragile
     (True, True, True, False)
     """
-    chosen = as_coefficient(coefficient)
+    formula = as_coefficient(coefficient)
     check_choice("alternative", alternative, ALTERNATIVES)
     check_choice("swap", swap, SWAPS)
     confidence, draws = checked_level(level), Draws.checked(n_resamples, seed, workers, progress)
     systems = as_ranking(a), as_ranking(b)
-    (first, second, third), n_left = align_three(gold, *systems, missing)
-    values = chosen.of_rows(first, *stacked([second, third]), weightless="raise")
+    (first, second, third), n_lone = align_three(gold, *systems, missing)
+    values = formula.of_rows(first, *stacked([second, third]), weightless="raise")
     difference = float(values[0] - values[1])
     # Tests take two systems in one order, so that a and b draw the same numbers as b and a.
-    turned = SortedItems.of(chosen, first, [second, third]).is_turned
-    exchange = _exchange(chosen, (first, second, third), systems, swap, turned, clusters)
+    is_reversed = SortedItems.of(formula, first, [second, third]).is_reversed
+    exchange = _exchange(formula, (first, second, third), systems, swap, is_reversed, clusters)
 
-    orbit, least, most, fragile = Orbit(math.nan, np.empty((1, 0)), np.empty(0), False), None, None, False
+    n_undefined, least, most, is_fragile = 0, None, None, False
     pvalue = low = high = detectable = math.nan
     if math.isnan(difference):
-        which = [name for name, value in zip(NAMES[1:], values, strict=True) if math.isnan(value)]
-        warn_undefined(offending("all items that have weight are tied in gold or in", which), stacklevel=3)
+        undefined = [name for name, value in zip(NAMES[1:], values, strict=True) if math.isnan(value)]
+        warn_undefined(offending("all items that have weight are tied in gold or in", undefined), stacklevel=3)
     else:
-        orbit = orbits_of([[exchange]], draws.of_part(0))[0]
-        side = TURNED[alternative] if turned else alternative
-        pvalue, detectable = orbit.pvalue(side), orbit.detectable(confidence, BOUND)
-        low, high = orbit.interval(confidence, side, BOUND)
-        if turned:
+        (distribution,) = draw_exchanges([[exchange]], draws.of_part(0))
+        side, n_undefined = MIRRORED[alternative] if is_reversed else alternative, distribution.n_undefined
+        pvalue, detectable = distribution.pvalue(side), distribution.detectable(confidence, BOUND)
+        low, high = distribution.interval(confidence, side, BOUND)
+        if is_reversed:
             low, high = 0.0 - high, 0.0 - low  # no -0.0
         if first.n_items > 2:
-            least, most = _left_out(exchange, first, side, turned, draws.of_part(1))
+            least, most = _leave_items_out(exchange, first, side, is_reversed, draws.of_part(1))
             alpha = alpha_of(confidence)
-            fragile = any((each.pvalue <= alpha) != (pvalue <= alpha) for each in (least, most))
-        if orbit.n_undefined:
-            why = f"in {orbit.n_undefined:,} of {orbit.kept.size:,} exchanges, which count against a difference"
+            is_fragile = any((rest.pvalue <= alpha) != (pvalue <= alpha) for rest in (least, most))
+        if n_undefined:
+            n_exchanges = distribution.net_shares.size
+            why = f"in {n_undefined:,} of {n_exchanges:,} exchanges, which count against a difference"
             warn_undefined(why, stacklevel=3)
     return SystemComparison(
         statistic_a=float(values[0]),
@@ -283,11 +283,11 @@ def compare_systems(
         detectable=detectable,
         least=least,
         most=most,
-        fragile=fragile,
+        fragile=is_fragile,
         n_resamples=draws.n_resamples,
-        n_undefined=orbit.n_undefined,
-        n_missing=None if missing == "raise" else n_left,
-        **chosen.described(first.n_items, missing),
+        n_undefined=n_undefined,
+        n_missing=None if missing == "raise" else n_lone,
+        **formula.described(first.n_items, missing),
     )
 
 
@@ -366,10 +366,10 @@ class SystemComparisons(TableResult):
         return TableNotes(caption, significant=significant)
 
     def _columns(self) -> dict[str, list[Any]]:
-        own = ("gold_set", "coefficient", "a", "b")
+        of_row = ("gold_set", "coefficient", "a", "b")
         of_comparison = ("statistic_a", "statistic_b", "difference", "low", "high", "pvalue")
         return {
-            **{name: [getattr(row, name) for row in self.rows] for name in own},
+            **{name: [getattr(row, name) for row in self.rows] for name in of_row},
             **{name: [getattr(row.comparison, name) for row in self.rows] for name in of_comparison},
             "corrected_pvalue": [row.corrected_pvalue for row in self.rows],
             **{name: [getattr(row.comparison, name) for row in self.rows] for name in ("fragile", "n_items")},
@@ -437,9 +437,10 @@ def compare_many(
     >>> [(row.gold_set, row.comparison.pvalue, row.corrected_pvalue) for row in table.rows]
     [('nouns', 0.25, 0.5), ('verbs', 0.5, 0.5)]
     """
-    chosen = list(different_coefficients(coefficients).values())
-    called = [each.name if sum(each.name == other.name for other in chosen) == 1 else repr(each) for each in chosen]
-    golds, rankings = named_golds(gold), systems_of(systems)
+    formulas = list(different_coefficients(coefficients).values())
+    names_of_formulas = [formula.name for formula in formulas]
+    labels = [formula.name if names_of_formulas.count(formula.name) == 1 else repr(formula) for formula in formulas]
+    golds, rankings = name_gold_sets(gold), name_systems(systems)
     names = list(rankings)
     if len(names) < 2:
         raise OptionError(f"at least two systems are needed to compare; got {', '.join(map(shown, names))}")
@@ -449,30 +450,28 @@ def compare_many(
     pairs = list(combinations(names, 2)) if baseline is None else [(name, baseline) for name in others]
     options: dict[str, Any] = {"missing": missing, "alternative": alternative, "swap": swap, "clusters": clusters}
     options |= {"level": level, "n_resamples": n_resamples, "seed": seed, "workers": workers, "progress": progress}
-    found: list[tuple[str, str, str, str, SystemComparison]] = []
-    for set_name, own_gold in golds.items():
-        several = len(golds) > 1
-        own = {name: _within(rankings[name], golds, name, set_name) for name in names} if several else rankings
-        for (label, coefficient), (a, b) in product(zip(called, chosen, strict=True), pairs):
-            which = f"{shown(a)} and {shown(b)} on {shown(set_name)}"
+    comparisons: list[tuple[str, str, str, str, SystemComparison]] = []
+    for set_name, gold_set in golds.items():
+        in_set = rankings
+        if len(golds) > 1:
+            in_set = {name: _restrict_to_set(rankings[name], golds, name, set_name) for name in names}
+        for (label, formula), (a, b) in product(zip(labels, formulas, strict=True), pairs):
+            place = f"{shown(a)} and {shown(b)} on {shown(set_name)}"
             try:
                 with collected_notices() as notices:
-                    compared = compare_systems(own_gold, own[a], own[b], coefficient=coefficient, **options)
+                    comparison = compare_systems(gold_set, in_set[a], in_set[b], coefficient=formula, **options)
             except RankingError as error:
-                raise type(error)(f"{which}: {error}") from error
+                raise type(error)(f"{place}: {error}") from error
             for notice in notices:
-                give_notice(f"{which}: {notice}", UndefinedCorrelationWarning)
-            found.append((set_name, label, a, b, compared))
-    corrected = holm([compared.pvalue for *_, compared in found]).tolist()
+                give_notice(f"{place}: {notice}", UndefinedCorrelationWarning)
+            comparisons.append((set_name, label, a, b, comparison))
+    corrected = holm([comparison.pvalue for *_, comparison in comparisons]).tolist()
     return SystemComparisons(
-        tuple(
-            ComparedPair(set_name, label, a, b, compared, pvalue)
-            for (set_name, label, a, b, compared), pvalue in zip(found, corrected, strict=True)
-        )
+        tuple(ComparedPair(*fields, pvalue) for fields, pvalue in zip(comparisons, corrected, strict=True))
     )
 
 
-def _within(system: Ranking, golds: Mapping[str, Ranking], name: str, set_name: str) -> Ranking:
+def _restrict_to_set(system: Ranking, golds: Mapping[str, Ranking], name: str, set_name: str) -> Ranking:
     """A system without the items that are in other gold sets alone."""
     if system.labels is None:
         raise LabelError(f"several gold sets need labels, to find the items of each; system {shown(name)} has none")
@@ -488,48 +487,43 @@ def _exchange(
     aligned: tuple[Ranking, Ranking, Ranking],
     unaligned: tuple[Ranking, Ranking],
     swap: Swap,
-    turned: bool,
+    is_reversed: bool,
     clusters: Any,
 ) -> Exchange:
-    """The exchange of two systems, which enter in reverse if `turned`."""
+    """The exchange of two systems, the second of which comes first if `is_reversed`."""
     gold, *systems = aligned
     codes = None
     if swap == "scores" or (swap == "auto" and all(system.scores is not None for system in unaligned)):
         named = dict(zip(NAMES[1:], unaligned, strict=True))
         codes = np.array([codes_of_items(codes, gold.labels) for codes in codes_of_scores(named)])
-    if turned:
+    if is_reversed:
         systems, codes = systems[::-1], None if codes is None else codes[::-1]
     by_scores = codes is not None and (swap == "scores" or on_one_scale(codes))
     numbers = None if clusters is None else clusters_of_items(clusters, gold.labels, gold.n_items)
     return Exchange.of(coefficient, gold, systems, codes if by_scores else None, clusters=numbers)
 
 
-def _left_out(
-    exchange: Exchange, gold: Ranking, alternative: Alternative, turned: bool, draws: Draws
+def _leave_items_out(
+    exchange: Exchange, gold: Ranking, alternative: Alternative, is_reversed: bool, draws: Draws
 ) -> tuple[LeftOut, LeftOut]:
     """The comparison without the item that lets the difference be least, and without that which lets it be largest."""
     items = exchange.items
     weights = items.table[items.y_halves.min(axis=0) // (2 if items.expected else 1) - (1 if items.expected else 2)]
-    apart = weights * np.abs(np.diff(items.y_halves, axis=0)[0])
-    candidates = np.sort(np.argsort(-apart, kind="stable")[:MOST_LEFT_OUT])
-    differences = np.empty(candidates.size)
-    step = max(1, BLOCK_NUMBERS // items.n_items)
-    for start in range(0, candidates.size, step):
-        draws.progress(0)
-        part = candidates[start : start + step]
-        counts = np.ones((part.size, items.n_items), np.int32)
-        counts[np.arange(part.size), part] = 0
-        differences[start : start + step] = -np.diff(items.coefficients(counts), axis=1)[:, 0]
+    weighted_distances = weights * np.abs(np.diff(items.y_halves, axis=0)[0])
+    candidates = np.sort(np.argsort(-weighted_distances, kind="stable")[:MOST_LEFT_OUT])
+    differences = -np.diff(items.delete_each(candidates, draws), axis=1)
     # An item without which the difference is undefined decides it: the test then has no p-value below 1.
-    differences = np.where(np.isnan(differences), 0.0, differences)
-    found = []
+    differences = np.where(np.isnan(differences), 0.0, differences)[:, 0]
+    comparisons = []
     for place in (int(np.argmin(differences)), int(np.argmax(differences))):
         item = int(candidates[place])
-        pvalue = orbits_of([[exchange.without(item)]], draws.fewer(N_LEFT_OUT))[0].pvalue(alternative)
+        (distribution,) = draw_exchanges([[exchange.drop_item(item)]], draws.fewer(N_LEFT_OUT))
         position = int(gold.best_first[item])
         label = position if gold.labels is None else gold.labels[position]
-        found.append(LeftOut(label, float(0.0 - differences[place] if turned else differences[place]), pvalue))
-    return (found[1], found[0]) if turned else (found[0], found[1])
+        comparison = LeftOut(label, float(differences[place]), distribution.pvalue(alternative))
+        comparisons.append(comparison.reverse() if is_reversed else comparison)
+    first, second = comparisons[::-1] if is_reversed else comparisons
+    return first, second
 
 
 def align_three(
@@ -537,27 +531,26 @@ def align_three(
 ) -> tuple[tuple[Ranking, Ranking, Ranking], int]:
     """Three rankings over the same items in the same order, and the number of items that were not in all three."""
     check_choice("missing", missing, MISSING)
-    given = as_ranking(gold), as_ranking(a), as_ranking(b)
-    if missing == "raise" or any(ranking.labels is None for ranking in given):
-        second = align(given[0], given[1], names=("gold", "a"), missing=missing)[1]
-        return (given[0], second, align(given[0], given[2], names=("gold", "b"), missing=missing)[1]), 0
-    union: dict[Hashable, int] = {}
-    for ranking in given:
-        for label in ranking.labels or ():
-            union[label] = union.get(label, 0) + 1
-    common = [label for label, number in union.items() if number == len(given)]
-    own = list(given[0].labels or ())
+    rankings = as_ranking(gold), as_ranking(a), as_ranking(b)
+    if missing == "raise" or any(ranking.labels is None for ranking in rankings):
+        second = align(rankings[0], rankings[1], names=("gold", "a"), missing=missing)[1]
+        third = align(rankings[0], rankings[2], names=("gold", "b"), missing=missing)[1]
+        return (rankings[0], second, third), 0
+    counts = Counter(label for ranking in rankings for label in ranking.labels or ())
+    common = [label for label, number in counts.items() if number == len(rankings)]
+    gold_labels = list(rankings[0].labels or ())
     # Items that gold lacks are tied there, in an order that does not change when a and b are exchanged.
-    kept = {"intersection": common, "gold": own}.get(missing, own + sorted(list(union)[len(own) :], key=str))
-    if len(kept) < 2:
+    all_labels = gold_labels + sorted(list(counts)[len(gold_labels) :], key=str)
+    labels = {"intersection": common, "gold": gold_labels}.get(missing, all_labels)
+    if len(labels) < 2:
         raise TooFewItemsError(
             "gold, a and b must have at least two labels in common; they have "
-            f"{', '.join(str(ranking.n_items) for ranking in given)} items, {len(kept)} in common"
+            f"{', '.join(str(ranking.n_items) for ranking in rankings)} items, {len(labels)} in common"
         )
     # All items, tied: aligned with this ranking, each of the three loses or gains the items that it must.
-    everything = Ranking.from_ranks(np.zeros(len(kept)), kept)
-    taken = [
-        align(everything, ranking, names=("gold", name), missing=missing)[1]
-        for name, ranking in zip(NAMES, given, strict=True)
-    ]
-    return (taken[0], taken[1], taken[2]), len(union) - len(common)
+    tied = Ranking.from_ranks(np.zeros(len(labels)), labels)
+    first, second, third = (
+        align(tied, ranking, names=("gold", name), missing=missing)[1]
+        for name, ranking in zip(NAMES, rankings, strict=True)
+    )
+    return (first, second, third), len(counts) - len(common)

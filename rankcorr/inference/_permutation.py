@@ -10,7 +10,8 @@ from rankcorr._coefficients import UNDEFINED, CoefficientLike, as_coefficient
 from rankcorr._ranking import Missing, RankingLike, align
 from rankcorr._results import Computed, described_by
 from rankcorr._workers import Progress
-from rankcorr.inference._null import ALTERNATIVES, Alternative, NullDistribution, left_out, null_of
+from rankcorr.inference._conventions import ALTERNATIVES, Alternative
+from rankcorr.inference._null import NullDistribution, left_out, null_of
 from rankcorr.inference._resampling import Draws
 
 

@@ -93,9 +93,9 @@ class Draws:
         step = max(1, (len(blocks) - 1) // CALLS)
         parts = [blocks[:1], *(blocks[start : start + step] for start in range(1, len(blocks), step))]
         results: list[Result] = []
-        with closing(in_executor(self.executor, _run_all, [(task, self.seed, part) for part in parts])) as found:
-            for part, done in zip(parts, found, strict=True):
-                results += done
+        with closing(in_executor(self.executor, _run_all, [(task, self.seed, part) for part in parts])) as part_results:
+            for part, values in zip(parts, part_results, strict=True):
+                results += values
                 self.progress(sum(size for _, size in part))
         return results
 
@@ -167,7 +167,7 @@ class SortedItems:
         return np.repeat(starts + 0.5 * (sizes + 1), sizes)
 
     @property
-    def is_turned(self) -> bool:
+    def is_reversed(self) -> bool:
         """Whether the first of two other rankings comes after the second in an order of all rankings.
 
         Tests and intervals take two systems in this order, so that they draw the same numbers for a and b as for b and
@@ -175,14 +175,10 @@ class SortedItems:
         """
         return comes_after(*self.y_halves)
 
-    def turned(self) -> SortedItems:
-        """The same items, with the other rankings in reverse."""
-        return replace(self, y_halves=np.ascontiguousarray(self.y_halves[::-1]))
-
-    def without(self, item: int) -> SortedItems:
+    def drop_item(self, item: int) -> SortedItems:
         """The same without one item, given by its place in x; the others are ranked again."""
-        halves, gone = np.delete(self.y_halves, item, axis=1), self.y_halves[:, item : item + 1]
-        halves -= 2 * (halves > gone).astype(np.int32) + (halves == gone)
+        halves, item_halves = np.delete(self.y_halves, item, axis=1), self.y_halves[:, item : item + 1]
+        halves -= 2 * (halves > item_halves).astype(np.int32) + (halves == item_halves)
         table = self.table[: -1 if self.expected else -2]
         return replace(self, x_keys=np.delete(self.x_keys, item), y_halves=halves, table=table)
 
@@ -194,9 +190,9 @@ class SortedItems:
         """
         return self._resampled(np.ones((1, self.n_items), np.int32), keys, len(keys))
 
-    def drawn(self, rng: np.random.Generator, size: int) -> Counts:
+    def draw_counts(self, rng: np.random.Generator, size: int) -> Counts:
         """Number of times that each item occurs in each of `size` resamples with replacement, shape (size, n_items)."""
-        from rankcorr.inference import _kernels as kernels
+        from rankcorr.inference import _resampling_kernels as kernels
 
         draws = rng.integers(0, self.n_items, (size, self.n_items), dtype=np.int32)
         counts = np.zeros_like(draws)
@@ -210,8 +206,20 @@ class SortedItems:
         """
         return self._resampled(counts, np.vstack((self.x_keys, self.y_keys))[np.newaxis], len(counts))
 
+    def delete_each(self, places: NDArray[np.int64], draws: Draws) -> Values:
+        """Coefficients without each of the items at these places of x, shape (n_places, n_rankings)."""
+        step = max(1, BLOCK_NUMBERS // self.n_items)
+
+        def coefficients_without(block: NDArray[np.int64]) -> Values:
+            counts = np.ones((block.size, self.n_items), np.int32)
+            counts[np.arange(block.size), block] = 0
+            return self.coefficients(counts)
+
+        blocks = [places[start : start + step] for start in range(0, places.size, step)]
+        return np.concatenate(in_threads(coefficients_without, blocks, draws.workers, draws.progress, lambda _: 0))
+
     def _resampled(self, counts: Counts, keys: Counts, size: int) -> Values:
-        from rankcorr.inference import _kernels as kernels
+        from rankcorr.inference import _resampling_kernels as kernels
 
         values = np.empty((size, keys.shape[1] - 1))
         kernels.resampled_coefficients(counts, keys, self.table, self.expected, self.scheme, self.kind, values)
@@ -220,15 +228,15 @@ class SortedItems:
 
 def kind_of(coefficient: Coefficient) -> int:
     """Number of the formula, as the kernels know it."""
-    from rankcorr.inference import _kernels as kernels
+    from rankcorr.inference import _resampling_kernels as kernels
 
     return {None: kernels.RHO, "a": kernels.TAU_A, "b": kernels.TAU_B}[coefficient.variant]
 
 
 def comes_after(first: NDArray[Any], second: NDArray[Any]) -> bool:
     """Whether the first of two arrays is the larger one where they first differ."""
-    apart = np.flatnonzero(first != second)
-    return bool(apart.size and first[apart[0]] > second[apart[0]])
+    places = np.flatnonzero(first != second)
+    return bool(places.size and first[places[0]] > second[places[0]])
 
 
 def derived_seed(seed: int, *path: int) -> int:

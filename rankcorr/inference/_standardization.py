@@ -42,8 +42,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-# The precision that the coefficients promise: values at most this far apart count as equal.
-TOLERANCE: Final = 1e-12
+from rankcorr._input.numbers import ROUNDING
+
 BLOCK: Final = 1 << 15
 MAX_EXPONENT: Final = 8.0
 RESOLUTION: Final = 1e-9
@@ -88,7 +88,7 @@ def mean_standardized(values: NDArray[np.float64], exponent: float) -> float:
 def exponent_of(values: NDArray[np.float64]) -> float:
     """Root l of E exp(l T) = cosh l that is not 0, for T one of the values with equal probability.
 
-    It is 0 where E T = 0 up to `TOLERANCE`, and where no map has the wanted properties (point 4 of the module's text).
+    It is 0 where E T = 0 up to `ROUNDING`, and where no map has the wanted properties (point 4 of the module's text).
 
     Examples
     --------
@@ -97,11 +97,11 @@ def exponent_of(values: NDArray[np.float64]) -> float:
     """
     mean = mean_standardized(values, 0.0)
     limit = math.copysign(1.0, mean)
-    if abs(mean) <= TOLERANCE or 2 * np.count_nonzero(limit * values >= 1 - TOLERANCE) >= values.size:
+    if abs(mean) <= ROUNDING or 2 * np.count_nonzero(limit * values >= 1 - ROUNDING) >= values.size:
         return 0.0
     from scipy.optimize import brentq
 
-    # The loop ends, by point 3: at |l| = 40/TOLERANCE, g is -limit at every value but those counted above.
+    # The loop ends, by point 3: at |l| = 40/ROUNDING, g is -limit at every value but those counted above.
     near, far = 0.0, limit
     while limit * mean_standardized(values, far) > 0:
         near, far = far, 2 * far

@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankcorr._checks import check_choice, check_unique, checked_count, offending, real_number, shown, warn_undefined
 from rankcorr._coefficients import CoefficientLike, as_coefficient
-from rankcorr._frames import by_name
-from rankcorr._numbers import as_floats, exact_array, numbers_beyond_floats
+from rankcorr._input.frames import by_name
+from rankcorr._input.numbers import as_floats, exact_array, numbers_beyond_floats
+from rankcorr._input.scores import ScoresLike, is_masked, split_labels
 from rankcorr._ranking import Ranking
 from rankcorr._results import TableResult, described_by, mean_of, read_only
-from rankcorr._scores import ScoresLike, is_masked, split_labels
 from rankcorr.errors import (
     DimensionError,
     DuplicateLabelError,
@@ -281,7 +281,7 @@ def _squares(values: Floats, sizes: Integers) -> Floats:
 
 def _squared_ratios(values: Floats, sizes: Integers) -> Floats:
     """d(c, k) = ((c - k)/(c + k))^2: each pair of different values in turn, in memory for one sum a value."""
-    from rankcorr import _kernels as kernels
+    from rankcorr import _rank_kernels as kernels
 
     distinct, counts, n_distinct = _distinct(values, sizes)
     with_larger = np.zeros(distinct.size)

@@ -119,7 +119,7 @@ def _counts(
     gold: Ranking, system: Ranking
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
     """Start, from 0, and size of each tied group of the system; C(e) and T(e) of the items in the system's order."""
-    from rankcorr import _kernels as kernels
+    from rankcorr import _rank_kernels as kernels
 
     concordant, tied = np.empty(gold.n_items), np.empty(gold.n_items)
     order = system.best_first

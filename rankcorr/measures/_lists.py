@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import offending, real_text, shown
+from rankcorr._input.scores import ScoresLike, split_labels
 from rankcorr._ranking import Missing, Ranking, RankingLike, aligned
-from rankcorr._scores import ScoresLike, split_labels
 from rankcorr.errors import NonNumericError, OptionError, RankingError
 
 ListLike: TypeAlias = RankingLike | Sequence[Any]

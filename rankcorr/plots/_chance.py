@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from rankcorr._checks import check_choice, counted, offending
 from rankcorr._results import RankCorrelation
 from rankcorr.errors import OptionError, RankingError
-from rankcorr.inference._null import ALTERNATIVES, Alternative, NullDistribution
+from rankcorr.inference._conventions import ALTERNATIVES, Alternative
+from rankcorr.inference._null import NullDistribution
 from rankcorr.plots._style import (
     LABEL,
     Ink,

@@ -17,8 +17,8 @@ from rankcorr._coefficients import CoefficientLike, as_coefficient
 from rankcorr._ranking import MISSING, Missing, RankingLike
 from rankcorr._workers import Progress
 from rankcorr.errors import OptionError
+from rankcorr.inference._gold_sets import SUM, align_systems, count_unused_labels, name_systems, read_gold_sets
 from rankcorr.inference._leaderboard import Leaderboard
-from rankcorr.inference._leaderboard_groups import SUM, entered, gold_sets_of, systems_of, unused_labels
 from rankcorr.inference._null import NullDistribution, null_of
 from rankcorr.inference._resampling import Draws
 from rankcorr.plots._style import (
@@ -123,9 +123,9 @@ def chance_levels(
     coefficient_value = as_coefficient(coefficient)
     check_choice("missing", missing, MISSING)
     draws = Draws.checked(n_resamples, seed, workers, progress)
-    sets, rankings = gold_sets_of(gold), systems_of(systems)
-    unused_labels(sets, rankings, missing)
-    entries = entered(sets, rankings, missing)
+    sets, rankings = read_gold_sets(gold), name_systems(systems)
+    count_unused_labels(sets, rankings, missing)
+    entries = align_systems(sets, rankings, missing)
     levels: dict[str, dict[str, NullDistribution]] = {name: {} for name in sets}
     for number, of_set in enumerate(levels.values()):
         nulls: dict[tuple[bytes, bytes], NullDistribution] = {}

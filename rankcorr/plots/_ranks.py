@@ -12,7 +12,7 @@ from rankcorr._batch import ManyRankings
 from rankcorr._checks import checked_count, counted
 from rankcorr._coefficients import CoefficientLike
 from rankcorr._contributions import Contributions, ItemContribution, contributions
-from rankcorr._frames import by_name
+from rankcorr._input.frames import by_name
 from rankcorr._ranking import Missing, Ranking, RankingLike
 from rankcorr.errors import OptionError, RankingError
 from rankcorr.plots._style import (

@@ -29,7 +29,7 @@ from rankcorr._checks import (
     shown,
     warn_undefined,
 )
-from rankcorr._coefficients import ROUNDING
+from rankcorr._input.numbers import ROUNDING
 from rankcorr._results import JsonResult, Result, TableResult
 from rankcorr.errors import LowCoverageWarning, RankingError
 from rankcorr.vectors._pairs import LOW_COVERAGE, OOV, RESAMPLES, Oov

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankcorr._checks import shown
-from rankcorr._identifiers import warn_unicode_twins
+from rankcorr._input.identifiers import warn_unicode_twins
+from rankcorr._input.scores import is_masked
 from rankcorr._results import read_only
-from rankcorr._scores import is_masked
 from rankcorr.errors import RankingError
 from rankcorr.vectors._cosines import Rows, Values, rounded_cosines, unit_vectors
 

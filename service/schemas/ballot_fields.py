@@ -15,7 +15,7 @@ from adaptive._protocol import checked_labels
 from adaptive._votes import UNANSWERED, WORDS
 from adaptive.errors import AdaptiveError
 from rankcorr._checks import counted, counted_need
-from rankcorr._numbers import LARGEST_EXACT
+from rankcorr._input.numbers import LARGEST_EXACT
 from service.http.problems import shown, unknown_fields
 from service.schemas import fields
 from service.schemas.ranking_fields import check_labels, read_label

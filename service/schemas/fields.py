@@ -29,9 +29,9 @@ from rankcorr._weights import SCHEMES, TIED_WEIGHTS
 from rankcorr.evaluation._matching import SELF_HITS, UNJUDGED, UNRETRIEVED
 from rankcorr.evaluation._query_tests import TESTS
 from rankcorr.evaluation._values import UNDEFINED
+from rankcorr.inference._conventions import ALTERNATIVES
 from rankcorr.inference._exchange import SWAPS
 from rankcorr.inference._interval import METHODS
-from rankcorr.inference._null import ALTERNATIVES
 from service.environment import variable
 from service.http.body import is_above_zero
 from service.http.problems import Name, shown

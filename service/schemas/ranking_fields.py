@@ -9,7 +9,7 @@ from flask import g
 from marshmallow import ValidationError
 
 from rankcorr import Ranking, RankingError
-from rankcorr._scores import check_count
+from rankcorr._input.scores import check_count
 from rankcorr.errors import LabelError, LengthError
 from service.http.problems import Name, shown, unknown_fields
 from service.schemas import fields

@@ -27,7 +27,7 @@ from rankcorr._coefficients import COEFFICIENTS, VARIANTS, named_coefficient
 from rankcorr._ranking import MISSING
 from rankcorr._weights import SCHEMES, TIED_WEIGHTS, WEIGHERS, named_weigher
 from rankcorr.evaluation._query_tests import RANDOMIZATION, effect_sizes, pvalues
-from rankcorr.inference._null import ALTERNATIVES
+from rankcorr.inference._conventions import ALTERNATIVES
 from rankcorr.inference._resampling import Draws
 from tests.documents import PAGES
 

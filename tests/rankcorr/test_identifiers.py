@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankcorr import LabelMismatchError, UnicodeFormWarning, align
-from rankcorr._identifiers import check_identifiers, comparable, identifier_text, plain_identifier, unicode_twins
+from rankcorr._input.identifiers import check_identifiers, comparable, identifier_text, plain_identifier, unicode_twins
 from rankcorr.errors import ColumnError
 
 KINDS = (int, np.int64, np.int8, np.uint16)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from rankcorr import Ranking, Uniform, correlate_many, correlation_matrix, item_weights, weighted_rho, weighted_tau
-from rankcorr import _kernels as kernels
-from rankcorr._kernels import add
+from rankcorr import _rank_kernels as kernels
+from rankcorr._rank_kernels import add
 from tests.coefficients import collapsed
 
 JIT = hasattr(kernels.pair_sums, "signatures")
@@ -76,8 +76,8 @@ def test_kernels_compile_where_nothing_can_be_written(tmp_path):
     program = (
         "import numba.core.caching as caching;"
         "caching.CacheImpl._locator_classes = [];"
-        "import adaptive._kernels, rankcorr._kernels;"
-        "import rankcorr.inference._kernels;"
+        "import adaptive._kernels, rankcorr._rank_kernels;"
+        "import rankcorr.inference._resampling_kernels;"
         "from rankcorr import Ranking; print(Ranking.from_scores([3, 2, 1]).ranks)"  # one kernel, compiled in a second
     )
     output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)

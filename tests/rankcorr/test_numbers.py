@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankcorr import NonNumericError, Ranking, compare_systems, correlate_many
-from rankcorr._numbers import as_floats, exact_array, numbers_beyond_floats, order_codes
+from rankcorr._input.numbers import as_floats, exact_array, numbers_beyond_floats, order_codes
 from rankcorr.inference._exchange import codes_of_scores
 from tests import naive
 

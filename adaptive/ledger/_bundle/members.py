@@ -19,7 +19,7 @@ from adaptive.ledger._campaign.voting_pages import VotingPages
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.encoding import json_of, pair_at, pair_id
 from adaptive.ledger.errors import BundleError
-from rankcorr._numbers import LARGEST_EXACT
+from rankcorr._input.numbers import LARGEST_EXACT
 
 BALLOTS_FORMAT: Final = "adaptive.ledger._bundle"
 BALLOTS_VERSION: Final = 2

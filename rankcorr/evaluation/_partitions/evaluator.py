@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, check_unique, checked_flag, checked_resamples, checked_seed, offending, shown
 from rankcorr._coefficients import Coefficient
-from rankcorr._frames import arrow, is_rank_column
-from rankcorr._scores import read_only
+from rankcorr._input.frames import arrow, is_rank_column
+from rankcorr._input.scores import read_only
 from rankcorr._workers import checked_workers, mapped
 from rankcorr.errors import MetricError, MissingValueError, OptionError, UndefinedQueryError, UnjudgedError
 from rankcorr.evaluation._columns import Codes, Rows

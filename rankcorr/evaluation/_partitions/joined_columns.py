@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import offending, shown
-from rankcorr._frames import arrow, categories_are_no_numbers, columns_of, decoded
-from rankcorr._scores import read_only
+from rankcorr._input.frames import arrow, categories_are_no_numbers, columns_of, decoded
+from rankcorr._input.scores import read_only
 from rankcorr.errors import ColumnError, DuplicateDocumentError, MissingValueError
 from rankcorr.evaluation._columns import Codes, checked_values, encode_ids
 

@@ -26,8 +26,8 @@ from rankcorr._checks import (
     shown,
     warn_undefined,
 )
-from rankcorr._coefficients import ROUNDING
-from rankcorr._frames import arrow
+from rankcorr._input.frames import arrow
+from rankcorr._input.numbers import ROUNDING
 from rankcorr._results import Result, TableResult
 from rankcorr._workers import checked_workers, mapped
 from rankcorr.errors import MetricError, OptionError, PartialMismatchError, SplitQueryError

@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._frames import arrow
-from rankcorr._scores import read_only
+from rankcorr._input.frames import arrow
+from rankcorr._input.scores import read_only
 from rankcorr._workers import in_threads
 from rankcorr.inference._resampling import Values, derived_seed
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from rankcorr._checks import checked_count, repeated, shown
-from rankcorr._frames import arrow
+from rankcorr._input.frames import arrow
 from rankcorr._workers import checked_workers
 from rankcorr.errors import ColumnError, OptionError, SplitQueryError, TableError
 from rankcorr.evaluation._partitions.joined_columns import as_table, ids_of

@@ -182,7 +182,7 @@ def test_one_query_decides():
     assert (pair.pvalue, pair.fragile, pair.least.label, pair.least.pvalue) == (2 / 2**6, True, "tiger", 2 / 2**5)
     assert pair.low > 0
     assert pair.most.label in {"q0", "q1", "q2", "q3"}
-    assert pair.turned().most == pair.least.turned()
+    assert pair.turned().most == pair.least.reverse()
 
 
 def test_runs_with_one_query_in_common_or_none():

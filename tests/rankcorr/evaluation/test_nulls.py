@@ -7,7 +7,7 @@ import pytest
 from rankcorr import RhoW, StandardizationError, Tau, TauW, null_distribution
 from rankcorr.evaluation import _nulls as nulls
 from rankcorr.evaluation._nulls import MOST_DRAWN, drawn_exponents, standardization
-from rankcorr.inference._null import MAX_EXACT_ITEMS
+from rankcorr.inference._conventions import MAX_EXACT_ITEMS
 from rankcorr.inference._resampling import Draws
 from tests.rankcorr.evaluation.cases import flat
 

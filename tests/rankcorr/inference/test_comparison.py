@@ -25,8 +25,8 @@ from rankcorr import (
 )
 from rankcorr._checks import collected_notices
 from rankcorr._coefficients import named_coefficient
-from rankcorr.inference._exchange import Exchange, orbits_of
-from rankcorr.inference._orbit import alpha_of
+from rankcorr.inference._conventions import alpha_of
+from rankcorr.inference._exchange import Exchange, draw_exchanges
 from rankcorr.inference._paired import align_three, compare_systems
 from rankcorr.inference._resampling import Draws
 from tests import naive
@@ -132,7 +132,7 @@ def test_the_systems_in_reverse_give_the_mirror_image(three, name, swap, alterna
     if one.least is not None:
         assert (one.least.difference, one.most.difference) == (0 - other.most.difference, 0 - other.least.difference)
         if one.least.difference != one.most.difference:
-            assert one.least == other.most.turned()
+            assert one.least == other.most.reverse()
 
 
 @given(triples(3, 7), COEFFICIENTS, SWAPS, st.sampled_from([0.5, 0.8]))
@@ -253,10 +253,15 @@ def test_drawn_exchanges_come_close_to_all_of_them(by_scores, monkeypatch):
         arguments = TauW(), Ranking.from_scores(gold), [Ranking.from_scores(each) for each in systems]
         codes = np.unique(-np.array(systems), return_inverse=True)[1].reshape(2, 6)
         pair.append(Exchange.of(*arguments, codes if by_scores else None))
-    (exact,) = orbits_of([pair], Draws(10, 0))
+    (exact,) = draw_exchanges([pair], Draws(10, 0))
     monkeypatch.setattr("rankcorr.inference._exchange.MAX_EXACT", 0)
-    (drawn,) = orbits_of([pair], Draws(20_000, 0))
-    assert (exact.exact, exact.kept.size, drawn.exact, drawn.kept.size) == (True, 2**12, False, 20_000)
+    (drawn,) = draw_exchanges([pair], Draws(20_000, 0))
+    assert (exact.is_exact, exact.net_shares.size, drawn.is_exact, drawn.net_shares.size) == (
+        True,
+        2**12,
+        False,
+        20_000,
+    )
     assert exact.observed == drawn.observed
     share = exact.pvalue()
     assert 0.05 < share < 0.95
@@ -269,11 +274,11 @@ def test_pairs_of_few_and_of_many_items_are_tested_together():
         [Exchange.of(TauW(), *(first, rest))]
         for first, *rest in (map(Ranking.from_scores, np.random.default_rng(0).normal(size=(3, n))) for n in (8, 30))
     )
-    found = orbits_of([few, many], Draws(200, 0))
-    assert [each.exact for each in found] == [True, False]
-    for together, (alone,) in zip(found, (orbits_of([each], Draws(200, 0)) for each in (few, many)), strict=True):
+    found = draw_exchanges([few, many], Draws(200, 0))
+    assert [each.is_exact for each in found] == [True, False]
+    for together, (alone,) in zip(found, (draw_exchanges([each], Draws(200, 0)) for each in (few, many)), strict=True):
         assert (together.observed, together.pvalue()) == (alone.observed, alone.pvalue())
-    assert orbits_of([], Draws(200, 0)) == []
+    assert draw_exchanges([], Draws(200, 0)) == []
 
 
 def failing(rng, n_items):
@@ -309,7 +314,7 @@ def test_the_level_is_held_where_systems_are_exchangeable(drawn, coefficient, n_
         codes = np.unique(-np.array(systems), return_inverse=True)[1].reshape(2, -1)
         arguments = named_coefficient(coefficient), Ranking.from_scores(gold), rankings
         pairs = [[Exchange.of(*arguments, codes)], [Exchange.of(*arguments)]]
-        rejected += [orbit.pvalue() <= 0.05 for orbit in orbits_of(pairs, Draws(99, seed))]
+        rejected += [orbit.pvalue() <= 0.05 for orbit in draw_exchanges(pairs, Draws(99, seed))]
     # A binomial count with p = 0.06 exceeds it with probability 0.001, and one with the least p falls below as rarely.
     assert rejected.max() <= scipy.stats.binom.ppf(0.999, n_samples, 0.06)
     assert rejected[0] >= scipy.stats.binom.ppf(0.001, n_samples, least)

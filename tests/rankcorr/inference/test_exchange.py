@@ -23,7 +23,7 @@ from rankcorr import (
 )
 from rankcorr._coefficients import named_coefficient
 from rankcorr._ranking import as_ranking
-from rankcorr.inference import _kernels as kernels
+from rankcorr.inference import _resampling_kernels as kernels
 from rankcorr.inference._exchange import (
     BELOW_ALL,
     GO,
@@ -32,10 +32,10 @@ from rankcorr.inference._exchange import (
     codes_of_items,
     codes_of_scores,
     common_scale,
+    find_scales,
     on_one_scale,
-    scales_of,
 )
-from rankcorr.inference._orbit import all_swaps
+from rankcorr.inference._exchange_distribution import all_swaps
 from rankcorr.inference._standardization import standardize
 from tests import naive
 from tests.strategies import TIED_WEIGHT, scores, weighings
@@ -97,9 +97,9 @@ def test_coefficients_are_those_of_the_places_taken(name, drawn, weighing, tied,
     exchange = exchange_of(gold, systems, coefficient=name, present=present, by_scores=by_scores, **options)
     best_first = Ranking.from_scores(gold).best_first
     has = present[:, best_first]
-    choices = exchange.choices(np.random.default_rng(0), 3)
+    choices = exchange.draw_choices(np.random.default_rng(0), 3)
     choices[0] = STAY
-    found = exchange.exchanged(choices)
+    found = exchange.coefficients_after(choices)
     assert found.shape == (1 if by_scores else 2, 3, len(systems))
     chosen = named_coefficient(name, **options)
     for scale, values in zip(exchange.scales, found, strict=True):
@@ -117,11 +117,11 @@ def test_who_stays_keeps_the_order_and_who_goes_takes_the_others(name, drawn, by
     chosen = named_coefficient(name)
     expected = [value(chosen, gold, Ranking.from_scores(system).ranks) for system in systems]
     choices = np.array([np.full((gold.size, 1), choice) for choice in (STAY, GO)])
-    for stayed, gone in exchange.exchanged(choices):
+    for stayed, gone in exchange.coefficients_after(choices):
         assert_allclose(stayed, expected, rtol=0, atol=1e-12)
         assert_allclose(gone, expected[::-1], rtol=0, atol=1e-12)
-    assert_array_equal(exchange.observed(), exchange.exchanged(choices)[0, 0])
-    assert exchange.kept(choices).tolist() == [1, -1]
+    assert_array_equal(exchange.observed(), exchange.coefficients_after(choices)[0, 0])
+    assert exchange.net_shares(choices).tolist() == [1, -1]
 
 
 @given(SYSTEMS)
@@ -197,7 +197,7 @@ def test_an_item_that_fails_moves_no_other_on_the_scale_on_which_systems_agree()
     good = np.arange(12.0)
     failing = np.where(good == 9, -1, good)
     halves = 2 * np.array([Ranking.from_scores(each).ranks for each in (good, failing)])
-    scales = scales_of(halves, np.ones((2, 12), bool))
+    scales = find_scales(halves, np.ones((2, 12), bool))
     of_ranks, common = (places_on(scale, (2, 12)) for scale in scales)
     assert (of_ranks[0] == of_ranks[1]).sum() == 2  # the two best
     assert np.flatnonzero(common[0] != common[1]).tolist() == [9]
@@ -205,7 +205,7 @@ def test_an_item_that_fails_moves_no_other_on_the_scale_on_which_systems_agree()
 
 def test_ranks_are_shares_of_the_items_that_a_system_has():
     present = np.array([[1, 1, 1, 1], [1, 1, 0, 0]], bool)
-    first, _ = scales_of(np.array([[2, 4, 6, 8], [2, 4, 7, 7]]), present)
+    first, _ = find_scales(np.array([[2, 4, 6, 8], [2, 4, 7, 7]]), present)
     # (rank - 1/2) / n: 1/8, 3/8, 5/8 and 7/8 beside 1/4 and 3/4.
     assert first.codes.tolist() == list(range(6))
     found = list(zip(first.systems.tolist(), first.items.tolist(), strict=True))
@@ -221,7 +221,7 @@ def test_the_order_of_the_items_does_not_matter(name, drawn, by_scores, random):
         exchange_of(gold[rows], [each[rows] for each in systems], coefficient=name, by_scores=by_scores)
         for rows in (np.arange(gold.size), order)
     )
-    for own, others in zip(one.exchanged(choices), other.exchanged(choices), strict=True):
+    for own, others in zip(one.coefficients_after(choices), other.coefficients_after(choices), strict=True):
         rows = (np.nan_to_num(np.round(each, 9) + 0.0, nan=9.0).tolist() for each in (own, others))
         assert_allclose(*map(sorted, rows), rtol=0, atol=2e-9)
 
@@ -231,12 +231,12 @@ def test_an_exchange_without_an_item_is_that_of_the_others(name, drawn, by_score
     gold, systems = drawn[0], drawn[1][:2]
     place = data.draw(st.integers(0, gold.size - 1))
     item = Ranking.from_scores(gold).best_first[place]
-    found = exchange_of(gold, systems, coefficient=name, by_scores=by_scores).without(place)
+    found = exchange_of(gold, systems, coefficient=name, by_scores=by_scores).drop_item(place)
     others = [np.delete(each, item) for each in systems]
     expected = exchange_of(np.delete(gold, item), others, coefficient=name, by_scores=by_scores)
     # All exchanges, sorted: items that are tied in gold may be in another order without the one.
     choices = np.where(all_swaps(gold.size - 1) == 1, GO, STAY)[:, :, np.newaxis]
-    for own, other in zip(found.exchanged(choices), expected.exchanged(choices), strict=True):
+    for own, other in zip(found.coefficients_after(choices), expected.coefficients_after(choices), strict=True):
         rows = (np.nan_to_num(np.round(each, 9) + 0.0, nan=9.0).tolist() for each in (own, other))
         assert_allclose(*map(sorted, rows), rtol=0, atol=2e-9)
 
@@ -250,7 +250,7 @@ def test_every_permutation_of_the_systems_has_the_same_share_of_choices():
     choices = np.full((6, 8, 2), STAY)
     cells = itertools.product((1 / 4, 3 / 4), (1 / 6, 3 / 6, 5 / 6))
     choices[:, 0] = np.array(list(cells)) * 2.0**32
-    values = exchange.exchanged(choices)[0]
+    values = exchange.coefficients_after(choices)[0]
     best, middle, worst = exchange.observed()
     assert best > middle > worst
     assert sorted(values.tolist()) == sorted(map(list, itertools.permutations([best, middle, worst])))
@@ -259,8 +259,8 @@ def test_every_permutation_of_the_systems_has_the_same_share_of_choices():
 @pytest.mark.needs_numba
 def test_two_systems_keep_half_of_their_items_and_choices_are_independent():
     exchange = exchange_of(np.arange(8.0), np.random.default_rng(0).normal(size=(2, 8)))
-    stays = exchange.choices(np.random.default_rng(3), 30_000)[:, :, 0] > STAY // 2
-    kept = exchange.kept(exchange.choices(np.random.default_rng(3), 30_000))
+    stays = exchange.draw_choices(np.random.default_rng(3), 30_000)[:, :, 0] > STAY // 2
+    kept = exchange.net_shares(exchange.draw_choices(np.random.default_rng(3), 30_000))
     assert_allclose(kept, 2 * stays.mean(axis=1) - 1)
     bound = 5 * np.sqrt(0.25 / 29_999)
     assert np.abs(stays.mean(axis=0) - 0.5).max() < bound
@@ -324,7 +324,7 @@ def test_distances_are_of_the_items_that_both_have():
     squares = (shares[:, np.newaxis] - shares) ** 2
     assert_allclose(exchange.distances(), squares.mean(axis=2), rtol=0, atol=1e-14)
     expected = np.maximum(0, squares.mean(axis=2) - squares.std(axis=2) / np.sqrt(30))
-    assert_allclose(exchange.sure_distances(), expected, rtol=0, atol=1e-14)
+    assert_allclose(exchange.lower_distances(), expected, rtol=0, atol=1e-14)
     present = np.ones((3, 30), bool)
     present[0, :10] = present[1, 5:20] = False
     for system, has in zip(systems, present, strict=True):
@@ -342,9 +342,9 @@ def test_coefficients_are_standardized_by_system():
     gold, *systems = rng.normal(size=(3, 12))
     plain = exchange_of(gold, systems)
     mapped = replace(plain, exponents=np.array([-1.0, 2.0]))
-    values = plain.drawn(np.random.default_rng(1), 50)
+    values = plain.draw_coefficients(np.random.default_rng(1), 50)
     expected = np.stack([standardize(values[:, :, 0], -1.0), standardize(values[:, :, 1], 2.0)], axis=2)
-    assert_array_equal(mapped.drawn(np.random.default_rng(1), 50), expected)
+    assert_array_equal(mapped.draw_coefficients(np.random.default_rng(1), 50), expected)
 
 
 def codes_of(*systems):
@@ -398,12 +398,12 @@ def test_items_of_a_cluster_are_exchanged_together():
     gold, *systems = map(Ranking.from_scores, rng.normal(size=(3, 60)))
     clusters = np.arange(60) // 3
     exchange = Exchange.of(Tau(), gold, systems, clusters=clusters)
-    choices = exchange.choices(rng, 4)[:, :, 0]
+    choices = exchange.draw_choices(rng, 4)[:, :, 0]
     for cluster in range(20):
         own = choices[:, clusters[gold.best_first] == cluster]
         assert_array_equal(own, own[:, [0, 0, 0]])
-    assert exchange.without(5).choices(rng, 2).shape == (2, 59, 1)
-    assert (exchange.n_units, exchange.without(5).n_units) == (20, 20)
+    assert exchange.drop_item(5).draw_choices(rng, 2).shape == (2, 59, 1)
+    assert (exchange.n_units, exchange.drop_item(5).n_units) == (20, 20)
 
 
 @pytest.mark.parametrize(
@@ -456,6 +456,6 @@ def test_clusters_of_one_item_change_nothing():
         compare_systems(gold, *systems[:2], **options)
     )
     named = dict(zip("abc", systems, strict=True))
-    assert (
-        leaderboard(gold, named, clusters=names, **options).to_dict() == leaderboard(gold, named, **options).to_dict()
-    )
+    board, clustered = (leaderboard(gold, named, **options, clusters=clusters) for clusters in (None, names))
+    assert (board.unit, clustered.unit) == ("items", "clusters")
+    assert clustered.to_dict() | {"unit": "items"} == board.to_dict()

@@ -29,7 +29,6 @@ from rankcorr.inference._interval import (
     Residuals,
     SmoothedItems,
     correlation_interval,
-    delete_one,
     draw_halves,
     envelope,
     percentile_interval,
@@ -115,7 +114,7 @@ def test_scipy_bootstrap_of_the_same_resamples(coefficient):
 
 def test_every_item_is_drawn_with_the_same_chance():
     rng = np.random.default_rng(0)
-    counts = sorted_items(np.arange(10.0), np.arange(10.0)).drawn(rng, 5_000)
+    counts = sorted_items(np.arange(10.0), np.arange(10.0)).draw_counts(rng, 5_000)
     assert_array_equal(counts.sum(axis=1), 10)
     # 50,000 draws; a chi-square of 9 degrees of freedom exceeds 27.9 with probability 0.001.
     assert scipy.stats.chisquare(counts.sum(axis=0)).statistic < 27.9
@@ -317,7 +316,7 @@ def test_copies_have_the_places_of_the_beta_copula():
 
 @given(st.integers(2, 12).flatmap(lambda n: st.tuples(scores(n), scores(n))), st.integers(0, 5))
 def test_drawn_keys_tie_what_falls_into_one_group(case, seed):
-    from rankcorr.inference import _kernels as kernels
+    from rankcorr.inference import _resampling_kernels as kernels
 
     items = sorted_items(*case)
     smoothed, n = SmoothedItems.of(items), items.n_items
@@ -420,7 +419,7 @@ def test_of_many_items_those_with_the_most_weight_are_left_out():
     assert found.jackknife_item == 7
     assert found.jackknife_share > 0.9
     items = sorted_items(x, y, coefficient="rho_w")
-    without = delete_one(items, np.array([7]), Draws(1, 0))
+    without = items.delete_each(np.array([7]), Draws(1, 0))[:, 0]
     assert without == pytest.approx([weighted_rho(np.delete(x, 7), np.delete(y, 7)).statistic], abs=1e-12)
 
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankcorr import Ranking, Tau, TauW, UndefinedCorrelationWarning
+from rankcorr.inference._gold_sets import align_systems, name_systems, read_gold_sets
+from rankcorr.inference._joint_test import JointTest, RankedSystem
 from rankcorr.inference._leaderboard import leaderboard
-from rankcorr.inference._leaderboard_groups import Competitor, Contest, entered, gold_sets_of, systems_of
 from rankcorr.inference._paired import compare_systems
 from rankcorr.inference._resampling import Draws
 from tests import naive
@@ -67,29 +68,29 @@ def test_a_leader_that_is_worse_over_shared_items_is_not_told_apart():
     assert [(row.system, row.group) for row in board.rows] == [("gold", 1), ("even", 2), ("all", 2)]
 
 
-def contest_of(gold, systems, coefficient, n_resamples=500, missing="raise"):
+def joint_test(gold, systems, coefficient, n_resamples=500, missing="raise"):
     """Systems in the order given, which is that of their sums."""
-    sets = gold_sets_of(gold)
-    entries = entered(sets, systems_of(systems), missing)
+    sets = read_gold_sets(gold)
+    entries = align_systems(sets, name_systems(systems), missing)
     totals = [sum(float(coefficient(each.gold, each.system)) for each in row) for row in entries]
-    competitors = [Competitor(*each) for each in zip(systems, entries, totals, strict=True)]
-    return Contest(coefficient, sets, competitors, Draws(n_resamples, 1))
+    ranked_systems = [RankedSystem(*each) for each in zip(systems, entries, totals, strict=True)]
+    return JointTest(coefficient, sets, ranked_systems, Draws(n_resamples, 1))
 
 
 @pytest.mark.needs_numba
 def test_corrected_p_values_are_those_of_the_largest_difference():
     gold, systems = data(sizes=(40,), noise={"a": 0.5, "b": 1.0, "c": 2.0})
-    contest = contest_of(gold, systems, Tau())
-    exchange = contest._exchange(gold_sets_of(gold)["set 0"], 0)
-    totals = [system.total for system in contest._systems]
-    distances, sure = np.sqrt(exchange.distances()), np.sqrt(exchange.sure_distances())
+    test = joint_test(gold, systems, Tau())
+    exchange = test._exchange_all(read_gold_sets(gold)["set 0"], 0)
+    totals = [system.total for system in test._systems]
+    distances, sure = np.sqrt(exchange.distances()), np.sqrt(exchange.lower_distances())
     typical = math.sqrt((distances**2).sum() / 6)
     pairs = list(combinations(range(3), 2))
     scaled = [(totals[one] - totals[other]) * min(1, typical / sure[one, other]) for one, other in pairs]
-    drawn = exchange.drawn(np.random.default_rng(5), 20_000)
+    drawn = exchange.draw_coefficients(np.random.default_rng(5), 20_000)
     differences = [np.abs(scale[:, [0, 0, 1]] - scale[:, [1, 2, 2]]) for scale in drawn]
     expected = np.max([naive.step_down(scaled, scale.tolist()) for scale in differences], axis=0)
-    corrected, leads = contest._jointly()
+    corrected, leads = test._jointly()
     for pair, pvalue in zip(pairs, expected, strict=True):
         assert abs(corrected[pair] - pvalue) < 4 * math.sqrt(pvalue * (1 - pvalue) / 500) + 1 / 500
         assert leads[pair] == totals[pair[0]] - totals[pair[1]]
@@ -110,12 +111,12 @@ def test_systems_that_lack_items_exchange_those_that_both_have():
     gold, systems = data(sizes=(30,))
     del systems["fair"]["0-3"], systems["alike"]["0-5"]
     with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
-        contest = contest_of(gold, systems, TauW(), missing="intersection")
-    exchange = contest._exchange(gold_sets_of(gold)["set 0"], 0)
+        test = joint_test(gold, systems, TauW(), missing="intersection")
+    exchange = test._exchange_all(read_gold_sets(gold)["set 0"], 0)
     assert exchange.present.sum(axis=1).tolist() == [30, 29, 29, 30]
-    totals = [competitor.total for competitor in contest._systems]
+    totals = [system.total for system in test._systems]
     assert exchange.observed() == pytest.approx(totals, abs=1e-12)
-    assert np.isfinite(contest.standings(0.95).corrected[0, 1:]).all()
+    assert np.isfinite(test.run(0.95).corrected[0, 1:]).all()
 
 
 @pytest.mark.needs_numba

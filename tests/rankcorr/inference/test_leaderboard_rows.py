@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from rankcorr.inference._gold_sets import COLUMNS, TOTALS
 from rankcorr.inference._leaderboard import leaderboard
-from rankcorr.inference._leaderboard_groups import COLUMNS, TOTALS
 from tests.rankcorr.inference.cases import data
 
 

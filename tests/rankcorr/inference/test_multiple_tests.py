@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rankcorr.inference import _multiple_tests
-from rankcorr.inference._multiple_tests import standings_of, step_down
+from rankcorr.inference._multiple_tests import judge_pairs, step_down
 from tests import naive
 
 LEVELS = st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.0, 3.0])
@@ -59,7 +59,7 @@ def boards(draw):
 @given(boards())
 def test_groups_and_ranks_agree(board):
     corrected, leads = board
-    standings = standings_of(corrected[0] if len(corrected) else np.empty(0), corrected, leads, 0.95)
+    standings = judge_pairs(corrected[0] if len(corrected) else np.empty(0), corrected, leads, 0.95)
     better = ((corrected <= 0.05) & (leads > 0)).tolist()
     ranks = list(zip(standings.least_ranks, standings.largest_ranks, strict=True))
     assert ranks == naive.possible_ranks(better)
@@ -68,7 +68,7 @@ def test_groups_and_ranks_agree(board):
         assert group <= least <= system + 1 <= largest
         if standings.groups.index(group) == system:  # the first of its group is better than all later ones
             assert largest <= sum(other <= group for other in standings.groups)
-        rows = standings.places(np.array([1.0] * len(ranks)))
+        rows = standings.row_fields(np.array([1.0] * len(ranks)))
         assert (rows[system]["group"], rows[system]["least_rank"]) == (group, least)
 
 
@@ -76,8 +76,8 @@ def test_a_group_goes_on_while_one_of_those_below_may_be_as_good():
     corrected = np.full((4, 4), 0.01)
     corrected[0, 3] = corrected[3, 0] = 0.3
     leads = np.subtract.outer(np.arange(4.0), np.arange(4.0)).T
-    standings = standings_of(corrected[0], corrected, leads, 0.95)
+    standings = judge_pairs(corrected[0], corrected, leads, 0.95)
     assert standings.groups == [1, 1, 1, 1]
     assert standings.least_ranks == [1, 2, 3, 3]
     corrected[0, 3] = corrected[3, 0] = 0.05
-    assert standings_of(corrected[0], corrected, leads, 0.95).groups == [1, 2, 3, 4]
+    assert judge_pairs(corrected[0], corrected, leads, 0.95).groups == [1, 2, 3, 4]

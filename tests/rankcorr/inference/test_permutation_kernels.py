@@ -4,7 +4,7 @@ import itertools
 import numpy as np
 import scipy.stats
 
-from rankcorr.inference._kernels import permuted_rows
+from rankcorr.inference._resampling_kernels import permuted_rows
 
 
 def permuted(seed, ranks, n_rows):

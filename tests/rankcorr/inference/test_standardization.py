@@ -7,15 +7,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from rankcorr._input.numbers import ROUNDING
 from rankcorr.inference._null import null_distribution
-from rankcorr.inference._standardization import (
-    MAX_EXPONENT,
-    RESOLUTION,
-    TOLERANCE,
-    exponent_of,
-    mean_standardized,
-    standardize,
-)
+from rankcorr.inference._standardization import MAX_EXPONENT, RESOLUTION, exponent_of, mean_standardized, standardize
 
 SIZES = (5e-324, 1e-300, 1e-17, 1e-12, 1e-8, 1e-3, 0.1, 1, 5, 19, 40, 350, 720, 1e4)
 
@@ -55,7 +49,7 @@ def test_the_map_increases(exponent, statistics):
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=30))
 def test_the_exponent_makes_the_mean_0(values):
     values = np.array(values)
-    assume(max((values >= 1 - TOLERANCE).mean(), (values <= -1 + TOLERANCE).mean()) < 0.5)
+    assume(max((values >= 1 - ROUNDING).mean(), (values <= -1 + ROUNDING).mean()) < 0.5)
     exponent = exponent_of(values)
     assert abs(mean_standardized(values, exponent)) <= 1e-12
     assert exponent == 0 if abs(values.mean()) <= 1e-12 else exponent * values.mean() > 0

@@ -28,8 +28,8 @@ def test_no_request_compiles_a_kernel_after_the_warm_up():
     # These take longest: none is compiled twice, for arrays that differ in their order or may be written to. Sums over
     # pairs are, unless the cache on the disk has what calls them: one pair of rankings is read-only, and rankings by
     # query are written into buffers.
-    assert 1 <= report["kernels"]["rankcorr._kernels.pair_sums"] <= 2
-    slowest = ["rankcorr.inference._kernels.exchanged_coefficients"]
+    assert 1 <= report["kernels"]["rankcorr._rank_kernels.pair_sums"] <= 2
+    slowest = ["rankcorr.inference._resampling_kernels.exchanged_coefficients"]
     slowest += ["adaptive._kernels.draw_comparisons", "adaptive.model._matching_kernels.deal_matches"]
     slowest += ["adaptive.model._kernels.log_likelihood", "adaptive.model._posterior_kernels.sweep"]
     assert [report["kernels"].get(name) for name in slowest] == [1] * 5

@@ -27,56 +27,52 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._coefficients import ROUNDING
-from rankcorr.inference._null import Alternative
+from rankcorr._input.numbers import DECIMALS, ROUNDING
+from rankcorr.inference._conventions import POWER, Alternative, alpha_of
 from rankcorr.inference._resampling import Values
 
-# All exchanges are enumerated up to this number of items or queries.
-MAX_EXACT: Final = 12
-POWER: Final = 0.8
-ROUNDED: Final = 12  # digits of values that are put in order
 MOST_NULLS: Final = 64  # of the enumerated exchanges, as data without a difference; 32 of them change the power by .01
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Orbit:
+class ExchangeDistribution:
     """The difference of two systems, and its values after exchanges.
 
     Attributes
     ----------
     observed : float
         The difference before any exchange.
-    drawn : ndarray of float64, shape (n_scales, n_exchanges)
+    differences : ndarray of float64, shape (n_scales, n_exchanges)
         The difference after each exchange; nan, where it is undefined, counts as at least as extreme.
-    kept : ndarray of float64, shape (n_exchanges,)
-        Share of the items kept minus the share exchanged, from -1 to 1.
-    exact : bool
+    net_shares : ndarray of float64, shape (n_exchanges,)
+        Share of the items that stay minus the share exchanged, from -1 to 1.
+    is_exact : bool
         Whether these are all exchanges, with equal probabilities.
     """
 
     observed: float
-    drawn: Values
-    kept: Values
-    exact: bool
+    differences: Values
+    net_shares: Values
+    is_exact: bool
 
     @property
     def n_undefined(self) -> int:
         """Return the number of exchanges that leave the difference undefined."""
-        return int(np.isnan(self.drawn).sum(axis=1).max())
+        return int(np.isnan(self.differences).sum(axis=1).max())
 
     def pvalue(self, alternative: Alternative = "two-sided") -> float:
         """Return the share of exchanges with a difference at least as extreme, the observed one included."""
-        lows, highs = self._reach(alternative)
-        return self._share(int(np.sum((lows <= 0) & (highs >= 0), axis=1).max()))
+        lows, highs = self._difference_ranges(alternative)
+        return self._pvalue_of_count(int(np.sum((lows <= 0) & (highs >= 0), axis=1).max()))
 
     def interval(
         self, level: float, alternative: Alternative = "two-sided", bound: float = math.inf
     ) -> tuple[float, float]:
         """Return the range of differences, within -bound and bound, that the test does not reject at 1 - level."""
-        lows, highs = self._reach(alternative)
-        number, alpha = self.kept.size, alpha_of(level)
+        lows, highs = self._difference_ranges(alternative)
+        number, alpha = self.net_shares.size, alpha_of(level)
         # The smallest number of extreme exchanges that does not reject.
-        least = next(count for count in range(number + 1) if self._share(count) > alpha)
+        least = next(count for count in range(number + 1) if self._pvalue_of_count(count) > alpha)
         if least == 0:
             return -bound, bound
         low = float(np.partition(lows, least - 1, axis=1)[:, least - 1].min())
@@ -93,18 +89,18 @@ class Orbit:
         just significant difference plus the 0.8 quantile of a normal distribution times the standard deviation of the
         exchanges.
         """
-        spread = float((self.kept**2).mean())  # 1 / n items or queries
+        spread = float((self.net_shares**2).mean())  # 1 / n items or queries
         if spread >= 1:
             return math.nan
         # The mean square of n centred values is too small; few of them also do not show how large others can be.
-        scale = math.sqrt((1 + spread * self.exact) / (1 - spread))
-        noise = scale * (self.drawn - self.observed * self.kept)
+        scale = math.sqrt((1 + spread * self.is_exact) / (1 - spread))
+        noise = scale * (self.differences - self.observed * self.net_shares)
         ends = []
         for row in noise:
             known = row[~np.isnan(row)]
             if not known.size or np.abs(known).max() <= ROUNDING * scale:
                 return math.nan
-            ends.append(self._enumerated_end(row, level) if self.exact else _normal_end(known, level, spread))
+            ends.append(self._enumerated_end(row, level) if self.is_exact else _normal_end(known, level, spread))
         least = max(ends)
         return least if least < bound and math.isfinite(least) else math.nan
 
@@ -113,33 +109,33 @@ class Orbit:
         size, codes = min(noise.size, MOST_NULLS), np.arange(noise.size)
         # Evenly spaced among all values, whatever the order of items or queries.
         places = ((np.arange(size) + 0.5) * noise.size / size).astype(np.intp)
-        spaced = np.argsort(np.round(noise, ROUNDED), kind="stable")[places]
+        spaced = np.argsort(np.round(noise, DECIMALS), kind="stable")[places]
         ends = []
         for code in spaced.tolist():
-            null = Orbit(float(noise[code]), noise[np.newaxis, codes ^ code], self.kept, True)
+            null = ExchangeDistribution(float(noise[code]), noise[np.newaxis, codes ^ code], self.net_shares, True)
             low, high = null.interval(level) if not math.isnan(null.observed) else (-math.inf, math.inf)
             ends += [-low, high]
         return float(np.quantile(ends, POWER, method="inverted_cdf"))
 
-    def _share(self, count: int) -> float:
-        return count / self.kept.size if self.exact else (1 + count) / (1 + self.kept.size)
+    def _pvalue_of_count(self, count: int) -> float:
+        return count / self.net_shares.size if self.is_exact else (1 + count) / (1 + self.net_shares.size)
 
-    def _reach(self, alternative: Alternative) -> tuple[Values, Values]:
+    def _difference_ranges(self, alternative: Alternative) -> tuple[Values, Values]:
         """Return the ends of the true differences that make each exchange at least as extreme."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            kept = _snapped(self.observed - self.drawn) / (1 - self.kept)
-            left = _snapped(self.observed + self.drawn) / (1 + self.kept)
+            exchanged_means = _round_to_zero(self.observed - self.differences) / (1 - self.net_shares)
+            other_means = _round_to_zero(self.observed + self.differences) / (1 + self.net_shares)
         # For any D, keeping everything gives the difference itself, and exchanging everything gives its negative.
-        same = np.abs(self.kept) if alternative == "two-sided" else self.kept
-        always = np.isnan(self.observed - self.drawn) | (1 - same <= ROUNDING)
-        unbounded = np.full(kept.shape, math.inf)
+        largest_shares = np.abs(self.net_shares) if alternative == "two-sided" else self.net_shares
+        is_always = np.isnan(self.observed - self.differences) | (1 - largest_shares <= ROUNDING)
+        infinite = np.full(exchanged_means.shape, math.inf)
         if alternative == "greater":
-            lows, highs = kept, unbounded
+            lows, highs = exchanged_means, infinite
         elif alternative == "less":
-            lows, highs = -unbounded, kept
+            lows, highs = -infinite, exchanged_means
         else:
-            lows, highs = np.minimum(kept, left), np.maximum(kept, left)
-        return np.where(always, -math.inf, lows), np.where(always, math.inf, highs)
+            lows, highs = np.minimum(exchanged_means, other_means), np.maximum(exchanged_means, other_means)
+        return np.where(is_always, -math.inf, lows), np.where(is_always, math.inf, highs)
 
 
 def _normal_end(noise: Values, level: float, spread: float) -> float:
@@ -154,16 +150,11 @@ def _normal_end(noise: Values, level: float, spread: float) -> float:
     return critical / math.sqrt(remainder) + float(ndtri(POWER)) * math.sqrt(variance)
 
 
-def alpha_of(level: float) -> float:
-    """Return 1 - level, rounded: 1 - 0.95 exceeds 0.05 in the last digit, and a p-value of 3/60 is not below 0.05."""
-    return round(1 - level, 12)
-
-
 def all_swaps(n_items: int) -> NDArray[np.uint8]:
     """Return every choice of items to swap, shape (2^n_items, n_items)."""
     codes = np.arange(2**n_items, dtype=np.uint32)[:, np.newaxis]
     return (codes >> np.arange(n_items, dtype=np.uint32) & 1).astype(np.uint8)
 
 
-def _snapped(values: Values) -> Values:
+def _round_to_zero(values: Values) -> Values:
     return np.where(np.abs(values) <= ROUNDING, 0.0, values)

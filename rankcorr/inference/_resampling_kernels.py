@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._kernels import combine, helper, kernel
+from rankcorr._rank_kernels import combine, helper, kernel
 
 Array = NDArray[Any]
 

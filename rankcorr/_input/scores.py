@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankcorr._checks import N_SHOWN, shown
-from rankcorr._frames import series_of
-from rankcorr._numbers import exact_array, is_nan, order_codes
+from rankcorr._input.frames import series_of
+from rankcorr._input.numbers import exact_array, is_nan, order_codes
 from rankcorr.errors import DimensionError, MissingValueError, NonNumericError, TooFewItemsError
 
 ScoresLike: TypeAlias = Mapping[Any, Any] | ArrayLike
@@ -140,7 +140,7 @@ def _places(what: str, indices: NDArray[np.intp], labels: Sequence[Hashable] | N
 
 @cache
 def loops() -> ModuleType:
-    """Return `rankcorr._kernels`.
+    """Return `rankcorr._rank_kernels`.
 
     An import statement inside a function costs 0.5 us each time: with four of them, a tenth of a call for 100 items.
 
@@ -149,6 +149,6 @@ def loops() -> ModuleType:
     >>> loops().ADDITIVE
     0
     """
-    from rankcorr import _kernels as kernels
+    from rankcorr import _rank_kernels as kernels
 
     return kernels

@@ -1,4 +1,4 @@
-"""Numbers of every kind, without rounding: the one place that knows which whole numbers a float64 cannot hold."""
+"""Numbers of every kind: which whole numbers a float64 cannot hold, and which differences are rounding alone."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -11,6 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from rankcorr.errors import NonNumericError
 
 LARGEST_EXACT: Final = 2**53  # float64 holds every whole number up to here; 2^53 + 1 becomes 2^53
+# The precision that coefficients promise. Values at most this far apart are equal: in short lists a coefficient takes
+# few values, which rounding must not split.
+ROUNDING: Final = 1e-12
+DECIMALS: Final = 12  # of values that are put in order
 
 
 def exact_array(values: ArrayLike) -> NDArray[Any]:

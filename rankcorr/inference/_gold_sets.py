@@ -1,0 +1,151 @@
+"""Gold sets and systems by name, and each system aligned with each gold set."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rankcorr._batch import named_rankings
+from rankcorr._checks import offending, shown
+from rankcorr._input.frames import by_name
+from rankcorr._ranking import Missing, Ranking, align, as_ranking
+from rankcorr._workers import Progress, silent
+from rankcorr.errors import DimensionError, LabelError, LabelMismatchError, OptionError, TooFewItemsError
+from rankcorr.inference._multiple_tests import TESTED
+
+SUM, MEAN = TOTALS = ("sum", "mean")
+ONLY_GOLD = "gold"
+
+# Names of the other columns of `Leaderboard.table`.
+PLACES = ("rank", "group", "least_rank", "largest_rank", "system")
+COLUMNS = (*PLACES, "low", "high", *TESTED, "n_missing")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class AlignedSystem:
+    """A system aligned with a gold set: both over the same items, and the number of items of gold that it lacks."""
+
+    gold: Ranking
+    system: Ranking
+    n_missing: int
+
+
+def read_gold_sets(gold: Any) -> dict[str, Ranking]:
+    """Gold sets by name, each of which is a column of the table; a single ranking is named "gold"."""
+    sets = name_gold_sets(gold)
+    for total in TOTALS:
+        if total in sets:
+            raise OptionError(f"a gold set cannot have the name {total!r}, which stands for the {total} over gold sets")
+    if reserved := [name for name in sets if name in COLUMNS]:
+        raise OptionError(offending("a gold set cannot have the name of another column of the table; got", reserved))
+    return sets
+
+
+def name_gold_sets(gold: Any) -> dict[str, Ranking]:
+    """Gold sets by name; a single ranking is named "gold"."""
+    named = None if isinstance(gold, Ranking) or getattr(gold, "ndim", 2) == 1 else by_name(gold)
+    if named is None or not _holds_rankings(named):
+        return {ONLY_GOLD: as_ranking(gold)}
+    sets = _rankings_by_name(named, "gold set")
+    unlabelled = [name for name, ranking in sets.items() if ranking.labels is None]
+    if unlabelled and len(sets) > 1:
+        message = "several gold sets need labels, to find the items of each; without labels"
+        raise LabelError(offending(message, unlabelled))
+    return sets
+
+
+def name_systems(systems: Any) -> dict[str, Ranking]:
+    """Systems by name."""
+    named = by_name(systems)
+    if named is None:
+        raise DimensionError(f"systems must be a mapping of name to ranking; got {shown(systems)}")
+    if not (rankings := _rankings_by_name(named, "system")):
+        raise TooFewItemsError("there is no system to rank")
+    return rankings
+
+
+def align_systems(
+    gold_sets: dict[str, Ranking], systems: dict[str, Ranking], missing: Missing, progress: Progress = silent
+) -> list[list[AlignedSystem]]:
+    """Align each system, a row, with each gold set, a column; `progress` is called with 0 after each pair.
+
+    With "bottom" each gold set is extended by the items that only systems have, so that all systems are compared over
+    the same items, as with "gold".
+    """
+    if missing == "bottom":
+        # In an order that does not change with that of the systems.
+        added = sorted({label for labels in _unknown_labels(gold_sets, systems).values() for label in labels}, key=str)
+        extended = {name: gold if gold.labels is None else gold.extend(added) for name, gold in gold_sets.items()}
+    else:
+        extended = gold_sets
+    rows = []
+    for name, system in systems.items():
+        row = []
+        for set_name, gold in gold_sets.items():
+            names = (f"gold set {shown(set_name)}", f"system {shown(name)}")
+            ranking, n_lacking = system, 0
+            if gold.labels is not None and system.labels is not None and gold.labels != system.labels:
+                shared = align(gold, system, names=names, missing="intersection")[1]
+                n_lacking = gold.n_items - shared.n_items
+                ranking = system if missing == "bottom" else shared
+            pair = align(extended[set_name], ranking, names=names, missing="gold" if missing == "bottom" else missing)
+            row.append(AlignedSystem(*pair, n_lacking))
+            progress(0)
+        rows.append(row)
+    return rows
+
+
+def count_unused_labels(gold_sets: dict[str, Ranking], systems: dict[str, Ranking], missing: Missing) -> list[int]:
+    """Number of items of each system left out because they are in no gold set; an error if `missing` is "raise"."""
+    unknown = _unknown_labels(gold_sets, systems)
+    for name, labels in unknown.items():
+        if labels and missing == "raise":
+            raise LabelMismatchError(offending(f"labels of system {shown(name)} that are in no gold set", labels))
+    return [0 if missing == "bottom" else len(labels) for labels in unknown.values()]
+
+
+def _unknown_labels(gold_sets: dict[str, Ranking], systems: dict[str, Ranking]) -> dict[str, list[Hashable]]:
+    """Labels of each system that are in no gold set."""
+    known = {label for gold in gold_sets.values() for label in gold.labels or ()}
+    return {name: [label for label in system.labels or () if label not in known] for name, system in systems.items()}
+
+
+def align_pair(
+    first: AlignedSystem, second: AlignedSystem, names: Sequence[str], set_name: str
+) -> tuple[Ranking, Ranking, Ranking]:
+    """Gold and two systems over the items that both systems have; `names` are those of the systems."""
+    if first.gold.labels == second.gold.labels:
+        return first.gold, first.system, second.system
+    second_labels = set(second.gold.labels or ())
+    labels: list[Hashable] = [label for label in first.gold.labels or () if label in second_labels]
+    if len(labels) < 2:
+        raise TooFewItemsError(
+            f"systems {shown(names[0])} and {shown(names[1])} must have at least two items of gold set "
+            f"{shown(set_name)} in common, to be tested; got {len(labels)}"
+        )
+    tied = Ranking.from_ranks(np.zeros(len(labels)), labels)
+    gold, *systems = (
+        align(tied, ranking, missing="intersection")[1] for ranking in (first.gold, first.system, second.system)
+    )
+    return gold, systems[0], systems[1]
+
+
+def _holds_rankings(gold: Any) -> bool:
+    """Whether a mapping holds gold sets: its values are then rankings, and not the scores of one ranking."""
+    values = [gold[name] for name in dict.fromkeys(gold.keys())]
+    rankings = [hasattr(value, "__len__") and not isinstance(value, str | bytes) for value in values]
+    if any(rankings) and not all(rankings):
+        wrong = values[rankings.index(False)]
+        raise DimensionError(
+            f"gold must be one ranking, or a mapping of name to ranking; got {shown(wrong)} among the rankings"
+        )
+    return any(rankings)
+
+
+def _rankings_by_name(rankings: Any, role: str) -> dict[str, Ranking]:
+    if wrong := [name for name in rankings.keys() if not isinstance(name, str)]:  # noqa: SIM118 - a Series iterates values
+        raise LabelError(offending(f"the name of a {role} must be a string; got", wrong))
+    return named_rankings(rankings, role)

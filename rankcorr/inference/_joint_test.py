@@ -1,0 +1,266 @@
+"""One randomized test of all pairs of systems: they exchange their places together, in one or several gold sets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr._coefficients import Coefficient
+from rankcorr._ranking import Ranking, align
+from rankcorr.inference._conventions import MAX_EXACT, alpha_of
+from rankcorr.inference._exchange import (
+    Codes,
+    Exchange,
+    Swap,
+    clusters_of_items,
+    codes_of_items,
+    draw_exchanges,
+    on_one_scale,
+)
+from rankcorr.inference._gold_sets import AlignedSystem, align_pair
+from rankcorr.inference._multiple_tests import PairTests, judge_pairs, step_down
+from rankcorr.inference._resampling import Draws, Values
+
+PAIRED, JOINT = range(2)
+# Exchanges of each paired test on a board of more than two systems: the smallest p-value is a tenth of 0.05.
+PAIRED_DRAWS = 199
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RankedSystem:
+    """A system with a coefficient.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    parts : sequence of AlignedSystem
+        Its part in each gold set that counts.
+    total : float
+        The value that it is ranked by: the sum of its coefficients in these.
+    codes : Codes or None
+        Those of `codes_of_scores`, if it may exchange scores.
+    exponents : ndarray of float64, shape (n_gold_sets,), or None
+        Exponents of the maps that standardize its coefficient in each gold set.
+    """
+
+    name: str
+    parts: Sequence[AlignedSystem]
+    total: float
+    codes: Codes | None = None
+    exponents: Values | None = None
+
+
+class JointTest:
+    """Systems, from best to worst by the sum of their coefficients over gold sets, that exchange their places.
+
+    All systems exchange their places at random, and the lead of each over each other one is compared with the largest
+    difference of two systems in these exchanges: a randomized test of all pairs, step-down. It therefore allows for
+    having picked the best after seeing the results.
+
+    Systems that are less alike than others differ by more. The distance of two systems is the root of the mean squared
+    difference of their ranks. If it exceeds the average distance of two systems by more than its standard error, their
+    lead is scaled down by the ratio, as Tukey and Kramer scale by standard errors. No p-value of the best system is
+    below that of the paired test of the two.
+    """
+
+    def __init__(
+        self,
+        coefficient: Coefficient,
+        golds: Mapping[str, Ranking],
+        systems: Sequence[RankedSystem],
+        draws: Draws,
+        swap: Swap = "auto",
+        clusters: Any = None,
+    ) -> None:
+        self._coefficient = coefficient
+        self._golds = list(golds.values())
+        self._set_names = list(golds)
+        self._systems = systems
+        self._draws = draws
+        self._swap = swap
+        self._clusters = clusters
+        self._is_by_scores = self._have_one_scale(range(len(systems)), self._golds)
+        # What the paired test of each system with the best exchanges, None for the best.
+        self.paired_swaps: list[str | None] = [None] * len(systems)
+
+    @property
+    def swap(self) -> str:
+        """What all systems exchange together."""
+        return "scores" if self._is_by_scores else "ranks"
+
+    @property
+    def n_systems(self) -> int:
+        """Number of systems."""
+        return len(self._systems)
+
+    @property
+    def is_exact(self) -> bool | None:
+        """Whether all swaps are enumerated; None without a test. More than two systems exchange places at random."""
+        if self.n_systems < 2:
+            return None
+        return self.n_systems == 2 and sum(exchange.n_units for exchange in self._pair(0, 1)) <= MAX_EXACT
+
+    def run(self, level: float) -> PairTests:
+        """Return the results of all tests: of the best system against each other one, and of all pairs together."""
+        number = self.n_systems
+        pvalues = np.full(number, math.nan)
+        corrected, leads = np.full((number, number), math.nan), np.zeros((number, number))
+        if number > 1:
+            pvalues[1:], paired_leads = self._paired(level)
+            if number > 2:
+                corrected, leads = self._jointly()
+                corrected[0] = corrected[:, 0] = np.maximum(corrected[0], pvalues)  # nan stays nan
+            else:
+                corrected[0] = corrected[:, 0] = pvalues
+            # A system that leads over its own items may not do so over those that both have.
+            leads[0, 1:] = np.where(paired_leads > 0, paired_leads, 0.0)
+            # A system that equals the best has the same tests, whichever of the two comes first.
+            for twin in filter(self._equals_best, range(1, number)):
+                corrected[twin], leads[twin] = corrected[0], leads[0]
+                corrected[:, twin] = corrected[twin]
+                corrected[twin, twin], corrected[twin, 0], corrected[0, twin] = math.nan, 1.0, 1.0
+            for first, second in np.argwhere(np.triu(corrected <= alpha_of(level), 1)).tolist():
+                if first > 0 and not self._is_ahead(first, second):
+                    leads[first, second] = 0.0
+        return judge_pairs(pvalues, corrected, leads, level)
+
+    def _paired(self, level: float) -> tuple[Values, Values]:
+        """P-value of the paired test of the best system and each other one, and its lead over the items of both.
+
+        Both are nan if a coefficient is undefined over these items.
+        """
+        draws = self._draws.of_part(PAIRED)
+        if self.n_systems > 2:
+            draws = draws.fewer(max(PAIRED_DRAWS, math.ceil(10 / alpha_of(level)) - 1))
+        pairs = []
+        for other in range(1, self.n_systems):
+            self._draws.progress(0)  # the caller may stop the work between its steps
+            pairs.append(self._pair(0, other))
+        self.paired_swaps[1:] = ["scores" if pair[0].by_scores else "ranks" for pair in pairs]
+        distributions = draw_exchanges(pairs, draws)
+        leads = np.array([distribution.observed for distribution in distributions])
+        pvalues = np.array([distribution.pvalue() for distribution in distributions])
+        return np.where(np.isnan(leads), np.nan, pvalues), leads
+
+    def _equals_best(self, row: int) -> bool:
+        """Whether a system has the ranks of the best, and its scores if scores are exchanged."""
+        best, other = self._systems[0], self._systems[row]
+        return all(
+            first.gold.labels == second.gold.labels
+            and np.array_equal(first.system.ranks, second.system.ranks)
+            and (
+                best.codes is None
+                or other.codes is None
+                or np.array_equal(
+                    codes_of_items(best.codes, first.gold.labels), codes_of_items(other.codes, first.gold.labels)
+                )
+            )
+            for first, second in zip(best.parts, other.parts, strict=True)
+        )
+
+    def _is_ahead(self, first: int, second: int) -> bool:
+        """Whether a system leads over a lower one over the items that both have."""
+        parts = zip(self._systems[first].parts, self._systems[second].parts, strict=True)
+        if all(one.gold.labels == other.gold.labels for one, other in parts):
+            return True
+        self._draws.progress(0)
+        values = np.sum([pair.observed() for pair in self._pair(first, second)], axis=0)
+        return bool(values[0] > values[1])
+
+    def _jointly(self) -> tuple[Values, Values]:
+        """P-values of all pairs from exchanges of all systems, corrected for all pairs, and the leads."""
+        exchanges = [self._exchange_all(gold, number) for number, gold in enumerate(self._golds)]
+        n_numbers = 2 * self.n_systems * sum(exchange.n_items for exchange in exchanges)
+        draws = self._draws.of_part(JOINT)
+        totals = np.concatenate(draws.in_blocks(partial(_draw_totals, exchanges), n_numbers), axis=1)
+        sums = np.array([system.total for system in self._systems])
+        leads = sums[:, np.newaxis] - sums
+        first, second = np.triu_indices(self.n_systems, 1)
+        scaled = np.abs(leads) * _scales(exchanges)
+
+        def leads_after(pairs: NDArray[np.intp]) -> Values:
+            return np.asarray(np.abs(totals[:, :, first[pairs]] - totals[:, :, second[pairs]]))
+
+        corrected = np.full(leads.shape, math.nan)
+        corrected[first, second] = step_down(scaled[first, second], leads_after)
+        corrected[second, first] = corrected[first, second]
+        return corrected, leads
+
+    def _pair(self, leader: int, other: int) -> list[Exchange]:
+        """Two systems that exchange places in each gold set, over the items that both have.
+
+        Their scores alone decide what they exchange, whatever those of other systems are.
+        """
+        first, second = self._systems[leader], self._systems[other]
+        aligned = [
+            align_pair(*parts, (first.name, second.name), self._set_names[number])
+            for number, parts in enumerate(zip(first.parts, second.parts, strict=True))
+        ]
+        by_scores = self._have_one_scale((leader, other), [gold for gold, *_ in aligned])
+        return [
+            self._exchange(number, (leader, other), gold, systems, None, by_scores)
+            for number, (gold, *systems) in enumerate(aligned)
+        ]
+
+    def _have_one_scale(self, rows: Sequence[int], golds: Sequence[Ranking]) -> bool:
+        """Whether some systems exchange scores: they have them, and on one scale in each gold set."""
+        codes = [system.codes for row in rows if (system := self._systems[row]).codes is not None]
+        if self._swap == "ranks" or not codes or len(codes) < len(rows):
+            return False
+        if self._swap == "scores":
+            return True
+        return all(on_one_scale(np.array([codes_of_items(part, gold.labels) for part in codes])) for gold in golds)
+
+    def _exchange_all(self, gold: Ranking, number: int) -> Exchange:
+        """All systems, which exchange places in one gold set; each may lack items."""
+        parts = [system.parts[number] for system in self._systems]
+        present = np.ones((len(parts), gold.n_items), bool)
+        rankings = []
+        for row, part in enumerate(parts):
+            self._draws.progress(0)
+            if part.gold.labels == gold.labels:
+                rankings.append(part.system)
+            else:
+                has = set(part.gold.labels or ())
+                present[row] = [label in has for label in gold.labels or ()]
+                rankings.append(align(gold, part.system, missing="gold")[1])
+        return self._exchange(number, range(self.n_systems), gold, rankings, present, self._is_by_scores)
+
+    def _exchange(
+        self,
+        number: int,
+        rows: Sequence[int],
+        gold: Ranking,
+        rankings: list[Ranking],
+        has: NDArray[np.bool_] | None,
+        by_scores: bool,
+    ) -> Exchange:
+        systems = [self._systems[row] for row in rows]
+        codes = [
+            codes_of_items(system.codes, gold.labels) for system in systems if system.codes is not None and by_scores
+        ]
+        numbers = None
+        if self._clusters is not None:
+            numbers = clusters_of_items(self._clusters, gold.labels, gold.n_items)
+        exchange = Exchange.of(self._coefficient, gold, rankings, np.array(codes) if codes else None, has, numbers)
+        exponents = [system.exponents[number] for system in systems if system.exponents is not None]
+        return replace(exchange, exponents=np.array(exponents)) if exponents else exchange
+
+
+def _draw_totals(exchanges: Sequence[Exchange], rng: np.random.Generator, size: int) -> Values:
+    return np.asarray(np.sum([exchange.draw_coefficients(rng, size) for exchange in exchanges], axis=0))
+
+
+def _scales(exchanges: Sequence[Exchange]) -> Values:
+    """By how much the lead of each system, a row, over each other one is scaled down."""
+    squares = np.sum([np.nan_to_num(exchange.distances()) for exchange in exchanges], axis=0)
+    lower = np.sqrt(np.sum([np.nan_to_num(exchange.lower_distances()) for exchange in exchanges], axis=0))
+    typical = np.sqrt(squares.sum() / (len(squares) * (len(squares) - 1)))
+    return np.asarray(np.divide(typical, lower, out=np.ones(lower.shape), where=lower > typical))
