@@ -108,6 +108,15 @@ def json_options(message: str) -> str:
     return _OPTION.sub(lambda match: f'"{match[1]}": {match[2].replace("True", "true")}'.removesuffix(": "), message)
 
 
+def query_options(message: str) -> str:
+    """Return a message in which options in Python's syntax read as parameters of a query.
+
+    >>> query_options("rank by the votes so far with interim=True")
+    'rank by the votes so far with interim=true'
+    """
+    return _OPTION.sub(lambda match: f"{match[1]}={match[2]}".replace('"', "").replace("=True", "=true"), message)
+
+
 def check_rng(rng: object, error: type[ValueError] = OptionError) -> None:
     """Refuse anything but a generator of random numbers."""
     if not isinstance(rng, np.random.Generator):

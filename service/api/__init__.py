@@ -33,14 +33,18 @@ BLUEPRINTS = (
     strengths.comparisons,
     simulations.blueprint,
     jobs.blueprint,
-    *operations(lambda: None, when="once the service is about to stop"),
+    *operations(lambda: None, when="once the service is about to stop, or the processes for heavy requests have ended"),
 )
 
 
 def pass_on_unless_light() -> None:
     """Pass a request with a body on before it is parsed, unless it may be a short correlation."""
     if request.method == "POST":
-        is_light = request.endpoint == "correlations.correlate" and len(g.body) <= correlations.MOST_LIGHT_BYTES
+        is_light = (
+            request.endpoint == "correlations.correlate"
+            and len(g.body) <= correlations.MOST_LIGHT_BYTES
+            and g.body.count(b",") <= correlations.MOST_LIGHT_VALUES
+        )
         if not is_light:
             state().pool.pass_on()
 

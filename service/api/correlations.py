@@ -19,6 +19,7 @@ blueprint = Blueprint("correlations", __name__, url_prefix="/v1/correlations", d
 
 MOST_LIGHT_ITEMS = 2_000  # a worker's thread compares as many in 5 ms
 MOST_LIGHT_BYTES = 1 << 17
+MOST_LIGHT_VALUES = 4 * MOST_LIGHT_ITEMS + 100  # scores and labels of both rankings, and options
 
 
 @blueprint.post("", name="correlate")

@@ -14,7 +14,7 @@ from service.collect.settings import CollectSettings
 from service.collect.state import CollectState
 from service.http import logs
 from service.http.hooks import API, add_hooks, new_app
-from service.http.problems import ALL_STATUSES, LIBRARY_KINDS, Problem, from_library
+from service.http.problems import ALL_STATUSES, LIBRARY_KINDS, Problem, from_library, name_options
 from service.http.state import State
 from service.openapi.operations import register_page
 from service.openapi.specification import TOKEN_SCHEME, Api, configuration, problem_component
@@ -152,5 +152,5 @@ def from_ledger(error: Any) -> Problem:
             if status == 503:
                 logs.log.error("the ledger failed: %s", error)
                 return Problem(status, _DETAILS[kind], kind=kind, headers={"Retry-After": "2"})
-            return Problem(status, str(error), kind=kind)
+            return Problem(status, name_options(str(error)), kind=kind)
     return from_library(error)

@@ -23,11 +23,10 @@ from service.http.access import secured
 from service.http.body import OrjsonProvider, received
 from service.http.jobs import RETRY_SECONDS, Jobs
 from service.http.pool import Heavy
-from service.http.problems import Problem
+from service.http.problems import WITH_BODY, Problem
 from service.http.state import ALONE, EXTENSION, State, is_job, state
 
 API: Final = "/v1/"
-_WITH_BODY: Final = ("POST", "PUT")
 
 
 def new_app(name: str, http_settings: HttpSettings, *, jobs: Jobs | None = None, **options: Any) -> Flask:
@@ -85,7 +84,7 @@ def add_hooks(
             g.client = admit(state(), request)
         if request.url_rule is None:  # no route serves this path or method
             return None
-        g.body = received(request) if request.method in _WITH_BODY else b""
+        g.body = received(request) if request.method in WITH_BODY else b""
         return None
 
     @app.after_request

@@ -137,6 +137,22 @@ class Pool:
         theirs.close()
         self._control = ours
 
+    def check(self) -> None:
+        """Refuse to report readiness once the supervisor and the process that would replace it are dead.
+
+        Raises
+        ------
+        Problem
+            503, until the service is restarted.
+        """
+        if self._control is not None:
+            poll = select.poll()
+            poll.register(self._control, 0)
+            if poll.poll(0):  # nobody holds the other end
+                raise over_capacity(
+                    "the processes for heavy requests have ended, and the service must be restarted", None
+                )
+
     def client_key(self, client: str) -> bytes:
         """Return the key under which the requests of a client count; it does not tell the client's address."""
         name = client.encode("utf-8", "surrogateescape")

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, Final
 
 import orjson
-from flask import Response, g
+from flask import Response, g, request
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import WebsocketMismatch
 
@@ -17,6 +17,7 @@ from adaptive.errors import AdaptiveError
 from rankcorr import RankingError
 from rankcorr import _checks as checks
 
+WITH_BODY: Final = ("POST", "PUT")
 MEDIA_TYPE: Final = "application/problem+json"
 TYPE_PREFIX: Final = "urn:rankcorr:problem:"
 
@@ -150,7 +151,13 @@ def _as_json(value: Any) -> str:
 
 def from_library(error: RankingError | AdaptiveError) -> Problem:
     """Return the problem for an error of the libraries: its class gives the type, its message the detail."""
-    return Problem(422, checks.json_options(str(error)), kind=kind_of(type(error)))
+    return Problem(422, name_options(str(error)), kind=kind_of(type(error)))
+
+
+def name_options(message: str) -> str:
+    """Name the options in a message as the request gives them: as fields of its body, else as parameters of a query."""
+    has_body = request and request.method in WITH_BODY
+    return checks.json_options(message) if has_body else checks.query_options(message)
 
 
 def from_http(error: HTTPException) -> Problem | HTTPException:

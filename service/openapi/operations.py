@@ -51,6 +51,7 @@ def operations(check: Callable[[], None], *, when: str) -> tuple[Blueprint, Blue
 
     def ready() -> dict[str, Any]:
         state().stopping.check()
+        state().pool.check()
         check()
         limits = {name: value for name, value, _ in settings().table() if name.startswith("RANKCORR_MAX")}
         return {"status": "ok", "version": __version__, "limits": limits}

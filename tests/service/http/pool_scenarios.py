@@ -16,6 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+from prometheus_client import REGISTRY
+
 from service.http import child as module
 from service.http.hooks import answer_alone
 from service.http.jobs import Jobs
@@ -140,12 +142,18 @@ def one_at_a_time():
         for client in "bcde":
             echo(pool, client)
         more = [Waiting(pool, "a") for _ in range(MOST_OF_CLIENT - 1)]
+        eventually(lambda: n_waiting() == len(more))  # else the next request may take the place of one of them
         problem = eventually(lambda: refused_at_once(pool))
         assert (problem.status, problem.kind, problem.headers) == (429, "one-at-a-time", {"Retry-After": "1"})
         assert f"{MOST_OF_CLIENT} heavy requests of this client are running or waiting" in problem.detail
         assert not any(request.has_started() for request in more)
         assert [request.leave() for request in more] == [CLIENT_LEFT] * len(more)
     echo(pool)
+
+
+def n_waiting():
+    """How many requests of this process the supervisor has been told of, and has not started."""
+    return REGISTRY.get_sample_value("rankcorr_requests_waiting")
 
 
 def refused_at_once(pool):
@@ -290,6 +298,7 @@ def death_of_the_supervisor():
 def death_of_the_supervisor_and_its_guard():
     pool = opened()
     echo(pool)
+    pool.check()
     (guard,), boss = children(os.getpid()), supervisor()
     for pid in (guard, boss):
         os.kill(pid, signal.SIGKILL)
@@ -298,6 +307,15 @@ def death_of_the_supervisor_and_its_guard():
     assert (problem.status, problem.kind) == (503, "over-capacity")
     assert problem.detail == "the processes for heavy requests have ended; try again"
     pool.look_at_jobs()
+    try:
+        pool.check()
+    except Problem as not_ready:
+        assert (not_ready.status, not_ready.detail) == (
+            503,
+            "the processes for heavy requests have ended, and the service must be restarted; try again",
+        )
+    else:
+        raise AssertionError("it reports to be ready")
 
 
 def signals_for_the_whole_group():

@@ -7,7 +7,7 @@ import signal
 import numpy as np
 
 from rankcorr import correlate
-from tests.service.live import AMPLE, ask, eventually, running
+from tests.service.live import AMPLE, ask, children, eventually, running
 from tests.service.load import IN_PROGRESS, PAIR, in_threads, seconds_of_work, simulation
 
 
@@ -103,13 +103,24 @@ def turned_away(server, body, headers):
     return (headers, content) if status == 503 else None
 
 
-def test_a_supervisor_that_dies_is_replaced(tmp_path):
+def test_a_supervisor_that_dies_is_replaced_and_without_its_guard_the_service_is_not_ready(tmp_path):
     with running(tmp_path, AMPLE) as server:
         workers, supervisor = server.workers(), server.supervisor()
         os.kill(supervisor, signal.SIGKILL)
         assert server.ask("POST", "/v1/simulations", simulation(20))[0] == 200
         assert server.supervisor() != supervisor
         assert server.workers() == workers
+        assert server.ask("GET", "/health/ready")[0] == 200
+        (guard,) = set(children(server.process.pid)) - set(workers)
+        for pid in (guard, server.supervisor()):
+            os.kill(pid, signal.SIGKILL)
+        status, _, body = eventually(lambda: if_not_200(server.ask("GET", "/health/ready")))
+        assert (status, json.loads(body)["type"]) == (503, "urn:rankcorr:problem:over-capacity")
+        assert server.ask("GET", "/health/live")[0] == server.ask("POST", "/v1/correlations", PAIR)[0] == 200
+
+
+def if_not_200(answer):
+    return None if answer[0] == 200 else answer
 
 
 def test_while_it_drains_every_answer_closes_its_connection(tmp_path):

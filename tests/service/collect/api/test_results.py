@@ -19,7 +19,9 @@ def voted(voting):
 
 def test_before_the_last_ballot_the_ranking_is_interim(voted):
     refused = voted.get("/results", status=409)
-    assert problem(refused)[0] == "not-possible"
+    kind, detail = problem(refused)
+    assert kind == "not-possible"
+    assert "interim=true" in detail  # as the query has it
     found = voted.get("/results?interim=true").json
     assert not found["final"]
     assert [row["item"] for row in found["rows"]] == ITEMS

@@ -1,0 +1,480 @@
+"""The requests that cost each operation of rankcorr-serve most within its limits, and requests that are absurd.
+
+``python -m tests.service.server.worst_requests [PART OF NAME ...]`` sends them to a service with default settings, one
+and then two at once, and prints a row for each.
+"""
+
+import contextlib
+import itertools
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from tests.service.live import Server, children, running
+from tests.service.load import in_threads
+
+MIB = 1 << 20
+BODY = 16 * MIB
+EVALUATION = "/v1/evaluations"
+PLAN = {"n_items": 200_000, "n_ballots": 15, "fraction": 0.5, "presentations": 2}
+INFERENCE = {"seed": 1, "n_resamples": 100_000}
+ALL = ["rho_w", "tau_w", "rho", "tau"]
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+def scores(n_items: int, step: int = 1) -> dict:
+    """Scores of n items in an order that looks random."""
+    return {"scores": [number * step % n_items for number in range(n_items)]}
+
+
+def labelled(n_items: int, letter: str, step: int = 7) -> dict:
+    return {"scores": {f"{letter}{number}": number * step % n_items for number in range(n_items)}}
+
+
+def pair(n_items: int, **options: object) -> dict:
+    return {"gold": scores(n_items, 7919), "system": scores(n_items, 104_729), **options}
+
+
+def votes(n_items: int, n_votes: int, n_voters: int = 0) -> dict:
+    """Columns of votes on all items in a chain, and then on pairs ever farther apart."""
+    left = [place % n_items for place in range(n_votes)]
+    right = [(place + 1 + place // n_items) % n_items for place in range(n_votes)]
+    answers = itertools.cycle(["left", "tie", "right", "left", None])
+    columns = {"left": left, "right": right, "winner": [next(answers) for _ in range(n_votes)]}
+    return columns | ({"voter": [place % n_voters for place in range(n_votes)]} if n_voters else {})
+
+
+def by_query(n_queries: int, n_documents: int, step: int = 1) -> dict:
+    """Columns of numbers for the documents of queries."""
+    places = [(query, document) for query in range(n_queries) for document in range(n_documents)]
+    return {
+        "query": [query for query, _ in places],
+        "document": [document for _, document in places],
+        "score": [(document * step + query) % (n_documents + 1) for query, document in places],
+    }
+
+
+def evaluation(n_queries: int, n_documents: int, n_runs: int, **options: object) -> dict:
+    gold = by_query(n_queries, n_documents)
+    gold["relevance"] = [score % 4 for score in gold.pop("score")]
+    runs = {f"run {run}": by_query(n_queries, n_documents, run + 1) for run in range(n_runs)}
+    return {"qrels": gold, "runs": runs, **options}
+
+
+def ballots(n_items: int, n_ballots: int, n_votes: int) -> dict:
+    columns = votes(n_items, n_votes)
+    comparisons = [{"left": columns["left"], "right": columns["right"], "votes": columns["winner"]}]
+    plan = {"n_items": n_items, "n_ballots": n_ballots, "fraction": 0.5, "presentations": 2 * n_votes // n_items}
+    return {"plan": plan, "items": n_items, "seed": 1, "ballots": [{"comparisons": comparisons}]}
+
+
+def simulation(plan: dict, n_simulations: int, **options: object) -> dict:
+    return {"plan": plan, "similarity": "exponential", "n_simulations": n_simulations, "seed": 1, **options}
+
+
+@dataclass(frozen=True)
+class Worst:
+    """A request of the highest cost that an operation admits, of one kind."""
+
+    name: str
+    path: str
+    build: Callable[[], object]
+    method: str = "POST"
+    is_light: bool = False  # answered by a thread of the server
+
+
+def light(name: str, path: str, build: Callable[[], object] = lambda: None, method: str = "POST") -> Worst:
+    return Worst(name, path, build, method, is_light=True)
+
+
+CORRELATIONS, BATCH, MATRIX = "/v1/correlations", "/v1/correlations/batch", "/v1/correlations/matrix"
+SHARE = "top=1000&share=0.9999999999999999&k=1000&n_items=1099511627776"
+REQUESTS = (
+    light("2,000 items, everything", CORRELATIONS, lambda: pair(2_000, worst=1_000, coefficients=ALL)),
+    light(
+        "4,000 labels, none shared",
+        CORRELATIONS,
+        lambda: {
+            **{"gold": labelled(2_000, "a"), "system": labelled(2_000, "b")},
+            **{"missing": "bottom", "worst": 1_000, "tied_weights": "expected"},
+        },
+    ),
+    light("60,000 tie groups", CORRELATIONS, lambda: b'{"gold":{"order":[[]' + b",[]" * 40_000 + b"]}}"),
+    light("60,000 groups of labels", CORRELATIONS, lambda: {"gold": {"order": [[n] for n in range(12_000)]}}),
+    light("30,000 numbers", CORRELATIONS, lambda: b'{"gold":{"scores":[1' + b",1" * 60_000 + b"]}}"),
+    light("30,000 numbers and labels", CORRELATIONS, lambda: {"gold": {**scores(9_000), "labels": [*range(9_000)]}}),
+    light(
+        "1e-400 and long numbers", CORRELATIONS, lambda: b'{"a":[1e-400' + b",12345678901234567890123" * 5_000 + b"]}"
+    ),
+    light("a number of 130,000 digits", CORRELATIONS, lambda: b'{"a":' + b"9" * 130_000 + b"}"),
+    light("130,000 backslashes", CORRELATIONS, lambda: b'{"a":"' + b"\\\\" * 64_000 + b'"}'),
+    light("deep arrays", CORRELATIONS, lambda: b"[" * 60_000 + b"]" * 60_000),
+    light("deep arrays, admitted", CORRELATIONS, lambda: b'{"gold":' + b"[" * 1_000 + b"]" * 1_000 + b"}"),
+    light("20,000 unknown fields", CORRELATIONS, lambda: {str(n): n for n in range(10_000)}),
+    light("20,000 wrong numbers", CORRELATIONS, lambda: {"gold": {"scores": ["x"] * 30_000}}),
+    light("repeated keys", CORRELATIONS, lambda: b"{" + b'"a":1,' * 21_000 + b'"a":1}'),
+    light("ids of 60,000 letters", CORRELATIONS, lambda: {"gold": {"order": ["a" * 60_000, "b" * 60_000]}}),
+    light("an id twice, 60,000 letters", CORRELATIONS, lambda: {"gold": {"order": ["a" * 60_000, "a" * 60_000]}}),
+    light("a weigher of 60,000 letters", CORRELATIONS, lambda: pair(3, weigher="top-k:" + "9" * 60_000)),
+    light("many coefficients", CORRELATIONS, lambda: pair(3, coefficients=["rho"] * 12_000)),
+    Worst("200,000 items", CORRELATIONS, lambda: pair(200_000, worst=1_000)),
+    Worst(
+        "200,000 labels, none shared",
+        CORRELATIONS,
+        lambda: {"gold": labelled(200_000, "a"), "system": labelled(200_000, "b"), "missing": "bottom", "worst": 1_000},
+    ),
+    Worst("200,000 items, inference", CORRELATIONS, lambda: pair(200_000, inference=INFERENCE)),
+    Worst("2,000 items, inference", CORRELATIONS, lambda: pair(2_000, inference=INFERENCE, tied_weights="expected")),
+    Worst("t copula of 20,000 items", CORRELATIONS, lambda: pair(20_000, inference=INFERENCE | {"n_resamples": 2_000})),
+    Worst("a million empty groups", CORRELATIONS, lambda: b'{"gold":{"order":[[]' + b",[]" * 999_000 + b"]}}"),
+    Worst("5 million empty groups", CORRELATIONS, lambda: b'{"gold":{"order":[[]' + b",[]" * 5_000_000 + b"]}}"),
+    Worst("8 million numbers", CORRELATIONS, lambda: b'{"gold":{"scores":[1' + b",1" * 8_000_000 + b"]}}"),
+    Worst("2 ids of 8 MB", CORRELATIONS, lambda: {"gold": {"order": ["a" * (7 * MIB), "b" * (7 * MIB)]}}),
+    Worst("a million unknown fields", CORRELATIONS, lambda: {str(n): n for n in range(1_000_000)}),
+    Worst("a number of 16 million digits", CORRELATIONS, lambda: b'{"a":' + b"9" * (BODY - 100) + b"}"),
+    Worst("a million long numbers", CORRELATIONS, lambda: b'{"a":[1' + b",12345678901234567890123" * 600_000 + b"]}"),
+    Worst("16 MB of backslashes", CORRELATIONS, lambda: b'{"a":"' + b"\\\\" * (8 * MIB - 100) + b'"}'),
+    Worst("repeated keys, 16 MB", CORRELATIONS, lambda: b"{" + b'"a":1,' * 2_700_000 + b'"a":1}'),
+    Worst(
+        "1,000 systems",
+        BATCH,
+        lambda: {"gold": scores(3_000), "systems": {str(n): scores(3_000, 7 + 2 * n) for n in range(1_000)}},
+    ),
+    Worst(
+        "1,000 systems, other labels",
+        BATCH,
+        lambda: {
+            "gold": labelled(150_000, "a"),
+            "systems": {str(n): labelled(700, f"{n}b") for n in range(1_000)},
+            "missing": "bottom",
+        },
+    ),
+    Worst(
+        "100 rankings",
+        MATRIX,
+        lambda: {"rankings": {str(n): scores(25_000, 7 + 2 * n) for n in range(100)}, "coefficient": "tau_w"},
+    ),
+    Worst(
+        "100 rankings, other labels",
+        MATRIX,
+        lambda: {"rankings": {str(n): labelled(9_000, f"{n % 9}b") for n in range(100)}, "missing": "bottom"},
+    ),
+    Worst(
+        "1,000 systems",
+        "/v1/leaderboards",
+        lambda: {
+            **{"gold": scores(3_000), "systems": {str(n): scores(3_000, 7 + 2 * n) for n in range(1_000)}},
+            **{"n_resamples": 20_000, "seed": 1},
+        },
+    ),
+    Worst(
+        "1,000 systems of few items",
+        "/v1/leaderboards",
+        lambda: {
+            **{"gold": scores(50), "systems": {str(n): scores(50, 7 + 2 * n) for n in range(1_000)}},
+            **{"n_resamples": 1, "seed": 1},
+        },
+    ),
+    Worst(
+        "100 gold sets of 100 systems",
+        "/v1/leaderboards",
+        lambda: {
+            "gold_sets": {str(n): {"scores": {f"{n},{m}": m for m in range(20)}} for n in range(100)},
+            "systems": {
+                str(n): {"scores": {f"{k},{m}": m * n % 21 for k in range(100) for m in range(20)}} for n in range(50)
+            },
+            **{"n_resamples": 4_000, "seed": 1},
+        },
+    ),
+    Worst(
+        "20 systems of 40,000 items",
+        "/v1/leaderboards",
+        lambda: {
+            **{"gold": scores(40_000), "systems": {str(n): scores(40_000, 7 + 2 * n) for n in range(20)}},
+            **{"n_resamples": 100_000, "seed": 1},
+        },
+    ),
+    Worst("100,000 queries", EVALUATION, lambda: evaluation(100_000, 3, 1, by_query=True, metrics=["tau_w", "ndcg"])),
+    Worst("1,000 runs", EVALUATION, lambda: evaluation(40, 10, 1_000, by_query=True)),
+    Worst("1,000 runs compared", EVALUATION, lambda: evaluation(40, 10, 1_000, comparison=INFERENCE)),
+    Worst(
+        "1,000 runs compared, 4 metrics",
+        EVALUATION,
+        lambda: evaluation(40, 10, 1_000, comparison=INFERENCE, metrics=ALL),
+    ),
+    Worst(
+        "2 runs compared", EVALUATION, lambda: evaluation(20_000, 10, 2, comparison=INFERENCE, standardized=INFERENCE)
+    ),
+    Worst("one query of 500,000 documents", EVALUATION, lambda: evaluation(1, 300_000, 1, standardized=INFERENCE)),
+    Worst(
+        "missing queries with long ids",
+        EVALUATION,
+        lambda: {
+            "qrels": {f"{n:050000d}": {"a": 1, "b": 0} for n in range(250)},
+            "runs": {str(n): {"q": {"a": 1}} for n in range(1_000)},
+        },
+    ),
+    Worst(
+        "groups of queries",
+        EVALUATION,
+        lambda: evaluation(600, 5, 200, comparison=INFERENCE | {"groups": {str(n): f"g{n // 2}" for n in range(600)}}),
+    ),
+    Worst(
+        "200,000 pairs",
+        "/v1/pairings",
+        lambda: {"tokens": [{"token": f"{n:010000d}", "area": "a"} for n in range(630)]},
+    ),
+    Worst(
+        "tokens in many areas",
+        "/v1/pairings",
+        lambda: {
+            "tokens": [{"token": f"t{n}", "area": f"a{n % 7}", "frequency": n} for n in range(199_000)],
+            "sample": 200_000,
+            "seed": 1,
+            "across_areas": True,
+        },
+    ),
+    Worst("most comparisons", "/v1/plans", lambda: {"n_items": 200_000, "n_ballots": 17, "comparisons": 2**40}),
+    Worst(
+        "10,000 ballots",
+        "/v1/plans",
+        lambda: {"n_items": 200_000, "n_ballots": 10_000, "fraction": 0.999999, "comparisons": 2**53},
+    ),
+    Worst(
+        "top presentations",
+        "/v1/plans",
+        lambda: {"n_items": 200_000, "n_ballots": 10_000, "fraction": 0.9995, "top_presentations": 2**53},
+    ),
+    Worst(
+        "10,000 ballots of 1 fraction",
+        "/v1/plans",
+        lambda: {
+            "n_items": 200_000,
+            "n_ballots": 4_490,
+            "fraction": 0.999,
+            "hours": 1e6,
+            "seconds_per_comparison": 1e-9,
+            "n_voters": 2**53,
+        },
+    ),
+    Worst("500,000 comparisons", "/v1/ballots", lambda: {"items": 200_000, "presentations": 5, "voters": 1, "seed": 1}),
+    Worst(
+        "500,000 voters", "/v1/ballots", lambda: {"items": 200_000, "presentations": 5, "voters": 500_000, "seed": 1}
+    ),
+    Worst("two items", "/v1/ballots", lambda: {"items": 2, "presentations": 500_000, "voters": 500_000, "seed": 1}),
+    Worst("three items", "/v1/ballots", lambda: {"items": 3, "presentations": 333_333, "voters": 7, "seed": 1}),
+    Worst("1,000 items", "/v1/ballots", lambda: {"items": 1_000, "presentations": 1_000, "voters": 1, "seed": 1}),
+    Worst("1,000 items, 999", "/v1/ballots", lambda: {"items": 1_001, "presentations": 999, "voters": 3, "seed": 1}),
+    Worst(
+        "long labels",
+        "/v1/ballots",
+        lambda: {"items": [f"{n:010000d}" for n in range(1_600)], "presentations": 4, "voters": 3, "seed": 1},
+    ),
+    Worst("500,000 votes", "/v1/scores", lambda: ballots(50_000, 2, 500_000)),
+    Worst("500,000 votes of few items", "/v1/scores", lambda: ballots(10, 2, 500_000)),
+    Worst(
+        "a million comparisons",
+        "/v1/scores",
+        lambda: {
+            "plan": PLAN,
+            "items": 200_000,
+            "seed": 1,
+            "ballots": [{"comparisons": [{"left": [], "right": [], "votes": []}] * 300_000}],
+        },
+    ),
+    Worst("46,900 items", "/v1/strengths", lambda: {"comparisons": votes(46_900, 400_000, 100)}),
+    Worst("200,000 items", "/v1/strengths", lambda: {"items": 200_000, "comparisons": votes(200_000, 400_000, 9)}),
+    Worst("200,000 items, 2 votes", "/v1/strengths", lambda: {"items": 200_000, "comparisons": votes(2, 2)}),
+    Worst(
+        "every voter",
+        "/v1/strengths",
+        lambda: {"comparisons": votes(5_000, 300_000, 100_000), "options": {"voters": True, "side_bias": True}},
+    ),
+    Worst(
+        "1,500 items", "/v1/strengths", lambda: {"comparisons": votes(1_500, 400_000, 50), "options": {"voters": True}}
+    ),
+    Worst(
+        "one by one",
+        "/v1/strengths",
+        lambda: {
+            "comparisons": [
+                {"left": n % 900, "right": n % 899 + 1, "winner": "left"}
+                for n in range(300_000)
+                if n % 900 != n % 899 + 1
+            ]
+        },
+    ),
+    Worst(
+        "500,000 comparisons",
+        "/v1/comparisons/next",
+        lambda: {"items": 200_000, "comparisons": votes(1_000, 1_000), "size": 500_000, "voters": 500_000, "seed": 1},
+    ),
+    Worst(
+        "of 2,000 items",
+        "/v1/comparisons/next",
+        lambda: {"comparisons": votes(2_000, 300_000, 50), "size": 500_000, "seed": 1},
+    ),
+    Worst(
+        "500,000 of 46,900 items",
+        "/v1/comparisons/next",
+        lambda: {"comparisons": votes(46_900, 400_000, 1_000), "size": 50, "seed": 1, "n0": -0.99},
+    ),
+    Worst("50 voters", "/v1/simulations", lambda: simulation(PLAN | {"n_ballots": 2}, 100, voters={"n_voters": 50})),
+    Worst(
+        "very many simulations",
+        "/v1/simulations",
+        lambda: simulation({"n_items": 4, "n_ballots": 2, "fraction": 0.5, "presentations": 1}, 5_000_000),
+    ),
+    Worst(
+        "one simulation of 500,000 votes",
+        "/v1/simulations",
+        lambda: simulation(
+            {"n_items": 1_000, "n_ballots": 2, "fraction": 0.5, "presentations": 600}, 30, voters={"n_voters": 10_000}
+        ),
+    ),
+    light("n0 of a share", f"/v1/weights?{SHARE}", method="GET"),
+    light("a tiny share", "/v1/weights?top=1000&share=1e-300&k=1", method="GET"),
+    light(
+        "a share near its end", "/v1/weights?top=1000&k=1000&n_items=1000000&share=0.001000000000000001", method="GET"
+    ),
+    light("n0 near -1", "/v1/weights?top=1000&n0=-0.999999999999&n_items=1099511627776", method="GET"),
+    light("n0 of 1e300", "/v1/weights?top=1000&n0=1e300&n_items=1099511627776", method="GET"),
+    light("4,000 query fields", "/v1/weights?" + "&".join(f"{n}=1" for n in range(1_500)), method="GET"),
+    light("an unknown job", f"/v1/jobs/{'0' * 64}", method="GET"),
+    light("a long job", f"/v1/jobs/{'0' * 8_000}", method="GET"),
+    light("an unknown job", f"/v1/jobs/{'0' * 64}", method="DELETE"),
+    light("the document", "/openapi.json", method="GET"),
+    light("readiness", "/health/ready", method="GET"),
+    light("liveness", "/health/live", method="GET"),
+    light("metrics", "/metrics", method="GET"),
+)
+
+
+@dataclass
+class Cost:
+    """What requests cost a service."""
+
+    statuses: list[int]
+    kinds: list[str]
+    seconds: float
+    work_seconds: float  # of processor time, of the processes for heavy requests
+    server_seconds: float  # of the workers
+    work_bytes: int  # at its peak, of the largest of these processes
+    server_growth: int
+    probe_seconds: float  # the longest that a probe waited
+
+
+def processor_seconds(pids: list[int]) -> float:
+    total = 0
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            values = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            total += sum(map(int, values[11:15]))  # with children that have ended
+    return total / TICK
+
+
+def peak_bytes(pids: list[int], name: str = "VmHWM") -> int:
+    sizes = [0]
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            lines = dict(line.split(":") for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+            sizes.append(1024 * int(lines.get(name, "0 kB").split()[0]))
+    return max(sizes)
+
+
+class Watch:
+    """Measure a service while requests run, and ask for its health all the time."""
+
+    def __init__(self, server: Server) -> None:
+        self._server, self._boss = server, server.supervisor()
+
+    def measure(self, worst: Worst, n_requests: int) -> Cost:
+        content = worst.build()
+        body = content if isinstance(content, bytes) or content is None else orjson.dumps(content)
+        assert body is None or len(body) <= BODY, (worst.name, len(body))
+        for pid in (*children(self._boss), *self._server.workers()):
+            with contextlib.suppress(OSError):
+                Path(f"/proc/{pid}/clear_refs").write_text("5")  # begins a new peak
+        workers = self._server.workers()
+        before = processor_seconds(workers), processor_seconds([self._boss, *children(self._boss)]), peak_bytes(workers)
+        answers: list[tuple[int, str]] = []
+        with self._probing() as waits:
+            start = time.perf_counter()
+
+            def send(client: int) -> None:
+                headers = {"X-Forwarded-For": f"192.0.2.{client}", "Content-Type": "application/json"}
+                status, _, answer = self._server.ask(worst.method, worst.path, body, headers=headers, timeout=300)
+                answers.append((status, orjson.loads(answer)["type"][21:] if status >= 400 else f"{len(answer)}"))
+
+            in_threads(*(lambda client=client: send(client) for client in range(n_requests)))
+            seconds = time.perf_counter() - start
+        return Cost(
+            [status for status, _ in answers],
+            [kind for _, kind in answers],
+            seconds,
+            processor_seconds([self._boss, *children(self._boss)]) - before[1],
+            processor_seconds(workers) - before[0],
+            waits["peak"],
+            peak_bytes(workers) - before[2],
+            waits["longest"],
+        )
+
+    @contextlib.contextmanager
+    def _probing(self) -> Iterator[dict]:
+        waits = {"longest": 0.0, "peak": 0}
+        stop = threading.Event()
+
+        def probe() -> None:
+            while not stop.is_set():
+                start = time.perf_counter()
+                assert self._server.ask("GET", "/health/live")[0] == 200
+                waits["longest"] = max(waits["longest"], time.perf_counter() - start)
+                waits["peak"] = max(waits["peak"], peak_bytes(children(self._boss)))
+                stop.wait(0.02)
+
+        thread = threading.Thread(target=probe)
+        thread.start()
+        try:
+            yield waits
+        finally:
+            stop.set()
+            thread.join()
+
+
+def main() -> None:
+    parts = sys.argv[1:]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running(
+            Path(folder),
+            {"RANKCORR_TRUSTED_PROXIES": "1", **{k: v for k, v in os.environ.items() if k[:8] == "RANKCORR"}},
+        ) as server,
+    ):
+        watch = Watch(server)
+        print("path | request | at once | status | seconds | work s | server s | work MB | server MB | probe s")
+        for worst in REQUESTS:
+            if parts and not any(part in f"{worst.method} {worst.path} {worst.name}" for part in parts):
+                continue
+            for count in (1, 2) if os.environ.get("AT_ONCE") != "1" or worst.is_light else (1,):
+                cost = watch.measure(worst, count)
+                outcome = ", ".join(f"{status} {kind}" for status, kind in zip(cost.statuses, cost.kinds, strict=True))
+                figures = (cost.seconds, cost.work_seconds, cost.server_seconds)
+                print(
+                    f"{worst.path[:24]} | {worst.name} | {count} | {outcome} | "
+                    + " | ".join(f"{figure:.2f}" for figure in figures)
+                    + f" | {cost.work_bytes / 1e6:.0f} | {cost.server_growth / 1e6:.0f} | {cost.probe_seconds:.2f}",
+                    flush=True,
+                )
+        assert server.supervisor() == watch._boss
+        print(server.errors.read_text()[-3000:])
+
+
+if __name__ == "__main__":
+    main()
