@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+import pytest
 from prometheus_client import REGISTRY
 
 from service.http import child as module
@@ -307,15 +308,9 @@ def death_of_the_supervisor_and_its_guard():
     assert (problem.status, problem.kind) == (503, "over-capacity")
     assert problem.detail == "the processes for heavy requests have ended; try again"
     pool.look_at_jobs()
-    try:
+    with pytest.raises(Problem, match="have ended, and the service must be restarted") as not_ready:
         pool.check()
-    except Problem as not_ready:
-        assert (not_ready.status, not_ready.detail) == (
-            503,
-            "the processes for heavy requests have ended, and the service must be restarted; try again",
-        )
-    else:
-        raise AssertionError("it reports to be ready")
+    assert not_ready.value.status == 503
 
 
 def signals_for_the_whole_group():

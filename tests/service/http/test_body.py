@@ -2,7 +2,6 @@
 
 import json
 import math
-from unittest import mock
 
 import orjson
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.http import body as bodies
-from service.http.body import MAX_CONTAINERS, count_keys, counted, parse
+from service.http.body import MAX_CONTAINERS, parse
 from service.http.problems import Problem
 from tests.service.answers import PAIR, problem_of
 
@@ -128,17 +127,9 @@ DOCUMENTS = st.recursive(
 )
 
 
-def count_containers(document):
-    inner = document.values() if isinstance(document, dict) else document if isinstance(document, list) else None
-    return 0 if inner is None else 1 + sum(map(count_containers, inner))
-
-
-@given(DOCUMENTS, st.sampled_from([None, 2]), st.booleans(), st.sampled_from([1, 3, 1 << 18]))
-def test_written_keys_are_those_of_the_document(document, indent, ascii_only, block):
-    body = json.dumps(document, indent=indent, ensure_ascii=ascii_only).encode()
-    with mock.patch.object(bodies, "BLOCK_BYTES", block):
-        assert counted(body) == (count_keys(document), count_containers(document))
-    assert parse(body) == document
+@given(DOCUMENTS, st.sampled_from([None, 2]), st.booleans())
+def test_a_document_is_read_as_it_was_written(document, indent, ascii_only):
+    assert parse(json.dumps(document, indent=indent, ensure_ascii=ascii_only).encode()) == document
 
 
 @given(DOCUMENTS, KEYS, DOCUMENTS)
@@ -153,11 +144,6 @@ def test_a_key_given_twice_is_found_wherever_it_is(outer, key, value):
 def test_the_repeated_key_is_named():
     with pytest.raises(Problem, match='an object of the body has the key "b" twice'):
         parse(b'{"a": {"b": 1, "c": 2, "b": 3}}')
-
-
-def test_a_repeated_key_far_down_has_no_name():
-    with pytest.raises(Problem, match="an object of the body has the key of some entry twice"):
-        parse(b"[" * 1010 + b'{"a": 1, "a": 2}' + b"]" * 1010)
 
 
 def test_a_repeated_key_among_100000_is_named():
@@ -181,6 +167,7 @@ def test_a_repeated_key_among_100000_is_named():
         '{"a": 1}'.encode("utf-16"),
         b"\xef\xbb\xbf{}",
         b'"\\ud800"',
+        b'["\\ud800\\ud801"]',
         b"[" * 100_000,
         b"[" * 2000 + b"]" * 2000,
         b'{"a": 01}',
@@ -222,7 +209,7 @@ def test_the_number_of_arrays_and_objects_is_limited(inner, monkeypatch):
 
 
 def test_brackets_and_colons_in_strings_are_text():
-    assert len(parse(b'["' + b"[{:" * MAX_CONTAINERS + b'"]')) == 1
+    assert len(parse(b'["' + b"[{:" * MAX_CONTAINERS + b'\\""]')) == 1
 
 
 def test_a_long_repeated_key_is_cut(client):
@@ -250,20 +237,6 @@ def test_a_whole_number_that_is_held_exactly_passes(number):
 @pytest.mark.parametrize("text", [f'["{2**64 + 1}"]', f"[{2**64 + 1}.0]", "[0.12345678901234567890123]", "[1e30]"])
 def test_digits_of_a_text_and_of_a_fraction_are_not_a_whole_number(text):
     assert parse(text.encode()) == json.loads(text)
-
-
-def test_a_long_number_is_found_behind_long_fractions():
-    fractions = b"0.1234567890123456789012," * 3
-    assert parse(b"[" + fractions + b"1]")[-1] == 1
-    with pytest.raises(Problem, match="cannot be held exactly"):
-        parse(b"[" + fractions + str(2**64 + 1).encode() + b"]")
-
-
-def test_a_long_number_far_down_is_left_to_the_schemas():
-    found = parse(b"[" * 1010 + str(2**64 + 1).encode() + b"]" * 1010)
-    for _ in range(1009):
-        (found,) = found
-    assert found == [2.0**64]
 
 
 @pytest.mark.parametrize(

@@ -102,8 +102,11 @@ REQUESTS = (
         "4,000 labels, none shared",
         CORRELATIONS,
         lambda: {
-            **{"gold": labelled(2_000, "a"), "system": labelled(2_000, "b")},
-            **{"missing": "bottom", "worst": 1_000, "tied_weights": "expected"},
+            "gold": labelled(2_000, "a"),
+            "system": labelled(2_000, "b"),
+            "missing": "bottom",
+            "worst": 1_000,
+            "tied_weights": "expected",
         },
     ),
     light("60,000 tie groups", CORRELATIONS, lambda: b'{"gold":{"order":[[]' + b",[]" * 40_000 + b"]}}"),
@@ -170,16 +173,20 @@ REQUESTS = (
         "1,000 systems",
         "/v1/leaderboards",
         lambda: {
-            **{"gold": scores(3_000), "systems": {str(n): scores(3_000, 7 + 2 * n) for n in range(1_000)}},
-            **{"n_resamples": 20_000, "seed": 1},
+            "gold": scores(3_000),
+            "systems": {str(n): scores(3_000, 7 + 2 * n) for n in range(1_000)},
+            "n_resamples": 20_000,
+            "seed": 1,
         },
     ),
     Worst(
         "1,000 systems of few items",
         "/v1/leaderboards",
         lambda: {
-            **{"gold": scores(50), "systems": {str(n): scores(50, 7 + 2 * n) for n in range(1_000)}},
-            **{"n_resamples": 1, "seed": 1},
+            "gold": scores(50),
+            "systems": {str(n): scores(50, 7 + 2 * n) for n in range(1_000)},
+            "n_resamples": 1,
+            "seed": 1,
         },
     ),
     Worst(
@@ -190,15 +197,18 @@ REQUESTS = (
             "systems": {
                 str(n): {"scores": {f"{k},{m}": m * n % 21 for k in range(100) for m in range(20)}} for n in range(50)
             },
-            **{"n_resamples": 4_000, "seed": 1},
+            "n_resamples": 4_000,
+            "seed": 1,
         },
     ),
     Worst(
         "20 systems of 40,000 items",
         "/v1/leaderboards",
         lambda: {
-            **{"gold": scores(40_000), "systems": {str(n): scores(40_000, 7 + 2 * n) for n in range(20)}},
-            **{"n_resamples": 100_000, "seed": 1},
+            "gold": scores(40_000),
+            "systems": {str(n): scores(40_000, 7 + 2 * n) for n in range(20)},
+            "n_resamples": 100_000,
+            "seed": 1,
         },
     ),
     Worst("100,000 queries", EVALUATION, lambda: evaluation(100_000, 3, 1, by_query=True, metrics=["tau_w", "ndcg"])),
