@@ -34,7 +34,7 @@ numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
 # Pages: examples in them are run by the tests, and tutorials by myst-nb.
-myst_heading_anchors = 3
+myst_heading_anchors = 4
 nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
 nb_execution_in_temp = True  # tutorials write files

@@ -34,7 +34,7 @@ def list_examples(app, ctx, lines):
 
 
 def place_commands(app, doctree):
-    """Make the section of each command one of the page, and give it a title that its page does not have."""
+    """Move the section of each command behind that of its example, and give it a title that its page lacks."""
     if not app.env.docname.startswith("reference/commands/"):
         return
     page = next(doctree.findall(nodes.section))
@@ -46,7 +46,7 @@ def place_commands(app, doctree):
         above = section.parent
         if above is not page and "slug" in above:
             above.remove(section)
-            page.insert(page.index(above) + 1, section)
+            above.parent.insert(above.parent.index(above) + 1, section)
 
 
 def setup(app):

@@ -19,7 +19,7 @@ from tests.documents import PAGES, console_steps, fenced
 
 CLIENT_PAGE = PAGES["docs/how-to/clients.md"]
 REQUESTS = PAGES["docs/reference/requests.md"]
-EVALUATIONS = PAGES["docs/how-to/evaluate-over-http.md"]
+EVALUATIONS = PAGES["docs/how-to/compare-runs.md"].partition("\n## Compare over HTTP\n")[2]
 SETTINGS = PAGES["docs/reference/settings.md"]
 BASE = "http://127.0.0.1:8000"
 # What the clients in each language send.

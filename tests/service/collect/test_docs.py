@@ -13,7 +13,7 @@ def test_the_tables_name_every_operation(client):
         for method in methods
         if method != "parameters" and path.startswith("/v1/")
     }
-    page = PAGES["docs/reference/campaign-http.md"]
+    page = PAGES["docs/reference/http-collect.md"]
     rows = re.findall(r"^\| `([A-Z]+) (\S+)` \|", page, re.MULTILINE)
     shown = [(method, path.replace("...", "/v1/campaigns/{key}")) for method, path in rows]
     assert len(shown) == len(set(shown)) > 40

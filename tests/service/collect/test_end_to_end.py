@@ -101,7 +101,7 @@ def asked_and_answered(campaign, stored, voting):
 
 @pytest.mark.skipif(not shutil.which("jq") or not shutil.which("curl"), reason="jq or curl is not installed")
 def test_the_session_of_the_page_runs(tmp_path):
-    (commands,) = fenced(PAGES["docs/reference/campaign-http.md"], "bash")
+    (commands,) = fenced(PAGES["docs/reference/http-collect.md"], "bash")
     plan = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=4)
     with collecting(tmp_path, plan=plan, items=range(8)) as (server, campaign):
         command = ["bash", "-euo", "pipefail", "-c", f"SERVER={server.url} KEY={campaign.key}\n{commands}"]

@@ -141,7 +141,7 @@ def test_spark_gives_the_same_means(rows, expected, tmp_path):
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("package", ["dask", pytest.param("pyspark", marks=needs_spark)])
 def test_the_programs_of_the_guide_run(rows, tmp_path, package):
-    programs = fenced(PAGES["docs/how-to/clusters.md"], "python")
+    programs = fenced(PAGES["docs/how-to/scale.md"], "python")
     (program,) = (each for each in programs if each.startswith(f"from {package}"))
     numbered = rows.assign(query=rows["query"].str[1:].astype(int))
     numbered.to_parquet(tmp_path / "joined.parquet")
