@@ -4,7 +4,8 @@
 - correlation: `tau_ap` (AP correlation), `vigna_tau` (hyperbolic weights), `blest_nu`, `top_down_correlation` (Iman and
   Conover)
 - against binary relevance: `average_precision`
-- agreement of annotators: `krippendorff_alpha`, `mean_pairwise_agreement`; `comparison_agreement` for pairwise votes
+- agreement of annotators: `krippendorff_alpha`, `alpha_interval`, `mean_pairwise_agreement`; `comparison_agreement`
+  for pairwise votes; `adjudicate` for disputed ratings
 - errors: `RelevanceError`, `AnnotatorError`; both are subclasses of `RankingError`
 
 >>> from rankcorr.measures import rank_biased_overlap
@@ -13,8 +14,12 @@
 """
 
 from rankcorr.measures._annotators import (
+    Adjudication,
+    AlphaInterval,
     AnnotatorError,
     PairwiseAgreement,
+    adjudicate,
+    alpha_interval,
     comparison_agreement,
     krippendorff_alpha,
     mean_pairwise_agreement,
@@ -23,7 +28,7 @@ from rankcorr.measures._correlations import blest_nu, tau_ap, top_down_correlati
 from rankcorr.measures._lists import RelevanceError, average_precision
 from rankcorr.measures._overlap import RankBiasedOverlap, rank_biased_overlap
 
-__all__ = ["AnnotatorError", "PairwiseAgreement", "comparison_agreement"]
-__all__ += ["krippendorff_alpha", "mean_pairwise_agreement"]
+__all__ = ["Adjudication", "AlphaInterval", "AnnotatorError", "PairwiseAgreement", "adjudicate", "alpha_interval"]
+__all__ += ["comparison_agreement", "krippendorff_alpha", "mean_pairwise_agreement"]
 __all__ += ["RelevanceError", "average_precision", "blest_nu", "tau_ap", "top_down_correlation", "vigna_tau"]
 __all__ += ["RankBiasedOverlap", "rank_biased_overlap"]

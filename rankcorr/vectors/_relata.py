@@ -1,8 +1,11 @@
 """Gold scores of the relata of words -> candidates of each word ranked by cosine -> evaluation by query."""
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
+
+import numpy as np
 
 from rankcorr._checks import check_choice, checked_flag, counted, offending
 from rankcorr._results import JsonResult, json_ready
@@ -11,7 +14,8 @@ from rankcorr.evaluation._evaluate import Evaluation, evaluate
 from rankcorr.evaluation._metrics import MetricLike
 from rankcorr.evaluation._nulls import RESAMPLES
 from rankcorr.evaluation._qrels import Qrels, Run
-from rankcorr.vectors._pairs import OOV, Oov, Pair, PairsLike, as_pairs, words_of
+from rankcorr.measures import average_precision
+from rankcorr.vectors._pairs import OOV, Oov, Pair, PairsLike, as_pairs, cosines_or_nan, words_of
 from rankcorr.vectors._reading import as_vectors
 from rankcorr.vectors._words import UnknownWordError, VectorsLike, WordVectors, warn_other_forms
 
@@ -34,6 +38,10 @@ class RelataEvaluation(JsonResult):
         Number of words with relata, and of pairs of a word and a relatum, in the gold scores.
     oov_words, oov_relata : tuple of str
         Words, and relata, without a vector.
+    pooled_ap : float
+        Average precision of all judged pairs in one list, by cosine: related pairs have a score of at least 1, and
+        pairs without a cosine are tied last. RUSSE reports it; the mean by word is the metric "ap". nan if no pair is
+        related.
     options : dict
         `oov`, `lower` and `candidates` as given; the others are in `evaluation`.
 
@@ -57,6 +65,7 @@ class RelataEvaluation(JsonResult):
     n_relata: int
     oov_words: tuple[str, ...]
     oov_relata: tuple[str, ...]
+    pooled_ap: float
     options: dict[str, Any]
 
     def mean(self, metric: str | None = None, *, standardized: bool = False) -> float:
@@ -65,7 +74,7 @@ class RelataEvaluation(JsonResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON: None for nan."""
-        names = ("n_words", "n_relata", "oov_words", "oov_relata", "options")
+        names = ("n_words", "n_relata", "oov_words", "oov_relata", "pooled_ap", "options")
         fields: dict[str, Any] = json_ready({name: getattr(self, name) for name in names})
         return {**fields, "evaluation": self.evaluation.to_dict()}
 
@@ -158,7 +167,15 @@ def evaluate_relata(
     resampling: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed, "workers": workers, "progress": progress}
     evaluation = evaluate(qrels, run, metrics=metrics, depth=depth, standardized=standardized, **resampling)
     options = {"oov": oov, "lower": bool(lower), "candidates": candidates}
-    return RelataEvaluation(evaluation, len(words), len(pairs), oov_words, oov_relata, options)
+    pooled_ap = _pooled_ap(word_vectors, judged, looked_up)
+    return RelataEvaluation(evaluation, len(words), len(pairs), oov_words, oov_relata, pooled_ap, options)
+
+
+def _pooled_ap(vectors: WordVectors, judged: Mapping[Pair, float], looked_up: dict[str, str]) -> float:
+    """Average precision of all judged pairs in one list, nan if none is related."""
+    relevance = [int(score >= 1) for score in judged.values()]
+    cosines = cosines_or_nan(vectors, list(judged), looked_up)
+    return average_precision(relevance, np.where(np.isnan(cosines), -math.inf, cosines)) if any(relevance) else math.nan
 
 
 def _rank_candidates(
