@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from rankcorr import OptionError, weighted_tau
 from rankcorr.evaluation import evaluate
+from rankcorr.measures import average_precision
 from rankcorr.vectors import UnknownWordError, evaluate_relata
 from tests import naive
 
@@ -92,3 +93,19 @@ def test_options_that_cannot_be_used():
         evaluate_relata(vectors, gold, candidates="vocabulary")
     with pytest.raises(OptionError, match="oov must be one of"):
         evaluate_relata(vectors, gold, oov="zero")
+
+
+@given(st.integers(0, 1000), st.sampled_from(["omit", "lowest"]))
+def test_pooled_average_precision_ranks_all_pairs_in_one_list(seed, oov):
+    vectors, gold = case(seed)
+    cosines = {
+        (first, second): naive.cosine(vectors[first], vectors[second]) if vectors.keys() >= {first, second} else -2.0
+        for first, second in gold
+    }
+    pairs = [pair for pair in gold if oov == "lowest" or cosines[pair] > -2]
+    relevance = [gold[pair] for pair in pairs]
+    result = evaluate_relata(vectors, gold, oov=oov, standardized=False)
+    if any(relevance):
+        assert result.pooled_ap == pytest.approx(average_precision(relevance, [cosines[pair] for pair in pairs]))
+    else:
+        assert np.isnan(result.pooled_ap)
