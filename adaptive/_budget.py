@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import ROUND_CEILING
+from typing import Any
 
 from adaptive._advice import four_digits
-from adaptive._plan import LARGEST_COUNT, BallotPlan, checked_integer, checked_positive, plan_ballots
+from adaptive._plan import LARGEST_COUNT, MOST_BALLOTS, BallotPlan, checked_integer, checked_positive, plan_ballots
 from adaptive.errors import PlanError
 from rankcorr._checks import real_number, shown
+from rankcorr._options import declare
 
-MOST_BALLOTS = 7
+USUAL_BALLOTS = 7
 
 
 def plan_for_budget(
@@ -166,55 +169,96 @@ def answers_for(money: float, *, per_answer: float, fee: float = 0.0) -> int:
     return number if number * pay * (1 + share) <= amount else number - 1
 
 
-def plan_one_way(
-    n_items: int,
-    *,
-    n_ballots: int | None,
-    fraction: float,
-    presentations: int | None = None,
-    top_presentations: int | None = None,
-    comparisons: int | None = None,
-    hours: float | None = None,
-    seconds_per_comparison: float | None = None,
-) -> BallotPlan:
-    """Plan from one of the four ways to set the number of presentations.
-
-    Without `n_ballots` there are 7, or fewer if a ballot would otherwise have fewer than two items.
-
-    Raises
-    ------
-    PlanError
-        When none of `presentations`, `top_presentations`, `comparisons` and `hours` is given, or several; and as
-        `plan_ballots`, `plan_for_top` and `plan_for_budget`.
+@dataclass(frozen=True, kw_only=True)
+class PlanOptions:
+    """The options of a plan, of which exactly one sets the number of presentations.
 
     Examples
     --------
-    >>> plan_one_way(990, n_ballots=7, fraction=0.5, comparisons=20_000).presentations
+    >>> PlanOptions(comparisons=20_000).plan(990).presentations
     20
     """
-    ways = ("presentations", "top_presentations", "comparisons", "hours")
-    values = (presentations, top_presentations, comparisons, hours)
-    names = [name for name, value in zip(ways, values, strict=True) if value is not None]
-    if len(names) != 1:
-        raise PlanError(f"exactly one of {', '.join(ways)} is needed; got {' and '.join(names) or 'none'}")
-    if n_ballots is None:
-        n_ballots = most_ballots(n_items, fraction)
-    if presentations is not None:
-        return plan_ballots(n_items, n_ballots=n_ballots, fraction=fraction, presentations=presentations)
-    if top_presentations is not None:
-        return plan_for_top(n_items, n_ballots=n_ballots, fraction=fraction, top_presentations=top_presentations)
-    seconds = seconds_per_comparison if hours is not None else None
-    return plan_for_budget(
-        n_items,
-        n_ballots=n_ballots,
-        fraction=fraction,
-        comparisons=comparisons,
-        hours=hours,
-        seconds_per_comparison=seconds,
+
+    n_ballots: int | None = declare(
+        int,
+        None,
+        least=2,
+        most=MOST_BALLOTS,
+        about=f"Number of ballots, n_b; by default {USUAL_BALLOTS}, or as many as so few items allow.",
+    )
+    fraction: float = declare(
+        float, 0.5, above=0, below=1, about="Fraction of items that a ballot passes on to the next, alpha."
+    )
+    presentations: int | None = declare(
+        int, None, least=1, most=LARGEST_COUNT, about="Presentations of each item in each ballot, M."
+    )
+    comparisons: int | None = declare(
+        int, None, least=1, most=LARGEST_COUNT, about="Or the maximum number of comparisons of all ballots together."
+    )
+    hours: float | None = declare(
+        float, None, above=0, about="Or the maximum person-hours; the seconds of a comparison are needed as well."
+    )
+    top_presentations: int | None = declare(
+        int,
+        None,
+        least=1,
+        most=LARGEST_COUNT,
+        about="Or the minimum number of presentations, over all ballots, of an item that reaches the last one, M_top.",
+    )
+    seconds_per_comparison: float | None = declare(
+        float, None, above=0, about="Mean time that a voter takes for one comparison."
+    )
+
+    def plan(self, n_items: int) -> BallotPlan:
+        """Return the plan.
+
+        Raises
+        ------
+        PlanError
+            When none of `presentations`, `top_presentations`, `comparisons` and `hours` is given, or several; and as
+            `plan_ballots`, `plan_for_top` and `plan_for_budget`.
+        """
+        ways = ("presentations", "top_presentations", "comparisons", "hours")
+        names = [name for name in ways if getattr(self, name) is not None]
+        if len(names) != 1:
+            raise PlanError(f"exactly one of {', '.join(ways)} is needed; got {' and '.join(names) or 'none'}")
+        n_ballots = most_ballots(n_items, self.fraction) if self.n_ballots is None else self.n_ballots
+        shape: dict[str, Any] = {"n_ballots": n_ballots, "fraction": self.fraction}
+        if self.presentations is not None:
+            return plan_ballots(n_items, **shape, presentations=self.presentations)
+        if self.top_presentations is not None:
+            return plan_for_top(n_items, **shape, top_presentations=self.top_presentations)
+        seconds = None if self.hours is None else self.seconds_per_comparison
+        return plan_for_budget(
+            n_items, **shape, comparisons=self.comparisons, hours=self.hours, seconds_per_comparison=seconds
+        )
+
+
+@dataclass(frozen=True)
+class BatchOptions:
+    """The options of a plan without ballots."""
+
+    batch: int | None = declare(
+        int, None, least=1, about="Comparisons of a batch; by default as many as there are items, from 10 to 50."
+    )
+    target: float | None = declare(
+        float, None, above=0, most=1, about="End when the expected tau_w reaches this, and much less is unlikely."
     )
 
 
-def most_ballots(n_items: int, fraction: float, *, most: int = MOST_BALLOTS) -> int:
+@dataclass(frozen=True)
+class PayOptions:
+    """What an answer costs."""
+
+    per_vote: float | None = declare(float, None, above=0, about="Pay of a voter for an answer.")
+    per_hour: float | None = declare(
+        float, None, above=0, about="Or pay of a voter for an hour; the seconds of a comparison are needed as well."
+    )
+    seconds: float | None = declare(float, None, above=0, about="Mean time that a voter takes for one comparison.")
+    fee: float = declare(float, 0.0, least=0, about="Fee of the platform, as a share of the pay.")
+
+
+def most_ballots(n_items: int, fraction: float, *, most: int = USUAL_BALLOTS) -> int:
     """Return the most ballots, up to `most`, whose last one has two items; at least 2, even if there is no such plan.
 
     Examples

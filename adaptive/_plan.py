@@ -19,7 +19,7 @@ from rankcorr._input.numbers import LARGEST_EXACT
 from rankcorr._results import TableResult, json_ready, text_table
 
 LARGEST_COUNT = LARGEST_EXACT  # alpha N is a product of floats, and not every larger integer is a float
-_MOST_BALLOTS = 10_000  # rounding can keep a size forever (0.9 of 4 items are 4), so sizes alone set no limit
+MOST_BALLOTS = 10_000  # rounding can keep a size forever (0.9 of 4 items are 4), so sizes alone set no limit
 _INPUTS = ("n_items", "n_ballots", "fraction", "presentations")
 _KEYS = (*_INPUTS, "sizes", "comparisons", "n_comparisons", "top_presentations", "uniform_presentations")
 
@@ -78,7 +78,7 @@ class BallotPlan(TableResult):
 
     def __post_init__(self) -> None:
         n_items = checked_integer(self.n_items, "n_items", least=2)
-        n_ballots = checked_integer(self.n_ballots, "n_ballots", least=2, most=_MOST_BALLOTS)
+        n_ballots = checked_integer(self.n_ballots, "n_ballots", least=2, most=MOST_BALLOTS)
         fraction = real_number(self.fraction)
         if not 0 < fraction < 1:
             raise PlanError(f"fraction must be a number between 0 and 1, both excluded; got {shown(self.fraction)}")

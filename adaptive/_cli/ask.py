@@ -20,13 +20,13 @@ from adaptive._cli.output import named_errors, print_note
 from adaptive._cli.vote_files import check_voter_name
 from adaptive._formats.records import Cells, records_of_file
 from adaptive._formats.votes import VoteFile, VoteRow, read_votes, vote_columns, votes_csv
-from adaptive._plan import checked_positive
 from adaptive.errors import VoteError
 from rankcorr import OptionError
 from rankcorr._checks import counted, real_number, repeated
-from rankcorr._cli.console import command, gathered, option, setting
+from rankcorr._cli.console import command, gathered
 from rankcorr._io.files import sync_folder
 from rankcorr._io.source import printable
+from rankcorr._options import check_declared, declare
 from rankcorr._workers import progress_bar
 from rankcorr.errors import TableError
 
@@ -35,7 +35,6 @@ _SAME_ITEM: Final = {"left": "right", "right": "left"}  # answers that agree onc
 _SIDES: Final = ("shown", "exchanged")  # columns with both answers of --both-sides
 _NEEDED: Final = ("comparison", "left", "right", "winner")
 _GRACE: Final = 1.0  # seconds that a program has to end by itself
-_TIMEOUTS: Final = 86_400.0
 
 
 class Answer(NamedTuple):
@@ -45,19 +44,28 @@ class Answer(NamedTuple):
     cost: float | None
 
 
+@dataclass(frozen=True)
+class Patience:
+    """How long to wait for a program that votes."""
+
+    retries: int = declare(int, 3, least=0, about="Maximum restarts of the program for one question.")
+    timeout: float = declare(float, 60.0, above=0, most=86_400, about="Longest wait for an answer, in seconds.")
+
+    def __post_init__(self) -> None:
+        check_declared(self, OptionError)
+
+
 class Judge:
     """A program that votes. It is started by the first question, and again where it ends or is silent for too long."""
 
-    def __init__(self, text: str, *, timeout: float, retries: int, must_cost: bool) -> None:
+    def __init__(self, text: str, patience: Patience, *, must_cost: bool) -> None:
         try:
             self.arguments = shlex.split(text)
         except ValueError as error:
             raise OptionError(f"--judge cannot be split into words: {error}") from error
         if not self.arguments:
             raise OptionError("--judge names no program")
-        if not 0 < timeout <= _TIMEOUTS:
-            raise OptionError(f"--timeout must be above 0 and at most {_TIMEOUTS:.0f} seconds; got {timeout:g}")
-        self.timeout, self.retries, self.must_cost = timeout, retries, must_cost
+        self.patience, self.must_cost = patience, must_cost
         self.n_retries = 0
         self._process: Any = None  # of subprocess, with pipes
         self._timed_out = False
@@ -71,19 +79,23 @@ class Judge:
             An answer that is not valid, or no answer after all retries.
         """
         question = json.dumps({"id": name, "left": left, "right": right}).encode() + b"\n"
-        for attempt in range(self.retries + 1):
+        for attempt in range(self.patience.retries + 1):
             self.n_retries += attempt > 0
             line = self._exchanged(question)
             if line.endswith(b"\n"):
                 return self._read(line, name)
             status = self.end(_GRACE)
-            why = f"took more than {self.timeout:g} seconds" if self._timed_out else f"ended with status {status}"
-        raise VoteError(f"comparison {name!r}: the judge {why}, {counted(self.retries + 1, 'time')}")
+            why = (
+                f"took more than {self.patience.timeout:g} seconds"
+                if self._timed_out
+                else f"ended with status {status}"
+            )
+        raise VoteError(f"comparison {name!r}: the judge {why}, {counted(self.patience.retries + 1, 'time')}")
 
     def _exchanged(self, question: bytes) -> bytes:
         """Send a question and return the line that answers it; without its end where the program ends first."""
         process = self._process or self._start()
-        timer = Timer(self.timeout, self._stop_late)
+        timer = Timer(self.patience.timeout, self._stop_late)
         timer.start()
         try:
             with suppress(OSError):  # of a program that has ended: reading tells
@@ -157,29 +169,25 @@ class Judge:
 
 
 @dataclass(frozen=True)
-class Limits:
+class AskLimits:
     """When to stop asking."""
 
-    comparisons: int | None = setting(
-        "--most", type=click.IntRange(min=1), metavar="N", help="Ask at most N comparisons in this run."
-    )
-    cost: float | None = setting(
-        "--most-cost", type=float, metavar="X", help="Limit the cost of all votes in --out to X."
-    )
-    seconds: float | None = setting("--most-seconds", type=float, metavar="S", help="Stop asking after S seconds.")
+    most: int | None = declare(int, None, least=1, about="Maximum number of comparisons to ask in this run.")
+    most_cost: float | None = declare(float, None, above=0, about="Maximum cost of all votes in --out.")
+    most_seconds: float | None = declare(float, None, above=0, about="Stop asking after so many seconds.")
 
     def __post_init__(self) -> None:
-        for name, limit in (("--most-cost", self.cost), ("--most-seconds", self.seconds)):
-            if limit is not None:
-                checked_positive(limit, name)
+        check_declared(self, OptionError)
 
     def reached(self, n_asked: int, spent: float, dearest: float, since: float) -> str | None:
         """Return the option that forbids one more comparison, which may cost as much as the dearest so far."""
-        if self.comparisons is not None and n_asked >= self.comparisons:
+        if self.most is not None and n_asked >= self.most:
             return "--most"
-        if self.cost is not None and spent + dearest > self.cost * (1 + 1e-9):  # ten costs of 0.1 add up to no exact 1
+        if self.most_cost is not None and spent + dearest > self.most_cost * (
+            1 + 1e-9
+        ):  # ten costs of 0.1 add up to no exact 1
             return "--most-cost"
-        if self.seconds is not None and time.monotonic() - since >= self.seconds:
+        if self.most_seconds is not None and time.monotonic() - since >= self.most_seconds:
             return "--most-seconds"
         return None
 
@@ -190,11 +198,10 @@ class Limits:
 @click.option("--out", required=True, metavar="FILE", help="Votes; a file of an earlier run is continued.")
 @click.option("--voter", metavar="NAME", help="Name of the judge: only its comparisons are asked.")
 @click.option("--both-sides", is_flag=True, help="Ask each pair again with its sides exchanged.")
-@option("--retries", type=click.IntRange(min=0), default=3, help="Maximum restarts of the program for one question.")
-@option("--timeout", type=float, default=60.0, metavar="SECONDS", help="Longest wait for an answer.")
-@gathered("limits", Limits)
+@gathered("patience", Patience)
+@gathered("limits", AskLimits)
 def ask_command(
-    pairs: str, text: str, out: str, voter: str | None, both_sides: bool, retries: int, timeout: float, limits: Limits
+    pairs: str, text: str, out: str, voter: str | None, both_sides: bool, patience: Patience, limits: AskLimits
 ) -> None:
     """Let a program vote on the comparisons of PAIRS, a file of `ballots next` or `ballots run open`.
 
@@ -214,7 +221,7 @@ def ask_command(
     """
     if voter is not None:
         check_voter_name(voter)
-    with closing(Judge(text, timeout=timeout, retries=retries, must_cost=limits.cost is not None)) as judge:
+    with closing(Judge(text, patience, must_cost=limits.most_cost is not None)) as judge:
         questions = _read_pairs(pairs, voter)
         selected_rows = [row for row in questions.values() if voter in (None, row.voter)]
         if not selected_rows:
@@ -235,7 +242,7 @@ def ask_command(
 def _ask_all(
     judge: Judge,
     rows: Sequence[VoteRow],
-    limits: Limits,
+    limits: AskLimits,
     out: str,
     file: IO[bytes],
     votes: dict[str, VoteRow],

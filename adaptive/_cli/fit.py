@@ -19,7 +19,7 @@ from adaptive._tables import item_cells, items_csv
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, N_SAMPLES
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import MODELS, BordaScores, bradley_terry, fit_named
-from adaptive.model._matching import FOCUS, Matches, next_comparisons
+from adaptive.model._matching import Matches, Matching, next_comparisons
 from adaptive.model._strengths import Strengths
 from adaptive.plots import AT_RANDOM, LEVEL, SCALES, TOP, Scale, agreement, plot_in_top, plot_strengths, plot_voters
 from rankcorr import OptionError
@@ -189,14 +189,8 @@ def _label(item: Any) -> Any:
 @click.option("--size", type=int, required=True, metavar="N", help="Number of comparisons.")
 @click.option("--seed", type=click.IntRange(min=0), required=True, help="Same votes and seed, same comparisons.")
 @click.option("--voter", "voters", multiple=True, metavar="NAME", help="Voter who gets comparisons; may be repeated.")
-@click.option("--n0", type=float, default=2.0, show_default=True, help="Offset of the weights 1/(n + n0)^2.")
-@click.option(
-    "--focus",
-    type=float,
-    default=FOCUS,
-    show_default=True,
-    help="What to measure most precisely, from 0 (the ranks of all items) to 1 (the order of the top).",
-)
+@console.declared_option(Matching, "n0")
+@console.declared_option(Matching, "focus")
 @click.option("--out", metavar="FILE", help="Write the comparisons here.  [default: standard output]")
 def next_command(
     votes: tuple[str, ...],

@@ -6,14 +6,14 @@ plan: ballots, cost and advice. pair: tokens -> items. draw: items -> one ballot
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 import numpy as np
 
-from adaptive._budget import plan_one_way
+from adaptive._budget import BatchOptions, PayOptions, PlanOptions
 from adaptive._cli.output import emit, print_note
 from adaptive._cli.vote_files import Reading, reading_options
 from adaptive._draw import Ballot, draw_ballot
@@ -28,58 +28,38 @@ from adaptive.errors import VoteError
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._reading import columns_of_votes
 from rankcorr import OptionError, Ranking
-from rankcorr._cli.console import command, gathered, json_option, print_json, setting
+from rankcorr._cli.console import command, declared_option, gathered, json_option, print_json, setting
 from rankcorr._io.source import printable
 
 if TYPE_CHECKING:
     from adaptive.ledger import ContinuousPlan, Pay, Settings
 
-_WAYS = ("presentations", "budget", "hours", "euros", "top")
-_WAYS_OF_BATCHES = ("budget", "hours", "euros")
+_WAYS_OF_BATCHES: Final = {"--budget": "comparisons", "--hours": "hours", "--euros": "euros"}
+_WAYS: Final = {"--presentations": "presentations", **_WAYS_OF_BATCHES, "--top": "top_presentations"}
 
 
 @dataclass(frozen=True)
-class PlanOptions:
-    """The options of a plan, except for the items."""
+class PlanArguments:
+    """The options of a plan and of its cost, except for the items."""
 
-    ballots: int | None = setting(
-        "--ballots", type=int, help="Number of ballots, n_b.  [default: 7, or as many as the items allow]"
-    )
-    fraction: float = setting(
-        "--fraction", type=float, default=0.5, help="Fraction of items kept for the next ballot, alpha."
-    )
-    presentations: int | None = setting(
-        "--presentations", type=int, metavar="M", help="Presentations of each item in each ballot."
-    )
-    budget: int | None = setting(
-        "--budget",
-        type=int,
-        metavar="COMPARISONS",
-        help="Or the maximum number of comparisons; sets the presentations.",
-    )
-    hours: float | None = setting("--hours", type=float, help="Or the maximum person-hours, with --seconds.")
+    n_ballots: int | None = setting(declared_option(PlanOptions, "n_ballots", "--ballots"))
+    fraction: float = setting(declared_option(PlanOptions, "fraction"))
+    presentations: int | None = setting(declared_option(PlanOptions, "presentations", metavar="M"))
+    comparisons: int | None = setting(declared_option(PlanOptions, "comparisons", "--budget", metavar="COMPARISONS"))
+    hours: float | None = setting(declared_option(PlanOptions, "hours"))
     euros: float | None = setting(
         "--euros",
         type=float,
         metavar="AMOUNT",
         help="Or the maximum cost in any currency, with --pay and --seconds, or with --pay-per-vote.",
     )
-    top: int | None = setting(
-        "--top",
-        type=int,
-        metavar="M_TOP",
-        help="Or how often top items are shown over all ballots; sets the presentations.",
-    )
-    seconds: float | None = setting("--seconds", type=float, help="Mean time that a voter takes for one comparison.")
+    top_presentations: int | None = setting(declared_option(PlanOptions, "top_presentations", "--top", metavar="M_TOP"))
+    seconds: float | None = setting(declared_option(PlanOptions, "seconds_per_comparison", "--seconds"))
+    pay_per_vote: float | None = setting(declared_option(PayOptions, "per_vote", "--pay-per-vote", metavar="AMOUNT"))
     pay_per_hour: float | None = setting(
-        "--pay", "--pay-per-hour", type=float, metavar="AMOUNT", help="Pay of a voter for an hour, with --seconds."
+        declared_option(PayOptions, "per_hour", "--pay", "--pay-per-hour", metavar="AMOUNT")
     )
-    pay_per_vote: float | None = setting(
-        "--pay-per-vote", type=float, metavar="AMOUNT", help="Or pay of a voter for an answer."
-    )
-    fee: float | None = setting(
-        "--fee", type=float, metavar="SHARE", help="Fee of the platform, as a share of the pay."
-    )
+    fee: float | None = setting(declared_option(PayOptions, "fee", default=None, metavar="SHARE"))
 
     def pay(self, currency: str | None = None) -> Pay | None:
         """Return the pay of voters; None without pay.
@@ -112,22 +92,15 @@ class PlanOptions:
         self._check_way(_WAYS)
         if self.seconds is not None:
             checked_positive(self.seconds, "seconds_per_comparison")
-        shape: Any = {"n_ballots": self.ballots, "fraction": self.fraction}
+        shape: Any = {"n_ballots": self.n_ballots, "fraction": self.fraction}
         has_checks = settings is not None and settings.probing is not None
         if self.euros is not None or (self.hours is not None and has_checks):
             plan: BallotPlan = self._affordable(
-                lambda n: plan_one_way(n_items, **shape, comparisons=n), voters, settings
+                lambda n: PlanOptions(**shape, comparisons=n).plan(n_items), voters, settings
             )
             return plan
-        return plan_one_way(
-            n_items,
-            **shape,
-            presentations=self.presentations,
-            top_presentations=self.top,
-            comparisons=self.budget,
-            hours=self.hours,
-            seconds_per_comparison=self.seconds,
-        )
+        ways = {name: getattr(self, name) for name in ("presentations", "top_presentations", "comparisons", "hours")}
+        return PlanOptions(**shape, **ways, seconds_per_comparison=self.seconds).plan(n_items)
 
     def continuous_plan(
         self, n_items: int, batch: int | None, target: float | None, voters: int = 1, settings: Settings | None = None
@@ -140,7 +113,7 @@ class PlanOptions:
         """
         from adaptive.ledger import ContinuousPlan, batch_for
 
-        if self.presentations is not None or self.top is not None:
+        if self.presentations is not None or self.top_presentations is not None:
             raise OptionError("--continuous does not take --presentations or --top")
         self._check_way(_WAYS_OF_BATCHES)
         size = batch_for(n_items) if batch is None else batch
@@ -148,7 +121,7 @@ class PlanOptions:
         def plan_of(budget: int) -> ContinuousPlan:
             return ContinuousPlan(n_items=n_items, budget=budget, batch=size, target=target)
 
-        return self._affordable(plan_of, voters, settings) if self.budget is None else plan_of(self.budget)
+        return self._affordable(plan_of, voters, settings) if self.comparisons is None else plan_of(self.comparisons)
 
     def _affordable(self, plan_of: Callable[[int], Any], voters: int, settings: Settings | None) -> Any:
         """Return the largest plan that the hours or the money pay for."""
@@ -158,37 +131,30 @@ class PlanOptions:
             settings = Settings(pay=self.pay())
         return affordable_plan(plan_of, voters, settings, money=self.euros, hours=self.hours, seconds=self.seconds)
 
-    def _check_way(self, ways: Sequence[str]) -> None:
-        names = [f"--{way}" for way in ways if getattr(self, way) is not None]
+    def _check_way(self, ways: Mapping[str, str]) -> None:
+        names = [flag for flag in ways if getattr(self, ways[flag]) is not None]
         if len(names) != 1:
-            options = ", ".join(f"--{way}" for way in ways)
+            options = ", ".join(ways)
             raise OptionError(f"exactly one of {options} is needed; got {' and '.join(names) or 'none'}")
         if self.hours is not None and self.seconds is None:
             raise OptionError("--hours needs --seconds, the mean time of one comparison")
 
 
-plan_options = gathered("options", PlanOptions)
+plan_options = gathered("options", PlanArguments)
 
 
 @dataclass(frozen=True)
-class BatchOptions:
+class BatchArguments:
     """The options of a plan without ballots."""
 
     continuous: bool = setting(
         "--continuous", is_flag=True, help="Ask small matched batches, not ballots, up to --budget, --hours or --euros."
     )
-    batch: int | None = setting(
-        "--batch", type=int, help="Comparisons of a batch.  [default: as many as items, from 10 to 50]"
-    )
-    target: float | None = setting(
-        "--target",
-        type=float,
-        metavar="TAU_W",
-        help="End when the expected tau_w reaches this, and much less is unlikely.",
-    )
+    batch: int | None = setting(declared_option(BatchOptions, "batch"))
+    target: float | None = setting(declared_option(BatchOptions, "target", metavar="TAU_W"))
 
     def plan(
-        self, options: PlanOptions, n_items: int, voters: int = 1, settings: Settings | None = None
+        self, options: PlanArguments, n_items: int, voters: int = 1, settings: Settings | None = None
     ) -> BallotPlan | ContinuousPlan:
         """Return the plan, of ballots or continuous.
 
@@ -203,7 +169,7 @@ class BatchOptions:
         return options.plan(n_items, voters, settings)
 
 
-batch_options = gathered("batches", BatchOptions)
+batch_options = gathered("batches", BatchArguments)
 
 
 def print_plan(plan: BallotPlan | ContinuousPlan, n_voters: int | None, seconds: float | None) -> None:
@@ -243,8 +209,8 @@ def print_cost(plan: BallotPlan | ContinuousPlan, n_voters: int, settings: Setti
 def plan_command(
     n_items: int | None,
     items: str | None,
-    options: PlanOptions,
-    batches: BatchOptions,
+    options: PlanArguments,
+    batches: BatchArguments,
     voters: int | None,
     as_json: bool,
 ) -> None:

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive._cli.output import print_note, quiet_executor
-from adaptive._cli.plan import PlanOptions, plan_options
+from adaptive._cli.plan import PlanArguments, plan_options
 from adaptive._plan import BallotPlan
 from adaptive._tuning.candidates import CANDIDATES, candidates_for
 from adaptive._tuning.needed import votes_needed
-from adaptive._tuning.tune import TunedPlan, tune_plan, tuning_runs
+from adaptive._tuning.tune import Search, TunedPlan, tune_plan, tuning_runs
 from adaptive.model._comparisons import Comparisons, read_comparisons
 from adaptive.model._matched_ballots import MatchedBallots
 from adaptive.model._matching import Matching
@@ -34,8 +34,8 @@ _judge_option = console.choice_option("--judge", get_args(Judge), "Voters judge 
 _workers_option = console.option("--workers", type=click.IntRange(min=1), default=1, help="Number of processes.")
 
 
-def _simulations_option(default: int, description: str = "Number of simulations.") -> Decorator:
-    return console.option("--simulations", type=int, default=default, metavar="S", help=description)
+def _simulations_option(default: int) -> Decorator:
+    return console.option("--simulations", type=int, default=default, metavar="S", help="Number of simulations.")
 
 
 @console.command("simulate", short_help="Simulate the accuracy of a plan.")
@@ -51,14 +51,14 @@ def _simulations_option(default: int, description: str = "Number of simulations.
     default=PAPER_APPROACHES,
     help="How votes are collected and counted; repeat it to compare several.",
 )
-@console.option("--voters", type=int, default=100, metavar="V", help="Number of voters.")
+@console.declared_option(VoterPopulation, "n_voters", "--voters", metavar="V")
 @_simulations_option(50)
 @console.seed_option()
 @_workers_option
 @console.json_option()
 def simulate_command(
     n_items: int | None,
-    options: PlanOptions,
+    options: PlanArguments,
     similarity: str,
     judge: Judge,
     approaches: tuple[Approach, ...],
@@ -172,10 +172,10 @@ class Shared:
         "--coefficient", type=click.Choice(COEFFICIENTS), default="tau_w", help="Coefficient that measures accuracy."
     )
     judge: Judge = console.setting(_judge_option)
-    voters: int | None = console.setting("--voters", type=int, metavar="V", help="Number of voters (default: 100).")
-    batch: int | None = console.setting(
-        "--batch", type=int, default=Matching().batch, help="Comparisons chosen at a time."
+    voters: int | None = console.setting(
+        console.declared_option(VoterPopulation, "n_voters", "--voters", default=None, show_default="100", metavar="V")
     )
+    batch: int | None = console.setting(console.declared_option(Matching, "batch"))
     seed: int = console.setting(console.seed_option())
     workers: int = console.setting(_workers_option)
     as_json: bool = console.setting(console.json_option())
@@ -207,8 +207,8 @@ class Shared:
     multiple=True,
     help="Only these approaches (default: all).",
 )
-@_simulations_option(4, "Simulations of each candidate in the first round.")
-@console.option("--fresh", type=int, default=40, metavar="S", help="Simulations of the winner.")
+@console.declared_option(Search, "simulations", metavar="S")
+@console.declared_option(Search, "fresh", metavar="S")
 @console.gathered("shared", Shared)
 def tune_command(
     *,

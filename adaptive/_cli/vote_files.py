@@ -19,11 +19,11 @@ from adaptive._formats.votes import FORMATS, ROLES, read_votes
 from adaptive._tables import item_cells, read_items
 from adaptive.errors import ComparisonError
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._likelihood import TIES
+from adaptive.model._estimators import FitOptions
 from adaptive.model._reading import columns_of_votes
 from rankcorr import OptionError
 from rankcorr._checks import collected_notices, repeated
-from rankcorr._cli.console import Command, Decorator, choice_option, option, stacked
+from rankcorr._cli.console import Command, Decorator, choice_option, declared_option, option, stacked
 from rankcorr._input.identifiers import warn_unicode_twins
 from rankcorr._io.source import printable
 
@@ -122,17 +122,9 @@ def model_options(models: Sequence[str]) -> Decorator:
     """Add the options of a model of votes as arguments of `fit_named`; the default of each is None."""
     return stacked(
         choice_option("--model", models, "Model of votes."),
-        option(
-            "--ties",
-            type=click.Choice(TIES),
-            help="Fit a parameter for ties, or count them as half wins.  [default: davidson]",
-        ),
-        option("--oversight", type=float, help="Share of mistaken votes, below 0.5.  [default: 0.03]"),
-        option(
-            "--prior", type=float, metavar="SD", help="Spread of the strengths.  [default: estimated from the votes]"
-        ),
-        option("--voters", is_flag=True, default=None, help="Fit the skill and the care of each voter."),
-        option("--side-bias", is_flag=True, default=None, help="Fit a preference for the left or right side."),
+        *(declared_option(FitOptions, name) for name in ("ties", "oversight")),
+        declared_option(FitOptions, "prior", metavar="SD"),
+        *(declared_option(FitOptions, name, default=None) for name in ("voters", "side_bias")),
     )
 
 

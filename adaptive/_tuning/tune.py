@@ -19,11 +19,23 @@ from adaptive.simulation._similarity import checked_similarity, positive_count
 from adaptive.simulation._voters import Interval, VoterPool, VoterPopulation
 from rankcorr._checks import checked_level, checked_seed, shown
 from rankcorr._coefficients import CoefficientLike, as_coefficient
+from rankcorr._options import check_declared, declare
 from rankcorr._results import TableResult
 from rankcorr._workers import Progress
 
 RACE, FRESH = 0, 1  # stages: the simulations of the search, and those that measure its winner
 _PILOT_RESAMPLES = 20
+
+
+@dataclass(frozen=True)
+class Search:
+    """How many simulations `tune_plan` runs."""
+
+    simulations: int = declare(int, 4, least=2, about="Simulations of each candidate in the first round.")
+    fresh: int = declare(int, 40, least=2, about="Simulations of the winner.")
+
+    def __post_init__(self) -> None:
+        check_declared(self, SimilarityError)
 
 
 @dataclass(frozen=True)
@@ -144,8 +156,8 @@ def tune_plan(
     relatedness: bool = True,
     coefficient: CoefficientLike = "tau_w",
     candidates: Sequence[Candidate] | None = None,
-    simulations: int = 4,
-    fresh: int = 40,
+    simulations: int = Search.simulations,
+    fresh: int = Search.fresh,
     level: float = 0.95,
     seed: int = 0,
     executor: Executor | None = None,
@@ -219,7 +231,7 @@ def tune_plan(
     ('matched', 2)
     """
     n_comparisons = positive_count(budget, "budget")
-    n_simulations, n_fresh = positive_count(simulations, "simulations", 2), positive_count(fresh, "fresh", 2)
+    search = Search(simulations, fresh)
     coefficient_value, level_value = as_coefficient(coefficient), checked_level(level)
     checked_seed(seed, SimilarityError)
     values, own_voters, judged, population = _setting(similarity, pilot, voters, relatedness, int(seed))
@@ -233,9 +245,9 @@ def tune_plan(
     def trial(stage: int) -> Trial:
         return Trial(values, own_voters, judged, coefficient_value, int(seed), stage)
 
-    rows = _race(trial(RACE), compared, n_comparisons, n_simulations, executor, progress)
+    rows = _race(trial(RACE), compared, n_comparisons, search.simulations, executor, progress)
     best = rows[0].candidate
-    last = accuracies(trial(FRESH), [best, paper], [n_comparisons], range(n_fresh), executor, progress)[:, :, 0]
+    last = accuracies(trial(FRESH), [best, paper], [n_comparisons], range(search.fresh), executor, progress)[:, :, 0]
     winner_values, papers = last[:, 0], last[:, 1]
     tail = (1 - level_value) / 2
     return TunedPlan(
@@ -253,12 +265,12 @@ def tune_plan(
         gain=float((winner_values - papers).mean()),
         gain_interval=mean_interval(winner_values - papers, level_value),
         level=level_value,
-        simulations=n_fresh,
+        simulations=search.fresh,
         population=population,
     )
 
 
-def tuning_runs(n_candidates: int, *, simulations: int = 4, fresh: int = 40) -> int:
+def tuning_runs(n_candidates: int, *, simulations: int = Search.simulations, fresh: int = Search.fresh) -> int:
     """Return the number of runs of `tune_plan`, the final count of its `progress`.
 
     Examples

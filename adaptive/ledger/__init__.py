@@ -11,7 +11,17 @@ from adaptive.ledger._ballots.results import CampaignResult, ClosePreview, Previ
 from adaptive.ledger._ballots.shown_sheets import ShownPair
 from adaptive.ledger._bundle.checking import Verified
 from adaptive.ledger._bundle.files import verify_bundle
-from adaptive.ledger._campaign.info import ContinuousPlan, KnownPair, Mode, Pay, Probing, Settings, batch_for
+from adaptive.ledger._campaign.info import (
+    LEASE_MINUTES,
+    SHEET_SIZE,
+    ContinuousPlan,
+    KnownPair,
+    Mode,
+    Pay,
+    Probing,
+    Settings,
+    batch_for,
+)
 from adaptive.ledger._campaign.item_sheets import (
     ItemFault,
     ItemSheet,
@@ -56,7 +66,7 @@ from adaptive.model._accuracy import MOST_WITH_INTERVALS
 
 # In the order of a campaign: its parts, voters, votes, results, errors.
 __all__ = ["Campaign", "Ledger"]
-__all__ += ["ContinuousPlan", "KnownPair", "Pay", "Probing", "Settings", "batch_for"]
+__all__ += ["LEASE_MINUTES", "SHEET_SIZE", "ContinuousPlan", "KnownPair", "Pay", "Probing", "Settings", "batch_for"]
 __all__ += ["ItemContent", "ItemFault", "ItemSheet", "is_asset"]
 __all__ += ["read_item_file", "read_item_sheet", "read_known_pairs"]
 __all__ += ["PageTexts", "VotingPages", "is_line"]

@@ -20,6 +20,7 @@ from adaptive.model._likelihood import Parameters, Prior, TiesModel, VoteModel
 from adaptive.model._strengths import Strengths
 from rankcorr import Ranking
 from rankcorr._checks import check_choice, checked_count, real_number, shown
+from rankcorr._options import declare
 from rankcorr._results import TableResult, json_ready, read_only, table_rows
 from rankcorr._workers import Progress
 from rankcorr.errors import OptionError
@@ -154,6 +155,30 @@ MODELS: Final[dict[str, tuple[str, ...]]] = {
     "thurstone": ("oversight", "prior", "voters", "side_bias"),
     "borda": (),
 }
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """Options of `fit_named`; None is the default of the model."""
+
+    ties: str | None = declare(
+        str,
+        None,
+        choices=likelihood.TIES,
+        about="Fit a parameter for ties (davidson, the default), or count them as half a win each (half). thurstone "
+        "does not have it.",
+    )
+    oversight: float | None = declare(
+        float, None, least=0, below=0.5, about=f"Probability that a vote is a slip; {likelihood.OVERSIGHT} by default."
+    )
+    prior: float | None = declare(
+        float,
+        None,
+        above=0,
+        about="Standard deviation of the strengths before any vote; by default it is estimated from the votes.",
+    )
+    voters: bool = declare(bool, False, about="Fit how well each voter discriminates, and how often they slip.")
+    side_bias: bool = declare(bool, False, about="Fit a preference for the left or the right side.")
 
 
 def bradley_terry(

@@ -39,8 +39,9 @@ from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import bradley_terry
 from adaptive.model._likelihood import Prior
 from adaptive.model._strengths import Strengths
-from rankcorr._checks import check_rng, checked_count, counted, real_number, shown, whole_number
+from rankcorr._checks import check_rng, checked_count, counted, real_number, shown
 from rankcorr._input.identifiers import identifier_text
+from rankcorr._options import check_declared, declare
 from rankcorr._results import Result, read_only
 
 Array: TypeAlias = NDArray[Any]
@@ -186,7 +187,10 @@ def next_comparisons(
     >>> next_comparisons(bradley_terry(votes), 2, rng=np.random.default_rng(1))
     <Matches of 2 comparisons for 2 voters>
     """
-    n_comparisons, own_focus, own_first = checked_options(size, n0, focus, first)
+    n_comparisons = checked_count(size, "size", ModelError)
+    if n_comparisons > MAX_SIZE:
+        raise ModelError(f"size must be at most {MAX_SIZE:,}; got {shown(size)}")
+    Matching(first=first, n0=n0, focus=focus)  # refuses what is out of range
     if not isinstance(strengths, Strengths):
         raise ModelError(f"comparisons are chosen by Strengths; got {shown(strengths)}")
     history = strengths.comparisons if voter_history is None else voter_history
@@ -198,16 +202,16 @@ def next_comparisons(
     from adaptive.model._matching_kernels import deal_matches
 
     presentations = strengths.comparisons.presentations
-    candidates, order, aim = _chosen_items(strengths, presentations, n0, own_focus, own_first, n_comparisons, rng)
+    candidates, order, aim = _chosen_items(strengths, presentations, n0, focus, first, n_comparisons, rng)
     # New items are at the beginning of the order, and meet each other.
-    any_new = bool((presentations < own_first).any())
+    any_new = bool((presentations < first).any())
     distance = 0.0 if any_new else telling_distance(strengths.tie_parameter)
     places = np.full(candidates.size, -1, np.int64)
     if not any_new:
         at_random = rng.random(candidates.size) < RANDOM
         places[at_random] = rng.integers(0, order.size, int(np.count_nonzero(at_random)))
     left, right, voter = np.empty((3, n_comparisons), np.int32)
-    around, lacking = _places_around(strengths.theta, order, distance, aim), np.maximum(own_first - presentations, 0)
+    around, lacking = _places_around(strengths.theta, order, distance, aim), np.maximum(first - presentations, 0)
     n_left, n_right = (np.bincount(side, minlength=order.size) for side in (pairs.left, pairs.right))
     load = np.bincount(seen_by[seen_by >= 0], minlength=len(names))
     before = pairs.left, pairs.right, seen_by, n_left - n_right, load, _frequent_pairs(strengths, pairs)
@@ -370,23 +374,6 @@ def rank_doubts(ranks: Array, n0: float) -> tuple[Array, Array]:
     return of_tau / n_draws, of_rho / n_draws
 
 
-def checked_options(size: int, n0: float, focus: float, first: int) -> tuple[int, float, int]:
-    """Return size, focus and first as plain numbers; ModelError if one of the options is out of range."""
-    n_comparisons, own_first = checked_count(size, "size", ModelError), whole_number(first)
-    if n_comparisons > MAX_SIZE:
-        raise ModelError(f"size must be at most {MAX_SIZE:,}; got {shown(size)}")
-    if own_first is None or own_first < 0:
-        raise ModelError(f"first must be a whole number, not negative; got {shown(first)}")
-    if own_first > LIMIT:
-        raise ModelError(f"first must be at most {LIMIT:,}; got {shown(first)}")
-    if not -1 < real_number(n0) < np.inf:
-        raise ModelError(f"n0 must be a finite number above -1; got {shown(n0)}")
-    own_focus = real_number(focus)
-    if not 0 <= own_focus <= 1:
-        raise ModelError(f"focus must be a number from 0 to 1; got {shown(focus)}")
-    return n_comparisons, own_focus, own_first
-
-
 def _voters(voters: Items | None, before: Sequence[Hashable] | None, pairs: ShownPairs) -> tuple[Names, Array]:
     """Return the voters' names, and the index of the voter, or -1, for each pair shown before."""
     # Read-only, like voters: the loop would be compiled again for a writeable array.
@@ -453,17 +440,31 @@ class Matching(Result):
     True
     """
 
-    batch: int | None = None
-    first: int = FIRST
-    n0: float = 2.0
-    focus: float = FOCUS
+    batch: int | None = declare(
+        int, None, least=1, about="Comparisons chosen at a time; by default a tenth of the items."
+    )
+    first: int = declare(
+        int,
+        FIRST,
+        least=0,
+        most=LIMIT,
+        about="Comparisons of every item with random others before any other comparison.",
+    )
+    n0: float = declare(float, 2.0, above=-1, about="Offset of the weights 1/(n + n0)^2.")
+    focus: float = declare(
+        float,
+        FOCUS,
+        least=0,
+        most=1,
+        about="What to measure most precisely, from 0 (the ranks of all items, as in rho_w) to 1 (the order of the "
+        "top, as in tau_w).",
+    )
     voters_from: float = float("inf")
 
     def __post_init__(self) -> None:
-        batch = 1 if self.batch is None else checked_count(self.batch, "batch", ModelError)
+        check_declared(self, ModelError)
         if not real_number(self.voters_from) >= 0:
             raise ModelError(f"voters_from must be a number, not negative; got {shown(self.voters_from)}")
-        checked_options(batch, self.n0, self.focus, self.first)
 
     def batch_of(self, n_items: int) -> int:
         """Return the size of a batch for a number of items."""

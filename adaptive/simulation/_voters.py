@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from adaptive._draw import Asked
 from adaptive.errors import SimilarityError
-from adaptive.simulation._similarity import checked_similarity, positive_count
+from adaptive.simulation._similarity import checked_similarity
 from rankcorr import Ranking
 from rankcorr._checks import check_rng, real_number, shown
+from rankcorr._options import check_declared, declare
 from rankcorr._results import Result, read_only
 
 Amplitude: TypeAlias = Callable[[NDArray[np.float64]], Any]
@@ -317,7 +318,7 @@ class VoterPopulation(Result):
     20
     """
 
-    n_voters: int = 100
+    n_voters: int = declare(int, 100, least=1, about="Number of voters.")
     nonconformity: Interval = (0.02, 0.2)
     oversight: Interval = (0.005, 0.05)
     amplitude: Amplitude = vanishing_amplitude
@@ -325,7 +326,7 @@ class VoterPopulation(Result):
     random_share: float = 0.0
 
     def __post_init__(self) -> None:
-        positive_count(self.n_voters, "n_voters")
+        check_declared(self, SimilarityError)
         check_interval("nonconformity", self.nonconformity, np.inf)
         check_interval("oversight", self.oversight, 1.0)
         check_opinions(self.amplitude, self.indifference)

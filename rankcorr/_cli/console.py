@@ -26,6 +26,8 @@ import click
 
 from rankcorr._checks import counted, shell_options
 from rankcorr._io.source import printable
+from rankcorr._numbers import LARGEST_EXACT
+from rankcorr._options import Declaration, declaration_of
 from rankcorr._results import NO_NOTES, TableNotes, json_ready, latex_table, markdown_table, text_table
 from rankcorr.errors import MissingArrowError, MissingMeasuresError, RankingError
 from rankcorr.plots._style import FORMS, THEMES, MissingMatplotlibError, figure_class, save_figure, theme
@@ -117,6 +119,36 @@ def option(*names: str, **settings: Any) -> Decorator:
     return click.option(*names, **{"show_default": settings.get("default") is not None, **settings})
 
 
+def declared_option(owner: type, name: str, *flags: str, **settings: Any) -> Decorator:
+    """Make an option from the declaration of a field, as `rankcorr._options.declare` makes it.
+
+    The flag is the name of the field unless other `flags` are given; `settings` are those of `option`.
+    """
+    declaration = declaration_of(owner, name)
+    derived: dict[str, Any] = {"help": declaration.about}
+    if declaration.kind is bool:
+        derived |= {"is_flag": True}
+    else:
+        derived |= {"type": _click_type(declaration), "default": declaration.default}
+    return option(*(flags or (f"--{name.replace('_', '-')}",)), **{**derived, **settings})
+
+
+def _click_type(declaration: Declaration) -> Any:
+    if declaration.choices:
+        return click.Choice(declaration.choices)
+    if declaration.kind is str:
+        return click.STRING
+    lower, upper = max(declaration.above, declaration.least), min(declaration.below, declaration.most)
+    bounds: dict[str, Any] = {
+        **({"min": lower, "min_open": declaration.above > declaration.least} if math.isfinite(lower) else {}),
+        # Above 2^53 the library says what is wrong: such a bound is no help to choose a number.
+        **({"max": upper, "max_open": declaration.below < declaration.most} if upper < LARGEST_EXACT else {}),
+    }
+    number = (click.IntRange if declaration.kind is int else click.FloatRange)(**bounds)
+    number.name = "integer" if declaration.kind is int else "float"  # not "integer range"
+    return number
+
+
 def setting(*names: str | Decorator, **settings: Any) -> Any:
     """Make a field of a dataclass that `gathered` fills, from the arguments of `option`, or from an option."""
     (first, *_) = names
@@ -124,11 +156,17 @@ def setting(*names: str | Decorator, **settings: Any) -> Any:
 
 
 def gathered(name: str, kind: Any, *left_out: str) -> Decorator:
-    """Add the options of a dataclass whose fields are made by `setting`; a command takes them as one value, `name`.
+    """Add the options of a dataclass; a command takes them as one value, `name`.
+
+    Its fields are made by `setting`, or declared by `rankcorr._options.declare`.
 
     The fields `left_out` have no option here, and are None.
     """
-    option_of = {member.name: member.metadata["option"] for member in fields(kind) if member.name not in left_out}
+    option_of = {
+        member.name: member.metadata.get("option") or declared_option(kind, member.name)
+        for member in fields(kind)
+        if member.name not in left_out
+    }
 
     def add(command: Command) -> Command:
         @wraps(command)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive import BallotPlan, BallotVotes, PlanError, draw_ballot, score_ballots
-from adaptive._budget import plan_one_way
+from adaptive._budget import PlanOptions
 from adaptive._protocol import ballot_rng
 from adaptive._record import BallotRecord
 from service.openapi.blueprint import Blueprint
@@ -25,15 +25,10 @@ scores = Blueprint("scores", __name__, url_prefix="/v1/scores", description="Fro
 @plans.post("", name="planBallots")
 @plans.arguments(schemas.PlanRequest)
 @plans.response(200, schemas.PlanAnswer)
-def plan(
-    *,
-    n_ballots: int | None = None,
-    seconds_per_comparison: float | None = None,
-    n_voters: int | None = None,
-    **options: Any,
-) -> dict[str, Any]:
+def plan(*, n_items: int, n_voters: int | None = None, **options: Any) -> dict[str, Any]:
     """Plan the ballots: their sizes, comparisons and cost, with advice on weak points."""
-    planned = plan_one_way(**options, n_ballots=n_ballots, seconds_per_comparison=seconds_per_comparison)
+    planning = PlanOptions(**options)
+    planned, seconds = planning.plan(n_items), planning.seconds_per_comparison
     if max(planned.n_comparisons, planned.top_presentations) > LARGEST:
         raise PlanError(f"a plan has at most {LARGEST} comparisons; this one has {planned.n_comparisons}")
     numbers = planned.to_dict()
@@ -41,7 +36,7 @@ def plan(
     return {
         "plan": {name: numbers.pop(name) for name in ("n_items", "n_ballots", "fraction", "presentations")},
         **numbers,
-        "hours": None if seconds_per_comparison is None else planned.cost(seconds_per_comparison),
+        "hours": None if seconds is None else planned.cost(seconds),
         "advice": [asdict(one) for one in advice],
     }
 

@@ -42,16 +42,6 @@ class ItemCount(fields.Count):
         return g.n_items
 
 
-class Fraction(fields.Number):
-    """A number between 0 and 1, both excluded."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(above=0, below=1, **kwargs)
-
-    def _range(self) -> str:
-        return " between 0 and 1, both excluded"
-
-
 class ItemNames(fields.Documented):
     """Labels of items, or a number N for the labels 0 to N - 1."""
 

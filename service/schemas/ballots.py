@@ -8,52 +8,38 @@ from typing import Any, Final
 from marshmallow import ValidationError, post_load, validates_schema
 
 from adaptive import BallotCertificate, BallotPlan
-from adaptive._budget import answers_for
+from adaptive._budget import PlanOptions, answers_for
+from adaptive._plan import MOST_BALLOTS
 from service.schemas import fields
-from service.schemas.ballot_fields import (
-    LABELS,
-    LARGEST,
-    SIDES,
-    Fraction,
-    ItemCount,
-    ItemNames,
-    VotedBallots,
-    VoterNames,
-)
+from service.schemas.ballot_fields import LABELS, LARGEST, SIDES, ItemCount, ItemNames, VotedBallots, VoterNames
 from service.schemas.base import WAYS, Answer, Budget, Money, Request, check_one
 from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY
 from service.schemas.shapes import COUNT, NUMBER, NUMBER_OR_NULL, TEXT, WHOLE, exactly, list_of
-
-MAX_BALLOTS: Final = 10_000
 
 
 class Sizes(Request):
     """How the number of items shrinks from ballot to ballot."""
 
     n_items = ItemCount(about="Items of the first ballot.")
-    n_ballots = fields.Whole(least=2, most=MAX_BALLOTS, required=True, about="n_b.")
-    fraction = Fraction(required=True, about="alpha: the share of its items that a ballot passes on.")
+    n_ballots = fields.declared_field(PlanOptions, "n_ballots", required=True, about="Number of ballots, n_b.")
+    fraction = fields.declared_field(PlanOptions, "fraction", required=True)
 
 
 class PlanRequest(Sizes):
     """A plan from a number of presentations, a budget, or the needs of the top items: exactly one of these."""
 
-    n_ballots = fields.Whole(least=2, most=MAX_BALLOTS, about="n_b; by default 7, or as many as so few items allow.")
-    fraction = Fraction(load_default=0.5, about="alpha: the share of its items that a ballot passes on.")
-    presentations = fields.Whole(least=1, most=LARGEST, about="M: presentations of each item in each ballot.")
-    comparisons = fields.Whole(least=1, most=LARGEST, about="A budget: the most comparisons, of all ballots together.")
+    n_ballots = fields.declared_field(PlanOptions, "n_ballots")
+    fraction = fields.declared_field(PlanOptions, "fraction")
+    presentations = fields.declared_field(PlanOptions, "presentations")
+    comparisons = fields.declared_field(PlanOptions, "comparisons")
     budget = Budget(
         most=LARGEST,
         optional=("fee",),
         about="Or a budget: comparisons of all ballots, or money; money needs seconds_per_comparison as well.",
     )
-    hours = fields.Number(
-        above=0, most=1e12, about="A budget: the most person-hours; seconds_per_comparison is needed as well."
-    )
-    top_presentations = fields.Whole(
-        least=1, most=LARGEST, about="M_top: presentations, over all ballots, that a top item is to have at least."
-    )
-    seconds_per_comparison = fields.Number(above=0, most=1e9, about="Mean time that a voter takes for a comparison.")
+    hours = fields.declared_field(PlanOptions, "hours", most=1e12)
+    top_presentations = fields.declared_field(PlanOptions, "top_presentations")
+    seconds_per_comparison = fields.declared_field(PlanOptions, "seconds_per_comparison", most=1e9)
     n_voters = fields.Whole(least=1, most=LARGEST, about="Also advise on this number of voters.")
 
     refused = (
@@ -89,9 +75,7 @@ class PlanRequest(Sizes):
 class PlanInputs(Sizes):
     """A plan by its four inputs, as in `plan` of the answer of POST /v1/plans."""
 
-    presentations = fields.Whole(
-        least=1, most=LARGEST, required=True, about="M: presentations of each item in each ballot."
-    )
+    presentations = fields.declared_field(PlanOptions, "presentations", required=True)
 
     @post_load
     def plan(self, data: dict[str, Any], **_: Any) -> BallotPlan:
@@ -139,7 +123,7 @@ class BallotRequest(Request):
     seed = fields.Seed(about="The same seed, and number, draws the same ballot of the same items.")
     number = fields.Whole(
         least=1,
-        most=MAX_BALLOTS,
+        most=MOST_BALLOTS,
         load_default=1,
         about="Number of the ballot in its plan, counted from 1. Each ballot has separate random numbers, so one seed "
         "serves all ballots.",

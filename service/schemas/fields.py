@@ -24,6 +24,7 @@ from adaptive.model._likelihood import TIES
 from adaptive.simulation._approaches import PAPER_APPROACHES
 from adaptive.simulation._similarity import SIMILARITIES
 from rankcorr._coefficients import COEFFICIENTS, VARIANTS
+from rankcorr._options import declaration_of
 from rankcorr._ranking import MISSING
 from rankcorr._weights import SCHEMES, TIED_WEIGHTS
 from rankcorr.evaluation._matching import SELF_HITS, UNJUDGED, UNRETRIEVED
@@ -392,6 +393,23 @@ class Part(Nested):
 
     def __init__(self, schema: type[Schema], *, about: str | None = None, **kwargs: Any) -> None:
         super().__init__(schema, metadata=Shape()(about), **kwargs)
+
+
+def declared_field(owner: type, name: str, **options: Any) -> Documented:
+    """Make the field of a request from the declaration of a field of the library; `options` are those of the field.
+
+    The bounds, the help and the default are those of `rankcorr._options.declare`, unless the options say otherwise.
+    """
+    declaration = declaration_of(owner, name)
+    derived: dict[str, Any] = {"about": declaration.about}
+    if declaration.default is not None and not options.get("required"):
+        derived["load_default"] = declaration.default
+    if declaration.kind is bool:
+        return Flag(**{**derived, **options})
+    if declaration.choices:
+        return Choice(**{**derived, **options})  # with its vocabulary
+    bounds = {bound: getattr(declaration, bound) for bound in ("above", "least", "below", "most")}
+    return (Whole if declaration.kind is int else Number)(**{**derived, **bounds, **options})
 
 
 class Seed(Whole):

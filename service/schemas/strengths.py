@@ -1,5 +1,6 @@
 """Define requests and answers for fitting strengths to votes, and for choosing the next comparisons."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -7,8 +8,10 @@ from typing import Any, Final
 from flask import g
 from marshmallow import ValidationError, validates_schema
 
-from adaptive.model._matching import FOCUS
+from adaptive.model._estimators import FitOptions
+from adaptive.model._matching import Matching
 from rankcorr._checks import counted_need
+from rankcorr._options import declaration_of
 from service.http.problems import shown
 from service.schemas import fields
 from service.schemas.ballot_fields import LABELS, SIDES, ItemNames, VoterNames, check_keys, check_vote, check_votes
@@ -125,15 +128,11 @@ class Oversight(fields.Number):
 class ModelOptions(Request):
     """Options of the vote model; see the library's bradley_terry."""
 
-    ties = fields.Choice(fields.TIES_MODEL, about="davidson by default; thurstone does not have it.")
-    oversight = Oversight(about="Probability that a vote is a slip; 0.03 by default.")
-    prior = fields.Number(
-        least=_PRIORS[0],
-        most=_PRIORS[1],
-        about="Standard deviation of the strengths before any vote; by default it is estimated from the votes.",
-    )
-    voters = fields.Flag(load_default=False, about="Fit how well each voter discriminates, and how often they slip.")
-    side_bias = fields.Flag(load_default=False, about="Fit a preference for the left or the right side.")
+    ties = fields.declared_field(FitOptions, "ties", vocabulary=fields.TIES_MODEL)
+    oversight = Oversight(about=declaration_of(FitOptions, "oversight").about)
+    prior = fields.declared_field(FitOptions, "prior", above=-math.inf, least=_PRIORS[0], most=_PRIORS[1])
+    voters = fields.declared_field(FitOptions, "voters")
+    side_bias = fields.declared_field(FitOptions, "side_bias")
 
 
 class VotesRequest(Request):
@@ -217,13 +216,8 @@ class NextRequest(VotesRequest):
         "unknown voter, 0.",
     )
     # Above this, all weights are equal even for a million items.
-    n0 = fields.Number(above=-1, most=1e12, load_default=2.0, about="Offset of the weight 1/(n + n0)^2.")
-    focus = fields.Number(
-        least=0,
-        most=1,
-        load_default=FOCUS,
-        about="0: the places of all items count, as in rho_w; 1: the order of the top, as in tau_w.",
-    )
+    n0 = fields.declared_field(Matching, "n0", most=1e12)
+    focus = fields.declared_field(Matching, "focus")
 
     @validates_schema
     def check_size(self, data: dict[str, Any], **_: Any) -> None:

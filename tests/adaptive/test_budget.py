@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from adaptive._budget import answers_for, most_ballots, plan_for_budget, plan_for_top, plan_one_way
+from adaptive._budget import PlanOptions, answers_for, most_ballots, plan_for_budget, plan_for_top
 from adaptive._plan import plan_ballots
 from adaptive.errors import PlanError
 from tests.adaptive.plans import NO_INTEGERS, NOT_POSITIVE, PAPER, shapes
@@ -132,34 +132,34 @@ def test_a_wanted_top_is_at_least_1():
 def test_a_plan_follows_from_exactly_one_number(numbers):
     message = "exactly one of presentations, top_presentations, comparisons, hours is needed"
     with pytest.raises(PlanError, match=message):
-        plan_one_way(100, n_ballots=3, fraction=0.5, **numbers)
+        PlanOptions(n_ballots=3, fraction=0.5, **numbers).plan(100)
 
 
 def test_each_way_gives_the_plan_of_its_own_function():
     shape = {"n_ballots": 3, "fraction": 0.5}
-    assert plan_one_way(100, **shape, presentations=7).presentations == 7
-    assert plan_one_way(100, **shape, top_presentations=20) == plan_for_top(100, **shape, top_presentations=20)
+    assert PlanOptions(**shape, presentations=7).plan(100).presentations == 7
+    assert PlanOptions(**shape, top_presentations=20).plan(100) == plan_for_top(100, **shape, top_presentations=20)
     by_seconds = {"hours": 2, "seconds_per_comparison": 5}
-    assert plan_one_way(100, **shape, **by_seconds) == plan_for_budget(100, **shape, **by_seconds)
+    assert PlanOptions(**shape, **by_seconds).plan(100) == plan_for_budget(100, **shape, **by_seconds)
     # Seconds say nothing of a budget of comparisons.
-    of_comparisons = plan_one_way(100, **shape, comparisons=900, seconds_per_comparison=5)
+    of_comparisons = PlanOptions(**shape, comparisons=900, seconds_per_comparison=5).plan(100)
     assert of_comparisons == plan_for_budget(100, **shape, comparisons=900)
 
 
 @pytest.mark.parametrize(("n_items", "fraction"), [(4, 0.5), (12, 0.5), (24, 0.3), (990, 0.5), (3, 0.7)])
 def test_the_most_ballots_are_as_many_as_make_a_plan(n_items, fraction):
     most = most_ballots(n_items, fraction, most=50)
-    plan_one_way(n_items, n_ballots=most, fraction=fraction, presentations=2)
+    PlanOptions(n_ballots=most, fraction=fraction, presentations=2).plan(n_items)
     if most < 50:
         with pytest.raises(PlanError, match="every ballot needs two items"):
-            plan_one_way(n_items, n_ballots=most + 1, fraction=fraction, presentations=2)
+            PlanOptions(n_ballots=most + 1, fraction=fraction, presentations=2).plan(n_items)
 
 
 def test_without_a_number_of_ballots_there_are_as_many_as_the_items_allow():
-    assert plan_one_way(66, n_ballots=None, fraction=0.5, presentations=2).n_ballots == 6
-    assert plan_one_way(990, n_ballots=None, fraction=0.5, presentations=2).n_ballots == 7
+    assert PlanOptions(fraction=0.5, presentations=2).plan(66).n_ballots == 6
+    assert PlanOptions(fraction=0.5, presentations=2).plan(990).n_ballots == 7
     with pytest.raises(PlanError, match="fraction must be a number between 0 and 1"):
-        plan_one_way(66, n_ballots=None, fraction=float("nan"), presentations=2)
+        PlanOptions(fraction=float("nan"), presentations=2).plan(66)
 
 
 @given(st.floats(0.01, 1e6), st.floats(1e-3, 5), st.sampled_from([0.0, 0.25, 1 / 3, 0.2]))

@@ -11,11 +11,11 @@ from adaptive._cli.run.campaign import described, ledger_argument
 from adaptive._cli.run.voting import check_other
 from adaptive._tables import item_cells
 from adaptive.errors import ProtocolError
-from adaptive.ledger import Campaign, CampaignResult, CampaignStatus, ClosePreview, NotReadyError, Preview
+from adaptive.ledger import Campaign, CampaignResult, CampaignStatus, ClosePreview, NotReadyError, Preview, Settings
 from adaptive.model._accuracy import N_SAMPLES
 from rankcorr import OptionError
 from rankcorr._checks import counted, first_few, told_apart
-from rankcorr._cli.console import command, json_option, print_json
+from rankcorr._cli.console import command, declared_option, json_option, print_json
 from rankcorr._workers import progress_bar
 
 
@@ -102,11 +102,12 @@ def _to_seconds(time: str | None) -> str:
 @command(short_help="Score the ballot and select the items of the next one.")
 @ledger_argument
 @click.option("--preview", is_flag=True, help="Show what closing now would do, and change nothing.")
-@click.option(
-    "--least-answered",
-    type=float,
+@declared_option(
+    Settings,
+    "least_answered",
+    default=None,
     metavar="SHARE",
-    help="Close if at least this share of the comparisons is answered.  [default: that of init]",
+    help="Close if at least this share of the comparisons is answered; by default that of init.",
 )
 @json_option("")
 def close(campaign: Campaign, preview: bool, least_answered: float | None, as_json: bool) -> None:
@@ -119,8 +120,6 @@ def close(campaign: Campaign, preview: bool, least_answered: float | None, as_js
       ballots run close voting.db
       ballots run close voting.db --least-answered 0.5
     """
-    if least_answered is not None and not 0 <= least_answered <= 1:
-        raise OptionError(f"--least-answered is a share from 0 to 1; got {least_answered:g}")
     open_ones = [ballot for ballot in campaign.ballots() if ballot.state != "closed"]
     if not open_ones:
         raise ProtocolError(f"no {campaign.info.unit} is open: there is nothing to close")

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptive._cli.plan import BatchOptions, PlanOptions, batch_options, plan_options, print_cost, print_plan
+from adaptive._cli.plan import BatchArguments, PlanArguments, batch_options, plan_options, print_cost, print_plan
 from adaptive._cli.run.campaign import created
 from adaptive.errors import ProtocolError
+from adaptive.ledger import Ledger, Probing, Settings, read_item_file, read_known_pairs
 from rankcorr import OptionError
-from rankcorr._cli.console import command, gathered, option, setting, whole
-
-if TYPE_CHECKING:
-    from adaptive.ledger import Probing
-
-
-def _number(name: str, metavar: str, description: str, default: float | None = None) -> Any:
-    return setting(name, type=float, default=default, show_default=False, metavar=metavar, help=description)
+from rankcorr._cli.console import command, declared_option, gathered, option, setting, whole
 
 
 @dataclass(frozen=True)
@@ -32,24 +25,21 @@ class AskingOptions:
         help="CSV of pairs whose answer is known: left, right, winner and kind (practice, attention or gold).",
     )
     probes_per_sheet: int | None = setting(
-        "--checks-per-sheet",
-        type=click.IntRange(min=0),
-        metavar="N",
-        help="Attention checks and gold pairs of each sheet.  [default: 1, with --checks]",
+        declared_option(
+            Probing, "known_per_sheet", "--checks-per-sheet", default=None, show_default="1, with --checks", metavar="N"
+        )
     )
-    repeats: float = _number("--repeats", "SHARE", "Share of the comparisons to ask the same voter again.", 0.0)
-    overlap: float = _number("--overlap", "SHARE", "Share of the comparisons to ask a second voter too.", 0.0)
+    repeats: float = setting(declared_option(Probing, "repeats", metavar="SHARE"))
+    overlap: float = setting(declared_option(Probing, "overlap", metavar="SHARE"))
     currency: str | None = setting("--currency", metavar="TEXT", help="Currency of the pay.")
 
     def probing(self, items: Collection[Hashable]) -> Probing | None:
         """Return the checks of a campaign; None without checks."""
-        from adaptive.ledger import Probing, read_known_pairs
-
         if self.probes is None and self.probes_per_sheet is not None:
             raise OptionError("--checks-per-sheet requires --checks")
         known = () if self.probes is None else read_known_pairs(self.probes, items)
-        per_sheet = 1 if self.probes_per_sheet is None else self.probes_per_sheet
-        probing = Probing(known, per_sheet, self.repeats, self.overlap)
+        per_sheet = {} if self.probes_per_sheet is None else {"known_per_sheet": self.probes_per_sheet}
+        probing = Probing(known, repeats=self.repeats, overlap=self.overlap, **per_sheet)
         return None if probing == Probing() else probing
 
 
@@ -65,26 +55,20 @@ class AskingOptions:
 @click.option("--voters", type=int, required=True, metavar="V", help="Number of voters; they are named 0 to V-1.")
 @click.option("--seed", type=click.IntRange(min=0), required=True, help="Seed of all draws.")
 @option("--name", default="campaign", help="Name of the campaign.")
-@click.option("--sheet-size", type=int, metavar="N", help="Maximum number of comparisons on a sheet.")
-@option(
-    "--least-answered",
-    type=float,
-    default=0.9,
-    metavar="SHARE",
-    help="Share of a ballot's comparisons that must be answered before it closes.",
-)
+@declared_option(Settings, "sheet_size", metavar="N")
+@declared_option(Settings, "least_answered", metavar="SHARE")
 @batch_options
 @gathered("asking", AskingOptions)
 def init(
     ledger: str,
     items: str,
-    options: PlanOptions,
+    options: PlanArguments,
     voters: int,
     seed: int,
     name: str,
     sheet_size: int | None,
     least_answered: float,
-    batches: BatchOptions,
+    batches: BatchArguments,
     asking: AskingOptions,
 ) -> None:
     """Plan a campaign on the items of a file, and create it in LEDGER: a file, or the URL of a PostgreSQL database.
@@ -101,8 +85,6 @@ def init(
       ballots run init voting.db --items items.csv --hours 40 --seconds 5 --voters 9 --seed 1 --pay-per-hour 9 --fee 0.2
       ballots run init postgresql://localhost/votes --items items.csv --presentations 20 --voters 100 --seed 1
     """
-    from adaptive.ledger import Ledger, Settings, read_item_file
-
     if "://" not in ledger and Ledger(ledger).exists():
         raise ProtocolError(f"{ledger}: already exists, and is never overwritten")
     labels, contents = read_item_file(items)
@@ -128,8 +110,6 @@ def migrate(ledger: str) -> None:
       ballots run backup voting.db copy.db
       ballots run migrate voting.db
     """
-    from adaptive.ledger import Ledger
-
     store = Ledger(ledger)
     if not store.exists():
         raise ProtocolError(f"{ledger}: does not exist")

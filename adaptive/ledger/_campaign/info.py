@@ -9,15 +9,17 @@ from functools import cached_property
 from typing import Any, Final, Literal, get_args
 
 from adaptive._advice import Advice, advice_on_total
-from adaptive._budget import answers_for
+from adaptive._budget import BatchOptions, PayOptions, answers_for
 from adaptive._plan import BallotPlan
 from adaptive.ledger._campaign.wording import is_line
 from adaptive.ledger._store.encoding import label_text, value_of
 from adaptive.ledger.errors import LedgerError, require
 from adaptive.model._matching import Matching
-from rankcorr._checks import real_number, shown, whole_number
+from rankcorr._checks import shown, whole_number
+from rankcorr._options import check_declared, declare
 
-_SHEET_OF_BATCH: Final = 20  # comparisons, if the campaign sets no size
+SHEET_SIZE: Final = 20  # of batches without a size, and what pages for voters offer
+LEASE_MINUTES: Final = 60.0  # what pages for voters offer
 Mode = Literal["ballots", "continuous"]
 CheckKind = Literal["practice", "attention", "gold"]
 Expected = Literal["left", "right", "tie"]
@@ -66,8 +68,7 @@ class ContinuousPlan:
             value = getattr(self, name)
             require((whole_number(value) or least - 1) >= least, name, f"a whole number from {least} on", value)
         Matching(batch=self.batch, n0=self.n0, focus=self.focus)
-        fits = self.target is None or 0 < real_number(self.target) <= 1
-        require(fits, "target", "a correlation above 0, at most 1", self.target)
+        check_declared(BatchOptions(self.batch, self.target), LedgerError)
 
     @property
     def n_comparisons(self) -> int:
@@ -106,7 +107,7 @@ class ContinuousPlan:
 
 
 @dataclass(frozen=True)
-class Pay:
+class Pay(PayOptions):
     """The pay for an answer to a comparison or a check.
 
     Attributes
@@ -138,10 +139,6 @@ class Pay:
     (0.02, 25.0, '25.00 EUR')
     """
 
-    per_vote: float | None = None
-    per_hour: float | None = None
-    seconds: float | None = None
-    fee: float = 0.0
     currency: str = ""
 
     def __post_init__(self) -> None:
@@ -150,10 +147,7 @@ class Pay:
             raise LedgerError(f"pay is per vote or per hour; got {got}")
         if self.per_hour is not None and self.seconds is None:
             raise LedgerError("pay per hour needs the seconds that an answer takes")
-        for name in ("per_vote", "per_hour", "seconds"):
-            value = getattr(self, name)
-            require(value is None or 0 < real_number(value) < math.inf, name, "a finite number above 0", value)
-        require(0 <= real_number(self.fee) < math.inf, "fee", "a share from 0 on", self.fee)
+        check_declared(self, LedgerError)
         fits = isinstance(self.currency, str) and (self.currency == "" or is_line(self.currency))
         require(fits, "currency", "text of one line", self.currency)
 
@@ -282,16 +276,16 @@ class Probing:
     """
 
     known: tuple[KnownPair, ...] = ()
-    known_per_sheet: int = 1
-    repeats: float = 0.0
-    overlap: float = 0.0
+    known_per_sheet: int = declare(int, 1, least=0, about="Attention checks and gold pairs of each sheet.")
+    repeats: float = declare(
+        float, 0.0, least=0, most=_MOST_REPEATED, about="Share of the comparisons to ask the same voter again."
+    )
+    overlap: float = declare(
+        float, 0.0, least=0, most=_MOST_REPEATED, about="Share of the comparisons to ask a second voter too."
+    )
 
     def __post_init__(self) -> None:
-        number = whole_number(self.known_per_sheet)
-        require(number is not None and number >= 0, "known_per_sheet", "a whole number from 0 on", self.known_per_sheet)
-        for name in ("repeats", "overlap"):
-            share = getattr(self, name)
-            require(0 <= real_number(share) <= _MOST_REPEATED, name, f"a share from 0 to {_MOST_REPEATED}", share)
+        check_declared(self, LedgerError)
         pairs: set[frozenset[Hashable]] = set()
         for each in self.known:
             pair = frozenset([each.left, each.right])
@@ -399,20 +393,22 @@ class Settings:
     True
     """
 
-    sheet_size: int | None = None
+    sheet_size: int | None = declare(int, None, least=1, about="Maximum number of comparisons on a sheet.")
     assigned: bool = True
-    lease_minutes: float | None = None
-    first_minutes: float = 2.0
-    least_answered: float = 0.9
+    lease_minutes: float | None = declare(
+        float, None, above=0, about="After this time without a vote, another voter may get the sheet."
+    )
+    first_minutes: float = declare(
+        float, 2.0, above=0, about="The same before the first answer on a sheet, where that is shorter."
+    )
+    least_answered: float = declare(
+        float, 0.9, least=0, most=1, about="Share of a ballot's comparisons that must be answered before it closes."
+    )
     probing: Probing | None = None
     pay: Pay | None = None
 
     def __post_init__(self) -> None:
-        size, lease, first, least = self.sheet_size, self.lease_minutes, self.first_minutes, self.least_answered
-        require(size is None or (whole_number(size) or 0) >= 1, "sheet_size", "None or a positive whole number", size)
-        require(lease is None or real_number(lease) > 0, "lease_minutes", "None or a positive number", lease)
-        require(0 < real_number(first) < math.inf, "first_minutes", "a positive number", first)
-        require(0 <= real_number(least) <= 1, "least_answered", "a share from 0 to 1", least)
+        check_declared(self, LedgerError)
         for name, kind in (("probing", Probing), ("pay", Pay)):
             value = getattr(self, name)
             require(isinstance(value, kind | None), name, f"None or a {kind.__name__}", value)
@@ -543,6 +539,6 @@ def slots_of_batch(size: int, n_slots: int, settings: Settings) -> int:
     """
     if settings.assigned:
         return n_slots
-    wanted = -(-size // (settings.sheet_size or _SHEET_OF_BATCH))
+    wanted = -(-size // (settings.sheet_size or SHEET_SIZE))
     probing = settings.probing
     return min(n_slots, size, max(wanted, 2 if probing is not None and probing.overlap > 0 else 1))

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from marshmallow import ValidationError, validates_schema
+from marshmallow import ValidationError, missing, validates_schema
 
 from adaptive import ledger
 from adaptive.model._accuracy import Cut
@@ -11,7 +11,7 @@ from service.collect.schemas.voting import TOKEN, Word, key_field
 from service.http.problems import shown
 from service.schemas import shapes
 from service.schemas.base import Answer, Request, check_one
-from service.schemas.fields import Documented, Dumped, Flag, Number, QueryNumber, QueryWhole, Whole
+from service.schemas.fields import Documented, Dumped, Flag, QueryNumber, QueryWhole, Whole, declared_field
 
 MOST_INVITED: Final = 2_000
 _YES: Final = {"true": True, "false": False}
@@ -81,7 +81,12 @@ class ReasonRequest(Request):
 class CloseRequest(Request):
     """Options for closing a ballot."""
 
-    least_answered = Number(least=0, most=1, about="Share that must be answered; by default that of the campaign.")
+    least_answered = declared_field(
+        ledger.Settings,
+        "least_answered",
+        load_default=missing,
+        about="Share that must be answered; by default that of the campaign.",
+    )
 
 
 class OpenRequest(Request):

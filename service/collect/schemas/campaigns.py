@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeVar, get_args
 
-from marshmallow import ValidationError, post_load, validates_schema
+from marshmallow import ValidationError, missing, post_load, validates_schema
 from marshmallow.fields import List
 
 from adaptive import ledger
-from adaptive._budget import plan_one_way
+from adaptive._budget import BatchOptions, PlanOptions
 from adaptive._plan import BallotPlan
 from adaptive._tuning.outlook import Outlook
 from adaptive.errors import AdaptiveError
@@ -20,15 +20,26 @@ from service.collect.content import image_name, why_no_asset
 from service.collect.state import collecting
 from service.schemas import shapes
 from service.schemas.base import WAYS, Answer, Budget, Money, Request, check_one
-from service.schemas.fields import Choice, Documented, Dumped, Flag, Number, Part, Seed, Text, Whole, placed, vocabulary
+from service.schemas.fields import (
+    Choice,
+    Documented,
+    Dumped,
+    Flag,
+    Number,
+    Part,
+    Seed,
+    Text,
+    Whole,
+    declared_field,
+    placed,
+    vocabulary,
+)
 
 T = TypeVar("T")
 
 MOST_ITEMS: Final = 200_000
 MOST_VOTERS: Final = 100_000
 MOST_COMPARISONS: Final = 2_000_000
-SHEET_SIZE: Final = 20
-LEASE_MINUTES: Final = 60.0
 _WAYS_OF_BATCHES: Final = ("budget", "hours")
 _OF_BALLOTS: Final = ("n_ballots", "fraction", *(way for way in WAYS if way not in _WAYS_OF_BATCHES))
 MODE: Final = vocabulary(
@@ -159,14 +170,12 @@ class Planner:
         options: dict[str, Any] = dict(self.options)
         if self.is_continuous:
             options = {"batch": ledger.batch_for(n_items), **options}
-        else:
-            options = {"fraction": 0.5, "n_ballots": None, **options}
 
         def plan_of(n_comparisons: int | None) -> BallotPlan | ledger.ContinuousPlan:
             if self.is_continuous:
                 return ledger.ContinuousPlan(n_items, n_comparisons or 0, **options)
             ways = {} if n_comparisons is None else {"comparisons": n_comparisons}
-            return plan_one_way(n_items, **options, **ways)
+            return PlanOptions(**options, **ways).plan(n_items)
 
         if isinstance(self.budget, Money) or self.hours is not None:
             money = self.budget.euros if isinstance(self.budget, Money) else None
@@ -180,10 +189,12 @@ class PlanChoice(Request):
     """A plan of ballots or a continuous plan, from one of the ways to set the number of comparisons."""
 
     mode = Choice(MODE, load_default="ballots")
-    n_ballots = Whole(least=2, most=100, about="n_b; by default 7, or as many as so few items allow.")
-    fraction = Number(above=0, below=1, about="alpha: the share of items that go on; 0.5 if left out.")
-    presentations = Whole(least=1, most=10_000, about="Of each item in each ballot.")
-    comparisons = Whole(least=1, most=MOST_COMPARISONS, about="Or the most, of all ballots.")
+    n_ballots = declared_field(PlanOptions, "n_ballots", most=100)
+    fraction = declared_field(
+        PlanOptions, "fraction", load_default=missing, about="alpha: the share of items that go on; 0.5 if left out."
+    )
+    presentations = declared_field(PlanOptions, "presentations", most=10_000)
+    comparisons = declared_field(PlanOptions, "comparisons", most=MOST_COMPARISONS)
     budget = Budget(
         most=MOST_COMPARISONS,
         optional=("pay", "fee"),
@@ -193,14 +204,10 @@ class PlanChoice(Request):
     hours = Number(
         above=0, most=1e6, about="Or the most person-hours for comparisons and checks, with pay.seconds or seconds."
     )
-    top_presentations = Whole(least=1, most=100_000, about="Or the fewest of a top item, in all.")
+    top_presentations = declared_field(PlanOptions, "top_presentations", most=100_000)
     seconds = Number(above=0, most=3_600, about="Mean time of an answer.")
-    batch = Whole(
-        least=1,
-        most=10_000,
-        about="Continuous: comparisons of a batch; by default as many as there are items, from 10 to 50.",
-    )
-    target = Number(above=0, most=1, about="Continuous: the campaign may end at this expected tau_w.")
+    batch = declared_field(BatchOptions, "batch", most=10_000)
+    target = declared_field(BatchOptions, "target")
 
     @validates_schema
     def check_mode(self, data: dict[str, Any], **_: Any) -> None:
@@ -223,10 +230,10 @@ class PlanChoice(Request):
 class PayRequest(Request):
     """Voters' pay: per answer, or per hour at a given number of seconds per answer."""
 
-    per_vote = Number(above=0, most=1e6)
-    per_hour = Number(above=0, most=1e9, about="With seconds.")
-    seconds = Number(above=0, most=3_600, about="That an answer takes.")
-    fee = Number(least=0, most=10, load_default=0.0, about="Of the platform, as a share of the pay.")
+    per_vote = declared_field(ledger.Pay, "per_vote", most=1e6)
+    per_hour = declared_field(ledger.Pay, "per_hour", most=1e9)
+    seconds = declared_field(ledger.Pay, "seconds", most=3_600)
+    fee = declared_field(ledger.Pay, "fee", most=10)
     currency = Line(10, load_default="")
 
     @post_load
@@ -238,24 +245,14 @@ class PayRequest(Request):
 class SettingsRequest(Request):
     """Settings of a campaign."""
 
-    sheet_size = Whole(least=1, most=500, load_default=SHEET_SIZE, about="Most comparisons of a sheet.")
-    lease_minutes = Number(
-        above=0,
-        most=100_000,
-        load_default=LEASE_MINUTES,
-        about="After this time without a vote, another voter may get the sheet.",
-    )
-    first_minutes = Number(
-        above=0,
-        most=100_000,
-        load_default=2.0,
-        about="The same before the first answer on a sheet, where that is shorter.",
-    )
-    least_answered = Number(least=0, most=1, load_default=0.9, about="Share that must be answered before closing.")
+    sheet_size = declared_field(ledger.Settings, "sheet_size", most=500, load_default=ledger.SHEET_SIZE)
+    lease_minutes = declared_field(ledger.Settings, "lease_minutes", most=100_000, load_default=ledger.LEASE_MINUTES)
+    first_minutes = declared_field(ledger.Settings, "first_minutes", most=100_000)
+    least_answered = declared_field(ledger.Settings, "least_answered")
     probes_csv = Text(about="Pairs whose answer is known: left, right, winner and kind, as CSV.")
-    probes_per_sheet = Whole(least=0, most=100, load_default=1)
-    repeats = Number(least=0, most=0.5, load_default=0.0, about="Share to be asked again.")
-    overlap = Number(least=0, most=0.5, load_default=0.0, about="Share to ask a second voter.")
+    probes_per_sheet = declared_field(ledger.Probing, "known_per_sheet", most=100)
+    repeats = declared_field(ledger.Probing, "repeats")
+    overlap = declared_field(ledger.Probing, "overlap")
     pay = Part(PayRequest)
 
 

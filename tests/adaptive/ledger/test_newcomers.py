@@ -84,7 +84,7 @@ def test_the_first_minutes_are_the_campaign_s_and_never_longer_than_its_lease(le
 
 @pytest.mark.parametrize("minutes", [0, -1, float("nan"), float("inf"), "2"])
 def test_first_minutes_that_no_clock_can_have(minutes):
-    with pytest.raises(LedgerError, match="first_minutes must be a positive number; got"):
+    with pytest.raises(LedgerError, match="first_minutes must be a finite number above 0; got"):
         Settings(first_minutes=minutes)
 
 

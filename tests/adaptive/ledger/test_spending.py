@@ -25,7 +25,7 @@ from tests.adaptive.ledger.campaigns import PLAN, campaign_of, check_ids, pair_i
         ({"per_vote": "1"}, "per_vote must be a finite number above 0; got '1'"),
         ({"per_hour": float("inf"), "seconds": 1}, "per_hour must be a finite number above 0; got inf"),
         ({"per_vote": 1, "seconds": float("nan")}, "seconds must be a finite number above 0; got nan"),
-        ({"per_vote": 1, "fee": -0.1}, r"fee must be a share from 0 on; got -0\.1"),
+        ({"per_vote": 1, "fee": -0.1}, r"fee must be a finite number from 0 on; got -0\.1"),
         ({"per_vote": 1, "currency": "E\n"}, r"currency must be text of one line; got 'E\\n'"),
         ({"per_vote": 1, "currency": 978}, "currency must be text of one line; got 978"),
     ],

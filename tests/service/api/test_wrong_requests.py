@@ -54,7 +54,7 @@ WRONG = {
     "/v1/plans": [
         ("/n_items", "990", 'must be a whole number of at least 2; got "990"'),
         ("/n_ballots", 10_001, "must be a whole number of at least 2 and of at most 10000; got 10001"),
-        ("/fraction", 1, "must be a number between 0 and 1, both excluded; got 1"),
+        ("/fraction", 1, "must be a number above 0 and below 1; got 1"),
         ("/presentations", 2**53 + 1, "of at most 9007199254740992; got 9007199254740993"),
         ("/seconds_per_comparison", 1.1e9, "above 0 and of at most 1000000000; got 1100000000.0"),
         ("/ballots", 7, "unknown field"),

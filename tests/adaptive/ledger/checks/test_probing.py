@@ -24,8 +24,8 @@ GOLD = KnownPair("gold", "a", "b", "left")
         (lambda: KnownPair("gold", "a", "b", "cannot say"), r"'left', 'right' or 'tie'; got 'cannot say'"),
         (lambda: KnownPair("gold", "a", "a", "tie"), r"'a' is compared with itself"),
         (lambda: Probing(known_per_sheet=-1), r"known_per_sheet must be a whole number from 0 on; got -1"),
-        (lambda: Probing(repeats=0.51), r"repeats must be a share from 0 to 0\.5; got 0\.51"),
-        (lambda: Probing(overlap=float("nan")), r"overlap must be a share from 0 to 0\.5; got nan"),
+        (lambda: Probing(repeats=0.51), r"repeats must be a number from 0 to 0\.5; got 0\.51"),
+        (lambda: Probing(overlap=float("nan")), r"overlap must be a number from 0 to 0\.5; got nan"),
         (
             lambda: Probing((GOLD, KnownPair("practice", "b", "a", "tie"))),
             r"the pair 'b', 'a' is listed twice as a check",
