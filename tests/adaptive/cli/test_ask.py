@@ -371,9 +371,9 @@ COMMAND = ("ask", "p.csv", "--judge", "false", "--out", "w.csv")
         (["ask", "p.csv", "--judge", "false", "--out", "none/w.csv"], r"none/w\.csv: cannot be written: No such file"),
         (["ask", "p.csv", "--judge", "false", "--out", "p.csv"], r"p\.csv:1: is not continued"),
         ([*COMMAND, "--voter", " Ann"], r"--voter is a name in one line, without spaces around it"),
-        ([*COMMAND, "--timeout", 0], r"--timeout must be above 0 and at most 86400 seconds; got 0"),
-        ([*COMMAND, "--most-cost", "nan"], r"--most-cost must be a finite number above 0; got nan"),
-        ([*COMMAND, "--most-seconds", -1], r"--most-seconds must be a finite number above 0; got -1"),
+        ([*COMMAND, "--timeout", 0], r"'--timeout': 0.0 is not in the range 0<x<=86400"),
+        ([*COMMAND, "--most-cost", "nan"], r"most_cost must be a finite number above 0; got nan"),
+        ([*COMMAND, "--most-seconds", -1], r"'--most-seconds': -1.0 is not in the range x>0"),
     ],
 )
 def test_refused(folder, arguments, message):
