@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from marshmallow import ValidationError
 
-from service.schemas.ballot_fields import Fraction, Interval
-from service.schemas.fields import Choice, Choices, Flag, Number, Seed, Text, Vocabulary, Whole
+from adaptive._budget import PlanOptions
+from service.schemas.ballot_fields import Interval
+from service.schemas.fields import Choice, Choices, Flag, Number, Seed, Text, Vocabulary, Whole, declared_field
 
 LETTER = Vocabulary("Letter", {"type": "string", "enum": ["a", "b"]})
 COMPONENTS = {"components": {"schemas": {LETTER.name: LETTER.schema}}}
@@ -18,7 +19,7 @@ FIELDS = [
     Whole(),
     Whole(least=1, most=5),
     Seed(),
-    Fraction(),
+    declared_field(PlanOptions, "fraction"),
     Flag(),
     Choice(LETTER),
     Choices(LETTER),
