@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar, cast
 import click
 
 from rankcorr._checks import counted, shell_options
+from rankcorr._input.numbers import LARGEST_EXACT
 from rankcorr._io.source import printable
-from rankcorr._numbers import LARGEST_EXACT
 from rankcorr._options import Declaration, declaration_of
 from rankcorr._results import NO_NOTES, TableNotes, json_ready, latex_table, markdown_table, text_table
 from rankcorr.errors import MissingArrowError, MissingMeasuresError, RankingError
