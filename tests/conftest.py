@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -22,7 +23,7 @@ WIDE = (
     # Kills and races.
     *("tests/adaptive/ledger/test_crashes.py", "tests/adaptive/ledger/test_database.py"),
     *("tests/adaptive/ledger/test_killed_copies.py", "tests/adaptive/ledger/test_races.py"),
-    *("tests/adaptive/ledger/test_fair_lock.py", "tests/test_guard.py"),
+    *("tests/adaptive/ledger/test_fair_lock.py",),
     # Clusters and further processes.
     "tests/rankcorr/inference/test_leaderboard.py::test_the_answer_does_not_depend_on_the_executor",
     *("tests/rankcorr/evaluation/partitions/test_engines.py", "tests/rankcorr/cli/test_launch.py"),
@@ -32,8 +33,6 @@ WIDE = (
     "tests/rankcorr/integrations/test_metric.py::test_parts_of_several",
     "tests/rankcorr/evaluation/test_values.py::test_queries_j",
     "tests/adaptive/ledger/test_read_only.py::test_a_full_disk_of_postgresql",
-    "tests/test_registries.py::test_an_entry",
-    "tests/test_registries.py::test_the_entry",
     "tests/rankcorr/evaluation/partitions/test_bad_partitions.py::test_import",
     # Packages that `make test` does not install.
     *("tests/rankcorr/integrations/test_huggingface.py", "rankcorr/integrations/huggingface.py"),
@@ -43,7 +42,7 @@ WIDE = (
     # Commands, simulations and figures.
     *("tests/adaptive/cli/", "tests/adaptive/plots/", "tests/adaptive/simulation/"),
     *("tests/adaptive/tuning/", "tests/rankcorr/cli/test_plot.py", "tests/rankcorr/plots/test_style.py"),
-    *("tests/test_figures.py", "adaptive/_tuning/", "adaptive/simulation/", "docs/how-to/plan-votes.md"),
+    *("adaptive/_tuning/", "adaptive/simulation/", "docs/how-to/plan-votes.md"),
     "tests/service/collect/api/test_campaigns.py::test_the_accuracy",
     "tests/service/collect/api/test_campaigns.py::test_no_adv",
     # What many draws, or many simulated data sets, have in the mean.
@@ -73,11 +72,9 @@ WIDE = (
     "tests/service/collect/api/test_results.py::test_figures_are_svg",
     "tests/service/collect/api/test_results.py::test_labels_are_text",
     # Commands in the documents and in the help, and the distributions.
-    *("tests/test_docs.py::test_the_commands", "tests/service/test_docs.py", "tests/test_distributions.py"),
-    "tests/test_first_calls.py",
-    *("tests/rankcorr/cli/test_main.py::test_examples_of_the_help_run", "tests/test_licences.py"),
+    *("tests/service/test_docs.py",),
+    *("tests/rankcorr/cli/test_main.py::test_examples_of_the_help_run",),
     # The definitions once more, in JavaScript.
-    "tests/definitions/",
     # What takes more than half a second.
     "tests/adaptive/ledger/formats/test_guard.py::test_reading",
     "tests/adaptive/ledger/bundle/test_members.py::test_any_text",
@@ -115,6 +112,8 @@ WIDE = (
     "tests/service/api/test_strengths.py::test_two_hundred",
 )
 
+WIDE_FILE = re.compile(rb"^pytestmark = .*\bpytest\.mark\.wide\b", re.MULTILINE)
+
 kernel_cache.choose()
 
 gc.set_threshold(50_000, 20, 50)  # to look for circles less often spares an eighth of the time
@@ -133,9 +132,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out files of wide tests without importing them."""
+    """Leave out files of wide tests without importing them: some need packages that `make test` does not install."""
     if "not wide" not in config.option.markexpr:
         return None
+    if collection_path.suffix == ".py" and WIDE_FILE.search(collection_path.read_bytes()):
+        return True
     try:
         return collection_path.relative_to(config.rootpath).as_posix().startswith(WIDE) or None
     except ValueError:  # elsewhere

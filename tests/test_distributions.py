@@ -13,6 +13,8 @@ from hatchling import build
 import rankcorr
 from tests.distributions import DISTRIBUTIONS, NAMES, ROOT, project, requirements
 
+pytestmark = pytest.mark.wide
+
 each_distribution = pytest.mark.parametrize(("name", "folder", "package"), DISTRIBUTIONS, ids=NAMES)
 
 # Files that lie in a package's folder and are not part of the package.

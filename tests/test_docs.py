@@ -44,6 +44,7 @@ def printed(command):
     return done.stdout
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("steps", list(consoles()))
 def test_the_commands_print_what_the_page_shows(steps, tmp_path, monkeypatch):

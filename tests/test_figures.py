@@ -6,6 +6,8 @@ import pytest
 
 from tests.figures import STORED, elements, figures
 
+pytestmark = pytest.mark.wide
+
 
 @pytest.mark.needs_numba
 @pytest.mark.filterwarnings("ignore::UserWarning")

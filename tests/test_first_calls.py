@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.wide
+
 ROOT = Path(__file__).parents[1]
 
 # Signatures of kernels, and loops that numba itself adds for what they use: arrays, powers of numbers, generators.

@@ -8,6 +8,8 @@ import pytest
 
 from tests.service.live import eventually, state
 
+pytestmark = pytest.mark.wide
+
 # A server with a worker, as gunicorn has them; it ignores what a terminal sends.
 RUN = """
 import signal, subprocess, sys, time

@@ -13,6 +13,8 @@ from packaging.requirements import Requirement
 
 from tests.distributions import DISTRIBUTIONS, NAMES, requirements
 
+pytestmark = pytest.mark.wide
+
 # MPL-2.0 (tqdm, orjson) binds changed copies of its own files alone; we import them, and copy none. LGPL is left out:
 # it asks that users can replace the library in every program that we would hand on.
 ALLOWED = {

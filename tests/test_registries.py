@@ -96,6 +96,7 @@ def surfaces():
     return json.loads(made.stdout.splitlines()[-1])  # the service logs before it
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(
     ("entry", "places"),
     [
@@ -112,6 +113,7 @@ def test_an_entry_is_everywhere(surfaces, entry, places):
     assert [place for place in places if entry not in surfaces[place]] == []
 
 
+@pytest.mark.wide
 def test_the_entry_is_used(surfaces):
     status, answer = surfaces["answer"]
     assert status == 200

@@ -39,7 +39,7 @@ NAMES = {"coefficient": "statistic", "chance": "mean"}
 NAMES |= {f"`{name}`": name for name in ("std", "exponent", "standardized", "zscore", "percentile")}
 NAMES |= {'p, "greater"': "greater", 'p, "two-sided"': "pvalue"}
 
-pytestmark = pytest.mark.needs_numba
+pytestmark = [pytest.mark.wide, pytest.mark.needs_numba]
 
 
 def scores(rng, n_items):
