@@ -9,7 +9,7 @@ PIP_INSTALL_GROUP := $(PIP_INSTALL) 'pip>=25.1' && $(PIP_INSTALL)  # the first t
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve collect test test-all figures check paper docs bench release-check format clean
+.PHONY: help demo serve collect test test-wide test-all figures check paper docs bench release-check format clean
 .DELETE_ON_ERROR:
 .NOTPARALLEL:  # two installs into one .venv must not overlap
 
@@ -46,7 +46,10 @@ test: export PYTEST_DEBUG_TEMPROOT := $(shell df -Pk /dev/shm 2> /dev/null | awk
 test: .venv/.test ## Run the tests of the libraries and of the service, and the doctests, on all processors
 	$(PYTEST) -p no:schemathesis -o tmp_path_retention_count=1 --ignore rankcorr/integrations/huggingface.py -m "not figures and not wide"
 
-test-all: .venv/.dev ## Run the others: servers, browsers, kills, PostgreSQL, documents; and 200 examples of each property
+test-wide: .venv/.dev ## Run what make test leaves out: servers, browsers, kills, PostgreSQL, documents
+	$(PYTEST) -m "wide and not nightly and not figures"
+
+test-all: .venv/.dev ## Run the same, generated clients, further screens, and 200 examples of each property
 	HYPOTHESIS_PROFILE=ci $(PYTEST) -m "not figures and (wide or hypothesis)"
 
 figures: .venv/.dev ## Compute the statistical figures of the documents anew

@@ -13,17 +13,23 @@ from tests import kernel_cache
 
 DATA_DIR = Path(__file__).resolve().parents[2] / "shared" / "data"
 
-# What `make test` leaves to `make test-all`, by the beginnings of names; and all that runs on PostgreSQL.
+# Examples that `make test` leaves out: they cannot carry a mark.
+WIDE_EXAMPLES = (
+    *("adaptive/_tuning/", "adaptive/simulation/", "docs/how-to/plan-votes.md"),
+    *("docs/how-to/integrations.md", "rankcorr/integrations/huggingface.py"),  # need packages that it does not install
+)
+
+# Tests that do not say themselves that they are wide, by the beginnings of names.
 WIDE = (
     # Servers, nginx, browsers, generated clients.
-    *("tests/service/server/", "tests/service/deploy/", "tests/service/clients/", "tests/service/collect/browser/"),
+    *("tests/service/server/", "tests/service/deploy/", "tests/service/collect/browser/"),
     *("tests/service/collect/test_end_to_end.py", "tests/service/collect/test_hosts.py::test_on_a_socket"),
     *("tests/service/collect/test_load.py", "tests/service/collect/test_newcomers.py::test_a_script"),
     *("tests/service/collect/test_processes.py", "tests/service/http/test_pool.py", "tests/service/test_contract.py"),
     # Kills and races.
     *("tests/adaptive/ledger/test_crashes.py", "tests/adaptive/ledger/test_database.py"),
     *("tests/adaptive/ledger/test_killed_copies.py", "tests/adaptive/ledger/test_races.py"),
-    *("tests/adaptive/ledger/test_fair_lock.py",),
+    "tests/adaptive/ledger/test_fair_lock.py",
     # Clusters and further processes.
     "tests/rankcorr/inference/test_leaderboard.py::test_the_answer_does_not_depend_on_the_executor",
     *("tests/rankcorr/evaluation/partitions/test_engines.py", "tests/rankcorr/cli/test_launch.py"),
@@ -35,14 +41,13 @@ WIDE = (
     "tests/adaptive/ledger/test_read_only.py::test_a_full_disk_of_postgresql",
     "tests/rankcorr/evaluation/partitions/test_bad_partitions.py::test_import",
     # Packages that `make test` does not install.
-    *("tests/rankcorr/integrations/test_huggingface.py", "rankcorr/integrations/huggingface.py"),
-    *("tests/rankcorr/vectors/test_gensim.py", "docs/how-to/integrations.md"),
+    "tests/rankcorr/integrations/test_huggingface.py",
+    "tests/rankcorr/vectors/test_gensim.py",
     "tests/rankcorr/test_kernels.py::test_kernels_compile_where",
     "tests/rankcorr/test_kernels.py::test_each_kernel_is",
     # Commands, simulations and figures.
     *("tests/adaptive/cli/", "tests/adaptive/plots/", "tests/adaptive/simulation/"),
     *("tests/adaptive/tuning/", "tests/rankcorr/cli/test_plot.py", "tests/rankcorr/plots/test_style.py"),
-    *("adaptive/_tuning/", "adaptive/simulation/", "docs/how-to/plan-votes.md"),
     "tests/service/collect/api/test_campaigns.py::test_the_accuracy",
     "tests/service/collect/api/test_campaigns.py::test_no_adv",
     # What many draws, or many simulated data sets, have in the mean.
@@ -138,7 +143,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if collection_path.suffix == ".py" and WIDE_FILE.search(collection_path.read_bytes()):
         return True
     try:
-        return collection_path.relative_to(config.rootpath).as_posix().startswith(WIDE) or None
+        return collection_path.relative_to(config.rootpath).as_posix().startswith(WIDE + WIDE_EXAMPLES) or None
     except ValueError:  # elsewhere
         return None
 
@@ -154,7 +159,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     compiling = ("adaptive/_draw.py", "adaptive/README.md", "rankcorr/errors.py", "adaptive/model/_accuracy.py")
     first = (*servers, *compiling)
     for item in items:
-        if item.nodeid.startswith(WIDE) or "[postgresql" in item.nodeid or "postgresql" in item.fixturenames:
+        if (
+            item.nodeid.startswith(WIDE + WIDE_EXAMPLES)
+            or "[postgresql" in item.nodeid
+            or "postgresql" in item.fixturenames
+        ):
             item.add_marker("wide")
     items.sort(key=lambda item: [not item.nodeid.startswith(start) for start in first])
 

@@ -12,6 +12,8 @@ import pytest
 from rankcorr import weighted_tau
 from tests.service.answers import COMMITTED
 
+pytestmark = [pytest.mark.wide, pytest.mark.nightly]
+
 PACKAGE = "generated_rankcorr_client"
 
 

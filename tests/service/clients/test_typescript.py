@@ -11,6 +11,8 @@ import pytest
 from rankcorr import weighted_tau
 from tests.service.answers import COMMITTED
 
+pytestmark = [pytest.mark.wide, pytest.mark.nightly]
+
 HERE = Path(__file__).parent
 # Folder with node_modules, where the packages of package.json are installed; .ci/run makes one.
 FOLDER = os.environ.get("NODE_CLIENTS")

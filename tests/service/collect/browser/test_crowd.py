@@ -13,7 +13,8 @@ from tests.service.collect.organiser import Organiser
 
 PAGES = {**PROLIFIC, "study_minutes": 45}
 HELD = 20  # minutes without an answer, in which a busy machine comes through a test
-SCREENS = [(375, "light"), (375, "dark"), (1280, "light"), (1280, "dark")]
+OTHER_SCREENS = [(375, "dark"), (1280, "light"), (1280, "dark")]
+SCREENS = [(375, "light"), *(pytest.param(*screen, marks=pytest.mark.nightly) for screen in OTHER_SCREENS)]
 
 
 def participant(site, campaign, number):
