@@ -77,8 +77,8 @@ WIDE = (
     "tests/service/collect/api/test_results.py::test_figures_are_svg",
     "tests/service/collect/api/test_results.py::test_labels_are_text",
     # Commands in the documents and in the help, and the distributions.
-    *("tests/service/test_docs.py",),
-    *("tests/rankcorr/cli/test_main.py::test_examples_of_the_help_run",),
+    "tests/service/test_docs.py",
+    "tests/rankcorr/cli/test_main.py::test_examples_of_the_help_run",
     # The definitions once more, in JavaScript.
     # What takes more than half a second.
     "tests/adaptive/ledger/formats/test_guard.py::test_reading",
