@@ -70,20 +70,20 @@ INCLUDED = {
 }
 
 
-def mend_links(text, page, shown):
+def mend_links(text, page, site_page):
     """Point links from a page, which the site shows as another, to pages of the site, or to files in the repository."""
 
-    def mended(match):
+    def mend(match):
         target, anchor = match[1], match[2] or ""
         path = Path(os.path.normpath(page.parent / target))
         path = INCLUDED.get(path, path)
         if "://" in target or not path.is_relative_to(ROOT):
             return match[0]
         if path.is_relative_to(ROOT / "docs"):
-            return f"]({os.path.relpath(path, shown.parent)}{anchor})"
+            return f"]({os.path.relpath(path, site_page.parent)}{anchor})"
         return f"]({PROJECT['urls']['Source']}/blob/main/{path.relative_to(ROOT)}{anchor})"
 
-    return re.sub(r"\]\(([^)#\s]+)(#[^)]*)?\)", mended, text)
+    return re.sub(r"\]\(([^)#\s]+)(#[^)]*)?\)", mend, text)
 
 
 def mend_page(app, docname, source):
@@ -100,9 +100,11 @@ def mend_included(app, path, parent, content):
 
 def name_buttons(app, pagename, templatename, context, doctree):
     """Name the buttons of the side list for screen readers, for the theme does not."""
-    made = context["generate_toctree_html"]
-    named = '<summary aria-label="Pages of this section">'
-    context["generate_toctree_html"] = lambda *args, **options: str(made(*args, **options)).replace("<summary>", named)
+    generate = context["generate_toctree_html"]
+    summary = '<summary aria-label="Pages of this section">'
+    context["generate_toctree_html"] = lambda *args, **options: str(generate(*args, **options)).replace(
+        "<summary>", summary
+    )
 
 
 def setup(app):

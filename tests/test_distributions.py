@@ -11,7 +11,7 @@ import pytest
 from hatchling import build
 
 import rankcorr
-from tests.distributions import DISTRIBUTIONS, NAMES, ROOT, project, requirements
+from tests.repository import DISTRIBUTIONS, NAMES, ROOT, project, requirements
 
 pytestmark = pytest.mark.wide
 

@@ -17,8 +17,7 @@ from rankcorr import first_rank_share, null_distribution, top_share
 from rankcorr._cli.evaluate import EXIT_WORSE
 from rankcorr._cli.main import main as rankcorr
 from rankcorr._coefficients import named_coefficient
-from tests.distributions import ROOT
-from tests.documents import PAGES, console_steps, fenced
+from tests.repository import PAGES, ROOT, console_steps, fenced
 
 COMMANDS = {"rankcorr": rankcorr, "ballots": ballots}
 # Installations, servers, and what talks to them; the latter is run in tests/service/test_docs.py.

@@ -11,7 +11,7 @@ from importlib.metadata import PackageMetadata, metadata, requires
 import pytest
 from packaging.requirements import Requirement
 
-from tests.distributions import DISTRIBUTIONS, NAMES, requirements
+from tests.repository import DISTRIBUTIONS, NAMES, requirements
 
 pytestmark = pytest.mark.wide
 

@@ -8,7 +8,7 @@ import re
 from functools import reduce
 from importlib import import_module
 
-from tests.distributions import ROOT
+from tests.repository import ROOT
 
 PAGES = "".join(path.read_text() for path in sorted((ROOT / "docs/reference").glob("*.rst")))
 LISTS = re.findall(r"^.. currentmodule:: (\S+)$.*?:nosignatures:\n\n((?:   \w+\n)+)", PAGES, re.MULTILINE | re.DOTALL)

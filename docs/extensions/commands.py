@@ -8,7 +8,7 @@ from docutils import nodes
 def literal(text):
     """Set names in backquotes, options and calls of pip as code."""
     code = r"`([^`]+)`|(?<![\w-])(--?[a-z][a-z0-9-]*)|(pip install '[^'\n]+')"
-    return re.sub(code, lambda found: f"``{found[1] or found[2] or found[3]}``", text)
+    return re.sub(code, lambda match: f"``{match[1] or match[2] or match[3]}``", text)
 
 
 def list_description(app, ctx, lines):
@@ -17,7 +17,7 @@ def list_description(app, ctx, lines):
 
 def list_options(app, ctx, lines):
     """List each option as the help shows it, with its default and its range; a line may break between its choices."""
-    records = [each.get_help_record(ctx) for each in ctx.command.params if each.param_type_name == "option"]
+    records = [option.get_help_record(ctx) for option in ctx.command.params if option.param_type_name == "option"]
     listed = [(names.replace("|", "|\N{ZERO WIDTH SPACE}"), literal(text)) for names, text in records]
     lines[:] = [line for names, text in listed for line in (f".. option:: {names}", "", f"   {text}", "")]
 
@@ -38,8 +38,8 @@ def place_commands(app, doctree):
     if not app.env.docname.startswith("reference/commands/"):
         return
     page = next(doctree.findall(nodes.section))
-    made = [each for each in doctree.findall(nodes.section) if "slug" not in each]  # by sphinx-click, not by MyST
-    for section in reversed(made):
+    commands = [section for section in doctree.findall(nodes.section) if "slug" not in section]  # MyST's have one
+    for section in reversed(commands):
         name = section["names"][0]
         repeats = page[0].astext().startswith(f"{name}:")
         section[0].children = [nodes.Text("Usage and options" if repeats else name)]

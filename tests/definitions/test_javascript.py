@@ -29,7 +29,7 @@ from rankcorr._weights import SCHEMES, TIED_WEIGHTS, WEIGHERS, named_weigher
 from rankcorr.evaluation._query_tests import RANDOMIZATION, effect_sizes, pvalues
 from rankcorr.inference._conventions import ALTERNATIVES
 from rankcorr.inference._resampling import Draws
-from tests.documents import PAGES
+from tests.repository import PAGES
 
 PROGRAM = Path(__file__).with_name("definitions.js")
 X, Y = [9, 7, 7, 5, 3, 1], [8, 8, 6, 2, 5, 2]  # the worked example

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.guard import guarded
+from tests.processes import guarded
 
 REPOSITORY = Path(__file__).parents[2]
 START_SECONDS = 1_200  # without numba's cache on disk, every kernel is compiled first, on a busy machine for minutes

@@ -14,8 +14,7 @@ from rankcorr.evaluation import evaluate
 from service import create_app
 from service.http.problems import ALL_STATUSES
 from service.server.launch import PROGRAM_VARIABLES, PROGRAMS
-from tests.distributions import ROOT
-from tests.documents import PAGES, console_steps, fenced
+from tests.repository import PAGES, ROOT, console_steps, fenced
 
 CLIENT_PAGE = PAGES["docs/how-to/clients.md"]
 REQUESTS = PAGES["docs/reference/requests.md"]

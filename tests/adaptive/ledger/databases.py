@@ -20,7 +20,7 @@ import sqlalchemy as sa
 
 from adaptive.ledger import Ledger
 from adaptive.ledger._store.migrations import migrate
-from tests.guard import guarded
+from tests.processes import guarded
 
 SERVER = os.environ.get("RANKCORR_TEST_POSTGRES", "postgresql://postgres@127.0.0.1/postgres")
 PATIENCE = 120.0  # seconds for a server to start or to end

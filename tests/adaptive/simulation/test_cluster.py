@@ -10,7 +10,7 @@ from adaptive._plan import plan_ballots
 from adaptive.simulation._similarity import exponential_similarity
 from adaptive.simulation._simulate import simulate
 from adaptive.simulation._voters import VoterPopulation
-from tests.cluster import two_workers
+from tests.processes import two_workers
 
 pytest.importorskip("distributed", reason="distributed is not installed: it is the extra 'cluster'")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from adaptive import VoterPopulation, candidates_for, exponential_similarity, tune_plan
-from tests.cluster import two_workers
+from tests.processes import two_workers
 
 pytest.importorskip("distributed", reason="distributed is not installed: it is the extra 'cluster'")
 

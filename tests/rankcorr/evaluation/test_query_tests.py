@@ -25,7 +25,7 @@ from rankcorr.evaluation._query_tests import (
 from rankcorr.inference._conventions import alpha_of
 from rankcorr.inference._resampling import Draws
 from tests import naive
-from tests.distributions import ROOT
+from tests.repository import ROOT
 
 DRAWS = Draws(20_000, 0)
 FEW = Draws(99, 0)

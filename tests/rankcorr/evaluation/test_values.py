@@ -19,9 +19,9 @@ from rankcorr._checks import collected_notices
 from rankcorr.evaluation import MetricError, QueryEvaluator, compare_runs, evaluate, streamed_means
 from rankcorr.evaluation._metrics import LARGEST_GRADE, NDCG
 from tests import naive
-from tests.distributions import ROOT
 from tests.rankcorr.evaluation.cases import QRELS, RUNS
 from tests.rankcorr.evaluation.odd_judgements import NAIVE
+from tests.repository import ROOT
 
 NEGATIVE = {"all below": {"a": -2, "b": -5, "c": -(2**31) - 1}, "at -1": {"a": -1, "b": -1}, "one": {"a": -(2**53)}}
 MIXED = {"first": {"a": -2, "b": 2, "c": 0, "d": 1}, "second": {"a": 3, "b": -7}, "third": {"a": 1, "d": -1}}

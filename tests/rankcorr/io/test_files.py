@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from rankcorr._io.files import write_atomically
-from tests.distributions import ROOT
+from tests.repository import ROOT
 
 
 @pytest.fixture

@@ -2,8 +2,7 @@
 
 import re
 
-from tests.distributions import ROOT
-from tests.documents import PAGES
+from tests.repository import PAGES, ROOT
 
 
 def test_the_tables_name_every_operation(client):

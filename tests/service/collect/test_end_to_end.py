@@ -15,7 +15,7 @@ from adaptive._protocol import Position, ballot_rng, close_ballot
 from adaptive._votes import Vote
 from adaptive.simulation._similarity import exponential_similarity
 from adaptive.simulation._voters import VoterPopulation
-from tests.documents import PAGES, fenced
+from tests.repository import PAGES, fenced
 from tests.service.collect.browsing import Voter
 from tests.service.collect.killing import Killed
 from tests.service.collect.live import LiveVoter, collecting, insist

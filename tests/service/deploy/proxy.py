@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.guard import guarded
+from tests.processes import guarded
 from tests.service.live import PATIENCE, REPOSITORY, Answer, Asked, Server, ask, eventually
 from tests.service.load import in_threads
 

@@ -16,7 +16,7 @@ import pytest
 
 from adaptive.ledger import Ledger
 from tests.adaptive.ledger.voted import POSTGRES, voted
-from tests.documents import PAGES, fenced
+from tests.repository import PAGES, fenced
 from tests.service.collect.live import collecting
 from tests.service.deploy.proxy import DEPLOY, make_certificate
 from tests.service.deploy.test_compose import COMPOSE

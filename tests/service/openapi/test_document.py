@@ -8,7 +8,7 @@ from service import Settings, create_app
 from service.collect import CollectSettings
 from service.collect import create_app as create_collect_app
 from service.openapi.specification import document_of
-from tests.distributions import ROOT
+from tests.repository import ROOT
 
 
 @pytest.mark.parametrize(

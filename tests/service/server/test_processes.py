@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from service.server.launch import METRICS_FOLDER
-from tests.guard import guarded
+from tests.processes import guarded
 from tests.service.live import AMPLE, COMMAND, START_SECONDS, clean_environment, eventually, resident_bytes, running
 from tests.service.load import IN_PROGRESS, PAIR, Load, in_threads, seconds_of_work
 

@@ -14,7 +14,7 @@ from service.collect import CollectSettings
 from service.server import launch as command
 from service.server.launch import COLLECT, NEEDED_FOR_PAGES, SERVE, launch, prepare
 from service.server.settings import ServerSettings, usable_cores
-from tests.distributions import ROOT, requirements
+from tests.repository import ROOT, requirements
 from tests.service.answers import PAIR
 from tests.service.live import AMPLE, COMMAND, START_SECONDS, clean_environment, running
 from tests.service.server.conftest import refused

@@ -14,10 +14,9 @@ import polars as pl
 import pytest
 
 from rankcorr.evaluation import QueryEvaluator, combined_means, partial_means, streamed_means
-from tests.cluster import two_workers
-from tests.distributions import ROOT
-from tests.documents import PAGES, fenced
+from tests.processes import two_workers
 from tests.rankcorr.evaluation.partitions.joined import EVALUATOR, assert_same_means, joined_rows, means_of
+from tests.repository import PAGES, ROOT, fenced
 
 dd = pytest.importorskip("dask.dataframe", reason="dask[dataframe] is not installed")
 pytest.importorskip("distributed", reason="distributed is not installed")

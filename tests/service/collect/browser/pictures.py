@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.distributions import ROOT
+from tests.repository import ROOT
 from tests.service.collect.browser.conftest import CHROMIUM, serving
 from tests.service.collect.organiser import ADMIN, Organiser
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.wide
 # A server with a worker, as gunicorn has them; it ignores what a terminal sends.
 RUN = """
 import signal, subprocess, sys, time
-from tests.guard import guarded
+from tests.processes import guarded
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a run in the background may have been started with both ignored
 signal.signal(signal.SIGINT, signal.default_int_handler)
 server = "trap '' INT TERM HUP; sleep 600 & echo $!; wait"
