@@ -248,7 +248,7 @@ def draw_ballot(
     The pairs, their order, their sides and their voters are random. The pairs that are compared once more than the rest
     (for M < N - 1, all pairs that are compared) take R = M mod (N - 1) presentations of each item. If R or N - 1 - R is
     at most 4, they are uniform over all choices that keep these guarantees. Otherwise they are drawn with repairs and
-    mixed by random exchanges until no difference from uniform is measured (see `adaptive._kernels`).
+    mixed by random exchanges until no difference from uniform is measured.
 
     Parameters
     ----------

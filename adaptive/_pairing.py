@@ -144,7 +144,7 @@ def read_tokens(path: str | os.PathLike[str]) -> tuple[Token, ...]:
     r"""Read tokens from a CSV or TSV file in UTF-8, with the columns token, area and, if known, frequency.
 
     The first line names the columns, in any order. No other columns are allowed, so a misspelt name is an error.
-    The delimiter is found as in `rankcorr._io.tables.read_ranking`, and blank lines are skipped.
+    The delimiter is found as in files of rankings (docs/reference/formats.md), and blank lines are skipped.
 
     Parameters
     ----------

@@ -127,12 +127,12 @@ class Strengths(TableResult):
 
     @cached_property
     def signal(self) -> Signal:
-        """Whether the votes, in their order, rule out coin flips (`adaptive.model._evidence`)."""
+        """Whether the votes, in their order, rule out coin flips (docs/explain/signal.md)."""
         return signal(self.comparisons)
 
     @cached_property
     def misfit(self) -> Misfit:
-        """How far the votes depart from the model (`adaptive.model._evidence`)."""
+        """How far the votes depart from the model (docs/explain/signal.md)."""
         return misfit(self.comparisons, rows_of(self.comparisons, self.model), self.parameters)
 
     @cached_property

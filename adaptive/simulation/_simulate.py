@@ -60,7 +60,7 @@ class SimulationResult(TableResult):
     Attributes
     ----------
     statistics : mapping of str to mapping of str to ndarray of float64, shape (n_simulations,), read-only
-        By approach, as in `adaptive.simulation._approaches.APPROACHES`, and coefficient, "rho_w", "tau_w", "rho" or
+        By approach, which docs/explain/matching.md lists, and coefficient, "rho_w", "tau_w", "rho" or
         "tau". A coefficient that is undefined is nan.
 
     See Also
@@ -259,7 +259,7 @@ def simulate(
     relatedness : bool
         Voters judge abs(z), and so do the true ranks; else z.
     approaches : tuple of str
-        Of `adaptive.simulation._approaches.APPROACHES`.
+        Names of approaches; docs/explain/matching.md lists them.
     n0 : float
         Offset of the weights of rho_w and tau_w.
     select, average : callable
@@ -273,7 +273,7 @@ def simulate(
         pickled. The first simulation runs here, so that kernels are compiled once, before any process starts.
     progress : callable, optional
         Called after each task with the number of simulations in it; an exception from it ends the work.
-        `rankcorr._workers.progress_bar` gives one that draws a bar on a terminal.
+        The `update` of a tqdm bar draws a bar on a terminal.
 
     Returns
     -------

@@ -165,7 +165,7 @@ class NullDistribution(Computed):
 
         The map is g(t) = (exp(l t) - cosh l) / sinh l, where l, the `exponent`, solves E[exp(l T)] = cosh l for T with
         this distribution. It is continuous and strictly increasing, g(-1) = -1, g(1) = 1 and E g(T) = 0; it is the
-        identity (l = 0) where E T = 0. l < 0 where the mean is negative. `rankcorr.inference._standardization` proves
+        identity (l = 0) where E T = 0. l < 0 where the mean is negative. docs/explain/chance.md proves
         all this, and that l exists and is unique unless at least half of the values are -1, or half are 1. In that case
         no map has these properties, and the identity is used: `exponent` is 0 although `mean` is not.
 

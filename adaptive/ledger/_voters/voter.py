@@ -183,7 +183,7 @@ class Voter(Steps):
         return known if known is not None and known.voter_id == self.id else None
 
     def retract(self, vote: KnownEvent, event_id: str) -> Receipt:
-        """Retract a vote by a new event; see `adaptive.ledger._votes.casting.retract`.
+        """Retract a vote by a new event.
 
         Raises
         ------
