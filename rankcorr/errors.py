@@ -558,7 +558,7 @@ class MissingMeasuresError(ImportError):
     ...     evaluate({"q": {"a": 1, "b": 0}}, {"q": {"a": 2, "b": 1}}, metrics="rr")
     Traceback (most recent call last):
         ...
-    rankcorr.errors.MissingMeasuresError: the metric needs ir_measures: pip install 'rankcorr[trec]'
+    rankcorr.errors.MissingMeasuresError: the metric needs ir_measures: pip install ir_measures
     """
 
 

@@ -247,7 +247,7 @@ _FIGURE_OPTIONS: Final = ("k", "top", "level", "scale", "seed")
 
 @click.group(cls=console.WithExamples, no_args_is_help=False, short_help="Draw strengths and voters.")
 def plot() -> None:
-    """Draw figures of what votes say. Needs matplotlib: pip install 'rankcorr[plot]'.
+    """Draw figures of what votes say. Needs matplotlib: pip install matplotlib.
 
     Example:
       ballots plot strengths votes.csv --out strengths.png

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -27,20 +27,31 @@ from rankcorr._cli.options import Weights
 from rankcorr._coefficients import Coefficient, TauW
 from rankcorr._results import TableNotes, best_places
 from rankcorr._weights import Uniform
-from rankcorr._workers import progress_bar
+from rankcorr._workers import Progress, progress_bar
 from rankcorr.errors import OptionError, RankingError
 from rankcorr.evaluation._columns import DUPLICATES
 from rankcorr.evaluation._compare import HOLM, STEP_DOWN, RunComparison, compare_evaluated, corrected_together
-from rankcorr.evaluation._evaluate import Evaluation, evaluate
+from rankcorr.evaluation._evaluate import Evaluation, evaluate_matches
 from rankcorr.evaluation._files import FORMATS, qrels_of, read_groups, read_qrels, read_run, runs_of
-from rankcorr.evaluation._matching import SELF_HITS, UNJUDGED, UNRETRIEVED, Coverage
-from rankcorr.evaluation._metrics import METRIC_NAMES, Metric, name_of
+from rankcorr.evaluation._matching import (
+    SELF_HITS,
+    UNJUDGED,
+    UNRETRIEVED,
+    Coverage,
+    Matched,
+    MatchedRun,
+    checked_policies,
+    match_runs,
+)
+from rankcorr.evaluation._metrics import METRIC_NAMES, Metric, as_metrics, name_of
+from rankcorr.evaluation._nulls import RESAMPLES as NULL_RESAMPLES
 from rankcorr.evaluation._nulls import chance_level
 from rankcorr.evaluation._qrels import Qrels, Run, grouped_queries
 from rankcorr.evaluation._query_tests import TESTS, PairedDifference
 from rankcorr.evaluation._values import UNDEFINED
-from rankcorr.evaluation._worst import Direction, QueryDifference, matches_of, worst_evaluated
+from rankcorr.evaluation._worst import Direction, QueryDifference, worst_evaluated
 from rankcorr.inference._conventions import alpha_of
+from rankcorr.inference._resampling import Draws
 from rankcorr.plots._queries import plot_pairs
 
 RESAMPLES: Final = 10_000
@@ -239,12 +250,10 @@ def evaluate_command(
     with collected_notices() as notices:
         gold, joined_runs, baseline = settings.read(qrels, runs)
         groups = settings.read_groups(gold.queries)
-        policies = ("unjudged", "unretrieved", "depth", "self_hits", "undefined", "seed", "standardized")
-        option_values: dict[str, Any] = {name: getattr(settings, name) for name in policies}
         with progress_bar(len(joined_runs), "run", "evaluation") as advance:
-            evaluation = evaluate(gold, joined_runs, metrics=metrics, progress=advance, **option_values)
+            evaluation, pairs_of_runs = _evaluate(gold, joined_runs, metrics, settings, advance)
         comparisons = [] if baseline is None else _comparisons(evaluation, metrics, baseline, groups, settings)
-        worst = [] if baseline is None else _worst(gold, joined_runs, evaluation, metrics, baseline, settings.worst)
+        worst = [] if baseline is None else _worst(gold, pairs_of_runs, evaluation, metrics, baseline, settings.worst)
         pairs = [(comparison, pair.first, pair.second) for comparison in comparisons for pair in comparison.pairs]
         worse = _worse(pairs, settings.fail_if_worse)
         lacking = [] if settings.plot is None else console.saved_figure(lambda: plot_pairs(pairs), settings.plot)
@@ -273,12 +282,13 @@ def evaluate_command(
     if settings.clusters is not None:
         click.echo(f"clusters: {whole(settings.clusters)}; tests flip whole clusters")
     _print_means(evaluation, comparisons)
-    _print_chance(gold, joined_runs, evaluation, metrics)
+    _print_chance(pairs_of_runs, evaluation, metrics)
     for comparison in comparisons:
         click.echo(f"\n{_heading(comparison)}\n")
         cells = [[whole(pair.first), *_difference_cells(pair)] for pair in comparison.pairs]
         emphasis = _difference_notes(_heading(comparison), comparison.pairs, 1, comparison.level)
         console.print_table(["run", *_difference_headings(comparison.correction)], cells, notes=emphasis)
+        _print_too_few(comparison.pairs, comparison.level)
         for pair in comparison.pairs:
             if pair.fragile:
                 decides = options.decisive_text("query", pair.pvalue, (pair.least, pair.most), comparison.level)
@@ -298,6 +308,23 @@ def evaluate_command(
         click.echo(whole(Path(settings.plot)))
     console.print_notes(notes)
     _fail_if(worse)
+
+
+def _evaluate(
+    gold: Qrels, runs: Mapping[str, Run], metrics: Sequence[Metric], settings: QueryOptions, report: Progress
+) -> tuple[Evaluation, dict[str, Matched]]:
+    """Evaluate runs, and return also their documents matched with qrels, which is done once."""
+    policies = checked_policies(settings.unjudged, settings.unretrieved, settings.depth, settings.self_hits)
+    draws = Draws.checked(NULL_RESAMPLES, settings.seed, None, lambda _: report(0))
+    pairs: dict[str, Matched] = {}
+
+    def matches() -> Iterator[MatchedRun]:
+        for match in match_runs(gold, runs, policies, draws.workers, draws.progress):
+            pairs[match.name] = match.pairs
+            yield match
+
+    choices: dict[str, Any] = {"undefined": settings.undefined, "standardized": settings.standardized}
+    return evaluate_matches(gold, matches(), as_metrics(metrics), policies, draws, **choices, report=report), pairs
 
 
 def _worse(pairs: Iterable[tuple[RunComparison, str, str]], level: float | None) -> list[str]:
@@ -348,12 +375,16 @@ def _comparisons(
 
 
 def _worst(
-    gold: Qrels, runs: dict[str, Run], evaluation: Evaluation, metrics: Sequence[Metric], baseline: str, k: int | None
+    gold: Qrels,
+    pairs: Mapping[str, Matched],
+    evaluation: Evaluation,
+    metrics: Sequence[Metric],
+    baseline: str,
+    k: int | None,
 ) -> list[dict[str, Any]]:
     """The queries on which each other run is most worse than the baseline, and most better, by each metric."""
     if k is None:
         return []
-    matches = matches_of(gold, runs, evaluation)
     return [
         {
             "metric": name_of(metric),
@@ -361,12 +392,12 @@ def _worst(
             "first": run,
             "second": baseline,
             **{
-                direction: worst_evaluated(gold, matches, evaluation, metric, run, baseline, k=k, direction=direction)
+                direction: worst_evaluated(gold, pairs, evaluation, metric, run, baseline, k=k, direction=direction)
                 for direction in WORSE_AND_BETTER
             },
         }
         for metric in metrics
-        for run in runs
+        for run in evaluation.runs
         if run != baseline
     ]
 
@@ -492,6 +523,15 @@ def _print_group_differences(comparison: RunComparison) -> None:
     ]
     notes = _difference_notes(heading, pairs, 2, comparison.level)
     console.print_table(["group", "run", *_difference_headings(HOLM)], rows, left=[1], notes=notes)
+    _print_too_few(pairs, comparison.level)
+
+
+def _print_too_few(pairs: Iterable[PairedDifference], level: float) -> None:
+    """Say why intervals are unbounded: with these few queries, no difference is rejected."""
+    sizes = sorted({pair.n_queries for pair in pairs if math.isinf(pair.low) or math.isinf(pair.high)})
+    if sizes:
+        queries = f"{' or '.join(map(str, sizes))} {'query' if sizes == [1] else 'queries'}"
+        click.echo(f"-inf, inf: {queries} are too few to bound a difference at {console.percent_text(level)}")
 
 
 def _print_worst(entry: Mapping[str, Any]) -> None:
@@ -537,15 +577,16 @@ def _print_queries(evaluation: Evaluation) -> None:
     console.print_table(["metric", "query", *map(whole, evaluation.runs)], rows, left=[1], notes=notes)
 
 
-def _print_chance(gold: Qrels, runs: dict[str, Run], evaluation: Evaluation, metrics: Sequence[Metric]) -> None:
+def _print_chance(pairs_of_runs: Mapping[str, Matched], evaluation: Evaluation, metrics: Sequence[Metric]) -> None:
     """Add the mean of a random order to each negative mean: it is not 0 if the top has more weight."""
     if evaluation.standardized is not None:
         return
     for metric in metrics:
         if not isinstance(metric, Coefficient) or type(metric.weighting.weigher) is Uniform:
             continue
-        negative = {name: run for name, run in runs.items() if evaluation.mean(name_of(metric), name) < 0}
-        for name, pairs in matches_of(gold, negative, evaluation).items():
+        for name, pairs in pairs_of_runs.items():
+            if not evaluation.mean(name_of(metric), name) < 0:
+                continue
             level = chance_level(metric, pairs.x, pairs.y, pairs.offsets, evaluation.options["seed"])
             if abs(level) < 0.005:  # as with two documents
                 continue

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=console.WithExamples, no_args_is_help=False, short_help="Draw figures as PNG, SVG or PDF.")
 def plot() -> None:
-    """Draw figures of rankings and their coefficients. Needs matplotlib: pip install 'rankcorr[plot]'.
+    """Draw figures of rankings and their coefficients. Needs matplotlib: pip install matplotlib.
 
     Example:
       rankcorr plot ranks gold.csv system_a.csv system_b.csv --out ranks.png

@@ -1,6 +1,6 @@
 """`rankcorr evaluate-vectors`: word vectors against gold scores of pairs of words, or of the relata of words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -14,14 +14,17 @@ from rankcorr._cli.console import choice_setting, gathered, label_text, number_t
 from rankcorr._cli.options import Weights
 from rankcorr._coefficients import COEFFICIENTS
 from rankcorr._io.tables import DUPLICATES
+from rankcorr._results import TableNotes, best_places
 from rankcorr._workers import progress_bar
 from rankcorr.errors import OptionError, RankingError
+from rankcorr.inference._conventions import alpha_of
 from rankcorr.inference._paired import SystemComparisons, compare_many
 from rankcorr.vectors._pairs import (
     OOV,
     RESAMPLES,
     SELF_PAIRS,
     Pair,
+    VectorCoefficient,
     VectorEvaluation,
     common_pairs,
     evaluate_vectors,
@@ -183,6 +186,11 @@ def vectors_command(vectors: tuple[str, ...], settings: VectorOptions, weights: 
                 (path, gold): _evaluate(vectors_of, common, metrics, settings) for path, vectors_of in loaded.items()
             }
         notes += console.notes_of(notices, [], gold)
+    for (path, gold), result in results.items():
+        for row in result.coefficients if isinstance(result, VectorEvaluation) else ():
+            if row.note is not None:
+                title = f"{path}, {gold}" if len(loaded) > 1 else gold
+                notes += console.notes_of([row.note], [row.coefficient], title)
     compared = None
     if len(loaded) > 1:
         with collected_notices() as notices:
@@ -300,7 +308,8 @@ def _print_coverage(
 
 def _print_pairs(results: Results, names: list[str], settings: VectorOptions) -> None:
     has_several = len({path for path, _ in results}) > 1
-    click.echo(f"low, high: {console.percent_text(settings.level)} interval; p: of agreement by chance alone\n")
+    heading = f"low, high: {console.percent_text(settings.level)} interval; p: of agreement by chance alone"
+    click.echo(f"{heading}\n")
     rows = [
         (gold, path, name, figures_of)
         for (path, gold), result in results.items()
@@ -319,15 +328,31 @@ def _print_pairs(results: Results, names: list[str], settings: VectorOptions) ->
             for gold, path, name, figures_of in rows
         ],
         left=[1, 2] if has_several else [1],
+        notes=_pair_notes(rows, heading, 2 + has_several, alpha_of(settings.level)),
     )
+
+
+def _pair_notes(
+    rows: Sequence[tuple[str, str, str, VectorCoefficient]], heading: str, column: int, alpha: float
+) -> TableNotes:
+    """Caption of the coefficients in LaTeX; the best of each gold file, and those above chance, are in `column`."""
+    groups = [(gold, name) for gold, _, name, _ in rows]
+    best = best_places([row.statistic for *_, row in rows], column, groups)
+    significant = {(place, column) for place, (*_, row) in enumerate(rows) if row.pvalue <= alpha}
+    bold = "Bold: best. " * bool(best)
+    caption = f"Coefficients of gold scores and cosines; {heading}. {bold}†: above chance (p at most {alpha:.3g})."
+    return TableNotes(caption, best, significant)
 
 
 def _print_comparisons(compared: SystemComparisons, settings: VectorOptions) -> None:
     n_swaps = settings.resamples or TEST_RESAMPLES
-    click.echo(
-        f"\nDifferences, {console.percent_text(settings.level)} intervals, paired tests (up to {n_swaps:,} swaps, seed "
-        f"{settings.seed}); p corrected by Holm over {counted(len(compared.rows), 'test')}\n"
+    heading = (
+        f"Differences, {console.percent_text(settings.level)} intervals, paired tests (up to {n_swaps:,} swaps, seed "
+        f"{settings.seed}); p corrected by Holm over {counted(len(compared.rows), 'test')}"
     )
+    click.echo(f"\n{heading}\n")
+    alpha = alpha_of(settings.level)
+    significant = {(place, 4) for place, row in enumerate(compared.rows) if row.corrected_pvalue <= alpha}
     console.print_table(
         ["gold", "coefficient", "a", "b", "a - b", "low", "high", "p (two-sided)", "p (Holm)", "n"],
         [
@@ -340,6 +365,7 @@ def _print_comparisons(compared: SystemComparisons, settings: VectorOptions) -> 
             for row in compared.rows
         ],
         left=[1, 2, 3],
+        notes=TableNotes(f"{heading}. †: corrected p at most {alpha:.3g}.", significant=significant),
     )
 
 
@@ -357,6 +383,7 @@ def _print_relata(results: dict[str, RelataEvaluation]) -> None:
             for gold, row in rows
         ],
         left=[1],
+        notes=TableNotes("Relata of words ranked by cosine: means over words."),
     )
 
 

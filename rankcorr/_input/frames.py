@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankcorr._checks import offending, repeated
-from rankcorr.errors import DimensionError, DuplicateLabelError, MissingArrowError, NonNumericError
+from rankcorr.errors import ColumnError, DimensionError, DuplicateLabelError, MissingArrowError, NonNumericError
 
 # Types that are never frames: most calls pass one of these.
 PLAIN: Final = (np.ndarray, list, tuple, dict, range, set, frozenset, str, bytes, int, float)
@@ -39,7 +39,7 @@ def arrow() -> Any:
         import pyarrow.compute
     except ImportError as error:
         raise MissingArrowError(
-            "Parquet and Arrow files and partitions need pyarrow, which is not installed: pip install 'rankcorr[arrow]'"
+            "Parquet and Arrow files and partitions need pyarrow, which is not installed: pip install pyarrow"
         ) from error
     return pyarrow
 
@@ -53,6 +53,8 @@ def series_of(value: object, what: str) -> Series | None:
         A data frame, which holds a ranking in each column.
     NonNumericError
         A column of text, categories, dates or lists.
+    ColumnError
+        Scores in a series that is named as one of ranks.
     """
     found = _read(value)
     if found is None:
@@ -61,6 +63,11 @@ def series_of(value: object, what: str) -> Series | None:
 
     if not isinstance(found, nw.Series):
         raise DimensionError(f"{what}s must have one dimension; got a data frame, where each column is a ranking")
+    if what.endswith("score") and is_rank_column(found.name):
+        raise ColumnError(
+            f"the series {found.name!r} holds ranks, and {what}s are needed, of which the largest is the best: use "
+            "Ranking.from_ranks, or rename it if larger numbers are better"
+        )
     index = nw.maybe_get_index(found)
     labels = None if index is None else list(index)
     kept = getattr(found.to_native(), "dtype", None)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -13,40 +13,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import (
-    check_choice,
-    checked_flag,
-    counted,
-    first_few,
-    give_notice,
-    offending,
-    shown,
-    warn_undefined,
-)
+from rankcorr._checks import check_choice, checked_flag, counted, first_few, offending, shown, warn_undefined
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._input.scores import read_only
 from rankcorr._results import Computed, Result, TableResult, json_ready, mean_of
 from rankcorr._workers import Progress, silent
-from rankcorr.errors import ColumnError, OptionError, SelfHitWarning, UndefinedQueryError
+from rankcorr.errors import ColumnError, OptionError, UndefinedQueryError
 from rankcorr.evaluation._columns import checked_values, encode_ids
 from rankcorr.evaluation._files import QrelsLike, RunsLike, qrels_of, runs_of
 from rankcorr.evaluation._grouped import Values, group_coefficients, reasons
 from rankcorr.evaluation._matching import (
-    SELF_HITS,
-    UNJUDGED,
-    UNRETRIEVED,
     Coverage,
+    MatchedRun,
+    Policies,
     SelfHits,
     Unjudged,
     Unretrieved,
-    checked_depth,
-    has_only_numbers,
-    join_run,
-    matched,
+    checked_policies,
+    match_runs,
 )
-from rankcorr.evaluation._metrics import MetricLike, as_metrics
+from rankcorr.evaluation._metrics import Metric, MetricLike, as_metrics
 from rankcorr.evaluation._nulls import RESAMPLES, standardization
-from rankcorr.evaluation._qrels import grouped_queries, with_common_ids
+from rankcorr.evaluation._qrels import Qrels, grouped_queries, with_common_ids
 from rankcorr.evaluation._values import UNDEFINED, RunMetrics, UndefinedPolicy
 from rankcorr.inference._resampling import Draws
 from rankcorr.inference._standardization import standardize
@@ -363,42 +351,45 @@ def evaluate(
     ([0.6252, 1.0], 1.0)
     """
     named = as_metrics(metrics)
-    check_choice("unjudged", unjudged, UNJUDGED)
-    check_choice("unretrieved", unretrieved, UNRETRIEVED)
-    check_choice("self_hits", self_hits, SELF_HITS)
+    policies = checked_policies(unjudged, unretrieved, depth, self_hits)
     check_choice("undefined", undefined, UNDEFINED)
-    is_standardized, level = checked_flag(standardized, "standardized"), checked_depth(depth)
-    report = progress or silent
+    is_standardized, report = checked_flag(standardized, "standardized"), progress or silent
     draws = Draws.checked(n_resamples, seed, workers, lambda _: report(0))
     gold, named_runs = with_common_ids(qrels_of(qrels), runs_of(runs))
+    matches = match_runs(gold, named_runs, policies, draws.workers, draws.progress)
+    return evaluate_matches(
+        gold, matches, named, policies, draws, undefined=undefined, standardized=is_standardized, report=report
+    )
 
-    shape = len(named_runs), len(named), gold.n_queries
-    values, mapped = np.full(shape, np.nan), np.full(shape, np.nan)
-    coverage, why, chance = [], [], []
-    for i, (name, run) in enumerate(named_runs.items()):
-        title = f"run {shown(name)}" if len(named_runs) > 1 else "the run"
-        joint = join_run(gold, run, level, self_hits=self_hits, name=title)
-        if joint.n_self_hits and self_hits == "warn" and not has_only_numbers(gold.queries):
-            queries = counted(joint.n_self_hits, "query has", "queries have")
-            give_notice(
-                f"{title}: {queries} a hit with the id of the query itself; "
-                'self_hits="omit" leaves it out, as BEIR does',
-                SelfHitWarning,
-            )
-        pairs = matched(
-            joint, unjudged=unjudged, unretrieved=unretrieved, workers=draws.workers, progress=draws.progress
-        )
+
+def evaluate_matches(
+    gold: Qrels,
+    matches: Iterable[MatchedRun],
+    metrics: Mapping[str, Metric],
+    policies: Policies,
+    draws: Draws,
+    *,
+    undefined: UndefinedPolicy = "omit",
+    standardized: bool = False,
+    report: Progress = silent,
+) -> Evaluation:
+    """Evaluate runs that `match_runs` matched with qrels, as `evaluate` does; `report` is called with 1 after each."""
+    values: list[list[Values]] = []
+    mapped: list[list[Values]] = []
+    names, coverage, why, chance = [], [], [], []
+    for name, joint, pairs in matches:
+        names.append(name)
         coverage.append(pairs.coverage)
-        for j, (metric, query_values) in enumerate(
-            RunMetrics(joint, pairs, draws.workers, draws.progress).values(named).items()
-        ):
-            values[i, j] = query_values.values
-            reasons_of = _by_reason(query_values.undefined, gold.queries)
-            why += [Undefined(name, metric, reason, queries) for reason, queries in reasons_of.items()]
-            coefficient = named[metric]
-            if is_standardized and isinstance(coefficient, Coefficient):
+        results = RunMetrics(joint, pairs, draws.workers, draws.progress).values(metrics)
+        values.append([result.values for result in results.values()])
+        mapped.append([np.full(gold.n_queries, np.nan) for _ in metrics])
+        for place, (metric, result) in enumerate(results.items()):
+            by_reason = _by_reason(result.undefined, gold.queries)
+            why += [Undefined(name, metric, reason, queries) for reason, queries in by_reason.items()]
+            coefficient = metrics[metric]
+            if standardized and isinstance(coefficient, Coefficient):
                 null = standardization(coefficient, pairs.x, pairs.y, pairs.offsets, draws)
-                mapped[i, j] = standardize(query_values.values, null.exponents)
+                mapped[-1][place] = standardize(result.values, null.exponents)
                 chance.append(ChanceLevel(name, metric, null.n_patterns, null.n_drawn, null.error))
         report(1)
     if why and undefined == "error":
@@ -406,29 +397,27 @@ def evaluate(
         raise UndefinedQueryError(
             f"run {shown(first.run)}, {first.metric}: {offending(f'{first.reason}; queries', first.queries)}"
         )
-    lacking = [
-        (run, metric)
-        for i, run in enumerate(named_runs)
-        for j, metric in enumerate(named)
-        if np.isnan(values[i, j]).all()
-    ]
-    if lacking:
-        warn_undefined(offending("no query has a value; (run, metric)", lacking), statistic="a mean", stacklevel=3)
+    raw_values, standardized_values = np.array(values), np.array(mapped)
+    has_none = np.isnan(raw_values).all(axis=2)
+    if has_none.any():
+        lacking = [(names[run], list(metrics)[metric]) for run, metric in np.argwhere(has_none).tolist()]
+        warn_undefined(offending("no query has a value; (run, metric)", lacking), statistic="a mean", stacklevel=4)
     if undefined == "zero":
-        is_correlation = np.array([isinstance(metric, Coefficient) for metric in named.values()])
-        mapped[:, is_correlation & is_standardized] = np.nan_to_num(mapped[:, is_correlation & is_standardized])
-        values = np.nan_to_num(values)
-    policies = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": level, "self_hits": self_hits}
+        raw_values = np.nan_to_num(raw_values)
+        if standardized:
+            is_correlation = [isinstance(metric, Coefficient) for metric in metrics.values()]
+            standardized_values[:, is_correlation] = np.nan_to_num(standardized_values[:, is_correlation])
+    options = {**policies._asdict(), "undefined": undefined, "n_resamples": draws.n_resamples, "seed": draws.seed}
     return Evaluation(
         queries=gold.queries,
-        runs=tuple(named_runs),
-        metrics=tuple(named),
-        values=read_only(values),
-        standardized=read_only(mapped) if is_standardized else None,
+        runs=tuple(names),
+        metrics=tuple(metrics),
+        values=read_only(raw_values),
+        standardized=read_only(standardized_values) if standardized else None,
         coverage=tuple(coverage),
         undefined=tuple(why),
         chance=tuple(chance),
-        options={**policies, "undefined": undefined, "n_resamples": draws.n_resamples, "seed": draws.seed},
+        options=options,
     )
 
 
@@ -548,10 +537,8 @@ def correlate_groups(
     """
     kind = as_coefficient(coefficient)
     check_choice("undefined", undefined, UNDEFINED)
-    is_standardized, draws = (
-        checked_flag(standardized, "standardized"),
-        Draws.checked(n_resamples, seed, workers, progress),
-    )
+    is_standardized = checked_flag(standardized, "standardized")
+    draws = Draws.checked(n_resamples, seed, workers, progress)
     codes, ids = encode_ids(groups, "group")
     x, y = checked_values(gold, "gold score"), checked_values(values, "score")
     if not codes.size == x.size == y.size:

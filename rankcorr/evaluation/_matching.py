@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import checked_count, first_few, offending, shown
+from rankcorr._checks import check_choice, checked_count, counted, first_few, give_notice, offending, shown
 from rankcorr._input.identifiers import warn_unicode_twins
 from rankcorr._input.scores import read_only
 from rankcorr._results import Result
 from rankcorr._workers import Progress, in_threads
-from rankcorr.errors import QueryMismatchError, UnjudgedError
+from rankcorr.errors import QueryMismatchError, SelfHitWarning, UnjudgedError
 from rankcorr.evaluation._columns import Codes
 from rankcorr.evaluation._grouped import BLOCK_ROWS, blocks_of
 from rankcorr.evaluation._qrels import Qrels, Run
@@ -132,6 +132,64 @@ def checked_depth(depth: object) -> int | None:
     return None if depth is None else checked_count(depth, "depth")
 
 
+class Policies(NamedTuple):
+    """How documents count that only qrels or only the run has, and the depth, None for no limit; see `evaluate`."""
+
+    unjudged: Unjudged
+    unretrieved: Unretrieved
+    depth: int | None
+    self_hits: SelfHits
+
+
+class MatchedRun(NamedTuple):
+    """A run, joined with qrels and matched with the documents of each query."""
+
+    name: str
+    joint: Joined
+    pairs: Matched
+
+
+def checked_policies(unjudged: Unjudged, unretrieved: Unretrieved, depth: object, self_hits: SelfHits) -> Policies:
+    """Check the policies of an evaluation.
+
+    Raises
+    ------
+    OptionError
+        An unknown policy, or a depth that is not a positive whole number.
+    """
+    check_choice("unjudged", unjudged, UNJUDGED)
+    check_choice("unretrieved", unretrieved, UNRETRIEVED)
+    check_choice("self_hits", self_hits, SELF_HITS)
+    return Policies(unjudged, unretrieved, checked_depth(depth), self_hits)
+
+
+def match_runs(
+    qrels: Qrels, runs: Mapping[str, Run], policies: Policies, workers: int = 1, progress: Progress | None = None
+) -> Iterator[MatchedRun]:
+    """Match each run with qrels when it is asked for, so that one match is in memory at a time.
+
+    Raises
+    ------
+    QueryMismatchError, UnjudgedError
+        As `join_run` and `matched`; the message names the run.
+    """
+    for name, run in runs.items():
+        title = f"run {shown(name)}" if len(runs) > 1 else "the run"
+        joint = join_run(qrels, run, policies.depth, self_hits=policies.self_hits, name=title)
+        if joint.n_self_hits and policies.self_hits == "warn" and not has_only_numbers(qrels.queries):
+            queries = counted(joint.n_self_hits, "query has", "queries have")
+            give_notice(
+                f"{title}: {queries} a hit with the id of the query itself; "
+                'self_hits="omit" leaves it out, as BEIR does',
+                SelfHitWarning,
+                stacklevel=5,
+            )
+        pairs = matched(
+            joint, unjudged=policies.unjudged, unretrieved=policies.unretrieved, workers=workers, progress=progress
+        )
+        yield MatchedRun(name, joint, pairs)
+
+
 def join_run(
     qrels: Qrels, run: Run, depth: int | None, *, self_hits: SelfHits = "keep", name: str = "the run"
 ) -> Joined:
@@ -155,8 +213,8 @@ def join_run(
     unjudged = np.flatnonzero(mapped < 0)
     mapped[unjudged] = len(known) + np.arange(unjudged.size)
     documents = (*qrels.documents, *(run.documents[code] for code in unjudged.tolist()))
-    warn_unicode_twins({*qrels.queries, *run.queries}, "query", stacklevel=5)
-    warn_unicode_twins(documents, "document", stacklevel=5)
+    warn_unicode_twins({*qrels.queries, *run.queries}, "query", stacklevel=7)
+    warn_unicode_twins(documents, "document", stacklevel=7)
     starts = np.where(places >= 0, run.offsets[places], 0)
     stops = np.where(places >= 0, run.offsets[places + 1], 0)
     codes, values = mapped[run.codes], run.values

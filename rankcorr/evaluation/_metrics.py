@@ -182,7 +182,7 @@ def ir_measures_package() -> Any:
     try:
         import ir_measures
     except ImportError as error:
-        raise MissingMeasuresError("the metric needs ir_measures: pip install 'rankcorr[trec]'") from error
+        raise MissingMeasuresError("the metric needs ir_measures: pip install ir_measures") from error
     return ir_measures
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -14,11 +14,13 @@ from rankcorr._contributions import contributions
 from rankcorr._ranking import Ranking
 from rankcorr._results import Result
 from rankcorr.errors import OptionError
-from rankcorr.evaluation._evaluate import Evaluation, evaluate
+from rankcorr.evaluation._evaluate import Evaluation, evaluate_matches
 from rankcorr.evaluation._files import QrelsLike, RunsLike, qrels_of, runs_of
-from rankcorr.evaluation._matching import Matched, SelfHits, Unjudged, Unretrieved, join_run, matched
+from rankcorr.evaluation._matching import Matched, SelfHits, Unjudged, Unretrieved, checked_policies, match_runs
 from rankcorr.evaluation._metrics import Metric, MetricLike, as_metrics, name_of
-from rankcorr.evaluation._qrels import Qrels, Run, with_common_ids
+from rankcorr.evaluation._nulls import RESAMPLES
+from rankcorr.evaluation._qrels import Qrels, with_common_ids
+from rankcorr.inference._resampling import Draws
 
 Direction: TypeAlias = Literal["either", "worse", "better"]
 
@@ -169,19 +171,12 @@ def worst(
     pair = {str(first): named_runs[str(first)], str(second): named_runs[str(second)]}
     if len(pair) < 2:
         raise OptionError(f"two different runs are needed; got {shown(first)} twice")
-    policies: dict[str, Any] = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": depth}
-    policies["self_hits"] = self_hits
-    evaluation = evaluate(gold, pair, metrics=[measure], standardized=False, **policies)
-    matches = matches_of(gold, pair, evaluation)
-    return worst_evaluated(gold, matches, evaluation, measure, str(first), str(second), k=k, direction=direction)
-
-
-def matches_of(gold: Qrels, runs: Mapping[str, Run], evaluation: Evaluation) -> dict[str, Matched]:
-    """Match runs with qrels by the options of their evaluation, for `worst_evaluated`."""
-    options = evaluation.options
-    policies = {name: options[name] for name in ("unjudged", "unretrieved")}
-    depth, self_hits = options["depth"], options["self_hits"]
-    return {name: matched(join_run(gold, run, depth, self_hits=self_hits), **policies) for name, run in runs.items()}
+    policies = checked_policies(unjudged, unretrieved, depth, self_hits)
+    draws = Draws.checked(RESAMPLES, 0, None, None)
+    matches = list(match_runs(gold, pair, policies, draws.workers))
+    evaluation = evaluate_matches(gold, matches, {name_of(measure): measure}, policies, draws)
+    pairs = {match.name: match.pairs for match in matches}
+    return worst_evaluated(gold, pairs, evaluation, measure, str(first), str(second), k=k, direction=direction)
 
 
 def worst_evaluated(

@@ -30,9 +30,7 @@ try:
     from ir_measures.measures import Measure, ParamInfo, register, registry
     from ir_measures.util import QrelsConverter, RunConverter
 except ImportError as _error:
-    raise MissingMeasuresError(
-        "rankcorr.integrations.ir_measures needs ir_measures: pip install 'rankcorr[trec]'"
-    ) from _error
+    raise MissingMeasuresError("this adapter needs ir_measures: pip install ir_measures") from _error
 
 
 def _choice(choices: Sequence[str], description: str) -> Any:

@@ -73,7 +73,7 @@ class MissingMatplotlibError(ImportError):
     ...     plot_ranks([4, 3, 2, 1], [3, 4, 1, 2])
     Traceback (most recent call last):
         ...
-    rankcorr.plots._style.MissingMatplotlibError: figures need matplotlib: pip install 'rankcorr[plot]'
+    rankcorr.plots._style.MissingMatplotlibError: figures need matplotlib: pip install matplotlib
     """
 
 
@@ -82,7 +82,7 @@ def figure_class() -> type[Figure]:
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError as error:
-        raise MissingMatplotlibError("figures need matplotlib: pip install 'rankcorr[plot]'") from error
+        raise MissingMatplotlibError("figures need matplotlib: pip install matplotlib") from error
     return Figure
 
 

@@ -177,6 +177,8 @@ class VectorCoefficient(Result):
         Probability that chance agrees at least as well.
     low, high : float
         Interval; see `correlation_interval`.
+    note : str or None
+        A sentence about the pair that carries more than half of the jackknife variance, and so decides the interval.
 
     See Also
     --------
@@ -202,6 +204,7 @@ class VectorCoefficient(Result):
     pvalue: float
     low: float
     high: float
+    note: str | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -283,7 +286,7 @@ class VectorEvaluation(TableResult):
         return {"n_pairs": self.n_pairs, "n_compared": self.n_compared, **super().to_dict()}
 
     def _columns(self) -> dict[str, list[Any]]:
-        names = VectorCoefficient.__dataclass_fields__
+        names = [name for name in VectorCoefficient.__dataclass_fields__ if name != "note"]
         return {name: [getattr(row, name) for row in self.coefficients] for name in names}
 
     def __repr__(self) -> str:
@@ -484,9 +487,9 @@ def _infer(
 ) -> VectorCoefficient:
     test = permutation_test(x, y, coefficient=coefficient, alternative="greater", **resampling)
     low = high = chance = math.nan
+    note = None
     if not math.isnan(test.statistic):
         interval = correlation_interval(x, y, coefficient=coefficient, level=level, **resampling)
-        low, high, chance = interval.low, interval.high, test.null.mean
-    return VectorCoefficient(
-        name_of(coefficient), test.statistic, chance, test.standardized, test.percentile, test.pvalue, low, high
-    )
+        low, high, chance, note = interval.low, interval.high, test.null.mean, interval.note
+    figures = test.statistic, chance, test.standardized, test.percentile, test.pvalue, low, high
+    return VectorCoefficient(name_of(coefficient), *figures, note)

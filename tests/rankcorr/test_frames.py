@@ -12,7 +12,7 @@ import pytest
 
 import rankcorr
 from rankcorr import Ranking, correlate_many, correlation_matrix, leaderboard, weighted_tau
-from rankcorr.errors import RankColumnWarning
+from rankcorr.errors import ColumnError, RankColumnWarning
 from rankcorr.measures import average_precision, krippendorff_alpha, mean_pairwise_agreement
 
 COLUMNS = {
@@ -269,3 +269,13 @@ def test_whatever_numpy_reads_is_an_array():
         assert correlation_matrix(given).statistic.tolist() == expected
     assert Ranking.from_scores(Tensor([3, 1])).ranks.tolist() == [1, 2]
     assert Ranking.from_scores(np.ma.array([3, 1])).ranks.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_a_series_of_ranks_is_no_series_of_scores(kind):
+    frame = kind({"rank": [1, 2, 3], "mean_rank": [1.5, 2.5, 9.0], "page_rank": [3, 2, 1], "score": [9, 5, 1]})
+    for name in ("rank", "mean_rank"):
+        with pytest.raises(ColumnError, match=f"series '{name}' holds ranks, and scores are needed.*from_ranks"):
+            weighted_tau(frame[name], frame["score"])
+        assert Ranking.from_ranks(frame[name]).ranks.tolist() == [1, 2, 3]
+    assert weighted_tau(frame["page_rank"], frame["score"]) == 1

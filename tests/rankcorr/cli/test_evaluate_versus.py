@@ -3,12 +3,12 @@
 import gzip
 import json
 import math
-import sys
 from pathlib import Path
 
 import pytest
 
 from rankcorr.evaluation import compare_runs, corrected_together, evaluate, worst
+from rankcorr.evaluation._matching import join_run
 from rankcorr.evaluation._worst import DIRECTIONS
 from tests.rankcorr.cli.commands import run, run_json, run_ok
 from tests.rankcorr.cli.test_evaluate import RUNS, files
@@ -37,18 +37,24 @@ def rows_below(output, heading):
     return [line.split() for line in lines[start:end]]
 
 
-def test_runs_are_evaluated_once(files, monkeypatch):
-    calls = []
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("options", [["--standardized", "--json"], []])
+def test_runs_are_joined_with_qrels_once(monkeypatch, options):
+    """For values, comparisons, worst queries and chance levels together; without --standardized means below 0 are."""
+    names = []
 
-    def counted(*args, **options):
-        calls.append(1)
-        return evaluate(*args, **options)
+    def count(*args, name, **settings):
+        names.append(name)
+        return join_run(*args, name=name, **settings)
 
-    for name in ("_cli.evaluate", "evaluation._compare", "evaluation._worst"):
-        monkeypatch.setattr(sys.modules[f"rankcorr.{name}"], "evaluate", counted)
+    monkeypatch.setattr("rankcorr.evaluation._matching.join_run", count)
+    run_ok("evaluate", "qrels.txt", *RUNS, "--metric", "tau_w", "--versus", "c", "--worst", "1", *options, *FEW)
+    assert names == ["run 'a'", "run 'b'", "run 'c'"]
+
+
+def test_comparisons_are_those_of_the_library(files):
     chosen = ["--metric", "ap", "--metric", "tau_w", "--standardized", "--versus", "c", "--worst", "1", "--json"]
     content = json.loads(run_ok("evaluate", "qrels.txt", *RUNS, *chosen, *FEW))
-    assert calls == [1]
     alone = [
         compare_runs(*files, metric=metric, standardized=standardized, baseline="c", n_resamples=100)
         for metric, standardized in (("ap", False), ("tau_w", True))
@@ -90,7 +96,9 @@ def test_groups_are_judged_alone(files, genres):
     below = rows_below(
         output, "tau_w: difference from c over the queries of each group where both have a value, 95 % intervals"
     )
-    assert [row[:3] for row in below[1:]] == [
+    _, *rows, note = below
+    assert " ".join(note) == "-inf, inf: 5 queries are too few to bound a difference at 95 %"
+    assert [row[:3] for row in rows] == [
         [each.group, pair.first, f"{pair.difference:.4f}"] for each in found.groups for pair in each.pairs
     ]
 
@@ -254,3 +262,16 @@ def test_queries_of_a_cluster_are_flipped_together(files, genres):
     (comparison,) = content["comparisons"].values()
     assert [pair["pvalue"] for pair in comparison["pairs"]] == [pair.pvalue for pair in found.pairs]
     assert comparison["correction"] == found.correction == "step-down"
+
+
+def test_too_few_queries_for_an_interval_are_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    queries = ("q1", "q2", "q3")
+    Path("q.txt").write_text("".join(f"{q} 0 a 1\n{q} 0 b 0\n" for q in queries))
+    for name, scores in {"x": (2, 1), "y": (1, 2)}.items():
+        lines = [f"{q} Q0 {d} 1 {score} {name}\n" for q in queries for d, score in zip("ab", scores, strict=True)]
+        Path(f"{name}.run").write_text("".join(lines))
+    Path("groups.csv").write_text("q1,one\nq2,two\nq3,two\n")
+    output = run_ok("evaluate", "q.txt", "x.run", "y.run", "--metric", "ap", "--versus", "y", "--groups", "groups.csv")
+    assert "-inf, inf: 3 queries are too few to bound a difference at 95 %\n" in output
+    assert "-inf, inf: 1 or 2 queries are too few to bound a difference at 95 %\n" in output

@@ -212,4 +212,4 @@ def test_files_that_cannot_be_written(folder, figure, out, message):
 @pytest.mark.parametrize("figure", FIGURES)
 def test_without_matplotlib(figure):
     line = refusal("plot", figure, "long_gold.csv", "long_a.csv", "--out", "figure.png")
-    assert line == "figures need matplotlib: pip install 'rankcorr[plot]'"
+    assert line == "figures need matplotlib: pip install matplotlib"

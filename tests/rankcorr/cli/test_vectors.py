@@ -139,7 +139,16 @@ def test_several_vectors_are_compared_on_their_common_pairs_with_one_correction(
         [row["corrected_pvalue"] for row in document["comparisons"]]
     )
 
-    lines = run_ok("evaluate-vectors", *three, *arguments.split()).splitlines()
+    result = run("evaluate-vectors", *three, *arguments.split())
+    assert result.exit_code == 0
+    notes = [
+        f"{row['vectors']}, {row['gold_set']}"
+        for row in document["evaluations"]
+        for c in row["coefficients"]
+        if c["note"]
+    ]
+    assert [line.split(": ")[2] for line in result.stderr.splitlines()] == notes
+    lines = result.stdout.splitlines()
     place = next(number for number, line in enumerate(lines) if line.startswith("gold.csv:"))
     left = len(golds["gold.csv"]) - len(common["gold.csv"])
     n_common, n_pairs = len(common["gold.csv"]), len(golds["gold.csv"])
@@ -213,3 +222,38 @@ def test_packages_that_are_not_installed(monkeypatch):
     assert "needs ir_measures" in refusal(
         "evaluate-vectors", "v.bin", "--gold", "rdt.csv", "--relata", "--metric", "rr"
     )
+
+
+@pytest.fixture
+def one_pair_decides(files):
+    """Words at growing angles from a reference, as gold has them, but for the last."""
+    angles = 0.05 * np.arange(21)
+    vectors = {f"w{place}": np.array([np.cos(angle), np.sin(angle)]) for place, angle in enumerate(angles)}
+    written(files / "angles.txt", text_of(vectors, header=False))
+    written(
+        files / "angles.csv",
+        "".join(f"w0,w{place},{(30 - place) % 30 + 29 * (place == 20)}\n" for place in range(1, 21)),
+    )
+
+
+@pytest.mark.usefixtures("one_pair_decides")
+def test_the_pair_that_decides_an_interval_is_a_note():
+    arguments = ("evaluate-vectors", "angles.txt", "--gold", "angles.csv", "--metric", "tau", "--resamples", "200")
+    (row,) = evaluate_vectors("angles.txt", "angles.csv", coefficients=["tau"], n_resamples=200).coefficients
+    assert row.note.startswith("the interval depends on one item, ('w0', 'w20'), which carries ")
+    assert f"rankcorr: note: angles.csv: tau: {row.note}\n" in run(*arguments).stderr
+    document = run_json(*arguments)
+    assert document["evaluations"][0]["coefficients"][0]["note"] == row.note
+    assert document["warnings"][0]["message"] == row.note
+
+
+@pytest.mark.usefixtures("three")
+def test_latex_tables_have_captions():
+    arguments = ["evaluate-vectors", "a.txt", "b.txt", "--gold", "men.txt", "--metric", "tau", "--resamples", "100"]
+    text = run(*arguments, "--table", "latex").stdout
+    captions = [line for line in text.splitlines() if line.startswith(r"\caption")]
+    assert captions[0].startswith(r"\caption{Coefficients of gold scores and cosines; low, high: 95 \% interval")
+    assert captions[1].startswith(r"\caption{Differences, 95 \% intervals, paired tests (up to 100 swaps, seed 0)")
+    assert text.count(r"\textbf") == 1
+    relata = run("evaluate-vectors", "relata.txt", "--gold", "rdt.csv", "--relata", "--table", "latex").stdout
+    assert r"\caption{Relata of words ranked by cosine: means over words.}" in relata

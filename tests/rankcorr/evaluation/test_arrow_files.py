@@ -197,9 +197,9 @@ def test_text_that_is_not_utf_8(tmp_path):
 def test_without_pyarrow(tmp_path, monkeypatch):
     path = file_of(tmp_path, COLUMNS)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingArrowError, match=r"Parquet and Arrow files.* need .*pip install 'rankcorr\[arrow\]'"):
+    with pytest.raises(MissingArrowError, match=r"Parquet and Arrow files.* need .*pip install pyarrow"):
         read_run(path)
-    assert "pip install 'rankcorr[arrow]'" in refusal("evaluate", path, path)
+    assert "pip install pyarrow" in refusal("evaluate", path, path)
 
 
 def test_other_formats_say_what_is_read(tmp_path):

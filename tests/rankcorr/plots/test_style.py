@@ -17,7 +17,7 @@ from rankcorr.plots._style import Ink, canvas, coefficient_text, figure_bytes, l
 from tests.rankcorr.plots.figures import GOLD, SYSTEMS, legend_of, own_axes
 from tests.rankcorr.plots.test_leaderboards import board
 
-MISSING = "figures need matplotlib: pip install 'rankcorr[plot]'"
+MISSING = "figures need matplotlib: pip install matplotlib"
 FOUR = range(4)
 FIGURES = {
     "ranks": lambda **options: plot_ranks(GOLD, SYSTEMS["system 1"], **options),

@@ -141,7 +141,7 @@ def test_an_unknown_type_of_ids():
 
 def test_pyarrow_is_asked_for_by_name(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingArrowError, match=r"pip install 'rankcorr\[arrow\]'"):
+    with pytest.raises(MissingArrowError, match=r"pip install pyarrow"):
         EVALUATOR.schema()
 
 
