@@ -88,6 +88,8 @@ def shell_options(message: str) -> str:
     'ids must be unique; --duplicates first keeps one'
     >>> shell_options('leave the column out with ignore=["a b"]')
     'leave the column out with --ignore "a b"'
+    >>> shell_options('duplicates="mean" merges them (in Python, of read_pairs)')
+    '--duplicates mean merges them'
     """
 
     def rewrite(match: re.Match[str]) -> str:
@@ -96,7 +98,7 @@ def shell_options(message: str) -> str:
             value = value[1:-1]
         return f"--{name.replace('_', '-')} {value}".rstrip()
 
-    return _OPTION.sub(rewrite, message)
+    return _OPTION.sub(rewrite, re.sub(r" \(in Python, [^)]*\)", "", message))
 
 
 def json_options(message: str) -> str:

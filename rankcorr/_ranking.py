@@ -346,8 +346,12 @@ def _checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable,
         raise LabelError(offending("labels must be hashable", filter(is_unhashable, names))) from None
     if len(distinct) < n_items:
         raise DuplicateLabelError(offending("labels must be unique; more than once", repeated(names)))
+    kinds = set(map(type, names))
+    if len(kinds) > 1 and len(set(texts := list(map(identifier_text, names)))) < n_items:
+        message = offending("labels differ only in their types, in a whole number and its text", repeated(texts))
+        raise DuplicateLabelError(f"{message}; write all labels as text, or all as whole numbers")
     # Text and integers equal themselves: asking each of 10,000 labels would cost as much as their correlation.
-    plain = set(map(type, names)) <= {str, int}
+    plain = kinds <= {str, int}
     nan = [] if plain else [position for position, name in enumerate(names) if not equals_itself(name)]
     if nan:
         raise LabelError(offending("nan cannot be a label, because it does not equal itself; positions", nan))

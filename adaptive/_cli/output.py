@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankcorr import UndefinedCorrelationWarning
+from rankcorr._checks import shell_options
 from rankcorr._cli.console import print_json, print_table, whole
 from rankcorr._io.files import write_atomically
 from rankcorr.errors import TableError
@@ -32,8 +33,8 @@ def emit(text: str, out: str | None, note: str) -> None:
 
 
 def print_note(message: str) -> None:
-    """Print a note on stderr, in one line."""
-    click.echo(f"ballots: note: {whole(message)}", err=True)
+    """Print a note on stderr, in one line, with options as a shell writes them."""
+    click.echo(f"ballots: note: {whole(shell_options(message))}", err=True)
 
 
 def print_rows(rows: Sequence[Any], columns: Mapping[str, Callable[[Any], str]], as_json: bool) -> None:

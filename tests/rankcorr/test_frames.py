@@ -69,7 +69,7 @@ class TestFrames:
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
-@pytest.mark.parametrize("name", ["rank", "Mean Rank", "rank_low"])
+@pytest.mark.parametrize("name", ["rank", "Mean Rank", "rank_low", "Position"])
 def test_a_column_named_rank_holds_ranks(kind, name):
     frame = kind({"score": [3.0, 2.0, 1.0, 0.5], name: [1, 2, 3, 4]})
     gold = pd.Series([9.0, 7.0, 5.0, 1.0]) if kind is pd.DataFrame else [9.0, 7.0, 5.0, 1.0]

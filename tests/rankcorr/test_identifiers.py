@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankcorr import LabelMismatchError, UnicodeFormWarning, align
+from rankcorr import DuplicateLabelError, LabelMismatchError, Ranking, UnicodeFormWarning, align
 from rankcorr._input.identifiers import check_identifiers, comparable, identifier_text, plain_identifier, unicode_twins
 from rankcorr.errors import ColumnError
 
@@ -58,6 +58,16 @@ def test_twins_are_those_that_normalisation_makes_equal(texts):
 def test_labels_that_differ_only_in_type_are_refused(x, y, missing):
     with pytest.raises(LabelMismatchError, match=r"of gold and label .* of run differ only in their types"):
         align({x: 2, "tea": 1, "rice": 3}, {y: 2, "tea": 1, "rice": 3}, names=("gold", "run"), missing=missing)
+
+
+@pytest.mark.parametrize("number", [7, np.int64(7)])
+def test_a_ranking_has_no_label_that_differs_from_another_only_in_its_type(number):
+    message = "labels differ only in their types, in a whole number and its text: '7'; write all labels as text, or"
+    with pytest.raises(DuplicateLabelError, match=message):
+        Ranking.from_scores({number: 2, "7": 1, "tea": 3})
+    with pytest.raises(DuplicateLabelError, match=message):
+        Ranking.from_order([number, "tea", "7"])
+    assert Ranking.from_order([number, "tea", "8", (7, "7")]).n_items == 4
 
 
 def test_an_item_of_another_unicode_form_is_named():

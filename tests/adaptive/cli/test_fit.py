@@ -190,6 +190,9 @@ def test_numbers_of_json_are_the_items_of_csv(folder):
     (folder / "w.csv").write_text("winner,loser,weight\na,b,0.5\n")
     assert '--ignore "weight"' in refusal("fit", "w.csv")
     assert "2 items, 1 vote" in invoke("fit", "w.csv", "--ignore", "weight").stdout
+    (folder / "n.csv").write_text("winner,loser\n7,8\n")
+    note = invoke("fit", "n.csv").stderr
+    assert "7 items have no vote; --format pairs reads the numbers as names, and --format choix counts" in note
 
 
 @pytest.mark.usefixtures("votes")
