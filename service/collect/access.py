@@ -22,7 +22,7 @@ ORGANISER_HOURS: Final = 24.0 * 7
 _ANY_HOST: Final = frozenset(("/health/live", "/health/ready", "/metrics"))
 
 
-def check_host(asked: Request) -> None:
+def check_host(request: Request) -> None:
     """Refuse a host name that is not the service's: it would appear in links and be accepted as our own origin.
 
     The service answers on any port. Health checks and metrics contain no links, and orchestrators request them by
@@ -33,10 +33,10 @@ def check_host(asked: Request) -> None:
     Problem
         400.
     """
-    if asked.path in _ANY_HOST:
+    if request.path in _ANY_HOST:
         return
-    host, chosen = host_of(f"//{asked.host}"), collecting().settings
-    if host and (host in chosen.allowed_hosts or host == host_of(chosen.public_url) or is_loopback(host)):
+    host, settings = host_of(f"//{request.host}"), collecting().settings
+    if host and (host in settings.allowed_hosts or host == host_of(settings.public_url) or is_loopback(host)):
         return
     names = f"{variable('public_url')} or {variable('allowed_hosts')}"
     raise Problem(
@@ -52,7 +52,7 @@ def host_of(url: str) -> str:
         return ""
 
 
-def check_origin(asked: Request) -> None:
+def check_origin() -> None:
     """Refuse requests of pages of other sites, by Sec-Fetch-Site and Origin; programs send neither header.
 
     Raises
@@ -60,49 +60,45 @@ def check_origin(asked: Request) -> None:
     Problem
         403, if the origin is another site.
     """
-    origin = asked.headers.get("Origin")
+    origin = request.headers.get("Origin")
     # A proxy in front may speak https while we receive http, so the host shows whose page it is.
-    is_own = origin is None or origin == own_origin(asked) or urlsplit(origin).netloc == asked.host
-    if not is_own or asked.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
+    is_ours = origin is None or origin == public_origin() or urlsplit(origin).netloc == request.host
+    if not is_ours or request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
         raise Problem(403, "this was sent by a page of another site", kind="cross-site")
 
 
-def own_origin(asked: Request) -> str:
+def public_origin() -> str:
     """Return the scheme and host that voters use: the public URL, or else the loopback host of a request."""
-    return collecting().settings.public_url or asked.host_url.rstrip("/")
+    return collecting().settings.public_url or request.host_url.rstrip("/")
 
 
-def is_https(asked: Request) -> bool:
+def is_https() -> bool:
     """Return whether the browser uses https; a proxy in front may not report it."""
     public = collecting().settings.public_url
-    return asked.is_secure or (public.startswith("https:") and host_of(f"//{asked.host}") == host_of(public))
+    return request.is_secure or (public.startswith("https:") and host_of(f"//{request.host}") == host_of(public))
 
 
-def origin_of(asked: Request) -> Origin:
-    """Return a client's address, as trusted proxies report it, and how many unanswered sheets it may hold."""
-    if "X-Forwarded-For" in asked.headers and not collecting().settings.trusted_proxies:
+def client_origin() -> Origin:
+    """Return the client's address, as trusted proxies report it, and how many unanswered sheets it may hold."""
+    if "X-Forwarded-For" in request.headers and not collecting().settings.trusted_proxies:
         _warn_of_proxy()
-    return Origin(site_of(asked.remote_addr), collecting().settings.unanswered_sheets)
+    return Origin(site_of(request.remote_addr), collecting().settings.unanswered_sheets)
 
 
 @cache
 def _warn_of_proxy() -> None:
     name = variable("trusted_proxies")
-    logs.log.warning("a proxy in front says who asks, but %s is 0: all voters count as one address", name)
+    logs.log.warning(
+        "a proxy in front reports addresses of clients, but %s is 0: all voters count as one address", name
+    )
 
 
-def know_voter() -> None:
-    """Identify the voter before the body is parsed, so that a stranger's body costs nothing.
-
-    Raises
-    ------
-    Problem
-        401, as for `voter`.
-    """
+def admit_voter() -> None:
+    """Admit only voters, before the body is parsed, so that a stranger's body costs nothing; errors as in `voter`."""
     voter()
 
 
-def know_organiser() -> None:
+def admit_organiser() -> None:
     """Admit only the organiser of the campaign in the path, before the body is parsed.
 
     Raises
@@ -124,7 +120,7 @@ def voter() -> tuple[Campaign, Holder]:
     Problem
         422 without the header, 404 for an unknown campaign, 401 without a session of that campaign.
     """
-    if (known := g.get("voter")) is None:
+    if "voter" not in g:
         key = request.headers.get(CAMPAIGN_HEADER, "")
         if not key:
             raise Problem(422, f"the header {CAMPAIGN_HEADER} must hold the key of the campaign")
@@ -133,9 +129,9 @@ def voter() -> tuple[Campaign, Holder]:
         if holder is None:
             detail = "there is no session of a voter: open the link of the campaign again"
             raise Problem(401, detail, kind="session-needed")
-        known = g.voter = (campaign, holder)
-    found: tuple[Campaign, Holder] = known
-    return found
+        g.voter = (campaign, holder)
+    session: tuple[Campaign, Holder] = g.voter
+    return session
 
 
 def voter_of(campaign: Campaign, holder: Holder) -> Voter:
@@ -146,7 +142,7 @@ def voter_of(campaign: Campaign, holder: Holder) -> Voter:
 
 def voter_of_cookie(campaign: Campaign) -> Holder | None:
     """Return the voter of a campaign by the cookie sent; None without a cookie, or if the voter has withdrawn."""
-    return _held(campaign, _cookie(VOTER_COOKIE, campaign), "session")
+    return _access_by(_cookie(VOTER_COOKIE, campaign), campaign, "session")
 
 
 def is_left_out(campaign: Campaign) -> bool:
@@ -164,24 +160,24 @@ def organiser(key: str) -> Campaign:
         401, without the organiser's token or session. The answer is the same if the campaign does not exist, so that
         keys cannot be guessed.
     """
-    if (known := g.get("organised")) is None or known.key != key:
+    if "campaign" not in g or g.campaign.key != key:
         try:
-            known = collecting().campaigns.of(key)
+            campaign = collecting().campaigns.of(key)
         except Problem as problem:
             raise _no_organiser() from problem
-        if organiser_of_request(known) is None:
+        if organiser_of_request(campaign) is None:
             raise _no_organiser()
-        g.organised = known
-    found: Campaign = known
-    return found
+        g.campaign = campaign
+    organised_campaign: Campaign = g.campaign
+    return organised_campaign
 
 
 def organiser_of_request(campaign: Campaign) -> Holder | None:
     """Return the access that a request's organiser token or cookie grants; None if it grants none."""
-    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() == "bearer":
-        return _held(campaign, given.strip(), "organiser")
-    return _held(campaign, organiser_session(campaign), "organiser session")
+        return _access_by(token.strip(), campaign, "organiser")
+    return _access_by(organiser_session(campaign), campaign, "organiser session")
 
 
 def organiser_session(campaign: Campaign) -> str:
@@ -189,7 +185,7 @@ def organiser_session(campaign: Campaign) -> str:
     return _cookie(ORGANISER_COOKIE, campaign)
 
 
-def founder() -> None:
+def admit_founder() -> None:
     """Admit only callers with a token of RANKCORR_TOKENS, who may create campaigns.
 
     Raises
@@ -211,7 +207,7 @@ def holder_of_link(campaign: Campaign, token: str, kind: TokenKind) -> Holder:
     Problem
         401, if the token is unknown, revoked or of another campaign.
     """
-    holder = _held(campaign, token, kind)
+    holder = _access_by(token, campaign, kind)
     if holder is None:
         raise Problem(401, "this link is not valid, or was revoked; ask for another one", kind="link-unknown")
     return holder
@@ -219,7 +215,7 @@ def holder_of_link(campaign: Campaign, token: str, kind: TokenKind) -> Holder:
 
 def set_cookie(response: Response, prefix: str, campaign: Campaign, token: str) -> None:
     """Set a session cookie that scripts cannot read and other sites cannot use; delete it if the token is empty."""
-    is_organiser, https = prefix == ORGANISER_COOKIE, is_https(request)
+    is_organiser, https = prefix == ORGANISER_COOKIE, is_https()
     hours = ORGANISER_HOURS if is_organiser else SESSION_HOURS
     response.set_cookie(
         cookie_name(prefix, campaign, https=https),
@@ -240,10 +236,10 @@ def cookie_name(prefix: str, campaign: Campaign, *, https: bool) -> str:
 
 
 def _cookie(prefix: str, campaign: Campaign) -> str:
-    return request.cookies.get(cookie_name(prefix, campaign, https=is_https(request)), "")
+    return request.cookies.get(cookie_name(prefix, campaign, https=is_https()), "")
 
 
-def _held(campaign: Campaign, token: str, kind: TokenKind) -> Holder | None:
+def _access_by(token: str, campaign: Campaign, kind: TokenKind) -> Holder | None:
     return campaign.tokens.holder(token, kind) if token else None
 
 

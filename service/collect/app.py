@@ -5,7 +5,7 @@ from typing import Any, Final
 from flask import Flask, Request, Response
 
 from adaptive import ledger
-from service.collect.access import check_host, check_origin, origin_of
+from service.collect.access import check_host, check_origin, client_origin
 from service.collect.api import BLUEPRINTS
 from service.collect.pages import PAGES
 from service.collect.schemas.campaigns import MODE
@@ -49,14 +49,14 @@ _DETAILS: Final = {
     "ledger-unreachable": "the ledger cannot be read or written; try again later",
 }
 
-_OWN: Final = (
+_VIEW_KINDS: Final = (
     *(kind for _, _, kind in KINDS),
     *("consent-needed", "consent-changed", "event-reused", "unfinished"),
     *("cross-site", "link-unknown", "nothing-left", "not-invited", "quota-full", "session-needed", "unknown-host"),
-    *(f"no-such-{what}" for what in ("ballot", "campaign", "format", "list", "pair", "plot", "token", "vote", "voter")),
+    *(f"no-such-{noun}" for noun in ("ballot", "campaign", "format", "list", "pair", "plot", "token", "vote", "voter")),
 )
 _KINDS: Final = (
-    ", ".join(dict.fromkeys((*(kind for kind, _ in ALL_STATUSES.values()), *_OWN)))
+    ", ".join(dict.fromkeys((*(kind for kind, _ in ALL_STATUSES.values()), *_VIEW_KINDS)))
     + ", duplicate-key, malformed-request, stopping, or the class of an error of the libraries: "
     + ", ".join(LIBRARY_KINDS)
 )
@@ -99,11 +99,11 @@ CONFIGURATION: Final = configuration(
 )
 
 
-def app_of(chosen: CollectSettings) -> Flask:
+def app_of(settings: CollectSettings) -> Flask:
     """Make the application from its settings."""
-    app = new_app(__name__, chosen, static_folder="static", static_url_path="/static", template_folder="templates")
+    app = new_app(__name__, settings, static_folder="static", static_url_path="/static", template_folder="templates")
     app.config.update(CONFIGURATION)
-    CollectState(chosen).attach(app)
+    CollectState(settings).attach(app)
     api = Api(app, components=COMPONENTS, statuses=ALL_STATUSES, security=SECURITY)
     for blueprint in BLUEPRINTS:
         api.register_blueprint(blueprint)
@@ -121,7 +121,7 @@ def app_of(chosen: CollectSettings) -> Flask:
     return app
 
 
-def admit(_shared: State, request: Request) -> str:
+def admit(_state: State, _request: Request) -> str:
     """Refuse a page of another site, and return the address of the client; the views identify the caller.
 
     Raises
@@ -129,8 +129,8 @@ def admit(_shared: State, request: Request) -> str:
     Problem
         403 for a page of another site.
     """
-    check_origin(request)
-    return origin_of(request).address
+    check_origin()
+    return client_origin().address
 
 
 def add_headers(request: Request, response: Response) -> None:
@@ -143,8 +143,8 @@ def add_headers(request: Request, response: Response) -> None:
 def from_ledger(error: Any) -> Problem:
     """Return the problem for an error of the ledger or the libraries.
 
-    >>> found = from_ledger(ledger.NotReadyError("12 votes are missing"))
-    >>> found.status, found.kind, found.detail
+    >>> problem = from_ledger(ledger.NotReadyError("12 votes are missing"))
+    >>> problem.status, problem.kind, problem.detail
     (409, 'not-ready', '12 votes are missing')
     """
     for owner, status, kind in KINDS:

@@ -56,22 +56,22 @@ _SIGNATURES: Final = (
 )
 
 
-def shown_content(content: ItemContent, label: Hashable) -> Content:
+def content_for_pages(content: ItemContent, label: Hashable) -> Content:
     r"""Return an item's content in the form that pages use.
 
-    >>> shown_content(ItemContent("markdown", "**oak**<script>alert(1)</script>"), "oak")["html"]
+    >>> content_for_pages(ItemContent("markdown", "**oak**<script>alert(1)</script>"), "oak")["html"]
     '<p><strong>oak</strong>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n'
     """
     if content.kind in ("image", "audio"):
         return {"kind": content.kind, "url": ASSETS + (content.content or ""), "alt": content.alt_text}
     text = ", ".join(item_cells(label)) if content.content is None else content.content
     if content.kind == "markdown":
-        return {"kind": "markdown", "html": rendered(text)}
+        return {"kind": "markdown", "html": render(text)}
     return {"kind": "text", "text": text}
 
 
 @lru_cache(128)  # 20,000 characters take up to half a second, and a voter's page has three texts
-def rendered(markdown: str, *, below: int = 1) -> str:
+def render(markdown: str, *, below: int = 1) -> str:
     r"""Convert markdown to safe HTML: HTML in the source becomes text, and links send no referrer.
 
     Only images from this server are allowed. Links open in a new tab, so that voters keep the page with their votes.
@@ -82,7 +82,7 @@ def rendered(markdown: str, *, below: int = 1) -> str:
     below : int
         Level of the heading above the text; the text's own headings start one level lower.
 
-    >>> rendered("# Trees")
+    >>> render("# Trees")
     '<h2>Trees</h2>\n'
     """
     tokens = _markdown().parse(markdown)
@@ -116,8 +116,8 @@ def asset_file(folder: str, name: str) -> Path | None:
     """Return a file of the assets folder; None if it is outside, hidden, or neither image nor sound."""
     if not folder or Path(name).suffix.lower() not in TYPES or not is_asset(name):
         return None
-    root, found = Path(folder).resolve(), Path(folder, name).resolve()  # after following symbolic links
-    return found if found.is_relative_to(root) and found.is_file() else None
+    root, path = Path(folder).resolve(), Path(folder, name).resolve()  # after following symbolic links
+    return path if path.is_relative_to(root) and path.is_file() else None
 
 
 def image_name(image: bytes) -> str | None:

@@ -63,14 +63,14 @@ def sample(ledger: Ledger, url: str) -> Links:
     try:
         campaign = ledger.campaign(NAME)
     except NoCampaignError:
-        campaign = _made(ledger)
+        campaign = _create_campaign(ledger)
     if not campaign.ballots():
         campaign.open_next()
     token = campaign.tokens.issue("organiser")
     return Links(f"{url}/v/{campaign.key}", f"{url}/o/{campaign.key}#{token}")
 
 
-def _made(ledger: Ledger) -> Campaign:
+def _create_campaign(ledger: Ledger) -> Campaign:
     practice = KnownPair("practice", ITEMS[0], ITEMS[-1], "left")
     campaign = ledger.new_campaign(
         plan_ballots(len(ITEMS), n_ballots=2, fraction=0.5, presentations=4),
@@ -81,7 +81,7 @@ def _made(ledger: Ledger) -> Campaign:
         settings=Settings(assigned=False, lease_minutes=30, probing=Probing((practice,), repeats=0.2)),
         contents=[ItemContent("text", item.replace(", ", " – ")) for item in ITEMS],  # noqa: RUF001 - a dash
     )
-    texts = {language: PageTexts(**own) for language, own in json.loads(_TEXTS.read_bytes()).items()}
+    texts = {language: PageTexts(**entry) for language, entry in json.loads(_TEXTS.read_bytes()).items()}
     campaign.set_pages(VotingPages(texts=texts, open_link=True, completion_code=CODE), replaces=0)
     return campaign
 

@@ -101,7 +101,7 @@ class CollectSettings(HttpSettings):
 
     def table(self) -> list[tuple[str, Any, str]]:
         """Return name, value and meaning of each setting; hide tokens and database URLs, which may hold passwords."""
-        shown = {variable("allowed_hosts"): ",".join(self.allowed_hosts)}
+        replacements = {variable("allowed_hosts"): ",".join(self.allowed_hosts)}
         if "://" in self.ledger:
-            shown[variable("ledger")] = "postgresql://..."
-        return [(name, shown.get(name, value), about) for name, value, about in super().table()]
+            replacements[variable("ledger")] = "postgresql://..."
+        return [(name, replacements.get(name, value), about) for name, value, about in super().table()]

@@ -20,7 +20,7 @@ from flask import Flask, current_app
 
 from adaptive.errors import AdaptiveError
 from adaptive.ledger import Campaign, Ledger, LedgerError, NoCampaignError, VotingPages
-from service.collect.content import Content, shown_content
+from service.collect.content import Content, content_for_pages
 from service.collect.settings import CollectSettings
 from service.environment import SettingError, variable
 from service.http.problems import Problem
@@ -32,7 +32,7 @@ PATIENCE_SECONDS: Final = 2.0  # how long a probe waits for the ledger
 PAGES_SECONDS: Final = 2.0  # every worker sees a change of the voting pages after this time
 
 
-def prepare(chosen: CollectSettings) -> None:
+def prepare(settings: CollectSettings) -> None:
     """Create the ledger if it does not exist, before the processes start.
 
     Raises
@@ -41,13 +41,13 @@ def prepare(chosen: CollectSettings) -> None:
         If it cannot be opened, or has tables of another release.
     """
     try:
-        Ledger.create(chosen.ledger).close()
+        Ledger.create(settings.ledger).close()
     except LedgerError as error:
         raise SettingError(f"{variable('ledger')}: {error}") from error
 
 
-class OwnLedger:
-    """The ledger at one location, as this process uses it.
+class LazyLedger:
+    """The ledger at one location, which a process opens when it first needs it.
 
     Parameters
     ----------
@@ -58,8 +58,7 @@ class OwnLedger:
 
     Examples
     --------
-    >>> own = OwnLedger("votes.db")
-    >>> own.is_open
+    >>> LazyLedger("votes.db").is_open
     False
     """
 
@@ -67,14 +66,14 @@ class OwnLedger:
         self._target = target
         self._patience = patience
         self._opening = threading.Lock()
-        self._found: Ledger | None = None
-        self._asking = threading.Lock()
-        self._answer: Future[None] | None = None
+        self._ledger: Ledger | None = None
+        self._probing = threading.Lock()
+        self._probe: Future[None] | None = None
 
     @property
     def is_open(self) -> bool:
         """Whether the ledger has been opened."""
-        return self._found is not None
+        return self._ledger is not None
 
     def get(self) -> Ledger:
         """Return the ledger, and create it if it does not exist.
@@ -84,56 +83,56 @@ class OwnLedger:
         LedgerError
             If it cannot be opened; the next call tries again.
         """
-        if self._found is None:
+        if self._ledger is None:
             with self._opening:
-                if self._found is None:
-                    self._found = Ledger.create(self._target, patience=self._patience)
-        return self._found
+                if self._ledger is None:
+                    self._ledger = Ledger.create(self._target, patience=self._patience)
+        return self._ledger
 
     def check(self) -> None:
         """Refuse to report readiness while the ledger does not answer.
 
-        A separate thread asks, one at a time. A wait for a database that is gone lasts much longer than a probe waits,
-        and would otherwise block one thread per probe.
+        A separate thread asks, one at a time: waiting for an unreachable database takes much longer than a probe may,
+        and would otherwise block a thread for each probe.
 
         Raises
         ------
         Problem
             503, if the ledger does not answer, has tables of another release, or its disk is full.
         """
-        with self._asking:
-            answer = self._answer
-            if answer is None or answer.done():
-                answer = self._answer = Future()
-                threading.Thread(target=self._ask, args=(answer,), daemon=True).start()
+        with self._probing:
+            probe = self._probe
+            if probe is None or probe.done():
+                probe = self._probe = Future()
+                threading.Thread(target=self._run_probe, args=(probe,), daemon=True).start()
         try:
-            answer.result(PATIENCE_SECONDS)
+            probe.result(PATIENCE_SECONDS)
         except (OSError, AdaptiveError) as error:
             detail = "the ledger cannot be read"
             if isinstance(error, OSError):  # TimeoutError is one
                 detail = "the ledger does not answer" if isinstance(error, TimeoutError) else "no vote can be written"
             raise Problem(503, detail, kind="ledger-unreachable", headers={"Retry-After": "5"}) from error
 
-    def _ask(self, answer: Future[None]) -> None:
+    def _run_probe(self, probe: Future[None]) -> None:
         try:
             self.get().check()
             if "://" not in self._target:
                 check_space(Path(self._target).parent)
         except BaseException as error:
-            answer.set_exception(error)
+            probe.set_exception(error)
         else:
-            answer.set_result(None)
+            probe.set_result(None)
 
     def close(self) -> None:
         """Close its connections; the next use opens it again."""
         with self._opening:
-            found, self._found = self._found, None
-        if found is not None:
-            found.close()
+            ledger, self._ledger = self._ledger, None
+        if ledger is not None:
+            ledger.close()
 
 
 def check_space(folder: Path) -> None:
-    """Write what some votes take beside the ledger, and delete it; raise OSError if the disk is full."""
+    """Write and delete a file as large as a few votes beside the ledger; raise OSError if the disk is full."""
     with tempfile.TemporaryFile(dir=folder) as file:
         file.write(bytes(SPACE_BYTES))
         file.flush()
@@ -158,12 +157,10 @@ class Campaigns:
 
     def pages(self, campaign: Campaign) -> tuple[int, VotingPages]:
         """Return the version and the voting pages of a campaign, at most two seconds old."""
-        found = self._pages.get(campaign.key)
-        if found is None or time.monotonic() > found[0]:
-            version, pages = campaign.pages()
-            found = (time.monotonic() + PAGES_SECONDS, version, pages)
-            self._pages[campaign.key] = found
-        return found[1:]
+        entry = self._pages.get(campaign.key)
+        if entry is None or time.monotonic() > entry[0]:
+            entry = self._pages[campaign.key] = (time.monotonic() + PAGES_SECONDS, *campaign.pages())
+        return entry[1:]
 
     def forget_pages(self, campaign: Campaign) -> None:
         """Read the voting pages again at the next call, because they were changed."""
@@ -177,7 +174,7 @@ class Campaigns:
 
     def _content(self, campaign: Campaign, place: int) -> Content:
         """Return the content to show for an item."""
-        return shown_content(self.contents(campaign)[place], campaign.info.items[place])
+        return content_for_pages(self.contents(campaign)[place], campaign.info.items[place])
 
 
 _EXTENSION = "rankcorr-collect"
@@ -188,27 +185,22 @@ class CollectState:
 
     Examples
     --------
-    >>> CollectState(CollectSettings()).own_ledger.is_open
+    >>> CollectState(CollectSettings()).ledger.is_open
     False
     """
 
-    def __init__(self, chosen: CollectSettings) -> None:
-        self.settings = chosen
-        self.own_ledger = OwnLedger(chosen.ledger, patience=chosen.max_ledger_seconds)
-        self.campaigns = Campaigns(self.own_ledger.get)
+    def __init__(self, settings: CollectSettings) -> None:
+        self.settings = settings
+        self.ledger = LazyLedger(settings.ledger, patience=settings.max_ledger_seconds)
+        self.campaigns = Campaigns(self.ledger.get)
 
     def attach(self, app: Flask) -> None:
         """Make this the state of an app, whose end closes the connections."""
         app.extensions[_EXTENSION] = self
-        state(app).resources.callback(self.own_ledger.close)
+        state(app).resources.callback(self.ledger.close)
 
 
 def collecting(app: Flask | None = None) -> CollectState:
     """Return the state of an app; by default of the one that answers the current request."""
-    found: CollectState = (app or current_app).extensions[_EXTENSION]
-    return found
-
-
-def ledger() -> Ledger:
-    """Return the ledger for the current request."""
-    return collecting().own_ledger.get()
+    collect_state: CollectState = (app or current_app).extensions[_EXTENSION]
+    return collect_state

@@ -40,14 +40,14 @@ class Texts:
         KeyError
             If the text does not exist, or names a value that was not given.
         """
-        found: Any = self._texts
+        text: Any = self._texts
         for step in key.split("."):
-            if not isinstance(found, Mapping) or step not in found:
+            if not isinstance(text, Mapping) or step not in text:
                 raise KeyError(f"locales/{self.language}.json has no text {key!r}")
-            found = found[step]
-        if not isinstance(found, str):
+            text = text[step]
+        if not isinstance(text, str):
             raise KeyError(f"{key!r} names several texts of locales/{self.language}.json")
-        return found.format_map(values)
+        return text.format_map(values)
 
     def section(self, key: str) -> str:
         """Return all texts below a key as JSON, for the script of a page."""
@@ -87,5 +87,5 @@ def language_name(language: str) -> str:
 
 @cache
 def _read(name: str) -> Mapping[str, Any]:
-    read: Mapping[str, Any] = json.loads((files("service.collect") / "locales" / f"{name}.json").read_text("utf-8"))
-    return read
+    texts: Mapping[str, Any] = json.loads((files("service.collect") / "locales" / f"{name}.json").read_text("utf-8"))
+    return texts

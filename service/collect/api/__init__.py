@@ -6,13 +6,14 @@ from service.openapi.operations import operations
 
 
 def _check_ledger() -> None:
-    collecting().own_ledger.check()
+    collecting().ledger.check()
+
 
 
 BLUEPRINTS = (
     *(voting.sessions, voting.voter, voting.sheets, voting.votes),
-    *(links.browsers, campaigns.making, campaigns.blueprint, campaigns.voting_pages, links.blueprint, links.tokens),
-    *(campaigns.listed, ballots.blueprint, ballots.monitored, voters.blueprint, voters.of_platform),
+    *(links.browsers, campaigns.creation, campaigns.blueprint, campaigns.voting_pages, links.blueprint, links.tokens),
+    *(campaigns.items, ballots.blueprint, ballots.monitoring, voters.blueprint, voters.of_platform),
     *(results.blueprint, results.files),
     *operations(_check_ledger, when="if the ledger does not answer, and before a stop"),
 )

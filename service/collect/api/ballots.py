@@ -3,20 +3,27 @@
 from dataclasses import replace
 from typing import Any
 
-from adaptive.ledger import BallotProgress, Campaign, CampaignQuality, CampaignStatus, Limits, Preview
+from adaptive.ledger import Campaign, CampaignQuality, Limits
 from service.collect.access import organiser
-from service.collect.api.blueprints import CONDITIONAL, Remembered, of_organisers, stamped, tagged, wanted_stamp
+from service.collect.api.blueprints import (
+    CONDITIONAL,
+    ValueCache,
+    answer_if_changed,
+    organiser_blueprint,
+    read_if_match,
+    set_etag,
+)
 from service.collect.schemas import answers
 from service.http.problems import Problem
 from service.http.state import state
 
-blueprint = of_organisers("ballots", __name__, "Ballots of a campaign")
+blueprint = organiser_blueprint("ballots", __name__, "Ballots of a campaign")
 
-monitored = of_organisers("progress", __name__, "Progress and quality")
+monitoring = organiser_blueprint("progress", __name__, "Progress and quality")
 
-_previews = Remembered()
-_progress = Remembered()
-_quality = Remembered(8)
+_previews = ValueCache()
+_progress = ValueCache()
+_quality = ValueCache(8)
 
 
 @blueprint.get("/<key>/ballots", name="listBallots")
@@ -32,24 +39,25 @@ def read_all(key: str) -> Any:
 def open_next(key: str, at_once: bool) -> Any:
     """Draw the next ballot, or the next batch of a continuous campaign."""
     campaign = organiser(key)
-    return ballot_of(campaign, campaign.open_next(at_once=at_once))
+    return tagged_ballot(campaign, campaign.open_next(at_once=at_once))
 
 
 @blueprint.get("/<key>/ballots/<int:number>", name="readBallot")
 @blueprint.response(200, answers.BallotAnswer)
 def read(key: str, number: int) -> Any:
     """Return a ballot; its ETag, needed to close it, changes with its state and with exclusions, not with votes."""
-    return ballot_of(opened(key, number), number)
+    return tagged_ballot(campaign_with_ballot(key, number), number)
 
 
 @blueprint.get("/<key>/ballots/<int:number>/preview", name="previewClose")
 @blueprint.response(200, answers.PreviewAnswer)
-def preview(key: str, number: int) -> Any:
+def preview_close(key: str, number: int) -> Any:
     """Show what closing the ballot now would do; send the ETag of this answer to close it."""
-    campaign = opened(key, number)
+    campaign = campaign_with_ballot(key, number)
     state().pool.pass_on()
-    seen: Preview = _previews.get((key, number), campaign.stamp(), lambda: campaign.preview(number)).value
-    return stamped(seen.stamp, seen)
+    preview = _previews.get((key, number), campaign.stamp(), lambda: campaign.preview(number)).value
+    set_etag(preview.stamp)
+    return preview
 
 
 @blueprint.post("/<key>/ballots/<int:number>/close", name="closeBallot")
@@ -62,9 +70,9 @@ def close(key: str, number: int, least_answered: float | None = None) -> Any:
     If-Match must hold the ETag of the ballot that you reviewed. The answer is 412 if the ballot was closed or reopened
     or a voter was excluded since then, and 428 without the header.
     """
-    stamp, campaign = wanted_stamp(), opened(key, number)
+    stamp, campaign = read_if_match(), campaign_with_ballot(key, number)
     campaign.close(number, least_answered=least_answered, stamp=stamp)
-    return ballot_of(campaign, number)
+    return tagged_ballot(campaign, number)
 
 
 @blueprint.post("/<key>/ballots/<int:number>/reopen", name="reopenBallot")
@@ -72,60 +80,54 @@ def close(key: str, number: int, least_answered: float | None = None) -> Any:
 @blueprint.response(200, answers.BallotAnswer)
 def reopen(key: str, number: int, reason: str) -> Any:
     """Reopen the last closed ballot, as long as no later ballot was opened."""
-    campaign = opened(key, number)
+    campaign = campaign_with_ballot(key, number)
     campaign.reopen(number, reason)
-    return ballot_of(campaign, number)
+    return tagged_ballot(campaign, number)
 
 
-@monitored.get("/<key>/progress", name="readProgress")
-@monitored.response(200, answers.ProgressAnswer)
+@monitoring.get("/<key>/progress", name="readProgress")
+@monitoring.response(200, answers.ProgressAnswer)
 def progress(key: str) -> Any:
     """Return the progress of the campaign; 304 if it is unchanged since the ETag that the client sends."""
     campaign = organiser(key)
-
-    def answer(found: tuple[CampaignStatus, list[BallotProgress]]) -> dict[str, Any]:
-        return dict(zip(("status", "ballots"), found, strict=True))
-
-    return tagged(_progress, key, campaign.progress_stamp(), campaign.progress, answer)
-
-
-@monitored.get("/<key>/quality", name="readQuality")
-@monitored.arguments(answers.QualityQuery, location="query")
-@monitored.response(200, answers.QualityAnswer)
-def quality(key: str, fast: float, names: bool) -> Any:
-    """Report how reliable the votes are, voter by voter, and which voters to check; this excludes no voter."""
-    campaign = organiser(key)
-    stamp = campaign.stamp()
-
-    def answer(found: CampaignQuality) -> dict[str, Any]:
-        if names:
-            return {"quality": found}
-        unnamed = tuple(replace(voter, voter=voter.key) for voter in found.voters)
-        return {"quality": replace(found, voters=unnamed)}
-
-    return tagged(
-        _quality,
-        (key, fast),
-        stamp,
-        lambda: campaign.quality(Limits(fast_seconds=fast)),
-        answer,
-        fast,
-        names,
-        is_heavy=True,
+    return answer_if_changed(
+        _progress,
+        key,
+        campaign.progress_stamp(),
+        campaign.progress,
+        lambda progress: dict(zip(("status", "ballots"), progress, strict=True)),
     )
 
 
-@monitored.get("/<key>/ledger", name="readLedger")
-@monitored.arguments(answers.LedgerQuery, location="query")
-@monitored.response(200, answers.LedgerAnswer)
+@monitoring.get("/<key>/quality", name="readQuality")
+@monitoring.arguments(answers.QualityQuery, location="query")
+@monitoring.response(200, answers.QualityAnswer)
+def quality(key: str, fast: float, names: bool) -> Any:
+    """Report how reliable the votes are, voter by voter, and which voters to check; this excludes no voter."""
+    campaign = organiser(key)
+
+    def answer(quality: CampaignQuality) -> dict[str, Any]:
+        if names:
+            return {"quality": quality}
+        return {"quality": replace(quality, voters=tuple(replace(voter, voter=voter.key) for voter in quality.voters))}
+
+    def compute() -> CampaignQuality:
+        return campaign.quality(Limits(fast_seconds=fast))
+
+    return answer_if_changed(_quality, (key, fast), campaign.stamp(), compute, answer, fast, names, is_heavy=True)
+
+
+@monitoring.get("/<key>/ledger", name="readLedger")
+@monitoring.arguments(answers.LedgerQuery, location="query")
+@monitoring.response(200, answers.LedgerAnswer)
 def read_ledger(key: str, after: int, limit: int) -> Any:
     """Return the vote events after the last one read, in order; voters are identified by random keys."""
     events = organiser(key).events_after(after, most=limit)
     return {"events": events, "next": events[-1].number if events else after, "complete": len(events) < limit}
 
 
-def opened(key: str, number: int) -> Campaign:
-    """Return the campaign of a key, if its organiser asks, and this ballot was opened.
+def campaign_with_ballot(key: str, number: int) -> Campaign:
+    """Return the campaign of a key, for its organiser, if this ballot was opened.
 
     Raises
     ------
@@ -139,7 +141,8 @@ def opened(key: str, number: int) -> Campaign:
     return campaign
 
 
-def ballot_of(campaign: Campaign, number: int) -> Any:
-    """Return a ballot in the form of the answers, with its stamp as ETag."""
-    found = campaign.ballot(number)
-    return stamped(found.stamp, found)
+def tagged_ballot(campaign: Campaign, number: int) -> Any:
+    """Return a ballot, and send its stamp as ETag."""
+    ballot = campaign.ballot(number)
+    set_etag(ballot.stamp)
+    return ballot

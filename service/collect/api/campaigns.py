@@ -3,66 +3,64 @@
 from dataclasses import asdict
 from typing import Any
 
-from flask import request as asked
-
 from adaptive._advice import Advice, advice_on_total
 from adaptive._plan import BallotPlan
 from adaptive._tuning.outlook import Outlook, outlook_of_ballots, outlook_of_matching
-from adaptive.ledger import ContinuousPlan, ItemSheet, Settings, planned_spending, time_text
+from adaptive.ledger import ContinuousPlan, ItemSheet, Settings, VotingPages, planned_spending, time_text
 from adaptive.model._matching import Matching
-from service.collect.access import founder, organiser, own_origin
+from service.collect.access import admit_founder, organiser, public_origin
 from service.collect.api import blueprints
 from service.collect.api.links import organiser_url
 from service.collect.content import store_image
 from service.collect.schemas import answers
 from service.collect.schemas import campaigns as schemas
-from service.collect.state import collecting, ledger
+from service.collect.state import collecting
 from service.environment import variable
 from service.http import logs
 from service.http.problems import Problem
 from service.http.state import state
 from service.openapi.blueprint import Blueprint
 
-making = Blueprint(
-    "making", __name__, url_prefix=blueprints.CAMPAIGNS, description="Making campaigns", **blueprints.OF_ADMINS
+creation = Blueprint(
+    "making", __name__, url_prefix=blueprints.CAMPAIGNS, description="Making campaigns", **blueprints.FOR_FOUNDERS
 )
-making.before_request(founder)  # before the body is parsed: a table of items takes seconds
+creation.before_request(admit_founder)  # before the body is parsed: a table of items takes seconds
 
-blueprint = blueprints.of_organisers("campaigns", __name__, "A campaign as it is")
-listed = blueprints.of_organisers("items", __name__, "Items and plan")
-voting_pages = blueprints.of_organisers("pages", __name__, "What voters read")
+blueprint = blueprints.organiser_blueprint("campaigns", __name__, "A campaign as it is")
+items = blueprints.organiser_blueprint("items", __name__, "Items and plan")
+voting_pages = blueprints.organiser_blueprint("pages", __name__, "What voters read")
 
-_items = blueprints.Remembered(2)  # rows of 200,000 items take 80 MB
+_item_rows = blueprints.ValueCache(2)  # rows of 200,000 items take 80 MB
 
-_SHOWN = 20
-_OF_ACCURACY = frozenset({"few_top_presentations", "few_comparisons"})  # a simulation answers these better
+_FIRST_ITEMS = 20
+_ACCURACY_ADVICE = frozenset({"few_top_presentations", "few_comparisons"})  # a simulation answers these better
 _ACCURATE = 0.95
 _TENTH_IS_TWO = 20  # with fewer items, 10 % is less than the two items that the last ballot needs
 
 
-@making.post("", name="makeCampaign")
-@making.arguments(schemas.CampaignRequest)
-@making.response(201, schemas.CampaignMade)
+@creation.post("", name="makeCampaign")
+@creation.arguments(schemas.CampaignRequest)
+@creation.response(201, schemas.CampaignMade)
 def make(**request: Any) -> dict[str, str]:
     """Create a campaign; its organiser's token is in this answer and nowhere else."""
-    campaign, token = ledger().create_campaign(**request)
+    campaign, token = collecting().ledger.get().create_campaign(**request)
     key = campaign.key
     return {"campaign": key, "token": token, "organiser_url": organiser_url(key, token)}
 
 
-@making.post("/check", name="checkItems")
-@making.arguments(schemas.ItemSheetRequest, as_kwargs=False)
-@making.response(200, schemas.ItemSheetAnswer)
+@creation.post("/check", name="checkItems")
+@creation.arguments(schemas.ItemSheetRequest, as_kwargs=False)
+@creation.response(200, schemas.ItemSheetAnswer)
 def check(sheet: ItemSheet) -> dict[str, Any]:
     """Check a table of items: return its content and all errors by line, and store nothing."""
-    shown = zip(sheet.items[:_SHOWN], sheet.contents[:_SHOWN], strict=True)
-    first = [{"item": item, **asdict(content)} for item, content in shown]
+    rows = zip(sheet.items[:_FIRST_ITEMS], sheet.contents[:_FIRST_ITEMS], strict=True)
+    first = [{"item": item, **asdict(content)} for item, content in rows]
     return {"n_items": len(sheet.items), "first": first, "faults": sheet.faults}
 
 
-@making.post("/images", name="uploadImage")
-@making.arguments(schemas.ImageRequest, as_kwargs=False)
-@making.response(201, schemas.ImageAnswer)
+@creation.post("/images", name="uploadImage")
+@creation.arguments(schemas.ImageRequest, as_kwargs=False)
+@creation.response(201, schemas.ImageAnswer)
 def upload(request: tuple[bytes, str]) -> dict[str, str]:
     """Store an image for an item; the same image has the same name, however often it is sent."""
     (image, name), folder = request, collecting().settings.assets
@@ -76,9 +74,9 @@ def upload(request: tuple[bytes, str]) -> dict[str, str]:
     return {"content": name}
 
 
-@making.post("/plan", name="planCampaign")
-@making.arguments(schemas.OutlookRequest)
-@making.response(200, schemas.OutlookAnswer)
+@creation.post("/plan", name="planCampaign")
+@creation.arguments(schemas.OutlookRequest)
+@creation.response(200, schemas.OutlookAnswer)
 def plan(**request: Any) -> dict[str, Any]:
     """Estimate the questions, the cost and the accuracy of a plan; store nothing.
 
@@ -86,7 +84,7 @@ def plan(**request: Any) -> dict[str, Any]:
     similarities fall exponentially; real voters and items may give better or worse results. Simulations take up to
     about 8 seconds. From an accuracy of 0.95, the answer leaves out advice to ask for more votes.
     """
-    return looked_at(**request)
+    return assess_plan(**request)
 
 
 @blueprint.get("/<key>", name="readCampaign")
@@ -102,36 +100,33 @@ def read(key: str) -> dict[str, Any]:
         "seed": str(info.seed),
         "plan": schemas.plan_columns(info.plan),
         "settings": info.settings.to_dict(),
-        "voter_url": f"{own_origin(asked)}/v/{info.key}",
+        "voter_url": f"{public_origin()}/v/{info.key}",
     }
 
 
-@listed.get("/<key>/items", name="listItems")
-@listed.arguments(answers.PageQuery, location="query")
-@listed.response(200, answers.ItemsAnswer)
+@items.get("/<key>/items", name="listItems")
+@items.arguments(answers.PageQuery, location="query")
+@items.response(200, answers.ItemsAnswer)
 def read_items(key: str, offset: int, limit: int) -> Any:
     """Return the items with their answers in open ballots; sorted by answers, fewest first."""
     campaign = organiser(key)
-
-    def rows() -> list[dict[str, Any]]:
-        return [
-            {"item": each.item, **asdict(content), "presentations": each.presentations, "n_answered": each.n_answered}
-            for each, content in campaign.items_shown()
-        ]
-
-    def part(rows: list[dict[str, Any]]) -> dict[str, Any]:
-        return {"n_items": len(rows), "items": rows[offset : offset + limit]}
-
-    return blueprints.tagged(_items, key, campaign.stamp(), rows, part, offset, limit)
+    return blueprints.answer_if_changed(
+        _item_rows,
+        key,
+        campaign.stamp(),
+        lambda: [{**asdict(progress), **asdict(content)} for progress, content in campaign.items_shown()],
+        lambda rows: {"n_items": len(rows), "items": rows[offset : offset + limit]},
+        *(offset, limit),
+    )
 
 
-@listed.get("/<key>/plan", name="readPlan")
-@listed.response(200, schemas.OutlookAnswer)
+@items.get("/<key>/plan", name="readPlan")
+@items.response(200, schemas.OutlookAnswer)
 def read_plan(key: str) -> Any:
     """Return the plan of the campaign, with its questions and its cost in total."""
     info = organiser(key).info
     seconds = None if info.settings.pay is None else info.settings.pay.seconds
-    return looked_at(plan=info.plan, settings=info.settings, seconds=seconds, voters=len(info.slots), accuracy=False)
+    return assess_plan(plan=info.plan, settings=info.settings, seconds=seconds, voters=len(info.slots), accuracy=False)
 
 
 @voting_pages.get("/<key>/pages", name="readPages")
@@ -139,28 +134,37 @@ def read_plan(key: str) -> Any:
 def read_pages(key: str) -> Any:
     """Return the current pages; a change must send their ETag."""
     version, pages = organiser(key).pages()
-    return blueprints.stamped(str(version).zfill(4), {"version": version, "pages": pages.to_dict()})
+    return _pages_answer(version, pages)
 
 
 @voting_pages.put("/<key>/pages", name="changePages")
 @voting_pages.arguments(schemas.PagesRequest, as_kwargs=False)
 @voting_pages.doc(**blueprints.CONDITIONAL)
 @voting_pages.response(200, schemas.PagesAnswer)
-def change_pages(pages: Any, key: str) -> Any:
+def change_pages(pages: VotingPages, key: str) -> Any:
     """Replace the pages from now on; all versions are kept, to record which text each voter agreed to.
 
     If-Match must hold the ETag of the pages that you edited; the answer is 412 if they have changed since.
     """
-    campaign, stamp = organiser(key), blueprints.wanted_stamp()
+    campaign, stamp = organiser(key), blueprints.read_if_match()
     version, _ = campaign.pages()
-    if stamp != str(version).zfill(4):
+    if stamp != _pages_stamp(version):
         raise Problem(412, f"the pages have changed and are now of version {version}; read them again")
-    made = campaign.set_pages(pages, replaces=version)
+    version = campaign.set_pages(pages, replaces=version)
     collecting().campaigns.forget_pages(campaign)
-    return blueprints.stamped(str(made).zfill(4), {"version": made, "pages": pages.to_dict()})
+    return _pages_answer(version, pages)
 
 
-def looked_at(
+def _pages_stamp(version: int) -> str:
+    return str(version).zfill(4)
+
+
+def _pages_answer(version: int, pages: VotingPages) -> dict[str, Any]:
+    blueprints.set_etag(_pages_stamp(version))
+    return {"version": version, "pages": pages.to_dict()}
+
+
+def assess_plan(
     *, plan: BallotPlan | ContinuousPlan, settings: Settings, seconds: float | None, voters: int, accuracy: bool
 ) -> dict[str, Any]:
     """Return cost, advice and outlook of a plan."""
@@ -181,15 +185,15 @@ def looked_at(
 
 
 def advice_on(plan: BallotPlan | ContinuousPlan, voters: int, outlook: Outlook | None) -> list[Advice]:
-    """Return the advice that can be followed and that the simulated accuracy does not contradict."""
+    """Return the advice that can be followed, without advice to ask for more if the simulated accuracy is high."""
     if isinstance(plan, ContinuousPlan):
         return list(plan.advice_for(voters))
-    reached = [] if outlook is None else [each.mean for each in (outlook.scores, outlook.strengths) if each is not None]
-    # what rules of thumb about the number of votes aim for
-    needless = set(_OF_ACCURACY) if max(reached, default=0.0) >= _ACCURATE else set()
+    estimates = () if outlook is None else (outlook.scores, outlook.strengths)
+    accuracy = max((estimate.mean for estimate in estimates if estimate is not None), default=0.0)
+    needless = set(_ACCURACY_ADVICE) if accuracy >= _ACCURATE else set()
     if plan.n_items < _TENTH_IS_TWO:
         needless.add("many_survivors")
-    # Not advice_for: on the web nobody is asked a pair twice, so a comparison too many stays unanswered.
+    # Not advice_for: on the web nobody is asked a pair twice, so a surplus comparison stays unanswered.
     needed = max(
         -(-count // (size * (size - 1) // 2)) for size, count in zip(plan.sizes, plan.comparisons, strict=True)
     )

@@ -10,21 +10,20 @@ from urllib.parse import quote
 
 import segno
 from flask import Response
-from flask import request as asked
 
 from adaptive._tables import csv_text
 from adaptive.ledger import guarded
 from service.collect import access
-from service.collect.access import organiser, own_origin
-from service.collect.api.blueprints import of_organisers
+from service.collect.access import organiser, public_origin
+from service.collect.api.blueprints import organiser_blueprint
 from service.collect.schemas import answers
 from service.collect.schemas.voting import NoFields
 from service.collect.state import collecting
 from service.http.problems import Problem
 
-blueprint = of_organisers("links", __name__, "How voters come")
-tokens = of_organisers("tokens", __name__, "Links that were given out")
-browsers = of_organisers("organisers", __name__, "Sessions of browsers", prefix="/v1/organiser/sessions")
+blueprint = organiser_blueprint("links", __name__, "How voters come")
+tokens = organiser_blueprint("tokens", __name__, "Links that were issued")
+browsers = organiser_blueprint("organisers", __name__, "Sessions of browsers", prefix="/v1/organiser/sessions")
 
 # A platform replaces these words in the address of a study.
 _PROLIFIC = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
@@ -106,11 +105,11 @@ def revoke(key: str, token_id: str) -> None:
 @browsers.response(204)
 def begin(campaign: str, token: str) -> Response:
     """Exchange an organiser's token for the cookie of a session that lasts a week."""
-    found = collecting().campaigns.of(campaign)
-    access.holder_of_link(found, token, "organiser")
-    session = found.tokens.issue("organiser session", hours=access.ORGANISER_HOURS)
+    organised = collecting().campaigns.of(campaign)
+    access.holder_of_link(organised, token, "organiser")
+    session = organised.tokens.issue("organiser session", hours=access.ORGANISER_HOURS)
     response = Response(status=204)
-    access.set_cookie(response, access.ORGANISER_COOKIE, found, session)
+    access.set_cookie(response, access.ORGANISER_COOKIE, organised, session)
     return response
 
 
@@ -129,7 +128,7 @@ def end(key: str) -> Response:
 
 def voter_url(key: str) -> str:
     """Return the address of the voters' page."""
-    return f"{own_origin(asked)}/v/{quote(key)}"
+    return f"{public_origin()}/v/{quote(key)}"
 
 
 def qr_code(text: str) -> str:
@@ -141,4 +140,4 @@ def qr_code(text: str) -> str:
 
 def organiser_url(key: str, token: str) -> str:
     """Return the link of an organiser."""
-    return f"{own_origin(asked)}/o/{key}#{token}"
+    return f"{public_origin()}/o/{key}#{token}"

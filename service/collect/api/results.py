@@ -16,20 +16,21 @@ from adaptive.ledger import MOST_WITH_INTERVALS, Campaign, CampaignResult
 from adaptive.plots import plot_in_top, plot_strengths, plot_voters
 from rankcorr.plots._style import figure_bytes
 from service.collect.access import organiser
-from service.collect.api.blueprints import Remembered, of_organisers, tagged
+from service.collect.api.blueprints import ValueCache, answer_if_changed, organiser_blueprint
 from service.collect.content import ASSETS
-from service.collect.schemas.answers import EXPORTS, ExportQuery, ResultsAnswer, ResultsQuery
+from service.collect.schemas.answers import EXPORTS, RESULT_FIELDS, ExportQuery, ResultsAnswer, ResultsQuery
 from service.collect.state import collecting
 from service.http.problems import Problem
 from service.http.state import state
 
-blueprint = of_organisers("results", __name__, "The ranking")
-files = of_organisers("exports", __name__, "Files of a campaign")
+blueprint = organiser_blueprint("results", __name__, "The ranking")
+files = organiser_blueprint("exports", __name__, "Files of a campaign")
 
-_results = Remembered(4)  # with posterior draws, 24 MB for 3,000 items
-_plots = Remembered(16)
+_results = ValueCache(4)  # with posterior draws, 24 MB for 3,000 items
+_plots = ValueCache(16)
 _drawing = threading.Lock()  # all threads share matplotlib's font caches
 _LEVEL: Final = 0.9
+_SVG_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"  # as a page, a figure loads nothing
 PLOTS: Final = ("strengths", "ranks", "in-top", "voters")
 _TYPES: Final = {
     "csv": "text/csv; charset=utf-8",
@@ -48,10 +49,9 @@ def read(key: str, interim: bool, top: int | None = None) -> Any:
     """Return the ranking of all items, best first; `interim` ranks by strengths before the last ballot closes."""
     campaign = organiser(key)
     check_top(campaign, top)
-    stamp = campaign.stamp()
-    make = partial(campaign.result, interim=interim)
-    answer = partial(answer_of, campaign, top=top)
-    return tagged(_results, (key, interim), stamp, make, answer, interim, top, is_heavy=True)
+    compute = partial(campaign.result, interim=interim)
+    answer = partial(ranking_answer, campaign, top=top)
+    return answer_if_changed(_results, (key, interim), campaign.stamp(), compute, answer, interim, top, is_heavy=True)
 
 
 @blueprint.get("/<key>/plots/<name>.svg", name="drawPlot")
@@ -65,13 +65,13 @@ def plot(key: str, name: str, interim: bool, top: int | None = None) -> Any:
     check_top(campaign, top)
     stamp = campaign.stamp()
 
-    def drawn(data: bytes) -> Response:
-        # Opened as a separate page, the SVG may run or load nothing.
-        policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
-        return Response(data, headers=policy, content_type="image/svg+xml")
+    def answer(svg: bytes) -> Response:
+        return Response(svg, headers={"Content-Security-Policy": _SVG_POLICY}, content_type="image/svg+xml")
 
-    make = partial(figure, campaign, stamp, name, interim, top)
-    return tagged(_plots, (key, name, interim, top), stamp, make, drawn, name, interim, top, is_heavy=True)
+    compute = partial(draw_figure, campaign, stamp, name, interim, top)
+    return answer_if_changed(
+        _plots, (key, name, interim, top), stamp, compute, answer, name, interim, top, is_heavy=True
+    )
 
 
 @files.get(
@@ -93,18 +93,18 @@ def export(key: str, form: str, names: bool, unanswered: bool, guard: bool) -> R
         raise Problem(404, f"there is no export of this name; there are {', '.join(EXPORTS)}", kind="no-such-format")
     state().pool.pass_on()
     if form == "bundle":
-        return file_of("campaign.zip", campaign.bundle(names=names), key)
+        return download("campaign.zip", campaign.bundle(names=names), key)
     if form == "ranking":
-        found = campaign.result(interim=True)
-        return file_of("ranking.csv", found.to_csv(guard=guard).encode(), key)
-    made = campaign.export_votes(cast(Any, form), unanswered=unanswered, names=names, guard=guard)
-    if len(made.files) == 1:
-        ((name, text),) = made.files.items()
-        response = file_of(name, text.encode(), key)
+        ranking = campaign.result(interim=True).to_csv(guard=guard)
+        return download("ranking.csv", ranking.encode(), key)
+    votes = campaign.export_votes(cast(Any, form), unanswered=unanswered, names=names, guard=guard)
+    if len(votes.files) == 1:
+        ((name, text),) = votes.files.items()
+        response = download(name, text.encode(), key)
     else:
-        response = file_of(f"{form}.zip", zipped(made.files), key)
-    response.headers["Rankcorr-Votes"] = str(made.n_votes)
-    response.headers["Rankcorr-Left-Out"] = str(sum(made.left_out.values()))
+        response = download(f"{form}.zip", zip_files(votes.files), key)
+    response.headers["Rankcorr-Votes"] = str(votes.n_votes)
+    response.headers["Rankcorr-Left-Out"] = str(sum(votes.left_out.values()))
     return response
 
 
@@ -122,7 +122,7 @@ def check_top(campaign: Campaign, top: int | None) -> None:
         raise Problem(422, f"/top: {message}", errors={"/top": [message]})
 
 
-def answer_of(campaign: Campaign, result: CampaignResult, *, top: int | None) -> dict[str, Any]:
+def ranking_answer(campaign: Campaign, result: CampaignResult, *, top: int | None) -> dict[str, Any]:
     """Return the ranking as JSON, with the addresses of images."""
     result = result if top is None else result.with_top(top)
     images = {
@@ -130,15 +130,14 @@ def answer_of(campaign: Campaign, result: CampaignResult, *, top: int | None) ->
         for item, content in zip(campaign.info.items, collecting().campaigns.contents(campaign), strict=True)
         if content.kind == "image"
     }
-    same = ("n_votes", "top", "cut", "signal", "circles", "n_voters", "expected", "excluded", "agreement")
     return {
         "final": result.is_final,
-        **{name: getattr(result, name) for name in same},
+        **{name: getattr(result, name) for name in RESULT_FIELDS},
         "rows": [{**row, **images.get(row["item"], {})} for row in result.rows()],
     }
 
 
-def figure(campaign: Campaign, stamp: str, name: str, interim: bool, top: int | None) -> bytes:
+def draw_figure(campaign: Campaign, stamp: str, name: str, interim: bool, top: int | None) -> bytes:
     """Draw a figure as SVG.
 
     Raises
@@ -148,38 +147,38 @@ def figure(campaign: Campaign, stamp: str, name: str, interim: bool, top: int | 
     """
     if name == "voters":
         quality = campaign.quality()
-        shown: dict[Hashable, tuple[float, float, float]] = {
+        agreements: dict[Hashable, tuple[float, float, float]] = {
             voter.key[:8]: (voter.agreement.share, *ends)
             for voter in quality.voters
             if voter.agreement.share is not None and (ends := voter.agreement.interval(_LEVEL)) is not None
         }
-        if not shown:
+        if not agreements:
             raise Problem(409, "no two voters have answered the same pair yet", kind="not-possible")
         with _drawing:
-            return figure_bytes(plot_voters(shown, quantity="Agreement with the others"), "svg")
+            return figure_bytes(plot_voters(agreements, quantity="Agreement with the others"), "svg")
     if campaign.info.n_items > MOST_WITH_INTERVALS:
         raise Problem(409, f"intervals are known for up to {MOST_WITH_INTERVALS:,} items", kind="not-possible")
-    ranked = partial(campaign.result, interim=interim)
-    latest = _results.get((campaign.key, interim), stamp, ranked)
-    # While another request makes the ranking, this is the previous one; a figure of it must not be stored as current.
-    result = latest.value if latest.stamp == stamp else ranked()
+    rank = partial(campaign.result, interim=interim)
+    latest = _results.get((campaign.key, interim), stamp, rank)
+    # While another request computes the ranking, this is the previous one, whose figure must not be stored as current.
+    result = latest.value if latest.stamp == stamp else rank()
     with _drawing:
         if name == "in-top":
             return figure_bytes(plot_in_top(result.strengths, result.top if top is None else top), "svg")
         return figure_bytes(plot_strengths(result.strengths, scale="rank" if name == "ranks" else "strength"), "svg")
 
 
-def file_of(name: str, content: bytes, key: str) -> Response:
+def download(name: str, content: bytes, key: str) -> Response:
     """Return a file to save, with a name that tells campaigns apart."""
     stem, _, ending = name.rpartition(".")
     headers = {"Content-Disposition": f'attachment; filename="{stem}-{key[:8]}.{ending}"'}
     return Response(content, headers=headers, content_type=_TYPES[ending])
 
 
-def zipped(files: Mapping[str, str]) -> bytes:
+def zip_files(files: Mapping[str, str]) -> bytes:
     """Pack several files into one zip."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in files.items():
             archive.writestr(zipfile.ZipInfo(name, _EPOCH), text, zipfile.ZIP_DEFLATED)
-    return made.getvalue()
+    return buffer.getvalue()

@@ -9,20 +9,20 @@ from typing import Any
 
 from flask import Response
 
-from adaptive.ledger import DECISIONS, VoterRow
+from adaptive.ledger import DECISIONS
 from service.collect.access import organiser
-from service.collect.api.blueprints import Remembered, of_organisers, tagged
-from service.collect.api.results import file_of
+from service.collect.api.blueprints import ValueCache, answer_if_changed, organiser_blueprint
+from service.collect.api.results import download
 from service.collect.schemas import answers
 from service.collect.schemas.voting import NoFields
 from service.http.problems import Problem
 from service.http.state import state
 
-blueprint = of_organisers("voters", __name__, "Who votes")
-of_platform = of_organisers("participants", __name__, "Participants of a platform")
+blueprint = organiser_blueprint("voters", __name__, "Who votes")
+of_platform = organiser_blueprint("participants", __name__, "Participants of a platform")
 
-_voters = Remembered(4)
-_participants = Remembered()
+_voters = ValueCache(4)
+_participants = ValueCache()
 
 
 @blueprint.get("/<key>/voters", name="listVoters")
@@ -31,12 +31,14 @@ _participants = Remembered()
 def read(key: str, offset: int, limit: int, names: bool) -> Any:
     """Return the voters in order of arrival, by random keys unless you ask for names."""
     campaign = organiser(key)
-
-    def part(found: tuple[VoterRow, ...]) -> dict[str, Any]:
-        return {"n_voters": len(found), "voters": found[offset : offset + limit]}
-
-    make = partial(campaign.voters.rows, names=names)
-    return tagged(_voters, (key, names), campaign.stamp(), make, part, offset, limit, names)
+    return answer_if_changed(
+        _voters,
+        (key, names),
+        campaign.stamp(),
+        partial(campaign.voters.rows, names=names),
+        lambda rows: {"n_voters": len(rows), "voters": rows[offset : offset + limit]},
+        *(offset, limit, names),
+    )
 
 
 @blueprint.get("/<key>/voters/<voter>/exclusion", name="previewExclusion")
@@ -45,8 +47,7 @@ def preview(key: str, voter: str) -> Any:
     """Show how excluding a voter, or including one again, would change the ranking by strengths."""
     campaign = organiser(key)
     state().pool.pass_on()
-    seen = campaign.voters.with_key(voter).preview_exclusion()
-    return {"preview": replace(seen, voter=voter)}
+    return {"preview": replace(campaign.voters.with_key(voter).preview_exclusion(), voter=voter)}
 
 
 @blueprint.post("/<key>/voters/<voter>/exclude", name="excludeVoter")
@@ -79,7 +80,7 @@ def withdraw(key: str, voter: str) -> Any:
 @blueprint.post("/<key>/voters/<voter>/ask-others", name="askOthers")
 @blueprint.arguments(NoFields)
 @blueprint.response(200, answers.WithdrawalAnswer)
-def ask_of_others(key: str, voter: str) -> Any:
+def ask_others(key: str, voter: str) -> Any:
     """Ask other voters the comparisons of an excluded voter, in open ballots.
 
     The excluded voter's answers are voided. This cannot be undone: including the voter again does not restore them.
@@ -96,7 +97,7 @@ def read_participants(key: str) -> Any:
     once they are excluded. Other participants have no submission to decide on.
     """
     campaign = organiser(key)
-    return tagged(_participants, key, campaign.stamp(), campaign.voters.of_platform, lambda found: found)
+    return answer_if_changed(_participants, key, campaign.stamp(), campaign.voters.of_platform, lambda voters: voters)
 
 
 @of_platform.get("/<key>/participants/<decision>", name="exportParticipants")
@@ -107,8 +108,8 @@ def export(key: str, decision: str, study: str | None = None) -> Response:
     """Return the ids to approve, or those to reject, one per line and without a header, as platforms expect."""
     campaign = organiser(key)
     if decision not in DECISIONS:
-        known = " and ".join(DECISIONS)
-        raise Problem(404, f"there is no list of this name; there are {known}", kind="no-such-list")
-    found = campaign.voters.of_platform().participants
-    ids = [each.participant for each in found if each.decision == decision and study in (None, each.study)]
-    return file_of(f"{decision}.csv", "".join(f"{each}\n" for each in ids).encode(), key)
+        detail = f"there is no list of this name; there are {' and '.join(DECISIONS)}"
+        raise Problem(404, detail, kind="no-such-list")
+    rows = [row for row in campaign.voters.of_platform().participants if row.decision == decision]
+    ids = [f"{row.participant}\n" for row in rows if study in (None, row.study)]
+    return download(f"{decision}.csv", "".join(ids).encode(), key)

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from flask import Response, after_this_request, jsonify
-from flask import request as asked
 
 from adaptive import ledger
 from adaptive.errors import VoteError
@@ -25,16 +24,16 @@ SOON_SECONDS: Final = 10  # within this time other voters at an address usually 
 sessions = Blueprint("sessions", __name__, url_prefix="/v1/sessions", errors=ERRORS, security=({},))
 
 
-def _of_voters(name: str, prefix: str) -> Blueprint:
+def _voter_blueprint(name: str, prefix: str) -> Blueprint:
     headers = (schemas.CAMPAIGN_PARAMETER,)
-    made = Blueprint(name, __name__, url_prefix=prefix, errors=ERRORS, security=({"voter": []},), headers=headers)
-    made.before_request(access.know_voter)
-    return made
+    blueprint = Blueprint(name, __name__, url_prefix=prefix, errors=ERRORS, security=({"voter": []},), headers=headers)
+    blueprint.before_request(access.admit_voter)
+    return blueprint
 
 
-voter = _of_voters("voter", "/v1")
-sheets = _of_voters("sheets", "/v1")
-votes = _of_voters("votes", "/v1/votes")
+voter = _voter_blueprint("voter", "/v1")
+sheets = _voter_blueprint("sheets", "/v1")
+votes = _voter_blueprint("votes", "/v1/votes")
 
 
 @sessions.post("", name="beginSession")
@@ -129,7 +128,7 @@ def lease() -> dict[str, Any]:
     if holder.consent_version != pages.consent_version:
         raise consent_needed("no pair is shown before consent", pages)
     voter = access.voter_of(campaign, holder)
-    origin = access.origin_of(asked) if collecting().settings.unanswered_sheets else None
+    origin = access.client_origin() if collecting().settings.unanswered_sheets else None
     hand, reason = voter.next_sheet(pages, origin)
     if hand is None:
         me = me_of(campaign, pages, voter.journey(pages))
@@ -143,7 +142,7 @@ def lease() -> dict[str, Any]:
 
         return {"sheet": None, "reason": reason, "retry_after": seconds, "me": me}
     me = me_of(campaign, pages, voter.journey_with(pages, hand))
-    return {"sheet": _shown(campaign, hand), "reason": None, "retry_after": None, "me": me}
+    return {"sheet": _sheet_answer(campaign, hand), "reason": None, "retry_after": None, "me": me}
 
 
 @sheets.post("/finish", name="finish")
@@ -170,7 +169,7 @@ def finish() -> dict[str, Any]:
 @votes.put("/<event_id>", name="castVote", parameters=[schemas.EVENT_PARAMETER])
 @votes.arguments(schemas.VoteRequest)
 @votes.response(200, schemas.VoteAnswer)
-def cast(event_id: str, pair: str, answer: str, **given: Any) -> dict[str, Any]:
+def cast(event_id: str, pair: str, answer: str, **details: Any) -> dict[str, Any]:
     """Record an answer; it is on disk when this returns, and sending it again under the same id changes nothing."""
     campaign, holder = access.voter()
     _, pages = collecting().campaigns.pages(campaign)
@@ -180,13 +179,16 @@ def cast(event_id: str, pair: str, answer: str, **given: Any) -> dict[str, Any]:
         raise Problem(422, f"this campaign does not offer the answer {answer!r}")
     voter = access.voter_of(campaign, holder)
     try:
-        number, found = _pair(campaign, pair)
-        receipt = voter.cast(ledger.VoteCast(_event_id(event_id), number, found.place, voter.id, answer, **given))
+        number, shown_pair = _pair(campaign, pair)
+        vote = ledger.VoteCast(_event_id(event_id), number, shown_pair.place, voter.id, answer, **details)
+        receipt = voter.cast(vote)
     except ledger.ConflictError as error:
         raise _conflict(error, pair) from error
     except VoteError as error:
         raise Problem(404, "this voter has no such pair", kind="no-such-pair") from error
-    feedback = {"expected": found.expected, "agrees": found.expected == answer} if found.is_practice else None
+    expected, feedback = shown_pair.expected, None
+    if shown_pair.is_practice:
+        feedback = {"expected": expected, "agrees": expected == answer}
     return {**_receipt(receipt, pair), "feedback": feedback}
 
 
@@ -293,15 +295,15 @@ def _visit(platform: dict[str, Any]) -> ledger.Visit:
     return ledger.Visit(platform["name"], platform["participant"], platform["study"])
 
 
-def _shown(campaign: ledger.Campaign, hand: ledger.SheetInHand) -> dict[str, Any]:
+def _sheet_answer(campaign: ledger.Campaign, hand: ledger.SheetInHand) -> dict[str, Any]:
     campaigns = collecting().campaigns
     pairs = []
     for pair in hand.pairs:
         answered = hand.answers.get(pair.position)
         sides = {side: campaigns.content(campaign, getattr(pair, side)) for side in ("left", "right")}
         name = ledger.pair_id(hand.number, hand.sheet, pair.position)
-        given = {part: getattr(answered, part, None) for part in ("answer", "event_id")}
-        pairs.append({"id": name, "practice": pair.is_practice, **sides, **given})
+        latest = {part: getattr(answered, part, None) for part in ("answer", "event_id")}
+        pairs.append({"id": name, "practice": pair.is_practice, **sides, **latest})
     expires = None if hand.expires_at is None else ledger.time_text(hand.expires_at)
     return {"ballot": hand.number, "sheet": hand.sheet, "expires_at": expires, "pairs": pairs}
 

@@ -29,31 +29,30 @@ assets = Blueprint("assets", __name__)
 organiser = Blueprint("organiser_pages", __name__, url_prefix="/o")
 
 
-def asked_language() -> str | None:
+def language_in_address() -> str | None:
     """Return the language that the address asks for, if the interface has it."""
-    asked = request.args.get("lang")
-    return asked if asked in LANGUAGES else None
+    tag = request.args.get("lang")
+    return tag if tag in LANGUAGES else None
 
 
 def reader_texts() -> Texts:
     """Return the texts of the interface, in the language of the address or of the browser."""
-    return Texts(asked_language() or preferred(LANGUAGES) or LANGUAGES[0])
+    return Texts(language_in_address() or browser_language(LANGUAGES) or LANGUAGES[0])
 
 
-def preferred(offered: Sequence[str]) -> str | None:
-    """Return the offered language that the browser prefers, by its tag or its main part; None if it accepts none."""
-    for tag in request.accept_languages.values():
-        wanted = tag.lower()
-        alike = [each for each in offered if each.lower().split("-")[0] == wanted.split("-")[0]]
-        if alike:
-            return next((each for each in alike if each.lower() == wanted), alike[0])
+def browser_language(languages: Sequence[str]) -> str | None:
+    """Return the language that the browser prefers, by its tag or its main part; None if it accepts none of them."""
+    for tag in map(str.lower, request.accept_languages.values()):
+        dialects = [language for language in languages if language.lower().split("-")[0] == tag.split("-")[0]]
+        if dialects:
+            return next((dialect for dialect in dialects if dialect.lower() == tag), dialects[0])
     return None
 
 
 def page_of(template: str, text: Texts, *, status: int = 200, **values: Any) -> Response:
     """Render a page from its template, in the language and direction of its texts unless values override them."""
-    own = {"text": text, "language": text.language, "direction": direction(text.language)}
-    return make_response(render_template(template, **{**own, **values}), status)
+    defaults = {"text": text, "language": text.language, "direction": direction(text.language)}
+    return make_response(render_template(template, **{**defaults, **values}), status)
 
 
 def unknown(_: str = "") -> Response:
@@ -70,19 +69,18 @@ def home() -> Response:
 @assets.get("/assets/<path:name>")
 def asset(name: str) -> Response:
     """Serve a file of the folder; 404 if it is outside, hidden, or neither image nor sound."""
-    found = asset_file(collecting().settings.assets, name)
-    if found is None:
+    path = asset_file(collecting().settings.assets, name)
+    if path is None:
         abort(404)
-    kind = TYPES[Path(name).suffix.lower()]
-    response = send_file(found, mimetype=kind, conditional=True, max_age=_DAY)
+    response = send_file(path, mimetype=TYPES[Path(name).suffix.lower()], conditional=True, max_age=_DAY)
     response.headers["Content-Security-Policy"] = POLICY
     return response
 
 
 def organiser_page(page: str, key: str | None = None) -> Response:
     """Return a page of a campaign, or the page that creates one; creating needs a token that allows it."""
-    text, asked = reader_texts(), asked_language()
-    query = "" if asked is None else f"?lang={quote(asked)}"
+    text, tag = reader_texts(), language_in_address()
+    query = "" if tag is None else f"?lang={quote(tag)}"
     home = None if key is None else f"/o/{quote(key)}"
     tabs = [] if home is None else [(tab, f"{home}{'' if tab == 'overview' else '/' + tab}{query}") for tab in TABS]
     return page_of(

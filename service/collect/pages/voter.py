@@ -12,8 +12,8 @@ from werkzeug.wrappers import Response
 
 from adaptive.ledger import Campaign, VotingPages
 from service.collect import access
-from service.collect.content import rendered
-from service.collect.pages.frame import page_of, preferred, unknown
+from service.collect.content import render
+from service.collect.pages.frame import browser_language, page_of, unknown
 from service.collect.state import collecting
 from service.collect.texts import Texts, direction, language_name
 from service.http.problems import Problem
@@ -43,7 +43,7 @@ def show(page: str, key: str) -> Response:
         nothing, wait = campaign.voters.why_none_left()
         if nothing is None and not is_known and pages.platform is None and access.is_left_out(campaign):
             nothing = "none left"  # a voter who was excluded and then withdrew must not start again by the open link
-    tag = _chosen(list(pages.texts))
+    tag = _reader_language(list(pages.texts))
     texts, interface = pages.texts[tag], Texts(tag)
     # The language in the address is kept from page to page; without one, the scripts use the voter's choice.
     query = f"?lang={quote(tag)}" if "lang" in request.args else ""
@@ -59,7 +59,7 @@ def show(page: str, key: str) -> Response:
         texts=texts,
         tag=tag,
         direction=direction(tag),
-        languages=[{"tag": each, "name": language_name(each)} for each in pages.texts],
+        languages=[{"tag": tag, "name": language_name(tag)} for tag in pages.texts],
         script_texts=interface.section("voter"),
         home=home,
         to_vote=f"{home}/vote{query}",
@@ -95,15 +95,13 @@ def _preview(campaign: Campaign, pages: VotingPages, page: str) -> str:
 
 
 def _html(text: str) -> Markup | None:
-    return Markup(rendered(text, below=2)) if text.strip() else None  # sanitised by `rendered`
+    return Markup(render(text, below=2)) if text.strip() else None  # `render` sanitises
 
 
-def _chosen(languages: Sequence[str]) -> str:
+def _reader_language(languages: Sequence[str]) -> str:
     """Return the language in the address, or the browser's, or the campaign's first."""
-    asked = request.args.get("lang")
-    if asked is not None and asked in languages:
-        return asked
-    return preferred(languages) or languages[0]
+    tag = request.args.get("lang")
+    return tag if tag is not None and tag in languages else browser_language(languages) or languages[0]
 
 
 _PREVIEWED: Final = 6  # items, plus one of each kind of content that is not among them
@@ -117,11 +115,11 @@ def sample(campaign: Campaign) -> list[dict[str, Any]]:
     info, content = campaign.info, collecting().campaigns.content
     known = () if info.settings.probing is None else info.settings.probing.known
     place_of = {label: place for place, label in enumerate(info.items)} if known else {}
-    asked: list[tuple[int, int, str | None]] = [
+    pairs: list[tuple[int, int, str | None]] = [
         (place_of[pair.left], place_of[pair.right], pair.expected) for pair in known if pair.kind == "practice"
     ]
     places = _spread([content.kind for content in collecting().campaigns.contents(campaign)])
-    asked += [(place, places[(at + 1) % len(places)], None) for at, place in enumerate(places)]
+    pairs += [(place, places[(at + 1) % len(places)], None) for at, place in enumerate(places)]
     return [
         {
             "id": f"0-0-{number}",
@@ -130,7 +128,7 @@ def sample(campaign: Campaign) -> list[dict[str, Any]]:
             "left": content(campaign, left),
             "right": content(campaign, right),
         }
-        for number, (left, right, expected) in enumerate(asked)
+        for number, (left, right, expected) in enumerate(pairs)
     ]
 
 

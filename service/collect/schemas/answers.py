@@ -40,15 +40,15 @@ class NameList(Documented):
         """Check a value."""
         if not isinstance(value, list) or not 1 <= len(value) <= MOST_INVITED:
             raise ValidationError(f"must be a list of 1 to {MOST_INVITED:,} names; got {shown(value)}")
-        seen: set[str] = set()
+        names: set[str] = set()
         for name in value:
             if not isinstance(name, str) or name != name.strip() or not ledger.is_line(name):
                 raise ValidationError(f"a name is one line of text without spaces around it; got {shown(name)}")
             if len(name) > 200:
                 raise ValidationError(f"a name has at most 200 characters; got {shown(name)}")
-            if name in seen:
-                raise ValidationError(f"{shown(name)} is there twice")
-            seen.add(name)
+            if name in names:
+                raise ValidationError(f"{shown(name)} is listed twice")
+            names.add(name)
         return value
 
 
@@ -279,6 +279,8 @@ _OF_ROW: Final = {
     "image": shapes.TEXT("Path of the image that the item is, if it is one."),
     "alt_text": shapes.TEXT,
 }
+# Read from the result by name.
+RESULT_FIELDS: Final = ("n_votes", "top", "cut", "signal", "circles", "n_voters", "expected", "excluded", "agreement")
 _ROW: Final = shapes.exactly(
     item=shapes.LABEL, rank=shapes.NUMBER, strength=shapes.NUMBER, **_OF_ROW, optional=[*_OF_ROW]
 )

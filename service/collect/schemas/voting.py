@@ -101,19 +101,19 @@ class Word(Documented):
     ----------
     pattern : str
         For the whole text, in syntax that JSON Schema and Python share.
-    what : str
+    noun : str
         Name of the value, for the error.
     """
 
-    def __init__(self, pattern: str, what: str, **kwargs: Any) -> None:
+    def __init__(self, pattern: str, noun: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._pattern, self._what = re.compile(pattern), what
+        self._pattern, self._noun = re.compile(pattern), noun
         self.documented = {"type": "string", "pattern": f"^{pattern}$"}
 
     def read(self, value: Any) -> str:
         """Check a value, and return it as it is."""
         if not isinstance(value, str) or not self._pattern.fullmatch(value):
-            raise ValidationError(f"must be {self._what}; got {shown(value)}")
+            raise ValidationError(f"must be {self._noun}; got {shown(value)}")
         return value
 
 

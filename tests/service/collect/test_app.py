@@ -15,7 +15,7 @@ from adaptive.ledger import (
     UnreachableError,
 )
 from rankcorr import RankingError
-from service.collect.state import collecting, ledger
+from service.collect.state import collecting
 from service.http.problems import Problem
 from service.http.state import state
 
@@ -50,7 +50,7 @@ def app(make_app):
     for name, (error, *_) in RAISED.items():
         raising(name, error)
     raising("stands", Problem(409, "another vote stands", kind="conflict", members={"answer": "left"}))
-    made.add_url_rule("/v/<key>/seen", "voter", lambda **_: str(ledger().database.exists()))
+    made.add_url_rule("/v/<key>/seen", "voter", lambda **_: str(collecting().ledger.get().database.exists()))
     made.add_url_rule("/v1/own", "own", lambda: ({}, {"Cache-Control": "no-cache"}))
     return made
 
@@ -80,7 +80,7 @@ def test_a_service_that_is_about_to_stop_is_not_ready(make_app):
 
 
 def test_the_ledger_is_opened_by_whoever_needs_it_first_and_closed_with_the_app(app):
-    own = collecting(app).own_ledger
+    own = collecting(app).ledger
     client = app.test_client()
     client.get("/health/live")
     assert not own.is_open

@@ -8,7 +8,7 @@ import pytest
 
 from adaptive.ledger import Ledger
 from service.collect import state as module
-from service.collect.state import OwnLedger
+from service.collect.state import LazyLedger
 from service.http.problems import Problem
 from tests.service.load import in_threads
 
@@ -20,7 +20,7 @@ def patient(monkeypatch):
 
 
 def test_it_is_made_when_it_is_needed(tmp_path):
-    own = OwnLedger(str(tmp_path / "new.db"))
+    own = LazyLedger(str(tmp_path / "new.db"))
     assert not list(tmp_path.iterdir())
     assert own.get() is own.get()
     assert (tmp_path / "new.db").is_file()
@@ -32,14 +32,14 @@ def test_threads_that_need_it_at_once_open_it_once(tmp_path, monkeypatch):
     calls = []
     real = Ledger.create
     monkeypatch.setattr(Ledger, "create", lambda target, **options: calls.append(target) or real(target, **options))
-    own = OwnLedger(str(tmp_path / "new.db"))
+    own = LazyLedger(str(tmp_path / "new.db"))
     in_threads(*[own.get] * 8)
     assert len(calls) == 1
     own.close()
 
 
 def test_a_child_that_was_forked_has_connections_of_its_own(tmp_path):
-    own = OwnLedger(str(tmp_path / "votes.db"))
+    own = LazyLedger(str(tmp_path / "votes.db"))
     mine = own.get().database.engine
     child = os.fork()
     if child == 0:
@@ -54,7 +54,7 @@ def test_a_child_that_was_forked_has_connections_of_its_own(tmp_path):
 
 
 def test_a_ledger_whose_disk_is_full_is_not_ready(tmp_path):
-    own = OwnLedger(str(tmp_path / "votes.db"))
+    own = LazyLedger(str(tmp_path / "votes.db"))
     own.check()
     if (child := os.fork()) == 0:  # with a limit on files, which stands for the space on the disk
         try:
@@ -78,7 +78,7 @@ def check_unreachable(own, message):
 
 class TestCheck:
     def test_a_ledger_that_cannot_be_made(self, tmp_path):
-        own = OwnLedger(str(tmp_path / "missing" / "votes.db"))
+        own = LazyLedger(str(tmp_path / "missing" / "votes.db"))
         check_unreachable(own, "the ledger cannot be read")
         (tmp_path / "missing").mkdir()
         own.check()
@@ -86,11 +86,11 @@ class TestCheck:
 
     def test_a_file_that_is_none(self, tmp_path):
         (tmp_path / "votes.db").write_text("not a database" * 100)
-        check_unreachable(OwnLedger(str(tmp_path / "votes.db")), "the ledger cannot be read")
+        check_unreachable(LazyLedger(str(tmp_path / "votes.db")), "the ledger cannot be read")
 
     def test_one_thread_asks_and_no_probe_waits_for_long(self, tmp_path, monkeypatch):
         monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.05)
-        own = OwnLedger(str(tmp_path / "votes.db"))
+        own = LazyLedger(str(tmp_path / "votes.db"))
         own.get()
         asked, may_go = [], threading.Event()
 
@@ -110,7 +110,7 @@ class TestCheck:
         own.close()
 
     def test_another_error_is_not_hidden(self, tmp_path, monkeypatch):
-        own = OwnLedger(str(tmp_path / "votes.db"))
+        own = LazyLedger(str(tmp_path / "votes.db"))
         monkeypatch.setattr(Ledger, "check", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             own.check()

@@ -9,7 +9,7 @@ import pytest
 
 from adaptive.ledger import ItemContent, PageTexts
 from adaptive.ledger._voters.tokens import revoke
-from service.collect.content import rendered, shown_content
+from service.collect.content import content_for_pages, render
 from tests.adaptive.ledger.campaigns import query
 from tests.service.collect.browsing import ITEMS, Voter, arrived, change_pages, invited, new_campaign, new_id, token_of
 from tests.service.collect.organiser import check_refused
@@ -171,7 +171,7 @@ def test_a_cookie_alone_is_no_voter(two):
     ],
 )
 def test_markdown_holds_nothing_that_runs_or_loads(markdown):
-    for html in (rendered(markdown), shown_content(ItemContent("markdown", markdown), "a")["html"]):
+    for html in (render(markdown), content_for_pages(ItemContent("markdown", markdown), "a")["html"]):
         found = _Tags()
         found.feed(html)
         assert {tag for tag, _ in found.tags} <= {"p", "a", "em", "strong", "img"}
@@ -197,7 +197,7 @@ class _Tags(HTMLParser):
 
 
 def test_links_of_markdown_say_nothing_of_where_they_stand():
-    assert rendered("[a](https://a.example)") == (
+    assert render("[a](https://a.example)") == (
         '<p><a href="https://a.example" target="_blank" rel="noopener noreferrer nofollow">a</a></p>\n'
     )
 
@@ -304,9 +304,9 @@ def test_strangers_cannot_join_a_closed_campaign(make_app, campaign):
 def test_the_texts_of_a_page_are_rendered_once(monkeypatch):
     from service.collect import content
 
-    first = rendered("[" * 500)
+    first = render("[" * 500)
     monkeypatch.setattr(content, "_markdown", lambda: pytest.fail("rendered again"))
-    assert rendered("[" * 500) == first
+    assert render("[" * 500) == first
 
 
 def test_only_what_is_shown_is_rendered(target, make_app, monkeypatch):
@@ -315,8 +315,8 @@ def test_only_what_is_shown_is_rendered(target, make_app, monkeypatch):
     contents = [ItemContent("markdown", f"**{item}**") for item in ITEMS]
     campaign = new_campaign(target, contents=contents)
     rendered_items = []
-    shown = state.shown_content
-    monkeypatch.setattr(state, "shown_content", lambda *of: rendered_items.append(of[1]) or shown(*of))
+    shown = state.content_for_pages
+    monkeypatch.setattr(state, "content_for_pages", lambda *of: rendered_items.append(of[1]) or shown(*of))
     voter = arrived(make_app(), campaign)
     pairs = voter.sheet()["pairs"]
     assert pairs[0]["left"]["kind"] == "markdown"

@@ -147,10 +147,10 @@ def test_the_bundle_is_one_that_anybody_can_check(voted, tmp_path):
 def test_no_figure_of_a_ranking_of_before_is_kept_as_of_now(voted, monkeypatch):
     from adaptive.ledger import Campaign
     from service.collect.api import results
-    from service.collect.api.blueprints import Kept
+    from service.collect.api.blueprints import CachedValue
 
     made = []
-    monkeypatch.setattr(results._results, "get", lambda *_: Kept("of before", None))  # somebody else makes it
+    monkeypatch.setattr(results._results, "get", lambda *_: CachedValue("of before", None))  # somebody else makes it
     ranked = Campaign.result
     monkeypatch.setattr(Campaign, "result", lambda *given, **how: made.append(how) or ranked(*given, **how))
     assert voted.get("/plots/ranks.svg?interim=true").mimetype == "image/svg+xml"

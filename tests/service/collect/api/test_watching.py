@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from service.collect.api.blueprints import Kept, Remembered
+from service.collect.api.blueprints import CachedValue, ValueCache
 from tests.service.collect.browsing import arrived
 from tests.service.collect.organiser import problem
 
@@ -133,7 +133,7 @@ def test_a_place_in_the_ledger_is_a_number(voting, query):
 
 
 def test_who_asks_while_another_waits_for_an_answer_gets_the_one_of_before():
-    memory, begun, go_on, got = Remembered(), threading.Event(), threading.Event(), []
+    memory, begun, go_on, got = ValueCache(), threading.Event(), threading.Event(), []
     memory.get("name", "old", lambda: 1)
 
     def slow():
@@ -144,15 +144,15 @@ def test_who_asks_while_another_waits_for_an_answer_gets_the_one_of_before():
     maker = threading.Thread(target=lambda: got.append(memory.get("name", "new", slow)))
     maker.start()
     assert begun.wait(60)
-    assert memory.get("name", "new", lambda: 3) == Kept("old", 1)
+    assert memory.get("name", "new", lambda: 3) == CachedValue("old", 1)
     go_on.set()
     maker.join()
-    assert got == [Kept("new", 2)]
-    assert memory.get("name", "new", lambda: 3) == Kept("new", 2)
+    assert got == [CachedValue("new", 2)]
+    assert memory.get("name", "new", lambda: 3) == CachedValue("new", 2)
 
 
 def test_what_fails_is_tried_again_and_only_so_many_answers_are_kept():
-    memory = Remembered(3)
+    memory = ValueCache(3)
     with pytest.raises(ZeroDivisionError):
         memory.get("name", "stamp", lambda: 1 // 0)
     assert memory.get("name", "stamp", lambda: 7).value == 7
