@@ -158,5 +158,5 @@ def test_what_fails_is_tried_again_and_only_so_many_answers_are_kept():
     assert memory.get("name", "stamp", lambda: 7).value == 7
     for number in range(10):
         memory.get(number, "stamp", lambda: 0)
-    assert len(memory._found) == 3
+    assert len(memory._entries) == 3
     assert len(memory._making) <= 3
