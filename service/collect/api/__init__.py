@@ -9,7 +9,6 @@ def _check_ledger() -> None:
     collecting().ledger.check()
 
 
-
 BLUEPRINTS = (
     *(voting.sessions, voting.voter, voting.sheets, voting.votes),
     *(links.browsers, campaigns.creation, campaigns.blueprint, campaigns.voting_pages, links.blueprint, links.tokens),

@@ -159,4 +159,4 @@ def test_what_fails_is_tried_again_and_only_so_many_answers_are_kept():
     for number in range(10):
         memory.get(number, "stamp", lambda: 0)
     assert len(memory._entries) == 3
-    assert len(memory._making) <= 3
+    assert len(memory._computing) <= 3
