@@ -27,6 +27,8 @@ serve: .venv/.service ## Install the service, and start it on http://127.0.0.1:8
 COLLECT_BIND ?= 127.0.0.1:8080
 
 collect: .venv/.service ## Install the service, and collect votes on a sample campaign on http://127.0.0.1:8080
+	@! $(BIN)/python -c 'import socket, sys; host, _, port = sys.argv[1].rpartition(":"); socket.create_connection((host, port), 1)' $(COLLECT_BIND) 2> /dev/null || \
+		{ echo "$(COLLECT_BIND) is in use; take another port: make collect COLLECT_BIND=127.0.0.1:9000" >&2; exit 2; }
 	@mkdir -p .collect/images
 	@test -s .collect/token || (umask 077 && $(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(32))' > .collect/token)
 	@export RANKCORR_LEDGER=.collect/votes.db RANKCORR_BIND=$(COLLECT_BIND) && \

@@ -14,6 +14,8 @@ from typing import Final, NamedTuple
 from adaptive import plan_ballots
 from adaptive.errors import AdaptiveError
 from adaptive.ledger import (
+    LEASE_MINUTES,
+    SHEET_SIZE,
     Campaign,
     ItemContent,
     KnownPair,
@@ -78,7 +80,12 @@ def _create_campaign(ledger: Ledger) -> Campaign:
         VOTERS,
         seed=1,
         name=NAME,
-        settings=Settings(assigned=False, lease_minutes=30, probing=Probing((practice,), repeats=0.2)),
+        settings=Settings(
+            assigned=False,
+            sheet_size=SHEET_SIZE,
+            lease_minutes=LEASE_MINUTES,
+            probing=Probing((practice,), repeats=0.2),
+        ),
         contents=[ItemContent("text", item.replace(", ", " – ")) for item in ITEMS],  # noqa: RUF001 - a dash
     )
     texts = {language: PageTexts(**entry) for language, entry in json.loads(_TEXTS.read_bytes()).items()}

@@ -37,7 +37,7 @@ from service.environment import variable
 from service.http.body import is_above_zero
 from service.http.problems import Name, shown
 from service.http.state import settings
-from service.schemas.shapes import NUMBER, TEXT, TRUTH, WHOLE, Shape, at_least, exactly, list_of
+from service.schemas.shapes import NUMBER, TEXT, TRUTH, WHOLE, Shape, at_least, exactly, list_of, shapes_of
 
 
 @dataclass(frozen=True)
@@ -384,6 +384,12 @@ class Dumped(Documented):
 
     def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:  # noqa: ARG002
         return value
+
+
+def dumped(cls: type, *names: str, **descriptions: str) -> dict[str, Dumped]:
+    """Return the fields of a response that are attributes of a dataclass of the libraries."""
+    schemas = shapes_of(cls, *names)
+    return {name: Dumped(schema, about=descriptions.get(name)) for name, schema in schemas.items()}
 
 
 class Part(Nested):

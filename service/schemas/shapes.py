@@ -54,9 +54,25 @@ def shape_of(cls: type) -> Shape:
     >>> shape_of(Flag)["properties"]["reason"]
     {'type': 'string'}
     """
+    names = [field.name for field in fields(cls)]
+    return exactly((inspect.getdoc(cls) or "").split("\n", maxsplit=1)[0], **shapes_of(cls, *names))
+
+
+def shapes_of(cls: type, *names: str) -> dict[str, Shape]:
+    """Return the JSON Schemas of some fields and properties of a dataclass; properties have their descriptions.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import CampaignResult
+    >>> shapes_of(CampaignResult, "n_votes", "signal")["signal"]
+    {'type': 'boolean', 'description': 'Whether the votes rule out coin flips.'}
+    """
     hints = get_type_hints(cls)
-    properties: dict[str, Any] = {each.name: _schema(hints[each.name]) for each in fields(cls)}
-    return exactly((inspect.getdoc(cls) or "").split("\n", maxsplit=1)[0], **properties)
+    schemas = {name: _schema(hints[name]) for name in names if name in hints}
+    for name in [name for name in names if name not in hints]:
+        getter = vars(cls)[name].fget
+        schemas[name] = _schema(get_type_hints(getter)["return"])(inspect.getdoc(getter))
+    return {name: schemas[name] for name in names}
 
 
 def exactly(about: str | None = None, /, *, optional: Any = (), **properties: Any) -> Shape:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -14,7 +13,8 @@ from adaptive.ledger._campaign.wording import MOST_BRACKETS, is_line, is_prose, 
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.encoding import json_of, now, value_of
 from adaptive.ledger.errors import ChangedError, LedgerError, require
-from rankcorr._checks import real_number, shown, whole_number
+from rankcorr._checks import shown
+from rankcorr._options import check_declared, declare
 
 Platform: TypeAlias = Literal["prolific", "mturk"]
 PLATFORMS: Final[tuple[Platform, ...]] = get_args(Platform)
@@ -124,7 +124,7 @@ class VotingPages:
     )
     consent_version: str = "1"
     open_link: bool = False
-    sheets: int | None = None
+    sheets: int | None = declare(int, None, least=1, about="Maximum number of sheets for a voter.")
     ties: bool = True
     cannot_say: bool = True
     platform: Platform | None = None
@@ -133,7 +133,9 @@ class VotingPages:
     completion_url: str | None = None
     screened_out_code: str | None = None
     quota_full_code: str | None = None
-    study_minutes: float | None = None
+    study_minutes: float | None = declare(
+        float, None, above=0, about="The platform's maximum allowed time; a participant keeps a sheet for so long."
+    )
 
     def __post_init__(self) -> None:
         if not self.texts:
@@ -148,8 +150,7 @@ class VotingPages:
         require(fits, "consent_version", "letters, digits and . _ -, at most 40", version)
         for name in ("open_link", "ties", "cannot_say"):
             require(isinstance(getattr(self, name), bool), name, "True or False", getattr(self, name))
-        most = self.sheets
-        require(most is None or (whole_number(most) or 0) >= 1, "sheets", "None or a positive whole number", most)
+        check_declared(self, LedgerError)
         require(self.platform in (None, *PLATFORMS), "platform", "None, 'prolific' or 'mturk'", self.platform)
         for name in ("study", *_CODES.values()):
             value = getattr(self, name)
@@ -158,9 +159,6 @@ class VotingPages:
         codes = [getattr(self, name) for name in _CODES.values() if getattr(self, name) is not None]
         if len(set(codes)) < len(codes):
             raise LedgerError(f"the codes must differ, or the platform cannot tell them apart; got {codes}")
-        minutes = self.study_minutes
-        fits = minutes is None or 0 < real_number(minutes) < math.inf
-        require(fits, "study_minutes", "None or a positive number", minutes)
         for name in ("screened_out_code", "quota_full_code", "study_minutes"):
             if self.platform is None and getattr(self, name) is not None:
                 raise LedgerError(f"{name} is for participants of a platform, and the campaign is on none")

@@ -3,6 +3,7 @@
 The organiser's pages contain only this frame. Their scripts load the campaign's data from the API.
 """
 
+import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -10,10 +11,13 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from flask import Blueprint, abort, make_response, render_template, request, send_file
+from marshmallow import missing
 from werkzeug.wrappers import Response
 
+from adaptive.ledger import VotingPages
 from service.collect.content import TYPES, asset_file
 from service.collect.schemas.answers import EXPORTS
+from service.collect.schemas.campaigns import CampaignRequest, PagesRequest, PlanChoice, SettingsRequest
 from service.collect.state import collecting
 from service.collect.texts import LANGUAGES, Texts, direction, language_name
 
@@ -26,6 +30,7 @@ TABS: Final = ("overview", "ballots", "voters", "items", "result", "settings")
 
 bare = Blueprint("home", __name__)
 assets = Blueprint("assets", __name__)
+_FORM_SCHEMAS: Final = (SettingsRequest(), PlanChoice(), PagesRequest(), CampaignRequest())
 organiser = Blueprint("organiser_pages", __name__, url_prefix="/o")
 
 
@@ -77,6 +82,25 @@ def asset(name: str) -> Response:
     return response
 
 
+def number_input(name: str, *, share: bool = False, value: float | None = None) -> str:
+    """Return the attributes of an input for whole numbers, with the bounds and the default of a field of a request.
+
+    >>> number_input("least_answered", share=True)
+    'min="0" max="100" step="1" inputmode="numeric" value="90"'
+    """
+    schema = next(schema for schema in _FORM_SCHEMAS if name in schema.fields)
+    field: Any = schema.fields[name]
+    scale = 100 if share else 1
+    default = None if field.load_default is missing else scale * field.load_default
+    bounds = {"min": scale * max(field.least, 0 if share else 1), "max": scale * field.most, "step": 1}
+    values = {**bounds, "inputmode": "numeric", "value": default if value is None else value}
+    return " ".join(
+        f'{key}="{number:g}"' if isinstance(number, int | float) else f'{key}="{number}"'
+        for key, number in values.items()
+        if number is not None
+    )
+
+
 def organiser_page(page: str, key: str | None = None) -> Response:
     """Return a page of a campaign, or the page that creates one; creating needs a token that allows it."""
     text, tag = reader_texts(), language_in_address()
@@ -94,6 +118,8 @@ def organiser_page(page: str, key: str | None = None) -> Response:
         query=query,
         exports=EXPORTS,
         stores_images=bool(collecting().settings.assets),
+        number_input=number_input,
+        default_pages=json.dumps(VotingPages(open_link=True).to_dict()) if key is None else "",
     )
 
 

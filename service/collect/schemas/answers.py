@@ -5,13 +5,12 @@ from typing import Any, Final
 from marshmallow import ValidationError, missing, validates_schema
 
 from adaptive import ledger
-from adaptive.model._accuracy import Cut
 from service.collect.schemas.campaigns import Line
 from service.collect.schemas.voting import TOKEN, Word, key_field
 from service.http.problems import shown
 from service.schemas import shapes
 from service.schemas.base import Answer, Request, check_one
-from service.schemas.fields import Documented, Dumped, Flag, QueryNumber, QueryWhole, Whole, declared_field
+from service.schemas.fields import Documented, Dumped, Flag, QueryNumber, QueryWhole, Whole, declared_field, dumped
 
 MOST_INVITED: Final = 2_000
 _YES: Final = {"true": True, "false": False}
@@ -102,17 +101,22 @@ class PageQuery(Request):
     limit = QueryWhole(least=1, most=1_000, load_default=200)
 
 
-class VotersQuery(PageQuery):
+class NamesQuery(Request):
+    """Whether to identify voters."""
+
+    names = QueryFlag(load_default=False, about="Whether voters go by name: personal data.")
+
+
+class VotersQuery(NamesQuery, PageQuery):
     """The part of the list of voters to return."""
 
-    names = QueryFlag(load_default=False, about="Whether voters go by name: personal data.")
 
-
-class QualityQuery(Request):
+class QualityQuery(NamesQuery):
     """Thresholds for flagging a voter."""
 
-    names = QueryFlag(load_default=False, about="Whether voters go by name: personal data.")
-    fast = QueryNumber(least=0, most=3_600, load_default=1.0, about="Seconds; an answer in less time is fast.")
+    fast = QueryNumber(
+        least=0, most=3_600, load_default=ledger.Limits().fast_seconds, about="Seconds; an answer in less time is fast."
+    )
 
 
 class ResultsQuery(Request):
@@ -125,10 +129,9 @@ class ResultsQuery(Request):
 EXPORTS: Final = ("bundle", "ranking", *ledger.FORMATS)
 
 
-class ExportQuery(Request):
+class ExportQuery(NamesQuery):
     """Options for the content of a file."""
 
-    names = QueryFlag(load_default=False, about="Whether voters go by name: personal data.")
     unanswered = QueryFlag(load_default=False, about="Comparisons without a vote too.")
     guard = QueryFlag(
         load_default=True, about="Whether cells that a spreadsheet would run have an apostrophe in front."
@@ -176,18 +179,19 @@ class BallotAnswer(Answer):
 class PreviewAnswer(Answer):
     """The effect of closing a ballot now."""
 
+    class Meta(Answer.Meta):  # noqa: D106
+        include = dumped(
+            *(ledger.Preview, "n_comparisons", "n_answered", "expected", "cut"),
+            expected="Expected tau_w, of a continuous campaign.",
+        )
+
     preview = Dumped(shapes.shape_of(ledger.ClosePreview).or_null("Null for a batch."), attribute="of_ballot")
     ready = Dumped(shapes.TRUTH, attribute="is_ready")
-    n_comparisons = Dumped(shapes.COUNT)
-    n_answered = Dumped(shapes.COUNT)
-    expected = Dumped(shapes.NUMBER_OR_NULL, about="Expected tau_w, of a continuous campaign.")
-    cut = Dumped(shapes.shape_of(Cut).or_null())
 
 
 _ITEM: Final = shapes.exactly(
     item=shapes.LABEL,
-    kind=shapes.TEXT,
-    **dict.fromkeys(("content", "alt_text"), shapes.TEXT_OR_NULL),
+    **shapes.shapes_of(ledger.ItemContent, "kind", "content", "alt_text"),
     presentations=shapes.COUNT("In the ballots that are open."),
     n_answered=shapes.COUNT,
 )
@@ -289,16 +293,15 @@ _ROW: Final = shapes.exactly(
 class ResultsAnswer(Answer):
     """A ranking of all items, best first, with its uncertainty."""
 
+    class Meta(Answer.Meta):  # noqa: D106
+        include = dumped(
+            *(ledger.CampaignResult, *RESULT_FIELDS),
+            top="k of the cut.",
+            expected="Expected tau_w of the strengths; null without a signal.",
+            agreement="tau_w with the ranking of all votes.",
+        )
+
     final = Dumped(shapes.TRUTH, about="Whether all ballots are closed, or the campaign has ended.")
-    n_votes = Dumped(shapes.COUNT)
-    top = Dumped(shapes.COUNT, about="k of the cut.")
-    cut = Dumped(shapes.shape_of(Cut).or_null())
-    signal = Dumped(shapes.TRUTH, about="Whether the votes rule out coin flips.")
-    circles = Dumped(shapes.TRUTH, about="Whether votes on single pairs contradict the order of strengths.")
-    n_voters = Dumped(shapes.COUNT, about="Voters whose votes count; with about five or fewer, `expected` is too high.")
-    expected = Dumped(shapes.NUMBER_OR_NULL, about="Expected tau_w of the strengths; null without a signal.")
-    excluded = Dumped(shapes.list_of(shapes.TEXT))
-    agreement = Dumped(shapes.NUMBER_OR_NULL, about="tau_w with the ranking of all votes.")
     rows = Dumped(shapes.list_of(_ROW))
 
 

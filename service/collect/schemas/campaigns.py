@@ -3,14 +3,15 @@
 import binascii
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any, Final, TypeVar, get_args
+from typing import Any, ClassVar, Final, TypeVar, get_args
 
 from marshmallow import ValidationError, missing, post_load, validates_schema
 from marshmallow.fields import List
 
 from adaptive import ledger
+from adaptive._advice import Advice
 from adaptive._budget import BatchOptions, PlanOptions
 from adaptive._plan import BallotPlan
 from adaptive._tuning.outlook import Outlook
@@ -46,6 +47,12 @@ MODE: Final = vocabulary(
     "CampaignMode", get_args(ledger.Mode), "Ballots of a plan, or small batches that are matched by all votes before."
 )
 _TEXTS: Final = ("title", "question", "instructions", "consent", "thanks")
+_PAGE_OPTIONS: Final = tuple(option.name for option in fields(ledger.VotingPages) if option.name != "texts")
+_ABOUT_PAGES: Final = {
+    "completion_url": "On Prolific null is enough: the code makes the address.",
+    "screened_out_code": "For participants who were excluded before they finished.",
+    "quota_full_code": "For participants who came when no pair was left.",
+}
 _CONTINUOUS: Final = ("batch", "target")
 
 
@@ -66,30 +73,17 @@ class Line(Text):
 
 
 class Prose(Documented):
-    """Text, which may be empty."""
+    """Text, which may be empty; where null is allowed, empty text is null."""
 
-    documented = shapes.TEXT
-    wanted = "text"
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.documented = shapes.TEXT_OR_NULL if self.allow_none else shapes.TEXT
 
     def read(self, value: Any) -> str | None:
         """Check a value."""
         if not isinstance(value, str):
-            raise ValidationError(f"must be {self.wanted}")
-        return value
-
-
-class ProseOrNull(Prose):
-    """Text or null; empty text is null."""
-
-    documented = shapes.TEXT_OR_NULL
-    wanted = "text or null"
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(allow_none=True, **kwargs)
-
-    def read(self, value: Any) -> str | None:
-        """Check a value."""
-        return super().read(value) or None
+            raise ValidationError("must be text or null" if self.allow_none else "must be text")
+        return value or (None if self.allow_none else value)
 
 
 class TextsRequest(Request):
@@ -106,29 +100,25 @@ class TextsRequest(Request):
 class PagesRequest(Request):
     """The pages that a campaign shows to its voters, and who may take part."""
 
+    class Meta(Request.Meta):  # noqa: D106
+        include: ClassVar = {
+            option.name: (Flag if isinstance(option.default, bool) else Prose)(
+                allow_none=option.default is None,
+                load_default=missing if option.default is None else option.default,
+                about=_ABOUT_PAGES.get(option.name),
+            )
+            for option in fields(ledger.VotingPages)
+            if option.name not in ("texts", "sheets", "study_minutes")
+        }
+
+    sheets = declared_field(ledger.VotingPages, "sheets", most=10_000, allow_none=True)
+    study_minutes = declared_field(ledger.VotingPages, "study_minutes", most=100_000, allow_none=True)
     texts = List(Part(TextsRequest), required=True, metadata={"description": "The first language is the default."})
-    consent_version = Prose(load_default="1")
-    open_link = Flag(load_default=False)
-    sheets = Whole(least=1, most=10_000, allow_none=True, about="Most of a voter; null: all.")
-    ties = Flag(load_default=True)
-    cannot_say = Flag(load_default=True)
-    platform = ProseOrNull()
-    study = ProseOrNull()
-    completion_code = ProseOrNull()
-    completion_url = ProseOrNull(about="On Prolific null is enough: the code makes the address.")
-    screened_out_code = ProseOrNull(about="For participants who were excluded before they finished.")
-    quota_full_code = ProseOrNull(about="For participants who came when no pair was left.")
-    study_minutes = Number(
-        above=0,
-        most=100_000,
-        allow_none=True,
-        about="The platform's maximum allowed time; a participant keeps a sheet for so long.",
-    )
 
     @post_load
     def pages(self, data: dict[str, Any], **_: Any) -> ledger.VotingPages:
         """Make the pages."""
-        return made(lambda: ledger.VotingPages.from_dict(data))
+        return place_errors(lambda: ledger.VotingPages.from_dict(data))
 
 
 @dataclass(frozen=True)
@@ -160,7 +150,7 @@ class Planner:
             raise placed(["this field is needed: the budget is of money"], "settings", "pay")
         if self.hours is not None and self.seconds is None and (pay is None or pay.seconds is None):
             raise placed(["this field is needed: the budget is of hours"], "plan", "seconds")
-        plan = made(lambda: self._plan(n_items, n_voters, settings), "plan")
+        plan = place_errors(lambda: self._plan(n_items, n_voters, settings), "plan")
         if plan.n_comparisons > MOST_COMPARISONS:
             message = f"at most {MOST_COMPARISONS:,} comparisons; this plan has {plan.n_comparisons:,}"
             raise ValidationError(message, "plan")
@@ -239,7 +229,7 @@ class PayRequest(Request):
     @post_load
     def pay(self, data: dict[str, Any], **_: Any) -> ledger.Pay:
         """Make the pay."""
-        return made(lambda: ledger.Pay(**data))
+        return place_errors(lambda: ledger.Pay(**data))
 
 
 class SettingsRequest(Request):
@@ -269,7 +259,7 @@ class CampaignRequest(Request):
 
     @post_load
     def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Return the arguments of `found`."""
+        """Return the arguments of `Ledger.create_campaign`."""
         sheet = checked_sheet(data.pop("items_csv"))
         planner: Planner = data.pop("plan")
         settings = planner.settings(settings_of(data.pop("settings"), sheet))
@@ -353,9 +343,7 @@ class ItemSheetAnswer(Answer):
     n_items = Dumped(shapes.COUNT)
     first = Dumped(
         shapes.list_of(
-            shapes.exactly(
-                item=shapes.LABEL, kind=shapes.TEXT, content=shapes.TEXT_OR_NULL, alt_text=shapes.TEXT_OR_NULL
-            )
+            shapes.exactly(item=shapes.LABEL, **shapes.shapes_of(ledger.ItemContent, "kind", "content", "alt_text"))
         )
     )
     faults = Dumped(shapes.list_of(shapes.shape_of(ledger.ItemFault), about="The first hundred."))
@@ -372,7 +360,6 @@ _SIZES: Final = shapes.exactly(
     batch=shapes.WHOLE_OR_NULL,
     target=shapes.NUMBER_OR_NULL,
 )
-_ADVICE: Final = shapes.exactly(code=shapes.TEXT, value=shapes.NUMBER, bound=shapes.NUMBER, sentence=shapes.TEXT)
 
 
 class OutlookAnswer(Answer):
@@ -380,7 +367,7 @@ class OutlookAnswer(Answer):
 
     plan = Dumped(_SIZES)
     spending = Dumped(shapes.shape_of(ledger.PlannedSpending))
-    advice = Dumped(shapes.list_of(_ADVICE))
+    advice = Dumped(shapes.list_of(shapes.shape_of(Advice)))
     outlook = Dumped(shapes.shape_of(Outlook).or_null())
 
 
@@ -405,17 +392,8 @@ class CampaignAnswer(Answer):
     voter_url = Dumped(shapes.TEXT, about="The page of voters, without any capability.")
 
 
-PAGES: Final = shapes.exactly(
-    texts=shapes.list_of(shapes.exactly(language=shapes.TEXT, **dict.fromkeys(_TEXTS, shapes.TEXT))),
-    consent_version=shapes.TEXT,
-    open_link=shapes.TRUTH,
-    sheets=shapes.WHOLE_OR_NULL,
-    ties=shapes.TRUTH,
-    cannot_say=shapes.TRUTH,
-    **dict.fromkeys(("platform", "study", "completion_code", "completion_url"), shapes.TEXT_OR_NULL),
-    **dict.fromkeys(("screened_out_code", "quota_full_code"), shapes.TEXT_OR_NULL),
-    study_minutes=shapes.NUMBER_OR_NULL,
-)
+_PAGE_TEXTS: Final = shapes.exactly(language=shapes.TEXT, **shapes.shapes_of(ledger.PageTexts, *_TEXTS))
+PAGES: Final = shapes.exactly(texts=shapes.list_of(_PAGE_TEXTS), **shapes.shapes_of(ledger.VotingPages, *_PAGE_OPTIONS))
 
 
 class PagesAnswer(Answer):
@@ -428,28 +406,27 @@ class PagesAnswer(Answer):
 def plan_columns(plan: BallotPlan | ledger.ContinuousPlan) -> dict[str, Any]:
     """Return a plan in the form of the answers; fields of the other mode are null."""
     if isinstance(plan, BallotPlan):
-        own = {"mode": "ballots", **plan.to_dict()}
+        columns = {"mode": "ballots", **plan.to_dict()}
     else:
-        columns = {"sizes": [plan.n_items], "comparisons": [plan.budget]}
-        own = {"mode": "continuous", "n_items": plan.n_items, "batch": plan.batch, "target": plan.target, **columns}
-    return {name: own.get(name) for name in _SIZES["properties"]}
+        totals = {"sizes": [plan.n_items], "comparisons": [plan.budget]}
+        columns = {"mode": "continuous", **plan.to_dict(), **totals}
+    return {name: columns.get(name) for name in _SIZES["properties"]}
 
 
-def settings_of(chosen: Mapping[str, Any], sheet: ledger.ItemSheet | None) -> ledger.Settings:
+def settings_of(options: Mapping[str, Any], sheet: ledger.ItemSheet | None) -> ledger.Settings:
     """Return the settings of a campaign on the web, where any visitor may claim the next sheet."""
-    given = dict(chosen)
-    text = given.pop("probes_csv", None)
-    shares = (given.pop("probes_per_sheet"), given.pop("repeats"), given.pop("overlap"))
+    settings = dict(options)
+    text = settings.pop("probes_csv", None)
+    shares = (settings.pop("probes_per_sheet"), settings.pop("repeats"), settings.pop("overlap"))
     known: tuple[ledger.KnownPair, ...] = ()
     if text is not None and sheet is not None:
-        known = made(
-            lambda: ledger.read_known_pairs("checks", sheet.items, data=text.encode()), "settings", "probes_csv"
+        items = sheet.items
+        known = place_errors(
+            lambda: ledger.read_known_pairs("checks", items, data=text.encode()), "settings", "probes_csv"
         )
-    probing = made(lambda: ledger.Probing(known, *shares), "settings")
-    return made(
-        lambda: ledger.Settings(assigned=False, probing=None if probing == ledger.Probing() else probing, **given),
-        "settings",
-    )
+    probing = place_errors(lambda: ledger.Probing(known, *shares), "settings")
+    settings["probing"] = None if probing == ledger.Probing() else probing
+    return place_errors(lambda: ledger.Settings(assigned=False, **settings), "settings")
 
 
 def sheet_of(text: str) -> ledger.ItemSheet:
@@ -467,9 +444,9 @@ def checked_sheet(text: str) -> ledger.ItemSheet:
     return sheet
 
 
-def made(make: Callable[[], T], *path: str) -> T:
-    """Return what `make` returns; turn an error of the libraries into an error of the field."""
+def place_errors(call: Callable[[], T], *path: str) -> T:
+    """Call the libraries, and turn their errors into errors of the field at this path."""
     try:
-        return make()
+        return call()
     except (AdaptiveError, TableError) as error:
         raise placed([str(error)], *path) from error

@@ -287,7 +287,7 @@ EXCLUDE = ["run", "exclude", "v.db", "2"]
     ("arguments", "message"),
     [
         ([*NEW, "--items", "none.csv"], r"none\.csv: cannot be read"),
-        ([*NEW, "--sheet-size", 0], r"sheet_size must be None or a positive whole"),
+        ([*NEW, "--sheet-size", 0], r"'--sheet-size': 0 is not in the range x>=1"),
         ([*NEW, "--least-answered", 2], r"least_answered must be a share"),
         ([*NEW, "--continuous"], r"--continuous does not take --presentations or --top"),
         (["run", "init", "none/new.db", *INIT[3:]], r"none/new\.db: unable to open database file"),

@@ -81,6 +81,6 @@ def test_a_ledger_that_cannot_be_made_is_an_error_of_one_line(tmp_path, monkeypa
 
 def test_two_samples_are_an_error(ledger):
     for _ in range(2):
-        module._made(ledger)
+        module._create_campaign(ledger)
     with pytest.raises(LedgerError, match="several campaigns: choose one by its key with --campaign KEY "):
         sample(ledger, URL)

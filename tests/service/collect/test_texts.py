@@ -39,7 +39,7 @@ WORDS = {
     "links.study-": ["prolific", "mturk"],
     "overview.waits-": ["target", "pairs"],
     "participants.": ["approve", "reject", "approve-hint", "reject-hint"],
-    **{key: ["organiser", "organiser-session", "invitation", "study"] for key in ("given.kinds.", "given.texts.")},
+    **{key: ["organiser", "organiser-session", "invitation", "study"] for key in ("issued.kinds.", "issued.texts.")},
     "outlook.": ["scores", "strengths"],
     "voters.": [
         f"{verb}{end}" for verb in ("exclude", "include") for end in ("", "-go", "-title", "d-done")

@@ -1,4 +1,4 @@
-// What an organiser's page asks of the server, and polling that costs nothing while nothing changes.
+// Requests of an organiser's page, and polling that costs nothing while nothing changes.
 
 import { Problem, request } from "../requests.js";
 
@@ -59,11 +59,11 @@ class Watch {
     this.failed = failed;
     this.every = every;
     this.tag = null;
-    this.seen = null; // the path of the last data
+    this.lastPath = null; // of the last data
     this.wait = every;
     this.timer = null;
-    this.running = false;
-    this.again = false;
+    this.isRunning = false;
+    this.isDue = false;
     document.addEventListener("visibilitychange", () => {
       if (document.hidden) this.stop();
       else this.now();
@@ -79,29 +79,29 @@ class Watch {
   /** Ask at once, because the page was opened or the organiser did something. */
   async now() {
     this.stop();
-    if (this.running) {
-      this.again = true;
+    if (this.isRunning) {
+      this.isDue = true;
       return;
     }
-    this.running = true;
+    this.isRunning = true;
     do {
-      this.again = false;
-      await this.once();
-    } while (this.again);
-    this.running = false;
+      this.isDue = false;
+      await this.poll();
+    } while (this.isDue);
+    this.isRunning = false;
     if (!document.hidden) this.timer = setTimeout(() => this.now(), this.wait);
   }
 
-  async once() {
+  async poll() {
     const path = this.path();
     const began = Date.now();
-    const known = path === this.seen && this.tag !== null;
+    const known = path === this.lastPath && this.tag !== null;
     try {
       const answer = await ask("GET", path, { headers: known ? { "If-None-Match": this.tag } : {} });
       this.wait = Math.max(this.every, SHARE * (Date.now() - began));
       this.failed(null);
       if (answer.status === 304) return;
-      this.seen = path;
+      this.lastPath = path;
       this.tag = answer.tag;
       this.show(answer.json);
     } catch (error) {

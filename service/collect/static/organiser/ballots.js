@@ -9,7 +9,7 @@ import {
   dialog,
   duration,
   element,
-  explained,
+  explain,
   facts,
   fill,
   find,
@@ -28,34 +28,38 @@ import {
 
 const FRESH = 15_000;
 const SHARE = 20;
-const SILENT = 5; // silent items to name
-const GOING_ON = 200;
+const MOST_SILENT = 5; // items without an answer to name
+const MOST_SURVIVORS = 200;
 const closing = dialog("close-dialog");
 const reopening = dialog("reopen-dialog");
-let about = null;
+let info = null;
 let status = null;
-let seen = null; // the preview, with the ETag of its state
+let latestPreview = null; // the preview, with the ETag of its state
 let watch = null;
-let asking = false;
+let isLoading = false;
 let timer = null;
-let listed = null; // closed ballots with lists of surviving items to unfold
+let closedKey = null; // closed ballots with lists of surviving items to unfold
 
-begin(async (found) => {
-  about = found;
-  plan();
+begin(async (campaignInfo) => {
+  info = campaignInfo;
+  showPlan();
   find("close-form").addEventListener("submit", close);
   find("reopen-form").addEventListener("submit", reopen);
-  watch = campaign.watch("/progress", progress, freshness);
+  watch = campaign.watch("/progress", showProgress, freshness);
 });
 
-function progress(found) {
-  status = found.status;
-  fill(find("all"), all(found.ballots));
-  goingOn(found.ballots);
-  now(found.ballots);
+function showProgress(progress) {
+  status = progress.status;
+  fill(find("all"), ballotTable(progress.ballots));
+  listSurvivors(progress.ballots);
+  showState(progress.ballots);
 }
 
-function all(ballots) {
+function isContinuous() {
+  return info.plan.mode === "continuous";
+}
+
+function ballotTable(ballots) {
   if (ballots.length === 0) return element("p", { class: "muted" }, text("overview.no-ballot"));
   const last = ballots.at(-1);
   const columns = [
@@ -70,43 +74,43 @@ function all(ballots) {
     { head: text("columns.closed"), cell: (row) => time(row.closed_at) },
     {
       head: text("columns.actions"),
-      cell: (row) => (row === last && row.state === "closed" && about.plan.mode === "ballots" ? again() : ""),
+      cell: (row) => (row === last && row.state === "closed" && info.plan.mode === "ballots" ? reopenButton() : ""),
     },
   ];
   return table(columns, ballots, text("ballots.all"));
 }
 
 /** The items that survive each closed ballot, loaded when the list is unfolded. */
-function goingOn(ballots) {
+function listSurvivors(ballots) {
   const closed = ballots.filter((row) => row.state === "closed" && row.ballot < (status.n_ballots ?? 0));
-  const now = closed.map((row) => `${row.ballot} ${row.closed_at}`).join("; ");
-  if (now === listed) return;
-  listed = now;
-  fill(find("going-on"), ...closed.map(unfolded));
+  const key = closed.map((row) => `${row.ballot} ${row.closed_at}`).join("; ");
+  if (key === closedKey) return;
+  closedKey = key;
+  fill(find("going-on"), ...closed.map(survivorList));
 }
 
-function unfolded({ ballot }) {
+function survivorList({ ballot }) {
   const place = element("div");
-  const made = element(
+  const details = element(
     "details",
     {},
     element("summary", { class: "summary" }, text("ballots.went-on", { n: number(ballot) })),
     place,
   );
-  made.addEventListener("toggle", async () => {
-    if (!made.open || place.hasChildNodes()) return;
+  details.addEventListener("toggle", async () => {
+    if (!details.open || place.hasChildNodes()) return;
     try {
       const { going_on: items } = (await campaign.get(`/ballots/${ballot}`)).json;
-      const shown = items.slice(0, GOING_ON).map((item) => element("li", {}, label(item)));
-      fill(place, element("ul", { class: "sample" }, ...shown, items.length > GOING_ON ? element("li", {}, "…") : null));
+      const rows = items.slice(0, MOST_SURVIVORS).map((item) => element("li", {}, label(item)));
+      fill(place, element("ul", { class: "sample" }, ...rows, items.length > MOST_SURVIVORS ? element("li", {}, "…") : null));
     } catch (error) {
-      fill(place, element("p", { class: "notice notice-warning" }, explained(error)));
+      fill(place, element("p", { class: "notice notice-warning" }, explain(error)));
     }
   });
-  return made;
+  return details;
 }
 
-function again() {
+function reopenButton() {
   return button(text("ballots.reopen"), "reopen", () => {
     find("reopen-reason").value = "";
     find("reopen-error").hidden = true;
@@ -114,20 +118,20 @@ function again() {
   });
 }
 
-function now(ballots) {
+function showState(ballots) {
   const place = find("now");
   if (status.state === "finished") {
     fill(place, element("h2", {}, text("ballots.finished")), element("p", {}, text("overview.finished")));
   } else if (status.state === "ready") {
-    fill(place, ...ready());
+    fill(place, ...nextBallotView());
   } else if (status.state === "closing") {
     fill(place, element("h2", {}, text("ballots.closing", { n: number(status.ballot) })));
   } else {
-    preview(ballots.at(-1).ballot);
+    showPreview(ballots.at(-1).ballot);
   }
 }
 
-function ready() {
+function nextBallotView() {
   const n = number(status.ballot);
   const opener = button(text("overview.open", { n }), "open", (pressed) => open(pressed, {}), "primary");
   return [
@@ -149,18 +153,18 @@ async function open(pressed, body) {
   watch.now();
 }
 
-async function preview(ballot) {
+async function showPreview(ballot) {
   // The preview fits all votes, so ask rarely enough that it takes only a small part of the server's time.
-  const wait = asking ? FRESH : seen?.ballot === ballot ? seen.next - Date.now() : 0;
+  const wait = isLoading ? FRESH : latestPreview?.ballot === ballot ? latestPreview.next - Date.now() : 0;
   clearTimeout(timer);
   if (wait > 0) {
     timer = setTimeout(() => {
-      if (status.state === "open" && !document.hidden) preview(ballot);
+      if (status.state === "open" && !document.hidden) showPreview(ballot);
     }, wait);
     return;
   }
-  asking = true;
-  if (seen?.ballot !== ballot) {
+  isLoading = true;
+  if (latestPreview?.ballot !== ballot) {
     fill(
       find("now"),
       element("h2", {}, heading(ballot)),
@@ -175,33 +179,36 @@ async function preview(ballot) {
     complain(error);
     return;
   } finally {
-    asking = false;
+    isLoading = false;
   }
   complain(null);
   const next = Date.now() + Math.max(FRESH, SHARE * (Date.now() - began));
-  seen = { ballot, tag: answer.tag, next, ...answer.json };
-  const found = answer.json;
-  const share = found.n_answered / found.n_comparisons;
-  const least = about.settings.least_answered;
+  latestPreview = { ballot, tag: answer.tag, next, ...answer.json };
+  const report = answer.json;
+  const share = report.n_answered / report.n_comparisons;
+  const least = info.settings.least_answered;
   const rows = [
     [
       text("ballots.answered"),
       text("ballots.answered-of", {
-        done: number(found.n_answered),
-        of: number(found.n_comparisons),
+        done: number(report.n_answered),
+        of: number(report.n_comparisons),
         share: percent(share, 1),
         least: percent(least),
       }),
     ],
   ];
-  const aside = status.n_answered - status.n_counted;
-  if (aside > 0) rows.push([text("ballots.left-out"), number(aside)]);
-  if (found.preview !== null) rows.push(...ofBallot(found.preview));
-  if (found.expected !== null) rows.push([text("ballots.expected"), number(found.expected, 3)]);
-  if (found.cut !== null) rows.push([text("ballots.confidence", { k: number(found.cut.k) }), sure(found.cut)]);
+  const nExcluded = status.n_answered - status.n_counted;
+  if (nExcluded > 0) rows.push([text("ballots.left-out"), number(nExcluded)]);
+  if (report.preview !== null) rows.push(...ballotFacts(report.preview));
+  if (report.expected !== null) rows.push([text("ballots.expected"), number(report.expected, 3)]);
+  if (report.cut !== null) rows.push([text("ballots.confidence", { k: number(report.cut.k) }), confidenceText(report.cut)]);
   const buttons = [];
-  if (!hasSilent(found)) buttons.push(button(text("ballots.close-now"), "close", ask, found.ready ? "primary" : ""));
-  if (about.plan.mode === "continuous") {
+  if (!hasSilent(report)) {
+    const words = text(isContinuous() ? "ballots.end-now" : "ballots.close-now");
+    buttons.push(button(words, "close", openCloseDialog, report.ready ? "primary" : ""));
+  }
+  if (isContinuous()) {
     buttons.push(button(text("ballots.draw"), "draw", (pressed) => open(pressed, { at_once: true })));
   }
   fill(
@@ -211,61 +218,61 @@ async function preview(ballot) {
     element("dl", { class: "facts" }, ...facts(rows)),
     element(
       "p",
-      { class: found.ready ? "notice notice-good" : "notice notice-warning" },
-      verdict(found, percent(Math.floor(1000 * share) / 1000, 1), percent(least)),
+      { class: report.ready ? "notice notice-good" : "notice notice-warning" },
+      verdict(report, percent(Math.floor(1000 * share) / 1000, 1), percent(least)),
     ),
     element("p", { class: "row" }, ...buttons),
   );
 }
 
 /** Whether an item has no answer yet, which keeps a ballot open. */
-function hasSilent({ preview: found }) {
-  return found !== null && found.silent.length > 0;
+function hasSilent({ preview }) {
+  return preview !== null && preview.silent.length > 0;
 }
 
 /** Whether this can be closed now, or what is missing. */
-function verdict(found, share, least) {
-  if (found.ready) return text("ballots.can-close");
-  return hasSilent(found) ? text("ballots.silent-first") : text("ballots.too-few", { share, least });
+function verdict(report, share, least) {
+  if (report.ready) return text(isContinuous() ? "ballots.can-end" : "ballots.can-close");
+  return hasSilent(report) ? text("ballots.silent-first") : text("ballots.too-few", { share, least });
 }
 
 function heading(ballot) {
-  return about.plan.mode === "continuous" ? text("ballots.if-ended") : text("ballots.if-closed", { n: number(ballot) });
+  return isContinuous() ? text("ballots.if-ended") : text("ballots.if-closed", { n: number(ballot) });
 }
 
-function ofBallot(found) {
-  const more = found.silent.length > SILENT ? ["…"] : [];
-  const silent = [...found.silent.slice(0, SILENT).map(isolated), ...more].join("; ");
+function ballotFacts(preview) {
+  const more = preview.silent.length > MOST_SILENT ? ["…"] : [];
+  const silent = [...preview.silent.slice(0, MOST_SILENT).map(isolated), ...more].join("; ");
   const rows = [
     [
       text("ballots.silent"),
-      found.silent.length === 0
+      preview.silent.length === 0
         ? text("ballots.none")
-        : text("ballots.silent-are", { n: number(found.silent.length), items: silent }),
+        : text("ballots.silent-are", { n: number(preview.silent.length), items: silent }),
     ],
-    [text("ballots.fewest"), found.fewest.map(([item, answers]) => `${isolated(item)} (${number(answers)})`).join("; ")],
+    [text("ballots.fewest"), preview.fewest.map(([item, answers]) => `${isolated(item)} (${number(answers)})`).join("; ")],
   ];
-  if (found.n_going_on > 0) {
-    rows.push([text("ballots.going-on"), number(found.n_going_on)]);
-    rows.push([text("ballots.tied"), number(found.n_tied_at_cut)]);
+  if (preview.n_going_on > 0) {
+    rows.push([text("ballots.going-on"), number(preview.n_going_on)]);
+    rows.push([text("ballots.tied"), number(preview.n_tied_at_cut)]);
   }
   return rows;
 }
 
-function sure(cut) {
+function confidenceText(cut) {
   if (cut.k === 1) return text("ballots.sure-one", { confidence: percent(cut.confidence) });
   return text("ballots.sure", { confidence: percent(cut.confidence), overlap: number(cut.overlap, 1), k: number(cut.k) });
 }
 
-function ask() {
-  if (seen === null) return;
-  const continuous = about.plan.mode === "continuous";
-  const n = number(seen.ballot);
-  find("close-title").textContent = text(continuous ? "ballots.end-title" : "ballots.close-title", { n });
-  const going = seen.preview?.n_going_on ?? 0;
-  const words = continuous ? "ballots.end-text" : going > 0 ? "ballots.close-text" : "ballots.close-last";
-  find("close-text").textContent = text(words, { items: number(going) });
-  find("least-field").hidden = seen.ready;
+function openCloseDialog() {
+  if (latestPreview === null) return;
+  const n = number(latestPreview.ballot);
+  find("close-title").textContent = text(isContinuous() ? "ballots.end-title" : "ballots.close-title", { n });
+  const nSurvivors = latestPreview.preview?.n_going_on ?? 0;
+  const words = isContinuous() ? "ballots.end-text" : nSurvivors > 0 ? "ballots.close-text" : "ballots.close-last";
+  find("close-text").textContent = text(words, { items: number(nSurvivors) });
+  find("close").textContent = text(isContinuous() ? "ballots.end" : "ballots.close");
+  find("least-field").hidden = latestPreview.ready;
   find("least").value = "";
   find("close-error").hidden = true;
   closing.showModal();
@@ -276,27 +283,27 @@ async function close(event) {
   const body = {};
   if (find("least").value !== "") body.least_answered = Number(find("least").value) / 100;
   await once(event.submitter, find("close-error"), async () => {
-    await campaign.post(`/ballots/${seen.ballot}/close`, body, { "If-Match": seen.tag });
+    await campaign.post(`/ballots/${latestPreview.ballot}/close`, body, { "If-Match": latestPreview.tag });
     closing.close();
-    say(text(about.plan.mode === "continuous" ? "ballots.ended" : "ballots.closed"));
+    say(text(isContinuous() ? "ballots.ended" : "ballots.closed"));
   });
-  seen = null;
+  latestPreview = null;
   watch.now();
 }
 
 async function reopen(event) {
   event.preventDefault();
   await once(event.submitter, find("reopen-error"), async () => {
-    const last = about.plan.mode === "ballots" && status.state === "ready" ? status.ballot - 1 : status.ballot;
+    const last = info.plan.mode === "ballots" && status.state === "ready" ? status.ballot - 1 : status.ballot;
     await campaign.post(`/ballots/${last}/reopen`, { reason: find("reopen-reason").value.trim() });
     reopening.close();
     say(text("ballots.opened"));
   });
-  seen = null;
+  latestPreview = null;
   watch.now();
 }
 
-async function plan() {
+async function showPlan() {
   try {
     const { json } = await campaign.get("/plan");
     const { plan: shape, spending } = json;
@@ -316,6 +323,6 @@ async function plan() {
       element("dl", { class: "facts" }, ...facts(more)),
     );
   } catch (error) {
-    fill(find("plan"), element("p", {}, explained(error)));
+    fill(find("plan"), element("p", {}, explain(error)));
   }
 }

@@ -20,7 +20,7 @@ export function itemTable(text, columns = "item") {
     return { columns: head.trim(), csv: text.trimEnd(), isList: false };
   }
   const empty = columns.split(",").slice(1).map(() => ",").join("");
-  const rows = lines.map((line) => (line.trim() === "" ? "" : quoted(line.trim()) + empty));
+  const rows = lines.map((line) => (line.trim() === "" ? "" : quoteCell(line.trim()) + empty));
   return { columns, csv: [columns, ...rows].join("\n").trimEnd(), isList: true };
 }
 
@@ -31,22 +31,22 @@ export function isImage({ type }) {
 /** The row of an image; its name is the item and, until the organiser changes it, the description. */
 export function imageRow({ name }, content) {
   const item = name.replace(/\.[^.]*$/, "").trim();
-  return [quoted(item), "image", content, quoted(item)].join(",");
+  return [quoteCell(item), "image", content, quoteCell(item)].join(",");
 }
 
 /** Send an image to the server; the answer is the name under which items refer to it. */
 export async function upload(file, token) {
-  const image = await base64(file.size > LARGE ? await reduced(file) : file);
+  const image = await encodeBase64(file.size > LARGE ? await reduceImage(file) : file);
   const { json } = await ask("POST", "/v1/campaigns/images", { body: { image }, token });
   return json.content;
 }
 
-function quoted(cell) {
+function quoteCell(cell) {
   return `"${cell.replaceAll('"', '""')}"`;
 }
 
 /** A smaller copy; photographs stay JPEG, and other images keep their transparency. */
-async function reduced(file) {
+async function reduceImage(file) {
   const image = await createImageBitmap(file);
   const scale = Math.min(1, SIDE / Math.max(image.width, image.height));
   const canvas = document.createElement("canvas");
@@ -57,7 +57,7 @@ async function reduced(file) {
   return new Promise((resolve) => canvas.toBlob(resolve, type, 0.85));
 }
 
-async function base64(blob) {
+async function encodeBase64(blob) {
   const reader = new FileReader();
   const read = new Promise((resolve, reject) => {
     reader.onload = () => resolve(reader.result);

@@ -13,8 +13,8 @@ begin(async () => {
   });
 });
 
-function show({ n_items: all, items }) {
-  const isOpen = items[0].presentations > 0; // items of the open ballot are at the top, and each is asked there
+function show({ n_items: nItems, items }) {
+  const isOpen = items[0].presentations > 0; // items of the open ballot come first
   const title = text(isOpen ? "items.title" : "items.title-closed");
   find("items-title").textContent = title;
   find("closed").hidden = isOpen;
@@ -30,7 +30,7 @@ function show({ n_items: all, items }) {
     );
   }
   fill(find("items"), table(columns, items, title));
-  find("more-line").hidden = items.length >= Math.min(all, 1000);
+  find("more-line").hidden = items.length >= Math.min(nItems, 1000);
 }
 
 function content(row) {
@@ -38,13 +38,13 @@ function content(row) {
   if (row.kind === "image") {
     return thumb(`/assets/${row.content}`, row.alt_text ?? "");
   }
-  const cut = row.content.length > 120 ? `${row.content.slice(0, 120)}…` : row.content;
-  return row.kind === "audio" ? `${cut} (${row.alt_text})` : cut;
+  const excerpt = row.content.length > 120 ? `${row.content.slice(0, 120)}…` : row.content;
+  return row.kind === "audio" ? `${excerpt} (${row.alt_text})` : excerpt;
 }
 
 function bar(row) {
   if (row.presentations === 0) return "";
-  const made = element("progress", { max: String(row.presentations), "aria-label": label(row.item) });
-  made.value = row.n_answered;
-  return made;
+  const progress = element("progress", { max: String(row.presentations), "aria-label": label(row.item) });
+  progress.value = row.n_answered;
+  return progress;
 }

@@ -2,9 +2,9 @@
 // checked and the plan is assessed while the organiser fills in the form.
 
 import { ask, Problem } from "./api.js";
-import { element, explained, fill, find, isolated, label, linkBox, number, once, query, show, table, text, thumb } from "./page.js";
+import { element, explain, fill, find, isolated, label, linkBox, number, once, query, show, table, text, thumb } from "./page.js";
 import { IMAGE_COLUMNS, imageRow, isImage, itemTable, upload } from "./item_table.js";
-import { PagesForm } from "./pages_form.js";
+import { PagesForm, emptyTexts } from "./pages_form.js";
 import { outlook } from "./outlook.js";
 
 const SAVED = "rankcorr-admin"; // per tab: the token is not kept in the address, so a reload would lose it
@@ -13,45 +13,34 @@ const SLOW = 1_200;
 const pages = new PagesForm();
 let token = null;
 let table_text = ""; // the items as CSV
-let is_list = false; // whether they were given as a plain list
+let is_list = false; // whether the organiser entered a plain list
 let n_items = null;
 let checking = Promise.resolve(); // the check of the latest file or text
-let checked = ""; // the content of the field at that check
-let asked = 0;
+let checkedText = ""; // the content of the field at that check
+let nOutlooks = 0; // requests of an outlook; only the answer to the last one is shown
 let timers = [];
 
 start();
 
 async function start() {
-  const given = decodeURIComponent(location.hash.slice(1));
-  if (given !== "") history.replaceState(null, "", location.pathname + location.search);
-  token = given || sessionStorage.getItem(SAVED);
-  pages.fill({
-    texts: [{ language: document.documentElement.lang, title: "", question: "", instructions: "", consent: "", thanks: "" }],
-    consent_version: "1",
-    open_link: true,
-    sheets: null,
-    ties: true,
-    cannot_say: true,
-    platform: null,
-    study: null,
-    completion_code: null,
-    completion_url: null,
-  });
+  const secret = decodeURIComponent(location.hash.slice(1));
+  if (secret !== "") history.replaceState(null, "", location.pathname + location.search);
+  token = secret || sessionStorage.getItem(SAVED);
+  pages.fill({ ...JSON.parse(find("main").dataset.pages), texts: [emptyTexts(document.documentElement.lang)] });
   find("token-form").addEventListener("submit", enter);
   show("shown");
-  if (token === null || !(await accepted())) {
+  if (token === null || !(await isAccepted())) {
     find("token-form").hidden = false;
     return;
   }
   open();
 }
 
-async function accepted() {
+async function isAccepted() {
   try {
     await ask("POST", "/v1/campaigns/check", { body: { items_csv: "item\na\nb\n" }, token });
   } catch (error) {
-    find("token-error").textContent = explained(error);
+    find("token-error").textContent = explain(error);
     find("token-error").hidden = false;
     return false;
   }
@@ -62,7 +51,7 @@ async function accepted() {
 async function enter(event) {
   event.preventDefault();
   token = find("token").value.trim();
-  if (await accepted()) {
+  if (await isAccepted()) {
     find("token-form").hidden = true;
     open();
   }
@@ -70,8 +59,8 @@ async function enter(event) {
 
 function open() {
   find("form").hidden = false;
-  find("file").addEventListener("change", () => (checking = take([...find("file").files])));
-  find("items").addEventListener("input", () => later(() => (checking = check(find("items").value)), QUICK));
+  find("file").addEventListener("change", () => (checking = readFiles([...find("file").files])));
+  find("items").addEventListener("input", () => schedule(() => (checking = check(find("items").value)), QUICK));
   const drop = find("drop");
   for (const name of ["dragover", "dragenter"]) {
     drop.addEventListener(name, (event) => {
@@ -83,34 +72,34 @@ function open() {
   drop.addEventListener("drop", (event) => {
     event.preventDefault();
     drop.classList.remove("over");
-    checking = take([...event.dataTransfer.files]);
+    checking = readFiles([...event.dataTransfer.files]);
   });
   find("form").addEventListener("input", (event) => {
-    if (event.target.id !== "items" && event.target.id !== "file") plan();
+    if (event.target.id !== "items" && event.target.id !== "file") scheduleOutlook();
   });
   find("form").addEventListener("submit", make);
-  shape();
-  checking = take([...find("file").files]); // chosen before this script was ready, or kept by the browser over a reload
+  showFields();
+  checking = readFiles([...find("file").files]); // chosen before this script was ready, or kept over a reload
 }
 
-/** Take a file with a list or a table, or add images. */
-async function take(files) {
+/** Read a file with a list or a table, or add images. */
+async function readFiles(files) {
   if (files.length === 0) return;
   if (files.some(isImage)) {
     await addImages(files);
     return;
   }
   const bytes = new Uint8Array(await files[0].arrayBuffer());
-  let read;
+  let content;
   try {
-    read = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    content = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     refuse(text("new.not-utf8"));
     return;
   }
-  find("items").value = read;
+  find("items").value = content;
   if (find("name").value === "") find("name").value = files[0].name.replace(/\.[^.]*$/, "");
-  await check(read);
+  await check(content);
 }
 
 /** Upload images one by one, and add a row for each to the items. */
@@ -128,59 +117,58 @@ async function addImages(files) {
       rows.push(imageRow(file, await upload(file, token)));
     }
   } catch (error) {
-    refuse(error instanceof Problem ? explained(error) : error.message);
+    refuse(error instanceof Problem ? explain(error) : error.message);
     return;
   }
   find("items").value = [csv, ...rows, ""].join("\n");
   await check(find("items").value);
 }
 
-function refuse(words) {
-  fill(find("sheet"), element("p", { class: "notice notice-bad" }, words));
+function refuse(message) {
+  fill(find("sheet"), element("p", { class: "notice notice-bad" }, message));
 }
 
-async function check(read) {
-  const given = itemTable(read);
-  table_text = given.csv;
-  is_list = given.isList;
-  checked = find("items").value;
+async function check(content) {
+  const { csv, isList } = itemTable(content);
+  table_text = csv;
+  is_list = isList;
+  checkedText = find("items").value;
   n_items = null;
-  if (read.trim() === "") {
+  if (content.trim() === "") {
     fill(find("sheet"));
     return;
   }
   try {
-    const { json } = await ask("POST", "/v1/campaigns/check", { body: { items_csv: given.csv }, token });
-    if (given.csv !== table_text) return;
+    const { json } = await ask("POST", "/v1/campaigns/check", { body: { items_csv: csv }, token });
+    if (csv !== table_text) return;
     n_items = json.faults.length === 0 ? json.n_items : null;
-    fill(find("sheet"), ...(json.faults.length === 0 ? good(json) : bad(json)));
-    plan();
+    fill(find("sheet"), ...(json.faults.length === 0 ? itemSample(json) : faultTable(json)));
+    scheduleOutlook();
   } catch (error) {
-    refuse(explained(error));
+    refuse(explain(error));
   }
 }
 
-function good({ n_items: n, first }) {
-  const shown = first.slice(0, 5);
-  const rows = shown.map((row) => element("li", {}, row.kind === "image" ? pictured(row) : described(row)));
+function itemSample({ n_items: n, first }) {
+  const rows = first.slice(0, 5).map((row) => element("li", {}, row.kind === "image" ? imageItem(row) : textItem(row)));
   return [
     element("p", { class: "notice notice-good" }, text("new.good", { n: number(n) })),
-    element("ul", { class: "sample" }, ...rows, n > shown.length ? element("li", { class: "muted" }, "…") : null),
+    element("ul", { class: "sample" }, ...rows, n > rows.length ? element("li", { class: "muted" }, "…") : null),
   ];
 }
 
-function described(row) {
+function textItem(row) {
   const isLabel = row.kind === "text" && row.content === null;
   return isLabel ? label(row.item) : `${isolated(row.item)} (${text(`kinds.${row.kind}`)})`;
 }
 
-function pictured(row) {
+function imageItem(row) {
   const image = thumb(`/assets/${row.content}`, row.alt_text === label(row.item) ? "" : row.alt_text);
   return element("span", { class: "with-thumb" }, image, element("span", {}, label(row.item)));
 }
 
-/** Errors by line; a plain list has no line for names of columns, unlike the table that was made of it. */
-function bad({ faults }) {
+/** Errors by line; a plain list has no line with column names, unlike the table made from it. */
+function faultTable({ faults }) {
   const before = is_list ? 1 : 0;
   const message = (row) => row.message.replace(/\bline (\d+)/g, (_, line) => `line ${line - before}`);
   const columns = [
@@ -196,7 +184,7 @@ function bad({ faults }) {
 }
 
 /** Show the fields that belong to the selected options. */
-function shape() {
+function showFields() {
   const mode = find("form").elements.mode.value;
   for (const part of find("form").querySelectorAll("[data-mode]")) part.hidden = part.dataset.mode !== mode;
   find("amount-label").textContent = text(`new.amounts.${find("way").value}`);
@@ -209,31 +197,31 @@ function usualBudget() {
   return Math.max(1, Math.min(10 * n_items, (amount("voters") ?? 1) * ((n_items * (n_items - 1)) / 2)));
 }
 
-function plan() {
-  shape();
+function scheduleOutlook() {
+  showFields();
   if (n_items === null) return;
-  later(() => look(false), QUICK);
-  timers.push(setTimeout(() => look(true), SLOW));
+  schedule(() => showOutlook(false), QUICK);
+  timers.push(setTimeout(() => showOutlook(true), SLOW));
 }
 
-function later(work, wait) {
+function schedule(work, wait) {
   for (const timer of timers) clearTimeout(timer);
   timers = [setTimeout(work, wait)];
 }
 
-async function look(accuracy) {
-  asked += 1;
-  const mine = asked;
+async function showOutlook(accuracy) {
+  nOutlooks += 1;
+  const turn = nOutlooks;
   const place = find("outlook");
-  const settings = chosenSettings();
+  const settings = readSettings();
   // Pairs with a known answer are paid like all others, and name items.
   const items = settings.probes_csv === undefined ? { n_items } : { items_csv: table_text };
-  const body = { ...items, voters: amount("voters"), plan: chosenPlan(), settings, accuracy };
+  const body = { ...items, voters: amount("voters"), plan: readPlan(), settings, accuracy };
   try {
     const { json } = await ask("POST", "/v1/campaigns/plan", { body, token });
-    if (mine === asked) fill(place, ...outlook(json, accuracy));
+    if (turn === nOutlooks) fill(place, ...outlook(json, accuracy));
   } catch (error) {
-    if (mine === asked) fill(place, element("p", { class: "notice notice-warning" }, explained(error)));
+    if (turn === nOutlooks) fill(place, element("p", { class: "notice notice-warning" }, explain(error)));
   }
 }
 
@@ -246,16 +234,16 @@ function share(id) {
   return (amount(id) ?? 0) / 100;
 }
 
-function chosenPlan() {
+function readPlan() {
   const mode = find("form").elements.mode.value;
-  const found = { mode, seconds: amount("seconds") };
-  if (mode === "continuous") return { ...found, budget: amount("budget") ?? usualBudget(), batch: amount("batch"), target: amount("target") };
-  found[find("way").value] = amount("amount");
-  return { ...found, n_ballots: amount("n-ballots"), fraction: share("fraction") || undefined };
+  const options = { mode, seconds: amount("seconds") };
+  if (mode === "continuous") return { ...options, budget: amount("budget") ?? usualBudget(), batch: amount("batch"), target: amount("target") };
+  options[find("way").value] = amount("amount");
+  return { ...options, n_ballots: amount("n-ballots"), fraction: share("fraction") || undefined };
 }
 
-function chosenSettings() {
-  const found = {
+function readSettings() {
+  const settings = {
     sheet_size: amount("sheet-size"),
     first_minutes: amount("first-lease"),
     lease_minutes: amount("lease"),
@@ -264,13 +252,13 @@ function chosenSettings() {
     overlap: share("overlap"),
     probes_per_sheet: amount("per-sheet"),
   };
-  if (find("probes").value.trim() !== "") found.probes_csv = find("probes").value;
+  if (find("probes").value.trim() !== "") settings.probes_csv = find("probes").value;
   const by = find("pay").value;
   if (by !== "") {
-    found.pay = { [by]: amount("rate"), seconds: amount("seconds"), fee: share("fee") };
-    if (find("currency").value.trim() !== "") found.pay.currency = find("currency").value.trim();
+    settings.pay = { [by]: amount("rate"), seconds: amount("seconds"), fee: share("fee") };
+    if (find("currency").value.trim() !== "") settings.pay.currency = find("currency").value.trim();
   }
-  return found;
+  return settings;
 }
 
 async function make(event) {
@@ -287,7 +275,7 @@ async function make(event) {
   const place = find("form-error");
   await once(find("make"), place, async () => {
     await checking; // the organiser may be faster than the server
-    if (find("items").value !== checked) await check(find("items").value);
+    if (find("items").value !== checkedText) await check(find("items").value);
     if (n_items === null) {
       place.textContent = text("new.no-items");
       place.hidden = false;
@@ -299,30 +287,30 @@ async function make(event) {
       name: find("name").value.trim(),
       items_csv: table_text,
       voters: amount("voters"),
-      plan: chosenPlan(),
-      settings: chosenSettings(),
+      plan: readPlan(),
+      settings: readSettings(),
       pages: texts,
     };
     const { json } = await ask("POST", "/v1/campaigns", { body, token });
-    done(json);
+    showCreated(json);
   });
 }
 
-async function done(made) {
+async function showCreated(created) {
   find("form").hidden = true;
-  fill(find("made-link"), linkBox(made.organiser_url, text("made.link")));
-  const words = [text("made.link"), find("name").value.trim(), made.organiser_url, ""].join("\n");
-  find("made-save").href = URL.createObjectURL(new Blob([words], { type: "text/plain" }));
-  find("made-save").download = `${made.campaign.slice(0, 8)}.txt`;
-  find("made-go").href = `/o/${made.campaign}${query}`;
-  find("made-preview").href = `/v/${made.campaign}?preview=1`;
-  const section = find("made");
+  fill(find("created-link"), linkBox(created.organiser_url, text("made.link")));
+  const note = [text("made.link"), find("name").value.trim(), created.organiser_url, ""].join("\n");
+  find("created-save").href = URL.createObjectURL(new Blob([note], { type: "text/plain" }));
+  find("created-save").download = `${created.campaign.slice(0, 8)}.txt`;
+  find("created-go").href = `/o/${created.campaign}${query}`;
+  find("created-preview").href = `/v/${created.campaign}?preview=1`;
+  const section = find("created");
   section.hidden = false;
   section.querySelector("h1").focus();
   try {
-    await ask("POST", "/v1/organiser/sessions", { body: { campaign: made.campaign, token: made.token } });
+    await ask("POST", "/v1/organiser/sessions", { body: { campaign: created.campaign, token: created.token } });
   } catch (error) {
     if (!(error instanceof Problem)) throw error; // opening the link has the same effect
-    find("made-go").href = made.organiser_url;
+    find("created-go").href = created.organiser_url;
   }
 }

@@ -2,9 +2,9 @@
 
 import { duration, element, facts, money, number, percent, table, text } from "./page.js";
 
-const IMPOSSIBLE = "too_many_comparisons"; // said at once, while the organiser types
+const IMPOSSIBLE = "too_many_comparisons"; // shown at once, while the organiser types
 
-export function outlook({ plan, spending, advice, outlook: found }, simulated) {
+export function outlook({ plan, spending, advice, outlook: estimate }, isSimulated) {
   const rows = [[text("outlook.comparisons"), number(spending.n_comparisons)]];
   if (spending.n_probes > 0) rows.push([text("outlook.probes"), number(spending.n_probes)]);
   rows.push([text("outlook.sheets"), number(spending.n_sheets)]);
@@ -16,42 +16,42 @@ export function outlook({ plan, spending, advice, outlook: found }, simulated) {
   }
   const parts = [element("dl", { class: "facts" }, ...facts(rows))];
   const impossible = advice.filter(({ code }) => code === IMPOSSIBLE);
-  parts.push(...impossible.map((each) => element("p", { class: "notice notice-warning" }, advised(each))));
+  parts.push(...impossible.map((item) => element("p", { class: "notice notice-warning" }, adviceText(item))));
   parts.push(element("h3", {}, text("outlook.accuracy")));
-  parts.push(...accuracy(found, simulated));
-  if (plan.mode === "ballots") parts.push(sizes(plan));
+  parts.push(...accuracyFacts(estimate, isSimulated));
+  if (plan.mode === "ballots") parts.push(sizeTable(plan));
   const suggestions = advice.filter(({ code }) => code !== IMPOSSIBLE);
-  if (simulated && suggestions.length > 0) { // the simulation decides which advice applies
+  if (isSimulated && suggestions.length > 0) { // the simulation decides which advice applies
     parts.push(element("h3", {}, text("outlook.advice")));
-    parts.push(element("ul", { class: "advice" }, ...suggestions.map((each) => element("li", {}, advised(each)))));
+    parts.push(element("ul", { class: "advice" }, ...suggestions.map((item) => element("li", {}, adviceText(item)))));
   }
   return parts;
 }
 
 /** Shares are percentages, as in the form, rounded towards the safe side. */
-function advised({ code, value, bound }) {
+function adviceText({ code, value, bound }) {
   if (code === "many_survivors") return text("advice.many_survivors", { bound: percent(Math.floor(100 * bound) / 100) });
   if (code === "few_in_last_ballot") return text("advice.few_in_last_ballot", { bound: percent(Math.ceil(100 * bound) / 100) });
   return text(`advice.${code}`, { value: number(value), bound: number(Math.ceil(bound)) });
 }
 
-function accuracy(found, simulated) {
-  if (!simulated) return [element("p", { class: "muted" }, text("outlook.simulating"))];
-  if (found === null || found.n_simulations === 0) return [element("p", { class: "muted" }, text("outlook.too-large"))];
+function accuracyFacts(estimate, isSimulated) {
+  if (!isSimulated) return [element("p", { class: "muted" }, text("outlook.simulating"))];
+  if (estimate === null || estimate.n_simulations === 0) return [element("p", { class: "muted" }, text("outlook.too-large"))];
   const rows = [];
   for (const name of ["scores", "strengths"]) {
-    const reached = found[name];
-    if (reached === null) continue;
-    const values = { mean: number(reached.mean, 3), low: number(reached.low, 3), high: number(reached.high, 3) };
+    const accuracy = estimate[name];
+    if (accuracy === null) continue;
+    const values = { mean: number(accuracy.mean, 3), low: number(accuracy.low, 3), high: number(accuracy.high, 3) };
     rows.push([text(`outlook.${name}`), text("outlook.reached", values)]);
   }
   return [
     element("dl", { class: "facts" }, ...facts(rows)),
-    element("p", { class: "hint" }, text("outlook.basis", { n: number(found.n_simulations), voters: number(found.n_voters) })),
+    element("p", { class: "hint" }, text("outlook.basis", { n: number(estimate.n_simulations), voters: number(estimate.n_voters) })),
   ];
 }
 
-function sizes(plan) {
+function sizeTable(plan) {
   const rows = plan.sizes.map((items, at) => ({ at: at + 1, items, comparisons: plan.comparisons[at] }));
   const columns = [
     { head: text("columns.ballot"), cell: (row) => number(row.at) },

@@ -1,6 +1,6 @@
 // The dashboard: progress of the campaign, and the links for voters.
 
-import { givenLinks } from "./given.js";
+import { listIssuedLinks } from "./links.js";
 import {
   badge,
   ballotState,
@@ -29,42 +29,42 @@ import {
   time,
 } from "./page.js";
 
-const TELLING = 5; // from this many unanswered sheets at one address, tell the organiser
-let about = null;
+const TELLING = 5; // unanswered sheets at one address from which the organiser is told
+let info = null;
 let watch = null;
 
-begin(async (found) => {
-  about = found;
-  await links();
-  watch = campaign.watch("/progress", progress, freshness);
+begin(async (campaignInfo) => {
+  info = campaignInfo;
+  await showLinks();
+  watch = campaign.watch("/progress", showProgress, freshness);
   find("invite").addEventListener("submit", invite);
-  givenLinks();
+  listIssuedLinks();
 });
 
-function progress({ status, ballots }) {
+function showProgress({ status, ballots }) {
   fill(find("state"), stateBadge(status.state));
-  const continuous = about.plan.mode === "continuous";
-  const all = continuous ? about.plan.comparisons[0] : status.n_comparisons;
-  const share = all === 0 ? 0 : status.n_counted / all;
+  const continuous = info.plan.mode === "continuous";
+  const nComparisons = continuous ? info.plan.comparisons[0] : status.n_comparisons;
+  const share = nComparisons === 0 ? 0 : status.n_counted / nComparisons;
   find("progress-title").textContent = text(continuous ? "overview.progress-all" : "overview.progress");
   find("progress").value = status.state === "ready" ? 0 : share;
-  const of = { done: number(status.n_counted), of: number(all), share: percent(share) };
+  const of = { done: number(status.n_counted), of: number(nComparisons), share: percent(share) };
   find("progress-text").textContent = status.state === "ready" ? "" : text("overview.answered", of);
-  const aside = status.n_answered - status.n_counted;
-  const leftOut = `${text("ballots.left-out")}: ${number(aside)}`;
-  fill(find("next"), ...nextStep(status), aside > 0 ? element("span", { class: "muted" }, leftOut) : null);
+  const nExcluded = status.n_answered - status.n_counted;
+  const leftOut = `${text("ballots.left-out")}: ${number(nExcluded)}`;
+  fill(find("next"), ...nextStep(status), nExcluded > 0 ? element("span", { class: "muted" }, leftOut) : null);
   find("waits").hidden = status.waits === null;
   find("waits").textContent = status.waits === null ? "" : text(`overview.waits-${status.waits}`, { n: number(status.n_comparisons - status.n_answered) });
   find("awaited").hidden = status.awaited === null;
-  if (status.awaited !== null) find("awaited").textContent = held(status.awaited);
+  if (status.awaited !== null) find("awaited").textContent = awaitedText(status.awaited);
   const spending = status.spending;
   fill(
     find("figures"),
-    figure(number(status.n_votes), text("overview.votes"), voters(status, aside)),
+    figure(number(status.n_votes), text("overview.votes"), voterCount(status, nExcluded)),
     figure(
       number(status.votes_per_minute, 1),
       text("overview.pace"),
-      pace(status),
+      paceText(status),
     ),
     figure(
       number(status.n_conflicts + status.n_late),
@@ -85,21 +85,21 @@ function progress({ status, ballots }) {
 }
 
 /** Sheets waiting for a first answer; if one address holds many, the organiser is told. */
-function held({ n_sheets: n, n_of_one_address: most, back_by: end }) {
-  const all = text("awaited.held", { n: number(n), time: time(end) });
-  return most < TELLING ? all : `${all} ${text("awaited.address", { n: number(most) })}`;
+function awaitedText({ n_sheets: n, n_of_one_address: most, back_by: end }) {
+  const message = text("awaited.held", { n: number(n), time: time(end) });
+  return most < TELLING ? message : `${message} ${text("awaited.address", { n: number(most) })}`;
 }
 
-function voters({ n_voters: n }, aside) {
+function voterCount({ n_voters: n }, nExcluded) {
   if (n === 0) return null;
-  if (aside > 0) return text("overview.by-all", { n: number(n) });
+  if (nExcluded > 0) return text("overview.by-all", { n: number(n) });
   return text(n === 1 ? "overview.by-one" : "overview.by", { n: number(n) });
 }
 
 /** When the ballot will be done; after only a few votes the server reports neither this nor the rate. */
-function pace({ state, votes_per_minute: rate, expected_end: end }) {
+function paceText({ state, votes_per_minute: rate, expected_end: end }) {
   if (end !== null) {
-    return text(about.plan.mode === "continuous" ? "overview.end-drawn" : "overview.end", { time: time(end) });
+    return text(info.plan.mode === "continuous" ? "overview.end-drawn" : "overview.end", { time: time(end) });
   }
   return state === "open" && rate === null ? text("overview.end-later") : null;
 }
@@ -152,8 +152,8 @@ function ballotTable(ballots) {
   return table(columns, ballots, text("overview.ballots"));
 }
 
-async function links() {
-  const [{ json: shared }, { json: shown }] = await Promise.all([campaign.get("/links"), campaign.get("/pages")]);
+async function showLinks() {
+  const [{ json: shared }, { json: current }] = await Promise.all([campaign.get("/links"), campaign.get("/pages")]);
   const preview = element(
     "p",
     {},
@@ -170,19 +170,19 @@ async function links() {
           linkBox(shared.open_url, text("links.open"), shared.open_qr, preview),
         );
   fill(find("open-link"), open);
-  if (shown.pages.platform !== null) study(shown.pages.platform);
+  if (current.pages.platform !== null) showStudyLink(current.pages.platform);
 }
 
-function study(platform) {
+function showStudyLink(platform) {
   const name = { prolific: "Prolific", mturk: "Mechanical Turk" }[platform];
-  const made = element("div");
+  const place = element("div");
   const error = element("p", { class: "notice notice-bad", role: "alert", hidden: true });
   const maker = element("button", { type: "button", class: "button" }, text("links.study-make", { name }));
   maker.addEventListener("click", () =>
     once(maker, error, async () => {
       const { json } = await campaign.post("/study-links");
       fill(
-        made,
+        place,
         element("p", { class: "notice notice-warning" }, text("links.once")),
         linkBox(json.url, text("links.study", { name })),
       );
@@ -194,7 +194,7 @@ function study(platform) {
     element("p", { class: "hint" }, text(`links.study-${platform}`)),
     element("p", {}, maker),
     error,
-    made,
+    place,
   );
 }
 
@@ -209,18 +209,18 @@ async function invite(event) {
   else body.number = Number(find("number").value);
   await once(event.submitter, find("message"), async () => {
     const { json } = await campaign.post("/invitations", body);
-    show(json);
+    showInvitations(json);
     find("names").value = "";
     find("number").value = "";
   });
 }
 
-function show({ invitations, csv }) {
+function showInvitations({ invitations, csv }) {
   const file = URL.createObjectURL(new Blob(["\ufeff", csv], { type: "text/csv" }));
   const link = find("invited-csv");
   if (link.href.startsWith("blob:")) URL.revokeObjectURL(link.href);
   link.href = file;
-  link.download = `invitations-${about.campaign.slice(0, 8)}.csv`;
+  link.download = `invitations-${info.campaign.slice(0, 8)}.csv`;
   const columns = [
     { head: text("columns.voter"), cell: (row) => label(row.name) },
     { head: text("columns.link"), cell: (row) => element("code", {}, row.url), wide: true },

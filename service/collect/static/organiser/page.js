@@ -6,7 +6,7 @@ const main = document.getElementById("main");
 const texts = JSON.parse(main.dataset.texts);
 const language = main.dataset.language;
 // "en" alone would give dates in the format of the United States to every reader.
-const locale = navigator.languages.find((each) => each.toLowerCase().startsWith(language)) ?? language;
+const locale = navigator.languages.find((tag) => tag.toLowerCase().startsWith(language)) ?? language;
 
 export const key = main.dataset.campaign;
 export const query = main.dataset.query;
@@ -18,26 +18,26 @@ export function find(id) {
 
 /** A text of the interface, such as `text("voters.votes", {n: "12"})`. */
 export function text(name, values = {}) {
-  const found = name.split(".").reduce((section, step) => section?.[step], texts);
-  if (typeof found !== "string") throw new Error(`no text ${name}`);
-  return found.replace(/\{(\w+)\}/g, (_, value) => String(values[value]));
+  const template = name.split(".").reduce((section, step) => section?.[step], texts);
+  if (typeof template !== "string") throw new Error(`no text ${name}`);
+  return template.replace(/\{(\w+)\}/g, (_, value) => String(values[value]));
 }
 
-export function has(name) {
+export function hasText(name) {
   return typeof name.split(".").reduce((section, step) => section?.[step], texts) === "string";
 }
 
 /** An element with properties, children and text. */
 export function element(tag, properties = {}, ...children) {
-  const made = document.createElement(tag);
+  const node = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
     if (value === undefined || value === null || value === false) continue;
-    if (name === "class") made.className = value;
-    else if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else made.setAttribute(name, value === true ? "" : value);
+    if (name === "class") node.className = value;
+    else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else node.setAttribute(name, value === true ? "" : value);
   }
-  made.append(...children.filter((child) => child !== null && child !== undefined));
-  return made;
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
 }
 
 /** Replace the children of an element; a focused child keeps the focus if the new one has the same [data-focus]. */
@@ -49,13 +49,13 @@ export function fill(place, ...children) {
 
 /** A button; `name` identifies it, so that it keeps the focus when its container is filled again. */
 export function button(words, name, press, kind = "", properties = {}) {
-  const made = element(
+  const node = element(
     "button",
     { type: "button", class: kind === "" ? "button" : `button button-${kind}`, "data-focus": name, ...properties },
     words,
   );
-  made.addEventListener("click", () => press(made));
-  return made;
+  node.addEventListener("click", () => press(node));
+  return node;
 }
 
 export function number(value, digits = 0) {
@@ -144,18 +144,18 @@ export function thumb(address, alt) {
 }
 
 /** A number with its meaning. */
-export function figure(value, what, more = null) {
+export function figure(value, meaning, more = null) {
   return element(
     "div",
     { class: "figure card" },
-    element("p", { class: "figure-what" }, what),
+    element("p", { class: "figure-what" }, meaning),
     element("p", { class: "figure-value numbers" }, value),
     more === null ? null : element("p", { class: "figure-more" }, more),
   );
 }
 
 export function facts(rows) {
-  return rows.flatMap(([what, value]) => [element("dt", {}, what), element("dd", {}, value)]);
+  return rows.flatMap(([term, value]) => [element("dt", {}, term), element("dd", {}, value)]);
 }
 
 export function badge(words, kind = "") {
@@ -163,8 +163,8 @@ export function badge(words, kind = "") {
 }
 
 /** The state of a ballot or batch: "answered" if it is open, and no comparison of it is left. */
-export function ballotState({ state, n_counted: done, n_comparisons: all }) {
-  return state === "open" && done >= all ? "answered" : state;
+export function ballotState({ state, n_counted: nCounted, n_comparisons: nComparisons }) {
+  return state === "open" && nCounted >= nComparisons ? "answered" : state;
 }
 
 /** The state of a ballot or a campaign; its colour only repeats the word. */
@@ -206,13 +206,13 @@ export function qrImage(svg, name) {
 /** A figure drawn by the server; a new `tag` makes the browser load it again. */
 export function plot(address, name, tag) {
   const words = text(`plots.${name}`);
-  const waits = element("p", { class: "plot-waits muted" }, text("drawing"));
+  const waiting = element("p", { class: "plot-waits muted" }, text("drawing"));
   const image = element("img", { alt: words, loading: "lazy", src: `${address}#${encodeURIComponent(tag ?? "")}` });
-  for (const end of ["load", "error"]) image.addEventListener(end, () => waits.remove());
+  for (const end of ["load", "error"]) image.addEventListener(end, () => waiting.remove());
   return element(
     "figure",
     { class: "plot" },
-    waits,
+    waiting,
     image,
     element("figcaption", {}, words, " ", element("a", { href: address, download: `${name}.svg`, "aria-label": `SVG: ${words}` }, "SVG")),
   );
@@ -225,11 +225,11 @@ export function show(view, focus = false) {
   if (focus) main.querySelector(`[data-view="${view}"] [tabindex="-1"]`)?.focus();
 }
 
-/** The error in words, with the name of the field if it concerns one. */
-export function explained(error) {
+/** The error as a sentence; it names the field if it concerns one. */
+export function explain(error) {
   if (!(error instanceof Problem)) return String(error);
   if (error.status === 0 || (error.status >= 500 && error.kind === "")) return text("errors.unreachable");
-  if (has(`errors.${error.kind}`)) return text(`errors.${error.kind}`);
+  if (hasText(`errors.${error.kind}`)) return text(`errors.${error.kind}`);
   return error.message;
 }
 
@@ -240,7 +240,7 @@ export function complain(error) {
     return;
   }
   const place = find("message");
-  const words = error === null ? "" : explained(error);
+  const words = error === null ? "" : explain(error);
   if (place.textContent !== words) place.textContent = words;
   place.hidden = error === null;
 }
@@ -258,7 +258,7 @@ export async function once(button, place, work) {
     await work();
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    place.textContent = explained(error);
+    place.textContent = explain(error);
     place.hidden = false;
   } finally {
     button.removeAttribute("aria-disabled");
@@ -267,9 +267,9 @@ export async function once(button, place, work) {
 
 /** Connect the buttons that close a dialog. */
 export function dialog(id) {
-  const found = find(id);
-  for (const button of found.querySelectorAll("[data-close]")) button.addEventListener("click", () => found.close());
-  return found;
+  const node = find(id);
+  for (const button of node.querySelectorAll("[data-close]")) button.addEventListener("click", () => node.close());
+  return node;
 }
 
 /**
@@ -286,7 +286,7 @@ export async function begin(start) {
   const token = location.hash.slice(1);
   if (token !== "") history.replaceState(null, "", location.pathname + location.search);
   try {
-    if (token !== "" && !(await opened(token))) {
+    if (token !== "" && !(await isAccepted(token))) {
       show("link", true);
       return;
     }
@@ -302,7 +302,7 @@ export async function begin(start) {
 }
 
 /** Whether the token opens this campaign; the server calls a truncated token invalid. */
-async function opened(token) {
+async function isAccepted(token) {
   try {
     await campaign.begin(token);
     return true;
@@ -320,5 +320,5 @@ export function freshness(error) {
   }
   const now = new Intl.DateTimeFormat(locale, { timeStyle: "medium" }).format(new Date());
   if (error === null) find("fresh").textContent = text("fresh", { time: now });
-  else find("fresh").textContent = text("stale", { why: explained(error) });
+  else find("fresh").textContent = text("stale", { why: explain(error) });
 }

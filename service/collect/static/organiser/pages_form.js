@@ -7,12 +7,17 @@ const LONG = ["instructions", "consent", "thanks"];
 
 const isNew = find("first-question") !== null; // its first question is among the fields that everybody fills in
 
+/** The texts of one language, before the organiser writes them. */
+export function emptyTexts(language) {
+  return { language, title: "", question: "", instructions: "", consent: "", thanks: "" };
+}
+
 /** Convert texts of the pages to the form and back. */
 export class PagesForm {
   constructor() {
     this.texts = [];
     find("add-language").addEventListener("click", () => this.add());
-    for (const id of ["platform", "study"]) find(id).addEventListener("input", warn);
+    for (const id of ["platform", "study"]) find(id).addEventListener("input", showPlatformFields);
     find("new-language").addEventListener("keydown", (event) => {
       if (event.key !== "Enter") return;
       event.preventDefault();
@@ -21,7 +26,7 @@ export class PagesForm {
   }
 
   fill(pages) {
-    this.texts = pages.texts.map((each) => ({ ...each }));
+    this.texts = pages.texts.map((texts) => ({ ...texts }));
     find("consent-version").value = pages.consent_version;
     find("open-link-allowed").checked = pages.open_link;
     find("platform").value = pages.platform ?? "";
@@ -34,14 +39,14 @@ export class PagesForm {
     find("sheets").value = pages.sheets ?? "";
     find("ties").checked = pages.ties;
     find("cannot-say").checked = pages.cannot_say;
-    warn();
+    showPlatformFields();
     this.draw();
   }
 
   /** The pages in the server's format; in a new campaign, a text without a title has its question as title. */
   read() {
-    this.keep();
-    if (isNew) for (const each of this.texts) each.title ||= each.question;
+    this.readTexts();
+    if (isNew) for (const texts of this.texts) texts.title ||= texts.question;
     return {
       texts: this.texts,
       consent_version: find("consent-version").value.trim(),
@@ -59,11 +64,11 @@ export class PagesForm {
 
   /** Fields that only participants of a platform need; hidden without a platform. */
   ofPlatform() {
-    const given = (id) => (find("platform").value === "" ? null : find(id).value.trim() || null);
-    const minutes = given("study-minutes");
+    const value = (id) => (find("platform").value === "" ? null : find(id).value.trim() || null);
+    const minutes = value("study-minutes");
     return {
-      screened_out_code: given("screened-out-code"),
-      quota_full_code: given("quota-full-code"),
+      screened_out_code: value("screened-out-code"),
+      quota_full_code: value("quota-full-code"),
       study_minutes: minutes === null ? null : Number(minutes),
     };
   }
@@ -71,42 +76,41 @@ export class PagesForm {
   add() {
     const field = find("new-language");
     const tag = field.value.trim();
-    if (tag === "" || this.texts.some((each) => each.language === tag)) {
+    if (tag === "" || this.texts.some(({ language }) => language === tag)) {
       field.focus();
       return;
     }
-    this.keep();
-    const empty = { language: tag, title: "", question: "", instructions: "", consent: "", thanks: "" };
-    this.texts.push(empty);
+    this.readTexts();
+    this.texts.push(emptyTexts(tag));
     field.value = "";
     this.draw();
     find(`title-${this.texts.length - 1}`).focus();
   }
 
   remove(at) {
-    this.keep();
+    this.readTexts();
     this.texts.splice(at, 1);
     this.draw();
     find("new-language").focus();
   }
 
-  keep() {
-    this.texts.forEach((each, at) => {
-      for (const name of ["title", "question", ...LONG]) each[name] = find(`${name}-${at}`).value.trim();
+  readTexts() {
+    this.texts.forEach((texts, at) => {
+      for (const name of ["title", "question", ...LONG]) texts[name] = find(`${name}-${at}`).value.trim();
     });
   }
 
   draw() {
-    fill(find("languages"), ...this.texts.map((each, at) => this.one(each, at)));
+    fill(find("languages"), ...this.texts.map((texts, at) => this.textFields(texts, at)));
   }
 
-  one(texts, at) {
-    const field = (name, made) =>
+  textFields(texts, at) {
+    const field = (name, input) =>
       element(
         "div",
         { class: "field" },
         element("label", { for: `${name}-${at}` }, text(`form.${name}`)),
-        made,
+        input,
       );
     const line = (name, required) => {
       const input = element("input", { id: `${name}-${at}`, class: "input", maxlength: "500", required, lang: texts.language, dir: "auto", placeholder: text(isNew && name === "title" ? "examples.title-of-question" : `examples.${name}`) });
@@ -139,7 +143,7 @@ export class PagesForm {
 }
 
 /** Warn that a platform without a study id admits every participant of that platform. */
-function warn() {
+function showPlatformFields() {
   const isOpen = find("platform").value === "";
   find("study-warning").hidden = isOpen || find("study").value.trim() !== "";
   for (const id of OF_PLATFORM) find(id).closest(".field").hidden = isOpen;

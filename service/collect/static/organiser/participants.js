@@ -4,10 +4,10 @@ import { campaign, copyButton, element, fill, find, freshness, number, text } fr
 
 const NAMES = { prolific: "Prolific", mturk: "Mechanical Turk" };
 const DECISIONS = ["approve", "reject"];
-let drawn = "";
+let latest = ""; // the participants on the page, as JSON
 
 /** Show the lists and keep them current if the campaign uses a platform. */
-export async function participants() {
+export async function watchParticipants() {
   const { json } = await campaign.get("/pages");
   if (json.pages.platform === null) return null;
   find("participants-title").textContent = text("participants.title", { name: NAMES[json.pages.platform] });
@@ -15,37 +15,37 @@ export async function participants() {
   return campaign.watch("/participants", draw, freshness);
 }
 
-function draw({ participants: found }) {
-  if (JSON.stringify(found) === drawn) return; // redrawing would clear the organiser's selection
-  drawn = JSON.stringify(found);
-  const studies = [...new Set(found.map((each) => each.study))];
-  const blocks = studies.map((study) => block(study, found.filter((each) => each.study === study), studies.length > 1));
+function draw({ participants }) {
+  if (JSON.stringify(participants) === latest) return; // redrawing would clear the organiser's selection
+  latest = JSON.stringify(participants);
+  const studies = [...new Set(participants.map(({ study }) => study))];
+  const blocks = studies.map((study) => block(study, participants.filter((row) => row.study === study), studies.length > 1));
   fill(find("participants-lists"), ...(blocks.length > 0 ? blocks : [nobody()]));
 }
 
-function block(study, found, isOneOfMany) {
-  const others = found.filter((each) => each.decision === null);
-  const ended = (outcome) => number(others.filter((each) => each.outcome === outcome).length);
-  const counts = { n: number(others.length), screened: ended("screened out"), full: ended("quota full") };
+function block(study, participants, isOneOfMany) {
+  const others = participants.filter(({ decision }) => decision === null);
+  const count = (outcome) => number(others.filter((row) => row.outcome === outcome).length);
+  const counts = { n: number(others.length), screened: count("screened out"), full: count("quota full") };
   return element(
     "div",
     { class: "stack" },
     isOneOfMany ? element("h3", {}, text("participants.study", { study })) : null,
-    element("div", { class: "pair-fields" }, ...DECISIONS.map((decision) => list(study, found, decision, isOneOfMany))),
+    element("div", { class: "pair-fields" }, ...DECISIONS.map((decision) => list(study, participants, decision, isOneOfMany))),
     others.length > 0 ? element("p", { class: "muted" }, text("participants.others", counts)) : null,
   );
 }
 
 /** Ids in a field to copy as a whole, and as a file; ids to reject have reasons next to them. */
-function list(study, found, decision, isOneOfMany) {
-  const some = found.filter((each) => each.decision === decision);
-  const title = text(`participants.${decision}`, { n: number(some.length) });
+function list(study, participants, decision, isOneOfMany) {
+  const rows = participants.filter((row) => row.decision === decision);
+  const title = text(`participants.${decision}`, { n: number(rows.length) });
   const head = element(isOneOfMany ? "h4" : "h3", {}, title);
-  if (some.length === 0) return element("div", { class: "stack stack-small" }, head, nobody());
-  const ids = some.map((each) => each.participant).join("\n");
+  if (rows.length === 0) return element("div", { class: "stack stack-small" }, head, nobody());
+  const ids = rows.map(({ participant }) => participant).join("\n");
   const field = element("textarea", { class: "textarea code-text", readonly: true, rows: "5", "aria-label": title }, ids);
   const address = `${campaign.base}/participants/${decision}?study=${encodeURIComponent(study)}`;
-  const reasons = some.filter((each) => each.reason !== null);
+  const reasons = rows.filter(({ reason }) => reason !== null);
   return element(
     "div",
     { class: "stack stack-small" },
@@ -62,17 +62,17 @@ function list(study, found, decision, isOneOfMany) {
         text("participants.csv"),
       ),
     ),
-    reasons.length > 0 ? why(reasons) : null,
+    reasons.length > 0 ? reasonList(reasons) : null,
   );
 }
 
-function why(found) {
-  const line = (each) => element("li", {}, element("code", {}, each.participant), ": ", each.reason);
+function reasonList(rows) {
+  const line = (row) => element("li", {}, element("code", {}, row.participant), ": ", row.reason);
   return element(
     "details",
     {},
     element("summary", { class: "summary" }, text("participants.reasons")),
-    element("ul", {}, ...found.map(line)),
+    element("ul", {}, ...rows.map(line)),
   );
 }
 

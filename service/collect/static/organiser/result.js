@@ -24,71 +24,71 @@ const SELDOM = 30_000; // milliseconds; a ranking fits all votes
 const SHARE = 20; // the ranking takes at most one part in this many of the server's time
 const FEW_VOTERS = 5; // results/crowds: the stated accuracy is too high
 const PLOTS = ["strengths", "ranks", "in-top"];
-let about = null;
+let info = null;
 let most = STEP;
-let found = null;
-let final = false;
-let recorded = 0; // votes
+let ranking = null; // the latest answer
+let isFinal = false;
+let nRecorded = 0; // votes
 let next = 0; // earliest time for the next request of the ranking
-let asking = false;
+let isLoading = false;
 let timer = null;
 
-begin(async (info) => {
-  about = info;
-  exports();
-  for (const name of ["names", "unanswered", "guard"]) find(name).addEventListener("change", exports);
+begin(async (campaignInfo) => {
+  info = campaignInfo;
+  showExports();
+  for (const name of ["names", "unanswered", "guard"]) find(name).addEventListener("change", showExports);
   find("more").addEventListener("click", () => {
     most *= 2;
-    ranking();
+    showRanking();
   });
-  campaign.watch("/progress", progress, freshness);
+  campaign.watch("/progress", showProgress, freshness);
 });
 
-function progress({ status }) {
-  final = status.state === "finished";
-  recorded = status.n_votes;
+function showProgress({ status }) {
+  isFinal = status.state === "finished";
+  nRecorded = status.n_votes;
   if (status.n_votes === 0) {
     find("none").hidden = false;
     return;
   }
-  if (!found?.final) soon();
+  if (!ranking?.final) scheduleRanking();
 }
 
 /** Ask for the ranking at the earliest time allowed. */
-function soon() {
+function scheduleRanking() {
   clearTimeout(timer);
-  if (asking) timer = setTimeout(soon, SELDOM);
-  else if (final || Date.now() >= next) results();
-  else timer = setTimeout(soon, next - Date.now());
+  if (isLoading) timer = setTimeout(scheduleRanking, SELDOM);
+  else if (isFinal || Date.now() >= next) loadRanking();
+  else timer = setTimeout(scheduleRanking, next - Date.now());
 }
 
-async function results() {
+async function loadRanking() {
   if (document.hidden) return; // the page asks when it is visible again
-  asking = true;
-  if (found === null) {
+  isLoading = true;
+  if (ranking === null) {
     find("which").hidden = false;
     find("which").textContent = text("computing");
   }
   const began = Date.now();
   try {
-    const { json, tag } = await campaign.get(`/results?interim=${!final}`);
+    const { json, tag } = await campaign.get(`/results?interim=${!isFinal}`);
     complain(null);
-    found = json;
+    ranking = json;
     find("none").hidden = true;
-    find("found").hidden = false;
+    find("result").hidden = false;
     const which = find("which");
     which.hidden = false;
-    const isScored = found.final && about.plan.mode === "ballots";
-    which.textContent = text(isScored ? "result.final" : found.final ? "result.ended" : "result.interim");
+    const isScored = ranking.final && info.plan.mode === "ballots";
+    which.textContent = text(isScored ? "result.final" : ranking.final ? "result.ended" : "result.interim");
     find("basis").textContent = text(isScored ? "result.by-scores" : "result.by-strengths");
-    figures();
-    ranking();
-    plots(tag);
+    showFigures();
+    showRanking();
+    showPlots(tag);
   } catch (error) {
-    find("which").hidden = found === null;
+    find("which").hidden = ranking === null;
     complain(error);
   } finally {
-    asking = false;
+    isLoading = false;
     next = Date.now() + Math.max(SELDOM, SHARE * (Date.now() - began));
   }
 }
@@ -100,15 +100,15 @@ function expectation({ signal, circles, n_voters }) {
   return n_voters <= FEW_VOTERS ? "result.few-voters" : "result.expected-text";
 }
 
-function figures() {
-  const { cut } = found;
+function showFigures() {
+  const { cut } = ranking;
   fill(
     find("figures"),
-    figure(number(found.n_votes), text("result.votes"), text("result.votes-text", { n: number(recorded) })),
+    figure(number(ranking.n_votes), text("result.votes"), text("result.votes-text", { n: number(nRecorded) })),
     figure(
-      number(found.expected, 3),
+      number(ranking.expected, 3),
       text("result.expected"),
-      text(expectation(found)),
+      text(expectation(ranking)),
     ),
     cut === null
       ? null
@@ -119,18 +119,18 @@ function figures() {
             ? text("result.cut-one")
             : text("result.cut-text", { overlap: number(cut.overlap, 1), k: number(cut.k) }),
         ),
-    found.excluded.length === 0
+    ranking.excluded.length === 0
       ? null
       : figure(
-          number(found.excluded.length),
+          number(ranking.excluded.length),
           text("result.excluded"),
-          text("result.excluded-text", { tau: number(found.agreement, 3) }),
+          text("result.excluded-text", { tau: number(ranking.agreement, 3) }),
         ),
   );
 }
 
-function ranking() {
-  const { rows } = found;
+function showRanking() {
+  const { rows } = ranking;
   const columns = [
     { head: text("columns.rank"), cell: (row) => number(row.rank, row.rank % 1 === 0 ? 0 : 1), number: true },
     { head: text("columns.item"), cell: item, wide: true },
@@ -143,7 +143,7 @@ function ranking() {
         number: true,
       },
       { head: text("columns.place"), cell: (row) => interval(row, rows.length), lesser: true },
-      { head: text("columns.in-top", { k: number(found.top) }), cell: (row) => percent(row.in_top), number: true },
+      { head: text("columns.in-top", { k: number(ranking.top) }), cell: (row) => percent(row.in_top), number: true },
     );
   }
   columns.push({ head: text("columns.strength"), cell: (row) => number(row.strength, 2), number: true });
@@ -184,15 +184,15 @@ function interval(row, n) {
   return svg;
 }
 
-function plots(tag) {
-  const known = found.rows[0].rank_low !== undefined; // very long lists have no intervals
-  find("plots-part").hidden = !known;
-  if (!known) return;
-  const address = (name) => `${campaign.base}/plots/${name}.svg?interim=${!final}`;
+function showPlots(tag) {
+  const hasIntervals = ranking.rows[0].rank_low !== undefined; // very long lists have no intervals
+  find("plots-part").hidden = !hasIntervals;
+  if (!hasIntervals) return;
+  const address = (name) => `${campaign.base}/plots/${name}.svg?interim=${!isFinal}`;
   fill(find("plots"), ...PLOTS.map((name) => plot(address(name), name, tag)));
 }
 
-function exports() {
+function showExports() {
   const flag = (name) => `${name}=${find(name).checked}`;
   fill(
     find("exports"),

@@ -6,13 +6,13 @@ import { PagesForm } from "./pages_form.js";
 const form = new PagesForm();
 let tag = null;
 
-begin(async (about) => {
-  fixed(about);
-  await read();
+begin(async (info) => {
+  showFixed(info);
+  await readPages();
   find("form").addEventListener("submit", save);
 });
 
-async function read() {
+async function readPages() {
   const answer = await campaign.get("/pages");
   tag = answer.tag;
   form.fill(answer.json.pages);
@@ -29,12 +29,12 @@ async function save(event) {
   });
 }
 
-function fixed(about) {
-  const { settings } = about;
+function showFixed(info) {
+  const { settings } = info;
   const rows = [
-    [text("settings.created"), time(about.created_at)],
-    [text("form.voters"), number(about.voters)],
-    [text("settings.seed"), about.seed],
+    [text("settings.created"), time(info.created_at)],
+    [text("form.voters"), number(info.voters)],
+    [text("settings.seed"), info.seed],
     [text("form.sheet-size"), settings.sheet_size === null ? "–" : number(settings.sheet_size)],
     [text("form.first-lease"), number(settings.first_minutes)],
     [text("form.lease"), settings.lease_minutes === null ? "–" : number(settings.lease_minutes)],
@@ -51,6 +51,6 @@ function fixed(about) {
     rows.push([text(pay.per_hour === null ? "settings.per-vote" : "settings.per-hour"), money(rate, pay.currency)]);
     rows.push([text("settings.fee"), percent(pay.fee, 1)]);
   }
-  const key = element("code", {}, about.campaign);
+  const key = element("code", {}, info.campaign);
   fill(find("fixed"), ...facts([[text("settings.key"), key], ...rows]));
 }

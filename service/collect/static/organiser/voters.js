@@ -7,7 +7,7 @@ import {
   campaign,
   dialog,
   element,
-  explained,
+  explain,
   figure,
   fill,
   find,
@@ -23,27 +23,27 @@ import {
   text,
   time,
 } from "./page.js";
-import { participants } from "./participants.js";
+import { watchParticipants } from "./participants.js";
 
 const STEP = 200;
 const FEW = 20; // answers; below this, a percentage would suggest more than is known
 const SELDOM = 20_000; // milliseconds; the report fits all votes
 const excluding = dialog("exclude-dialog");
 const withdrawing = dialog("withdraw-dialog");
-const asking = dialog("others-dialog");
+const reassigning = dialog("others-dialog");
 const watches = [];
 let most = STEP;
-let all = 0;
+let nVoters = 0;
 let voters = [];
 let quality = null;
-let chosen = null;
+let selectedVoter = null;
 
 begin(async () => {
   const names = find("show-names");
   const path = (rest) => `${rest}names=${names.checked}`;
   watches.push(campaign.watch(() => path(`/voters?limit=${Math.min(1000, most)}&`), showVoters, freshness));
   watches.push(campaign.watch("/quality", showQuality, freshness, SELDOM));
-  const platform = await participants();
+  const platform = await watchParticipants();
   if (platform !== null) watches.push(platform);
   names.addEventListener("change", refresh);
   find("more").addEventListener("click", () => {
@@ -60,37 +60,37 @@ function refresh() {
   for (const watch of watches) watch.now();
 }
 
-function showVoters(found) {
-  all = found.n_voters;
-  voters = found.voters;
+function showVoters(list) {
+  nVoters = list.n_voters;
+  voters = list.voters;
   draw();
-  erasable();
+  listErasable();
 }
 
-function showQuality(found) {
-  quality = new Map(found.quality.voters.map((each) => [each.key, each]));
-  fill(find("agreement"), ...agreement(found.quality));
-  const compared = found.quality.agreement.n > 0;
-  find("plot").hidden = !compared;
-  if (compared) fill(find("plot"), plot(`${campaign.base}/plots/voters.svg`, "voters", JSON.stringify(found.quality.agreement)));
+function showQuality({ quality: report }) {
+  quality = new Map(report.voters.map((voter) => [voter.key, voter]));
+  fill(find("agreement"), ...agreementFigures(report));
+  const hasPairs = report.agreement.n > 0;
+  find("plot").hidden = !hasPairs;
+  if (hasPairs) fill(find("plot"), plot(`${campaign.base}/plots/voters.svg`, "voters", JSON.stringify(report.agreement)));
   draw();
 }
 
 /** How much voters agree, with intervals; for a few pairs only their number. */
-function agreement({ agreement: same, agreement_low, agreement_high, alpha, alpha_low, alpha_high, n_pairs, n_missing }) {
+function agreementFigures({ agreement, agreement_low, agreement_high, alpha, alpha_low, alpha_high, n_pairs, n_missing }) {
   const pairs = figure(
     number(n_pairs),
     text("voters.pairs"),
     text(n_missing > 0 ? "voters.pairs-missing" : "voters.pairs-text", { n: number(n_missing), least: number(n_pairs + n_missing) }),
   );
   if (n_missing > 0) return [pairs];
-  const share = { low: percent(agreement_low), high: percent(agreement_high), share: shareText(same) };
-  const found = [figure(percent(same.share), text("voters.agreement"), text("voters.agreement-text", share))];
+  const share = { low: percent(agreement_low), high: percent(agreement_high), share: shareText(agreement) };
+  const figures = [figure(percent(agreement.share), text("voters.agreement"), text("voters.agreement-text", share))];
   if (alpha !== null) {
     const ends = { low: number(alpha_low, 2), high: number(alpha_high, 2) };
-    found.push(figure(number(alpha, 2), text("voters.alpha"), text("voters.alpha-text", ends)));
+    figures.push(figure(number(alpha, 2), text("voters.alpha"), text("voters.alpha-text", ends)));
   }
-  return [...found, pairs];
+  return [...figures, pairs];
 }
 
 /** A percentage with its counts; for few answers only the counts. */
@@ -102,16 +102,16 @@ function shareOf(share) {
 
 function draw() {
   const flagged = voters.filter((row) => !row.excluded && (quality?.get(row.key)?.flags.length ?? 0) > 0);
-  const left = voters.filter((row) => row.excluded);
+  const excluded = voters.filter((row) => row.excluded);
   fill(
     find("flagged"),
-    flagged.length + left.length === 0
+    flagged.length + excluded.length === 0
       ? element("p", { class: "muted" }, text(quality === null ? "loading" : "voters.no-flag"))
-      : element("ul", { class: "people" }, ...[...flagged, ...left].map(person)),
+      : element("ul", { class: "people" }, ...[...flagged, ...excluded].map(person)),
   );
   const columns = [
-    { head: text("columns.voter"), cell: who },
-    { head: text("columns.votes"), cell: votes, number: true },
+    { head: text("columns.voter"), cell: voterCell },
+    { head: text("columns.votes"), cell: voteCell, number: true },
     {
       head: text("columns.hand"),
       lesser: true,
@@ -131,7 +131,7 @@ function draw() {
   const place = find("voters");
   if (voters.length === 0) fill(place, element("p", { class: "muted" }, text("voters.nobody")));
   else fill(place, table(columns, voters, text("voters.all")));
-  find("more-line").hidden = voters.length >= Math.min(all, 1000);
+  find("more-line").hidden = voters.length >= Math.min(nVoters, 1000);
 }
 
 function nameOf(row) {
@@ -139,30 +139,30 @@ function nameOf(row) {
 }
 
 /** Name, state and source, one below the other. */
-function who(row) {
+function voterCell(row) {
   const source = element("span", { class: "small muted" }, text(`sources.${row.source}`));
-  return element("span", { class: "lines" }, element("span", {}, nameOf(row)), marks(row) || null, source);
+  return element("span", { class: "lines" }, element("span", {}, nameOf(row)), badgesOf(row) || null, source);
 }
 
-function votes(row) {
-  const given = element("span", {}, number(row.n_votes));
-  if (row.last_vote === null) return given;
-  const what = text("columns.last");
-  const hidden = element("span", { class: "visually-hidden" }, `${what}: `);
-  const last = element("span", { class: "small muted", title: what }, hidden, time(row.last_vote));
-  return element("span", { class: "lines" }, given, last);
+function voteCell(row) {
+  const count = element("span", {}, number(row.n_votes));
+  if (row.last_vote === null) return count;
+  const title = text("columns.last");
+  const hidden = element("span", { class: "visually-hidden" }, `${title}: `);
+  const last = element("span", { class: "small muted", title }, hidden, time(row.last_vote));
+  return element("span", { class: "lines" }, count, last);
 }
 
-function words(row) {
+function plainName(row) {
   return row.name ?? row.key.slice(0, 8);
 }
 
-function marks(row) {
-  const found = [];
-  if (row.withdrawn) found.push(badge(text("voters.withdrawn")));
-  if (row.excluded) found.push(badge(text("voters.excluded"), "bad"));
-  for (const flag of quality?.get(row.key)?.flags ?? []) found.push(badge(text(`flags.${flag.kind}`), "warning"));
-  return found.length === 0 ? "" : element("span", { class: "badges" }, ...found);
+function badgesOf(row) {
+  const badges = [];
+  if (row.withdrawn) badges.push(badge(text("voters.withdrawn")));
+  if (row.excluded) badges.push(badge(text("voters.excluded"), "bad"));
+  for (const flag of quality?.get(row.key)?.flags ?? []) badges.push(badge(text(`flags.${flag.kind}`), "warning"));
+  return badges.length === 0 ? "" : element("span", { class: "badges" }, ...badges);
 }
 
 function person(row) {
@@ -173,7 +173,7 @@ function person(row) {
     element(
       "div",
       { class: "stack stack-small" },
-      element("p", { class: "row" }, element("strong", {}, nameOf(row)), marks(row)),
+      element("p", { class: "row" }, element("strong", {}, nameOf(row)), badgesOf(row)),
       ...flags.map((flag) => element("p", { class: "small" }, `${text(`flags.${flag.kind}`)}: `, reason(row, flag))),
     ),
     actions(row),
@@ -182,16 +182,16 @@ function person(row) {
 
 /** The reason for a flag, with the numbers behind it. */
 function reason(row, { kind }) {
-  const found = quality.get(row.key);
+  const report = quality.get(row.key);
   const shares = {
-    speed: found.fast,
-    side: found.left,
-    attention: found.attention,
-    gold: found.gold,
-    repeats: found.repeats,
-    agreement: found.agreement,
+    speed: report.fast,
+    side: report.left,
+    attention: report.attention,
+    gold: report.gold,
+    repeats: report.repeats,
+    agreement: report.agreement,
   };
-  if (kind === "random") return text("reasons.random", { share: percent(found.random) });
+  if (kind === "random") return text("reasons.random", { share: percent(report.random) });
   return text(`reasons.${kind}`, { share: shareText(shares[kind]) });
 }
 
@@ -200,60 +200,60 @@ function shareText(share) {
 }
 
 function actions(row) {
-  const made = element("div", { class: "row actions" });
+  const buttons = element("div", { class: "row actions" });
   if (row.n_votes > 0 || row.excluded) {
-    const what = text(row.excluded ? "voters.include" : "voters.exclude");
-    const named = { "aria-label": `${what} ${words(row)}` };
-    made.append(button(what, `exclude-${row.key}`, () => askExclusion(row), "", named));
+    const action = text(row.excluded ? "voters.include" : "voters.exclude");
+    const labelled = { "aria-label": `${action} ${plainName(row)}` };
+    buttons.append(button(action, `exclude-${row.key}`, () => askExclusion(row), "", labelled));
   }
   if (row.excluded && row.n_votes > 0) {
-    const what = text("voters.ask-others");
-    const named = { "aria-label": `${what} ${words(row)}` };
-    made.append(button(what, `ask-${row.key}`, () => askOthers(row), "quiet", named));
+    const action = text("voters.ask-others");
+    const labelled = { "aria-label": `${action} ${plainName(row)}` };
+    buttons.append(button(action, `ask-${row.key}`, () => askOthers(row), "quiet", labelled));
   }
-  return made.hasChildNodes() ? made : "";
+  return buttons.hasChildNodes() ? buttons : "";
 }
 
 function askOthers(row) {
-  chosen = row;
+  selectedVoter = row;
   find("others-error").hidden = true;
-  asking.showModal();
+  reassigning.showModal();
 }
 
 async function reassign(event) {
   event.preventDefault();
   await once(event.submitter, find("others-error"), async () => {
-    const { json } = await campaign.post(`/voters/${chosen.key}/ask-others`);
-    asking.close();
+    const { json } = await campaign.post(`/voters/${selectedVoter.key}/ask-others`);
+    reassigning.close();
     say(text("voters.asked-others", { n: number(json.voided) }));
   });
   refresh();
 }
 
 /** Voters whose data can still be erased; the selection survives a reload of the list. */
-function erasable() {
-  const left = voters.filter((row) => !row.withdrawn);
+function listErasable() {
+  const rows = voters.filter((row) => !row.withdrawn);
   const select = find("erase-voter");
   const { value } = select;
-  const now = JSON.stringify(left.map((row) => [row.key, row.name]));
-  if (select.dataset.voters === now) return;
-  select.dataset.voters = now;
-  fill(select, ...left.map((row) => element("option", { value: row.key }, words(row))));
-  if (left.some((row) => row.key === value)) select.value = value;
-  find("erase-part").hidden = left.length === 0;
+  const names = JSON.stringify(rows.map((row) => [row.key, row.name]));
+  if (select.dataset.voters === names) return;
+  select.dataset.voters = names;
+  fill(select, ...rows.map((row) => element("option", { value: row.key }, plainName(row))));
+  if (rows.some((row) => row.key === value)) select.value = value;
+  find("erase-part").hidden = rows.length === 0;
 }
 
 function askWithdrawal() {
-  chosen = voters.find((row) => row.key === find("erase-voter").value);
-  find("withdraw-title").textContent = text("voters.withdraw-title", { name: isolated(words(chosen)) });
+  selectedVoter = voters.find((row) => row.key === find("erase-voter").value);
+  find("withdraw-title").textContent = text("voters.withdraw-title", { name: isolated(plainName(selectedVoter)) });
   find("withdraw-error").hidden = true;
   withdrawing.showModal();
 }
 
 async function askExclusion(row) {
-  chosen = row;
+  selectedVoter = row;
   const verb = row.excluded ? "include" : "exclude";
-  find("exclude-title").textContent = text(`voters.${verb}-title`, { name: isolated(words(row)) });
+  find("exclude-title").textContent = text(`voters.${verb}-title`, { name: isolated(plainName(row)) });
   find("exclude-go").textContent = text(`voters.${verb}-go`);
   find("exclude-reason").value = "";
   find("exclude-error").hidden = true;
@@ -262,36 +262,36 @@ async function askExclusion(row) {
   excluding.showModal();
   try {
     const { json } = await campaign.get(`/voters/${row.key}/exclusion`);
-    fill(place, ...change(json.preview));
+    fill(place, ...exclusionView(json.preview));
   } catch (error) {
-    fill(place, element("p", { class: "muted" }, explained(error)));
+    fill(place, element("p", { class: "muted" }, explain(error)));
   }
 }
 
-function change(found) {
-  const about = { votes: number(found.n_votes), others: number(found.n_others), tau: number(found.tau_w, 3) };
+function exclusionView(preview) {
+  const values = { votes: number(preview.n_votes), others: number(preview.n_others), tau: number(preview.tau_w, 3) };
   const columns = [
     { head: text("columns.item"), cell: ([item]) => label(item) },
     { head: text("columns.rank-now"), cell: ([, now]) => number(now, now % 1 === 0 ? 0 : 1), number: true },
     { head: text("columns.rank-then"), cell: ([, , then]) => number(then, then % 1 === 0 ? 0 : 1), number: true },
   ];
   return [
-    element("p", {}, text("voters.change", about)),
-    found.changes.length === 0
+    element("p", {}, text("voters.change", values)),
+    preview.changes.length === 0
       ? element("p", { class: "muted" }, text("voters.no-change"))
       : element(
           "div",
           { class: "scroll", tabindex: "0", role: "group", "aria-label": text("voters.moved") },
-          table(columns, found.changes, text("voters.moved")),
+          table(columns, preview.changes, text("voters.moved")),
         ),
   ];
 }
 
 async function exclude(event) {
   event.preventDefault();
-  const verb = chosen.excluded ? "include" : "exclude";
+  const verb = selectedVoter.excluded ? "include" : "exclude";
   await once(event.submitter, find("exclude-error"), async () => {
-    await campaign.post(`/voters/${chosen.key}/${verb}`, { reason: find("exclude-reason").value.trim() });
+    await campaign.post(`/voters/${selectedVoter.key}/${verb}`, { reason: find("exclude-reason").value.trim() });
     excluding.close();
     say(text(`voters.${verb}d-done`));
   });
@@ -301,7 +301,7 @@ async function exclude(event) {
 async function withdraw(event) {
   event.preventDefault();
   await once(event.submitter, find("withdraw-error"), async () => {
-    const { json } = await campaign.post(`/voters/${chosen.key}/withdraw`);
+    const { json } = await campaign.post(`/voters/${selectedVoter.key}/withdraw`);
     withdrawing.close();
     say(text("voters.withdrawn-done", { n: number(json.voided) }));
   });

@@ -1,4 +1,4 @@
-// What a voter's page asks of the server, and how it waits for an answer.
+// Requests of a voter's page, and how it waits for an answer.
 
 import { Problem, request } from "../requests.js";
 
@@ -68,7 +68,7 @@ export async function untilAnswered(call, onwait = () => {}) {
       failures = isFailure(error) ? failures + 1 : 0;
       if (!error.mayPass || failures === MOST_FAILURES) throw error;
       onwait(error);
-      await pause(waiting(tries, error));
+      await pause(waitingTime(tries, error));
     }
   }
 }
@@ -79,7 +79,7 @@ export function isFailure(error) {
 }
 
 /** Milliseconds to wait after several failures: doubling up to 30 seconds, with jitter, and at least Retry-After. */
-export function waiting(tries, error) {
+export function waitingTime(tries, error) {
   const most = Math.min(30_000, 500 * 2 ** tries);
   const jittered = most * (0.5 + Math.random() / 2);
   return Math.max(jittered, (error.retryAfter ?? 0) * 1000);

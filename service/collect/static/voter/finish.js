@@ -23,11 +23,11 @@ async function begin() {
   try {
     const me = await untilAnswered(() => api.me(), onwait);
     if (me.step === "consent") return location.replace(pageOf(""));
-    await drained(me);
+    await drain(me);
     const { progress, available, reason } = await untilAnswered(() => api.me(), onwait);
     answers = progress.answers;
     tell("message", "");
-    const missing = unfinished(progress, available || reason === "wait");
+    const missing = missingText(progress, available || reason === "wait");
     if (missing !== null) return showUnfinished(missing);
     const answer = await untilAnswered(() => api.finish(), onwait);
     tell("message", "");
@@ -40,7 +40,7 @@ async function begin() {
 }
 
 /** Wait until the server has answered the votes that this browser still holds. */
-async function drained(me) {
+async function drain(me) {
   let problem = null;
   const sender = new Sender(api, new Store(campaign, me.voter), {
     waiting: onwait,
@@ -93,7 +93,7 @@ function explain(error) {
 }
 
 /** What is missing before the server can be asked for the code; null if nothing is. */
-function unfinished({ answered, of, sheets_done: done, sheets_limit: limit, answers }, isMore) {
+function missingText({ answered, of, sheets_done: done, sheets_limit: limit, answers }, isMore) {
   if (answered < of) return text("finish.unfinished-pairs", { missing: of - answered });
   if (isMore && limit !== null) return text("finish.unfinished-sheets", { missing: limit - done });
   return answers === 0 && data.platform === undefined ? text("finish.unfinished-none") : null;

@@ -14,8 +14,8 @@ export function find(id) {
 
 /** A text of the interface, such as `text("said.saved", {done: 1, of: 9})`. */
 export function text(key, values = {}) {
-  const found = key.split(".").reduce((section, step) => section[step], texts);
-  return found.replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
+  const template = key.split(".").reduce((section, step) => section[step], texts);
+  return template.replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
 }
 
 /** Show one of the sections with [data-view] and move the focus to its heading, so that a screen reader goes there. */
@@ -31,15 +31,15 @@ export function show(view, { focus = true } = {}) {
  * Reload the page in the language that the reader chose before, if the address names none; true if it reloads.
  */
 export function changeLanguage(remembered) {
-  const asked = new URLSearchParams(location.search);
+  const query = new URLSearchParams(location.search);
   const { language } = remembered.value;
-  if (asked.has("lang")) {
+  if (query.has("lang")) {
     remembered.set({ language: data.language });
     return false;
   }
   if (language === null || language === data.language || !data.languages.split(" ").includes(language)) return false;
-  asked.set("lang", language);
-  location.replace(`?${asked}${location.hash}`);
+  query.set("lang", language);
+  location.replace(`?${query}${location.hash}`);
   return true;
 }
 

@@ -3,7 +3,7 @@
 /** An API with the pairs of a preview, whose answers are kept until the page is closed. */
 export function preview(pairs) {
   const answers = new Map();
-  const asked = () => pairs.map((pair) => ({ ...pair, ...(answers.get(pair.id) ?? { answer: null, event_id: null }) }));
+  const answeredPairs = () => pairs.map((pair) => ({ ...pair, ...(answers.get(pair.id) ?? { answer: null, event_id: null }) }));
   const counts = () => ({
     sheets_done: answers.size === pairs.length ? 1 : 0,
     sheets_limit: 1,
@@ -14,14 +14,14 @@ export function preview(pairs) {
   const me = () => ({ voter: "preview", step: "vote", progress: counts(), available: false });
   return {
     me: async () => me(),
-    nextSheet: async () => ({ sheet: { ballot: 0, sheet: 0, pairs: asked() }, reason: null, me: me() }),
+    nextSheet: async () => ({ sheet: { ballot: 0, sheet: 0, pairs: answeredPairs() }, reason: null, me: me() }),
     async send(entry) {
       if (entry.kind === "retract") {
         answers.delete(entry.pair);
         return { pair: entry.pair, answer: null };
       }
       const { pair: id, answer } = entry.vote;
-      const pair = pairs.find((each) => each.id === id);
+      const pair = pairs.find((candidate) => candidate.id === id);
       answers.set(id, { answer, event_id: entry.event_id });
       const feedback = pair.practice ? { expected: pair.expected, agrees: pair.expected === answer } : null;
       return { pair: id, answer, event_id: entry.event_id, feedback };

@@ -1,6 +1,6 @@
-// Votes being sent: kept in IndexedDB under their event id and sent again until the server answers.
+// Votes being sent: stored in IndexedDB under their event id and sent again until the server answers.
 
-import { MOST_FAILURES, Problem, isFailure, waiting } from "./api.js";
+import { MOST_FAILURES, Problem, isFailure, waitingTime } from "./api.js";
 
 const DATABASE = "rankcorr";
 const STORE = "unsent";
@@ -14,8 +14,8 @@ export class Store {
   }
 
   async put(entry) {
-    const kept = { ...entry, campaign: this.campaign, voter: this.voter, at: Date.now() };
-    await this.#run("readwrite", (store) => store.put(kept));
+    const record = { ...entry, campaign: this.campaign, voter: this.voter, at: Date.now() };
+    await this.#run("readwrite", (store) => store.put(record));
   }
 
   async remove(id) {
@@ -25,8 +25,8 @@ export class Store {
   /** Entries that another page of this voter left behind, oldest first. */
   async all() {
     const entries = (await this.#run("readonly", (store) => store.getAll())) ?? [];
-    const own = entries.filter((entry) => entry.campaign === this.campaign && entry.voter === this.voter);
-    return own.sort((one, other) => one.at - other.at);
+    const unsent = entries.filter((entry) => entry.campaign === this.campaign && entry.voter === this.voter);
+    return unsent.sort((one, other) => one.at - other.at);
   }
 
   async #run(mode, work) {
@@ -84,8 +84,8 @@ export class Sender {
   /** Load the entries in the store, and try at once. */
   async refresh() {
     const known = new Set(this.#entries.map((entry) => entry.event_id));
-    const left = (await this.store.all()).filter((entry) => !known.has(entry.event_id));
-    this.#entries.push(...left);
+    const others = (await this.store.all()).filter((entry) => !known.has(entry.event_id));
+    this.#entries.push(...others);
     this.#wake();
     this.#run();
   }
@@ -120,7 +120,7 @@ export class Sender {
         }
         if (error.mayPass) {
           this.on.waiting?.(error);
-          await this.#rest(waiting(tries, error), error.retryAfter !== undefined);
+          await this.#rest(waitingTime(tries, error), error.retryAfter !== undefined);
           continue;
         }
         if (!(error instanceof Problem)) throw error; // a bug, not an answer of the server

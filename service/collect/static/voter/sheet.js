@@ -2,9 +2,9 @@
 
 /** The pairs of a sheet from the server, with this browser's state for it. */
 export class Sheet {
-  constructor(given, remembered) {
-    this.name = `${given.ballot}-${given.sheet}`;
-    this.pairs = given.pairs;
+  constructor(sheet, remembered) {
+    this.name = `${sheet.ballot}-${sheet.sheet}`;
+    this.pairs = sheet.pairs;
     this.remembered = remembered;
     if (remembered.value.sheet !== this.name) {
       remembered.set({ sheet: this.name, skipped: [], answered: [], complete: false });
@@ -35,7 +35,7 @@ export class Sheet {
   answered(pair, answer, eventId) {
     pair.answer = answer;
     pair.event_id = eventId;
-    const before = this.remembered.value.answered.filter((each) => each.pair !== pair.id);
+    const before = this.remembered.value.answered.filter((entry) => entry.pair !== pair.id);
     const skipped = this.remembered.value.skipped.filter((id) => id !== pair.id);
     this.remembered.set({ answered: [...before, { pair: pair.id, event_id: eventId }], skipped });
   }
@@ -50,16 +50,16 @@ export class Sheet {
   get last() {
     const known = lastRemembered(this.remembered, (id) => Boolean(this.pair(id)?.event_id) && !this.pair(id).practice);
     if (known !== undefined) return { pair: known.pair, event_id: this.pair(known.pair).event_id };
-    const pair = this.pairs.findLast((each) => each.event_id && !each.practice);
+    const pair = this.pairs.findLast((candidate) => candidate.event_id && !candidate.practice);
     return pair && { pair: pair.id, event_id: pair.event_id };
   }
 }
 
 /** The last answer from this browser among those that pass a test. */
 export function lastRemembered(remembered, test = () => true) {
-  return remembered.value.answered.findLast((each) => test(each.pair));
+  return remembered.value.answered.findLast((entry) => test(entry.pair));
 }
 
 export function forgetAnswer(remembered, id) {
-  remembered.set({ answered: remembered.value.answered.filter((each) => each.pair !== id) });
+  remembered.set({ answered: remembered.value.answered.filter((entry) => entry.pair !== id) });
 }

@@ -8,14 +8,14 @@ const SETTLING = 250; // milliseconds without answers: too short to read a pair,
 
 const voting = find("voting");
 const answers = Array.from(voting.querySelectorAll("[data-answer]"));
-let shown = 0;
+let latestTurn = 0; // pairs and feedback on display so far
 
 find("pair").addEventListener("pointermove", () => find("pair").classList.add("has-moved"));
 
 /** Show a pair; `ready` is called when its pictures have loaded. */
 export function showPair(pair, { canUndo, canSkip, ready }) {
-  shown += 1;
-  const turn = shown;
+  latestTurn += 1;
+  const turn = latestTurn;
   for (const side of ["left", "right"]) {
     fill(find(`content-${side}`), pair[side]);
     find(`option-${side}`).classList.toggle("is-plain", isPlain(pair[side]));
@@ -29,8 +29,8 @@ export function showPair(pair, { canUndo, canSkip, ready }) {
   allow({ canUndo, canSkip });
   for (const button of answers) switchOff(button, true);
   show("pair", { focus: false });
-  setTimeout(() => turn === shown && open(), SETTLING);
-  pictures(find("pair")).then(() => turn === shown && ready());
+  setTimeout(() => turn === latestTurn && allowAnswers(), SETTLING);
+  pictures(find("pair")).then(() => turn === latestTurn && ready());
   const question = find("question");
   question.focus({ preventScroll: true });
   question.scrollIntoView({ block: "nearest" });
@@ -57,7 +57,7 @@ export function allow({ canUndo, canSkip }) {
 
 export { isOff };
 
-function open() {
+function allowAnswers() {
   for (const button of answers) switchOff(button, false);
 }
 
@@ -69,7 +69,7 @@ export function mark(answer) {
 
 /** Show whether the answer to a practice pair was right. */
 export function showFeedback({ expected, agrees }) {
-  shown += 1; // the timer of the pair must not enable the answers
+  latestTurn += 1; // the timer of the pair must not enable the answers
   for (const button of answers) switchOff(button, true);
   const box = find("feedback");
   box.classList.toggle("notice-good", agrees);

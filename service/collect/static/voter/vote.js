@@ -42,14 +42,14 @@ async function begin() {
       remembered.set({ voter: me.voter, sheet: null, skipped: [], answered: [], complete: false });
     }
     showKeys();
-    sender = new Sender(api, new Store(campaign, me.voter), { sent, refused, waiting: onwait, stuck, idle });
+    sender = new Sender(api, new Store(campaign, me.voter), { sent: showSent, refused: handleRefusal, waiting: onwait, stuck: showStuck, idle: runNext });
     await sender.drained();
     showProgress(me.progress);
     if (remembered.value.complete && isStillDone(me)) return complete(me);
     if (me.step === "finish") return leaveTo(me.progress.answers > 0 || data.platform !== undefined ? "finish" : "");
     await openSheet();
   } catch (error) {
-    failed(error);
+    showFailure(error);
   }
   return undefined;
 }
@@ -62,10 +62,10 @@ function isStillDone({ available, progress: { answered, of } }) {
 /** Load the current sheet, or the next one. */
 async function openSheet() {
   const { sheet, me, reason, retry_after: seconds } = await untilAnswered(() => api.nextSheet(), onwait);
-  say(""); // what was said of the sheet before
+  say(""); // the message about the previous sheet
   sayNotice();
   if (reason === "wait") return waitFor(seconds);
-  if (sheet === null) return nothing(me);
+  if (sheet === null) return showNothingLeft(me);
   state.sheet = new Sheet(sheet, remembered);
   return advance();
 }
@@ -99,12 +99,12 @@ function present(pair) {
   Object.assign(state, { phase: "asking", pair });
   stopwatch.stop();
   find("pause").hidden = isPreview;
-  showPair(pair, { ...allowed(), ready: () => stopwatch.start() });
+  showPair(pair, { ...allowedTools(), ready: () => stopwatch.start() });
   showProgress(state.sheet.progress);
   if (state.sheet.open[1] !== undefined) prefetch(state.sheet.open[1]);
 }
 
-function allowed() {
+function allowedTools() {
   const { sheet, pair } = state;
   return { canUndo: sheet.last !== undefined, canSkip: sheet.open.length > 1 && !pair?.practice };
 }
@@ -113,9 +113,9 @@ function choose(answer, how) {
   const { phase, pair } = state;
   if (phase !== "asking" || pair.answer !== null) return;
   const time = stopwatch.read();
-  const given = { answer, given_by: how, layout: layout(), ...(time === undefined ? {} : { response_ms: time }) };
+  const details = { answer, given_by: how, layout: layout(), ...(time === undefined ? {} : { response_ms: time }) };
   mark(answer);
-  whenIdle(() => vote(pair, given), text("said.saving"));
+  whenIdle(() => vote(pair, details), text("said.saving"));
 }
 
 /** Run an action now, or when the last vote has arrived; a later action replaces it. */
@@ -129,21 +129,21 @@ function whenIdle(action, message) {
   return undefined;
 }
 
-async function vote(pair, given) {
+async function vote(pair, details) {
   const id = newId();
   stopwatch.stop();
   warn("");
-  state.sheet.answered(pair, given.answer, id);
-  const added = sender.add({ kind: "cast", event_id: id, vote: { pair: pair.id, ...given } });
+  state.sheet.answered(pair, details.answer, id);
+  const added = sender.add({ kind: "cast", event_id: id, vote: { pair: pair.id, ...details } });
   say(isPreview ? "" : text("said.saving"));
   if (!pair.practice) advance(); // the feedback on practice comes from the server
   await added;
 }
 
-function sent(entry, answer) {
+function showSent(entry, answer) {
   warn("");
   find("send-again").hidden = true;
-  if (entry.kind === "retract") return takenBack(entry);
+  if (entry.kind === "retract") return showRetracted(entry);
   const pair = state.sheet?.pair(answer.pair);
   if (pair === undefined) return say(""); // from another page, or from before a reload
   pair.answer = answer.answer;
@@ -155,12 +155,12 @@ function sent(entry, answer) {
     if (answer.feedback) showFeedback(answer.feedback);
     else advance();
   } else if (state.pair !== null) {
-    allow(allowed());
+    allow(allowedTools());
   }
   return undefined;
 }
 
-function idle() {
+function runNext() {
   const action = state.next;
   state.next = null;
   if (action !== null) action();
@@ -168,7 +168,7 @@ function idle() {
 }
 
 /** Handle a vote that the server refuses; the voter sees the answer that counts. */
-function refused(entry, problem) {
+function handleRefusal(entry, problem) {
   if (needsWelcome(problem)) {
     leaveTo("");
     return "keep";
@@ -218,7 +218,7 @@ async function reopen() {
     if (state.phase === "ending") state.phase = "loading";
     await openSheet();
   } catch (error) {
-    failed(error);
+    showFailure(error);
   }
 }
 
@@ -237,7 +237,7 @@ function undo() {
   whenIdle(() => sender.add(entry), text("said.saving"));
 }
 
-async function takenBack(entry) {
+async function showRetracted(entry) {
   forgetAnswer(remembered, entry.pair);
   remembered.set({ complete: false });
   const pair = state.sheet?.pair(entry.pair);
@@ -275,20 +275,20 @@ async function resume() {
 }
 
 /** Every pair of the sheet is answered, and the server has all answers. */
-async function complete(known) {
+async function complete(latest) {
   rest();
   remembered.set({ complete: true });
   try {
-    const me = known ?? (await untilAnswered(() => api.me(), onwait));
+    const me = latest ?? (await untilAnswered(() => api.me(), onwait));
     sayNotice();
     showProgress(me.progress);
     showDone(me);
   } catch (error) {
-    failed(error);
+    showFailure(error);
   }
 }
 
-function nothing(me) {
+function showNothingLeft(me) {
   rest();
   if (me.progress.answers === 0) return leaveTo(data.platform === undefined ? "" : "finish");
   return showDone(me);
@@ -297,8 +297,8 @@ function nothing(me) {
 function showDone({ available, reason, progress }) {
   const isMore = available || reason === "wait"; // the next page waits until a part is free
   find("more").hidden = !isMore;
-  const why = { limit: "done.limit", "not open": "done.not-open" }[reason] ?? "done.none-left";
-  find("done-text").textContent = text(isPreview ? "preview.end" : isMore ? "done.text" : why);
+  const reasonKey = { limit: "done.limit", "not open": "done.not-open" }[reason] ?? "done.none-left";
+  find("done-text").textContent = text(isPreview ? "preview.end" : isMore ? "done.text" : reasonKey);
   const { sheets_done: done, sheets_limit: limit } = progress;
   find("to-finish").hidden = isMore && limit !== null; // the code is shown after the last sheet
   find("to-finish").classList.toggle("button-primary", !isMore);
@@ -308,7 +308,7 @@ function showDone({ available, reason, progress }) {
   show("done");
 }
 
-async function more() {
+async function nextSheet() {
   remembered.set({ complete: false, sheet: null, answered: [], skipped: [] });
   show("loading");
   await reopen();
@@ -322,7 +322,7 @@ function onwait(problem) {
 }
 
 /** The server fails on the last answer: it is kept here, and sent again when the voter asks. */
-function stuck() {
+function showStuck() {
   warn(text("said.stuck"));
   say("");
   find("send-again").hidden = false;
@@ -334,7 +334,7 @@ function sendAgain() {
   sender.refresh();
 }
 
-function failed(error) {
+function showFailure(error) {
   if (!(error instanceof Problem)) throw error;
   if (needsWelcome(error)) leaveTo("");
   else show("failed");
@@ -368,7 +368,7 @@ function wire() {
   click("pause", pause);
   click("resume", resume);
   click("next", advance);
-  click("more", more);
+  click("more", nextSheet);
   click("send-again", sendAgain);
   click("reload", () => location.reload());
   find("keys").addEventListener("change", (event) => {
@@ -376,9 +376,9 @@ function wire() {
     showKeys();
   });
   window.addEventListener("pageshow", (event) => event.persisted && location.reload());
-  let left = 0;
+  let hiddenAt = 0;
   document.addEventListener("visibilitychange", () => {
-    if (document.hidden) left = performance.now();
-    else if (performance.now() - left > STALE && isUndisturbed()) reopen();
+    if (document.hidden) hiddenAt = performance.now();
+    else if (performance.now() - hiddenAt > STALE && isUndisturbed()) reopen();
   });
 }

@@ -29,23 +29,23 @@ function takeFromAddress() {
   const query = new URLSearchParams(location.search);
   const secret = location.hash.slice(1);
   const participant = query.get("PROLIFIC_PID");
-  let kept = true;
+  let isStored = true;
   if (participant !== null) {
-    kept = arrival.set({ token: null, platform: named("prolific", participant, query, "STUDY_ID", "SESSION_ID", secret) });
+    isStored = arrival.set({ token: null, platform: participantOf("prolific", participant, query, "STUDY_ID", "SESSION_ID", secret) });
   } else if (data.platform === "mturk" && query.get("workerId") !== null) {
     const worker = query.get("workerId");
-    kept = arrival.set({ token: null, platform: named("mturk", worker, query, "hitId", "assignmentId", secret) });
+    isStored = arrival.set({ token: null, platform: participantOf("mturk", worker, query, "hitId", "assignmentId", secret) });
   } else if (data.platform !== undefined && ["hitId", "assignmentId", "STUDY_ID"].some((name) => query.has(name))) {
     isFromPlatform = true; // such as the preview of a task that no participant has accepted yet
   } else if (secret !== "" && secret !== "main") {
-    kept = arrival.set({ token: secret, platform: null });
+    isStored = arrival.set({ token: secret, platform: null });
   } else {
     return;
   }
-  if (kept) cleanAddress(); // otherwise only after the server has it, because a reload would lose it
+  if (isStored) cleanAddress(); // otherwise only after the server has it, because a reload would lose it
 }
 
-function named(name, participant, query, study, session, secret) {
+function participantOf(name, participant, query, study, session, secret) {
   const known = { name, participant, study: query.get(study) ?? "", secret };
   return query.get(session) ? { ...known, session: query.get(session) } : known;
 }
@@ -65,7 +65,7 @@ async function begin() {
     } else if (data.known === undefined) {
       await showStranger();
     } else {
-      meet(await api.me());
+      greet(await api.me());
     }
   } catch (error) {
     if (error instanceof Problem && error.status === 401 && arrival.value.token === null && arrival.value.platform === null) {
@@ -83,7 +83,7 @@ async function open(how) {
   isKnown = true;
   arrival.set({ token: null, platform: null });
   cleanAddress();
-  if (how.consent === undefined) meet(me);
+  if (how.consent === undefined) greet(me);
 }
 
 async function showStranger() {
@@ -116,7 +116,7 @@ function showFull({ completion_code: code, completion_url: url }) {
   show("full");
 }
 
-function meet(me) {
+function greet(me) {
   find("leave").hidden = me.step === "consent";
   // A returning voter may be looking for the completion code, which is on the last page.
   const hasCode = me.progress.answers > 0 ? data.completes : data.platform;

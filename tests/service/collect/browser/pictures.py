@@ -79,7 +79,7 @@ def made(page: Page, url: str) -> tuple[str, str]:
     page.evaluate("scrollTo(0, 0)")
     picture(page, "plan.png")
     page.locator("#make").click()
-    _, _, key = page.locator("#made-link input").input_value().rpartition("/o/")
+    _, _, key = page.locator("#created-link input").input_value().rpartition("/o/")
     campaign, _, token = key.partition("#")
     return campaign, token
 

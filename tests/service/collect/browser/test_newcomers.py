@@ -132,7 +132,7 @@ def test_a_continuous_campaign_from_the_form_to_its_end(site, visit):
     page.locator("#budget").fill("24")
     page.locator("#sheet-size").fill("6")
     make(page)
-    _, _, rest = page.locator("#made-link input").input_value(timeout=FAILURES).rpartition("/o/")
+    _, _, rest = page.locator("#created-link input").input_value(timeout=FAILURES).rpartition("/o/")
     key, _, token = rest.partition("#")
     organiser = Organiser(site.app, token, key)
     assert organiser.get().json["plan"]["batch"] == 10

@@ -66,13 +66,13 @@ def test_a_campaign_is_made_from_a_file(site, visit):
     expect(page.locator("#outlook")).to_contain_text("EUR")
     make(page)
     expect(page.get_by_role("heading", name="Campaign created")).to_be_focused()
-    link = page.locator("#made-link input").input_value()
+    link = page.locator("#created-link input").input_value()
     assert "#" in link
     check_all(page)
     with page.expect_download() as saved:
         page.get_by_role("link", name="Save as a file").click()
     assert saved.value.path().read_text(encoding="utf-8").splitlines() == ["Organiser's link", "terms", link]
-    page.locator("#made-go").click()
+    page.locator("#created-go").click()
     expect(page.locator("#campaign-name")).to_have_text("terms")
     expect(page.locator("#open-link input")).to_have_value(link.replace("/o/", "/v/").partition("#")[0])
     page.get_by_role("button", name="Open ballot 1").click()
@@ -99,7 +99,7 @@ def test_a_campaign_needs_items_a_question_and_a_link_by_the_keyboard_alone(site
     page.keyboard.type("Which is better?")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Campaign created")).to_be_focused()
-    _, _, rest = page.locator("#made-link input").input_value().rpartition("/o/")
+    _, _, rest = page.locator("#created-link input").input_value().rpartition("/o/")
     key, _, token = rest.partition("#")
     campaign = Organiser(site.app, token, key)
     about, pages = campaign.get().json, campaign.get("/pages").json["pages"]
