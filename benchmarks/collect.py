@@ -26,8 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from adaptive._plan import plan_ballots
 from adaptive.ledger import Campaign
 from tests.service.collect.browsing import new_campaign
-from tests.service.collect.crowd import Crowd, Log, losses
-from tests.service.collect.killing import Killed, kills
+from tests.service.collect.live import Crowd, Killed, Log, kills, losses
 
 N_VOTERS = 200
 UNLIMITED = {"RANKCORR_UNANSWERED_SHEETS": "0"}  # one address for all

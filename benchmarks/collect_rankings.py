@@ -31,7 +31,7 @@ from rankcorr import Ranking, weighted_tau
 from service.collect import CollectSettings, create_app
 from service.http.state import state
 from tests.service.collect.browsing import Voter
-from tests.service.collect.simulated import Minds, answer_all, asking, run_ballots, simulated_campaign
+from tests.service.collect.live import Minds, answer_all, asking, run_ballots, simulated_campaign
 
 N_ITEMS, N_VOTERS = 200, 40
 POPULATION = VoterPopulation(N_VOTERS)

@@ -22,10 +22,8 @@ WIDE_EXAMPLES = (
 # Tests that do not say themselves that they are wide, by the beginnings of names.
 WIDE = (
     # Servers, nginx, browsers, generated clients.
-    *("tests/service/server/", "tests/service/deploy/", "tests/service/collect/browser/"),
-    *("tests/service/collect/test_end_to_end.py", "tests/service/collect/test_hosts.py::test_on_a_socket"),
-    *("tests/service/collect/test_load.py", "tests/service/collect/test_newcomers.py::test_a_script"),
-    *("tests/service/collect/test_processes.py", "tests/service/http/test_pool.py", "tests/service/test_contract.py"),
+    *("tests/service/server/", "tests/service/deploy/"),
+    *("tests/service/http/test_pool.py", "tests/service/test_contract.py"),
     # Kills and races.
     *("tests/adaptive/ledger/test_crashes.py", "tests/adaptive/ledger/test_database.py"),
     *("tests/adaptive/ledger/test_killed_copies.py", "tests/adaptive/ledger/test_races.py"),
@@ -48,8 +46,6 @@ WIDE = (
     # Commands, simulations and figures.
     *("tests/adaptive/cli/", "tests/adaptive/plots/", "tests/adaptive/simulation/"),
     *("tests/adaptive/tuning/", "tests/rankcorr/cli/test_plot.py", "tests/rankcorr/plots/test_style.py"),
-    "tests/service/collect/api/test_campaigns.py::test_the_accuracy",
-    "tests/service/collect/api/test_campaigns.py::test_no_adv",
     # What many draws, or many simulated data sets, have in the mean.
     "tests/adaptive/model/test_posterior.py::test_draws_have",
     "tests/adaptive/model/test_posterior.py::test_the_spread_of_opinions_is_rec",
@@ -70,12 +66,6 @@ WIDE = (
     "tests/adaptive/ledger/checks/test_probing.py::test_the_expected_number",
     "tests/adaptive/ledger/quality/test_agreement.py::test_intervals_hold",
     *("tests/adaptive/model/test_matching.py::test_a_tenth", "tests/adaptive/test_pairing.py::test_every_sample"),
-    # What the service hides from strangers, and the HTML of its pages.
-    *("tests/service/collect/test_security.py", "tests/service/collect/test_hosts.py", "tests/service/collect/pages/"),
-    *("tests/service/collect/api/test_hidden_checks.py", "tests/service/collect/api/test_participants.py"),
-    *("tests/service/collect/api/test_refusals.py", "tests/service/collect/api/test_watching.py"),
-    "tests/service/collect/api/test_results.py::test_figures_are_svg",
-    "tests/service/collect/api/test_results.py::test_labels_are_text",
     # Commands in the documents and in the help, and the distributions.
     "tests/service/test_docs.py",
     "tests/rankcorr/cli/test_main.py::test_examples_of_the_help_run",
@@ -95,7 +85,6 @@ WIDE = (
     "tests/rankcorr/cli/test_evaluate_versus.py::test_the_figure",
     "tests/rankcorr/evaluation/partitions/test_evaluator.py::test_values_depend",
     *("tests/rankcorr/plots/test_ranks.py::test_a_dense", "tests/rankcorr/test_coefficients.py::test_scipy_takes"),
-    "tests/service/collect/api/test_voting.py::test_who_answers_when_the_target_is_reached_gets_the_code[12-",
     "tests/service/http/test_body.py::test_a_repeated_key_among",
     "tests/adaptive/ledger/bundle/test_unchecked.py::test_every_field",
     "tests/adaptive/ledger/test_batches.py::test_no_voter_gets_a_pair_twice",

@@ -1,8 +1,15 @@
-"""A campaign on a ledger, and voters who talk to its server as pages do."""
+"""A campaign on a ledger, its voters, and its organiser, who talk to its server as pages and programs do."""
+
+import re
+from dataclasses import replace
+
+from jsonschema import Draft202012Validator
+from werkzeug.exceptions import NotFound
 
 from adaptive.ledger import Ledger, PageTexts, Settings, VotingPages
 from adaptive.ledger._voters.participation import invite
 from adaptive.ledger._voters.tokens import issue
+from service.http.state import state
 from tests.adaptive.ledger.campaigns import ITEMS, PLAN, new_id
 
 TEXTS = {"en": PageTexts("Trees", "Which tree is taller?", "Look at **both**.", "I agree.", "Thanks!")}
@@ -82,3 +89,142 @@ def arrived(app, campaign, **fields):
     answer = voter.begin(**{"consent": "1", **fields})
     assert answer.status_code == 201, answer.text
     return voter
+
+
+ADMIN = "an-admin-token-of-tests"
+ITEMS = ["ash", "birch", "cedar", "fir", "oak", "yew"]
+CSV = "item\n" + "\n".join(ITEMS) + "\n"
+REQUEST = {
+    "name": "trees",
+    "items_csv": CSV,
+    "voters": 4,
+    "seed": 1,
+    "plan": {"n_ballots": 2, "fraction": 0.5, "presentations": 4},
+    "settings": {"sheet_size": 3},
+    "pages": {"texts": [{"language": "en", "title": "Trees", "question": "Which is taller?"}], "open_link": True},
+}
+
+
+DOCUMENTS = {}
+
+
+class Organiser:
+    """Calls of the API with a token."""
+
+    def __init__(self, app, token, key=None):
+        self.app, self.token, self.key = app, token, key
+        self.client = app.test_client()
+
+    def call(self, method, path, *, token=None, headers=None, **options):
+        given = {"Authorization": f"Bearer {self.token if token is None else token}", **(headers or {})}
+        answer = self.client.open(path, method=method, headers=given, **options)
+        check_answer(self.app, answer)
+        return answer
+
+    def make(self, **fields):
+        """Make a campaign, and be its organiser."""
+        answer = self.call("POST", "/v1/campaigns", json={**REQUEST, **fields})
+        assert answer.status_code == 201, answer.text
+        return Organiser(self.app, answer.json["token"], answer.json["campaign"])
+
+    def of_campaign(self, method, path, *, status=200, **options):
+        answer = self.call(method, f"/v1/campaigns/{self.key}{path}", **options)
+        assert answer.status_code == status, answer.text
+        return answer
+
+    def get(self, path="", **options):
+        return self.of_campaign("GET", path, **options)
+
+    def post(self, path, body=None, **options):
+        return self.of_campaign("POST", path, json=body or {}, **options)
+
+    def put(self, path, body, **options):
+        return self.of_campaign("PUT", path, json=body, **options)
+
+    def change_pages(self, *, status=200, **fields):
+        """Change these fields of the pages as they are now."""
+        read = self.get("/pages")
+        stamp = {"If-Match": read.headers["ETag"]}
+        return self.put("/pages", {**read.json["pages"], **fields}, headers=stamp, status=status)
+
+    def open(self, **body):
+        return self.post("/ballots", body, status=201)
+
+    def close(self, number, **body):
+        stamp = self.get(f"/ballots/{number}").headers["ETag"]
+        return self.post(f"/ballots/{number}/close", body, headers={"If-Match": stamp})
+
+    def voter(self):
+        """A voter who comes by the open link and agrees."""
+        return arrived(self.app, self)
+
+    def invite(self, *names):
+        """Tokens of the links of voters who are invited by name."""
+        made = self.post("/invitations", {"voters": names}, status=201).json["invitations"]
+        return [each["url"].partition("#")[2] for each in made]
+
+    def answer_all(self, prefer=min):
+        """Voters come until nothing is left to answer: each prefers the item that `prefer` takes of two labels."""
+        while self.answer(prefer=prefer)[1]:
+            pass
+
+    def answer(self, most=None, *, prefer=min):
+        """A voter who comes answers all there is, or so many pairs; the voter, and how many, are returned."""
+        came, given = self.voter(), 0
+        while (sheet := came.sheet()) is not None:
+            for pair in sheet["pairs"]:
+                left, right = (pair[side]["text"] for side in ("left", "right"))
+                answer = came.vote(pair["id"], "left" if prefer([left, right]) == left else "right", response_ms=1500)
+                assert answer.status_code == 200, answer.text
+                given += 1
+                if given == most:
+                    return came, given
+        return came, given
+
+
+def problem(answer):
+    """Kind and detail of a refusal."""
+    assert answer.mimetype == "application/problem+json", answer.text
+    return answer.json["type"].rpartition(":")[2], answer.json["detail"]
+
+
+def check_refused(answer, status, kind):
+    """An answer is this refusal; its document is returned."""
+    assert (answer.status_code, problem(answer)[0]) == (status, kind), answer.text
+    return answer.json
+
+
+def check_answer(app, answer):
+    """What comes back is what the document says of the operation."""
+    try:
+        rule, _ = app.url_map.bind("").match(answer.request.path, answer.request.method, return_rule=True)
+    except NotFound:
+        return
+    path = re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule.rule)
+    operation = document(app)["paths"][path][answer.request.method.lower()]
+    told = operation["responses"].get(str(answer.status_code))
+    if answer.status_code == 304:
+        return
+    assert answer.status_code != 204 or answer.data == b""
+    assert told is not None, f"{answer.status_code} of {path} is not documented"
+    kinds = told.get("content", {})
+    assert answer.status_code != 200 or answer.mimetype in kinds
+    if answer.status_code == 204 or answer.mimetype != "application/json":
+        return
+    if kinds[answer.mimetype]["schema"].get("format") == "binary":
+        return
+    steps = ["paths", path, answer.request.method.lower(), "responses", str(answer.status_code)]
+    pointer = "/".join(step.replace("/", "~1") for step in [*steps, "content", "application/json", "schema"])
+    validator(app, pointer).validate(answer.json)
+
+
+def document(app):
+    """The document of an app; apps whose settings differ in the ledger alone share it."""
+    settings = replace(state(app).settings, ledger="shared")
+    if settings not in DOCUMENTS:
+        DOCUMENTS[settings] = app.test_client().get("/openapi.json").json
+    return DOCUMENTS[settings]
+
+
+def validator(app, pointer):
+    return Draft202012Validator({**document(app), "$ref": f"#/{pointer}"})

@@ -1,11 +1,17 @@
+"""Fixtures: an app on a ledger of its own, its campaign, its voters and its organiser."""
+
 import shutil
+from importlib.util import find_spec
 
 import pytest
 
 from service.collect import CollectSettings, create_app
 from service.http.state import state
 from tests.adaptive.ledger.voted import empty_file
-from tests.service.collect.browsing import Voter, new_campaign
+from tests.service.collect.browsing import ADMIN, Organiser, Voter, new_campaign
+
+# `make test` installs no playwright.
+collect_ignore = [] if find_spec("playwright") else ["browser"]
 
 
 @pytest.fixture
@@ -51,3 +57,28 @@ def arrive(make_app, campaign):
         return Voter(app.test_client(), campaign)
 
     return make
+
+
+@pytest.fixture
+def app(make_app):
+    """An app in which campaigns may be made."""
+    return make_app(tokens=(ADMIN,))
+
+
+@pytest.fixture
+def admin(app):
+    """A program with a token that may make campaigns."""
+    return Organiser(app, ADMIN)
+
+
+@pytest.fixture
+def organiser(admin):
+    """The organiser of a new campaign of six items, without a ballot yet."""
+    return admin.make()
+
+
+@pytest.fixture
+def voting(organiser):
+    """The organiser of a campaign whose first ballot is open."""
+    organiser.open()
+    return organiser

@@ -1,18 +1,40 @@
-"""A live rankcorr-collect with a campaign, and voters who talk to it over sockets."""
+"""A live rankcorr-collect with a campaign; crowds and simulated voters who vote on it; and kills of its processes.
 
+A voter of a crowd comes by the open link, asks for sheets, and sends each answer under one event id until the server
+has answered, over broken connections, restarts and 503, whose Retry-After it keeps to. Hundreds share one event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
 import contextlib
 import http.client
 import json
+import math
+import os
+import random
+import signal
+import socket
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+import uuid
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from adaptive._plan import plan_ballots
-from adaptive.ledger import Campaign
-from tests.service.collect.browsing import new_campaign, new_id
-from tests.service.live import PATIENCE, Answer, Server, running
+import numpy as np
+
+from adaptive._plan import BallotPlan, plan_ballots
+from adaptive.ledger import Campaign, Ledger, PageTexts, Settings, VotingPages
+from adaptive.ledger._campaign.info import ContinuousPlan
+from adaptive.ledger._store.encoding import answer_name
+from adaptive.simulation._voters import VoterPool
+from tests.service.collect.browsing import Voter, new_campaign, new_id
+from tests.service.live import PATIENCE, Answer, Server, eventually, running
 
 COMMAND = (sys.executable, "-m", "service.server.launch", "rankcorr-collect")
 N_ITEMS = 60
@@ -96,3 +118,385 @@ def insist(voter: LiveVoter, method: str, path: str, document: object) -> Any:
         assert status in (0, 408, 503), body
         assert time.monotonic() < end
         time.sleep(0.02)
+
+
+ANSWER_SECONDS = 30.0  # without an answer, a voter tries again on another connection
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0  # after a broken connection
+ANSWERS = ("left", "tie", "right")
+
+
+@dataclass(frozen=True)
+class Response:
+    """What came back."""
+
+    status: int
+    head: bytes
+    body: bytes
+
+    @property
+    def document(self) -> Any:
+        return json.loads(self.body)
+
+    def header(self, name: bytes) -> str:
+        for line in self.head.split(b"\r\n"):
+            key, _, value = line.partition(b":")
+            if key.lower() == name:
+                return value.strip().decode()
+        return ""
+
+
+@dataclass
+class Log:
+    """What a crowd has seen."""
+
+    acknowledged: dict[str, tuple[str, str]] = field(default_factory=dict)  # event id -> pair, answer
+    took: list[tuple[float, float]] = field(default_factory=list)  # of each vote: when it was due, seconds since then
+    answered_after: list[float] = field(default_factory=list)  # of each vote: seconds since it was sent first
+    refused: Counter[tuple[int, str]] = field(default_factory=Counter)  # votes that will not count: status, kind
+    heard_503_after: list[float] = field(default_factory=list)  # seconds until each 503
+    without_retry_after: int = 0
+    broken: int = 0
+    repeated: int = 0  # answers to a vote that the server had already
+    waited: float = 0.0  # seconds from the end until the last voter had an answer
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Where a ledger differs from what voters were told."""
+
+    lost: int  # acknowledged votes that are not there as they were sent
+    doubled: int  # votes on a comparison that has one already
+    miscounted: int  # difference between the votes and the counts of the sheets
+    unheard: int  # votes that are there and whose voter heard of none: wanted are those in flight at a stop, at most
+
+
+def losses(campaign: Campaign, log: Log) -> Losses:
+    """Hold the ledger against what a crowd was told."""
+    with campaign.database.engine.connect() as connection:
+        rows = connection.exec_driver_sql(
+            "SELECT e.event_id, b.number, c.sheet, c.position, e.answer FROM vote_event e "
+            "JOIN ballot b ON b.id = e.ballot_id "
+            "JOIN comparison c ON c.ballot_id = e.ballot_id AND c.place = e.place"
+        ).all()
+        counted = connection.exec_driver_sql("SELECT sum(n_answered) FROM sheet").scalar_one()
+    stored = {event: (f"{number}-{sheet}-{at}", answer_name(answer)) for event, number, sheet, at, answer in rows}
+    lost = [event for event, said in log.acknowledged.items() if stored.get(event) != said]
+    asked = {pair for pair, _ in stored.values()}
+    unheard = len(stored.keys() - log.acknowledged.keys())
+    return Losses(len(lost), len(rows) - len(asked), abs(len(rows) - counted), unheard)
+
+
+class Crowd:
+    """Voters of a campaign.
+
+    Parameters
+    ----------
+    address : pair of str and int
+    campaign : str
+        Its key.
+    n_voters : int
+    think : float
+        Mean seconds from one vote to the next, drawn evenly from half to one and a half of it; 0: at once.
+    seed : int
+    """
+
+    def __init__(self, address: tuple[str, int], campaign: str, n_voters: int, *, think: float, seed: int = 1) -> None:
+        self.log = Log()
+        self._address, self._campaign, self._think = address, campaign, think
+        self._rng = random.Random(seed)
+        self._n_voters = n_voters
+        self._begin = self._end = 0.0
+
+    def stop(self) -> None:
+        """Send no further votes; another thread may say so."""
+        self._end = time.monotonic()
+
+    def run(self, seconds: float = math.inf, *, arrival: float = 2.0, patience: float = 300.0) -> Log:
+        """Vote for so long, or until `stop`; then wait for the answers to the last votes, and close all connections.
+
+        Parameters
+        ----------
+        arrival : float
+            Seconds before, over which the voters come.
+        patience : float
+            Seconds after, in which all must have their answers.
+        """
+        return asyncio.run(self._run(seconds, arrival, patience))
+
+    async def _run(self, seconds: float, arrival: float, patience: float) -> Log:
+        self._begin = time.monotonic() + arrival
+        self._end = self._begin + seconds
+        left = {asyncio.create_task(self._voter(self._rng.uniform(0.0, arrival))) for _ in range(self._n_voters)}
+        while left:
+            if time.monotonic() > self._end + patience:
+                raise TimeoutError(f"{len(left)} voters have no answer {patience:g} s after the end")
+            done, left = await asyncio.wait(left, timeout=1.0, return_when=asyncio.FIRST_EXCEPTION)
+            for voter in done:
+                voter.result()
+        self.log.waited = max(0.0, time.monotonic() - self._end)
+        return self.log
+
+    async def _voter(self, comes_after: float) -> None:
+        await asyncio.sleep(comes_after)
+        line = _Line(self._address)
+        try:
+            await self._votes(line)
+        finally:
+            line.drop()
+
+    async def _votes(self, line: _Line) -> None:
+        begun = await self._answered(line, "POST", "/v1/sessions", {"campaign": self._campaign, "consent": "1"})
+        line.cookie = begun.header(b"set-cookie").partition(";")[0]
+        due = max(self._begin, time.monotonic()) + self._rng.uniform(0.0, self._think)
+        waiting: deque[str] = deque()
+        while True:
+            if not waiting:
+                sheet = (await self._answered(line, "POST", "/v1/sheets", {})).document["sheet"]
+                if sheet is None:
+                    return
+                waiting.extend(pair["id"] for pair in sheet["pairs"] if pair["answer"] is None)
+            if self._think and due > self._end:
+                return
+            await asyncio.sleep(due - time.monotonic())
+            if time.monotonic() > self._end:
+                return
+            if waiting:
+                await self._vote(line, waiting.popleft(), due)
+            due = due + self._think * self._rng.uniform(0.5, 1.5) if self._think else time.monotonic()
+
+    async def _vote(self, line: _Line, pair: str, due: float) -> None:
+        event, answer = str(uuid.UUID(int=self._rng.getrandbits(128), version=4)), self._rng.choice(ANSWERS)
+        vote = {"pair": pair, "answer": answer, "response_ms": 1_000, "given_by": "key", "layout": "side by side"}
+        sent = time.monotonic()
+        found = await self._answered(line, "PUT", f"/v1/votes/{event}", vote)
+        self.log.answered_after.append(time.monotonic() - sent)
+        self.log.took.append((due - self._begin, time.monotonic() - due))
+        if found.status == 200:
+            said = found.document
+            if (said["event_id"], said["pair"], said["answer"]) != (event, pair, answer):
+                raise AssertionError(f"the answer to {event} is that to another vote: {found.body!r}")
+            self.log.acknowledged[event] = (pair, answer)
+            self.log.repeated += said["repeated"]
+        else:
+            self.log.refused[found.status, found.document["type"].rpartition(":")[2]] += 1
+
+    async def _answered(self, line: _Line, method: str, path: str, document: object) -> Response:
+        """Ask until there is an answer; it may be a refusal, but none that goes away."""
+        host, port = self._address
+        body = json.dumps(document).encode()
+        lines = [f"{method} {path} HTTP/1.1", f"Host: {host}:{port}", "Content-Type: application/json"]
+        lines += [f"Content-Length: {len(body)}", f"Rankcorr-Campaign: {self._campaign}"]
+        lines += [f"Cookie: {line.cookie}"] if line.cookie else []
+        message = "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+        pause = FIRST_PAUSE
+        while True:
+            began = time.monotonic()
+            try:
+                async with asyncio.timeout(ANSWER_SECONDS):
+                    found = await line.ask(message)
+            except (OSError, EOFError):
+                line.drop()
+                self.log.broken += 1
+                await asyncio.sleep(pause * self._rng.uniform(0.5, 1.0))
+                pause = min(2 * pause, LONGEST_PAUSE)
+                continue
+            if found.status not in (429, 503):
+                return found
+            if found.status == 503:
+                self.log.heard_503_after.append(time.monotonic() - began)
+            wanted = found.header(b"retry-after")
+            self.log.without_retry_after += not wanted
+            await asyncio.sleep(float(wanted or 1) * self._rng.uniform(1.0, 1.5))
+
+
+class _Line:
+    """The connection of a voter to the server."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self._address = address
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self.cookie = ""
+
+    async def ask(self, message: bytes) -> Response:
+        """The answer to a request, on the connection of before if it is still open."""
+        if self._streams is not None and self._streams[0].at_eof():
+            self.drop()
+        if self._streams is None:
+            self._streams = await asyncio.open_connection(*self._address)
+        reader, writer = self._streams
+        writer.write(message)
+        head = await reader.readuntil(b"\r\n\r\n")
+        found = Response(int(head[9:12]), head, b"")
+        found = replace(found, body=await reader.readexactly(int(found.header(b"content-length") or 0)))
+        if found.header(b"connection").lower() == "close":
+            self.drop()
+        return found
+
+    def drop(self) -> None:
+        """Close the connection."""
+        if self._streams is not None:
+            self._streams[1].close()
+            self._streams = None
+
+
+class Killed:
+    """A server of two workers on one ledger, at an address that stays.
+
+    Parameters
+    ----------
+    folder : Path
+        For its output.
+    ledger : str
+        Path or URL.
+    environment : mapping, optional
+        Further settings.
+    """
+
+    def __init__(self, folder: Path, ledger: str, environment: Mapping[str, str] | None = None) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.address: tuple[str, int] = free.getsockname()
+        self._folder = folder
+        self._environment = {
+            **(environment or {}),
+            "RANKCORR_LEDGER": ledger,
+            "RANKCORR_BIND": f"127.0.0.1:{self.address[1]}",
+        }
+        self._stack = ExitStack()
+        self._one = threading.Lock()  # what is killed is killed after all has been started
+
+    def __enter__(self) -> Killed:
+        self.server: Server = self._stack.enter_context(running(self._folder, self._environment, COMMAND))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def kill_worker(self, rng: random.Random) -> None:
+        """Kill one of the workers; the server starts another."""
+        with self._one:
+            os.kill(rng.choice(eventually(self.server.workers, what="a worker")), signal.SIGKILL)
+
+    def kill_all(self) -> None:
+        """Kill all processes of the server at once, and start it again."""
+        with self._one:
+            os.killpg(self.server.process.pid, signal.SIGKILL)
+            self._stack.close()
+            self.__enter__()
+
+
+def kills(killed: Killed, crowd: Crowd, n_kills: int, *, votes: tuple[int, int], seed: int = 1) -> threading.Thread:
+    """A thread that kills a worker and the whole server in turn, stops the crowd in the end, and is not started.
+
+    Parameters
+    ----------
+    votes : pair of int
+        Fewest and most votes that are acknowledged before each kill, and before the end.
+    """
+    rng = random.Random(seed)
+
+    def wait() -> None:
+        wanted = len(crowd.log.acknowledged) + rng.randint(*votes)
+        eventually(lambda: len(crowd.log.acknowledged) >= wanted, 300, "further votes")
+        time.sleep(rng.uniform(0.0, 0.1))
+
+    def work() -> None:
+        try:
+            for number in range(n_kills):
+                wait()
+                if number % 2:
+                    killed.kill_all()
+                else:
+                    killed.kill_worker(rng)
+            wait()
+        finally:
+            crowd.stop()
+
+    return threading.Thread(target=work)
+
+
+SIMULATION_PAGES = VotingPages(texts={"en": PageTexts("Numbers", "Which one?")}, open_link=True)
+Ask = Callable[[str, str, object], Any]  # method, path, document -> document
+
+
+def simulated_campaign(
+    target: str, plan: BallotPlan | ContinuousPlan, n_voters: int, seed: int, **settings: object
+) -> Campaign:
+    """A campaign of items 0, 1, ... whose sheets go to whoever comes; no ballot is open."""
+    chosen = Settings(**{"assigned": False, "sheet_size": 20, "least_answered": 1.0, **settings})
+    campaign = Ledger.create(target).new_campaign(plan, plan.n_items, n_voters, seed, settings=chosen)
+    campaign.set_pages(SIMULATION_PAGES, replaces=0)
+    return campaign
+
+
+class Minds:
+    """What voters of a pool think; an answer depends on voter, ballot and pair alone, however often it is asked for.
+
+    Parameters
+    ----------
+    pool : VoterPool
+    opinions : array of shape (n_voters, n_items)
+    seed : int
+        Of the oversights.
+    """
+
+    def __init__(self, pool: VoterPool, opinions: np.ndarray, seed: int) -> None:
+        self._pool, self._opinions, self._seed = pool, opinions, seed
+
+    def answer(self, voter: int, number: int, left: int, right: int) -> str:
+        """As `VoterPool.answer` has it."""
+        preference = self._opinions[voter, left] - self._opinions[voter, right]
+        if np.random.default_rng([self._seed, voter, number, left, right]).random() < self._pool.oversight[voter]:
+            preference = -preference
+        return "left" if preference > 0 else "right" if preference < 0 else "tie"
+
+
+def asking(voter: Voter) -> Ask:
+    """A voter on Flask's test client, who has agreed."""
+    answer = voter.begin(consent="1")
+    assert answer.status_code == 201, answer.text
+
+    def ask(method: str, path: str, document: object) -> Any:
+        answer = voter.client.open(path, method=method, json=document, headers=voter.headers)
+        assert answer.status_code == 200, answer.text
+        return answer.json
+
+    return ask
+
+
+def answer_all(asks: Sequence[Ask], minds: Minds, order: np.random.Generator, *, come_back: int = 20) -> int:
+    """Let voters act in random order, one step at a time, until none of them is given a sheet; votes are counted.
+
+    Parameters
+    ----------
+    come_back : int
+        After so many votes those who found no sheet ask again.
+    """
+    waiting: list[deque[dict[str, Any]]] = [deque() for _ in asks]
+    present, idle, n_votes, since = list(range(len(asks))), [], 0, 0
+    while present or since:
+        if not present or since >= come_back:
+            present, idle, since = present + idle, [], 0
+        at = int(order.integers(len(present)))
+        voter = present[at]
+        if not waiting[voter]:
+            sheet = asks[voter]("POST", "/v1/sheets", {})["sheet"]
+            if sheet is None:
+                idle.append(present.pop(at))
+                continue
+            waiting[voter].extend({**pair, "number": sheet["ballot"]} for pair in sheet["pairs"] if not pair["answer"])
+        pair = waiting[voter].popleft()
+        left, right = (int(pair[side]["text"]) for side in ("left", "right"))
+        answer = minds.answer(voter, pair["number"], left, right)
+        given = asks[voter]("PUT", f"/v1/votes/{new_id()}", {"pair": pair["id"], "answer": answer})
+        assert given["answer"] == answer
+        n_votes, since = n_votes + 1, since + 1
+    return n_votes
+
+
+def run_ballots(campaign: Campaign, asks: Sequence[Ask], minds: Minds, order: np.random.Generator) -> None:
+    """Open, answer and close each ballot of the plan."""
+    for number in range(1, campaign.info.ballot_plan.n_ballots + 1):
+        campaign.open_next()
+        answer_all(asks, minds, order, come_back=10**9)
+        campaign.close(number)

@@ -1,6 +1,10 @@
-"""How the app is put together: probes, headers, errors, and logs that hold no secret."""
+"""How the app is put together: probes, headers, errors, logs without secrets; its ledger and its settings."""
 
 import json
+import os
+import resource
+import threading
+from dataclasses import fields
 
 import pytest
 from werkzeug.exceptions import PreconditionFailed
@@ -8,6 +12,7 @@ from werkzeug.exceptions import PreconditionFailed
 from adaptive.ledger import (
     ConflictError,
     LateVoteError,
+    Ledger,
     LedgerBusyError,
     LedgerError,
     NotReadyError,
@@ -15,9 +20,14 @@ from adaptive.ledger import (
     UnreachableError,
 )
 from rankcorr import RankingError
-from service.collect.state import collecting
+from service import SettingError
+from service.collect import CollectSettings
+from service.collect import settings as settings_module
+from service.collect import state as state_module
+from service.collect.state import LazyLedger, collecting
 from service.http.problems import Problem
 from service.http.state import state
+from tests.service.load import in_threads
 
 BUSY = "the ledger is busy, and nothing was changed; try again"
 UNREACHABLE = "the ledger cannot be read or written; try again later"
@@ -149,3 +159,166 @@ def test_the_log_has_the_route_and_no_secret(asked, capfd):
 def test_puts_are_counted_as_such(asked):
     asked.put("/v1/conflict", json={})
     assert 'rankcorr_requests_total{method="PUT",route="/v1/conflict",status="409"}' in asked.get("/metrics").text
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """To make a ledger takes longer than a probe waits, where the disk is slow; the test of that sets its own time."""
+    monkeypatch.setattr(state_module, "PATIENCE_SECONDS", 60.0)
+
+
+def test_it_is_made_when_it_is_needed(tmp_path):
+    own = LazyLedger(str(tmp_path / "new.db"))
+    assert not list(tmp_path.iterdir())
+    assert own.get() is own.get()
+    assert (tmp_path / "new.db").is_file()
+    own.close()
+    assert not own.is_open
+
+
+def test_threads_that_need_it_at_once_open_it_once(tmp_path, monkeypatch):
+    calls = []
+    real = Ledger.create
+    monkeypatch.setattr(Ledger, "create", lambda target, **options: calls.append(target) or real(target, **options))
+    own = LazyLedger(str(tmp_path / "new.db"))
+    in_threads(*[own.get] * 8)
+    assert len(calls) == 1
+    own.close()
+
+
+def test_a_child_that_was_forked_has_connections_of_its_own(tmp_path):
+    own = LazyLedger(str(tmp_path / "votes.db"))
+    mine = own.get().database.engine
+    child = os.fork()
+    if child == 0:
+        try:
+            own.check()
+            os._exit(0 if own.get().database.engine is not mine else 3)
+        except BaseException:
+            os._exit(4)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    own.check()
+    own.close()
+
+
+def test_a_ledger_whose_disk_is_full_is_not_ready(tmp_path):
+    own = LazyLedger(str(tmp_path / "votes.db"))
+    own.check()
+    if (child := os.fork()) == 0:  # with a limit on files, which stands for the space on the disk
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (state_module.SPACE_BYTES // 2, state_module.SPACE_BYTES // 2))
+            check_unreachable(own, "no vote can be written")
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    own.check()
+    assert [path.name for path in tmp_path.iterdir() if not path.name.startswith("votes.db")] == []
+    own.close()
+
+
+def check_unreachable(own, message):
+    """A probe is refused with this message."""
+    with pytest.raises(Problem, match=message) as caught:
+        own.check()
+    assert (caught.value.status, caught.value.kind) == (503, "ledger-unreachable")
+
+
+class TestCheck:
+    def test_a_ledger_that_cannot_be_made(self, tmp_path):
+        own = LazyLedger(str(tmp_path / "missing" / "votes.db"))
+        check_unreachable(own, "the ledger cannot be read")
+        (tmp_path / "missing").mkdir()
+        own.check()
+        own.close()
+
+    def test_a_file_that_is_none(self, tmp_path):
+        (tmp_path / "votes.db").write_text("not a database" * 100)
+        check_unreachable(LazyLedger(str(tmp_path / "votes.db")), "the ledger cannot be read")
+
+    def test_one_thread_asks_and_no_probe_waits_for_long(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(state_module, "PATIENCE_SECONDS", 0.05)
+        own = LazyLedger(str(tmp_path / "votes.db"))
+        own.get()
+        asked, may_go = [], threading.Event()
+
+        def hang(ledger):
+            asked.append(ledger)
+            assert may_go.wait(60)
+
+        monkeypatch.setattr(Ledger, "check", hang)
+        for _ in range(3):
+            check_unreachable(own, "the ledger does not answer")
+        assert len(asked) == 1
+        monkeypatch.setattr(state_module, "PATIENCE_SECONDS", 60.0)
+        may_go.set()
+        own.check()
+        own.check()
+        assert 2 <= len(asked) <= 3
+        own.close()
+
+    def test_another_error_is_not_hidden(self, tmp_path, monkeypatch):
+        own = LazyLedger(str(tmp_path / "votes.db"))
+        monkeypatch.setattr(Ledger, "check", lambda _: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            own.check()
+        own.close()
+
+
+def test_defaults():
+    assert CollectSettings.from_environment({}) == CollectSettings()
+
+
+def test_every_setting_is_read(tmp_path):
+    environment = {name: "7" for name, value, _ in CollectSettings().table() if isinstance(value, int | float)}
+    environment |= {
+        "RANKCORR_MAX_BODY_BYTES": "5000",
+        "RANKCORR_TOKENS": "0123456789abcdef,fedcba9876543210",
+        "RANKCORR_METRICS": "token",
+        "RANKCORR_LEDGER": "postgresql://ann:secret@db.example/votes",
+        "RANKCORR_PUBLIC_URL": "https://votes.example.org/",
+        "RANKCORR_ALLOWED_HOSTS": "votes.lab.example,[2001:db8::1]",
+        "RANKCORR_ASSETS": str(tmp_path),
+    }
+    settings = CollectSettings.from_environment(environment)
+    assert {name for name, *_ in settings.table()} == set(environment)
+    assert len(environment) == len(fields(CollectSettings)) + len(fields(settings.limits)) - 1
+    assert settings.public_url == "https://votes.example.org"
+    assert settings.assets == str(tmp_path)
+    assert settings.allowed_hosts == ("votes.lab.example", "2001:db8::1")
+    assert settings.limits.max_body_bytes == 5_000
+    untouched = {name: value for name, value, _ in CollectSettings().table()}
+    assert [name for name, value, _ in settings.table() if value == untouched[name]] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("LEDGER", "mysql://db.example/votes", "RANKCORR_LEDGER must be the path of a file, or a URL like postgresql:"),
+        ("LEDGER", "postgresql://", "RANKCORR_LEDGER must be the path of a file"),
+        ("PUBLIC_URL", "votes.example.org", "RANKCORR_PUBLIC_URL must be like https://votes.example.org, without"),
+        ("PUBLIC_URL", "https://votes.example.org/path", "without a path; got 'https://votes.example.org/path'"),
+        ("PUBLIC_URL", "javascript:alert(1)", "RANKCORR_PUBLIC_URL must be like"),
+        ("ALLOWED_HOSTS", "votes.example.org:8080", "RANKCORR_ALLOWED_HOSTS must hold host names or addresses without"),
+        ("ALLOWED_HOSTS", "https://votes.example.org", "without scheme and port; got 'https://votes.example.org'"),
+        ("ALLOWED_HOSTS", "*", "RANKCORR_ALLOWED_HOSTS must hold host names"),
+        ("UNANSWERED_SHEETS", "-1", "RANKCORR_UNANSWERED_SHEETS must be a whole number from 0 to"),
+        ("ASSETS", "/nonexistent/pictures", "RANKCORR_ASSETS must be a folder; got '/nonexistent/pictures'"),
+    ],
+)
+def test_values_that_a_variable_cannot_have(name, value, message):
+    with pytest.raises(SettingError, match=message):
+        CollectSettings.from_environment({"RANKCORR_" + name: value})
+
+
+def test_no_message_and_no_table_shows_a_password():
+    with pytest.raises(SettingError) as caught:
+        CollectSettings.from_environment({"RANKCORR_LEDGER": "mysql://ann:secret@db.example/votes"})
+    assert "secret" not in str(caught.value)
+    assert "secret" not in str(CollectSettings(ledger="postgresql://ann:secret@db.example/votes").table())
+
+
+def test_postgresql_needs_psycopg(monkeypatch):
+    monkeypatch.setattr(settings_module, "find_spec", lambda _: None)
+    with pytest.raises(SettingError, match="needs psycopg: pip install 'rankcorr-service\\[postgres\\]'"):
+        CollectSettings.from_environment({"RANKCORR_LEDGER": "postgresql://db.example/votes"})

@@ -1,7 +1,10 @@
-"""The OpenAPI document of rankcorr-collect: valid, complete, and named as generated clients name functions."""
+"""The OpenAPI document of rankcorr-collect, and the pages about it: valid, and enough for a voter's session."""
 
 import re
+import uuid
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
@@ -9,7 +12,9 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 import service.collect
 from service.collect import CollectSettings, create_app
 from service.openapi.blueprint import EXAMPLES
+from tests.repository import PAGES, ROOT
 from tests.service.answers import COMMITTED
+from tests.service.collect.browsing import invited, new_campaign
 
 DOCUMENT = create_app(CollectSettings()).test_client().get("/openapi.json").json
 OPERATIONS = [
@@ -66,3 +71,170 @@ def test_every_kind_of_problem_is_named():
     raised = set(re.findall(r'Problem\([^()]*(?:\([^()]*\)[^()]*)*kind="([a-z-]+)"', source))
     assert {"no-such-ballot", "link-unknown"} <= raised
     assert [kind for kind in raised if kind not in re.findall("[a-z-]+", told)] == []
+
+
+def test_the_tables_name_every_operation(client):
+    served = {
+        (method.upper(), path)
+        for path, methods in client.get("/openapi.json").json["paths"].items()
+        for method in methods
+        if method != "parameters" and path.startswith("/v1/")
+    }
+    page = PAGES["docs/reference/http-collect.md"]
+    rows = re.findall(r"^\| `([A-Z]+) (\S+)` \|", page, re.MULTILINE)
+    shown = [(method, path.replace("...", "/v1/campaigns/{key}")) for method, path in rows]
+    assert len(shown) == len(set(shown)) > 40
+    assert set(shown) == served
+
+
+def test_the_folder_of_votes_is_that_of_the_makefile_and_is_ignored():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "RANKCORR_LEDGER=.collect/votes.db" in makefile
+    assert "`.collect/votes.db`" in PAGES["docs/how-to/servers.md"]
+    assert ".collect/" in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    clean = re.search(r"^clean:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)[1]
+    assert ".collect" not in clean
+
+
+URL = "https://votes.example.org"
+
+
+@dataclass
+class DocumentClient:
+    """Makes each request from the document, and the values that its links take from the exchanges before."""
+
+    client: Any
+    document: dict[str, Any]
+    operations: dict[str, tuple[str, str, dict[str, Any]]] = field(default_factory=dict)
+
+    def __post_init__(self):
+        for path, methods in self.document["paths"].items():
+            for method, operation in methods.items():
+                if method != "parameters":
+                    shared = methods.get("parameters", [])
+                    whole = {**operation, "parameters": [*shared, *operation.get("parameters", [])]}
+                    self.operations[operation["operationId"]] = (path, method, whole)
+
+    def resolve(self, schema):
+        while "$ref" in schema:
+            *_, name = schema["$ref"].split("/")
+            schema = self.document["components"]["schemas"][name]
+        return schema
+
+    def request(self, name, parameters, body):
+        """Send a request with the parameters and the body that the document requires, and no others."""
+        path, method, operation = self.operations[name]
+        headers = {}
+        for parameter in operation["parameters"]:
+            if not parameter.get("required"):
+                continue
+            value = parameters.get(parameter["name"]) or self.value(parameter["schema"])
+            assert re.fullmatch(parameter["schema"].get("pattern", ".*"), value)
+            if parameter["in"] == "header":
+                headers[parameter["name"]] = value
+            else:
+                path = path.replace(f"{{{parameter['name']}}}", value)
+        schema = self.resolve(operation["requestBody"]["content"]["application/json"]["schema"])
+        for key in schema.get("required", ()):
+            if key not in body:
+                body[key] = self.value(schema["properties"][key])
+        answer = self.client.open(path, method=method.upper(), headers=headers, json=body)
+        assert str(answer.status_code) in operation["responses"], answer.text
+        return Exchange(self, name, headers, body, answer)
+
+    def value(self, schema):
+        """A value that the client chooses: the first of an enumeration, or a new UUID."""
+        schema = self.resolve(schema)
+        if "enum" in schema:
+            return schema["enum"][0]
+        value = str(uuid.uuid4())
+        assert re.fullmatch(schema["pattern"], value)
+        return value
+
+
+@dataclass
+class Exchange:
+    """A request with its answer, and the requests that the document links to this answer."""
+
+    api: DocumentClient
+    name: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+    answer: Any
+
+    @property
+    def json(self):
+        assert self.answer.status_code < 300, self.answer.text
+        return self.answer.json
+
+    def follow(self, link, *, position=0, **fields):
+        """Send the request of a link; `position` takes the place of 0, as the description of the link has it."""
+        responses = self.api.operations[self.name][2]["responses"]
+        found = responses[str(self.answer.status_code)]["links"][link]
+        parameters = {key: self.evaluate(text, position) for key, text in found["parameters"].items()}
+        body = {key: self.evaluate(text, position) for key, text in found.get("requestBody", {}).items()}
+        return self.api.request(found["operationId"], parameters, {**body, **fields})
+
+    def evaluate(self, expression, position):
+        if expression.startswith("$request.header."):
+            return self.headers[expression.removeprefix("$request.header.")]
+        value = self.json
+        for step in expression.removeprefix("$response.body#/").split("/"):
+            value = value[position if step == "0" else step]
+        return value
+
+
+@pytest.fixture
+def api(make_app):
+    client = make_app(public_url=URL).test_client()
+    client.environ_base["HTTP_HOST"] = URL.removeprefix("https://")
+    return DocumentClient(client, client.get("/openapi.json").json)
+
+
+def answer_sheets(sheet):
+    """Answer all pairs by the links, and correct the first of each sheet; return the number of answers, and the end."""
+    n_answers = 0
+    while sheet.json["sheet"] is not None:
+        for position, pair in enumerate(sheet.json["sheet"]["pairs"]):
+            vote = sheet.follow("vote", position=position)
+            assert vote.json["pair"] == pair["id"]
+            if position == 0:
+                retracted = vote.follow("retract")
+                assert retracted.json["answer"] is None
+                vote = retracted.follow("vote", answer="right")
+                assert vote.json["answer"] == "right"
+            n_answers += 1
+        sheet = vote.follow("nextSheet")
+    return n_answers, sheet
+
+
+def test_a_session_by_the_open_link(api, campaign):
+    refused = api.request("beginSession", {}, {"campaign": campaign.key}).answer
+    assert refused.json["type"] == "urn:rankcorr:problem:consent-needed"
+    version = refused.json["consent_version"]
+    session = api.request("beginSession", {}, {"campaign": campaign.key, "consent": version})
+    n_answers, last = answer_sheets(session.follow("nextSheet"))
+    end = last.follow("finish").json
+    assert (end["outcome"], end["answers"]) == ("complete", n_answers)
+    assert n_answers > 5
+
+
+def test_a_session_by_an_invitation(api, target):
+    campaign = new_campaign(target, pages={"open_link": False, "consent_version": "2026-1"})
+    session = api.request("beginSession", {}, {"campaign": campaign.key, "token": invited(campaign, "Ann")[0]})
+    assert session.json["step"] == "consent"
+    n_answers, last = answer_sheets(session.follow("consent").follow("nextSheet"))
+    assert last.follow("finish").json["answers"] == n_answers
+    campaign.database.close()
+
+
+@pytest.mark.parametrize("name", ["readMe", "consent", "leaseSheet", "castVote", "retractVote", "finish", "withdraw"])
+def test_a_request_without_the_header_says_which_is_missing(api, name):
+    path, method, operation = api.operations[name]
+    assert "Rankcorr-Campaign" in [parameter["name"] for parameter in operation["parameters"]]
+    path = path.replace("{event_id}", str(uuid.uuid4()))
+    answer = api.client.open(path, method=method.upper(), json={} if "requestBody" in operation else None)
+    assert (answer.status_code, answer.json["detail"]) == (
+        422,
+        "the header Rankcorr-Campaign must hold the key of the campaign",
+    )

@@ -9,9 +9,8 @@ from adaptive.ledger import ContinuousPlan, Ledger
 from adaptive.ledger._voters.newcomers import MINUTE
 from service.collect import access
 from tests.adaptive.ledger.campaigns import change, query
-from tests.service.collect.browsing import arrived, new_campaign
+from tests.service.collect.browsing import ADMIN, Organiser, arrived, new_campaign
 from tests.service.collect.live import COMMAND, LiveVoter, collecting
-from tests.service.collect.organiser import ADMIN, Organiser
 from tests.service.live import ask, running
 
 N_SHEETS = 30
@@ -39,6 +38,7 @@ def newcomers(server, campaign, stack):
     return take
 
 
+@pytest.mark.wide
 def test_a_script_keeps_a_campaign_from_newcomers_for_two_minutes_at_most(tmp_path):
     environment = {"RANKCORR_WORKERS": "2", "RANKCORR_TRUSTED_PROXIES": "1"}
     with ExitStack() as stack, collecting(tmp_path, environment, sheet_size=10, lease_minutes=60) as (server, campaign):

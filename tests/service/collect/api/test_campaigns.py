@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from tests.adaptive.ledger.campaigns import query
-from tests.service.collect.organiser import ADMIN, CSV, ITEMS, REQUEST, Organiser, problem
+from tests.service.collect.browsing import ADMIN, CSV, ITEMS, REQUEST, Organiser, problem
 
 PROBES = "left,right,winner,kind\n"
 
@@ -278,6 +278,7 @@ def test_a_plan_is_of_a_number_of_items_or_of_a_table(admin, fields, pointer, sa
     assert says in " ".join(answer.json["errors"][pointer])
 
 
+@pytest.mark.wide
 def test_the_accuracy_of_a_plan_is_simulated(admin):
     body = {"n_items": 30, "plan": {"presentations": 10}, "accuracy": True}
     found = planned(admin, **body)["outlook"]
@@ -289,6 +290,7 @@ def test_the_accuracy_of_a_plan_is_simulated(admin):
     assert planned(admin, **body)["outlook"] == found
 
 
+@pytest.mark.wide
 def test_no_advice_contradicts_the_accuracy_beside_it(admin):
     rules = {"few_top_presentations", "few_comparisons"}
     body = {"n_items": 30, "plan": {"presentations": 12, "n_ballots": 4}}
@@ -307,6 +309,7 @@ def test_nobody_is_advised_to_have_fewer_than_two_items_in_the_last_ballot(admin
     assert ("many_survivors" in [each["code"] for each in found["advice"]]) == is_possible
 
 
+@pytest.mark.wide
 def test_the_accuracy_of_a_continuous_plan_is_simulated_too(admin):
     found = planned(admin, n_items=10, plan={"mode": "continuous", "budget": 150}, accuracy=True)
     assert found["plan"]["batch"] == 10

@@ -20,6 +20,8 @@ from adaptive.ledger._voters.participation import ask_others
 from tests.adaptive.ledger.campaigns import change, query
 from tests.service.collect.browsing import Voter, new_campaign, new_id
 
+pytestmark = pytest.mark.wide
+
 KINDS = ("practice", "attention", "gold", "repeat", "overlap")
 ITEMS = [f"item {place}" for place in range(10)]
 PLAN = plan_ballots(10, n_ballots=2, fraction=0.5, presentations=4)

@@ -1,14 +1,16 @@
-"""Invitations, the open link, and links of platforms."""
+"""Invitations, open links, links of platforms, and tokens; sessions of organisers' browsers; what voters read."""
 
 import csv
 import io
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import pytest
 
-from adaptive.ledger import Ledger
+from adaptive.ledger import Ledger, LedgerError
+from adaptive.ledger._voters.tokens import holder_of, issue, revoke_listed, token_rows
 from tests.adaptive.ledger.campaigns import query
-from tests.service.collect.browsing import arrived
-from tests.service.collect.organiser import problem
+from tests.service.collect.browsing import Organiser, Voter, arrived, check_refused, new_campaign, problem
 
 
 def test_each_invitation_lets_one_voter_in(voting):
@@ -65,3 +67,219 @@ def test_a_link_of_a_platform_lets_its_participants_in(admin):
 
 def test_a_campaign_on_no_platform_has_no_link_of_one(organiser):
     assert problem(organiser.post("/study-links", status=409))[0] == "not-possible"
+
+
+def tokens(organiser, **asked):
+    return organiser.get("/tokens", query_string=asked).json["tokens"]
+
+
+def session_of(organiser, token):
+    """A browser that is signed in."""
+    client = organiser.app.test_client()
+    body = {"campaign": organiser.key, "token": token}
+    assert client.post("/v1/organiser/sessions", json=body).status_code == 204
+    return client
+
+
+def test_a_token_of_an_organiser_opens_nothing_once_it_is_revoked(organiser):
+    (only,) = tokens(organiser)
+    assert (only["kind"], only["is_valid"], only["voter"], only["ends_at"]) == ("organiser", True, None, None)
+    assert organiser.token not in str(only)
+    refused = organiser.post(f"/tokens/{only['id']}/revoke", status=409)
+    assert problem(refused)[1] == "this is the last token of an organiser: make another one first"
+    made = organiser.post("/tokens", status=201).json
+    assert made["organiser_url"].endswith(f"/o/{organiser.key}#{made['token']}")
+    other = Organiser(organiser.app, made["token"], organiser.key)
+    leaked = session_of(organiser, organiser.token)
+    path = f"/v1/campaigns/{organiser.key}"
+    assert leaked.get(path).status_code == 200
+    other.post(f"/tokens/{only['id']}/revoke", status=204)
+    assert leaked.get(path).status_code == 401  # a browser that was signed in by it
+    assert organiser.call("GET", path).status_code == 401
+    body = {"campaign": organiser.key, "token": organiser.token}
+    check_refused(organiser.app.test_client().post("/v1/organiser/sessions", json=body), 401, "link-unknown")
+    other.post(f"/tokens/{only['id']}/revoke", status=204)
+    assert [(each["kind"], each["is_valid"]) for each in tokens(other)] == [
+        ("organiser session", False),
+        ("organiser", True),
+        ("organiser", False),
+    ]
+
+
+def test_the_browser_that_revokes_goes_on(organiser):
+    mine, theirs = (session_of(organiser, organiser.token) for _ in range(2))
+    path = f"/v1/campaigns/{organiser.key}"
+    first = tokens(organiser)[-1]["id"]
+    assert mine.post(f"{path}/tokens", json={}).status_code == 201
+    assert mine.post(f"{path}/tokens/{first}/revoke", json={}).status_code == 204
+    assert [client.get(path).status_code for client in (mine, theirs)] == [200, 401]
+
+
+def test_an_invitation_opens_nothing_once_it_is_revoked_and_its_votes_stay(voting):
+    ann, bob = voting.invite("Ann", "Bob")
+    voters = [Voter(voting.app.test_client(), voting) for _ in range(2)]
+    for voter, token in zip(voters, (ann, bob), strict=True):
+        assert voter.begin(token=token, consent="1").status_code == 201
+    pair = voters[0].sheet()["pairs"][0]["id"]
+    assert voters[0].vote(pair).status_code == 200
+    assert {each["name"] for each in tokens(voting)} == {None}
+    row = next(each for each in tokens(voting, names="true") if each["name"] == "Ann")
+    assert (row["kind"], row["voter"]) == ("invitation", voters[0].me().json["voter"])
+    voting.post(f"/tokens/{row['id']}/revoke", status=204)
+    assert [voter.me().status_code for voter in voters] == [401, 200]
+    assert Voter(voting.app.test_client(), voting).begin(token=ann).status_code == 401
+    assert voting.get("/progress").json["status"]["n_votes"] == 1
+    back = Voter(voting.app.test_client(), voting)
+    assert back.begin(token=voting.invite("Ann")[0]).json["voter"] == row["voter"]
+
+
+def test_by_the_link_of_a_study_that_was_revoked_nobody_new_comes(organiser):
+    organiser.change_pages(platform="prolific")
+    old, new = (organiser.post("/study-links", status=201).json["url"].partition("#")[2] for _ in range(2))
+
+    def come(secret, participant):
+        crowd = {"name": "prolific", "participant": participant * 12, "study": "s1", "secret": secret}
+        voter = Voter(organiser.app.test_client(), organiser)
+        return voter, voter.begin(platform=crowd, consent="1").status_code
+
+    first, status = come(old, "5f")
+    assert status == 201
+    row = [each for each in tokens(organiser) if each["kind"] == "study"][-1]
+    organiser.post(f"/tokens/{row['id']}/revoke", status=204)
+    assert (come(old, "6a")[1], come(new, "7b")[1], first.me().status_code) == (401, 201, 200)
+
+
+def test_what_was_not_given_out_is_not_revoked(organiser, admin):
+    other = admin.make(name="other")
+    (theirs,) = tokens(other)
+    for token_id in (theirs["id"], "0" * 16, theirs["id"][:8], "%25"):
+        assert problem(organiser.post(f"/tokens/{token_id}/revoke", status=404))[0] == "no-such-token"
+    assert tokens(other)[0]["is_valid"]
+    stranger = Organiser(organiser.app, "A" * 43, organiser.key)
+    for path in ("/tokens", f"/tokens/{theirs['id']}/revoke"):
+        stranger.post(path, status=401)
+    stranger.get("/tokens", status=401)
+
+
+def test_the_list_comes_in_parts_without_what_voters_browsers_hold(voting):
+    voting.post("/invitations", {"number": 5}, status=201)
+    voting.voter()
+    whole = voting.get("/tokens").json
+    assert (whole["n_tokens"], len(whole["tokens"])) == (6, 6)
+    part = voting.get("/tokens", query_string={"offset": 2, "limit": 3}).json
+    assert part == {"n_tokens": 6, "tokens": whole["tokens"][2:5]}
+
+
+@pytest.mark.parametrize("kept", [1, 2])
+def test_two_who_revoke_at_once_leave_one_token(kept, target):
+    campaign = new_campaign(target)
+    made = [campaign.database.write(lambda c: issue(c, campaign.info, "organiser")) for _ in range(1 + kept)]
+    _, rows = campaign.database.read(lambda c: token_rows(c, campaign.info))
+    start = Barrier(2)
+
+    def revoke(row):
+        start.wait()
+        try:
+            return campaign.database.write(lambda c: revoke_listed(c, campaign.info, row.id))
+        except LedgerError:
+            return "the last one"
+
+    with ThreadPoolExecutor(2) as threads:
+        found = list(threads.map(revoke, rows[:2]))
+    assert found.count("the last one") == (kept == 1)
+    opened = [campaign.database.read(lambda c, each=each: holder_of(c, each, ["organiser"])) for each in made]
+    assert sum(each is not None for each in opened) == 1
+    kinds = query(campaign, "SELECT kind FROM audit_event WHERE kind = 'revoked'")
+    assert len(kinds) == kept
+    campaign.database.close()
+
+
+PATH = "/v1/organiser/sessions"
+
+
+def begin(organiser, **fields):
+    browser = organiser.app.test_client()
+    body = {"campaign": organiser.key, "token": organiser.token, **fields}
+    return browser, browser.post(PATH, json=body)
+
+
+def test_a_cookie_stands_for_the_token(organiser):
+    browser, answer = begin(organiser)
+    assert answer.status_code == 204
+    cookie = answer.headers["Set-Cookie"]
+    assert cookie.startswith(f"organiser_{organiser.key[:12]}=")
+    assert organiser.token not in cookie
+    for part in ("HttpOnly", "SameSite=Strict", "Path=/"):
+        assert part in cookie
+    assert browser.get(f"/v1/campaigns/{organiser.key}").status_code == 200
+    assert browser.post(f"/v1/campaigns/{organiser.key}/ballots", json={}).status_code == 201
+
+
+def test_a_session_that_was_ended_opens_nothing(organiser):
+    browser, _ = begin(organiser)
+    kept = browser.get_cookie(f"organiser_{organiser.key[:12]}").value
+    assert browser.post(f"{PATH}/{organiser.key}/end", json={}).status_code == 204
+    assert browser.get_cookie(f"organiser_{organiser.key[:12]}") is None
+    browser.set_cookie(f"organiser_{organiser.key[:12]}", kept)
+    assert browser.get(f"/v1/campaigns/{organiser.key}").status_code == 401
+
+
+def test_a_wrong_token_gives_no_session(admin, organiser):
+    for fields in ({"token": "x" * 43}, {"token": admin.make().token}):
+        browser, answer = begin(organiser, **fields)
+        assert (answer.status_code, problem(answer)[0]) == (401, "link-unknown")
+        assert browser.get(f"/v1/campaigns/{organiser.key}").status_code == 401
+    assert begin(organiser, token="short")[1].status_code == 422
+    assert begin(organiser, campaign="0" * 32)[1].status_code == 404
+
+
+def test_a_token_of_a_voter_is_none_of_an_organiser(organiser):
+    (token,) = organiser.invite("Ann")
+    assert begin(organiser, token=token)[1].status_code == 401
+    assert organiser.call("GET", f"/v1/campaigns/{organiser.key}", token=token).status_code == 401
+
+
+def test_a_page_of_another_site_cannot_use_the_cookie(organiser):
+    browser, _ = begin(organiser)
+    for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
+        answer = browser.post(f"/v1/campaigns/{organiser.key}/ballots", json={}, headers=headers)
+        assert (answer.status_code, problem(answer)[0]) == (403, "cross-site")
+    assert organiser.get("/ballots").json["ballots"] == []
+
+
+def test_pages_are_changed_as_they_were_read(organiser):
+    read = organiser.get("/pages")
+    pages = {**read.json["pages"], "open_link": False, "completion_code": "C0DE", "sheets": 3}
+    answer = organiser.put("/pages", pages, headers={"If-Match": read.headers["ETag"]})
+    assert (answer.json["version"], answer.json["pages"]["sheets"]) == (2, 3)
+    assert organiser.get("/pages").json == answer.json
+    assert organiser.get("/links").json["open_url"] is None
+    again = organiser.put("/pages", pages, status=412, headers={"If-Match": read.headers["ETag"]})
+    assert problem(again) == ("changed", "the pages have changed and are now of version 2; read them again")
+    assert problem(organiser.put("/pages", pages, status=428))[0] == "condition-needed"
+
+
+def test_another_consent_text_needs_another_version(organiser):
+    text = {"language": "en", "title": "Trees", "question": "Which?", "consent": "I agree."}
+    refused = organiser.change_pages(texts=[text], status=409)
+    assert "give it a new consent_version" in problem(refused)[1]
+    organiser.change_pages(texts=[text], consent_version="2")
+    assert organiser.get("/pages").json["pages"]["consent_version"] == "2"
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"platform": "facebook"}, "platform must be None"),
+        ({"completion_url": "http://plain.example"}, "must begin with https://"),
+        ({"completion_code": "two words"}, "completion_code must be letters"),
+        ({"consent_version": ""}, "consent_version must be"),
+        ({"sheets": 0}, "of at least 1"),
+        ({"open_link": "yes"}, "must be true or false"),
+        ({"texts": [{"language": "en", "title": "T", "question": "Q"}] * 2}, "two of the texts have the same language"),
+        ({"colour": "red"}, "unknown field"),
+    ],
+)
+def test_what_is_wrong_is_named_and_nothing_is_changed(organiser, fields, says):
+    assert says in organiser.change_pages(**fields, status=422).json["detail"]
+    assert organiser.get("/pages").json["version"] == 1

@@ -5,8 +5,18 @@ import pytest
 from adaptive.ledger import VotingPages
 from service.collect.state import collecting
 from tests.adaptive.ledger.campaigns import query
-from tests.service.collect.browsing import BACK, PROLIFIC, Voter, change_pages, new_campaign, token_of
-from tests.service.collect.organiser import Organiser, problem
+from tests.service.collect.browsing import (
+    BACK,
+    PROLIFIC,
+    Organiser,
+    Voter,
+    change_pages,
+    new_campaign,
+    problem,
+    token_of,
+)
+
+pytestmark = pytest.mark.wide
 
 PAGES = {**PROLIFIC, "open_link": False}
 

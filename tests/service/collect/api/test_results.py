@@ -1,4 +1,4 @@
-"""The ranking, figures and files."""
+"""The ranking, figures and files; separate processes compute them, and fit the strengths once."""
 
 import io
 import json
@@ -6,8 +6,10 @@ import zipfile
 
 import pytest
 
-from tests.service.collect.browsing import arrived
-from tests.service.collect.organiser import ITEMS, problem
+from adaptive.ledger._ballots import results
+from service.http.state import state
+from tests.service.collect.browsing import ITEMS, arrived, problem
+from tests.service.http.pool_scenarios import PoolOfCalls
 
 
 @pytest.fixture
@@ -54,6 +56,7 @@ def test_a_cut_that_is_none_is_refused(voted, query):
     assert problem(voted.get(f"/results?{query}", status=422))[0] == "invalid-request"
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("name", ["strengths", "ranks", "in-top", "voters"])
 def test_figures_are_svg_that_may_do_nothing(voted, name):
     if name == "voters":  # with an overlap, or pairs that repeat: here six items are compared twelve times by two
@@ -78,6 +81,7 @@ def of_three(admin, label):
     return organiser
 
 
+@pytest.mark.wide
 def test_labels_are_text_in_figures(admin):
     organiser = of_three(admin, "<script>alert(1)</script>")
     assert b"<script" not in organiser.get("/plots/strengths.svg?interim=true").data
@@ -155,3 +159,57 @@ def test_no_figure_of_a_ranking_of_before_is_kept_as_of_now(voted, monkeypatch):
     monkeypatch.setattr(Campaign, "result", lambda *given, **how: made.append(how) or ranked(*given, **how))
     assert voted.get("/plots/ranks.svg?interim=true").mimetype == "image/svg+xml"
     assert len(made) == 1
+
+
+HEAVY = (
+    "/results?interim=true",
+    "/ballots/1/preview",
+    "/quality",
+    "/plots/strengths.svg?interim=true",
+    "/plots/voters.svg?interim=true",
+    *(f"/exports/{name}" for name in ("bundle", "ranking", "csv")),
+)
+
+
+@pytest.fixture
+def pool(voted, monkeypatch):
+    pool = PoolOfCalls(voted.app)
+    monkeypatch.setattr(state(voted.app), "pool", pool)
+    return pool
+
+
+@pytest.mark.parametrize("path", HEAVY)
+def test_a_separate_process_answers(voted, pool, path):
+    voted.call("GET", f"/v1/campaigns/{voted.key}{path}")  # one voter has no agreement with others to draw
+    assert pool.clients == [f"organiser {voted.key}"]
+
+
+def test_the_exclusion_of_a_voter_is_previewed_in_a_separate_process(voted, pool):
+    voter = voted.get("/voters").json["voters"][0]["key"]
+    assert pool.clients == []
+    voted.get(f"/voters/{voter}/exclusion", status=409)  # there is no other voter
+    assert len(pool.clients) == 1
+
+
+def test_threads_answer_voters_who_watch_and_what_is_unchanged(voted, pool):
+    for path in ("", "/progress", "/ballots", "/items", "/voters"):
+        voted.get(path)
+    assert pool.clients == []
+    tag = voted.get("/results?interim=true").headers["ETag"]
+    pool.clients.clear()
+    voted.get("/results?interim=true", headers={"If-None-Match": tag}, status=304)
+    assert pool.clients == []
+    voted.get("/exports/unheard-of", status=404)
+    assert pool.clients == []
+
+
+def test_the_same_fit_serves_every_cut_and_figure(voted, monkeypatch):
+    fits = []
+    fit = results.bradley_terry
+    monkeypatch.setattr(results, "bradley_terry", lambda *args: fits.append(args) or fit(*args))
+    answers = [voted.get(f"/results?interim=true&top={top}").json for top in range(1, 6)]
+    assert [(answer["top"], answer["cut"]["k"]) for answer in answers] == [(top, top) for top in range(1, 6)]
+    for top in (2, 3):
+        voted.get(f"/plots/in-top.svg?interim=true&top={top}")
+    assert len(fits) == 1
+    assert answers[2]["rows"] == voted.get("/results?interim=true").json["rows"]

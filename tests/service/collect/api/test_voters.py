@@ -4,8 +4,7 @@ import pytest
 
 from adaptive.ledger import Ledger
 from tests.adaptive.ledger.campaigns import check_ledger, query
-from tests.service.collect.browsing import arrived
-from tests.service.collect.organiser import problem
+from tests.service.collect.browsing import arrived, problem
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.repository import ROOT
 from tests.service.collect.browser.conftest import CHROMIUM, serving
-from tests.service.collect.organiser import ADMIN, Organiser
+from tests.service.collect.browsing import ADMIN, Organiser
 
 FOLDER = ROOT / "docs" / "images"
 MOST_BYTES = 150_000

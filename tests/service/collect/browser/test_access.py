@@ -7,8 +7,10 @@ from playwright.sync_api import expect
 
 from adaptive.ledger import ItemContent, PageTexts
 from tests.adaptive.ledger.campaigns import query
-from tests.service.collect.browser.voting import PRACTICE, agree, answer, ready, saved, shown, voter, votes
+from tests.service.collect.browser.conftest import PRACTICE, agree, answer, ready, saved, shown, voter, votes
 from tests.service.collect.browsing import ITEMS
+
+pytestmark = pytest.mark.wide
 
 axe = pytest.importorskip("axe_playwright_python.sync_playwright")
 

@@ -1,10 +1,15 @@
-"""From the link to the code."""
+"""From the link to the code; the weight of pages; and complaints of users of other tools, each named by its issue.
 
+test_complaints.py of the ledger has those about storage."""
+
+import urllib.request
+
+import pytest
 from playwright.sync_api import expect
 
 from service.collect import access
 from tests.adaptive.ledger.campaigns import query
-from tests.service.collect.browser.voting import (
+from tests.service.collect.browser.conftest import (
     PRACTICE,
     agree,
     another_votes,
@@ -16,7 +21,10 @@ from tests.service.collect.browser.voting import (
     voter,
     votes,
 )
-from tests.service.collect.browsing import token_of
+from tests.service.collect.browser.test_access import check_targets, check_width
+from tests.service.collect.browsing import change_pages, token_of
+
+pytestmark = pytest.mark.wide
 
 
 def test_a_voter_goes_from_the_invitation_to_the_code(site, visit):
@@ -264,3 +272,131 @@ def test_an_organiser_sees_the_page_and_sends_nothing(site, visit):
         stranger = visit(site.link(campaign, place, "?preview=1"))
         expect(stranger.locator("#agree")).to_be_visible()
         expect(stranger.get_by_text("This is a preview")).to_be_hidden()
+
+
+PHONE = {"viewport": {"width": 320, "height": 568}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
+
+
+def test_supabase_auth_1214_a_link_burnt_by_a_mail_scanner(site, visit):
+    campaign = site.campaign()
+    link = site.invitation(campaign)
+    for method in ("HEAD", "GET", "GET"):  # a scanner sends no fragment
+        request = urllib.request.Request(link.partition("#")[0], method=method)
+        with urllib.request.urlopen(request) as seen:
+            assert seen.status == 200
+    expect(visit(link).locator("#agree")).to_be_visible()  # one that runs scripts looks, and goes
+    assert events(campaign) == 0
+    page = visit(link)
+    agree(page)
+    answer(page, done=1)
+    assert len(votes(campaign)) == 1
+    assert query(campaign, "SELECT count(*) FROM voter WHERE campaign_id = :id", id=campaign.info.id) == [(1,)]
+
+
+def test_label_studio_8083_not_usable_on_a_phone(site, visit):
+    campaign = site.campaign(items=["antidisestablishmentarianism" * 2, *("tree " * 30 + str(n) for n in range(5))])
+    page = voter(site, visit, campaign, **PHONE)
+    ready(page)
+    check_width(page)
+    assert page.locator("button:visible, a.button:visible").count() >= 4
+    check_targets(page)
+    for _ in range(4):
+        page.wait_for_timeout(600)  # sooner, a second tap belongs to the pair before
+        answer(page, "right", by="tap")
+    expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
+    assert list(votes(campaign).values()) == ["right"] * 4
+
+
+def test_allourideas_56_the_same_pair_twice_to_a_voter(site, visit):
+    campaign = site.campaign(sheet_size=2)
+    page = voter(site, visit, campaign)
+    seen = []
+    for sheet in range(2):
+        if sheet:
+            page.get_by_role("button", name="Next part").click()
+        for _ in range(2):
+            ready(page)
+            seen.append(frozenset(shown(page)))
+            answer(page)
+        expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
+    assert len(seen) == 4
+    assert len(set(seen)) == len(seen)
+
+
+def test_a_change_of_the_pages_between_two_sheets_loses_nothing(site, visit):
+    campaign = site.campaign(sheet_size=2)
+    page = voter(site, visit, campaign)
+    answer(page)
+    change_pages(campaign, ties=False)
+    answer(page)
+    expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
+    assert len(votes(campaign)) == 2
+
+
+MOST_BYTES = 100_000
+
+
+def weighed(page, address):
+    """Bytes of all that a page loads, headers apart, and the hosts that it asks."""
+    asked = []
+
+    def note(response):
+        asked.append(response)
+
+    page.on("response", note)
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
+    hosts = {response.url.split("/")[2] for response in asked}
+    return sum(len(response.body()) for response in asked if response.status == 200), hosts
+
+
+def test_both_pages_are_light_and_load_nothing_from_elsewhere(site, visit):
+    campaign, first = site.campaign(), visit()
+    found = [weighed(first, site.link(campaign))]
+    agree(first)
+    page = visit(context=first.context)
+    found.append(weighed(page, site.link(campaign, "vote")))
+    ready(page)
+    for weight, hosts in found:
+        assert 10_000 < weight < MOST_BYTES
+        assert hosts == {site.url.split("/")[2]}
+
+
+def test_the_policy_refuses_what_is_written_into_a_page(site, visit):
+    visit.breaks_policy = True
+    page = visit()
+    page.add_init_script(
+        "window.breaches = []; document.addEventListener('securitypolicyviolation', (event) => "
+        "breaches.push(event.effectiveDirective));"
+    )
+    page.goto(site.link(site.campaign()))
+    agree(page)
+    assert page.evaluate("breaches") == []
+    page.evaluate(
+        """() => {
+             const script = document.createElement("script");
+             script.textContent = "window.written = true";
+             document.body.append(script);
+             document.body.insertAdjacentHTML("beforeend", "<p style='color: red'></p><iframe src='/docs'></iframe>");
+           }"""
+    )
+    page.wait_for_function("breaches.length >= 3")
+    assert page.evaluate("window.written") is None
+    assert {"script-src-elem", "style-src-attr", "frame-src"} <= set(page.evaluate("breaches"))
+
+
+def test_without_a_place_to_keep_things_votes_arrive_all_the_same(site, visit):
+    page = visit()
+    page.add_init_script(
+        """const refuse = () => { throw new DOMException("no", "SecurityError"); };
+           Object.defineProperty(window, "indexedDB", { get: refuse });
+           Object.defineProperty(window, "localStorage", { get: refuse });
+           Object.defineProperty(window, "sessionStorage", { get: refuse });"""
+    )
+    campaign = site.campaign()
+    page.goto(site.invitation(campaign))
+    agree(page)
+    pair = shown(page)
+    page.locator('[data-answer="left"]').click()
+    expect(page.locator("#status")).to_have_text("Saved. 1 of 4")
+    assert votes(campaign) == {pair: "left"}

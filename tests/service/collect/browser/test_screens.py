@@ -10,11 +10,12 @@ from playwright.sync_api import expect
 
 from adaptive.ledger import ItemContent, PageTexts
 from service.server.warm_up import warm_up_campaigns
-from tests.service.collect.browser.conftest import serving
+from tests.service.collect.browser.conftest import answer, ready, serving
 from tests.service.collect.browser.test_access import check_screens
 from tests.service.collect.browser.test_organiser import PAGES
-from tests.service.collect.browser.voting import answer, ready
-from tests.service.collect.organiser import ADMIN, Organiser
+from tests.service.collect.browsing import ADMIN, Organiser
+
+pytestmark = pytest.mark.wide
 
 PHONE = {"viewport": {"width": 375, "height": 667}, "has_touch": True, "is_mobile": True}
 NARROW = {"viewport": {"width": 375, "height": 667}}  # a phone that calls its finger a mouse

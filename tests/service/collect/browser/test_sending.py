@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.service.collect.browser.voting import (
+from tests.service.collect.browser.conftest import (
     agree,
     all_sent,
     another_votes,
@@ -21,6 +21,8 @@ from tests.service.collect.browser.voting import (
     votes,
 )
 from tests.service.collect.browsing import change_pages
+
+pytestmark = pytest.mark.wide
 
 VOTES = re.compile(r"/v1/votes/[-0-9a-f]{36}$")
 RETRACTIONS = re.compile(r"/v1/votes/[-0-9a-f]{36}/retract$")

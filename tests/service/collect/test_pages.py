@@ -1,4 +1,4 @@
-"""The pages of a voter as the server writes them."""
+"""The bare address, and the pages of a voter as the server writes them."""
 
 import html
 import json
@@ -10,6 +10,27 @@ from adaptive._plan import plan_ballots
 from adaptive.ledger import ItemContent, KnownPair, PageTexts, Probing
 from service.collect import access
 from tests.service.collect.browsing import change_pages, invited, new_campaign, token_of
+
+pytestmark = pytest.mark.wide
+
+
+def test_the_bare_address_says_where_to_go_and_names_no_campaign(client, campaign):
+    answer = client.get("/")
+    assert (answer.status_code, answer.mimetype) == (200, "text/html")
+    assert "open the link you were sent" in answer.text
+    assert {"/o/new", "/docs"} <= set(re.findall(r'href="([^"]*)"', answer.text))
+    assert campaign.key not in answer.text
+    assert "script-src 'self'" in answer.headers["Content-Security-Policy"]
+    assert client.get("/o/new").status_code == client.get("/docs").status_code == 200
+
+
+def test_it_is_in_the_language_of_the_reader(client):
+    assert '<html lang="en" dir="ltr">' in client.get("/").text
+    german = client.get("/", headers={"Accept-Language": "de-CH, en;q=0.5"}).text
+    assert '<html lang="de" dir="ltr">' in german
+    assert "Um abzustimmen" in german
+    assert "To vote" in client.get("/?lang=en", headers={"Accept-Language": "de"}).text
+
 
 LABELS = [f"tree {number}" for number in range(20)]
 

@@ -1,0 +1,217 @@
+"""Live servers: kills, a busy or stopped database, and whole campaigns that end as they would without the network."""
+
+import contextlib
+import json
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import threading
+import time
+from functools import partial
+
+import numpy as np
+import pytest
+
+from adaptive._plan import plan_ballots
+from adaptive._protocol import Position, ballot_rng, close_ballot
+from adaptive._votes import Vote
+from adaptive.ledger._votes.reading import votes_of
+from adaptive.simulation._similarity import exponential_similarity
+from adaptive.simulation._voters import VoterPopulation
+from tests.adaptive.ledger.campaigns import check_ledger
+from tests.adaptive.ledger.conftest import empty_target, postgresql
+from tests.adaptive.ledger.databases import own_server
+from tests.repository import PAGES, fenced
+from tests.service.collect.browsing import Voter, new_campaign, new_id
+from tests.service.collect.live import (
+    Crowd,
+    Killed,
+    LiveVoter,
+    Losses,
+    Minds,
+    asking,
+    collecting,
+    insist,
+    kills,
+    losses,
+    run_ballots,
+    simulated_campaign,
+)
+from tests.service.live import PATIENCE, eventually
+
+pytestmark = pytest.mark.wide
+
+
+__all__ = ["empty_target", "postgresql"]  # fixtures
+
+N_VOTERS = 20
+# More comparisons than are answered before the last kill, however late it comes.
+PLAN = plan_ballots(60, n_ballots=2, fraction=0.5, presentations=60)
+CAMPAIGN = {"plan": PLAN, "items": 60, "voters": N_VOTERS, "sheet_size": 5}
+
+
+def test_kills_of_a_worker_and_of_the_server_lose_no_vote_and_voters_go_on(empty_target, tmp_path):
+    campaign = new_campaign(empty_target, **CAMPAIGN)
+    with Killed(tmp_path, empty_target) as server:
+        crowd = Crowd(server.address, campaign.key, N_VOTERS, think=0.2)
+        killing = kills(server, crowd, 3, votes=(10, 40))
+        killing.start()
+        log = crowd.run()
+        killing.join()
+        assert server.server.ask("GET", "/health/ready")[0] == 200
+    assert log.broken
+    assert len(log.acknowledged) >= 40
+    assert not log.refused
+    assert losses(campaign, log) == Losses(lost=0, doubled=0, miscounted=0, unheard=0)
+    check_ledger(campaign)
+    campaign.database.close()
+
+
+def answered(answer):
+    """An answer, unless it says that the ledger is busy."""
+    return None if answer[0] == 503 else answer
+
+
+def test_while_another_program_holds_the_ledger_a_voter_hears_so_within_seconds(tmp_path):
+    patience = {"RANKCORR_MAX_LEDGER_SECONDS": "0.5"}
+    with collecting(tmp_path, patience) as (server, campaign):
+        voter = LiveVoter(server.ask, campaign)
+        voter.come()
+        pair, event = voter.sheet()[0], new_id()
+        path, vote = f"/v1/votes/{event}", {"pair": pair["id"], "answer": "left"}
+        with contextlib.closing(sqlite3.connect(tmp_path / "votes.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            times = []
+            while (
+                len(times) < 3 and min(times, default=5.0) >= 5.0
+            ):  # a machine that stands still makes one of them long
+                began = time.monotonic()
+                status, headers, body = voter.ask("PUT", path, vote)
+                times.append(time.monotonic() - began)
+                assert (status, headers["Retry-After"]) == (503, "2")
+                assert json.loads(body)["type"] == "urn:rankcorr:problem:busy"
+        assert 0.5 <= min(times) < 5.0
+        status, _, body = eventually(lambda: answered(voter.ask("PUT", path, vote)), what="an answer")
+        assert (status, json.loads(body)["repeated"]) == (200, False)
+
+
+N_SIMULATED_ITEMS, N_SIMULATED_VOTERS, SEED = 20, 5, 7
+SIMULATED_PLAN = plan_ballots(N_SIMULATED_ITEMS, n_ballots=2, fraction=0.5, presentations=6)
+
+
+def minds():
+    rng = np.random.default_rng(SEED)
+    pool = VoterPopulation(N_SIMULATED_VOTERS, oversight=(0.05, 0.3)).draw(rng)
+    return Minds(pool, pool.opinions(exponential_similarity(N_SIMULATED_ITEMS), rng), SEED)
+
+
+def ended(folder):
+    folder.mkdir()
+    return simulated_campaign(str(folder / "votes.db"), SIMULATED_PLAN, N_SIMULATED_VOTERS, SEED, sheet_size=4)
+
+
+def run(campaign, asks):
+    run_ballots(campaign, asks, minds(), np.random.default_rng(SEED))
+    return [record.to_dict() for record in campaign.paper_result().ballots]
+
+
+def test_kills_in_the_middle_of_a_campaign_change_nothing_of_its_result(tmp_path, make_app):
+    plain = ended(tmp_path / "plain")
+    app = make_app(ledger=str(tmp_path / "plain" / "votes.db"))
+    undisturbed = run(plain, [asking(Voter(app.test_client(), plain)) for _ in range(N_SIMULATED_VOTERS)])
+    killed = ended(tmp_path / "killed")
+    rng, threads, n_asked = random.Random(SEED), [], 0
+    with Killed(tmp_path, str(tmp_path / "killed" / "votes.db")) as server:
+        kills = {20: lambda: server.kill_worker(rng), 50: server.kill_all, 90: lambda: server.kill_worker(rng)}
+
+        def ask(voter, *request):
+            nonlocal n_asked
+            n_asked += 1
+            if n_asked in kills:
+                threads.append(threading.Timer(rng.uniform(0.0, 0.005), kills[n_asked]))
+                threads[-1].start()
+            return insist(voter, *request)
+
+        voters = [LiveVoter(server.server.ask, killed) for _ in range(N_SIMULATED_VOTERS)]
+        for voter in voters:
+            voter.come()
+        disturbed = run(killed, [partial(ask, voter) for voter in voters])
+        for thread in threads:
+            thread.join()
+    assert len(threads) == 3
+    assert disturbed == undisturbed
+    for campaign in (plain, killed):
+        campaign.database.close()
+
+
+def test_the_votes_of_the_ledger_give_the_records_of_the_protocol(tmp_path, make_app):
+    campaign, voting = ended(tmp_path / "plain"), minds()
+    app = make_app(ledger=str(tmp_path / "plain" / "votes.db"))
+    records = run(campaign, [asking(Voter(app.test_client(), campaign)) for _ in range(N_SIMULATED_VOTERS)])
+    standing = Position.first(SIMULATED_PLAN)
+    for stored, record in zip(campaign.ballots(), records, strict=True):
+        ballot, answers = asked_and_answered(campaign, stored, voting)
+        again, standing = close_ballot(
+            SIMULATED_PLAN, standing, ballot, answers, rng=ballot_rng(SEED, stored.number, "cut")
+        )
+        assert again.to_dict() == record
+    campaign.database.close()
+
+
+def asked_and_answered(campaign, stored, voting):
+    """A ballot as it was drawn, and what its voters think of it; who had which sheet is all that the ledger says."""
+    from adaptive.ledger._ballots.stored import load_ballot
+    from tests.adaptive.ledger.campaigns import query
+
+    ballot = campaign.database.read(lambda connection: load_ballot(connection, campaign.info, stored))
+    places = {voter: at for at, (voter,) in enumerate(query(campaign, "SELECT id FROM voter ORDER BY id"))}
+    rows = query(
+        campaign,
+        "SELECT c.left_item, c.right_item, l.voter_id FROM comparison c JOIN lease l ON l.ballot_id = c.ballot_id "
+        "AND l.sheet = c.sheet WHERE c.ballot_id = :ballot ORDER BY c.place",
+        ballot=stored.id,
+    )
+    answers = [voting.answer(places[voter], stored.number, left, right) for left, right, voter in rows]
+    return ballot, [int(Vote[answer.upper()]) for answer in answers]
+
+
+@pytest.mark.skipif(not shutil.which("jq") or not shutil.which("curl"), reason="jq or curl is not installed")
+def test_the_session_of_the_page_runs(tmp_path):
+    (commands,) = fenced(PAGES["docs/reference/http-collect.md"], "bash")
+    plan = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=4)
+    with collecting(tmp_path, plan=plan, items=range(8)) as (server, campaign):
+        command = ["bash", "-euo", "pipefail", "-c", f"SERVER={server.url} KEY={campaign.key}\n{commands}"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    end = json.loads(done.stdout[done.stdout.rindex('{"') :])
+    assert (end["outcome"], end["answers"]) == ("complete", 16)
+
+
+def test_a_database_that_ends_and_comes_back(tmp_path):
+    with own_server() as database, collecting(tmp_path, target=database.url) as (server, campaign):
+        voter = LiveVoter(server.ask, campaign)
+        voter.come()
+        first, second, *_ = voter.sheet()
+        assert voter.vote(first)[0] == 200
+        database.stop(signal.SIGINT)
+        assert server.ask("GET", "/health/ready")[0] == 503
+        assert server.ask("GET", "/health/live")[0] == 200
+        vote = (f"/v1/votes/{new_id()}", {"pair": second["id"], "answer": "left"})
+        times = []
+        while len(times) < 3 and min(times, default=10.0) >= 10.0:  # a machine that stands still makes one of them long
+            began = time.monotonic()
+            status, headers, _ = voter.ask("PUT", *vote)
+            times.append(time.monotonic() - began)
+            assert (status, "Retry-After" in headers) == (503, True)
+        assert min(times) < 10.0
+        answers = []
+        waiting = threading.Thread(target=lambda: answers.append(insist(voter, "PUT", *vote)))
+        waiting.start()
+        time.sleep(1)
+        database.start()
+        waiting.join(3 * PATIENCE)
+        assert answers[0]["answer"] == "left"
+        eventually(lambda: server.ask("GET", "/health/ready")[0] == 200, what="that it is ready again")
+        assert campaign.database.read(lambda connection: len(votes_of(connection, campaign.info).left)) == 2
