@@ -72,11 +72,10 @@ function ballotTable(ballots) {
       number: true,
     },
     { head: text("columns.closed"), cell: (row) => time(row.closed_at) },
-    {
-      head: text("columns.actions"),
-      cell: (row) => (row === last && row.state === "closed" && info.plan.mode === "ballots" ? reopenButton() : ""),
-    },
   ];
+  if (last.state === "closed" && !isContinuous()) {
+    columns.push({ head: text("columns.actions"), cell: (row) => (row === last ? reopenButton() : "") });
+  }
   return table(columns, ballots, text("ballots.all"));
 }
 

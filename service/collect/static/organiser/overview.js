@@ -118,7 +118,7 @@ function nextStep(status) {
       element("a", { class: "button button-primary", href: `/o/${key}/result${query}` }, text("overview.to-result")),
     ];
   }
-  return [element("a", { class: "button", href: address }, text("overview.look"))];
+  return [element("a", { class: "button", href: address }, text(info.plan.mode === "continuous" ? "overview.look-end" : "overview.look"))];
 }
 
 async function open(pressed) {
