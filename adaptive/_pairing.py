@@ -19,7 +19,7 @@ import numpy as np
 from adaptive._tables import check_spelling, check_width, csv_text, header_and_records
 from adaptive.errors import TokenError
 from rankcorr._checks import give_notice, real_number, shown, whole_number
-from rankcorr._io.records import Record, TextTable
+from rankcorr._io.table import Record, TextTable
 from rankcorr._results import TableResult, json_ready
 
 _RARE = Fraction(1, 10)  # of the mean frequency: footnote 2 of the paper

@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from rankcorr._checks import shown
-from rankcorr._io.records import Record, TextTable, delimiters_of, listed
+from rankcorr._io.table import Record, TextTable, delimiters_of, list_names
 from rankcorr.errors import TableError
 
 Label: TypeAlias = str | tuple[str, ...]
@@ -46,7 +46,7 @@ def check_width(table: TextTable, header: Record, record: Record) -> None:
     """
     n_expected, got = len(header.cells), len(record.cells)
     if got != n_expected:
-        lacking = f", none for {listed(header.cells[got:])}" if got < n_expected else ""
+        lacking = f", none for {list_names(header.cells[got:])}" if got < n_expected else ""
         table.fail(f"{n_expected} cells are expected, as in the first row; got {got}{lacking}", record.line)
 
 
@@ -98,7 +98,7 @@ def item_label_columns(table: TextTable, header: Record) -> list[int]:
     if not columns:
         table.fail(
             f'add a first line "item", or name a column "item" (or "item_1", "item_2", ...); the first line has '
-            f"{listed(header.cells)}",
+            f"{list_names(header.cells)}",
             header.line,
         )
     return columns

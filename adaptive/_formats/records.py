@@ -28,8 +28,8 @@ from adaptive._tables import (
 from adaptive.errors import ComparisonError
 from rankcorr._checks import repeated, shown
 from rankcorr._input.frames import columns_of, python_values
-from rankcorr._io.records import Record, TextTable, listed
 from rankcorr._io.source import printable
+from rankcorr._io.table import Record, TextTable, json_values, list_names
 from rankcorr.errors import OptionError, TableError
 
 EXPORT_COLUMNS: Final = ("seconds", "received_at")  # the last columns of a campaign's export
@@ -37,7 +37,6 @@ _LABEL_STUDIO_KINDS: Final = ("pairwise", "choices")
 _STATE: Final = "instance_id_to_label_to_value"
 _PREFERENCES: Final = frozenset({"selection", "scale_value"})
 WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,9}")
-_SPACE: Final = re.compile(r"[ \t\r\n]*")
 
 
 def records_of_file(
@@ -164,7 +163,7 @@ class Records(ABC):
         place = named_column(self.table, self.header, str(name))
         if not place:
             self.table.fail(
-                f'no column "{printable(str(name))}"; the columns are {listed(self.names)}', self.header.line
+                f'no column "{printable(str(name))}"; the columns are {list_names(self.names)}', self.header.line
             )
         return place[0]
 
@@ -237,7 +236,7 @@ class Objects(Records):
         annotations: list[tuple[int, dict[str, Any], dict[str, Any]]] = []
         tools: dict[str | None, None] = {}
         schemes: dict[str, str] = {}
-        for line, entry in _values(table, text):
+        for line, entry in json_values(table, text, _JSON):
             is_pair = isinstance(entry, list) and len(entry) == 2
             value = dict(zip(("winner", "loser"), entry, strict=True)) if is_pair else entry
             if not isinstance(value, dict):
@@ -357,32 +356,6 @@ def is_missing(value: object) -> bool:
         return False
 
 
-def _values(table: TextTable, text: str) -> Iterator[tuple[int, Any]]:
-    """Yield the values of JSON Lines, or of one list of objects or pairs, each with its first line number."""
-    decoder = json.JSONDecoder(object_pairs_hook=_unique_keys)
-    place = _past_space(text, 0)
-    is_list = text.startswith("[", place) and text.startswith(("{", "[", "]"), _past_space(text, place + 1))
-    place = _past_space(text, place + is_list)
-    line, counted = 1, 0
-    while place < len(text) and not (is_list and text[place] == "]"):
-        line, counted = line + text.count("\n", counted, place), place
-        try:
-            value, place = decoder.raw_decode(text, place)
-        except json.JSONDecodeError as error:
-            table.fail(f"not JSON: {error.msg}", error.lineno)
-        except (ValueError, RecursionError) as error:
-            table.fail(f"cannot be read as JSON: {error}", line)
-        yield line, value
-        place = _past_space(text, place)
-        if is_list and text.startswith(",", place):
-            place = _past_space(text, place + 1)
-        elif is_list and not text.startswith("]", place):
-            table.fail("not JSON: a comma or the end of the list is expected", line + text.count("\n", counted, place))
-    rest = _past_space(text, place + 1)
-    if is_list and rest < len(text):
-        table.fail("not JSON: something follows the end of the list", line + text.count("\n", counted, rest))
-
-
 def _tool_of(value: dict[str, Any]) -> str | None:
     """Return the tool that wrote an object as a task; other votes may have a key data or responses too."""
     if "annotations" in value or value.keys() <= {"id", "data"}:
@@ -490,7 +463,7 @@ def potato_instances(path: str | os.PathLike[str], *, encoding: str = "utf-8") -
     """
     table = TextTable(os.fspath(path), encoding=encoding)
     instances: dict[str, tuple[str, str]] = {}
-    for line, value in _values(table, table.text()):
+    for line, value in json_values(table, table.text(), _JSON):
         if not isinstance(value, dict) or type(value.get("id")) not in (str, int):
             table.fail(f"expected an object with an id; got {shown(value)}", line)
         pairs = {
@@ -524,11 +497,6 @@ def _preference(table: TextTable, value: Mapping[str, Any], line: int, column: s
     return "tie" if number == 0 else "A" if number < 0 else "B"
 
 
-def _past_space(text: str, place: int) -> int:
-    match = _SPACE.match(text, place)
-    return place if match is None else match.end()
-
-
 def _is_no_text(label: str | int) -> bool:
     r"""Tell whether a label is empty, or has half of a surrogate pair, which JSON can write as \ud800."""
     return isinstance(label, str) and (not label.strip() or has_half_a_pair(label))
@@ -540,3 +508,6 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         again = repeated(key for key, _ in pairs)
         raise ValueError(f"the key {shown(again[0])} comes more than once")
     return entries
+
+
+_JSON: Final = json.JSONDecoder(object_pairs_hook=_unique_keys)

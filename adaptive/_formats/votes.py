@@ -24,8 +24,8 @@ from adaptive._votes import Comparison
 from adaptive.errors import VoteError
 from rankcorr._checks import check_choice, is_unhashable, real_number, shown
 from rankcorr._input.identifiers import identifier_text
-from rankcorr._io.records import listed
 from rankcorr._io.source import printable
+from rankcorr._io.table import list_names
 from rankcorr.errors import OptionError
 
 Format: TypeAlias = Literal["auto", "csv", "arena", "one_hot", "pairs", "choix", "crowd_kit", "label_studio", "potato"]
@@ -478,7 +478,7 @@ def _format_of(records: Records, columns: Columns) -> str:
         for layout in _LAYOUTS.values():
             check_spelling(records.table, records.header, layout.marks)
         records.table.fail(
-            f"the columns {_KNOWN_COLUMNS} are expected; got {listed(records.names)}", records.header.line
+            f"the columns {_KNOWN_COLUMNS} are expected; got {list_names(records.names)}", records.header.line
         )
     return formats[0] if formats else "csv"
 
@@ -534,7 +534,9 @@ def _marks_in_columns(records: Records, *_: object) -> tuple[str, Sequence[str |
             winners.append(None)
         elif None in marks or marks.count(True) != 1:
             got = ", ".join(map(shown, entries))
-            raise VoteError(f"{records.place(row, names[0])}: 1 in one of {listed(names)}, 0 in the others; got {got}")
+            raise VoteError(
+                f"{records.place(row, names[0])}: 1 in one of {list_names(names)}, 0 in the others; got {got}"
+            )
         else:
             winners.append(_ONE_HOT[names[marks.index(True)]])
     return names[0], winners
@@ -611,7 +613,7 @@ def _answers_of_a_scheme(
         elif not kinds:
             return "winner", [None] * len(records.lines)  # nothing has been answered yet
         if len(schemes) != 1:
-            hint = f"the answers may be those of {listed(schemes)}" if schemes else "no results of a Pairwise tag"
+            hint = f"the answers may be those of {list_names(schemes)}" if schemes else "no results of a Pairwise tag"
             records.table.fail(f"{hint}; name the column of winners")
         column = schemes[0]
     name = str(column)

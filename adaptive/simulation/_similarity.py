@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from adaptive._tables import check_spelling, check_width, header_and_records
 from adaptive.errors import SimilarityError
 from rankcorr._checks import checked_count, shown
-from rankcorr._io.records import TextTable, listed
+from rankcorr._io.table import TextTable, list_names
 
 _MOST_NAMED = 5
 
@@ -251,7 +251,7 @@ def read_similarities(path: str | os.PathLike[str], *, column: str = "similarity
     header, records = header_and_records(table, table.text(), column)
     check_spelling(table, header, [column])
     if header.cells.count(column) != 1:
-        table.fail(f'one column "{column}" is expected; the columns are {listed(header.cells)}', header.line)
+        table.fail(f'one column "{column}" is expected; the columns are {list_names(header.cells)}', header.line)
     position = header.cells.index(column)
     values = []
     for record in records:

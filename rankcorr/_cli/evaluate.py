@@ -25,6 +25,7 @@ from rankcorr._cli.console import (
 )
 from rankcorr._cli.options import Weights
 from rankcorr._coefficients import Coefficient, TauW
+from rankcorr._io.trec import FORMATS
 from rankcorr._results import TableNotes, best_places
 from rankcorr._weights import Uniform
 from rankcorr._workers import Progress, progress_bar
@@ -32,7 +33,6 @@ from rankcorr.errors import OptionError, RankingError
 from rankcorr.evaluation._columns import DUPLICATES
 from rankcorr.evaluation._compare import HOLM, STEP_DOWN, RunComparison, compare_evaluated, corrected_together
 from rankcorr.evaluation._evaluate import Evaluation, evaluate_matches
-from rankcorr.evaluation._files import FORMATS, qrels_of, read_groups, read_qrels, read_run, runs_of
 from rankcorr.evaluation._matching import (
     SELF_HITS,
     UNJUDGED,
@@ -46,8 +46,9 @@ from rankcorr.evaluation._matching import (
 from rankcorr.evaluation._metrics import METRIC_NAMES, Metric, as_metrics, name_of
 from rankcorr.evaluation._nulls import RESAMPLES as NULL_RESAMPLES
 from rankcorr.evaluation._nulls import chance_level
-from rankcorr.evaluation._qrels import Qrels, Run, grouped_queries
+from rankcorr.evaluation._qrels import Qrels, Run
 from rankcorr.evaluation._query_tests import TESTS, PairedDifference
+from rankcorr.evaluation._sources import grouped_queries, qrels_of, read_groups, read_qrels, read_run, runs_of
 from rankcorr.evaluation._values import UNDEFINED
 from rankcorr.evaluation._worst import Direction, QueryDifference, worst_evaluated
 from rankcorr.inference._conventions import alpha_of

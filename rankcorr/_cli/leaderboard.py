@@ -12,7 +12,7 @@ from rankcorr._checks import collected_notices, real_text
 from rankcorr._cli import console, options
 from rankcorr._cli.console import Decorator, Note, gathered, pvalue_text, setting, whole
 from rankcorr._cli.options import Files, Named, Weights
-from rankcorr._io.records import TextTable, listed
+from rankcorr._io.table import TextTable, list_names
 from rankcorr._results import TableNotes, best_places
 from rankcorr._workers import progress_bar
 from rankcorr.errors import OptionError, TableError
@@ -101,7 +101,7 @@ def benchmarks_of_models(path: str) -> list[str]:
 
 def _rows_are_models(path: str, benchmarks: Sequence[str]) -> str:
     return (
-        f"{path} has a row for each model and {len(benchmarks)} columns of benchmarks ({listed(benchmarks)}). This "
+        f"{path} has a row for each model and {len(benchmarks)} columns of benchmarks ({list_names(benchmarks)}). This "
         "command ranks columns by their agreement with another column, gold, and does not rank the rows. To see how "
         "benchmarks agree, use correlation_matrix in Python, or give two different columns by --score. To test whether "
         "one model is better than another, use a paired test over the benchmarks, such as scipy.stats.wilcoxon"

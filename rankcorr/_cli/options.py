@@ -16,11 +16,12 @@ from rankcorr._checks import checked_level, collected_notices, counted, repeated
 from rankcorr._cli import console
 from rankcorr._cli.console import Decorator, Note, choice_option, choice_setting, gathered, option, setting, whole
 from rankcorr._coefficients import BY_NAME, COEFFICIENTS, VARIANTS, named_coefficient
-from rankcorr._io.tables import DUPLICATES, read_numbers
+from rankcorr._io.table import DUPLICATES, read_numbers
+from rankcorr._io.trec import is_trec
 from rankcorr._ranking import MISSING, Missing, align
 from rankcorr._weights import SCHEMES, TIED_WEIGHTS, WEIGHER_NAMES, named_weigher
-from rankcorr.evaluation._files import is_trec, read_clusters
 from rankcorr.evaluation._metrics import Metric, as_metric, check_different
+from rankcorr.evaluation._sources import read_clusters
 from rankcorr.inference._conventions import ALTERNATIVES, MAX_EXACT_ITEMS, alpha_of
 from rankcorr.inference._exchange import SWAPS
 from rankcorr.inference._paired import LeftOut

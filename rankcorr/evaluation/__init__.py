@@ -46,7 +46,6 @@ from rankcorr.evaluation._evaluate import (
     correlate_groups,
     evaluate,
 )
-from rankcorr.evaluation._files import read_groups, read_qrels, read_run
 from rankcorr.evaluation._matching import Coverage
 from rankcorr.evaluation._metrics import RBO, AveragePrecision, PrecisionAt, TauAP
 from rankcorr.evaluation._partitions.evaluator import QueryEvaluator
@@ -63,6 +62,7 @@ from rankcorr.evaluation._partitions.means import (
 from rankcorr.evaluation._partitions.streams import read_batches
 from rankcorr.evaluation._qrels import Qrels, Run
 from rankcorr.evaluation._query_tests import PairedDifference
+from rankcorr.evaluation._sources import read_groups, read_qrels, read_run
 from rankcorr.evaluation._worst import DocumentDifference, QueryDifference, worst
 
 __all__ = ["ColumnError", "DuplicateDocumentError", "MetricError", "MissingArrowError", "MissingMeasuresError"]

@@ -1,4 +1,4 @@
-"""Raw ids and numbers -> codes, checked values, and rows sorted by query: the content of `Qrels` and `Run`."""
+"""Raw ids and numbers -> codes and checked values: the content of `Qrels` and `Run`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import N_SHOWN, counted, offending, shown
+from rankcorr._checks import N_SHOWN, counted, shown
 from rankcorr._input.frames import PLAIN, series_of
 from rankcorr._input.identifiers import check_identifiers, plain_identifier
 from rankcorr._input.numbers import as_floats, exact_array, is_nan, numbers_beyond_floats
-from rankcorr._input.scores import is_masked, read_only
-from rankcorr.errors import ColumnError, DuplicateDocumentError, MissingValueError, NonNumericError
+from rankcorr._input.scores import is_masked
+from rankcorr.errors import ColumnError, MissingValueError, NonNumericError
 
 Duplicates: TypeAlias = Literal["error", "first", "max"]
 Codes: TypeAlias = NDArray[np.int64]
@@ -30,16 +30,6 @@ class Ids(NamedTuple):
 
     codes: Codes
     ids: tuple[Hashable, ...]
-
-
-class Rows(NamedTuple):
-    """Rows sorted by query: where each query begins, and a document and a value for each row."""
-
-    queries: tuple[Hashable, ...]
-    offsets: Codes
-    documents: tuple[Hashable, ...]
-    codes: Codes
-    values: NDArray[np.float64]
 
 
 def encode_ids(column: Any, noun: str) -> Ids:
@@ -118,50 +108,6 @@ def checked_values(column: Any, noun: str) -> NDArray[np.float64]:
     if np.isnan(values).any():
         _refuse_rows(np.flatnonzero(np.isnan(values)), noun, "nan")
     return values
-
-
-def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], noun: str, duplicates: str) -> Rows:
-    """Sort rows by query, keeping the order of first appearance, and settle duplicates.
-
-    Raises
-    ------
-    ColumnError
-        The columns differ in length or are empty.
-    DuplicateDocumentError
-        One query has a document more than once, and `duplicates` is "error".
-    """
-    sizes = {"queries": queries.codes.size, "documents": documents.codes.size, f"{noun}s": values.size}
-    if len(set(sizes.values())) > 1:
-        raise ColumnError(f"columns must have the same length; got {', '.join(f'{n} {k}' for k, n in sizes.items())}")
-    if values.size == 0:
-        raise ColumnError(f"there is no row: a query, a document and a {noun} are expected")
-    query_codes, codes = queries.codes, documents.codes
-    if (np.diff(query_codes) < 0).any():
-        order = np.argsort(query_codes, kind="stable")
-        query_codes, codes, values = query_codes[order], codes[order], values[order]
-    n_queries = len(queries.ids)
-    offsets = np.append(0, np.cumsum(np.bincount(query_codes, minlength=n_queries)))
-
-    from rankcorr.evaluation._query_kernels import first_rows
-
-    firsts = np.empty(codes.size, np.int64)
-    first_rows(offsets, codes, np.full(len(documents.ids), -1, np.int64), firsts)
-    again = np.flatnonzero(firsts != np.arange(firsts.size))
-    if again.size:
-        if duplicates == "error":
-            rows = again[np.sort(np.unique(firsts[again], return_index=True)[1])]  # the second of each pair
-            pairs = [(queries.ids[query_codes[row]], documents.ids[codes[row]]) for row in rows[: N_SHOWN + 1].tolist()]
-            listed = offending(
-                "a query may have each document once; more than once (query, document)", pairs, rows.size
-            )
-            raise DuplicateDocumentError(f'{listed}; duplicates="first" or duplicates="max" keeps one')
-        if duplicates == "max":
-            values = values.copy()
-            np.maximum.at(values, firsts[again], values[again])
-        first_places = np.flatnonzero(firsts == np.arange(firsts.size))
-        query_codes, codes, values = query_codes[first_places], codes[first_places], values[first_places]
-        offsets = np.append(0, np.cumsum(np.bincount(query_codes, minlength=n_queries)))
-    return Rows(queries.ids, read_only(offsets), documents.ids, read_only(codes), read_only(values))
 
 
 def is_number(value: object) -> bool:

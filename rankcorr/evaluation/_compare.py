@@ -18,11 +18,9 @@ from rankcorr._results import Result, TableNotes, TableResult, best_places, read
 from rankcorr._workers import Progress
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._evaluate import Evaluation, evaluate
-from rankcorr.evaluation._files import QrelsLike, RunsLike, runs_of
 from rankcorr.evaluation._matching import Coverage, SelfHits, Unjudged, Unretrieved
 from rankcorr.evaluation._metrics import MetricLike, as_metrics, largest_difference
 from rankcorr.evaluation._nulls import RESAMPLES
-from rankcorr.evaluation._qrels import cluster_numbers, grouped_queries
 from rankcorr.evaluation._query_tests import (
     PAIRED,
     RANDOMIZATION,
@@ -40,6 +38,7 @@ from rankcorr.evaluation._query_tests import (
     verdicts,
     without_one,
 )
+from rankcorr.evaluation._sources import QrelsLike, RunsLike, cluster_numbers, grouped_queries, runs_of
 from rankcorr.evaluation._values import UndefinedPolicy
 from rankcorr.inference._conventions import alpha_of
 from rankcorr.inference._multiple_tests import holm

@@ -20,7 +20,6 @@ from rankcorr._results import Computed, Result, TableResult, json_ready, mean_of
 from rankcorr._workers import Progress, silent
 from rankcorr.errors import ColumnError, OptionError, UndefinedQueryError
 from rankcorr.evaluation._columns import checked_values, encode_ids
-from rankcorr.evaluation._files import QrelsLike, RunsLike, qrels_of, runs_of
 from rankcorr.evaluation._grouped import Values, group_coefficients, reasons
 from rankcorr.evaluation._matching import (
     Coverage,
@@ -34,7 +33,8 @@ from rankcorr.evaluation._matching import (
 )
 from rankcorr.evaluation._metrics import Metric, MetricLike, as_metrics
 from rankcorr.evaluation._nulls import RESAMPLES, standardization
-from rankcorr.evaluation._qrels import Qrels, grouped_queries, with_common_ids
+from rankcorr.evaluation._qrels import Qrels, with_common_ids
+from rankcorr.evaluation._sources import QrelsLike, RunsLike, grouped_queries, qrels_of, runs_of
 from rankcorr.evaluation._values import UNDEFINED, RunMetrics, UndefinedPolicy
 from rankcorr.inference._resampling import Draws
 from rankcorr.inference._standardization import standardize

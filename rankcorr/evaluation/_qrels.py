@@ -1,42 +1,32 @@
-"""Qrels and runs: immutable flat columns of queries, documents and values, sorted by query once; groups of queries."""
+"""Qrels and runs: immutable flat columns of queries, documents and values, sorted by query once."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Final, NoReturn, Self
+from typing import Any, ClassVar, Final, NamedTuple, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import check_choice, counted, equals_itself, give_notice, offending, repeated, shown
-from rankcorr._input.frames import columns_of, is_rank_column, labelled_values
+from rankcorr._checks import N_SHOWN, check_choice, counted, give_notice, offending, repeated, shown
+from rankcorr._input.frames import columns_of, is_rank_column
 from rankcorr._input.identifiers import comparable
 from rankcorr._input.scores import read_only
+from rankcorr._io.trec import listed_values
 from rankcorr.errors import (
     ColumnError,
+    DuplicateDocumentError,
     LabelError,
     MissingValueError,
     NonNumericError,
-    OptionError,
     RankColumnWarning,
     SplitQueryError,
 )
-from rankcorr.evaluation._columns import (
-    DUPLICATES,
-    Codes,
-    Duplicates,
-    Rows,
-    checked_values,
-    encode_ids,
-    is_number,
-    sorted_rows,
-)
+from rankcorr.evaluation._columns import DUPLICATES, Codes, Duplicates, Ids, checked_values, encode_ids, is_number
 
 QUERY: Final = ("query", "query_id", "qid", "q_id")
 DOCUMENT: Final = ("document", "document_id", "doc_id", "docno", "docid", "doc")
-GROUP: Final = "group"
-HIT: Final = frozenset({"corpus_id", "score"})  # keys of a document that a search of sentence-transformers found
 _LISTS: Final = (list, tuple, set, frozenset, np.ndarray)
 # Columns of packages whose frames have others of a known name: the text of a query in PyTerrier, scores as relevance in
 # BEIR's and ranx's qrels.
@@ -45,6 +35,16 @@ PACKAGES: Final = (
     {"query": "query-id", "document": "corpus-id", "relevance": "score", "score": "score"},
     {"query": "q_id", "document": "doc_id", "relevance": "score", "score": "score"},
 )
+
+
+class Rows(NamedTuple):
+    """Rows sorted by query: where each query begins, and a document and a value for each row."""
+
+    queries: tuple[Hashable, ...]
+    offsets: Codes
+    documents: tuple[Hashable, ...]
+    codes: Codes
+    values: NDArray[np.float64]
 
 
 class QueryColumns:
@@ -475,113 +475,49 @@ def with_common_ids(qrels: Qrels, runs: Mapping[str, Run]) -> tuple[Qrels, dict[
     return gold, {name: run.with_ids(*run_ids) for (name, run), run_ids in zip(runs.items(), ids, strict=True)}
 
 
-def is_hit(value: Any) -> bool:
-    """Whether a value is a document that a search of sentence-transformers found.
-
-    Examples
-    --------
-    >>> is_hit({"corpus_id": "d1", "score": 0.7}), is_hit({"d1": 0.7})
-    (True, False)
-    """
-    return isinstance(value, Mapping) and value.keys() >= HIT
-
-
-def listed_values(entries: Collection[Any], value_name: str) -> list[tuple[Any, Any]] | None:
-    """Return documents with values from a list of hits, of relevant ids, or of a run's ids; None for any other list.
-
-    Examples
-    --------
-    >>> listed_values(["b", "a"], "relevance"), listed_values(["b", "a"], "score"), listed_values({"b"}, "score")
-    ([('b', 1), ('a', 1)], [('b', -1), ('a', -2)], None)
-    """
-    if entries and all(map(is_hit, entries)):
-        return [(hit["corpus_id"], hit["score"]) for hit in entries]
-    if any(isinstance(entry, Mapping | list | tuple) for entry in entries):
-        return None
-    if value_name == "relevance":
-        return [(document, 1) for document in entries]
-    if isinstance(entries, Set):  # without an order
-        return None
-    return [(document, -rank) for rank, document in enumerate(entries, start=1)]
-
-
 def _all_have(rows: list[Any], field: str) -> bool:
     return bool(rows) and all(hasattr(row, field) for row in rows)
 
 
-def grouped_queries(groups: Any, queries: tuple[Hashable, ...]) -> dict[Hashable, list[int]]:
-    """Positions of the queries of each group; groups in the order of their first queries, and none without groups.
-
-    Parameters
-    ----------
-    groups : mapping of query to group, series with labels, data frame, or None
-        A frame has a column of queries, named as in `Qrels.from_frame`, and either one other column or one called
-        "group". It may repeat a query with the same group.
-    queries : tuple
-        The queries of qrels. Each needs a group.
+def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], noun: str, duplicates: str) -> Rows:
+    """Sort rows by query, keeping the order of first appearance, and settle duplicates.
 
     Raises
     ------
-    OptionError
-        Anything else, or a query without a group.
     ColumnError
-        A frame without these columns, or with two groups for one query.
-
-    Examples
-    --------
-    >>> grouped_queries({"q1": "drama", "q2": "war", "q3": "drama"}, ("q1", "q2", "q3"))
-    {'drama': [0, 2], 'war': [1]}
+        The columns differ in length or are empty.
+    DuplicateDocumentError
+        One query has a document more than once, and `duplicates` is "error".
     """
-    if groups is None:
-        return {}
-    if not isinstance(groups, Mapping):
-        columns = columns_of(groups)
-        by_query = labelled_values(groups) if columns is None else _of_frame(columns)
-        if by_query is None:
-            raise OptionError(f"groups must be a mapping of query to group, or a data frame; got {shown(groups)}")
-        groups = by_query
-    ids, keys = comparable(queries, groups)
-    group_of = dict(zip(keys, groups.values(), strict=True))
-    if lacking := [query for query in ids if query not in group_of]:
-        raise OptionError(offending("every query of qrels needs a group; without one", lacking))
-    places: dict[Hashable, list[int]] = {}
-    for place, query in enumerate(ids):
-        group = group_of[query]
-        if group is None or not equals_itself(group) or group == "":
-            raise OptionError(f"every query of qrels needs a group; that of {shown(query)} is {shown(group)}")
-        places.setdefault(group, []).append(place)
-    return places
+    sizes = {"queries": queries.codes.size, "documents": documents.codes.size, f"{noun}s": values.size}
+    if len(set(sizes.values())) > 1:
+        raise ColumnError(f"columns must have the same length; got {', '.join(f'{n} {k}' for k, n in sizes.items())}")
+    if values.size == 0:
+        raise ColumnError(f"there is no row: a query, a document and a {noun} are expected")
+    query_codes, codes = queries.codes, documents.codes
+    if (np.diff(query_codes) < 0).any():
+        order = np.argsort(query_codes, kind="stable")
+        query_codes, codes, values = query_codes[order], codes[order], values[order]
+    n_queries = len(queries.ids)
+    offsets = np.append(0, np.cumsum(np.bincount(query_codes, minlength=n_queries)))
 
+    from rankcorr.evaluation._query_kernels import first_rows
 
-def cluster_numbers(clusters: Any, queries: tuple[Hashable, ...]) -> NDArray[np.intp] | None:
-    """Return the number of each query's cluster, from 0, or None; `clusters` is in the form of groups."""
-    if clusters is None:
-        return None
-    numbers = np.empty(len(queries), np.intp)
-    try:
-        for number, places in enumerate(grouped_queries(clusters, queries).values()):
-            numbers[places] = number
-    except OptionError as error:
-        raise OptionError(f"clusters: {error}") from error
-    return numbers
-
-
-def _of_frame(columns: Mapping[Any, Any]) -> dict[Hashable, Hashable]:
-    """Group of each query, from the columns of a frame."""
-    import narwhals.stable.v2 as nw
-
-    listed = ", ".join(map(repr, columns))
-    names = [name for name in QUERY if name in columns]
-    if len(names) != 1:
-        raise ColumnError(f"groups need one column of queries, such as {', '.join(map(repr, QUERY))}; got {listed}")
-    others = [name for name in columns if name != names[0]]
-    if len(others) != 1 and GROUP not in others:
-        raise ColumnError(f"groups need one column other than {names[0]!r}, or one called {GROUP!r}; got {listed}")
-    queries = encode_ids(columns[names[0]], "query")
-    groups = nw.from_native(columns[others[0] if len(others) == 1 else GROUP], series_only=True).to_list()
-    group_of: dict[Hashable, Hashable] = {}
-    for code, group in zip(queries.codes.tolist(), groups, strict=True):
-        query = queries.ids[code]
-        if group_of.setdefault(query, group) != group:
-            raise ColumnError(f"query {shown(query)} has two groups, {shown(group_of[query])} and {shown(group)}")
-    return group_of
+    firsts = np.empty(codes.size, np.int64)
+    first_rows(offsets, codes, np.full(len(documents.ids), -1, np.int64), firsts)
+    again = np.flatnonzero(firsts != np.arange(firsts.size))
+    if again.size:
+        if duplicates == "error":
+            rows = again[np.sort(np.unique(firsts[again], return_index=True)[1])]  # the second of each pair
+            pairs = [(queries.ids[query_codes[row]], documents.ids[codes[row]]) for row in rows[: N_SHOWN + 1].tolist()]
+            listed = offending(
+                "a query may have each document once; more than once (query, document)", pairs, rows.size
+            )
+            raise DuplicateDocumentError(f'{listed}; duplicates="first" or duplicates="max" keeps one')
+        if duplicates == "max":
+            values = values.copy()
+            np.maximum.at(values, firsts[again], values[again])
+        first_places = np.flatnonzero(firsts == np.arange(firsts.size))
+        query_codes, codes, values = query_codes[first_places], codes[first_places], values[first_places]
+        offsets = np.append(0, np.cumsum(np.bincount(query_codes, minlength=n_queries)))
+    return Rows(queries.ids, read_only(offsets), documents.ids, read_only(codes), read_only(values))

@@ -15,11 +15,11 @@ from rankcorr._ranking import Ranking
 from rankcorr._results import Result
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._evaluate import Evaluation, evaluate_matches
-from rankcorr.evaluation._files import QrelsLike, RunsLike, qrels_of, runs_of
 from rankcorr.evaluation._matching import Matched, SelfHits, Unjudged, Unretrieved, checked_policies, match_runs
 from rankcorr.evaluation._metrics import Metric, MetricLike, as_metrics, name_of
 from rankcorr.evaluation._nulls import RESAMPLES
 from rankcorr.evaluation._qrels import Qrels, with_common_ids
+from rankcorr.evaluation._sources import QrelsLike, RunsLike, qrels_of, runs_of
 from rankcorr.inference._resampling import Draws
 
 Direction: TypeAlias = Literal["either", "worse", "better"]

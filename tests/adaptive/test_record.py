@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from adaptive._record import places_best_first
 from adaptive.errors import ProtocolError
-from rankcorr._io.tables import read_ranking
+from rankcorr._io.table import read_ranking
 from tests.adaptive import naive
 from tests.adaptive.ballots import PAIRS, PLAN, PLANS, SEEDS, run_and_watch, spelt_out
 

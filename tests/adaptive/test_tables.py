@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from adaptive._pairing import FewRareTokensWarning, pair_tokens, pairing_csv
 from adaptive._tables import check_spelling, check_width, csv_text, item_columns, read_items
-from rankcorr._io.records import Record, TextTable
+from rankcorr._io.table import Record, TextTable
 from rankcorr.errors import TableError
 
 TABLE = TextTable("f.csv")

@@ -7,7 +7,7 @@ import rankcorr
 
 
 def test_importing_leaves_heavy_packages_alone():
-    light = "rankcorr, rankcorr.datasets, rankcorr._io.tables, rankcorr.evaluation, rankcorr.vectors"
+    light = "rankcorr, rankcorr.datasets, rankcorr._io.table, rankcorr.evaluation, rankcorr.vectors"
     heavy = "numba narwhals scipy.stats pandas matplotlib click ir_measures gensim sklearn polars evaluate torch"
     program = f"import sys, {light}, rankcorr.integrations.metric; print(*set('{heavy}'.split()) & set(sys.modules))"
     output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -13,7 +13,7 @@ from adaptive.ledger._campaign.info import KINDS, KnownPair
 from adaptive.ledger._campaign.stored import ItemContent, content_faults, is_asset
 from adaptive.ledger.errors import LedgerError
 from rankcorr._checks import shown
-from rankcorr._io.records import Record, TextTable
+from rankcorr._io.table import Record, TextTable
 from rankcorr.errors import TableError
 
 T = TypeVar("T")

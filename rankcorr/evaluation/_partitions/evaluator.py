@@ -17,14 +17,14 @@ from rankcorr._input.frames import arrow, is_rank_column
 from rankcorr._input.scores import read_only
 from rankcorr._workers import checked_workers, mapped
 from rankcorr.errors import MetricError, MissingValueError, OptionError, UndefinedQueryError, UnjudgedError
-from rankcorr.evaluation._columns import Codes, Rows
+from rankcorr.evaluation._columns import Codes
 from rankcorr.evaluation._grouped import Values, group_coefficients
 from rankcorr.evaluation._matching import Coverage, Joined, Matched
 from rankcorr.evaluation._metrics import NDCG, AveragePrecision, Familiar, Metric, MetricLike, PrecisionAt, as_metrics
 from rankcorr.evaluation._nulls import RESAMPLES, drawn_exponents
 from rankcorr.evaluation._partitions.joined_columns import Documents, JoinedColumns, Numbers, joined_columns
 from rankcorr.evaluation._partitions.streams import whole_queries
-from rankcorr.evaluation._qrels import Qrels
+from rankcorr.evaluation._qrels import Qrels, Rows
 from rankcorr.evaluation._values import UNDEFINED, QueryValues, RunMetrics, UndefinedPolicy
 from rankcorr.inference._standardization import standardize
 

@@ -6,7 +6,7 @@ import pytest
 
 from adaptive._cli import main as cli
 from rankcorr import __version__
-from rankcorr._io.tables import read_ranking
+from rankcorr._io.table import read_ranking
 from tests.adaptive.cli.commands import INIT, rows_of, run_ok, vote
 
 

@@ -226,9 +226,9 @@ ROW = '{"left": "a", "right": "b", "winner": "tie"}\n'
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        (ROW + "{'left'}\n", TableError, r"v\.jsonl:2: not JSON: Expecting property name"),
-        ("[\n" + ROW + ROW + "]\n", TableError, r"v\.jsonl:3: not JSON: a comma or the end of the list"),
-        ("[\n" + ROW + "]\n" + ROW, TableError, r"v\.jsonl:4: not JSON: something follows the end of the list"),
+        (ROW + "{'left'}\n", TableError, r"v\.jsonl:2: is not JSON: Expecting property name"),
+        ("[\n" + ROW + ROW + "]\n", TableError, r"v\.jsonl:3: is not JSON: a comma or the end of the list"),
+        ("[\n" + ROW + "]\n" + ROW, TableError, r"v\.jsonl:4: is not JSON: something follows the end of the list"),
         ("[]", TableError, r"v\.jsonl: no votes"),
         (ROW + '"a"\n', TableError, r"v\.jsonl:2: an object is expected for each vote; got 'a'"),
         ("[" * 100_000 + "\n", TableError, r"v\.jsonl:1: cannot be read as JSON"),

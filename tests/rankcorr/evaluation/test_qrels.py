@@ -26,7 +26,7 @@ from rankcorr.evaluation import (
     evaluate,
     read_groups,
 )
-from rankcorr.evaluation._qrels import grouped_queries
+from rankcorr.evaluation._sources import grouped_queries
 from tests.rankcorr.evaluation.cases import QRELS
 from tests.rankcorr.evaluation.test_compare import case
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rankcorr import LabelMismatchError, OptionError, Ranking, RankingError, TableError, weighted_tau
 from rankcorr._checks import collected_notices
-from rankcorr._io.tables import read_numbers, read_ranking
+from rankcorr._io.table import read_numbers, read_ranking
 from rankcorr.errors import RankColumnWarning
 
 FILE = "f.csv"

@@ -1,82 +1,39 @@
-"""Read qrels, runs and groups of queries from files; anything doubtful is an error that names file, line and column.
+"""Qrels, runs and groups of queries from files, and from whatever holds them in memory.
 
-bytes -> text -> lines -> columns -> `Qrels` or `Run`. The whole file is read at once, about 200 bytes for each row.
-`qrels_of` and `runs_of` take paths as well as everything that holds qrels and runs in memory.
+Errors about a file name the file, the line and the column.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeGuard, cast, get_args
+from typing import Any, Final, TypeAlias, TypeGuard, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rankcorr._checks import check_choice, check_unique, counted, give_notice, offending, real_text, shown
-from rankcorr._input.frames import arrow
-from rankcorr._io.records import TextTable, is_json
+from rankcorr._checks import check_choice, check_unique, counted, equals_itself, give_notice, offending, shown
+from rankcorr._input.frames import arrow, columns_of, labelled_values
+from rankcorr._input.identifiers import comparable
 from rankcorr._io.source import printable
-from rankcorr.errors import (
-    ColumnError,
-    DuplicateDocumentError,
-    OptionError,
-    RankColumnWarning,
-    RankingError,
-    SplitQueryError,
-    TableError,
-)
-from rankcorr.evaluation._columns import DUPLICATES, Duplicates
-from rankcorr.evaluation._json_files import json_rows
+from rankcorr._io.table import TextTable
+from rankcorr._io.trec import FORMATS, Form, check_ranks, is_hit, read_columns
+from rankcorr.errors import ColumnError, DuplicateDocumentError, OptionError, RankingError, SplitQueryError
+from rankcorr.evaluation._columns import DUPLICATES, Duplicates, encode_ids
 from rankcorr.evaluation._partitions.joined_columns import as_table
-from rankcorr.evaluation._qrels import GROUP, QUERY, Qrels, QueryColumns, Run, is_hit
-
-Form: TypeAlias = Literal["trec", "msmarco", "scores", "beir", "json"]
+from rankcorr.evaluation._qrels import QUERY, Qrels, QueryColumns, Run
 
 ARROW_FILES: Final = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")  # Parquet, a file and a stream of Arrow
-FORMATS: Final[tuple[Form, ...]] = get_args(Form)
-BEIR_HEAD: Final = ("query-id", "corpus-id", "score")
 ONLY_RUN: Final = "run"
+GROUP: Final = "group"
 _ENDINGS: Final = re.compile(r"(\.(gz|txt|tsv|run|trec|jsonl?|parquet|arrow|feather))+$")
-_BLANKS: Final = " \t\r"
-_NEEDED: Final = "an id of a query, an id of a document and a number are expected"
-_FORMATS_READ: Final = "the formats that are read: TREC, MS MARCO, three columns, BEIR (TSV), JSON, Parquet, Arrow"
+_CONTENT: Final = "an id of a query, an id of a document and a number are expected"
 
 QrelsLike: TypeAlias = Qrels | Mapping[Any, Mapping[Any, float]] | str | os.PathLike[str] | Any
 RunLike: TypeAlias = Run | Mapping[Any, Mapping[Any, float]] | str | os.PathLike[str] | Any
 RunsLike: TypeAlias = RunLike | Mapping[str, RunLike] | Sequence[Run]
-
-
-class Layout(NamedTuple):
-    """Meaning of the fields of a line, None for one that is not read; for "beir" also its header line."""
-
-    fields: tuple[str | None, ...]
-    separator: str | None = None  # spaces and tabs
-    has_head: bool = False
-
-
-QRELS_LAYOUTS: Final = {
-    "trec": Layout(("query", None, "document", "relevance")),
-    "msmarco": Layout(("query", None, "document", "relevance"), "\t"),
-    "beir": Layout(("query", "document", "relevance"), "\t", True),
-}
-RUN_LAYOUTS: Final = {
-    "trec": Layout(("query", None, "document", "rank", "score", None)),
-    "msmarco": Layout(("query", "document", "rank")),
-    "scores": Layout(("query", "document", "score")),
-    "beir": Layout(("query", "document", "score"), "\t", True),
-}
-
-
-class Columns(NamedTuple):
-    """Columns of a file, and the line of each row; `ranks` is empty if the file has none next to its scores."""
-
-    queries: list[str]
-    documents: list[str]
-    values: list[float]
-    ranks: list[float]
-    lines: list[int]
 
 
 def read_qrels(path: str | os.PathLike[str], *, form: Form | None = None, duplicates: Duplicates = "error") -> Qrels:
@@ -263,7 +220,7 @@ def _read_group_rows(
     unordered: bool = False,
 ) -> dict[tuple[str, ...], str]:
     """Read the group of each tuple of ids; errors name the columns of ids, what has a group, and the group."""
-    table = TextTable(os.fspath(path), wanted=f"a {columns[0]} and a {group_noun} are expected")
+    table = TextTable(os.fspath(path), content=f"a {columns[0]} and a {group_noun} are expected")
     text = table.text()
     groups: dict[tuple[str, ...], str] = {}
     for number, record in enumerate(table.records(text, table.delimiter(text, ()))):
@@ -361,63 +318,22 @@ def _named_run(name: str, run: Any) -> Run:
         raise type(error)(f"run {shown(name)}: {error}") from error
 
 
-def is_trec(path: str | os.PathLike[str]) -> bool:
-    r"""Whether the first line of a file looks like TREC qrels or a TREC run; always false for standard input.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder, "qrels.txt")
-    ...     _ = file.write_text("q1 0 a 2\nq1 0 b 0\n")
-    ...     is_trec(file)
-    True
-    """
-    if path == "-":
-        return False
-    try:
-        fields = _split(_first_line(TextTable(os.fspath(path)).text()), None)
-    except TableError:
-        return False
-    # A run has a rank and a score after the document, qrels a relevance.
-    n_numbers = {len(RUN_LAYOUTS["trec"].fields): 2, len(QRELS_LAYOUTS["trec"].fields): 1}.get(len(fields), 0)
-    return n_numbers > 0 and fields[1].upper() in ("Q0", "0") and all(map(real_text, fields[3 : 3 + n_numbers]))
-
-
 def _read(kind: Any, path: Any, form: str | None, duplicates: str, name: str | None = None) -> Any:
     check_choice("duplicates", duplicates, DUPLICATES)
     if form is not None:
         check_choice("form", form, FORMATS)
-    table = TextTable(os.fspath(path), wanted=_NEEDED, form="Parquet, or as text of TREC or BEIR")
+    table = TextTable(os.fspath(path), content=_CONTENT, form="Parquet, or as text of TREC or BEIR")
     table.data = table.unpacked()
     if table.data.startswith(ARROW_FILES):
         return _of_arrow(kind, table, duplicates, name)
-    text = table.text()
-    layouts = QRELS_LAYOUTS if kind is Qrels else RUN_LAYOUTS
-    layout_name = form if form in (*layouts, "json") else _recognize_form(text, kind)
-    if layout_name == "json":
-        columns = _of_json(table, text, kind.value_name)
-    else:
-        columns = _lines(table, text, layouts[layout_name])
-    if kind is Run and layout_name in ("msmarco", "scores"):
-        columns = _ranks_or_scores(table, columns, form)
+    columns = read_columns(table, kind.value_name, form)
     try:
         rows = kind.from_columns(columns.queries, columns.documents, columns.values, duplicates=duplicates, name=name)
     except DuplicateDocumentError as error:
-        raise DuplicateDocumentError(f"{table.name}{_where(columns)}: {error}") from error
+        raise DuplicateDocumentError(f"{table.name}{columns.place_of_repeat()}: {error}") from error
     _note_repeats(table, rows, len(columns.values), duplicates)
-    if kind is Run and columns.ranks:
-        _check_ranks(table, columns)
+    check_ranks(table, columns)
     return rows
-
-
-def _of_json(table: TextTable, text: str, value_name: str) -> Columns:
-    """Columns of a file in JSON."""
-    rows = list(json_rows(table, text, value_name))
-    if not rows:
-        table.fail("there is no document")
-    queries, documents, values = map(list, zip(*rows, strict=True))
-    return Columns(queries, documents, values, [], [])
 
 
 def _of_arrow(kind: Any, table: TextTable, duplicates: str, name: str | None) -> Any:
@@ -462,134 +378,79 @@ def _columns_of(source: Any, choose_columns: Callable[[list[str]], list[str]]) -
     return as_table(reader.read_all(), tuple(choose_columns(reader.schema.names)))
 
 
-def _recognize_form(text: str, kind: Any) -> str:
-    """Format of a text, from its first line."""
-    if is_json(text):
-        return "json"
-    first = _first_line(text)
-    fields = _split(first, "\t" if "\t" in first else None)
-    if tuple(name.strip() for name in fields[:2]) == BEIR_HEAD[:2]:
-        return "beir"
-    return "scores" if kind is Run and 3 in (len(fields), len(_split(first, None))) else "trec"
+def grouped_queries(groups: Any, queries: tuple[Hashable, ...]) -> dict[Hashable, list[int]]:
+    """Positions of the queries of each group; groups in the order of their first queries, and none without groups.
 
+    Parameters
+    ----------
+    groups : mapping of query to group, series with labels, data frame, or None
+        A frame has a column of queries, named as in `Qrels.from_frame`, and either one other column or one called
+        "group". It may repeat a query with the same group.
+    queries : tuple
+        The queries of qrels. Each needs a group.
 
-def _first_line(text: str) -> str:
-    return next(line for line in text.split("\n") if not _is_blank(line))
+    Raises
+    ------
+    OptionError
+        Anything else, or a query without a group.
+    ColumnError
+        A frame without these columns, or with two groups for one query.
 
-
-def _is_blank(line: str) -> bool:
-    return not line.strip(_BLANKS)
-
-
-def _split(line: str, separator: str | None) -> list[str]:
-    """Fields of a line, between tabs, or between spaces and tabs; other white space is part of an id."""
-    if separator is not None:
-        return line.split(separator)
-    spaced = line.replace("\t", " ")
-    if spaced.isascii() and spaced.isprintable():  # without other white space, and read in a third of the time
-        return spaced.split()
-    return [field for field in spaced.split(" ") if field]
-
-
-def _lines(table: TextTable, text: str, layout: Layout) -> Columns:
-    """Columns of a file of lines."""
-    value_name = next(name for name in ("score", "relevance", "rank") if name in layout.fields)
-    query, document, value = (layout.fields.index(name) for name in ("query", "document", value_name))
-    rank = layout.fields.index("rank") if "rank" in layout.fields and value_name != "rank" else None
-    columns = Columns([], [], [], [], [])
-    for line, fields in _fields(table, text, layout):
-        columns.queries.append(_id(table, fields[query], line, "query"))
-        columns.documents.append(_id(table, fields[document], line, "document"))
-        columns.values.append(table.number(fields[value], line, value_name))
-        if rank is not None:
-            columns.ranks.append(table.number(fields[rank], line, "rank"))
-        columns.lines.append(line)
-    if not columns.values:
-        table.fail("there is no line after the header")
-    return columns
-
-
-def _fields(table: TextTable, text: str, layout: Layout) -> Iterator[tuple[int, Sequence[str]]]:
-    """Fields of each line that is not blank, after the header."""
-    n_fields = len(layout.fields)
-    first = _first_line(text)
-    by_tabs = layout.separator is not None or (n_fields == 3 and first.count("\t") == 2)
-    separator = "\t" if by_tabs else None
-    names = " ".join(name or "-" for name in layout.fields)
-    has_head = layout.has_head
-    advice = f"; {_FORMATS_READ}"  # for the first line only: a file that begins well has the right format
-    for line, content in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
-        if _is_blank(content):
-            continue
-        fields = _split(content, separator)
-        if has_head:
-            if tuple(name.strip() for name in fields[:2]) != BEIR_HEAD[:2]:
-                table.fail(f"the first line must be the head {', '.join(BEIR_HEAD)}, separated by tabs", line)
-            has_head, advice = False, ""
-            continue
-        if len(fields) != n_fields:
-            between = "tabs" if by_tabs else "spaces or tabs"
-            table.fail(
-                f"{n_fields} fields separated by {between} are expected ({names}); got {len(fields)}{advice}", line
-            )
-        advice = ""
-        yield line, fields
-
-
-def _ranks_or_scores(table: TextTable, columns: Columns, form: str | None) -> Columns:
-    """Return the third column of a run as scores: ranks change their sign.
-
-    The column holds ranks if its numbers are whole, at least 1, and differ within each query.
+    Examples
+    --------
+    >>> grouped_queries({"q1": "drama", "q2": "war", "q3": "drama"}, ("q1", "q2", "q3"))
+    {'drama': [0, 2], 'war': [1]}
     """
-    values = np.array(columns.values, float)
-    is_whole = (values == np.floor(values)) & np.isfinite(values)
-    if form == "msmarco" and not is_whole.all():
-        line = columns.lines[int(np.argmin(is_whole))]
-        table.fail('a rank must be a whole number; form="scores" reads scores, larger is better', line, "rank")
-    is_ranks = form == "msmarco"
-    if form is None and is_whole.all():
-        pairs = np.stack([np.unique(np.array(columns.queries), return_inverse=True)[1], values])
-        is_ranks = bool(values.min() >= 1) and np.unique(pairs, axis=1).shape[1] == values.size
-        reading = "ranks (1 is best)" if is_ranks else "scores (larger is better)"
-        other = 'form="scores" reads them as scores' if is_ranks else 'form="msmarco" reads them as ranks'
-        give_notice(
-            f"{table.name}: the whole numbers in the third column are read as {reading}; {other}",
-            RankColumnWarning,
-            stacklevel=5,
-        )
-    return columns._replace(values=[-value for value in columns.values]) if is_ranks else columns
+    if groups is None:
+        return {}
+    if not isinstance(groups, Mapping):
+        columns = columns_of(groups)
+        by_query = labelled_values(groups) if columns is None else _groups_of_frame(columns)
+        if by_query is None:
+            raise OptionError(f"groups must be a mapping of query to group, or a data frame; got {shown(groups)}")
+        groups = by_query
+    ids, keys = comparable(queries, groups)
+    group_of = dict(zip(keys, groups.values(), strict=True))
+    if lacking := [query for query in ids if query not in group_of]:
+        raise OptionError(offending("every query of qrels needs a group; without one", lacking))
+    places: dict[Hashable, list[int]] = {}
+    for place, query in enumerate(ids):
+        group = group_of[query]
+        if group is None or not equals_itself(group) or group == "":
+            raise OptionError(f"every query of qrels needs a group; that of {shown(query)} is {shown(group)}")
+        places.setdefault(group, []).append(place)
+    return places
 
 
-def _id(table: TextTable, cell: str, line: int, column: str) -> str:
-    identifier = cell.strip(_BLANKS)
-    if not identifier:
-        table.fail("empty cell; every row needs an id", line, column)
-    return identifier
+def cluster_numbers(clusters: Any, queries: tuple[Hashable, ...]) -> NDArray[np.intp] | None:
+    """Return the number of each query's cluster, from 0, or None; `clusters` is in the form of groups."""
+    if clusters is None:
+        return None
+    numbers = np.empty(len(queries), np.intp)
+    try:
+        for number, places in enumerate(grouped_queries(clusters, queries).values()):
+            numbers[places] = number
+    except OptionError as error:
+        raise OptionError(f"clusters: {error}") from error
+    return numbers
 
 
-def _check_ranks(table: TextTable, columns: Columns) -> None:
-    """Warn if a smaller rank has a smaller score within a query."""
-    codes = np.unique(np.array(columns.queries), return_inverse=True)[1]
-    ranks, scores = np.array(columns.ranks, float), np.array(columns.values, float)
-    order = np.lexsort((-scores, ranks, codes))
-    same = np.diff(codes[order]) == 0
-    wrong = np.flatnonzero(same & (np.diff(scores[order]) > 0) & (np.diff(ranks[order]) > 0))
-    if wrong.size:
-        queries = len(set(codes[order][wrong].tolist()))
-        line = columns.lines[int(order[wrong[0] + 1])]
-        give_notice(
-            f"{table.name}:{line}: the rank contradicts the score, which is larger than that of a smaller rank; so in "
-            f"{counted(queries, 'query', 'queries')}. Scores decide",
-            RankColumnWarning,
-            stacklevel=5,
-        )
+def _groups_of_frame(columns: Mapping[Any, Any]) -> dict[Hashable, Hashable]:
+    """Group of each query, from the columns of a frame."""
+    import narwhals.stable.v2 as nw
 
-
-def _where(columns: Columns) -> str:
-    """The line where a query first repeats a document, as part of a place in a file; empty for JSON."""
-    earlier_pairs: set[tuple[str, str]] = set()
-    for line, pair in zip(columns.lines, zip(columns.queries, columns.documents, strict=True), strict=False):
-        if pair in earlier_pairs:
-            return f":{line}"
-        earlier_pairs.add(pair)
-    return ""
+    listed = ", ".join(map(repr, columns))
+    names = [name for name in QUERY if name in columns]
+    if len(names) != 1:
+        raise ColumnError(f"groups need one column of queries, such as {', '.join(map(repr, QUERY))}; got {listed}")
+    others = [name for name in columns if name != names[0]]
+    if len(others) != 1 and GROUP not in others:
+        raise ColumnError(f"groups need one column other than {names[0]!r}, or one called {GROUP!r}; got {listed}")
+    queries = encode_ids(columns[names[0]], "query")
+    groups = nw.from_native(columns[others[0] if len(others) == 1 else GROUP], series_only=True).to_list()
+    group_of: dict[Hashable, Hashable] = {}
+    for code, group in zip(queries.codes.tolist(), groups, strict=True):
+        query = queries.ids[code]
+        if group_of.setdefault(query, group) != group:
+            raise ColumnError(f"query {shown(query)} has two groups, {shown(group_of[query])} and {shown(group)}")
+    return group_of

@@ -1,0 +1,541 @@
+"""Read tables of text, and rankings from them; anything doubtful is an error that names file, line and column.
+
+bytes -> text -> records (or values of JSON) -> columns -> numbers -> Ranking. Nothing is dropped, repaired or guessed
+unless requested.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import json
+import math
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
+
+from rankcorr._checks import check_choice, counted, give_notice, real_text, shown
+from rankcorr._input.frames import is_rank_column
+from rankcorr._io.source import HEAD_BYTES, Source, printable
+from rankcorr._ranking import Ranking
+from rankcorr.errors import OptionError, RankColumnWarning
+
+_DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "pipe"}
+_BREAK = re.compile(r"\r\n|\r|\n")
+# float() alone would take 1_000 and digits of other scripts. No digit can match in two ways here, so a long
+# cell takes linear time.
+_NUMBER = re.compile(r"[+-]?(?:(?P<mantissa>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?)", re.I)
+_INTEGER = re.compile(r"([+-]?[0-9]{1,309})(\.0*)?")  # the largest float has 309 digits
+_NAN = re.compile(r"[+-]?nan", re.I)
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+")
+# Excel's line, as it is, or saved again as a cell of the table.
+_NAMED_DELIMITER = re.compile(r'"?sep=(.)"?[,;\t|]*(?=[\r\n]|\Z)', re.IGNORECASE)
+# An object or an array of JSON. A line of TREC may begin with a bracket too, but not go on like this.
+_JSON = re.compile(r'\s*(?:\{\s*(?:["}]|\Z)|\[\s*(?:[{\[\]]|\Z))')
+_ROOT = re.compile(r"\s*<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>")
+_SHOWN_COLUMNS = 20
+_SPACE = re.compile(r"[ \t\r\n]*")
+_COMMENTS = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\n)+")
+_BY_SPACE = re.compile(r"\s*\S+ \S+ \S")
+_MISSING = frozenset({"na", "n/a", "null", "none", "-", "?"})
+Label: TypeAlias = str | tuple[str, ...]
+
+Duplicates: TypeAlias = Literal["error", "mean", "first"]
+DUPLICATES: Final[tuple[Duplicates, ...]] = get_args(Duplicates)
+
+
+def list_names(names: Sequence[str]) -> str:
+    """Names in quotes, at most the first 20."""
+    n_more = len(names) - _SHOWN_COLUMNS
+    text = ", ".join(f'"{printable(name)}"' for name in names[:_SHOWN_COLUMNS])
+    return text if n_more <= 0 else f"{text} and {n_more} more"
+
+
+class Record(NamedTuple):
+    """Cells of one row."""
+
+    line: int  # of its first character
+    cells: list[str]
+
+
+@dataclass(eq=False)
+class TextTable(Source):
+    """A file of text, as a `Source`.
+
+    Parameters
+    ----------
+    path, error, data, form
+        As in `Source`.
+    content : str
+        Text that the message asks for when a table has only one column.
+    encoding : str, optional
+        Encoding that the caller asked for. None: UTF-8, and the caller offers no other.
+    """
+
+    content: str = "an id and a score are expected"
+    encoding: str | None = None
+
+    def __post_init__(self) -> None:
+        self._named_delimiter: str | None = None
+
+    def text(self) -> str:
+        """Whole text of the file, decoded, unpacked if compressed by gzip, and not empty."""
+        codec = codecs.lookup(self.encoding or "utf-8").name
+        is_utf_8 = codec in ("utf-8", "utf-8-sig")
+        data = self.unpacked()
+        self.check_format(data[:HEAD_BYTES], refuse_utf_16=is_utf_8, advice=self._or_encoding())
+        try:
+            text = data.decode("utf-8-sig" if is_utf_8 else codec).removeprefix("\ufeff")
+        except UnicodeDecodeError as error:
+            name = "UTF-8" if is_utf_8 else codec
+            if is_utf_8 and b"\0" in data:
+                self.fail("is not a text file: it has null bytes, and is not UTF-8")
+            before = error.object[: error.start].decode(codec, errors="ignore")
+            line = 1 + len(_BREAK.findall(before))
+            advice = f"save the file as UTF-8{self._or_encoding()}"
+            self.fail(f"byte 0x{error.object[error.start]:02x} is not {name}; {advice}", line)
+        if "\0" in text:
+            line = 1 + len(_BREAK.findall(text, 0, text.index("\0")))
+            self.fail("a null byte; this is not a text file", line)
+        if not text.strip():
+            self.fail("the file is empty")
+        if is_markup(text):
+            self.fail(f"is XML or HTML: save its content as {self.form}")
+        return self._without_named_delimiter(text)
+
+    def _without_named_delimiter(self, text: str) -> str:
+        """Leave the first line empty if it names the delimiter, as Excel writes and reads it: ``sep=;``."""
+        line = _NAMED_DELIMITER.match(text)
+        if line is None:
+            return text
+        self._named_delimiter = line[1]
+        if self._named_delimiter not in _DELIMITERS:
+            self.fail(f'"{printable(line[1])}" separates the columns; use comma, tab, semicolon or pipe', 1)
+        if not text[line.end() :].strip():
+            self.fail("there is no line after the one that names the delimiter")
+        return text[line.end() :]
+
+    def _or_encoding(self) -> str:
+        return "" if self.encoding is None else ", or name its encoding, as utf-16 or latin-1"
+
+    def delimiter(self, text: str, columns: Sequence[str]) -> str:
+        """Delimiter of the first line; if it has several, the one that yields the requested columns."""
+        line, delimiters = delimiters_of(text)
+        if not delimiters:
+            next(self.records(text, ","), None)  # an open quote gives the better error
+            self.fail(f"one column; {self.content}, separated by comma, tab, semicolon or pipe", line)
+        if self._named_delimiter is not None:
+            if self._named_delimiter not in delimiters:
+                self.fail(f"no {_DELIMITERS[self._named_delimiter]}, which should separate columns by line 1", line)
+            return self._named_delimiter
+        if len(delimiters) > 1:
+            fitting = [d for d in delimiters if columns and set(columns) <= self._first_cells(text, d)]
+            delimiters = fitting or delimiters
+        if len(delimiters) > 1 and "\t" not in delimiters:
+            names = " and ".join(_DELIMITERS[d] for d in delimiters)
+            self.fail(f"{names} could both separate the columns; put cells that contain one into quotes", line)
+        return delimiters[0]  # tabs take precedence
+
+    def _first_cells(self, text: str, delimiter: str) -> set[str]:
+        try:
+            return set(next(self.records(text, delimiter)).cells)
+        except self.error:  # the quotes do not fit this delimiter
+            return set()
+
+    def records(self, text: str, delimiter: str) -> Iterator[Record]:
+        """Rows that are not blank, one after the other."""
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        while True:
+            line = reader.line_num + 1
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                self.fail(_describe_csv_fault(str(error), delimiter), line)
+            if cells and not (len(cells) == 1 and cells[0].isspace()):
+                yield Record(line, cells)
+
+    def number(self, cell: str, line: int, column: str) -> float:
+        """Number in a cell; an integer stays exact."""
+        digits = cell.strip()
+        try:
+            number = parse_number(digits)
+        except OverflowError:
+            self.fail(f'"{printable(cell)}" is beyond the range of a 64-bit float', line, column)
+        if number is None:
+            if not digits:
+                self.fail("empty cell; every row needs a number", line, column)
+            if _NAN.fullmatch(digits):
+                self.fail(f'"{digits}" is not a value; every row needs a number', line, column)
+            hint = "; write a point before decimals, not a comma" if _DECIMAL_COMMA.fullmatch(digits) else ""
+            self.fail(f'"{printable(cell)}" is not a number{hint}', line, column)
+        return number
+
+
+def parse_number(text: str) -> float | None:
+    """Return the number that a text writes in decimal, exactly if it is whole; None for any other text.
+
+    Raises
+    ------
+    OverflowError
+        A 64-bit float cannot hold the number, or would make it 0.
+
+    Examples
+    --------
+    >>> [parse_number(text) for text in ("9007199254740993.0", "2.0", "-1e-3", "inf", "nan", "1_000")]
+    [9007199254740993, 2.0, -0.001, inf, None, None]
+    """
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        return None
+    if integer := _INTEGER.fullmatch(text):
+        whole_number = int(integer[1])  # a float would tie integers beyond 2^53
+        number = float(whole_number)
+        return whole_number if integer[2] is None or number != whole_number else number
+    number, mantissa = float(text), match["mantissa"]
+    if mantissa and (math.isinf(number) or (number == 0 and mantissa.strip("0."))):
+        raise OverflowError(text)
+    return number
+
+
+def json_values(table: TextTable, text: str, decoder: json.JSONDecoder) -> Iterator[tuple[int, Any]]:
+    """Yield the values of JSON Lines, or of one list of objects or lists, each with its first line number."""
+    place = _past_space(text, 0)
+    is_list = text.startswith("[", place) and text.startswith(("{", "[", "]"), _past_space(text, place + 1))
+    place = _past_space(text, place + is_list)
+    line, n_read = 1, 0
+    while place < len(text) and not (is_list and text[place] == "]"):
+        line, n_read = line + text.count("\n", n_read, place), place
+        try:
+            value, place = decoder.raw_decode(text, place)
+        except json.JSONDecodeError as error:
+            table.fail(f"is not JSON: {error.msg}, column {error.colno}", error.lineno)
+        except RecursionError:
+            table.fail("cannot be read as JSON: it is nested too deeply", line)
+        except ValueError as error:
+            table.fail(f"cannot be read as JSON: {error}", line)
+        yield line, value
+        place = _past_space(text, place)
+        if is_list and text.startswith(",", place):
+            place = _past_space(text, place + 1)
+        elif is_list and not text.startswith("]", place):
+            n_breaks = text.count("\n", n_read, place)
+            table.fail("is not JSON: a comma or the end of the list is expected", line + n_breaks)
+    rest = _past_space(text, place + 1)
+    if is_list and rest < len(text):
+        table.fail("is not JSON: something follows the end of the list", line + text.count("\n", n_read, rest))
+
+
+def _past_space(text: str, place: int) -> int:
+    match = _SPACE.match(text, place)
+    return place if match is None else match.end()
+
+
+def is_json(text: str) -> bool:
+    r"""Whether a text begins as an object of JSON or an array of objects does.
+
+    Examples
+    --------
+    >>> [is_json(text) for text in ('{ "q1": {', '[\n  {"query_id"', '{q1} 0 d1 2', '[1] Q0 d1 1 0.5 bm25')]
+    [True, True, False, False]
+    """
+    return _JSON.match(text) is not None
+
+
+def is_markup(text: str) -> bool:
+    """Whether a text is one element of XML or HTML, from a tag at its beginning to the same at its end.
+
+    Examples
+    --------
+    >>> is_markup("<pairs><pair>gem, jewel, 3.94</pair></pairs>"), is_markup("<unk>,<s>,3.94")
+    (True, False)
+    """
+    root = _ROOT.match(text)
+    return root is not None and re.search(rf"</{re.escape(root[1])}\s*>\s*\Z", text[-1_000:]) is not None
+
+
+def delimiters_of(text: str) -> tuple[int, list[str]]:
+    """Line number of the first line that is not blank, and the delimiters that it has outside quotes."""
+    start = next(match.start() for match in re.finditer(r"\S", text))
+    begin = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    line = 1 + len(_BREAK.findall(text, 0, begin))
+    delimiters, state = set(), "start"  # of a cell; then "plain", or "quoted" and "closed"
+    for character in text[begin:]:
+        if state == "quoted":
+            state = "closed" if character == '"' else state
+        elif character == '"' and state in {"start", "closed"}:  # a doubled quote closes and opens again
+            state = "quoted"
+        elif character in "\r\n":
+            break
+        else:
+            state = "start" if character in _DELIMITERS else "plain"
+            delimiters.update({character} & _DELIMITERS.keys())
+    return line, [d for d in _DELIMITERS if d in delimiters]
+
+
+def _describe_csv_fault(message: str, delimiter: str) -> str:
+    if "field larger" in message:
+        return f"a cell of more than {csv.field_size_limit()} characters; is a quote left open?"
+    if "unexpected end" in message:
+        return "a quote is opened here and never closed"
+    if "expected after" in message:
+        return f"no {_DELIMITERS.get(delimiter, 'space')} after a closing quote; quotes inside a cell must be doubled"
+    return message
+
+
+def read_ranking(
+    path: str | os.PathLike[str],
+    *,
+    id_columns: Sequence[str] | None = None,
+    score_column: str | None = None,
+    ranks: bool = False,
+    header: bool = True,
+    unordered: bool = False,
+    duplicates: Duplicates = "error",
+) -> Ranking:
+    r"""Read a ranking, labelled by id, from a CSV or TSV file in UTF-8, which may be compressed by gzip.
+
+    The delimiter is the one of comma, tab, semicolon and pipe that the first line has outside quotes. If it has
+    several, the one that yields the requested columns is taken, otherwise the tab; anything else doubtful is an error.
+    Blank lines are skipped. Errors in a record that spans lines name its first line.
+
+    Parameters
+    ----------
+    path : str or path-like
+        ``"-"`` is standard input, ``"./-"`` a file of that name.
+    id_columns : sequence of str, optional
+        Columns that name the item. One gives labels of type str, several give tuples of str.
+    score_column : str, optional
+        Column of the numbers. Either option may be omitted if only one column is left for it, and both if the file has
+        two columns: the first is then the id.
+    ranks : bool
+        The numbers are ranks (smaller is better), not scores. Those of a column named "rank" or "ranks" always are; a
+        `RankColumnWarning` says so.
+    header : bool
+        The first line names the columns. Without it columns are named "1", "2", ...
+    unordered : bool
+        The two id columns are a pair in either order: "gem, jewel" and "jewel, gem" are one item. The label of a pair
+        is in alphabetical order.
+    duplicates : {"error", "mean", "first"}
+        How to treat a repeated id: raise an error, or use the mean or the first of its numbers.
+
+    Returns
+    -------
+    Ranking
+
+    Raises
+    ------
+    TableError
+        The file cannot be read or does not hold a ranking; the message gives file, line and column. Every row needs a
+        unique id and a number (``inf`` is one, ``nan`` is not).
+    OptionError
+        ``id_columns`` is a str or empty, `duplicates` is unknown, or ``unordered`` has no two id columns.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "gold.tsv")
+    ...     _ = file.write_text("word1\tword2\tgold\ngem\tjewel\t3.9\ncock\trooster\t3.7\n")
+    ...     gold = read_ranking(file, id_columns=["word1", "word2"], score_column="gold")
+    >>> gold.labels
+    (('gem', 'jewel'), ('cock', 'rooster'))
+    >>> gold.ranks
+    array([1., 2.])
+    """
+    options: dict[str, Any] = {"header": header, "unordered": unordered, "duplicates": duplicates}
+    table = read_numbers(path, id_columns=id_columns, score_column=score_column, **options)
+    return Ranking.from_ranks(table.numbers) if ranks or table.has_ranks() else Ranking.from_scores(table.numbers)
+
+
+class TableNumbers(NamedTuple):
+    """The numbers of a file by label, in its order, with the names of the file and of their column."""
+
+    numbers: dict[Label, float]
+    file: str
+    column: str
+
+    def has_ranks(self, *, stacklevel: int = 4) -> bool:
+        """Whether the column is named as one of ranks; a warning says that the numbers are read as ranks."""
+        if not is_rank_column(self.column):
+            return False
+        give_notice(
+            f'{self.file}: column "{printable(self.column)}" is read as ranks (1 is best); rename it if larger numbers '
+            "are better",
+            RankColumnWarning,
+            stacklevel=stacklevel,
+        )
+        return True
+
+
+def read_numbers(
+    path: str | os.PathLike[str],
+    *,
+    id_columns: Sequence[str] | None = None,
+    score_column: str | None = None,
+    header: bool = True,
+    unordered: bool = False,
+    duplicates: Duplicates = "error",
+    words: bool = False,
+) -> TableNumbers:
+    r"""Read the numbers that make a ranking, by label, with the parameters and errors of `read_ranking`.
+
+    A whole number is an int, so that no two beyond 2^53 become one. The order is that of the file. `words` reads gold
+    scores of pairs of words as they are published, see `rankcorr.vectors.read_pairs`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "gold.csv")
+    ...     _ = file.write_text("item,score\nant,3\nbee,0.5\n")
+    ...     read_numbers(file).numbers
+    {'ant': 3, 'bee': 0.5}
+    """
+    check_choice("duplicates", duplicates, DUPLICATES)
+    if isinstance(id_columns, str) or (id_columns is not None and len(id_columns) == 0):
+        raise OptionError(f"id_columns is {shown(id_columns)}; it must be a list of one or more column names")
+    table = TextTable(os.fspath(path))
+    text = table.text()
+    if is_json(text):
+        table.fail("is JSON: save it as CSV")
+    if words:  # comments become blank lines, so that the numbers of lines stay
+        text = _COMMENTS.sub(lambda match: "\n" * match[0].count("\n"), text)
+    columns_in_use = [*(id_columns or ()), *(() if score_column is None else (score_column,))] if header else []
+    by_space = words and _BY_SPACE.match(text) and not delimiters_of(text)[1]
+    records = table.records(text, " " if by_space else table.delimiter(text, columns_in_use))
+    first = next(records)
+    if words and header and (second := next(records, None)):
+        # The first line is data if it has a number wherever the second line has one.
+        numeric = [column for column, cell in enumerate(second.cells) if real_text(cell)]
+        header = not (numeric and all(real_text(cell) for column, cell in enumerate(first.cells) if column in numeric))
+        records = chain([second], records)
+    columns = _find_columns(table, first, id_columns, score_column, header=header, n_ids=2 if words else 1)
+    if unordered and len(columns.ids) != 2:
+        raise OptionError(f"unordered needs two id columns, whose order does not count; got {len(columns.ids)}")
+    rows = records if header else chain([first], records)
+    numbers = _items(table, rows, columns, unordered=unordered, duplicates=duplicates, are_pairs=words)
+    return TableNumbers(numbers, table.name, columns.names[columns.score] if header else "")
+
+
+class _Columns(NamedTuple):
+    names: list[str]
+    ids: tuple[int, ...]
+    score: int
+
+
+def _find_columns(
+    table: TextTable,
+    first: Record,
+    id_columns: Sequence[str] | None,
+    score_column: str | None,
+    *,
+    header: bool,
+    n_ids: int,
+) -> _Columns:
+    names = first.cells if header else [str(number) for number in range(1, len(first.cells) + 1)]
+    numeric = header and any(real_text(cell) for cell in first.cells)
+    hint = "; if this line holds data, use --no-header" if numeric else ""
+
+    def position(name: str) -> int:
+        places = [i for i, other in enumerate(names) if other == name]
+        if not places:
+            table.fail(f'no column "{printable(name)}"; the columns are {list_names(names)}{hint}', first.line)
+        if len(places) > 1:
+            table.fail(f"{len(places)} columns have this name", first.line, name)
+        return places[0]
+
+    ids = None if id_columns is None else tuple(position(name) for name in id_columns)
+    score = None if score_column is None else position(score_column)
+    used = [*(ids or ()), *(() if score is None else (score,))]
+    for i in used:
+        if used.count(i) > 1:
+            table.fail("chosen twice; every id and the score need a column of their own", first.line, names[i])
+    left = [i for i in range(len(names)) if i not in used]
+    n_missing = n_ids * (ids is None) + (score is None)
+    if ids is None and (len(left) == n_missing or (n_ids > 1 and len(left) > n_missing)):
+        ids, left = tuple(left[:n_ids]), left[n_ids:]
+    if ids is not None and score is None and len(left) == 1:
+        score = left.pop()
+    if ids is None or score is None:
+        parts = ["the ids (--id)" if n_ids == 1 else "the words (--words)"] * (ids is None)
+        parts += ["the numbers (--score)"] * (score is None)
+        table.fail(
+            f"say which column holds {' and '.join(parts)}; the columns are {list_names(names)}{hint}", first.line
+        )
+    if header:
+        _check_header(table, names[score], first.line)
+    return _Columns(names, ids, score)
+
+
+def _check_header(table: TextTable, name: str, line: int) -> None:
+    if not name.strip():
+        table.fail("the score column has no name; if this line holds data, use --no-header", line)
+    if real_text(name) or name.strip().lower() in _MISSING:
+        table.fail("this line looks like data; use --no-header, or give the column another name", line, name)
+
+
+def _items(
+    table: TextTable,
+    records: Iterator[Record],
+    columns: _Columns,
+    *,
+    unordered: bool,
+    duplicates: Duplicates,
+    are_pairs: bool,
+) -> dict[Label, float]:
+    names, width = columns.names, len(columns.names)
+    lines: dict[Label, tuple[int, tuple[str, ...]]] = {}
+    numbers: dict[Label, list[float]] = {}
+    for record in records:
+        cells, line = record.cells, record.line
+        if len(cells) != width:
+            table.fail(f"{width} cells are expected, as in the first row; got {len(cells)}", line)
+        for i in columns.ids:
+            if not cells[i] or cells[i].isspace():
+                table.fail("empty cell; every item needs an id", line, names[i])
+        ids = tuple(cells[i] for i in columns.ids)
+        label = ids[0] if len(ids) == 1 else tuple(sorted(ids)) if unordered else ids
+        if label in lines and duplicates == "error":
+            column = ", ".join(names[i] for i in columns.ids)
+            before, spelling = lines[label]
+            there = f"line {before}" if spelling == ids else f"line {before}, as {list_names(spelling)}"
+            table.fail(
+                f"{list_names(ids)} is also on {there}; ids must be unique: merge repeats with "
+                f'duplicates="mean" or duplicates="first"{" (in Python, of read_pairs)" if are_pairs else ""}',
+                line,
+                column,
+            )
+        number = table.number(cells[columns.score], line, names[columns.score])
+        lines.setdefault(label, (line, ids))
+        repeats = numbers.setdefault(label, [])
+        repeats.append(number)
+        if duplicates == "mean" and {*repeats} >= {math.inf, -math.inf}:
+            table.fail(f"{list_names(ids)} is inf and -inf, here and above, and has no mean", line)
+    if len(numbers) < 2:
+        table.fail(f"a ranking needs at least two items; got {len(numbers)}")
+    if n_more := sum(map(len, numbers.values())) - len(numbers):
+        repeats_text = counted(n_more, "line that repeats", "lines that repeat")
+        effect = "dropped; its first number counts" if duplicates == "first" else "merged into its mean"
+        be, item = "was" if n_more == 1 else "were", "a pair" if are_pairs else "an item"
+        give_notice(f"{table.name}: {repeats_text} {item} {be} {effect}", None)
+    return {
+        lines[label][1] if are_pairs and unordered else label: repeats[0] if duplicates == "first" else _mean(repeats)
+        for label, repeats in numbers.items()
+    }
+
+
+def _mean(numbers: list[float]) -> float:
+    """Mean of numbers, exact for a whole number and otherwise rounded once."""
+    if infinite := [number for number in numbers if math.isinf(number)]:
+        return infinite[0]
+    mean = sum(map(Fraction, numbers), Fraction()) / len(numbers)
+    return mean.numerator if mean.denominator == 1 else float(mean)

@@ -1,0 +1,362 @@
+"""Read the rows of qrels and runs from text: TREC, MS MARCO, three columns, BEIR and JSON.
+
+The whole text is read at once, about 200 bytes for each row. `rankcorr.evaluation` makes qrels and runs of the rows.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias, get_args
+
+import numpy as np
+
+from rankcorr._checks import counted, first_few, give_notice, real_text, shown
+from rankcorr._io.source import printable
+from rankcorr._io.table import TextTable, is_json, json_values, parse_number
+from rankcorr.errors import RankColumnWarning, TableError
+
+Form: TypeAlias = Literal["trec", "msmarco", "scores", "beir", "json"]
+
+FORMATS: Final[tuple[Form, ...]] = get_args(Form)
+BEIR_HEAD: Final = ("query-id", "corpus-id", "score")
+ROW: Final = frozenset(BEIR_HEAD)  # keys of qrels in MTEB's data sets, one object in each line
+HIT: Final = frozenset({"corpus_id", "score"})  # keys of a document that a search of sentence-transformers found
+METADATA: Final = "mteb_model_meta"
+_BLANKS: Final = " \t\r"
+_FORMATS_READ: Final = "the formats that are read: TREC, MS MARCO, three columns, BEIR (TSV), JSON, Parquet, Arrow"
+_SHAPES: Final = "a query_id and results with corpus_id and score are expected, or query-id, corpus-id and score"
+
+
+class Layout(NamedTuple):
+    """Meaning of the fields of a line, None for one that is not read; for "beir" also its header line."""
+
+    fields: tuple[str | None, ...]
+    separator: str | None = None  # spaces and tabs
+    has_head: bool = False
+
+
+LAYOUTS: Final = {  # by the name of a value, and by form
+    "relevance": {
+        "trec": Layout(("query", None, "document", "relevance")),
+        "msmarco": Layout(("query", None, "document", "relevance"), "\t"),
+        "beir": Layout(("query", "document", "relevance"), "\t", True),
+    },
+    "score": {
+        "trec": Layout(("query", None, "document", "rank", "score", None)),
+        "msmarco": Layout(("query", "document", "rank")),
+        "scores": Layout(("query", "document", "score")),
+        "beir": Layout(("query", "document", "score"), "\t", True),
+    },
+}
+
+
+class Columns(NamedTuple):
+    """Columns of a file, and the line of each row; `ranks` is empty if the file has none next to its scores."""
+
+    queries: list[str]
+    documents: list[str]
+    values: list[float]
+    ranks: list[float]
+    lines: list[int]
+
+    def place_of_repeat(self) -> str:
+        """The line where a query first repeats a document, as part of a place in a file; empty for JSON."""
+        earlier_pairs: set[tuple[str, str]] = set()
+        for line, pair in zip(self.lines, zip(self.queries, self.documents, strict=True), strict=False):
+            if pair in earlier_pairs:
+                return f":{line}"
+            earlier_pairs.add(pair)
+        return ""
+
+
+def read_columns(table: TextTable, value_name: str, form: str | None) -> Columns:
+    """Read qrels, of which a value is a "relevance", or a run, of which it is a "score".
+
+    Raises
+    ------
+    TableError
+        With file and line, as `read_qrels` and `read_run`.
+    """
+    text, layouts = table.text(), LAYOUTS[value_name]
+    layout_name = form if form in (*layouts, "json") else _recognize_form(text, value_name)
+    if layout_name == "json":
+        rows = list(_json_rows(table, text, value_name))
+        if not rows:
+            table.fail("there is no document")
+        queries, documents, values = map(list, zip(*rows, strict=True))
+        return Columns(queries, documents, values, [], [])
+    columns = _read_lines(table, text, layouts[layout_name])
+    is_short = value_name == "score" and layout_name in ("msmarco", "scores")
+    return _ranks_or_scores(table, columns, form) if is_short else columns
+
+
+def is_trec(path: str | os.PathLike[str]) -> bool:
+    r"""Whether the first line of a file looks like TREC qrels or a TREC run; always false for standard input.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "qrels.txt")
+    ...     _ = file.write_text("q1 0 a 2\nq1 0 b 0\n")
+    ...     is_trec(file)
+    True
+    """
+    if path == "-":
+        return False
+    try:
+        fields = _split(_first_line(TextTable(os.fspath(path)).text()), None)
+    except TableError:
+        return False
+    n_numbers = {6: 2, 4: 1}.get(len(fields), 0)  # a run has a rank and a score after the document, qrels a relevance
+    return n_numbers > 0 and fields[1].upper() in ("Q0", "0") and all(map(real_text, fields[3 : 3 + n_numbers]))
+
+
+def _recognize_form(text: str, value_name: str) -> str:
+    """Format of a text, from its first line."""
+    if is_json(text):
+        return "json"
+    first = _first_line(text)
+    fields = _split(first, "\t" if "\t" in first else None)
+    if tuple(name.strip() for name in fields[:2]) == BEIR_HEAD[:2]:
+        return "beir"
+    return "scores" if value_name == "score" and 3 in (len(fields), len(_split(first, None))) else "trec"
+
+
+def _first_line(text: str) -> str:
+    return next(line for line in text.split("\n") if line.strip(_BLANKS))
+
+
+def _split(line: str, separator: str | None) -> list[str]:
+    """Fields of a line, between tabs, or between spaces and tabs; other white space is part of an id."""
+    if separator is not None:
+        return line.split(separator)
+    spaced = line.replace("\t", " ")
+    if spaced.isascii() and spaced.isprintable():  # without other white space, and read in a third of the time
+        return spaced.split()
+    return [field for field in spaced.split(" ") if field]
+
+
+def _read_lines(table: TextTable, text: str, layout: Layout) -> Columns:
+    value_name = next(name for name in ("score", "relevance", "rank") if name in layout.fields)
+    query, document, value = (layout.fields.index(name) for name in ("query", "document", value_name))
+    rank = layout.fields.index("rank") if "rank" in layout.fields and value_name != "rank" else None
+    columns = Columns([], [], [], [], [])
+    for line, fields in _fields(table, text, layout):
+        for ids, place, name in ((columns.queries, query, "query"), (columns.documents, document, "document")):
+            identifier = fields[place].strip(_BLANKS)
+            if not identifier:
+                table.fail("empty cell; every row needs an id", line, name)
+            ids.append(identifier)
+        columns.values.append(table.number(fields[value], line, value_name))
+        if rank is not None:
+            columns.ranks.append(table.number(fields[rank], line, "rank"))
+        columns.lines.append(line)
+    if not columns.values:
+        table.fail("there is no line after the header")
+    return columns
+
+
+def _fields(table: TextTable, text: str, layout: Layout) -> Iterator[tuple[int, Sequence[str]]]:
+    """Fields of each line that is not blank, after the header."""
+    n_fields = len(layout.fields)
+    by_tabs = layout.separator is not None or (n_fields == 3 and _first_line(text).count("\t") == 2)
+    has_head = layout.has_head
+    advice = f"; {_FORMATS_READ}"  # for the first line only: a file that begins well has the right format
+    for line, content in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
+        if not content.strip(_BLANKS):
+            continue
+        fields = _split(content, "\t" if by_tabs else None)
+        if has_head:
+            if tuple(name.strip() for name in fields[:2]) != BEIR_HEAD[:2]:
+                table.fail(f"the first line must be the head {', '.join(BEIR_HEAD)}, separated by tabs", line)
+        elif len(fields) != n_fields:
+            between, names = "tabs" if by_tabs else "spaces or tabs", " ".join(name or "-" for name in layout.fields)
+            table.fail(
+                f"{n_fields} fields separated by {between} are expected ({names}); got {len(fields)}{advice}", line
+            )
+        else:
+            yield line, fields
+        has_head, advice = False, ""
+
+
+def _ranks_or_scores(table: TextTable, columns: Columns, form: str | None) -> Columns:
+    """Return the third column of a run as scores: ranks change their sign.
+
+    The column holds ranks if its numbers are whole, at least 1, and differ within each query.
+    """
+    values = np.array(columns.values, float)
+    is_whole = (values == np.floor(values)) & np.isfinite(values)
+    if form == "msmarco" and not is_whole.all():
+        line = columns.lines[int(np.argmin(is_whole))]
+        table.fail('a rank must be a whole number; form="scores" reads scores, larger is better', line, "rank")
+    is_ranks = form == "msmarco"
+    if form is None and is_whole.all():
+        pairs = np.stack([np.unique(np.array(columns.queries), return_inverse=True)[1], values])
+        is_ranks = bool(values.min() >= 1) and np.unique(pairs, axis=1).shape[1] == values.size
+        reading = "ranks (1 is best)" if is_ranks else "scores (larger is better)"
+        other = 'form="scores" reads them as scores' if is_ranks else 'form="msmarco" reads them as ranks'
+        give_notice(
+            f"{table.name}: the whole numbers in the third column are read as {reading}; {other}",
+            RankColumnWarning,
+            stacklevel=6,
+        )
+    return columns._replace(values=[-value for value in columns.values]) if is_ranks else columns
+
+
+def check_ranks(table: TextTable, columns: Columns) -> None:
+    """Warn if a smaller rank has a smaller score within a query."""
+    if not columns.ranks:
+        return
+    codes = np.unique(np.array(columns.queries), return_inverse=True)[1]
+    ranks, scores = np.array(columns.ranks, float), np.array(columns.values, float)
+    order = np.lexsort((-scores, ranks, codes))
+    is_same_query = np.diff(codes[order]) == 0
+    wrong = np.flatnonzero(is_same_query & (np.diff(scores[order]) > 0) & (np.diff(ranks[order]) > 0))
+    if wrong.size:
+        queries = len(set(codes[order][wrong].tolist()))
+        line = columns.lines[int(order[wrong[0] + 1])]
+        give_notice(
+            f"{table.name}:{line}: the rank contradicts the score, which is larger than that of a smaller rank; so in "
+            f"{counted(queries, 'query', 'queries')}. Scores decide",
+            RankColumnWarning,
+            stacklevel=5,
+        )
+
+
+class Pairs(list[tuple[str, Any]]):
+    """A JSON object that keeps repeated names."""
+
+    def get(self, name: str) -> Any:
+        """Value of the last entry of a name; None without one."""
+        return dict(self).get(name)
+
+
+def _json_rows(table: TextTable, text: str, value_name: str) -> Iterator[tuple[str, str, float]]:
+    """Query, document and value of each entry of a text in JSON; repeated names are kept as such.
+
+    The text is one object of query to documents, an object for each query with `query_id` and `results` (one a line, or
+    in an array), one for each row with `query-id`, `corpus-id` and `score`, or the predictions of MTEB. Documents are
+    an object of document to value, or a list as in `QueryColumns.from_dict`.
+    """
+    for query, documents in _queries(table, text, value_name):
+        pairs = documents if isinstance(documents, Pairs) else _list_documents(table, query, documents, value_name)
+        for document, value in pairs:
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not is_number or value == math.inf:  # only a number beyond the range of floats is infinite here
+                fault = "is beyond the range of a 64-bit float" if is_number else "is no number"
+                table.fail(f'query "{printable(query)}", document "{printable(document)}": {value_name} {fault}')
+            yield query, document, value
+
+
+def _queries(table: TextTable, text: str, value_name: str) -> Iterator[tuple[str, Any]]:
+    """Each query with its documents, in whatever form they are."""
+    # NaN and Infinity, which are not valid JSON, become text, and so no number.
+    numbers: dict[str, Any] = {"parse_constant": str, "parse_float": _json_number, "parse_int": _json_number}
+    entries = list(json_values(table, text, json.JSONDecoder(object_pairs_hook=Pairs, **numbers)))
+    if len(entries) == 1 and not text.lstrip().startswith("["):
+        ((line, content),) = entries
+        if isinstance(content, Pairs) and METADATA in dict(content):
+            content = _only_split(table, content)
+        if isinstance(content, Pairs) and not _is_prediction(content):
+            if not all(isinstance(value, list) for _, value in content):  # `Pairs` are lists too
+                _refuse_shape(table, value_name)
+            yield from content
+            return
+        entries = [(line, entry) for entry in (content if type(content) is list else [content])]
+    for line, entry in entries:
+        if not isinstance(entry, Pairs) or not _is_prediction(entry):
+            table.fail(_SHAPES, line)
+        row = dict(entry)
+        if row.keys() >= ROW:
+            query, document = _checked_ids(table, [row["query-id"], row["corpus-id"]], line)
+            yield query, Pairs([(document, row["score"])])
+            continue
+        results = row.get("results")
+        hits = [dict(hit) for hit in results if isinstance(hit, Pairs)] if type(results) is list else None
+        if hits is None or len(hits) < len(results or ()) or not all(hit.keys() >= HIT for hit in hits):
+            table.fail(_SHAPES, line)
+        query, *ids = _checked_ids(table, [row.get("query_id"), *(hit["corpus_id"] for hit in hits)], line)
+        yield query, Pairs((document, hit["score"]) for document, hit in zip(ids, hits, strict=True))
+
+
+def _checked_ids(table: TextTable, ids: list[Any], line: int) -> list[str]:
+    if wrong := [identifier for identifier in ids if type(identifier) not in (str, int)]:
+        table.fail(f"ids must be text or whole numbers; got {shown(wrong[0])}", line)
+    return list(map(str, ids))
+
+
+def _is_prediction(entry: Pairs) -> bool:
+    """Whether an object is a query of sentence-transformers or a row of MTEB, and not one of query to documents."""
+    return any(
+        name in dict(entry) and not isinstance(entry.get(name), Pairs | list) for name in ("query_id", "query-id")
+    )
+
+
+def _only_split(table: TextTable, predictions: Pairs) -> Any:
+    """Return the predictions of the only subset and split of a file of MTEB."""
+    splits = [
+        (subset, split, queries)
+        for subset, content in predictions
+        if subset != METADATA and isinstance(content, Pairs)
+        for split, queries in content
+    ]
+    if len(splits) != 1:
+        names = first_few([f"{printable(subset)} {printable(split)}" for subset, split, _ in splits]) or "none"
+        table.fail(f"the predictions of one subset and split are expected; the file has {names}")
+    return splits[0][2]
+
+
+def _list_documents(table: TextTable, query: str, documents: list[Any], value_name: str) -> list[tuple[str, Any]]:
+    """Documents and values of a list of hits, or of a list of ids."""
+    entries = [dict(entry) if isinstance(entry, Pairs) else entry for entry in documents]
+    pairs = listed_values(entries, value_name)
+    if pairs is None or not all(isinstance(document, str | int) for document, _ in pairs):
+        _refuse_shape(table, value_name, f'; query "{printable(query)}" has another list')
+    return [(str(document), value) for document, value in pairs]
+
+
+def _refuse_shape(table: TextTable, value_name: str, more: str = "") -> NoReturn:
+    table.fail(f"an object of query to an object of document to {value_name}, or to a list, is expected{more}")
+
+
+def _json_number(text: str) -> float:
+    """A number of JSON; infinite if it is beyond the range of a float."""
+    try:
+        return parse_number(text) or 0
+    except OverflowError:
+        return math.inf
+
+
+def is_hit(value: Any) -> bool:
+    """Whether a value is a document that a search of sentence-transformers found.
+
+    Examples
+    --------
+    >>> is_hit({"corpus_id": "d1", "score": 0.7}), is_hit({"d1": 0.7})
+    (True, False)
+    """
+    return isinstance(value, Mapping) and value.keys() >= HIT
+
+
+def listed_values(entries: Collection[Any], value_name: str) -> list[tuple[Any, Any]] | None:
+    """Return documents with values from a list of hits, of relevant ids, or of a run's ids; None for any other list.
+
+    Examples
+    --------
+    >>> listed_values(["b", "a"], "relevance"), listed_values(["b", "a"], "score"), listed_values({"b"}, "score")
+    ([('b', 1), ('a', 1)], [('b', -1), ('a', -2)], None)
+    """
+    if entries and all(map(is_hit, entries)):
+        return [(hit["corpus_id"], hit["score"]) for hit in entries]
+    if any(isinstance(entry, Mapping | list | tuple) for entry in entries):
+        return None
+    if value_name == "relevance":
+        return [(document, 1) for document in entries]
+    if isinstance(entries, Set):  # without an order
+        return None
+    return [(document, -rank) for rank, document in enumerate(entries, start=1)]
