@@ -6,14 +6,13 @@ bytes -> form -> words, only the needed ones -> `WordVectors`. The file is strea
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, counted, shown
 from rankcorr._io.source import Source
@@ -38,6 +37,7 @@ MAX_LINE_BYTES: Final = 1 << 26
 _PICKLE: Final = b"\x80"
 _BOM: Final = b"\xef\xbb\xbf"
 
+Numbers: TypeAlias = NDArray[np.floating[Any]]
 Undecodable: TypeAlias = Literal["error", "omit"]
 
 UNDECODABLE: Final[tuple[Undecodable, ...]] = get_args(Undecodable)
@@ -124,9 +124,26 @@ def read_vectors(
     _check_encoding(encoding)
     source = VectorSource(name)
     form = form or _form_of(source)
-    reader = BinaryReader if form == "word2vec-binary" else TextReader
+    records = _binary_records(source) if form == "word2vec-binary" else _text_records(source, form == "word2vec")
     vocabulary = None if words is None else frozenset(words)
-    return reader(source, form, vocabulary, encoding, undecodable, progress or silent).read()
+    kept, n_words, n_undecodable, report = KeptVectors(source.name), 0, 0, progress or silent
+    for n_words, record in enumerate(records, start=1):
+        kept.dimension = record.dimension
+        try:
+            word = record.raw.decode(encoding)
+        except UnicodeDecodeError as error:
+            if undecodable == "error":
+                raise VectorFileError(
+                    f"{record.place}: {shown(record.raw)} is not text in {encoding}; give the encoding of the words, "
+                    "or leave such words out (undecodable)"
+                ) from error
+            n_undecodable += 1
+        else:
+            if vocabulary is None or word in vocabulary:
+                kept.add(word, record.vector(), record.place)
+        if n_words % PROGRESS_WORDS == 0:
+            report(PROGRESS_WORDS)
+    return kept.collect(n_words, form, n_undecodable)
 
 
 def as_vectors(source: VectorsLike, words: Collection[str] | None = None) -> WordVectors:
@@ -192,59 +209,44 @@ def _check_encoding(encoding: str) -> None:
         raise OptionError(f"encoding must be one that holds ASCII, such as 'utf-8'; got {shown(encoding)}")
 
 
-@dataclass(eq=False)
-class Reader(ABC):
-    """Base of the readers of text and of binary files."""
+class Record(NamedTuple):
+    """A word as bytes, its numbers, not yet read, the place of both in the file, and the dimension."""
 
-    source: VectorSource
-    form: Form
-    words: frozenset[str] | None
-    encoding: str
-    undecodable: Undecodable
-    progress: Progress
+    raw: bytes
+    numbers: bytes
+    place: str
+    dimension: int
+    is_binary: bool = False
 
-    def __post_init__(self) -> None:
-        self.kept: KeptVectors = KeptVectors(self.source.name)
-        self.n_undecodable: int = 0
+    def vector(self) -> Numbers:
+        """Numbers of the word.
 
-    @abstractmethod
-    def read(self) -> WordVectors:
-        """Read the whole file."""
+        Raises
+        ------
+        VectorFileError
+            A cell is not a number, or there are not as many as the dimension.
+        """
+        if self.is_binary:
+            return np.frombuffer(self.numbers, "<f4")
+        cells = self.numbers.split()
+        wrong = [cell for cell in cells if not is_number(cell)]
+        if wrong or len(cells) != self.dimension:
+            got = f"{shown(wrong[0])} is not a number" if wrong else f"got {len(cells):,}"
+            raise VectorFileError(f"{self.place}: {self.dimension:,} numbers are expected after the word; {got}")
+        return np.array([float(cell) for cell in cells])
 
-    def header(self, line: bytes) -> tuple[int, int]:
-        """Number of words and dimension."""
-        cells = line.split()
-        if not is_header(cells):
-            self.source.fail(f"the number of words and the dimension are expected; got {shown(line[:80])}", 1)
-        n_words, dimension = (int(cell) for cell in cells)
-        if not 0 < dimension <= MAX_DIMENSION:
-            self.source.fail(f"the header says a dimension of {dimension:,}; it must be 1 to {MAX_DIMENSION:,}", 1)
-        if n_words == 0:
-            self.source.fail("the header says that there are no words", 1)
-        return n_words, dimension
 
-    def decode_word(self, raw: bytes, place: str) -> str | None:
-        """Word of these bytes; None if it is not kept, or left out because it is not text."""
-        try:
-            word = raw.decode(self.encoding)
-        except UnicodeDecodeError as error:
-            if self.undecodable == "omit":
-                self.n_undecodable += 1
-                return None
-            raise VectorFileError(
-                f"{place}: {shown(raw)} is not text in {self.encoding}; give the encoding of the words, or leave such "
-                "words out (undecodable)"
-            ) from error
-        return word if self.words is None or word in self.words else None
-
-    def count(self, n_words: int) -> None:
-        """Report progress; `n_words` have been read."""
-        if n_words % PROGRESS_WORDS == 0:
-            self.progress(PROGRESS_WORDS)
-
-    def finish(self, n_words: int) -> WordVectors:
-        """Return the words kept from a file of `n_words`."""
-        return self.kept.collect(n_words, self.form, self.n_undecodable)
+def _read_header(source: VectorSource, line: bytes) -> tuple[int, int]:
+    """Number of words and dimension."""
+    cells = line.split()
+    if not is_header(cells):
+        source.fail(f"the number of words and the dimension are expected; got {shown(line[:80])}", 1)
+    n_words, dimension = (int(cell) for cell in cells)
+    if not 0 < dimension <= MAX_DIMENSION:
+        source.fail(f"the header says a dimension of {dimension:,}; it must be 1 to {MAX_DIMENSION:,}", 1)
+    if n_words == 0:
+        source.fail("the header says that there are no words", 1)
+    return n_words, dimension
 
 
 def is_header(cells: list[bytes]) -> bool:
@@ -252,55 +254,30 @@ def is_header(cells: list[bytes]) -> bool:
     return len(cells) == 2 and all(cell.isdigit() and len(cell) <= 18 for cell in cells)
 
 
-class TextReader(Reader):
-    """A line for each word: the word, and its numbers in decimal."""
-
-    def read(self) -> WordVectors:
-        """Read the whole file."""
-        lines = enumerate(self.source.lines(), start=1)
-        n_said, dimension = self.header(next(lines)[1]) if self.form == "word2vec" else (None, 0)
-        n_words = 0
-        for number, line in lines:
-            stripped = line.strip()
-            if not stripped:
-                continue
-            if not dimension:
-                dimension = _dimension_of(self.source.head, stripped)
-            self.kept.dimension = dimension or None
-            n_words += 1
-            if n_said is not None and n_words > n_said:
-                self.source.fail(f"a word beyond the {n_said:,} that the header says", number)
-            self._line(stripped, number, dimension)
-            self.count(n_words)
-        if n_said is not None and n_words < n_said:
-            self.source.fail(f"the header says {n_said:,} words; the file has {n_words:,}")
-        return self.finish(n_words)
-
-    def _line(self, line: bytes, number: int, dimension: int) -> None:
-        place = f"{self.source.name}:{number}"
-        raw, _, rest = line.partition(b" ")
-        is_plain = dimension > 0 and rest.count(b" ") + 1 == dimension
-        numbers: list[bytes] = []
-        if not is_plain:  # tabs, several blanks, or spaces in the word
-            raw, numbers = self._parts(line.split(), number, dimension)
-        word = self.decode_word(raw, place)
-        if word is not None:
-            self.kept.add(word, self._numbers(numbers or rest.split(), place, dimension), place)
-
-    def _parts(self, cells: list[bytes], number: int, dimension: int) -> tuple[bytes, list[bytes]]:
-        """Word and numbers of a line."""
-        n_more = len(cells) - 1 - dimension
-        if dimension < 1 or n_more < 0 or any(map(is_number, cells[1 : 1 + n_more])):
-            numbers = f"{dimension:,} numbers" if dimension else "numbers"
-            self.source.fail(f"a word and {numbers} are expected; got {counted(len(cells), 'cell')}", number)
-        return b" ".join(cells[: 1 + n_more]), cells[1 + n_more :]
-
-    def _numbers(self, cells: list[bytes], place: str, dimension: int) -> np.ndarray[Any, Any]:
-        wrong = [cell for cell in cells if not is_number(cell)]
-        if wrong or len(cells) != dimension:
-            got = f"{shown(wrong[0])} is not a number" if wrong else f"got {len(cells):,}"
-            raise VectorFileError(f"{place}: {dimension:,} numbers are expected after the word; {got}")
-        return np.array([float(cell) for cell in cells])
+def _text_records(source: VectorSource, has_header: bool) -> Iterator[Record]:
+    """A record for each line: the word, and its numbers in decimal."""
+    lines = enumerate(source.lines(), start=1)
+    n_expected, dimension = _read_header(source, next(lines)[1]) if has_header else (None, 0)
+    n_words = 0
+    for number, line in lines:
+        stripped = line.strip()
+        if not stripped:
+            continue
+        dimension = dimension or _dimension_of(source.head, stripped)
+        n_words += 1
+        if n_expected is not None and n_words > n_expected:
+            source.fail(f"a word beyond the {n_expected:,} that the header says", number)
+        raw, _, numbers = stripped.partition(b" ")
+        if not dimension or numbers.count(b" ") + 1 != dimension:  # tabs, several blanks, or spaces in the word
+            cells = stripped.split()
+            n_more = len(cells) - 1 - dimension
+            if dimension < 1 or n_more < 0 or any(map(is_number, cells[1 : 1 + n_more])):
+                described = f"{dimension:,} numbers" if dimension else "numbers"
+                source.fail(f"a word and {described} are expected; got {counted(len(cells), 'cell')}", number)
+            raw, numbers = b" ".join(cells[: 1 + n_more]), b" ".join(cells[1 + n_more :])
+        yield Record(raw, numbers, f"{source.name}:{number}", dimension)
+    if n_expected is not None and n_words < n_expected:
+        source.fail(f"the header says {n_expected:,} words; the file has {n_words:,}")
 
 
 def _dimension_of(head: bytes, first_line: bytes) -> int:
@@ -320,52 +297,39 @@ def is_number(cell: bytes) -> bool:
     return b"_" not in cell
 
 
-class BinaryReader(Reader):
-    """Each word, a space, and its numbers as float32, the least significant byte first."""
-
-    def read(self) -> WordVectors:
-        """Read the whole file."""
-        line, newline, _ = self.source.head.partition(b"\n")
-        if not newline:
-            self.source.fail("a first line with the number of words and the dimension is expected", 1)
-        n_words, dimension = self.header(line)
-        self.kept.dimension = dimension
-        for n_read, (raw, numbers, place) in enumerate(self._records(n_words, dimension, len(line) + 1), start=1):
-            word = self.decode_word(raw, place)
-            if word is not None:
-                self.kept.add(word, np.frombuffer(numbers, "<f4"), place)
-            self.count(n_read)
-        return self.finish(n_words)
-
-    def _records(self, n_words: int, dimension: int, start: int) -> Iterator[tuple[bytes, bytes, str]]:
-        """Word, numbers and place of each record; the file must end with the last."""
-        chunks, size = self.source.chunks(), 4 * dimension
-        buffer, position, n_before = next(chunks), start, 0  # n_before: bytes of the file before the buffer
-        for number in range(1, n_words + 1):
-            while True:
-                position = _after_breaks(buffer, position)
-                space = buffer.find(b" ", position)
-                if space >= 0 and space + size < len(buffer):
-                    break
-                place = f"{self.source.name}: byte {n_before + position:,}"
-                if space < 0 and len(buffer) - position > MAX_WORD_BYTES:
-                    raise VectorFileError(f"{place}: no word ends within {MAX_WORD_BYTES:,} bytes; is the header true?")
-                chunk = next(chunks, b"")
-                if not chunk:
-                    raise VectorFileError(f"{place}: the file ends in word {number:,} of {n_words:,}")
-                n_before += position
-                buffer, position = buffer[position:] + chunk, 0
-            place = f"{self.source.name}: byte {n_before + position:,}"
-            raw = buffer[position:space]
-            if not raw or len(raw) > MAX_WORD_BYTES:
-                raise VectorFileError(f"{place}: a word of 1 to {MAX_WORD_BYTES:,} bytes is expected; got {len(raw):,}")
-            position = space + 1 + size
-            yield raw, buffer[space + 1 : position], place
-        buffer, n_before = buffer[position:] + next(chunks, b""), n_before + position
-        position = _after_breaks(buffer, 0)
-        if buffer[position:]:
-            place = f"{self.source.name}: byte {n_before + position:,}"
-            raise VectorFileError(f"{place}: the file continues after the {n_words:,} words that its header announces")
+def _binary_records(source: VectorSource) -> Iterator[Record]:
+    """Each word, a space, and its numbers as float32, the least significant byte first; the file ends with the last."""
+    line, newline, _ = source.head.partition(b"\n")
+    if not newline:
+        source.fail("a first line with the number of words and the dimension is expected", 1)
+    n_words, dimension = _read_header(source, line)
+    chunks, size = source.chunks(), 4 * dimension
+    buffer, position, n_before = next(chunks), len(line) + 1, 0  # n_before: bytes of the file before the buffer
+    for number in range(1, n_words + 1):
+        while True:
+            position = _after_breaks(buffer, position)
+            space = buffer.find(b" ", position)
+            if space >= 0 and space + size < len(buffer):
+                break
+            place = f"{source.name}: byte {n_before + position:,}"
+            if space < 0 and len(buffer) - position > MAX_WORD_BYTES:
+                raise VectorFileError(f"{place}: no word ends within {MAX_WORD_BYTES:,} bytes; is the header true?")
+            chunk = next(chunks, b"")
+            if not chunk:
+                raise VectorFileError(f"{place}: the file ends in word {number:,} of {n_words:,}")
+            n_before += position
+            buffer, position = buffer[position:] + chunk, 0
+        place = f"{source.name}: byte {n_before + position:,}"
+        raw = buffer[position:space]
+        if not raw or len(raw) > MAX_WORD_BYTES:
+            raise VectorFileError(f"{place}: a word of 1 to {MAX_WORD_BYTES:,} bytes is expected; got {len(raw):,}")
+        position = space + 1 + size
+        yield Record(raw, buffer[space + 1 : position], place, dimension, is_binary=True)
+    buffer, n_before = buffer[position:] + next(chunks, b""), n_before + position
+    position = _after_breaks(buffer, 0)
+    if buffer[position:]:
+        place = f"{source.name}: byte {n_before + position:,}"
+        raise VectorFileError(f"{place}: the file continues after the {n_words:,} words that its header announces")
 
 
 def _after_breaks(buffer: bytes, position: int) -> int:
