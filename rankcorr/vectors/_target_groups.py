@@ -288,7 +288,7 @@ class ReliabilityPart(Result):
     n_triplets, n_contradicted : int
         Number of triplets, and of those on which the model decides against most annotators.
     weight : float
-        Sum of |2R - 1|: what the part weighs in the whole score.
+        Sum of ``|2R - 1|``: what the part weighs in the whole score.
 
     See Also
     --------
@@ -471,8 +471,8 @@ def reliability_score(
 
     For a target t and two of its candidates, let R be the share of annotators that rank a above b, and delta 1 if the
     model has sim(t, a) > sim(t, b), else -1. With s = delta (2R - 1), the score is the sum of max(s, 0) over the sum of
-    |s|: the model loses nothing where the annotators are divided. Where the model ties a and b, half of |s| counts,
-    which is the mean of both orders; the paper is silent on this.
+    ``|s|``: the model loses nothing where the annotators are divided. Where the model ties a and b, half of ``|s|``
+    counts, which is the mean of both orders; the paper is silent on this.
 
     Parameters
     ----------
