@@ -106,7 +106,7 @@ WIDE = (
     "tests/service/api/test_strengths.py::test_two_hundred",
 )
 
-WIDE_FILE = re.compile(rb"^pytestmark = .*\bpytest\.mark\.wide\b", re.MULTILINE)
+WIDE_FILE = re.compile(rb"^pytestmark = (\[\s*)?pytest\.mark\.wide\b", re.MULTILINE)
 
 kernel_cache.choose()
 

@@ -201,6 +201,7 @@ def test_a_seed_draws_the_same_ballot_in_every_version():
     assert ballot.voter.tolist() == [0, 1, 0, 1, 0, 1, 0, 1, 0]
 
 
+@pytest.mark.wide
 def test_plain_python_draws_the_same_ballots():
     sizes = ((5, 3, 2), (12, 5, 3), (13, 11, 4), (6, 11, 9), (30, 7, 3), (7, 2, 2))
     program = (

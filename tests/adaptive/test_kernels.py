@@ -49,6 +49,7 @@ def n_triangles_of_uniform(n_items, degree):
     return comb(n_items, 3) * n_with / n_graphs((degree,) * n_items)
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 def test_larger_draws_have_as_many_triangles_as_uniform_ones():
     # 20,000 draws without mixing are 10 standard errors off

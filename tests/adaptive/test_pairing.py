@@ -118,6 +118,7 @@ def test_a_sample_is_part_of_all_pairs_in_the_same_order(tokens, data, across_ar
         assert pairing == every
 
 
+@pytest.mark.wide
 def test_every_sample_is_equally_likely():
     generator = rng(5)
     counts = Counter(pair_tokens(FRUIT, sample=2, rng=generator).items for _ in range(3000))
@@ -135,6 +136,7 @@ def test_every_pair_is_equally_likely_in_a_sample_of_a_long_list():
     assert chisquare([low, 20_000 - low], [expected, 20_000 - expected]).pvalue > 1e-3
 
 
+@pytest.mark.wide
 def test_a_sample_of_very_many_pairs_does_not_build_them():
     tokens = [(f"t{i}", "all") for i in range(100_000)]  # 5e9 pairs, 40 GB of indices
     pairing = pair_tokens(tokens, sample=1000, rng=rng())

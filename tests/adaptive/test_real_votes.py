@@ -220,6 +220,7 @@ def test_many_presentations_come_near_to_all_votes(topics):
         assert weighted_rho(topic.borda_scores(), scores).statistic > 0.95
 
 
+@pytest.mark.wide
 @pytest.mark.real_data
 def test_replay_of_all_topics(benchmark, topics):
     plans = [plan_ballots(topic.n_items, n_ballots=3, fraction=0.5, presentations=10) for topic in topics]

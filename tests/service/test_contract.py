@@ -13,6 +13,8 @@ from schemathesis.config import SchemathesisConfig
 from service import create_app
 from tests.service.answers import COMMITTED
 
+pytestmark = pytest.mark.wide
+
 APP = create_app()
 
 # All checks are on. What a JSON Schema cannot say, such as that two rankings have the same labels, is refused with 422

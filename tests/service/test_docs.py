@@ -16,6 +16,8 @@ from service.http.problems import ALL_STATUSES
 from service.server.launch import PROGRAM_VARIABLES, PROGRAMS
 from tests.repository import PAGES, ROOT, console_steps, fenced
 
+pytestmark = pytest.mark.wide
+
 CLIENT_PAGE = PAGES["docs/how-to/clients.md"]
 REQUESTS = PAGES["docs/reference/requests.md"]
 EVALUATIONS = PAGES["docs/how-to/compare-runs.md"].partition("\n## Compare over HTTP\n")[2]

@@ -95,6 +95,7 @@ def schema():
     return schemathesis.openapi.from_wsgi("/openapi.json", APP)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("path", PATHS)
 def test_what_fits_the_schema_is_not_refused_for_its_shape(path, schema):
     from schemathesis.generation import GenerationMode

@@ -17,6 +17,8 @@ import pytest
 from adaptive import read_comparisons
 from tests.adaptive.cli.commands import as_csv, check_refused, invoke, refusal, rows_of, run_ok
 
+pytestmark = pytest.mark.wide
+
 WORDS = ("fig", "kiwi", "cherry", "grape", "banana", "apricot")
 PAIRS = "comparison,left,right,winner\n" + "".join(
     f"{n},{left},{right},\n" for n, (left, right) in enumerate(pairwise(WORDS))

@@ -1,9 +1,12 @@
 """The command `ballots draw`: the ballot of the library as a table."""
 
 import numpy as np
+import pytest
 
 from adaptive._draw import draw_ballot
 from tests.adaptive.cli.commands import rows_of, run_ok
+
+pytestmark = pytest.mark.wide
 
 
 def test_draw_is_that_of_the_library(items):

@@ -9,6 +9,8 @@ import pytest
 
 from tests.adaptive.cli.commands import as_csv, finish, invoke, refusal, rows_of, run_ok
 
+pytestmark = pytest.mark.wide
+
 
 @pytest.fixture
 def finished(folder, opened):

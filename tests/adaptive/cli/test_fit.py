@@ -12,6 +12,8 @@ from adaptive.model import _estimators as estimators
 from tests.adaptive.cli.commands import as_csv, invoke, refusal, rows_of, run_ok, vote
 from tests.adaptive.votings import Voting
 
+pytestmark = pytest.mark.wide
+
 VOTES = """comparison,voter,left,right,winner
 0,Ann,fig,kiwi,left
 1,Ann,fig,plum,left

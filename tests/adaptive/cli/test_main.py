@@ -9,6 +9,8 @@ from rankcorr import __version__
 from rankcorr._io.table import read_ranking
 from tests.adaptive.cli.commands import INIT, rows_of, run_ok, vote
 
+pytestmark = pytest.mark.wide
+
 
 def test_six_commands_from_tokens_to_a_ranking(folder):
     assert run_ok("pair", "tokens.csv", "--out", "items.csv") == "10 items written to items.csv\n"

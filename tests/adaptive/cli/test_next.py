@@ -6,6 +6,8 @@ import pytest
 from adaptive import bradley_terry, next_comparisons, read_comparisons
 from tests.adaptive.cli.commands import as_csv, invoke, rows_of, run_ok, vote
 
+pytestmark = pytest.mark.wide
+
 VOTES = "comparison,voter,left,right,winner\n" + "".join(
     f"{n},{'Ann' if n % 2 else 'Bob'},i{n},i{n + 1},{'left' if n % 3 else 'tie'}\n" for n in range(8)
 )

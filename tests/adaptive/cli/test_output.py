@@ -3,7 +3,11 @@
 import os
 import stat
 
+import pytest
+
 from tests.adaptive.cli.commands import run_ok
+
+pytestmark = pytest.mark.wide
 
 
 def test_a_file_that_is_written_anew_keeps_its_mode_and_its_links(folder):

@@ -1,6 +1,10 @@
 """The command `ballots pair`: items as the library pairs them."""
 
+import pytest
+
 from tests.adaptive.cli.commands import TOKENS, invoke, run_ok
+
+pytestmark = pytest.mark.wide
 
 
 def test_pair_prints_items():

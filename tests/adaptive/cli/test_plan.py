@@ -8,6 +8,8 @@ from adaptive._budget import plan_for_budget, plan_for_top
 from adaptive._plan import plan_ballots
 from tests.adaptive.cli.commands import run_ok
 
+pytestmark = pytest.mark.wide
+
 
 def test_plan_prints_ballots_cost_and_advice():
     plan = run_ok("plan", "--n-items", 990, "--presentations", 20, "--seconds", 5, "--voters", 1).splitlines()

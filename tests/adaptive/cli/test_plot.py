@@ -10,6 +10,8 @@ from tests.adaptive.cli.commands import invoke, refusal
 from tests.adaptive.plots.test_figures import votes_of
 from tests.rankcorr.plots.conftest import matplotlib  # noqa: F401
 
+pytestmark = pytest.mark.wide
+
 
 @pytest.fixture
 def votes(folder):

@@ -4,6 +4,8 @@ import pytest
 
 from tests.adaptive.cli.commands import check_refused
 
+pytestmark = pytest.mark.wide
+
 FILES = {
     "v.csv": "voter,left,right,winner\nAnn,fig,kiwi,left\nAnn,fig,plum,left\n",
     "plain.csv": "left,right,winner\nfig,kiwi,left\n",

@@ -14,6 +14,8 @@ from adaptive.ledger import Ledger
 from tests.adaptive.cli.commands import INIT, as_csv, finish, invoke, refusal, rows_of, run_json, run_ok, vote
 from tests.adaptive.votings import Voting
 
+pytestmark = pytest.mark.wide
+
 
 def rows_in(path):
     """Every row of a ledger: what a refused command must leave as it was."""

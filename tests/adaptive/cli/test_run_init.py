@@ -6,6 +6,8 @@ from adaptive.ledger import ItemContent, Ledger
 from adaptive.ledger._campaign.stored import contents_of
 from tests.adaptive.cli.commands import refusal, run_ok
 
+pytestmark = pytest.mark.wide
+
 CONTINUOUS = ["run", "init", "v.db", "--items", "items.csv", "--continuous", "--budget", 40, "--voters", 3, "--seed", 1]
 
 

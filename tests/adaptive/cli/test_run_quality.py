@@ -11,6 +11,8 @@ from adaptive.ledger._voters.tokens import holder_of
 from tests.adaptive.cli.commands import INIT, as_csv, rows_of, run_ok
 from tests.adaptive.cli.test_run import rows_in
 
+pytestmark = pytest.mark.wide
+
 PROBES = (
     "left_1,left_2,right_1,right_2,winner,kind\nbonus,price,tax,wage,left,attention\nbonus,salary,tax,price,left,gold\n"
 )

@@ -7,6 +7,8 @@ import pytest
 
 from tests.adaptive.cli.commands import refusal, run_ok
 
+pytestmark = pytest.mark.wide
+
 
 def test_status_by_voter_has_whole_seconds_and_no_blanks_at_the_end(opened):
     run_ok("run", "record", "v.db", "votes.csv")

@@ -7,6 +7,8 @@ import pytest
 
 from tests.adaptive.cli.commands import as_csv, refusal, rows_of, run_ok
 
+pytestmark = pytest.mark.wide
+
 
 def test_score_by_hand():
     votes = "left,right,winner\na,b,left\nb,c,tie\nc,a,right\nb,a,\n"

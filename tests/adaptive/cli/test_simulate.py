@@ -11,6 +11,8 @@ from adaptive.simulation._simulate import simulate
 from adaptive.simulation._voters import VoterPopulation
 from tests.adaptive.cli.commands import invoke, run_json, run_ok
 
+pytestmark = pytest.mark.wide
+
 LEGEND = (
     "mean +- standard deviation of a simulation (standard error of the mean); items that tie in an estimate share "
     "their mid-rank"

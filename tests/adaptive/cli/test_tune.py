@@ -11,6 +11,8 @@ from adaptive._tuning.candidates import candidates_for
 from adaptive.model._matching import Matching
 from tests.adaptive.cli.commands import invoke, refusal, run_ok
 
+pytestmark = pytest.mark.wide
+
 TUNE = ("tune", "--budget", 80, "--voters", 5, "--simulations", 2, "--fresh", 2, "--approach", "matched", "--batch", 20)
 SIMULATED = {"similarity": exponential_similarity(10), "voters": VoterPopulation(5), "simulations": 2}
 NEEDED = ("votes-needed", "--accuracy", 0.5, "--voters", 5, "--simulations", 2)

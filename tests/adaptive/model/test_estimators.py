@@ -164,6 +164,7 @@ def growing(votes):
     return found, peak
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 def test_memory_is_linear_in_votes():
     """An array of items by items would take 80 MB at 3,200."""
@@ -178,6 +179,7 @@ def test_memory_is_linear_in_votes():
     assert peaks[1] < 150 * 20 * 3_200  # bytes for a vote: 140, and 100 with a given spread
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("fit", [bradley_terry, thurstone])
 def test_a_chain_of_many_items(fit):
@@ -193,6 +195,7 @@ def test_a_chain_of_many_items(fit):
     assert_allclose(ends.theta[:-1] - ends.theta[1:], step, rtol=1e-5)
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("voters", [False, True])
 def test_one_item_with_most_of_the_votes(voters):

@@ -174,6 +174,7 @@ def test_votes_repeated_are_votes_that_count_more(votes, times):
     assert_allclose(found, bradley_terry(votes, prior=float(np.sqrt(times)), **options).theta, atol=1e-7)
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 def test_voters_who_differ_are_told_apart():
     truth = np.repeat([0.4, 1.0, 2.5], 10)
@@ -227,6 +228,7 @@ def log_prior(log_sd):
 COUNTS = st.tuples(st.integers(6, 20), st.integers(6, 20))
 
 
+@pytest.mark.wide
 @settings(max_examples=15, deadline=None)
 @given(st.lists(COUNTS, min_size=3, max_size=3), st.sampled_from([2, 3]), st.sampled_from([0.5, 1.0, 2.0]))
 def test_the_evidence_is_the_integral_over_strengths(counts, n_items, sd):
@@ -236,6 +238,7 @@ def test_the_evidence_is_the_integral_over_strengths(counts, n_items, sd):
     assert_allclose(evidence_of(votes, sd), by_quadrature(votes, sd), atol=0.05)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("n_items", [2, 3])
 @pytest.mark.parametrize("fit", [bradley_terry, thurstone])
 def test_the_spread_of_few_items_is_that_of_quadrature(n_items, fit):
@@ -264,6 +267,7 @@ def matched(sd, seed, n_items=60, n_votes=900):
     return votes, theta
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("sd", [0.7, 2.0])
 def test_a_known_spread_is_recovered_from_matched_votes(sd):
@@ -303,6 +307,7 @@ def test_the_slope_of_the_evidence_is_its_derivative(monkeypatch, most_dense, sd
     assert_allclose(slope, (ahead - behind) / 0.02, atol=0.1 if most_dense == 300 else 2.5)
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 def test_the_spread_of_many_items_is_that_of_exact_traces(monkeypatch):
     votes, _ = simulated(400, 4000, 2)
@@ -321,6 +326,7 @@ def test_the_spread_beside_voters_is_near_that_of_all_parameters_together():
     assert_allclose(found.prior_sd, again.prior_sd, rtol=0.03)
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 def test_a_long_chain_is_not_taken_for_one_without_differences():
     left = np.tile(np.arange(199), 20)

@@ -357,6 +357,7 @@ def test_no_pair_is_asked_twice_where_pairs_do_not_follow_the_strengths():
     assert {pair for _, pair in pairs_shown(again)} & asked
 
 
+@pytest.mark.wide
 def test_a_tenth_of_the_opponents_is_random():
     """Neighbours are within 4 places in a call of few; 92 % of random opponents among 100 items are farther."""
     rng = np.random.default_rng(3)

@@ -54,6 +54,7 @@ def test_without_voters_it_is_the_inverse_of_the_expected_hessian(votes, model):
     assert_allclose(found.standard_errors, np.sqrt(np.diag(inverse)))
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("fit", [bradley_terry, thurstone])
 @pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("pairs_per_vote", [0, 30])
@@ -115,6 +116,7 @@ class OneAtATime:
         return rows
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 def test_the_covariance_is_that_of_fits_to_votes_of_other_voters():
     """By simulating voters with opinions again and again; independent votes would give far narrower intervals."""
@@ -140,6 +142,7 @@ def test_the_covariance_is_that_of_fits_to_votes_of_other_voters():
     assert without < 0.8 * simulated_variance
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(
     ("sd", "n_votes", "n_voters", "least", "most"),
     [(0.4, 6000, 20, 0.88, 1.12), (0.8, 6000, 20, 0.88, 1.12), (0.6, 3000, 5, 0.85, 1.1)],
@@ -156,6 +159,7 @@ def test_the_spread_of_opinions_is_recovered(sd, n_votes, n_voters, least, most)
     assert least < np.mean(ratios) < most
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("sd", [0.0, 0.5])
 def test_a_voter_who_sees_a_pair_again_has_not_twice_the_spread(sd):
@@ -297,6 +301,7 @@ def sweeps_of(strengths, monkeypatch):
     return [(given[0].first[-1] + given[2].sides.size, given[4].size) for given in seen], drawn
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("known", [False, True])
 def test_a_sweep_reads_no_more_than_a_few_thousand_votes(known, monkeypatch):
     votes, _ = simulated(120, 20_000, 1, n_voters=40, opinion_sd=0.5)
@@ -315,6 +320,7 @@ def test_equal_votes_are_read_once(monkeypatch):
     assert set(read) == {(2 * 2 * 66, 0)}  # 66 pairs, either of which won now and then
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 @pytest.mark.parametrize(("known", "of_mean", "of_sd"), [(False, 0.15, 0.06), (True, 0.2, 0.15)])
 def test_draws_that_read_some_votes_are_those_that_read_all(known, of_mean, of_sd, monkeypatch):
@@ -338,6 +344,7 @@ def test_draws_that_read_some_votes_are_those_that_read_all(known, of_mean, of_s
     assert abs(np.mean(some.std(axis=0) / every.std(axis=0)) - 1) < of_sd
 
 
+@pytest.mark.wide
 def test_draws_depend_on_neither_workers_nor_progress(monkeypatch):
     votes, _ = simulated(60, 4_000, 4, n_voters=10, opinion_sd=0.5)
     strengths = bradley_terry(votes)
@@ -349,7 +356,7 @@ def test_draws_depend_on_neither_workers_nor_progress(monkeypatch):
 
 
 @pytest.mark.parametrize("n_items", [10, 1_501])
-@pytest.mark.parametrize("pairs_per_vote", [0, 1e9])
+@pytest.mark.parametrize("pairs_per_vote", [0, pytest.param(1e9, marks=pytest.mark.wide)])
 def test_progress_is_told_of_every_draw_and_may_stop_them(n_items, pairs_per_vote, monkeypatch):
     monkeypatch.setattr("adaptive.model._posterior._PAIRS_PER_VOTE", pairs_per_vote)
     strengths = bradley_terry(simulated(n_items, 400, 4)[0])

@@ -79,6 +79,7 @@ def test_far_strengths_have_a_finite_density():
     assert_allclose(log_density(np.zeros(1), shape) - far, 4 / 60 * (60 * math.log(away) - math.log(3)), rtol=1e-9)
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 @pytest.mark.parametrize(("n_voters", "n_measured"), [(1, 0), (2, 0), (6, 0), (2, 5)])
 def test_sweeps_keep_the_joint_law(n_voters, n_measured):

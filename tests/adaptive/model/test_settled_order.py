@@ -5,6 +5,8 @@ import pytest
 
 from adaptive import Comparisons, bradley_terry, next_comparisons
 
+pytestmark = pytest.mark.wide
+
 
 def settled(n_votes, upsets):
     """Six items in the order 5, 4, .. 0, of which neighbours met so often that no draw doubts it."""

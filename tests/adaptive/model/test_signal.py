@@ -91,6 +91,7 @@ def test_evidence_never_falls(history, data):
     assert signal(comparisons(fewer, n_items)).pvalue >= signal(comparisons(votes, n_items)).pvalue
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 def test_coin_flippers_are_found_out_in_one_campaign_of_twenty_at_most():
     # Campaigns that choose what to ask by the answers so far, looked at after each vote.
@@ -103,6 +104,7 @@ def test_coin_flippers_are_found_out_in_one_campaign_of_twenty_at_most():
     assert sum(found) <= 18
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 def test_an_order_is_found_early():
     firsts = []

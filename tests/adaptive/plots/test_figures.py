@@ -15,6 +15,8 @@ from rankcorr.plots import MissingMatplotlibError
 from tests.rankcorr.plots.conftest import matplotlib  # noqa: F401
 from tests.rankcorr.plots.figures import legend_of, own_axes, title_of
 
+pytestmark = pytest.mark.wide
+
 
 def votes_of(n_items, n_votes=400, n_voters=5, seed=0):
     rng = np.random.default_rng(seed)

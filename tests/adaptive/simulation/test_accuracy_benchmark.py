@@ -7,6 +7,8 @@ from adaptive.simulation._similarity import exponential_similarity
 from adaptive.simulation._simulate import simulate_curve
 from adaptive.simulation._voters import VoterPopulation
 
+pytestmark = pytest.mark.wide
+
 
 @pytest.fixture(scope="module")
 def accuracy(script):

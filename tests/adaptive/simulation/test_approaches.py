@@ -22,6 +22,8 @@ from adaptive.simulation._voters import VoterPool, VoterPopulation
 from rankcorr import Ranking
 from rankcorr._coefficients import COEFFICIENTS
 
+pytestmark = pytest.mark.wide
+
 PLAN = plan_ballots(24, n_ballots=3, fraction=0.5, presentations=6)  # 126 comparisons
 SIMILARITY = exponential_similarity(24)
 POPULATION = VoterPopulation(n_voters=9)

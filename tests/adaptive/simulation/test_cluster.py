@@ -12,6 +12,8 @@ from adaptive.simulation._simulate import simulate
 from adaptive.simulation._voters import VoterPopulation
 from tests.processes import two_workers
 
+pytestmark = pytest.mark.wide
+
 pytest.importorskip("distributed", reason="distributed is not installed: it is the extra 'cluster'")
 
 

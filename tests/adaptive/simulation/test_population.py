@@ -30,6 +30,8 @@ from adaptive.simulation._population import (
 )
 from adaptive.simulation._population_kernels import box_log_likelihoods, log_likelihoods, prefers_left
 
+pytestmark = pytest.mark.wide
+
 levels = st.floats(0.01, 0.5)
 cosines = st.floats(-0.95, 0.95)
 

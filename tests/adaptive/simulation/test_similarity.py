@@ -21,6 +21,8 @@ from adaptive.simulation._similarity import (
 )
 from rankcorr.errors import TableError
 
+pytestmark = pytest.mark.wide
+
 SIZES = st.integers(2, 3000)
 
 

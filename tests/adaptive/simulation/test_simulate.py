@@ -26,6 +26,8 @@ from adaptive.simulation._voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking, weighted_tau
 from rankcorr._coefficients import COEFFICIENTS
 
+pytestmark = pytest.mark.wide
+
 PLAN = plan_ballots(24, n_ballots=3, fraction=0.5, presentations=6)
 SIMILARITY = exponential_similarity(24)
 POPULATION = VoterPopulation(n_voters=9)

@@ -16,6 +16,8 @@ from adaptive.model._matching import Matches
 from adaptive.simulation._similarity import exponential_similarity
 from adaptive.simulation._voters import VoterPool, VoterPopulation, true_ranking, vanishing_amplitude
 
+pytestmark = pytest.mark.wide
+
 SEEDS = st.integers(0, 2**32 - 1)
 SIMILARITIES = st.lists(st.floats(-1, 1), min_size=2, max_size=8)
 

@@ -5,6 +5,8 @@ import pytest
 from adaptive import VoterPopulation, candidates_for, exponential_similarity, tune_plan
 from tests.processes import two_workers
 
+pytestmark = pytest.mark.wide
+
 pytest.importorskip("distributed", reason="distributed is not installed: it is the extra 'cluster'")
 
 

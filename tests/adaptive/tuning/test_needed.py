@@ -10,6 +10,8 @@ from numpy.testing import assert_allclose
 from adaptive import SimilarityError, VoterPopulation, exponential_similarity, votes_needed
 from adaptive._tuning.needed import _crossing
 
+pytestmark = pytest.mark.wide
+
 Z = exponential_similarity(12)
 VOTERS = VoterPopulation(n_voters=6)
 

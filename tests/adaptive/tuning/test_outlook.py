@@ -9,6 +9,8 @@ from adaptive.simulation._similarity import exponential_similarity
 from adaptive.simulation._simulate import simulate
 from adaptive.simulation._voters import VoterPopulation
 
+pytestmark = pytest.mark.wide
+
 PLAN = plan_ballots(30, n_ballots=3, fraction=0.5, presentations=8)
 
 

@@ -29,6 +29,8 @@ from adaptive.model._matching import Matching
 from adaptive.simulation._approaches import simulate_ranking
 from rankcorr import TauW, weighted_tau
 
+pytestmark = pytest.mark.wide
+
 Z = exponential_similarity(12)
 VOTERS = VoterPopulation(n_voters=6)
 PLANS = [plan_ballots(12, n_ballots=2, fraction=0.5, presentations=m) for m in (1, 2, 8, 12)]

@@ -165,6 +165,7 @@ def test_each_direction_of_the_largest_differences(files):
     )
 
 
+@pytest.mark.wide
 def test_the_figure_has_a_panel_for_each_pair(files, tmp_path):  # noqa: ARG001
     pytest.importorskip("matplotlib")
     chosen = ["--versus", "c", "--metric", "ap", "--metric", "tau", *FEW]

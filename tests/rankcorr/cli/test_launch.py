@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.wide
+
 OURS = '"""Ours."""\n__distribution__ = "rankcorr-{package}"\nprint("imported", "{package}")\n'
 FOREIGN = 'raise SystemExit("a foreign package was imported")\n'
 MAINS = {"adaptive": ("_cli/main.py",), "service": ("server/launch.py",)}

@@ -40,6 +40,7 @@ def test_help_has_an_example(command, option):
     assert f"  rankcorr {' '.join(command)}" in text
 
 
+@pytest.mark.wide
 def test_examples_of_the_help_run(folder):
     pytest.importorskip("matplotlib")
     for name in ("system_a.csv", "system_b.csv"):
@@ -99,12 +100,14 @@ def test_interrupted(monkeypatch):
 # In a process of its own.
 
 
+@pytest.mark.wide
 def test_process_reads_stdin(folder):
     done = in_process("compare", "gold.csv", "-", "--json", cwd=folder, input=(folder / "system.csv").read_bytes())
     assert (done.returncode, done.stderr) == (0, b"")
     assert json.loads(done.stdout)["systems"][0]["tau_w"] == weighted_tau(GOLD, SYSTEM).statistic
 
 
+@pytest.mark.wide
 def test_process_fails_in_one_line(folder):
     (folder / "broken.csv").write_bytes(b"id,score\na,1\nb,caf\xe9\n")
     done = in_process("compare", "gold.csv", "broken.csv", cwd=folder)
@@ -114,6 +117,7 @@ def test_process_fails_in_one_line(folder):
     ]
 
 
+@pytest.mark.wide
 @pytest.mark.skipif(os.name == "nt", reason="pipes break differently on Windows")
 def test_broken_pipe_is_quiet():
     reading, writing = os.pipe()
@@ -126,6 +130,7 @@ def test_broken_pipe_is_quiet():
     assert (done.returncode, done.stderr) == (1, b"")
 
 
+@pytest.mark.wide
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
 def test_full_disk_is_one_line():
     with open("/dev/full", "wb") as full:

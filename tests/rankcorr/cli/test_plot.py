@@ -16,7 +16,7 @@ from tests.rankcorr.plots.conftest import matplotlib
 
 __all__ = ["matplotlib"]  # a fixture
 
-pytestmark = pytest.mark.usefixtures("folder")
+pytestmark = [pytest.mark.wide, pytest.mark.usefixtures("folder")]
 FIGURES = ("ranks", "offset", "leaderboard", "null")
 GOLD, A, B, C = (Ranking.from_scores(scores) for scores in LONG.values())
 SYSTEMS = {"long_a.csv": A, "long_b.csv": B}

@@ -102,6 +102,7 @@ def test_a_run_of_other_ids(run, message):
         evaluate(QRELS, run)
 
 
+@pytest.mark.wide
 class TestMany:
     """A million of what is wrong: messages stay short, and making them takes no longer than finding it."""
 

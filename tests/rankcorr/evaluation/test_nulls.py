@@ -53,6 +53,7 @@ def test_short_lists_have_the_exact_null():
         assert found.exponents.tolist() == wanted
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 def test_longer_lists_have_the_null_of_the_library():
     rng = np.random.default_rng(3)
@@ -64,6 +65,7 @@ def test_longer_lists_have_the_null_of_the_library():
         np.testing.assert_allclose(found.exponents, wanted, atol=0.03)
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 def test_many_patterns_are_interpolated_with_an_error_that_holds():
     rng = np.random.default_rng(4)

@@ -141,6 +141,7 @@ def test_equal_runs_have_no_difference_to_detect(test):
     assert math.isnan(found.detectable[0])
 
 
+@pytest.mark.wide
 def test_a_difference_that_can_be_detected_is_found_in_four_of_five_cases():
     rng = np.random.default_rng(6)
     (detectable,) = verdicts(rng.normal(0, 0.2, (1_000, 1)), "t", 0.95, FEW).detectable / math.sqrt(50 / 1_000)
@@ -252,6 +253,7 @@ def test_a_pair_without_a_common_query_is_not_tested():
     assert (found.corrected[0, 1:] >= found.pvalues[1:]).all()
 
 
+@pytest.mark.wide
 @pytest.mark.figures
 def test_the_level_is_kept(designs):
     for name, draw in designs.QUERY_DESIGNS.items():
@@ -261,6 +263,7 @@ def test_the_level_is_kept(designs):
             assert 0.03 <= share <= 0.07, (name, n_queries, share)
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 @pytest.mark.parametrize("name", ["tau_w by query", "bad queries 10 %"])
 def test_the_level_is_about_kept_in_few_data_sets(designs, name):

@@ -44,6 +44,7 @@ def printed(program, *arguments):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.wide
 def test_queries_judged_below_0_alone_may_come_in_every_place():
     program = """
 import json, sys
@@ -64,6 +65,7 @@ for qrels, run, metrics in json.loads(sys.argv[1]):
             assert own == pytest.approx([METRICS[metric](qrels[query], ranked) for query in qrels], abs=1e-12)
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 def test_odd_judgements_crash_nothing():
     """500 cases; tests/rankcorr/evaluation/odd_judgements.py says how to run 100,000."""

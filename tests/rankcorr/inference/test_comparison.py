@@ -294,6 +294,7 @@ def alike(rng, n_items):
     return gold, *(gold + math.sqrt(0.98) * shared + math.sqrt(0.02) * each for each in own)
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 @pytest.mark.parametrize(
     ("drawn", "coefficient", "n_items", "least"),

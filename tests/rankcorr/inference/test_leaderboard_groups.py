@@ -41,6 +41,7 @@ def test_two_systems_have_the_ranks_of_their_paired_test():
     assert [(row.least_rank, row.largest_rank) for row in rows] == [(1, 2), (1, 2)]
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 def test_groups_of_systems_that_cannot_be_told_apart():
     gold, systems = data(sizes=(150, 150), noise={"good": 0.2, "as good": 0.2, "fair": 1.0, "as fair": 1.0, "poor": 9})
@@ -119,6 +120,7 @@ def test_systems_that_lack_items_exchange_those_that_both_have():
     assert np.isfinite(test.run(0.95).corrected[0, 1:]).all()
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 @pytest.mark.parametrize(
     ("coefficient", "n_systems", "share", "n_boards"),

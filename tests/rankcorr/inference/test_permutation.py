@@ -91,6 +91,7 @@ def scores(rng, kind, n_items):
     return rng.integers(1, 6, n_items) if kind == "Likert" else rng.permutation(n_items)
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 @pytest.mark.parametrize(
     ("n_items", "n_draws", "kind", "coefficient"),
@@ -118,6 +119,7 @@ def test_pvalues_are_uniform_by_chance(n_items, n_draws, kind, coefficient):
         assert scipy.stats.kstest(values, "uniform").pvalue > 0.01
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 def test_fixed_weights_would_not_give_uniform_pvalues():
     # What the test above can see: the weights of the data kept while y is permuted.

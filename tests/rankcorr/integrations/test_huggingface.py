@@ -7,6 +7,8 @@ from rankcorr.evaluation import correlate_groups
 from rankcorr.integrations import huggingface
 from rankcorr.integrations.huggingface import RankCorrelationMetric
 
+pytestmark = pytest.mark.wide
+
 GOLD = [4.0, 3.0, 2.0, 1.0, 1.0, 0.5]
 SYSTEM = [9.5, 7.5, 0.5, 1.5, 8.0, 0.5]
 QUERIES = ["q", "q", "q", "r", "r", "r"]

@@ -17,6 +17,8 @@ from rankcorr.plots._style import Ink, canvas, coefficient_text, figure_bytes, l
 from tests.rankcorr.plots.figures import GOLD, SYSTEMS, legend_of, own_axes
 from tests.rankcorr.plots.test_leaderboards import board
 
+pytestmark = pytest.mark.wide
+
 MISSING = "figures need matplotlib: pip install matplotlib"
 FOUR = range(4)
 FIGURES = {

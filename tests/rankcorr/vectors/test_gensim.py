@@ -8,6 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from rankcorr.vectors import VectorFileError, WordVectors, evaluate_vectors, read_pairs, read_vectors
 
+pytestmark = pytest.mark.wide
+
 gensim = pytest.importorskip("gensim.models")
 
 

@@ -118,6 +118,7 @@ def many_votes(n_items, n_votes):
     return {"left": left.tolist(), "right": right.tolist(), "winner": ["left"] * n_votes}
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 def test_two_hundred_thousand_votes():
     assert answer(PATH, comparisons=many_votes(1_000, 200_000))["n_comparisons"] == 200_000

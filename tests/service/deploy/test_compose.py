@@ -12,6 +12,8 @@ from service.server.launch import COLLECT as COLLECT_PROGRAM
 from service.server.launch import SERVE
 from tests.service.deploy.proxy import DEPLOY, filled, variables
 
+pytestmark = pytest.mark.wide
+
 TEXT = (DEPLOY / "compose.yaml").read_text()
 COMPOSE = yaml.safe_load(TEXT)
 PROXY, SERVICE, COLLECT, DATABASE = (COMPOSE["services"][name] for name in ("proxy", "service", "collect", "database"))

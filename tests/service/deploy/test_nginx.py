@@ -14,9 +14,12 @@ from tests.service.deploy.proxy import BUNDLE, NGINX, open_files, proxied, refus
 from tests.service.live import PATIENCE, eventually
 from tests.service.load import IN_PROGRESS, PAIR
 
-pytestmark = pytest.mark.skipif(
-    not NGINX or not shutil.which("openssl"), reason="nginx or openssl is not installed: .ci/run installs them"
-)
+pytestmark = [
+    pytest.mark.wide,
+    pytest.mark.skipif(
+        not NGINX or not shutil.which("openssl"), reason="nginx or openssl is not installed: .ci/run installs them"
+    ),
+]
 
 N_SLOW = 2_000
 

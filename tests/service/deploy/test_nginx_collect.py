@@ -13,9 +13,12 @@ from tests.service.deploy.proxy import BUNDLE, NGINX, open_files, proxied, refus
 from tests.service.live import ask, eventually
 from tests.service.load import IN_PROGRESS
 
-pytestmark = pytest.mark.skipif(
-    not NGINX or not shutil.which("openssl"), reason="nginx or openssl is not installed: .ci/run installs them"
-)
+pytestmark = [
+    pytest.mark.wide,
+    pytest.mark.skipif(
+        not NGINX or not shutil.which("openssl"), reason="nginx or openssl is not installed: .ci/run installs them"
+    ),
+]
 
 HOST = "votes.example.org"
 N_SLOW = 500

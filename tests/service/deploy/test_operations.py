@@ -22,9 +22,12 @@ from tests.service.deploy.proxy import DEPLOY, make_certificate
 from tests.service.deploy.test_compose import COMPOSE
 
 TOOLS = ("pg_dump", "pg_restore", "createdb", "dropdb")
-pytestmark = pytest.mark.skipif(
-    not all(map(shutil.which, (*TOOLS, "openssl"))), reason="the tools of PostgreSQL or openssl are not installed"
-)
+pytestmark = [
+    pytest.mark.wide,
+    pytest.mark.skipif(
+        not all(map(shutil.which, (*TOOLS, "openssl"))), reason="the tools of PostgreSQL or openssl are not installed"
+    ),
+]
 
 DOCKER = """#!{python}
 import os, subprocess, sys

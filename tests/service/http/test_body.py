@@ -146,6 +146,7 @@ def test_the_repeated_key_is_named():
         parse(b'{"a": {"b": 1, "c": 2, "b": 3}}')
 
 
+@pytest.mark.wide
 def test_a_repeated_key_among_100000_is_named():
     keys = ", ".join(f'"{n}": 0' for n in range(100_000))  # a quadratic search would take minutes
     with pytest.raises(Problem, match='"99999"'):

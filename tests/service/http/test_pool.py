@@ -14,6 +14,8 @@ from tests.service.http.pool_scenarios import SCENARIOS, PoolOfCalls
 from tests.service.live import REPOSITORY, eventually
 from tests.service.live import state as state_of_process
 
+pytestmark = pytest.mark.wide
+
 HEAVY = {"gold": {"scores": list(range(50))}, "system": {"scores": list(range(50))}, "inference": {"seed": 1}}
 
 

@@ -10,6 +10,8 @@ from service.server.launch import COLLECT, PROGRAMS, SERVE, chosen_program, laun
 from tests.service.live import STOP_SECONDS, running
 from tests.service.server.conftest import refused
 
+pytestmark = pytest.mark.wide
+
 COMMAND = (sys.executable, "-m", "service.server.launch", "rankcorr-collect")
 PROBE_STATUS = 'rankcorr_requests_total{method="GET",route="/health/ready",status="200"}'
 

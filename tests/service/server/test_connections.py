@@ -5,10 +5,13 @@ import os
 import signal
 
 import numpy as np
+import pytest
 
 from rankcorr import correlate
 from tests.service.live import AMPLE, ask, children, eventually, running
 from tests.service.load import IN_PROGRESS, PAIR, in_threads, seconds_of_work, simulation
+
+pytestmark = pytest.mark.wide
 
 
 def test_an_answer_equals_that_of_the_library_to_the_last_bit(live_server):

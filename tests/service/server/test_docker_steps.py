@@ -14,6 +14,8 @@ import pytest
 
 from tests.service.live import REPOSITORY, running
 
+pytestmark = pytest.mark.wide
+
 PAIR = {"gold": {"scores": [3, 1, 2]}, "system": {"scores": [1, 2, 3]}}
 FOLDERS = ("/src", "/wheels", "/opt/rankcorr", "/assets")
 

@@ -5,7 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-pytestmark = pytest.mark.usefixtures("plain_environment")  # which the module reads as it is imported
+pytestmark = [
+    pytest.mark.wide,
+    pytest.mark.usefixtures("plain_environment"),
+]  # which the module reads as it is imported
 
 
 def test_only_the_folder_that_the_command_made_is_removed(tmp_path):

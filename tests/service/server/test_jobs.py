@@ -9,6 +9,8 @@ import pytest
 from service import Limits, Settings, create_app
 from tests.service.live import children, eventually, running
 
+pytestmark = pytest.mark.wide
+
 ASYNC = {"Prefer": "respond-async"}
 PLAN = {"n_items": 60, "n_ballots": 3, "fraction": 0.5, "presentations": 10}
 BODY = {"plan": PLAN, "similarity": "exponential", "n_simulations": 20, "seed": 1}

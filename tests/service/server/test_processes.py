@@ -16,6 +16,8 @@ from tests.processes import guarded
 from tests.service.live import AMPLE, COMMAND, START_SECONDS, clean_environment, eventually, resident_bytes, running
 from tests.service.load import IN_PROGRESS, PAIR, Load, in_threads, seconds_of_work
 
+pytestmark = pytest.mark.wide
+
 ANSWERED = 'rankcorr_requests_total{method="POST",route="/v1/correlations",status="200"}'
 
 PROXIED = {"RANKCORR_TRUSTED_PROXIES": "1"}

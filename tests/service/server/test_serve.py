@@ -19,6 +19,8 @@ from tests.service.answers import PAIR
 from tests.service.live import AMPLE, COMMAND, START_SECONDS, clean_environment, running
 from tests.service.server.conftest import refused
 
+pytestmark = pytest.mark.wide
+
 BALLOT = {"items": 12, "presentations": 6, "voters": 3, "seed": 1}
 BIND = "RANKCORR_BIND must be host:port, as in 127.0.0.1:8000, or unix:/path; got "
 

@@ -7,6 +7,8 @@ import pytest
 from service import SettingError, Settings
 from service.server.settings import ServerSettings, usable_cores
 
+pytestmark = pytest.mark.wide
+
 
 def test_settings_of_the_server_raise_a_setting_error():
     with pytest.raises(SettingError, match="RANKCORR_BIND must be host:port"):

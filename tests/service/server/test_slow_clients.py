@@ -12,6 +12,8 @@ import pytest
 from tests.service.live import PATIENCE, eventually, running
 from tests.service.load import IN_PROGRESS, in_threads, simulation
 
+pytestmark = pytest.mark.wide
+
 HEAD = b"POST /v1/correlations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 NINE_THREADS = {"RANKCORR_WORKERS": "1", "RANKCORR_MAX_WAITING": "1"}
 

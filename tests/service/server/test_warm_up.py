@@ -5,9 +5,12 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.skipif(
-    bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="NUMBA_DISABLE_JIT is set: nothing is compiled"
-)
+pytestmark = [
+    pytest.mark.wide,
+    pytest.mark.skipif(
+        bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="NUMBA_DISABLE_JIT is set: nothing is compiled"
+    ),
+]
 
 
 def report_of(module):

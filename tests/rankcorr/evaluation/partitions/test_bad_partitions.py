@@ -145,6 +145,7 @@ def test_pyarrow_is_asked_for_by_name(monkeypatch):
         EVALUATOR.schema()
 
 
+@pytest.mark.wide
 def test_importing_leaves_pyarrow_alone():
     program = "import sys, rankcorr.evaluation; print('pyarrow' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

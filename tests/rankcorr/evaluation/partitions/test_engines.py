@@ -18,6 +18,8 @@ from tests.processes import two_workers
 from tests.rankcorr.evaluation.partitions.joined import EVALUATOR, assert_same_means, joined_rows, means_of
 from tests.repository import PAGES, ROOT, fenced
 
+pytestmark = pytest.mark.wide
+
 dd = pytest.importorskip("dask.dataframe", reason="dask[dataframe] is not installed")
 pytest.importorskip("distributed", reason="distributed is not installed")
 

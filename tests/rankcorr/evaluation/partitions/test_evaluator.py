@@ -64,6 +64,7 @@ def test_measures_of_ir_measures():
         np.testing.assert_allclose(found.loc[list(wanted.queries), metric], wanted.of(metric))
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 def test_values_depend_on_the_rows_of_the_query_alone():
     rows = joined_rows(60)

@@ -101,6 +101,7 @@ def test_intervals_are_those_of_poisson_counts(seed):
     assert (found.level, found.n_resamples, found.seed) == (0.9, 99, seed)
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 def test_intervals_of_many_queries_are_those_of_student():
     rng = np.random.default_rng(0)
@@ -112,6 +113,7 @@ def test_intervals_of_many_queries_are_those_of_student():
     np.testing.assert_allclose([row.low, row.high], values.mean() + np.array([-half, half]), atol=0.06 * half)
 
 
+@pytest.mark.wide
 @pytest.mark.needs_numba
 def test_intervals_hold_the_mean_as_often_as_they_say():
     rng = np.random.default_rng(1)

@@ -49,6 +49,7 @@ def test_threads_change_nothing():
         assert_same_means(means_of(values), wanted)
 
 
+@pytest.mark.wide
 @pytest.mark.usefixtures("small")
 def test_a_query_longer_than_many_batches_is_whole():
     rng = np.random.default_rng(0)
