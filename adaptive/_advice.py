@@ -141,6 +141,19 @@ def advice_on_total(n_comparisons: int, n_possible: int, *, n_voters: int, n_nee
         yield Advice("too_many_comparisons", n_comparisons, n_possible, sentence)
 
 
+def advice_on_budget(n_comparisons: int, *, n_items: int, n_voters: int) -> Iterator[Advice]:
+    """Advise on more comparisons than voters can answer if each gets any pair of the items once.
+
+    Examples
+    --------
+    >>> [advice.bound for advice in advice_on_budget(12_000, n_items=45, n_voters=3)]
+    [2970]
+    """
+    n_pairs = n_items * (n_items - 1) // 2
+    n_needed = -(-n_comparisons // n_pairs)
+    yield from advice_on_total(n_comparisons, n_voters * n_pairs, n_voters=n_voters, n_needed=n_needed)
+
+
 def four_digits(number: float, rounding: str) -> str:
     """Return a number with four digits, rounded so that a message does not overstate it.
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -109,6 +109,8 @@ class Pairing(TableResult):
     >>> pairing.n_items, pairing.rare_tokens, pairing.rare
     (3, ('yuzu',), (False, True, True))
     """
+
+    _caption: ClassVar[str] = "Items made of pairs of tokens"
 
     items: tuple[tuple[str, str], ...]
     areas: tuple[str | None, ...]

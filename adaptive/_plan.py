@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 from adaptive._advice import Advice, advice_on, advice_on_voters
 from adaptive.errors import PlanError
@@ -68,6 +68,8 @@ class BallotPlan(TableResult):
     Advice:
     - In ballot 7 an item has 20 presentations but only 15 others to meet: pairs repeat.
     """
+
+    _caption: ClassVar[str] = "Items and comparisons of each ballot"
 
     n_items: int
     n_ballots: int = field(kw_only=True)

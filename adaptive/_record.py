@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,8 @@ class BallotRecord(TableResult):
     >>> record.number, record.x.tolist(), record.tally.wins.tolist(), record.n_tied_at_cut
     (1, [0.25, 0.25, 0.5, 1.0], [0, 0, 1, 2], 0)
     """
+
+    _caption: ClassVar[str] = "Scores of the items of a ballot"
 
     number: int
     items: Sequence[Hashable]
@@ -127,6 +129,8 @@ class ProtocolResult(TableResult):
     >>> [result.items[item] for item in result.best_first], result.wins.tolist(), result.presentations.tolist()
     (['ant', 'bee', 'cat', 'dog'], [4, 1, 1, 0], [4, 2, 4, 2])
     """
+
+    _caption: ClassVar[str] = "Ranking of a protocol"
 
     plan: BallotPlan
     items: Sequence[Hashable]

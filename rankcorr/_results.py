@@ -10,7 +10,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from html import escape
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,10 +75,12 @@ class JsonResult(Result):
 class TableResult(JsonResult, ABC):
     """A result that holds a table, for JSON, pandas, Markdown and LaTeX; notebooks show it.
 
-    A subclass defines the table in `_columns`, and may give its heading in a notebook in `_title`.
+    A subclass defines the table in `_columns`, and may give its heading in a notebook in `_title`, and its caption in
+    LaTeX in `_caption`.
     """
 
     __slots__ = ()
+    _caption: ClassVar[str] = ""
 
     @abstractmethod
     def _columns(self) -> Mapping[Any, Sequence[Any]]:
@@ -115,7 +117,7 @@ class TableResult(JsonResult, ABC):
 
     def _notes(self) -> TableNotes:
         """Caption and emphasis of the table in LaTeX."""
-        return TableNotes(str(getattr(self, "coefficient", "")))
+        return TableNotes(self._caption or str(getattr(self, "coefficient", "")))
 
     def _texts(self) -> tuple[list[list[str]], list[bool]]:
         columns = self._columns()

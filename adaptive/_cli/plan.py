@@ -6,13 +6,14 @@ plan: ballots, cost and advice. pair: tokens -> items. draw: items -> one ballot
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 import numpy as np
 
+from adaptive._advice import Advice
 from adaptive._budget import BatchOptions, PayOptions, PlanOptions
 from adaptive._cli.output import emit, print_note
 from adaptive._cli.vote_files import Reading, reading_options
@@ -179,7 +180,11 @@ def print_plan(plan: BallotPlan | ContinuousPlan, n_voters: int | None, seconds:
         return
     hours = "" if seconds is None else f", {plan.budget * seconds / 3600:,.2f} hours"
     click.echo(f"{plan.n_items:,} items, batches of {plan.batch:,}, at most {plan.budget:,} comparisons{hours}")
-    advice = () if n_voters is None else plan.advice_for(n_voters)
+    print_advice(() if n_voters is None else plan.advice_for(n_voters))
+
+
+def print_advice(advice: Sequence[Advice]) -> None:
+    """Print points to reconsider, if there are any."""
     for line in (["Advice:"] if advice else []) + [f"- {note.sentence}" for note in advice]:
         click.echo(line)
 

@@ -1,7 +1,7 @@
 """The commands `ballots simulate`, `tune` and `votes-needed`: accuracy of a plan, best plan, votes for an accuracy."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive._cli.output import print_note, quiet_executor
-from adaptive._cli.plan import PlanArguments, plan_options
+from adaptive._cli.plan import PlanArguments, plan_options, print_advice
 from adaptive._plan import BallotPlan
 from adaptive._tuning.candidates import CANDIDATES, candidates_for
 from adaptive._tuning.needed import votes_needed
@@ -102,7 +102,8 @@ def simulate_command(
     if as_json:
         inputs = {"similarity": similarity, "judge": judge, "voters": voters}
         document = {**inputs, "simulations": simulations, "seed": seed, "ties": TIES}
-        console.print_json({"plan": planned.to_dict(), "options": document, "coefficients": result.to_dict()})
+        content = {"plan": planned.to_dict(), "options": document, "coefficients": result.to_dict()}
+        console.print_json({**content, "advice": [asdict(note) for note in result.advice]})
         return
     click.echo(
         f"{planned.n_items:,} items ({console.whole(similarity)}), {planned.n_comparisons:,} comparisons, "
@@ -114,6 +115,7 @@ def simulate_command(
         [[name, presentations[name], *cells] for name, cells in result.cells().items()],
     )
     click.echo(f"\n{LEGEND}")
+    print_advice(result.advice)
     if any(np.isnan(values).any() for named in result.statistics.values() for values in named.values()):
         print_note(
             "some simulations have no coefficient, because their ranking does not tell the items apart; it is nan"
@@ -265,6 +267,7 @@ def tune_command(
     )
     if tuned.population is not None:
         click.echo(f"voters: {tuned.population!r}"[:-1].replace("<PopulationFit of ", ""))
+    print_advice(tuned.advice)
 
 
 @console.command("votes-needed", short_help="Find how many votes an accuracy takes.")
@@ -325,6 +328,7 @@ def _tuned_dict(tuned: TunedPlan) -> dict[str, Any]:
         "paper": {"candidate": tuned.paper.name, "mean": tuned.paper_accuracy},
         "gain": {"mean": tuned.gain, "interval": tuned.gain_interval},
         "voters": None if tuned.population is None else dict(tuned.population.intervals_by_name),
+        "advice": [asdict(note) for note in tuned.advice],
     }
 
 

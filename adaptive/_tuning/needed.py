@@ -3,7 +3,7 @@
 import math
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -67,6 +67,8 @@ class VotesNeeded(TableResult):
     >>> found.reached, found.possible, found.bound > found.accuracy
     (True, True, True)
     """
+
+    _caption: ClassVar[str] = "Accuracy by the number of votes"
 
     accuracy: float
     coefficient: str

@@ -4,11 +4,12 @@ import math
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from adaptive._advice import Advice, advice_on_budget
 from adaptive._tuning.candidates import Candidate, Trial, accuracies, candidates_for, paper_candidate
 from adaptive.errors import SimilarityError
 from adaptive.model._comparisons import Comparisons
@@ -95,6 +96,8 @@ class TunedPlan(TableResult):
         Fresh ones.
     population : PopulationFit or None
         The fit to the pilot votes.
+    advice : tuple of Advice
+        On a budget that real voters cannot spend: of more comparisons than they have pairs.
 
     See Also
     --------
@@ -112,6 +115,8 @@ class TunedPlan(TableResult):
     True
     """
 
+    _caption: ClassVar[str] = "Candidates for a budget, the best first"
+
     budget: int
     coefficient: str
     best: Candidate
@@ -128,6 +133,7 @@ class TunedPlan(TableResult):
     level: float
     simulations: int
     population: PopulationFit | None = None
+    advice: tuple[Advice, ...] = ()
 
     def _columns(self) -> dict[str, list[Any]]:
         return {
@@ -267,6 +273,7 @@ def tune_plan(
         level=level_value,
         simulations=search.fresh,
         population=population,
+        advice=tuple(advice_on_budget(n_comparisons, n_items=values.size, n_voters=own_voters.n_voters)),
     )
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,6 +107,8 @@ class RankIntervals(TableResult):
     (('fig', 'kiwi', 'plum'), [1.0, 2.0, 3.0], [1.0, 2.0, 3.0], 0.9)
     """
 
+    _caption: ClassVar[str] = "Intervals of the true ranks"
+
     items: Sequence[Hashable]
     rank: Array
     low: Array
@@ -156,6 +158,8 @@ class TopProbabilities(TableResult):
     >>> dict(zip(top.items, top.probability.round(1).tolist())), top.k
     ({'fig': 1.0, 'kiwi': 0.0, 'plum': 0.0}, 1)
     """
+
+    _caption: ClassVar[str] = "Probabilities of a place among the top items"
 
     items: Sequence[Hashable]
     rank: Array

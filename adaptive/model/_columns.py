@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, count, repeat
-from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
+from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -351,6 +351,8 @@ def _refuse(columns: Mapping[str, list[Any]], is_wrong: Callable[[Any], bool], m
 @dataclass(frozen=True, eq=False, repr=False)
 class CountedVotes(TableResult):
     """The columns of `adaptive.model._comparisons.Comparisons`, which explains them, and their counts."""
+
+    _caption: ClassVar[str] = "Counted votes"
 
     items: Sequence[Hashable]
     left: NDArray[np.int32]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -55,6 +55,8 @@ class BordaScores(TableResult):
     >>> scores.items, scores.scores, scores.tally.wins
     (('fig', 'kiwi', 'plum'), array([1.  , 0.25, 0.25]), array([2, 0, 0]))
     """
+
+    _caption: ClassVar[str] = "Borda scores of items"
 
     items: Sequence[Hashable]
     scores: Scores

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,6 +100,8 @@ class ScoredLeaderboard(TableResult):
     >>> board.systems, [round(score.statistic, 4) for score in board.scores], int(board.best.argmax())
     (('good', 'poor'), [0.6, -0.6], 0)
     """
+
+    _caption: ClassVar[str] = "Systems by the votes, with intervals"
 
     systems: tuple[Hashable, ...]
     scores: tuple[SystemScore, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +75,8 @@ class Strengths(TableResult):
     >>> strengths.ranking
     <Ranking of 3 items, 2 tied: 'fig' 1, 'kiwi' 2.5, 'plum' 2.5>
     """
+
+    _caption: ClassVar[str] = "Strengths of items"
 
     comparisons: Comparisons
     model: VoteModel

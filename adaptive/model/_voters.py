@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -212,6 +212,8 @@ class VoterReport(TableResult):
     (('Ann', 'Bob'), [3, 1], ())
     """
 
+    _caption: ClassVar[str] = "Agreement of voters with the others"
+
     voters: Sequence[Hashable]
     n_votes: Array
     discrimination: Array
@@ -407,6 +409,8 @@ class Influence(TableResult):
     >>> found.voter, found.n_votes, found.rank.tolist(), found.rank_without.tolist()
     ('Bob', 1, [1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     """
+
+    _caption: ClassVar[str] = "Ranks with and without a voter"
 
     voter: Hashable
     n_votes: int

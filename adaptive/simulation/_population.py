@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -77,6 +77,8 @@ class PopulationFit(TableResult):
     >>> list(fit.intervals_by_name), fit.level
     (['nonconformity_least', 'nonconformity_largest', 'oversight_least', 'oversight_largest'], 0.9)
     """
+
+    _caption: ClassVar[str] = "Voters like those who voted"
 
     population: VoterPopulation
     similarity: NDArray[np.float64]

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from adaptive._advice import Advice, advice_on_voters
 from adaptive._budget import plan_for_budget
 from adaptive._plan import BallotPlan
 from adaptive._scores import Average, running_mean
@@ -62,6 +63,8 @@ class SimulationResult(TableResult):
     statistics : mapping of str to mapping of str to ndarray of float64, shape (n_simulations,), read-only
         By approach, which docs/explain/matching.md lists, and coefficient, "rho_w", "tau_w", "rho" or
         "tau". A coefficient that is undefined is nan.
+    advice : tuple of Advice
+        On the number of voters: real ones cannot answer more comparisons than they have pairs.
 
     See Also
     --------
@@ -79,7 +82,10 @@ class SimulationResult(TableResult):
     (True, True)
     """
 
+    _caption: ClassVar[str] = "Simulated accuracy of approaches"
+
     statistics: Mapping[str, Mapping[str, NDArray[np.float64]]]
+    advice: tuple[Advice, ...] = ()
 
     def __post_init__(self) -> None:
         statistics = {}
@@ -90,7 +96,7 @@ class SimulationResult(TableResult):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by the constructor, because a read-only mapping cannot be pickled."""
-        return SimulationResult, ({approach: dict(named) for approach, named in self.statistics.items()},)
+        return SimulationResult, ({approach: dict(named) for approach, named in self.statistics.items()}, self.advice)
 
     @property
     def n_simulations(self) -> int:
@@ -181,6 +187,8 @@ class AccuracyCurve(TableResult):
     >>> list(curve.results), list(curve.results[120].mean)
     ([120, 240], ['adaptive', 'uniform'])
     """
+
+    _caption: ClassVar[str] = "Simulated accuracy of approaches by budget"
 
     results: Mapping[int, SimulationResult]
 
@@ -414,9 +422,10 @@ class _Simulations:
                 progress(len(block))
         table = np.concatenate(rows).transpose(2, 1, 3, 0)  # budget, approach, coefficient, simulation
         results = []
-        for of_budget in table:
+        for plan, of_budget in zip(self.plans, table, strict=True):
             named = [dict(zip(COEFFICIENTS, of_approach, strict=True)) for of_approach in of_budget]
-            results.append(SimulationResult(dict(zip(self.approaches, named, strict=True))))
+            advice = advice_on_voters(plan.sizes, presentations=plan.presentations, n_voters=self.pool.n_voters)
+            results.append(SimulationResult(dict(zip(self.approaches, named, strict=True)), tuple(advice)))
         return results
 
     def __call__(self, start: int, stop: int) -> NDArray[np.float64]:

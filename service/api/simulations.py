@@ -1,6 +1,7 @@
 """Serve POST /v1/simulations."""
 
 import math
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -39,5 +40,6 @@ def run(
     return {
         "n_simulations": result.n_simulations,
         "approaches": result.to_dict(),
+        "advice": [asdict(note) for note in result.advice],
         "warnings": [{"message": message, "coefficients": sorted(undefined)} for message in dict.fromkeys(notices)],
     }

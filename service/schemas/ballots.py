@@ -87,7 +87,7 @@ PLAN_INPUTS: Final = {"$ref": f"#/components/schemas/{PlanInputs.__name__}"}
 _OF_EACH_BALLOT: Final = list_of(WHOLE(minimum=1), minItems=2)
 
 
-_ADVICE: Final = exactly(
+ADVICE: Final = exactly(
     code=TEXT, value=NUMBER("The plan's value."), bound=NUMBER("The recommended maximum or minimum."), sentence=TEXT
 )
 
@@ -106,7 +106,7 @@ class PlanAnswer(Answer):
         NUMBER, about="Presentations of every item in one uniform ballot with as many comparisons."
     )
     hours = fields.Dumped(NUMBER_OR_NULL, about="Cost in person-hours; null without seconds_per_comparison.")
-    advice = fields.Dumped(list_of(_ADVICE), about="Points to reconsider; a plan is never refused for them.")
+    advice = fields.Dumped(list_of(ADVICE), about="Points to reconsider; a plan is never refused for them.")
 
 
 class BallotRequest(Request):

@@ -9,11 +9,11 @@ from adaptive import VoterPopulation
 from adaptive.simulation._approaches import simulated_comparisons
 from rankcorr._coefficients import COEFFICIENTS
 from service.schemas.ballot_fields import Interval, Similarity
-from service.schemas.ballots import PlanInputs
+from service.schemas.ballots import ADVICE, PlanInputs
 from service.schemas.base import NOTICES, Answer, Request
 from service.schemas.correlations import STATISTIC
 from service.schemas.fields import APPROACH, Choices, Component, Count, Dumped, Flag, Number, Part, Seed, check_limit
-from service.schemas.shapes import NUMBER_OR_NULL, WHOLE
+from service.schemas.shapes import NUMBER_OR_NULL, WHOLE, list_of
 
 _PAPER: Final = VoterPopulation()
 
@@ -92,4 +92,5 @@ class SimulationAnswer(Answer):
             "description": "The plan, and the one uniform ballot of equal cost: coefficients against the true ranking.",
         }
     )
+    advice = Dumped(list_of(ADVICE), about="On too few voters: each would see a pair more than once.")
     warnings = Dumped(NOTICES)

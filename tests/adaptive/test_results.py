@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -124,6 +125,7 @@ def test_a_table_is_a_frame_and_shows_itself_in_notebooks(name):
     assert all(f"<th>{column}</th>" in html for column in frame.columns)
     assert html.count("<tr>") == len(frame) + 1
     json.dumps(result.to_dict(), allow_nan=False)
+    assert re.search(r"\\caption\{\w", result.to_latex())
 
 
 def test_the_frame_of_a_plan():

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 import sqlalchemy as sa
@@ -85,6 +85,8 @@ class CampaignResult(TableResult):
     (4, 1, None, (), 4)
     >>> ledger.close()
     """
+
+    _caption: ClassVar[str] = "Ranking of a campaign"
 
     items: Sequence[Hashable]
     paper: ProtocolResult | None

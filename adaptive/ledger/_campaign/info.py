@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Final, Literal, get_args
 
-from adaptive._advice import Advice, advice_on_total
+from adaptive._advice import Advice, advice_on_budget
 from adaptive._budget import BatchOptions, PayOptions, answers_for
 from adaptive._plan import BallotPlan
 from adaptive.ledger._campaign.wording import is_line
@@ -83,7 +83,7 @@ class ContinuousPlan:
         >>> ContinuousPlan(n_items=45, budget=12_000).n_possible(3)
         2970
         """
-        return min(self.budget, n_voters * self._n_pairs)
+        return min(self.budget, n_voters * (self.n_items * (self.n_items - 1) // 2))
 
     def advice_for(self, n_voters: int) -> tuple[Advice, ...]:
         """Return the advice for a number of voters: whether they can answer all comparisons.
@@ -93,13 +93,7 @@ class ContinuousPlan:
         >>> [advice.code for advice in ContinuousPlan(n_items=45, budget=12_000).advice_for(3)]
         ['too_many_comparisons']
         """
-        n_needed = -(-self.budget // self._n_pairs)
-        possible = self.n_possible(n_voters)
-        return tuple(advice_on_total(self.budget, possible, n_voters=n_voters, n_needed=n_needed))
-
-    @property
-    def _n_pairs(self) -> int:
-        return self.n_items * (self.n_items - 1) // 2
+        return tuple(advice_on_budget(self.budget, n_items=self.n_items, n_voters=n_voters))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""

@@ -81,6 +81,14 @@ def test_simulate_says_what_is_undefined(folder):
     assert "nan" in result.stdout
 
 
+def test_simulate_advises_on_budgets_that_voters_cannot_spend():
+    """45 items have 990 pairs: three voters can answer 2,970 comparisons, not 12,000."""
+    arguments = ("simulate", "--n-items", 45, "--budget", 12_000, "--voters", 3, "--simulations", 1)
+    advice = run_json(*arguments)["advice"]
+    assert [note["code"] for note in advice] == ["voter_sees_pair_twice"]
+    assert run_ok(*arguments).splitlines()[-2:] == ["Advice:", f"- {advice[0]['sentence']}"]
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_simulate_advances_a_progress_bar(bars, workers):
     run_ok(*SIMULATE, "--simulations", 6, "--workers", workers)

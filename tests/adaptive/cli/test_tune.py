@@ -40,6 +40,13 @@ def test_tune_as_json_is_that_of_the_library():
     assert printed["voters"] is None
 
 
+def test_tune_advises_on_budgets_that_voters_cannot_spend():
+    arguments = ("tune", "--budget", 500, "--n-items", 10, "--voters", 5, *TUNE[5:])
+    sentence = "5 voters can answer at most 225 of 500 comparisons, each pair once: plan for 12 voters, or fewer"
+    assert json.loads(run_ok(*arguments, "--json"))["advice"][0]["sentence"].startswith(sentence)
+    assert f"Advice:\n- {sentence}" in run_ok(*arguments)
+
+
 def test_tune_by_pilot_votes(folder):
     rng = np.random.default_rng(1)
     pool = VoterPopulation(4).draw(rng)

@@ -140,8 +140,8 @@ def test_pilot_votes_tell_of_items_and_voters():
     [
         ({"similarity": None}, SimilarityError, r"give similarity= or pilot="),
         ({"voters": 5}, SimilarityError, "voters are a VoterPool or a VoterPopulation; got 5"),
-        ({"simulations": 1}, SimilarityError, "simulations must be a whole number of 2 or more; got 1"),
-        ({"fresh": 1.5}, SimilarityError, "fresh must be a whole number of 2 or more; got 1.5"),
+        ({"simulations": 1}, SimilarityError, "simulations must be a whole number from 2 on; got 1"),
+        ({"fresh": 1.5}, SimilarityError, "fresh must be a whole number from 2 on; got 1.5"),
         ({"candidates": []}, SimilarityError, r"candidates must be one Candidate or more; got \[\]"),
         ({"candidates": [1]}, SimilarityError, r"candidates must be one Candidate or more"),
         ({"similarity": Z[:-1]}, SimilarityError, "there are 11 items; the plan of adaptive, 2 .* has 12"),

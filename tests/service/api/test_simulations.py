@@ -2,6 +2,7 @@
 
 import math
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,6 +32,7 @@ def library(request):
     return {
         "n_simulations": result.n_simulations,
         "approaches": result.to_dict(),
+        "advice": [asdict(note) for note in result.advice],
         "warnings": [{"message": text, "coefficients": sorted(undefined)} for text in dict.fromkeys(notices)],
     }
 
