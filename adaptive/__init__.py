@@ -23,11 +23,9 @@ from adaptive._budget import plan_for_budget, plan_for_top
 from adaptive._draw import Ballot, BallotCertificate, draw_ballot
 from adaptive._pairing import FewRareTokensWarning, Pairing, Token, pair_tokens, read_tokens
 from adaptive._plan import BallotPlan, plan_ballots
-from adaptive._protocol import run_protocol
+from adaptive._protocol import BallotVotes, InterimResult, run_protocol, score_ballots
 from adaptive._record import BallotRecord, ProtocolResult
-from adaptive._replay import BallotVotes, InterimResult, score_ballots
-from adaptive._scores import borda_scores, rescale, running_mean
-from adaptive._selection import Selection, select_by_mean, select_top
+from adaptive._scores import Selection, borda_scores, rescale, running_mean, select_by_mean, select_top
 from adaptive._tuning.candidates import Candidate, candidates_for
 from adaptive._tuning.needed import VotesNeeded, votes_needed
 from adaptive._tuning.tune import TunedPlan, tune_plan
@@ -46,11 +44,11 @@ from adaptive.errors import (
 )
 from adaptive.model._accuracy import Better, Cut, ExpectedCorrelation, RankIntervals, TopProbabilities
 from adaptive.model._comparisons import Comparisons, read_comparisons
-from adaptive.model._estimators import BordaScores, borda, bradley_terry, thurstone
+from adaptive.model._estimators import bradley_terry, thurstone
 from adaptive.model._likelihood import Prior, VoteModel
 from adaptive.model._matched_ballots import MatchedBallots, run_matched_ballots
 from adaptive.model._matching import Matches, Matching, next_comparisons, run_matching
-from adaptive.model._scoring import ScoredLeaderboard, SystemScore, score_leaderboard, score_system
+from adaptive.model._scoring import BordaScores, ScoredLeaderboard, SystemScore, borda, score_leaderboard, score_system
 from adaptive.model._strengths import StopDecision, StoppingRule, Strengths, stopping_rule
 from adaptive.model._voters import Influence, VoterReport, influence, voter_report
 from adaptive.simulation._population import PopulationFit, fit_population

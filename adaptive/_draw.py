@@ -295,7 +295,7 @@ def draw_ballot(
     n_comparisons = -(-len(labels) * n_presentations // 2)
     if n_comparisons > LIMIT:
         raise DrawError(f"a ballot holds at most {LIMIT} comparisons; got {shown(n_comparisons)}")
-    from adaptive import _kernels as kernels
+    from adaptive import _draw_kernels as kernels
 
     left, right, voter = kernels.draw_comparisons(len(labels), n_presentations, len(names), rng)
     return Ballot(labels, n_presentations, names, left, right, voter)

@@ -34,8 +34,7 @@ from ties import ties_at_random
 from adaptive._draw import Ballot
 from adaptive._plan import BallotPlan, plan_ballots
 from adaptive._protocol import Position, close_ballot
-from adaptive._scores import BallotScores, Scores, borda_scores
-from adaptive._selection import Selection, select_top
+from adaptive._scores import BallotScores, Scores, Selection, borda_scores, select_top
 from adaptive.simulation._approaches import STREAMS, simulate_ranking
 from adaptive.simulation._similarity import SIMILARITIES
 from adaptive.simulation._simulate import coefficients

@@ -18,8 +18,9 @@ from adaptive._record import places_best_first
 from adaptive._tables import item_cells, items_csv
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, N_SAMPLES
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._estimators import MODELS, BordaScores, bradley_terry, fit_named
+from adaptive.model._estimators import MODELS, bradley_terry, fit_named
 from adaptive.model._matching import Matches, Matching, next_comparisons
+from adaptive.model._scoring import BordaScores
 from adaptive.model._strengths import Strengths
 from adaptive.plots import AT_RANDOM, LEVEL, SCALES, TOP, Scale, agreement, plot_in_top, plot_strengths, plot_voters
 from rankcorr import OptionError

@@ -26,8 +26,8 @@ from adaptive._scores import score_ballot
 from adaptive._tables import items_csv, read_items
 from adaptive._votes import UNANSWERED, comparisons_of
 from adaptive.errors import VoteError
+from adaptive.model._columns import columns_of_votes
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._reading import columns_of_votes
 from rankcorr import OptionError, Ranking
 from rankcorr._cli.console import command, declared_option, gathered, json_option, print_json, setting
 from rankcorr._io.source import printable

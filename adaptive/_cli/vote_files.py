@@ -18,9 +18,9 @@ from adaptive._formats.answers import NAMED_ANSWERS, Answers
 from adaptive._formats.votes import FORMATS, ROLES, read_votes
 from adaptive._tables import item_cells, read_items
 from adaptive.errors import ComparisonError
+from adaptive.model._columns import columns_of_votes
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import FitOptions
-from adaptive.model._reading import columns_of_votes
 from rankcorr import OptionError
 from rankcorr._checks import collected_notices, repeated
 from rankcorr._cli.console import Command, Decorator, choice_option, declared_option, option, stacked

@@ -18,7 +18,7 @@ from adaptive._plan import BallotPlan
 from adaptive.errors import PlanError, SimilarityError
 from adaptive.model._matched_ballots import MATCHED_BALLOTS, MatchedBallots
 from adaptive.model._matching import MATCHING, Matching
-from adaptive.simulation._approaches import Approach, Settings, rankings_of
+from adaptive.simulation._approaches import Approach, ApproachOptions, rankings_of
 from adaptive.simulation._voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr._checks import shown
 from rankcorr._coefficients import Coefficient
@@ -215,8 +215,10 @@ class Trial:
                 plan_for_budget(shape.n_items, n_ballots=shape.n_ballots, fraction=shape.fraction, comparisons=budget)
                 for budget in budgets
             ]
-        settings = Settings(self.relatedness, matching=candidate.matching, matched_ballots=candidate.matched_ballots)
-        rankings = rankings_of(candidate.approach, plans, budgets, self.voters, self.similarity, generator, settings)
+        options = ApproachOptions(
+            self.relatedness, matching=candidate.matching, matched_ballots=candidate.matched_ballots
+        )
+        rankings = rankings_of(candidate.approach, plans, budgets, self.voters, self.similarity, generator, options)
         gold = true_ranking(self.similarity, relatedness=self.relatedness)
         return [float(self.coefficient(gold, ranking)) for ranking in rankings]
 

@@ -1,27 +1,37 @@
-"""Handle columns of votes as small whole numbers: number labels, check numbers, select, join and count rows."""
+"""Turn labels, ballots, pairs and votes of files into columns of small whole numbers; errors say where the fault is.
+
+Labels are numbered, numbers checked, and rows selected and joined.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence, Sized
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain, count, repeat
-from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TypeAlias
+from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adaptive._formats.records import is_missing
+from adaptive._draw import Asked
+from adaptive._formats.answers import OWN_WORDS, Answers, read_answers, words_of
+from adaptive._formats.records import is_missing, listed_column
+from adaptive._formats.votes import VoteColumns
 from adaptive._protocol import Items, checked_labels
-from adaptive._scores import Counts, Tally, count_votes
-from adaptive._votes import LEFT, RIGHT, UNANSWERED, Vote
-from adaptive.errors import ComparisonError, VoteError
-from rankcorr._checks import is_unhashable, shown, whole_number
-from rankcorr._input.identifiers import identifier_text, plain_identifier
-from rankcorr._results import Result, TableResult, read_only
+from adaptive._votes import LEFT, RIGHT, UNANSWERED, WORDS, checked_answers
+from adaptive.errors import ComparisonError, NumberedItemsWarning, VoteError
+from rankcorr._checks import counted, give_notice, is_unhashable, shown
+from rankcorr._input.identifiers import identifier_text, plain_identifier, warn_unicode_twins
+from rankcorr._results import Result, read_only
 
 Indices = NDArray[np.int32]
+Where: TypeAlias = Callable[[str, int], str]
+_UNKNOWN: Final = -1
+# Numbers in pairs imply all items below them, so ids of another kind would take gigabytes.
+MAX_SPARSE: Final = 100_000
+SPARSENESS: Final = 100
+_CODES: Final = dict[str | None, int](WORDS) | {"cannot say": UNANSWERED, None: UNANSWERED}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,10 +78,7 @@ class ShownPairs(Result):
         return f"<ShownPairs: {len(self):,}>"
 
 
-Where: TypeAlias = Callable[[str, int], str]
 """Place of a cell for messages, by column and row: "left[3]", or file, line and column."""
-
-_UNKNOWN: Final = -1
 
 
 class Columns(NamedTuple):
@@ -348,137 +355,170 @@ def _refuse(columns: Mapping[str, list[Any]], is_wrong: Callable[[Any], bool], m
     raise ComparisonError(f"{where(column, row)}: {shown(label)} {message}")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class CountedVotes(TableResult):
-    """The columns of `adaptive.model._comparisons.Comparisons`, which explains them, and their counts."""
+def columns_of_labels(
+    left: Iterable[Hashable],
+    right: Iterable[Hashable],
+    winner: Iterable[Any],
+    *,
+    voter: Iterable[Hashable] | None,
+    items: Items | None,
+    voters: Items | None,
+    answers: Answers | None,
+) -> Columns:
+    """Number the labels of `Comparisons.from_labels`."""
+    sides = {"left": listed_column(left, "left"), "right": listed_column(right, "right")}
+    words = {**OWN_WORDS, **words_of(answers)}
+    answers_read = read_answers(listed_column(winner, "winner"), words, lambda row: in_arrays("winner", row))
+    if voter is None and voters is not None:
+        raise ComparisonError("voters without voter: it is not known who answered which comparison")
+    return _number_labels(
+        sides, answers_read, None if voter is None else listed_column(voter, "voter"), items, voters, in_arrays
+    )
 
-    _caption: ClassVar[str] = "Counted votes"
 
-    items: Sequence[Hashable]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    winner: NDArray[np.int8]
-    voters: Sequence[Hashable] | None = None
-    voter: NDArray[np.int32] | None = None
-    n_unanswered: int = 0
-    unanswered: ShownPairs | None = None
+def columns_of_votes(votes: VoteColumns, items: Items | None) -> Columns:
+    """Number the labels of a file or a data frame.
 
-    def __post_init__(self) -> None:
-        items = checked_labels(self.items, "items", ComparisonError)
-        left, right = (checked_indices(name, getattr(self, name), "item", len(items)) for name in ("left", "right"))
-        winner = checked_codes(self.winner)
-        columns: dict[str, NDArray[Any]] = {"left": left, "right": right, "winner": winner}
-        if (self.voters is None) != (self.voter is None):
+    Raises
+    ------
+    ComparisonError
+        With the place: an item that is not among `items`, an item against itself, a missing label, or a repeated
+        comparison id.
+    TableError
+        Numbers of "choix" that may be names, or that imply over 100,000 items and over 100 for each item compared.
+    """
+    if votes.format == "csv":
+        _check_ids(votes)
+    if votes.format == "choix":
+        items = _items_of_numbers(votes) if items is None else checked_labels(items, "items", ComparisonError)
+        votes = votes.of_items(items)
+    sides = {"left": list(votes.left or ()), "right": list(votes.right or ())}
+    voter = None if votes.voter is None else list(votes.voter)
+    return _number_labels(sides, votes.answer, voter, items, None, votes.place, votes.counts())
+
+
+def columns_of_ballots(
+    ballots: Iterable[tuple[Asked, ArrayLike]], items: Items | None, voters: Items | None
+) -> Columns:
+    """Join the columns of `Comparisons.from_ballots`."""
+    pairs = list(ballots)
+    for number, pair in enumerate(pairs):
+        if not (isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], Asked)):
+            raise ComparisonError(f"ballots[{number}] must be a Ballot and its answers; got {shown(pair)}")
+    all_items = all_names([ballot.items for ballot, _ in pairs], items, "items")
+    all_voters = all_names([ballot.voters for ballot, _ in pairs], voters, "voters")
+    none = np.empty(0, np.int32)
+    parts = [(none, none, np.empty(0, np.int8), none)]
+    for number, (ballot, answers) in enumerate(pairs):
+        try:
+            codes = checked_answers(ballot, answers)
+        except VoteError as error:
+            raise VoteError(f"ballots[{number}]: {error}") from None
+        where = f"ballots[{number}]"
+        places = places_among(ballot.items, all_items, "item", where)
+        voter = places_among(ballot.voters, all_voters, "voter", where)[ballot.voter]
+        parts.append((places[ballot.left], places[ballot.right], codes, voter))
+    left, right, winner, voter = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return _split_answers(all_items, left, right, winner, all_voters, voter)
+
+
+def columns_of_pairs(pairs: ArrayLike, n_items: int) -> Columns:
+    """Put winners on the left and losers on the right, as `Comparisons.from_pairs` does."""
+    try:
+        array = np.asarray(pairs)
+    except ValueError as error:  # numpy's error for rows of different lengths
+        raise ComparisonError(f"pairs must be a list of pairs (winner, loser); got {shown(pairs)}") from error
+    if array.size == 0:
+        array = np.empty((0, 2), np.int32)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise ComparisonError(f"pairs must be of shape (n_comparisons, 2); got {array.shape}")
+    items = checked_labels(n_items, "items", ComparisonError)
+    return Columns(items, array[:, 0], array[:, 1], np.full(len(array), LEFT, np.int8), None, None)
+
+
+def _number_labels(
+    sides: dict[str, list[Any]],
+    answers: Sequence[str | None],
+    voter: list[Any] | None,
+    items: Items | None,
+    voters: Items | None,
+    where: Where,
+    counts: NDArray[np.int64] | None = None,
+) -> Columns:
+    """Number the labels and check them; row k counts ``counts[k]`` times, or once."""
+    check_lengths({**sides, "winner": answers, **({} if voter is None else {"voter": voter})})
+    known = None if items is None else checked_labels(items, "items", ComparisonError)
+    all_items, (left, right) = coded_labels(sides, known, "item", where)
+    if (selfsame := np.flatnonzero(left == right)).size:
+        row = int(selfsame[0])
+        raise ComparisonError(f"{where('right', row)}: item {shown(sides['right'][row])} is compared with itself")
+    all_voters, casts = None, None
+    if voter is not None:
+        known = None if voters is None else checked_labels(voters, "voters", ComparisonError)
+        all_voters, (casts,) = coded_labels({"voter": voter}, known, "voter", where)
+    winner = np.fromiter(map(_CODES.__getitem__, answers), np.int8, len(answers))
+    for names, noun in ((all_items, "item"), (all_voters or (), "voter")):
+        if not isinstance(names, range):
+            warn_unicode_twins(names, noun, stacklevel=6)
+    if counts is not None:
+        left, right, winner = np.repeat(left, counts), np.repeat(right, counts), np.repeat(winner, counts)
+        casts = None if casts is None else np.repeat(casts, counts)
+    return _split_answers(all_items, left, right, winner, all_voters, casts)
+
+
+def _split_answers(
+    items: Sequence[Hashable],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    winner: NDArray[np.int8],
+    voters: Sequence[Hashable] | None,
+    voter: NDArray[np.int32] | None,
+) -> Columns:
+    """Separate answered from unanswered comparisons."""
+    is_answered = winner != UNANSWERED
+    if is_answered.all():
+        return Columns(items, left, right, winner, voters, voter)
+    silent = ShownPairs(left[~is_answered], right[~is_answered], None if voter is None else voter[~is_answered])
+    voter = None if voter is None else voter[is_answered]
+    return Columns(
+        items, left[is_answered], right[is_answered], winner[is_answered], voters, voter, len(silent), silent
+    )
+
+
+def _check_ids(votes: VoteColumns) -> None:
+    """Refuse a repeated comparison id, because its vote would count twice."""
+    ids = [identifier_text(comparison_id) for comparison_id in votes.comparison or () if comparison_id is not None]
+    if len(set(ids)) == len(ids):
+        return
+    first: dict[Hashable, int] = {}
+    for row, comparison_id in enumerate(votes.comparison or ()):
+        text = identifier_text(comparison_id)
+        if text is not None and first.setdefault(text, row) != row:
+            of = "on line" if votes.records.table.name else "in row"
+            before = f"{of} {votes.records.lines[first[text]]}"
             raise ComparisonError(
-                "voters are known by name and by comparison, or not at all; got "
-                + ("voter without voters" if self.voters is None else "voters without voter")
+                f"{votes.place('comparison', row)}: comparison {shown(comparison_id)} is also {before}"
             )
-        if self.voters is not None and self.voter is not None:
-            object.__setattr__(self, "voters", checked_labels(self.voters, "voters", ComparisonError))
-            columns["voter"] = checked_indices("voter", self.voter, "voter", len(self.voters))
-        check_lengths(columns)
-        if (selfsame := np.flatnonzero(left == right)).size:
-            item = items[int(left[selfsame[0]])]
-            raise ComparisonError(f"comparison {selfsame[0]}: item {shown(item)} is compared with itself")
-        object.__setattr__(self, "items", items)
-        object.__setattr__(self, "n_unanswered", self._checked_unanswered())
-        for name, column in columns.items():
-            object.__setattr__(self, name, read_only(column))
 
-    def _checked_unanswered(self) -> int:
-        """Check the comparisons without an answer, and return their number."""
-        number, pairs = whole_number(self.n_unanswered), self.unanswered
-        if number is None or number < 0:
-            raise ComparisonError(f"n_unanswered must be a whole number, not negative; got {shown(self.n_unanswered)}")
-        if pairs is None:
-            return number
-        if not isinstance(pairs, ShownPairs) or (pairs.voter is None) != (self.voter is None):
-            requirement = "without voters" if self.voter is None else "with voters"
-            raise ComparisonError(
-                f"unanswered must be ShownPairs {requirement}, as the comparisons are; got {shown(pairs)}"
-            )
-        columns = {"unanswered.left": pairs.left, "unanswered.right": pairs.right}
-        for name, column in columns.items():
-            checked_indices(name, column, "item", len(self.items))
-        if pairs.voter is not None and self.voters is not None:
-            columns["unanswered.voter"] = checked_indices("unanswered.voter", pairs.voter, "voter", len(self.voters))
-        check_lengths(columns)
-        if len(pairs) > number:
-            raise ComparisonError(f"n_unanswered is {number}, less than the {len(pairs)} rows of unanswered")
-        return number
 
-    @cached_property
-    def shown_pairs(self) -> ShownPairs:
-        """All known pairs that were shown: those answered, then those of `unanswered`."""
-        answered = ShownPairs(self.left, self.right, self.voter)
-        return answered if self.unanswered is None else answered.followed_by(self.unanswered)
-
-    @property
-    def n_items(self) -> int:
-        """Number of items, including those never compared."""
-        return len(self.items)
-
-    @property
-    def n_comparisons(self) -> int:
-        """Number of comparisons, all of them answered."""
-        return self.left.size
-
-    @property
-    def n_voters(self) -> int:
-        """Number of voters, including those without a comparison; 0 if voters are not known."""
-        return 0 if self.voters is None else len(self.voters)
-
-    @cached_property
-    def n_ties(self) -> int:
-        """Number of comparisons that ended in a tie."""
-        return int(np.count_nonzero(self.winner == Vote.TIE))
-
-    @cached_property
-    def tally(self) -> Tally:
-        """Wins, ties and losses of each item."""
-        return count_votes(self.left, self.right, self.winner, self.n_items)
-
-    @property
-    def wins(self) -> Counts:
-        """Comparisons that each item won, shape (n_items,), read-only."""
-        return self.tally.wins
-
-    @property
-    def ties(self) -> Counts:
-        """Comparisons that each item tied, shape (n_items,), read-only."""
-        return self.tally.ties
-
-    @property
-    def losses(self) -> Counts:
-        """Comparisons that each item lost, shape (n_items,), read-only."""
-        return self.tally.losses
-
-    @cached_property
-    def presentations(self) -> Counts:
-        """Comparisons of each item, shape (n_items,), read-only: wins, ties and losses together."""
-        return read_only(self.tally.answered)
-
-    @cached_property
-    def part(self) -> NDArray[np.int32]:
-        """Part of the graph of comparisons for each item, counted from 0; shape (n_items,), read-only.
-
-        Two items are in one part if comparisons join them, directly or through others. An item that was never compared
-        is a separate part.
-        """
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        size = (self.n_items, self.n_items)
-        graph = coo_array((np.ones(self.n_comparisons, np.int8), (self.left, self.right)), size)
-        part: NDArray[np.int32] = connected_components(graph, directed=False)[1].astype(np.int32)
-        return read_only(part)
-
-    @property
-    def parts(self) -> int:
-        """Number of parts of the graph of comparisons, including items never compared; 1 if all items are joined."""
-        return int(self.part.max(initial=-1)) + 1
-
-    @cached_property
-    def never_compared(self) -> tuple[Hashable, ...]:
-        """Labels of the items without any answered comparison."""
-        return tuple(self.items[place] for place in np.flatnonzero(self.presentations == 0).tolist())
+def _items_of_numbers(votes: VoteColumns) -> range:
+    """Return the items from 0 to the largest number, unless too few of them are compared."""
+    columns = {"left": np.array(votes.left), "right": np.array(votes.right)}
+    n_items = 1 + int(max(map(np.max, columns.values())))
+    n_named = np.unique(np.concatenate(list(columns.values()))).size
+    if n_items > max(MAX_SPARSE, SPARSENESS * n_named):
+        side = max(columns, key=lambda side: int(columns[side].max()))
+        place = votes.place(side, int(columns[side].argmax()))
+        raise votes.records.table.error(
+            f"{place}: items are numbered from 0, so {n_items - 1} implies {n_items:,} items, but only {n_named:,} are "
+            f"compared; pass items= if there are that many, or the format 'pairs' if the numbers are names"
+        )
+    if n_items > n_named and votes.was_found:
+        unnamed = counted(n_items - n_named, "item has no vote", "items have no vote")
+        give_notice(
+            f"{votes.records.table.name or 'pairs'}: the numbers count items from 0, and so {unnamed}; "
+            'format="pairs" reads the numbers as names, and format="choix" counts without this warning',
+            NumberedItemsWarning,
+            stacklevel=5,
+        )
+    return range(n_items)

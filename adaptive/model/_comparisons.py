@@ -6,23 +6,37 @@ import json
 import os
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import cached_property
+from typing import Any, ClassVar, Final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from adaptive._draw import Asked
 from adaptive._formats.answers import Answers
 from adaptive._formats.records import Frame
 from adaptive._formats.votes import Format, read_votes, vote_columns, votes_csv
-from adaptive._protocol import Items
+from adaptive._protocol import Items, checked_labels
 from adaptive._record import json_label
+from adaptive._scores import Counts, Tally, count_votes
 from adaptive._votes import Vote
 from adaptive.errors import ComparisonError
-from adaptive.model._columns import Columns, CountedVotes, joined_columns, places_among, select_rows
-from adaptive.model._reading import columns_of_ballots, columns_of_labels, columns_of_pairs, columns_of_votes
-from rankcorr._checks import counted, shown
-from rankcorr._results import read_only
+from adaptive.model._columns import (
+    Columns,
+    ShownPairs,
+    check_lengths,
+    checked_codes,
+    checked_indices,
+    columns_of_ballots,
+    columns_of_labels,
+    columns_of_pairs,
+    columns_of_votes,
+    joined_columns,
+    places_among,
+    select_rows,
+)
+from rankcorr._checks import counted, shown, whole_number
+from rankcorr._results import TableResult, read_only
 
 COMPARISONS_FORMAT: Final = "adaptive.Comparisons"
 COMPARISONS_VERSION: Final = 1
@@ -30,7 +44,7 @@ _WORD: Final = {int(vote): vote.name.lower() for vote in Vote}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparisons(CountedVotes):
+class Comparisons(TableResult):
     """Answered comparisons of pairs of items, one row for each, in any order.
 
     A comparison takes 9 bytes, 13 with voters. The table has the columns comparison, voter (if known), left, right and
@@ -75,6 +89,137 @@ class Comparisons(CountedVotes):
     >>> Comparisons(["apple", "pear", "plum"], left=[0, 1], right=[1, 2], winner=[LEFT, RIGHT])
     <Comparisons of 3 items: 2 comparisons, 0 ties>
     """
+
+    _caption: ClassVar[str] = "Counted votes"
+
+    items: Sequence[Hashable]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    winner: NDArray[np.int8]
+    voters: Sequence[Hashable] | None = None
+    voter: NDArray[np.int32] | None = None
+    n_unanswered: int = 0
+    unanswered: ShownPairs | None = None
+
+    def __post_init__(self) -> None:
+        items = checked_labels(self.items, "items", ComparisonError)
+        left, right = (checked_indices(name, getattr(self, name), "item", len(items)) for name in ("left", "right"))
+        winner = checked_codes(self.winner)
+        columns: dict[str, NDArray[Any]] = {"left": left, "right": right, "winner": winner}
+        if (self.voters is None) != (self.voter is None):
+            raise ComparisonError(
+                "voters are known by name and by comparison, or not at all; got "
+                + ("voter without voters" if self.voters is None else "voters without voter")
+            )
+        if self.voters is not None and self.voter is not None:
+            object.__setattr__(self, "voters", checked_labels(self.voters, "voters", ComparisonError))
+            columns["voter"] = checked_indices("voter", self.voter, "voter", len(self.voters))
+        check_lengths(columns)
+        if (selfsame := np.flatnonzero(left == right)).size:
+            item = items[int(left[selfsame[0]])]
+            raise ComparisonError(f"comparison {selfsame[0]}: item {shown(item)} is compared with itself")
+        object.__setattr__(self, "items", items)
+        object.__setattr__(self, "n_unanswered", self._checked_unanswered())
+        for name, column in columns.items():
+            object.__setattr__(self, name, read_only(column))
+
+    def _checked_unanswered(self) -> int:
+        """Check the comparisons without an answer, and return their number."""
+        number, pairs = whole_number(self.n_unanswered), self.unanswered
+        if number is None or number < 0:
+            raise ComparisonError(f"n_unanswered must be a whole number, not negative; got {shown(self.n_unanswered)}")
+        if pairs is None:
+            return number
+        if not isinstance(pairs, ShownPairs) or (pairs.voter is None) != (self.voter is None):
+            requirement = "without voters" if self.voter is None else "with voters"
+            raise ComparisonError(
+                f"unanswered must be ShownPairs {requirement}, as the comparisons are; got {shown(pairs)}"
+            )
+        columns = {"unanswered.left": pairs.left, "unanswered.right": pairs.right}
+        for name, column in columns.items():
+            checked_indices(name, column, "item", len(self.items))
+        if pairs.voter is not None and self.voters is not None:
+            columns["unanswered.voter"] = checked_indices("unanswered.voter", pairs.voter, "voter", len(self.voters))
+        check_lengths(columns)
+        if len(pairs) > number:
+            raise ComparisonError(f"n_unanswered is {number}, less than the {len(pairs)} rows of unanswered")
+        return number
+
+    @cached_property
+    def shown_pairs(self) -> ShownPairs:
+        """All known pairs that were shown: those answered, then those of `unanswered`."""
+        answered = ShownPairs(self.left, self.right, self.voter)
+        return answered if self.unanswered is None else answered.followed_by(self.unanswered)
+
+    @property
+    def n_items(self) -> int:
+        """Number of items, including those never compared."""
+        return len(self.items)
+
+    @property
+    def n_comparisons(self) -> int:
+        """Number of comparisons, all of them answered."""
+        return self.left.size
+
+    @property
+    def n_voters(self) -> int:
+        """Number of voters, including those without a comparison; 0 if voters are not known."""
+        return 0 if self.voters is None else len(self.voters)
+
+    @cached_property
+    def n_ties(self) -> int:
+        """Number of comparisons that ended in a tie."""
+        return int(np.count_nonzero(self.winner == Vote.TIE))
+
+    @cached_property
+    def tally(self) -> Tally:
+        """Wins, ties and losses of each item."""
+        return count_votes(self.left, self.right, self.winner, self.n_items)
+
+    @property
+    def wins(self) -> Counts:
+        """Comparisons that each item won, shape (n_items,), read-only."""
+        return self.tally.wins
+
+    @property
+    def ties(self) -> Counts:
+        """Comparisons that each item tied, shape (n_items,), read-only."""
+        return self.tally.ties
+
+    @property
+    def losses(self) -> Counts:
+        """Comparisons that each item lost, shape (n_items,), read-only."""
+        return self.tally.losses
+
+    @cached_property
+    def presentations(self) -> Counts:
+        """Comparisons of each item, shape (n_items,), read-only: wins, ties and losses together."""
+        return read_only(self.tally.answered)
+
+    @cached_property
+    def part(self) -> NDArray[np.int32]:
+        """Part of the graph of comparisons for each item, counted from 0; shape (n_items,), read-only.
+
+        Two items are in one part if comparisons join them, directly or through others. An item that was never compared
+        is a separate part.
+        """
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        size = (self.n_items, self.n_items)
+        graph = coo_array((np.ones(self.n_comparisons, np.int8), (self.left, self.right)), size)
+        part: NDArray[np.int32] = connected_components(graph, directed=False)[1].astype(np.int32)
+        return read_only(part)
+
+    @property
+    def parts(self) -> int:
+        """Number of parts of the graph of comparisons, including items never compared; 1 if all items are joined."""
+        return int(self.part.max(initial=-1)) + 1
+
+    @cached_property
+    def never_compared(self) -> tuple[Hashable, ...]:
+        """Labels of the items without any answered comparison."""
+        return tuple(self.items[place] for place in np.flatnonzero(self.presentations == 0).tolist())
 
     @classmethod
     def from_labels(

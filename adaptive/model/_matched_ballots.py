@@ -14,7 +14,7 @@ from adaptive._budget import plan_for_budget
 from adaptive._draw import Ballot, checked_integer, draw_ballot
 from adaptive._plan import BallotPlan
 from adaptive._protocol import Items, checked_items
-from adaptive._selection import select_top
+from adaptive._scores import select_top
 from adaptive.errors import DrawError, ModelError, PlanError
 from adaptive.model._estimators import bradley_terry
 from adaptive.model._matching import check_vote, falling_orders, interim_strengths, no_votes, with_answers

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive._kernels import (
+from adaptive._draw_kernels import (
     Pairs,
     PairSet,
     below,

@@ -598,7 +598,7 @@ class RankChances:
     @classmethod
     def of(cls, rows: Rows, at: Parameters) -> RankChances:
         """Compute the probabilities from fitted strengths; time and memory are linear in votes and items."""
-        from adaptive.model._kernels import log_chances
+        from adaptive.model._likelihood_kernels import log_chances
 
         starts, stops = rank_groups(rows.n_items)
         middle = (starts + stops - 1) // 2

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive.model._kernels import Voters, chance
+from adaptive.model._likelihood_kernels import GroupParameters, chance
 from rankcorr._rank_kernels import kernel
 
 Array = NDArray[Any]
@@ -144,7 +144,7 @@ def change_shape(theta: Array, shape: Array, prior: Shape, normal: Array, log_un
 @kernel
 def change_opinions(
     votes: ReadVotes,
-    voters: Voters,
+    voters: GroupParameters,
     shared: Shared,
     theta: Array,
     opinion: Array,
@@ -213,7 +213,7 @@ def exchange(
 @kernel
 def sweep(
     votes: ReadVotes,
-    voters: Voters,
+    voters: GroupParameters,
     shared: Shared,
     prior: Shape,
     matrix: Array,

@@ -5,20 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive.errors import AdaptiveError, ModelError
+from adaptive._record import item_table, json_label, places_best_first
+from adaptive._scores import Scores, Tally
+from adaptive.errors import AdaptiveError, ComparisonError, ModelError
 from adaptive.model._accuracy import N_SAMPLES, correlate_rows
+from adaptive.model._comparisons import Comparisons
 from adaptive.model._strengths import Strengths
 from rankcorr import CorrelationInterval, Ranking, RankingError, align, correlation_interval
 from rankcorr._checks import checked_level, counted, first_few, shown
 from rankcorr._coefficients import CoefficientLike, as_coefficient
 from rankcorr._input.scores import midrank_rows
 from rankcorr._ranking import Missing, RankingLike, as_ranking
-from rankcorr._results import JsonResult, TableResult, read_only
+from rankcorr._results import JsonResult, TableResult, json_ready, read_only, table_rows
 
 Array: TypeAlias = NDArray[Any]
 
@@ -294,3 +298,126 @@ def combined(known: CorrelationInterval, values: Array, level: float, gold: Rank
     below, above = math.hypot(max(0.0, centre - low), reach), math.hypot(max(0.0, high - centre), reach)
     ends = min(known.low, math.tanh(centre - below)), max(known.high, math.tanh(centre + above))
     return *ends, float(values.std(ddof=1))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BordaScores(TableResult):
+    """Borda scores of all items.
+
+    The table has one row for each item, best first, and the columns item, rank, score, presentations, wins, ties and
+    losses. Items that tie are in the order of their labels.
+
+    Attributes
+    ----------
+    items : sequence of hashable
+        In the order of the comparisons' items.
+    scores : ndarray of float64, shape (n_items,), read-only
+        Between 0 and 1; nan for items never compared.
+    tally : Tally
+        Wins, ties and losses of each item.
+
+    See Also
+    --------
+    borda : Returns it.
+    Strengths : The result of a model.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, borda
+    >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "tie"])
+    >>> scores = borda(votes)
+    >>> scores.items, scores.scores, scores.tally.wins
+    (('fig', 'kiwi', 'plum'), array([1.  , 0.25, 0.25]), array([2, 0, 0]))
+    """
+
+    _caption: ClassVar[str] = "Borda scores of items"
+
+    items: Sequence[Hashable]
+    scores: Scores
+    tally: Tally
+
+    @property
+    def n_items(self) -> int:
+        """Number of items, including those never compared."""
+        return len(self.items)
+
+    @cached_property
+    def ranking(self) -> Ranking:
+        """Rank all items by their scores, labelled; those never compared are last, tied with each other.
+
+        Raises
+        ------
+        TooFewItemsError
+            There is no item.
+        """
+        return Ranking.from_scores(np.where(np.isnan(self.scores), -np.inf, self.scores), labels=self.items)
+
+    @cached_property
+    def never_compared(self) -> tuple[Hashable, ...]:
+        """Labels of the items without any comparison."""
+        return tuple(self.items[place] for place in np.flatnonzero(np.isnan(self.scores)).tolist())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain Python objects, items best first, ready for JSON: None for nan.
+
+        Raises
+        ------
+        ProtocolError
+            When a label is not a string, an integer or a tuple of those.
+        """
+        columns = self._columns()
+        columns["item"] = [json_label(item) for item in columns["item"]]
+        never = [json_label(item) for item in self.never_compared]
+        return {"items": json_ready(table_rows(columns)), "never_compared": never}
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        ranks, tally = self.ranking.ranks, self.tally
+        counts = {"presentations": tally.answered, "wins": tally.wins, "ties": tally.ties, "losses": tally.losses}
+        return item_table(self.items, places_best_first(self.items, ranks), rank=ranks, score=self.scores, **counts)
+
+    def __repr__(self) -> str:
+        never = f", {len(self.never_compared):,} never compared" if self.never_compared else ""
+        return f"<BordaScores of {self.n_items:,} items{never}>"
+
+
+def borda(comparisons: Comparisons) -> BordaScores:
+    """Score each item by x = (wins + ties / 2) / presentations answered (Eq. 1).
+
+    A win over a weak item counts as much as one over a strong item. That is unfair to items that meet stronger
+    opponents than others do, as in the later ballots of an adaptive plan. Within a first ballot it is fair.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+
+    Returns
+    -------
+    BordaScores
+
+    Raises
+    ------
+    ComparisonError
+        Anything but `Comparisons`.
+
+    See Also
+    --------
+    bradley_terry : Strengths, which allow for the opponents.
+    borda_scores : The same for one ballot.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, borda
+    >>> votes = Comparisons.from_labels(["fig", "fig", "pear"], ["pear", "plum", "plum"], ["left", "left", "tie"],
+    ...                                 items=["fig", "kiwi", "pear", "plum"])
+    >>> scores = borda(votes)
+    >>> scores.scores, scores.never_compared
+    (array([1.  ,  nan, 0.25, 0.25]), ('kiwi',))
+    >>> scores.ranking
+    <Ranking of 4 items, 2 tied: 'fig' 1, 'pear' 2.5, 'plum' 2.5, 'kiwi' 4>
+    """
+    if not isinstance(comparisons, Comparisons):
+        raise ComparisonError(f"borda takes Comparisons; got {shown(comparisons)}")
+    tally = comparisons.tally
+    scores = np.full(comparisons.n_items, np.nan)
+    np.divide(tally.wins + tally.ties / 2, tally.answered, out=scores, where=tally.answered > 0)
+    return BordaScores(comparisons.items, read_only(scores), tally)

@@ -16,9 +16,22 @@ from adaptive.model import _accuracy as accuracy
 from adaptive.model._accuracy import N_SAMPLES, Cut, DrawnRanks, ExpectedCorrelation, RankIntervals, TopProbabilities
 from adaptive.model._columns import places_among
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._evidence import LIMIT, Misfit, Signal, misfit, signal
-from adaptive.model._fit import SD_RANGE, SD_START
-from adaptive.model._likelihood import OVERSIGHT, Curvature, Parameters, Prior, VoteModel, curvature_at, rows_of
+from adaptive.model._likelihood import (
+    MISFIT_LIMIT,
+    OVERSIGHT,
+    SD_RANGE,
+    SD_START,
+    Curvature,
+    Misfit,
+    Parameters,
+    Prior,
+    Signal,
+    VoteModel,
+    curvature_at,
+    misfit,
+    rows_of,
+    signal,
+)
 from adaptive.model._posterior import MAX_DENSE, Opinions, RankChances, cluster_ratio, covariance, draw, shared_opinions
 from rankcorr import Ranking, TauW
 from rankcorr._checks import check_rng, checked_count, checked_seed, counted, real_number, shown, told_apart
@@ -156,7 +169,7 @@ class Strengths(TableResult):
                 "the votes do not rule out chance: the order may be random",
             ),
             (
-                self.misfit.pairs > LIMIT,
+                self.misfit.pairs > MISFIT_LIMIT,
                 "voters agree on single pairs against the order of strengths: preferences go in circles, or depend on "
                 "the pair, and intervals are too narrow",
             ),

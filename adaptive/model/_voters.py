@@ -338,7 +338,7 @@ def voter_report(strengths: Strengths, *, level: float = 0.9, coefficient: Coeff
 
 def _parameters(strengths: Strengths, z: float, n_voters: int) -> dict[str, Any]:
     """Return a_v, e_v and s of each voter with the ends of their intervals; nan where they are not fitted."""
-    from adaptive.model._kernels import voter_information
+    from adaptive.model._likelihood_kernels import voter_information
 
     ends = ("", "_low", "_high")
     names = [name + end for name in ("discrimination", "oversight", "side_bias") for end in ends]

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from adaptive._draw import Asked, Ballot, draw_ballot
 from adaptive._plan import BallotPlan
 from adaptive._protocol import run_protocol
-from adaptive._scores import Average, borda_scores, running_mean
-from adaptive._selection import Select, select_by_mean
+from adaptive._scores import Average, Select, borda_scores, running_mean, select_by_mean
 from adaptive.errors import SimilarityError
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import bradley_terry
@@ -42,7 +41,7 @@ STREAMS: Final[dict[Approach, int]] = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class ApproachOptions:
     """Input of approaches in addition to plan and voters; `simulate` explains each attribute."""
 
     relatedness: bool = True
@@ -52,7 +51,7 @@ class Settings:
     matched_ballots: MatchedBallots = MATCHED_BALLOTS
 
 
-SETTINGS: Final = Settings()
+APPROACH_OPTIONS: Final = ApproachOptions()
 
 
 def simulate_ranking(
@@ -61,7 +60,7 @@ def simulate_ranking(
     similarity: ArrayLike,
     approach: Approach,
     rng: np.random.Generator,
-    settings: Settings = SETTINGS,
+    settings: ApproachOptions = APPROACH_OPTIONS,
 ) -> Ranking:
     """Rank the items once by simulated votes.
 
@@ -73,7 +72,7 @@ def simulate_ranking(
         One of `APPROACHES`.
     rng : Generator
         Draws voters, opinions, ballots and answers.
-    settings : Settings
+    settings : ApproachOptions
 
     Returns
     -------
@@ -105,7 +104,7 @@ def rankings_of(
     pool: VoterPool | VoterPopulation,
     similarity: NDArray[np.float64],
     rng_of: Callable[[], np.random.Generator],
-    settings: Settings,
+    settings: ApproachOptions,
 ) -> list[Ranking]:
     """Return rankings for several budgets of comparisons; those of matching are states of one run.
 
@@ -128,7 +127,7 @@ class _Voting:
     voters: VoterPool
     opinions: NDArray[np.float64]
     rng: np.random.Generator
-    settings: Settings
+    settings: ApproachOptions
 
     @property
     def n_items(self) -> int:
@@ -145,7 +144,10 @@ class _Voting:
 
 
 def _voting(
-    pool: VoterPool | VoterPopulation, similarity: NDArray[np.float64], rng: np.random.Generator, settings: Settings
+    pool: VoterPool | VoterPopulation,
+    similarity: NDArray[np.float64],
+    rng: np.random.Generator,
+    settings: ApproachOptions,
 ) -> _Voting:
     voters = pool.draw(rng) if isinstance(pool, VoterPopulation) else pool
     return _Voting(voters, voters.opinions(similarity, rng, relatedness=settings.relatedness), rng, settings)

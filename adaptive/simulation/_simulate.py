@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from adaptive._advice import Advice, advice_on_voters
 from adaptive._budget import plan_for_budget
 from adaptive._plan import BallotPlan
-from adaptive._scores import Average, running_mean
-from adaptive._selection import Select, select_by_mean
+from adaptive._scores import Average, Select, running_mean, select_by_mean
 from adaptive.errors import SimilarityError
 from adaptive.model._matched_ballots import MATCHED_BALLOTS, MatchedBallots
 from adaptive.model._matching import MATCHING, Matching
@@ -25,7 +24,7 @@ from adaptive.simulation._approaches import (
     PAPER_APPROACHES,
     STREAMS,
     Approach,
-    Settings,
+    ApproachOptions,
     check_approach,
     checked_input,
     rankings_of,
@@ -310,7 +309,7 @@ def simulate(
     True
     """
     values = checked_input(plan.n_items, pool, similarity)
-    settings = Settings(relatedness, select, average, matching, matched_ballots)
+    settings = ApproachOptions(relatedness, select, average, matching, matched_ballots)
     task = _Simulations((plan,), (plan.n_comparisons,), pool, values, seed, approaches, n0, settings)
     return task.results(n_simulations, executor, progress)[0]
 
@@ -381,7 +380,7 @@ def simulate_curve(
     plans = tuple(
         plan_for_budget(values.size, n_ballots=n_ballots, fraction=fraction, comparisons=total) for total in totals
     )
-    settings = Settings(relatedness, matching=matching, matched_ballots=matched_ballots)
+    settings = ApproachOptions(relatedness, matching=matching, matched_ballots=matched_ballots)
     task = _Simulations(plans, totals, pool, values, seed, approaches, n0, settings)
     return AccuracyCurve(dict(zip(totals, task.results(n_simulations, executor, progress), strict=True)))
 
@@ -397,7 +396,7 @@ class _Simulations:
     seed: int
     approaches: tuple[Approach, ...]
     n0: float
-    settings: Settings
+    settings: ApproachOptions
 
     def __post_init__(self) -> None:
         checked_seed(self.seed, SimilarityError)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from adaptive import _kernels as kernels
+from adaptive import _draw_kernels as kernels
 from adaptive._draw import Ballot, draw_ballot
 from adaptive.errors import DrawError
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptive import _kernels as kernels
+from adaptive import _draw_kernels as kernels
 
 
 def n_triangles(graphs, n_items):

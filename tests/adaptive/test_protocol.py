@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from adaptive._plan import plan_ballots
 from adaptive._protocol import ballot_rng, run_protocol
-from adaptive._selection import Selection, select_top
+from adaptive._scores import Selection, select_top
 from adaptive._votes import UNANSWERED
 from adaptive.errors import DrawError, ProtocolError, VoteError
 from rankcorr import Ranking, RankingError

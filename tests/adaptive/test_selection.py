@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptive._scores import BallotScores
-from adaptive._selection import select_again, select_by_mean, select_top
+from adaptive._scores import BallotScores, select_again, select_by_mean, select_top
 from adaptive.errors import ProtocolError
 from tests.adaptive import naive
 from tests.adaptive.ballots import SEEDS

@@ -79,7 +79,7 @@ def test_kernels_compile_where_nothing_can_be_written(tmp_path):
     program = (
         "import numba.core.caching as caching;"
         "caching.CacheImpl._locator_classes = [];"
-        "import adaptive._kernels, rankcorr._rank_kernels;"
+        "import adaptive._draw_kernels, rankcorr._rank_kernels;"
         "import rankcorr.inference._resampling_kernels;"
         "from rankcorr import Ranking; print(Ranking.from_scores([3, 2, 1]).ranks)"  # one kernel, compiled in a second
     )

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from adaptive._draw import Ballot
 from adaptive._protocol import Position, ballot_rng, close_ballot
 from adaptive._record import BallotRecord
-from adaptive._selection import select_by_mean
+from adaptive._scores import select_by_mean
 from adaptive.errors import VoteError
 from adaptive.ledger._ballots.stored import (
     Scored,

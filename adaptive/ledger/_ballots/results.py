@@ -23,7 +23,7 @@ from adaptive.ledger._votes.reading import standing_votes, votes_of
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, Cut
 from adaptive.model._estimators import bradley_terry
-from adaptive.model._evidence import LIMIT
+from adaptive.model._likelihood import MISFIT_LIMIT
 from adaptive.model._strengths import Strengths
 from rankcorr import TauW
 from rankcorr._checks import counted
@@ -112,7 +112,7 @@ class CampaignResult(TableResult):
     @property
     def circles(self) -> bool:
         """Whether votes on single pairs contradict the order of strengths, as they do if preferences go in circles."""
-        return self.strengths.misfit.pairs > LIMIT
+        return self.strengths.misfit.pairs > MISFIT_LIMIT
 
     @property
     def n_voters(self) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 from adaptive._draw import Ballot, draw_ballot
 from adaptive._protocol import Position, ballot_rng, close_ballot
 from adaptive._record import BallotRecord, ProtocolResult, places_best_first
-from adaptive._selection import select_again, select_top
+from adaptive._scores import select_again, select_top
 from adaptive._tables import csv_text, guarded, item_cells, item_columns
 from adaptive._votes import UNANSWERED
 from adaptive.errors import AdaptiveError

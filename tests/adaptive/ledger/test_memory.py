@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adaptive._draw import draw_ballot
-from adaptive._selection import select_top
+from adaptive._scores import select_top
 from adaptive.errors import AdaptiveError, VoteError
 from adaptive.ledger import ContinuousPlan, Ledger, LedgerError, NotReadyError
 from adaptive.ledger._ballots.stored import load_ballot

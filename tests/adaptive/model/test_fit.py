@@ -12,7 +12,7 @@ from scipy.special import log_expit, log_ndtr, logsumexp
 
 from adaptive import Comparisons, Prior, bradley_terry, next_comparisons, thurstone
 from adaptive._votes import LEFT, RIGHT, TIE
-from adaptive.model._fit import evidence_slope
+from adaptive.model._estimators import evidence_slope
 from adaptive.model._likelihood import rows_of
 from tests.adaptive import naive
 from tests.adaptive.model.fits import MODELS, OVERSIGHT, naive_posterior, rows, simulated

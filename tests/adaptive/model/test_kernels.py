@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from adaptive._votes import LEFT, RIGHT, TIE
-from adaptive.model._kernels import (
+from adaptive.model._likelihood import Parameters, VoteModel, curvature_at, kernel_input, rows_of
+from adaptive.model._likelihood_kernels import (
     LOGISTIC,
     NORMAL,
     apply_curvature,
@@ -18,7 +19,6 @@ from adaptive.model._kernels import (
     solve_curvature,
     vote_terms,
 )
-from adaptive.model._likelihood import Parameters, VoteModel, curvature_at, kernel_input, rows_of
 from tests.adaptive import naive
 from tests.adaptive.model.fits import rows
 from tests.adaptive.model.votes import WORDS, comparisons

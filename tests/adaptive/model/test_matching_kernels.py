@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from adaptive import Comparisons, bradley_terry, next_comparisons
-from adaptive._kernels import contains, key_of, random_order
+from adaptive._draw_kernels import contains, key_of, random_order
 from adaptive.model._matching_kernels import by_load, seen_pairs
 from tests.adaptive.model.votes import comparisons
 

@@ -13,8 +13,8 @@ from scipy.integrate import quad
 from scipy.stats import gennorm, t, truncnorm
 
 from adaptive import bradley_terry
-from adaptive.model._kernels import LOGISTIC, NORMAL, Voters, chance
 from adaptive.model._likelihood import Rows, VoteModel, rows_of
+from adaptive.model._likelihood_kernels import LOGISTIC, NORMAL, GroupParameters, chance
 from adaptive.model._posterior import Opinions, PooledVotes, shared_opinions
 from adaptive.model._posterior_kernels import Shape, log_density, sweep
 from tests.adaptive import naive
@@ -125,7 +125,11 @@ def test_sweeps_keep_the_joint_law(n_voters, n_measured):
         before.append(functionals(theta, shape, inner, shared, margin, winner, measured - signs @ theta))
         size = (3, 2 * n_items + inner.size + 5)
         sweep(
-            *(pooled.kernel_votes(), Voters(np.ones(1), np.full(1, 0.05), np.zeros(1), 0.0, LOGISTIC, True), shared),
+            *(
+                pooled.kernel_votes(),
+                GroupParameters(np.ones(1), np.full(1, 0.05), np.zeros(1), 0.0, LOGISTIC, True),
+                shared,
+            ),
             *(Shape(LEAST, MOST, WIDTH, SPREAD), matrix if n_measured else np.empty((0, 0), np.float32), pull),
             *(np.full(n_items, 1.5), rng.standard_normal(size), -rng.standard_exponential(size), theta, inner, shape),
         )

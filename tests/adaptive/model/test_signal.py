@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 from adaptive import Comparisons, bradley_terry, run_matching, stopping_rule
 from adaptive.errors import ComparisonError
-from adaptive.model._evidence import SPREADS, STAKES, signal
+from adaptive.model._likelihood import SPREADS, STAKES, signal
 
 
 def wealth(votes, n_items):

@@ -15,7 +15,7 @@ from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import bradley_terry
 from adaptive.model._matched_ballots import MatchedBallots, run_matched_ballots
 from adaptive.model._matching import Matching, run_matching
-from adaptive.simulation._approaches import APPROACHES, Settings, simulate_ranking, simulated_comparisons
+from adaptive.simulation._approaches import APPROACHES, ApproachOptions, simulate_ranking, simulated_comparisons
 from adaptive.simulation._similarity import exponential_similarity
 from adaptive.simulation._simulate import simulate, simulate_curve
 from adaptive.simulation._voters import VoterPool, VoterPopulation
@@ -46,7 +46,7 @@ def table(result):
 
 def test_matched_is_a_run_of_matching():
     matching = Matching(batch=10, n0=5.0)
-    settings = Settings(matching=matching)
+    settings = ApproachOptions(matching=matching)
     found = simulate_ranking(PLAN, POPULATION, SIMILARITY, "matched", np.random.default_rng(8), settings)
     rng, answer, _ = voting(8)
     strengths = run_matching(24, answer, 126, rng=rng.spawn(1)[0], voters=9, matching=matching)
@@ -55,7 +55,7 @@ def test_matched_is_a_run_of_matching():
 
 def test_matched_ballots_have_a_plan_of_their_own():
     match = MatchedBallots(noise=1.0, n_ballots=3)
-    settings = Settings(matched_ballots=match)
+    settings = ApproachOptions(matched_ballots=match)
     found = simulate_ranking(PLAN, POPULATION, SIMILARITY, "matched_ballots", np.random.default_rng(8), settings)
     rng, answer, _ = voting(8)
     strengths = run_matched_ballots(match.plan(24, 126), answer, items=24, rng=rng, voters=9, match=match)

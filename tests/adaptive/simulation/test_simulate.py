@@ -16,10 +16,9 @@ from scipy.stats import sem
 from adaptive._draw import draw_ballot
 from adaptive._plan import plan_ballots
 from adaptive._protocol import run_protocol
-from adaptive._scores import borda_scores
-from adaptive._selection import select_top
+from adaptive._scores import borda_scores, select_top
 from adaptive.errors import SimilarityError
-from adaptive.simulation._approaches import PAPER_APPROACHES, Settings, simulate_ranking, simulated_comparisons
+from adaptive.simulation._approaches import PAPER_APPROACHES, ApproachOptions, simulate_ranking, simulated_comparisons
 from adaptive.simulation._similarity import embedding_similarity, exponential_similarity, read_similarities
 from adaptive.simulation._simulate import SimulationResult, coefficients, simulate
 from adaptive.simulation._voters import VoterPool, VoterPopulation, true_ranking
@@ -142,7 +141,7 @@ def test_voters_without_error_find_the_true_top(relatedness, approach):
     plan = plan_ballots(6, n_ballots=2, fraction=0.5, presentations=20)
     perfect = VoterPool([0.0], [0.0])
     rng = np.random.default_rng(0)
-    ranking = simulate_ranking(plan, perfect, similarity, approach, rng, Settings(relatedness))
+    ranking = simulate_ranking(plan, perfect, similarity, approach, rng, ApproachOptions(relatedness))
     assert ranking == true_ranking(similarity, relatedness=relatedness)
     options = {"relatedness": relatedness, "approaches": (approach,)}
     result = simulate(plan, perfect, similarity, n_simulations=2, seed=0, **options)

@@ -35,7 +35,7 @@ class Votes(NamedTuple):
     group: Array
 
 
-class Voters(NamedTuple):
+class GroupParameters(NamedTuple):
     """Parameters of the groups of votes, and the model."""
 
     discrimination: Array
@@ -137,7 +137,7 @@ def chance(winner: int, margin: float, oversight: float, nu: float, link: int, h
 
 @kernel
 def log_likelihood(
-    votes: Votes, voters: Voters, theta: Array, score: Array, weights: Array, slope: Array, diagonals: Array
+    votes: Votes, voters: GroupParameters, theta: Array, score: Array, weights: Array, slope: Array, diagonals: Array
 ) -> float:
     """Return the sum over votes.
 
@@ -268,7 +268,7 @@ def solve_curvature(
 
 
 @kernel
-def group_slopes(votes: Votes, voters: Voters, theta: Array, out: Array) -> None:
+def group_slopes(votes: Votes, voters: GroupParameters, theta: Array, out: Array) -> None:
     """Set `out` to slopes and curvatures of the log-likelihood in the parameters of voters and of ties.
 
     `out` has eight rows with one number for each group: slope and curvature in log a, in s and in e, the number of
@@ -296,7 +296,7 @@ def group_slopes(votes: Votes, voters: Voters, theta: Array, out: Array) -> None
 
 
 @kernel
-def voter_information(votes: Votes, voters: Voters, theta: Array, out: Array) -> None:
+def voter_information(votes: Votes, voters: GroupParameters, theta: Array, out: Array) -> None:
     """Fill `out`, shape (n_groups, 3, 3), with the expected information on log a, the log odds of e, and s."""
     left, right, _, group = votes
     discrimination, oversight, side, nu, link, half = voters
@@ -318,7 +318,7 @@ def voter_information(votes: Votes, voters: Voters, theta: Array, out: Array) ->
 
 
 @kernel
-def log_chances(votes: Votes, voters: Voters, theta: Array, levels: Array, logs: Array) -> None:
+def log_chances(votes: Votes, voters: GroupParameters, theta: Array, levels: Array, logs: Array) -> None:
     """Set ``logs[i, g]`` to the log probability of the votes on item i if its strength were ``levels[g]``."""
     left, right, winner, group = votes
     discrimination, oversight, side, nu, link, half = voters
