@@ -39,7 +39,7 @@ from rankcorr._results import read_only
 from rankcorr._workers import Progress, checked_workers, in_threads
 
 if TYPE_CHECKING:
-    from adaptive.model._posterior_kernels import ReadVotes, Shared
+    from adaptive.model._sweep_kernels import ReadVotes, Shared
 
 Array: TypeAlias = NDArray[Any]
 
@@ -220,7 +220,7 @@ class PooledVotes:
 
     def kernel_votes(self) -> ReadVotes:
         """Convert the votes to the arrays that the loops take."""
-        from adaptive.model._posterior_kernels import ReadVotes
+        from adaptive.model._sweep_kernels import ReadVotes
 
         rows = self.rows
         ends = np.concatenate([rows.left, rows.right])
@@ -230,7 +230,7 @@ class PooledVotes:
 
     def kernel_opinions(self, others: Rows) -> Shared:
         """Convert the opinions to the arrays that the loops take; the unread votes `others` share none of them."""
-        from adaptive.model._posterior_kernels import Shared
+        from adaptive.model._sweep_kernels import Shared
 
         opinion, item = self.opinions.ravel(), np.concatenate([self.rows.left, self.rows.right])
         has_opinion = opinion >= 0
@@ -392,7 +392,7 @@ def _draw_by_chains(
     progress: Progress | None,
 ) -> Array:
     """Run chains of `_ROWS_EACH` draws in threads, each from a normal draw under the heavy-tailed prior."""
-    from adaptive.model._posterior_kernels import Shape, sweep
+    from adaptive.model._sweep_kernels import Shape, sweep
 
     heavy, n_items = _heavy(curved, at), curved.rows.n_items
     ahead = replace(at, theta=heavy.theta.copy())

@@ -389,7 +389,7 @@ def test_the_same_seed_asks_the_same(votes, size, seed):
     [
         ({"voters_from": -1}, "voters_from must be a number, not negative; got -1"),
         ({"voters_from": "all"}, "voters_from must be a number, not negative; got 'all'"),
-        ({"first": -1}, "first must be a whole number, not negative; got -1"),
+        ({"first": -1}, "first must be a whole number from 0 to 1073741823; got -1"),
         ({"n0": -1}, "n0 must be a finite number above -1; got -1"),
         ({"focus": 1.5}, "focus must be a number from 0 to 1; got 1.5"),
     ],

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from adaptive import Comparisons, ModelError, bradley_terry, thurstone
 from adaptive._votes import LEFT, RIGHT
-from adaptive.model import _posterior_kernels as posterior_kernels
+from adaptive.model import _sweep_kernels as posterior_kernels
 from adaptive.model._likelihood import Curvature
 from adaptive.model._posterior import (
     MOST_READ,

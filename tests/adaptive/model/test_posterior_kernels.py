@@ -16,7 +16,7 @@ from adaptive import bradley_terry
 from adaptive.model._likelihood import Rows, VoteModel, rows_of
 from adaptive.model._likelihood_kernels import LOGISTIC, NORMAL, GroupParameters, chance
 from adaptive.model._posterior import Opinions, PooledVotes, shared_opinions
-from adaptive.model._posterior_kernels import Shape, log_density, sweep
+from adaptive.model._sweep_kernels import Shape, log_density, sweep
 from tests.adaptive import naive
 from tests.adaptive.model.votes import comparisons
 
