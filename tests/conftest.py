@@ -144,7 +144,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     The very first takes longest, and needs none of the kernels that another process compiles meanwhile for both. Then
     come the doctests whose kernels many others need: two processes compile them, one each for both.
     """
-    servers = ("tests/service/server/test_docker_steps.py", "tests/service/server/", "tests/service/deploy/")
+    servers = ("tests/service/server/", "tests/service/deploy/")
     compiling = ("adaptive/_draw.py", "adaptive/README.md", "rankcorr/errors.py", "adaptive/model/_accuracy.py")
     first = (*servers, *compiling)
     for item in items:

@@ -2,13 +2,11 @@
 
 import copy
 from functools import cache
-from pathlib import Path
 
 from jsonschema import Draft202012Validator
 
 from service import Limits, Settings, create_app
 
-COMMITTED = Path(__file__).with_name("openapi.json")
 CLIENT = create_app(Settings(limits=Limits(max_seconds=600.0))).test_client()  # however busy the machine is
 GOLD = {"scores": {"king": 9.1, "queen": 8.7, "cabbage": 1.2, "stone": 0.8}}
 SYSTEM = {"order": ["queen", "king", ["cabbage", "stone"]]}

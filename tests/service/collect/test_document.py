@@ -13,7 +13,7 @@ import service.collect
 from service.collect import CollectSettings, create_app
 from service.openapi.blueprint import EXAMPLES
 from tests.repository import PAGES, ROOT
-from tests.service.answers import COMMITTED
+from tests.service.answers import document
 from tests.service.collect.browsing import invited, new_campaign
 
 DOCUMENT = create_app(CollectSettings()).test_client().get("/openapi.json").json
@@ -39,7 +39,7 @@ def test_every_operation_has_a_name_of_its_own_and_says_what_it_does():
 def test_every_example_is_of_an_operation():
     """A name without an operation would be left out of both documents in silence."""
     own = {operation["operationId"] for _, _, operation in OPERATIONS}
-    assert EXAMPLES.keys() <= own | set(re.findall(r'"operationId": "(\w+)"', COMMITTED.read_text(encoding="utf-8")))
+    assert EXAMPLES.keys() <= own | set(re.findall(r"'operationId': '(\w+)'", str(document())))
 
 
 def test_no_schema_was_renamed_because_two_have_its_name():
