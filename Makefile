@@ -122,10 +122,10 @@ PROJECTS := pyproject.toml adaptive/pyproject.toml service/pyproject.toml
 
 .venv/.test: $(PROJECTS) .venv/pyvenv.cfg
 	@echo "Installing rankcorr, rankcorr-adaptive, rankcorr-service and what make test needs into .venv"
-	@$(PIP_INSTALL_GROUP) --editable '.[arrow,plot,trec]' --editable ./adaptive --editable './service[postgres]' --group fast
+	@$(PIP_INSTALL_GROUP) --editable '.[arrow,plot,trec]' --editable ./adaptive --editable './service[postgres,redis]' --group fast
 	@touch .venv/.runtime .venv/.service $@
 
 .venv/.dev: $(PROJECTS) .venv/pyvenv.cfg
 	@echo "Installing rankcorr, rankcorr-adaptive, rankcorr-service and the development tools into .venv"
-	@$(PIP_INSTALL_GROUP) --editable '.[arrow,plot,trec]' --editable './adaptive[cluster]' --editable './service[postgres]' --group dev
+	@$(PIP_INSTALL_GROUP) --editable '.[arrow,plot,trec]' --editable './adaptive[cluster]' --editable './service[postgres,redis]' --group dev
 	@touch .venv/.runtime .venv/.service .venv/.check .venv/.test $@

@@ -1,8 +1,8 @@
 """Build the application, settings -> hooks around every request -> views, and describe it in OpenAPI."""
 
 from importlib import import_module
-from pkgutil import iter_modules
-from typing import Final
+from pkgutil import iter_modules, resolve_name
+from typing import Any, Final
 
 from flask import Flask
 from flask_cors import CORS
@@ -46,7 +46,11 @@ CONFIGURATION: Final = configuration(
 
 def app_of(settings: Settings) -> Flask:
     """Make the application from its settings."""
-    app = new_app(__name__, settings, jobs=Jobs(settings.max_jobs), static_folder=None)
+    jobs: Any = Jobs(settings.max_jobs)
+    if settings.jobs_url:
+        make_jobs = resolve_name("service.http.redis_jobs:RedisJobs")  # needs the extra `redis`
+        jobs = make_jobs(settings.jobs_url, settings.max_jobs, settings.job_seconds)
+    app = new_app(__name__, settings, jobs=jobs, static_folder=None)
     app.config.update(CONFIGURATION)
     api = Api(app, components=COMPONENTS)
     for blueprint in BLUEPRINTS:

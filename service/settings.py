@@ -1,9 +1,19 @@
 """Declare the settings of the app, read once from the environment; an invalid value prevents the start."""
 
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import ClassVar
 
-from service.environment import HttpLimits, HttpSettings, seconds, setting, whole_number, word_list
+from service.environment import HttpLimits, HttpSettings, SettingError, seconds, setting, whole_number, word_list
+
+
+def redis_url(name: str, text: str) -> str:
+    """Parse the address of a Redis."""
+    if not text.startswith(("redis://", "rediss://", "unix://")):
+        raise SettingError(f"{name} must be an address such as redis://host:6379/0")  # it may hold a password
+    if find_spec("rq") is None:
+        raise SettingError(f"{name} needs the extra: pip install 'rankcorr-service[redis]'")
+    return text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,4 +80,7 @@ class Settings(HttpSettings):
     limits: Limits = field(default_factory=Limits)
     job_seconds: float = setting(600.0, seconds, "seconds of processor time for a job")
     max_jobs: int = setting(16, whole_number(1, 1_000), "jobs that wait or run, and as many answers")
+    jobs_url: str = setting(
+        "", redis_url, "Redis that keeps the jobs, as redis://host:6379/0; none: a folder of this run"
+    )
     cors_origins: tuple[str, ...] = setting((), word_list, "origins whose pages may call /v1, separated by commas")

@@ -1,8 +1,10 @@
 """Serve /v1/jobs/{job}: the answers to requests with `Prefer: respond-async`."""
 
+from typing import Any
+
 from flask import Response, jsonify
 
-from service.http.jobs import RETRY_SECONDS, Jobs
+from service.http.jobs import RETRY_SECONDS
 from service.http.state import state
 from service.openapi.blueprint import ERRORS_OF_ALL, Blueprint
 
@@ -12,7 +14,7 @@ blueprint = Blueprint(
 _RETRY = {"Retry-After": {"schema": {"type": "string"}, "description": "Seconds; only while the job is not done."}}
 
 
-def _jobs() -> Jobs:
+def _jobs() -> Any:
     jobs = state().jobs
     assert jobs is not None
     return jobs

@@ -21,7 +21,7 @@ from service.environment import HttpSettings, variable
 from service.http import logs, metrics
 from service.http.access import secured
 from service.http.body import OrjsonProvider, received
-from service.http.jobs import RETRY_SECONDS, Jobs
+from service.http.jobs import RETRY_SECONDS
 from service.http.pool import Heavy
 from service.http.problems import WITH_BODY, Problem
 from service.http.state import ALONE, EXTENSION, State, is_job, state
@@ -29,7 +29,7 @@ from service.http.state import ALONE, EXTENSION, State, is_job, state
 API: Final = "/v1/"
 
 
-def new_app(name: str, http_settings: HttpSettings, *, jobs: Jobs | None = None, **options: Any) -> Flask:
+def new_app(name: str, http_settings: HttpSettings, *, jobs: Any = None, **options: Any) -> Flask:
     """Make an application without views, which keeps `jobs` if given; `options` are passed to Flask."""
     app = Flask(name, **options)
     app.json = OrjsonProvider(app)
@@ -162,6 +162,7 @@ def _passed_on() -> Response:
 def _as_job(environ: dict[str, str], body: bytes | bytearray) -> Response:
     """Begin a job for the current request, and return where its answer will be."""
     shared = state()
+    environ.pop("HTTP_AUTHORIZATION", None)  # a token is not stored
     assert shared.jobs is not None
     name = shared.jobs.begin(shared.pool.client_key(g.client), environ, body)
     shared.pool.look_at_jobs()

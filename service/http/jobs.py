@@ -23,8 +23,8 @@ MOST_SECONDS: Final = 3_600  # that a job, and then its answer, is kept
 RETRY_SECONDS: Final = "2"
 MOST_OF_CLIENT: Final = 4
 MOST_BYTES: Final = 1 << 26  # of an answer
-_NAME: Final = re.compile("[0-9a-f]{64}")
-_CLIENT: Final = 32  # letters of a name that tell the client
+NAME: Final = re.compile("[0-9a-f]{64}")
+CLIENT_LETTERS: Final = 32  # letters of a name that tell the client
 
 Response: TypeAlias = tuple[int, list[tuple[str, str]], bytes]  # status, headers, body
 
@@ -55,21 +55,18 @@ class Jobs:
         """
         with self._alone() as folder:
             self._sweep(folder)
-            n_jobs = Counter(name[:_CLIENT] for name in self.names())
-            n_answers = Counter(path.name[:_CLIENT] for path in folder.glob("*.done"))
+            n_jobs = Counter(name[:CLIENT_LETTERS] for name in self.names())
+            n_answers = Counter(path.name[:CLIENT_LETTERS] for path in folder.glob("*.done"))
             key = client.hex()
-            if n_jobs[key] + n_answers[key] >= MOST_OF_CLIENT:
-                raise _too_many(f"a client has at most {MOST_OF_CLIENT} jobs; delete one whose answer you have")
-            if n_jobs.total() >= (self._most if n_jobs[key] else 2 * self._most):
-                raise _too_many(f"the service has {self._most} jobs already ({variable('max_jobs')})")
-            name = key + secrets.token_hex(_CLIENT // 2)
+            check_counts(key, n_jobs, n_answers, self._most)
+            name = key + secrets.token_hex(CLIENT_LETTERS // 2)
             part = folder / f"{name}.part"
             try:
                 with part.open("xb", buffering=0) as file:
                     write_work(file, head, body)
             except OSError as error:
                 part.unlink(missing_ok=True)
-                raise _disk_full() from error
+                raise disk_full() from error
             part.rename(folder / name)
         return name
 
@@ -83,28 +80,28 @@ class Jobs:
         """
         with self._alone() as folder:
             self._sweep(folder)
-            path = folder / (name if _NAME.fullmatch(name) else "none")
+            path = folder / (name if NAME.fullmatch(name) else "none")
             if path.with_suffix(".full").exists():
-                raise _disk_full()
+                raise disk_full()
             with suppress(FileNotFoundError), path.with_suffix(".done").open("rb") as file:
                 (status, headers, *_), body = read_work(file)
                 return status, headers, body
             if not path.exists():
-                raise _unknown()
+                raise unknown()
         return None
 
     def delete(self, name: str) -> None:
         """Forget a job and its answer, or raise a problem with status 404."""
         with self._alone() as folder:
-            paths = list(folder.glob(f"{name}*")) if _NAME.fullmatch(name) else []
+            paths = list(folder.glob(f"{name}*")) if NAME.fullmatch(name) else []
             for path in paths:
                 path.unlink()
         if not paths:
-            raise _unknown()
+            raise unknown()
 
     def names(self) -> list[str]:
         """Return the jobs that wait or run, in the order of their arrival."""
-        paths = [] if self._folder is None else [path for path in self._folder.iterdir() if _NAME.fullmatch(path.name)]
+        paths = [] if self._folder is None else [path for path in self._folder.iterdir() if NAME.fullmatch(path.name)]
         times = {path.name: path.stat().st_mtime_ns for path in paths if path.exists()}
         return sorted(times, key=lambda name: times[name])
 
@@ -112,7 +109,7 @@ class Jobs:
         """Return the client of a job, and descriptors of its request and of its answer."""
         assert self._folder is not None
         answer = os.open(self._folder / f"{name}.part", os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
-        return name[:_CLIENT].encode(), os.open(self._folder / name, os.O_RDONLY), answer
+        return name[:CLIENT_LETTERS].encode(), os.open(self._folder / name, os.O_RDONLY), answer
 
     def end(self, name: str, failure: Problem | None, *, is_disk_full: bool) -> None:
         """Replace a request by its answer, which was written, or by the failure."""
@@ -136,9 +133,9 @@ class Jobs:
             answer.rename(path.with_suffix(".done"))
             path.unlink()
             answers = sorted(folder.glob("*.done"), key=lambda path: path.stat().st_mtime_ns)
-            n_answers = Counter(path.name[:_CLIENT] for path in answers)
+            n_answers = Counter(path.name[:CLIENT_LETTERS] for path in answers)
             if len(answers) > self._most:
-                next(path for path in answers if path.name[:_CLIENT] == n_answers.most_common(1)[0][0]).unlink()
+                next(path for path in answers if path.name[:CLIENT_LETTERS] == n_answers.most_common(1)[0][0]).unlink()
 
     @contextmanager
     def _alone(self) -> Iterator[Path]:
@@ -156,7 +153,16 @@ class Jobs:
                 path.unlink()
 
 
-def _unknown() -> Problem:
+def check_counts(key: str, n_jobs: Counter[str], n_answers: Counter[str], most: int) -> None:
+    """Refuse a further job of a client if it, or the service, has too many; the counts are by client."""
+    if n_jobs[key] + n_answers[key] >= MOST_OF_CLIENT:
+        raise _too_many(f"a client has at most {MOST_OF_CLIENT} jobs; delete one whose answer you have")
+    if n_jobs.total() >= (most if n_jobs[key] else 2 * most):
+        raise _too_many(f"the service has {most} jobs already ({variable('max_jobs')})")
+
+
+def unknown() -> Problem:
+    """Return the problem for a job that is not there."""
     return Problem(404, "there is no such job: it was deleted, or it is over an hour old", kind="no-such-job")
 
 
@@ -164,5 +170,6 @@ def _too_many(why: str) -> Problem:
     return Problem(429, f"{why}; try again", kind="too-many-jobs", headers={"Retry-After": "60"})
 
 
-def _disk_full() -> Problem:
+def disk_full() -> Problem:
+    """Return the problem for a job or an answer that cannot be stored."""
     return Problem(507, "the disk of the service is full; its operator must make room", kind="disk-full")

@@ -87,6 +87,7 @@ class Pool:
         jobs: Jobs | None = None,
     ) -> None:
         self.waiting, self.wait_seconds, self.work_bytes, self.jobs = waiting, wait_seconds, work_bytes, jobs
+        self.work_seconds = work_seconds
         self.seconds = {Turn.SHORT: SHORT_SECONDS, Turn.LONG: work_seconds, Turn.JOB: job_seconds}
         self.places = 1
         self._key = secrets.token_bytes(16)  # else a client could find names that count against another client

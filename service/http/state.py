@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import re
 from contextlib import ExitStack
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from flask import Flask, Request, abort, current_app, request
 
@@ -14,6 +14,9 @@ from service.http.access import Tokens, site_of
 from service.http.jobs import Jobs
 from service.http.pool import Pool
 from service.http.problems import Problem
+
+if TYPE_CHECKING:
+    from service.http.redis_jobs import RedisJobs
 
 EXTENSION: Final = "rankcorr"  # the key of the state in an app
 ALONE: Final = "rankcorr.alone"  # in the environ of a request that a separate process works on
@@ -62,7 +65,7 @@ class State:
     False
     """
 
-    def __init__(self, http_settings: HttpSettings, jobs: Jobs | None = None) -> None:
+    def __init__(self, http_settings: HttpSettings, jobs: Jobs | RedisJobs | None = None) -> None:
         self.settings = http_settings
         self.tokens = Tokens(http_settings.tokens)
         self.pool = Pool(
@@ -71,7 +74,7 @@ class State:
             work_seconds=http_settings.limits.max_seconds,
             work_bytes=http_settings.limits.max_work_bytes,
             job_seconds=getattr(http_settings, "job_seconds", 0.0),
-            jobs=jobs,
+            jobs=jobs if isinstance(jobs, Jobs) else None,
         )
         self.stopping = Stopping()
         self.jobs = jobs

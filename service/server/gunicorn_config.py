@@ -14,6 +14,7 @@ from typing import Any
 
 from service.http import metrics
 from service.http.hooks import answer_alone
+from service.http.jobs import Jobs
 from service.http.state import state
 from service.server.launch import NOTICE, RUN_FOLDER, chosen_program
 from service.server.settings import usable_cores
@@ -68,7 +69,7 @@ def on_starting(arbiter: Any) -> None:
     gc.freeze()
     app = arbiter.app.wsgi()
     shared = state(app)
-    if shared.jobs is not None:
+    if isinstance(shared.jobs, Jobs):
         shared.jobs.open(Path(os.environ[RUN_FOLDER]) / "jobs")
     shared.pool.start(answer_alone(app), places=_app.max_heavy or workers)
 

@@ -42,6 +42,12 @@ GUNICORN: Final = (
     *("--config", "python:service.server.gunicorn_config"),
 )
 
+JOBS: Final = (
+    "-P",
+    "-c",
+    "import adaptive, rankcorr, service; from service.server.launch import work_jobs; work_jobs()",
+)
+
 # Variables that the C library and numpy read at their start; values that are already set are kept.
 PROGRAM_VARIABLES: Final = {
     # The service multiplies no matrices; without this, numpy starts threads, which fork() does not copy.
@@ -180,6 +186,8 @@ def launch(program: Program, arguments: Sequence[str] | None = None) -> None:
         if options.compile:
             resolve_name(program.compile_all)()
             return
+        if options.jobs and not getattr(application, "jobs_url", ""):
+            _refuse(parser, f"--jobs needs {variable('jobs_url')}, the Redis that keeps the jobs")
         if program.prepare is not None:
             resolve_name(program.prepare)(application)
         prepare(program, environment)
@@ -187,7 +195,21 @@ def launch(program: Program, arguments: Sequence[str] | None = None) -> None:
         _refuse(parser, str(error))
     except OSError as error:
         _refuse(parser, f"no folder for this run: {error}")
-    os.execve(sys.executable, [sys.executable, *GUNICORN], environment)
+    os.execve(sys.executable, [sys.executable, *(JOBS if options.jobs else GUNICORN)], environment)
+
+
+def work_jobs() -> None:
+    """Answer jobs that servers have put into Redis."""
+    settings: Any = SERVE.read()[1]
+    app = resolve_name("service:create_app")(settings)
+    pool = resolve_name("service.http.pool:Pool")(
+        waiting=1,
+        wait_seconds=settings.max_wait_seconds,
+        work_seconds=settings.job_seconds,
+        work_bytes=settings.limits.max_work_bytes,
+    )
+    answer = resolve_name("service.http.hooks:answer_alone")(app)
+    resolve_name("service.http.redis_jobs:work")(settings.jobs_url, pool, answer)
 
 
 def prepare(program: Program, environment: MutableMapping[str, str]) -> None:
@@ -247,6 +269,13 @@ def _parser(program: Program) -> argparse.ArgumentParser:
     actions.add_argument("--check", action="store_true", help="Check the settings, and do not start.")
     actions.add_argument(
         "--compile", action="store_true", help="Only compile the kernels, into NUMBA_CACHE_DIR, for later starts."
+    )
+    actions.add_argument(
+        "--jobs",
+        action="store_true",
+        help=f"Answer jobs from the Redis at {variable('jobs_url')}, and no requests."
+        if program is SERVE
+        else argparse.SUPPRESS,
     )
     return parser
 

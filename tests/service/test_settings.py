@@ -7,13 +7,15 @@ def test_defaults():
     assert Settings.from_environment({}) == Settings()
 
 
-def test_every_setting_is_read():
+def test_every_setting_is_read(monkeypatch):
+    monkeypatch.setattr("service.settings.find_spec", lambda _: object())  # rq, which is an extra
     environment = {name: "7" for name, value, _ in Settings().table() if isinstance(value, int | float)}
     environment |= {
         "RANKCORR_MAX_BODY_BYTES": "5000",
         "RANKCORR_TOKENS": "0123456789abcdef, fedcba9876543210",
         "RANKCORR_METRICS": "token",
         "RANKCORR_CORS_ORIGINS": "https://a.example,https://b.example",
+        "RANKCORR_JOBS_URL": "rediss://:secret@redis.example:6379/0",
     }
     settings = Settings.from_environment(environment)
     assert {name for name, *_ in settings.table()} == set(environment)
@@ -54,6 +56,17 @@ def test_an_empty_variable_is_not_set():
 def test_values_that_a_variable_cannot_have(name, value, message):
     with pytest.raises(SettingError, match=message):
         Settings.from_environment({"RANKCORR_" + name: value})
+
+
+def test_redis_needs_an_address_and_the_extra(monkeypatch):
+    with pytest.raises(
+        SettingError, match="RANKCORR_JOBS_URL must be an address such as redis://host:6379/0"
+    ) as caught:
+        Settings.from_environment({"RANKCORR_JOBS_URL": "http://:secret@redis.example"})
+    assert "secret" not in str(caught.value)
+    monkeypatch.setattr("service.settings.find_spec", lambda _: None)
+    with pytest.raises(SettingError, match=r"pip install 'rankcorr-service\[redis\]'"):
+        Settings.from_environment({"RANKCORR_JOBS_URL": "redis://redis.example:6379/0"})
 
 
 @pytest.mark.parametrize("tokens", ["short", "0123456789abcde", "0123456789abcdef,secret", "0123456789abcdefé"])

@@ -1,13 +1,18 @@
 """Jobs of a live service with two workers: answers, limits of time, kills and cancellation."""
 
+import contextlib
 import json
 import os
+import shutil
 import signal
+import subprocess
+import time
 
 import pytest
 
 from service import Limits, Settings, create_app
-from tests.service.live import children, eventually, running
+from tests.guard import guarded
+from tests.service.live import COMMAND, REPOSITORY, children, clean_environment, eventually, running
 
 pytestmark = pytest.mark.wide
 
@@ -128,3 +133,80 @@ def test_a_job_outlives_the_workers_and_the_supervisor(server):
     assert done(server, place)[0] == 200
     eventually(lambda: len(server.workers()) == 2 and not set(server.workers()) & set(workers))
     assert done(server, place)[0] == 200
+
+
+@pytest.fixture(scope="module")
+def redis_url(tmp_path_factory):
+    """A Redis of these tests alone."""
+    pytest.importorskip("rq", reason="needs the extra redis")
+    program = shutil.which("redis-server") or pytest.skip("needs redis-server")
+    socket = tmp_path_factory.mktemp("redis") / "socket"
+    with guarded([program, "--port", "0", "--unixsocket", str(socket), "--save", ""], stdout=subprocess.DEVNULL):
+        eventually(socket.exists, what="a Redis")
+        yield f"unix://{socket}"
+
+
+@contextlib.contextmanager
+def job_worker(url, folder):
+    """A process that answers jobs."""
+    environment = clean_environment(RANKCORR_JOBS_URL=url, RANKCORR_JOB_SECONDS="300")
+    with (
+        (folder / f"jobs{time.monotonic_ns()}").open("w") as errors,
+        guarded([*COMMAND, "--jobs"], env=environment, stderr=errors, cwd=REPOSITORY) as process,
+    ):
+        yield process
+
+
+def busy_descendant(pid):
+    """The process that works on the job of a worker."""
+
+    def descendants(parent):
+        return [one for child in children(parent) for one in (child, *descendants(child))]
+
+    def busy():
+        before = {one: seconds(one) for one in descendants(pid)}
+        time.sleep(0.5)
+        return [one for one in before if os.path.exists(f"/proc/{one}") and seconds(one) > before[one] + 0.1]
+
+    return eventually(busy)[-1]
+
+
+def test_jobs_in_redis_survive_kills_and_a_restart(redis_url, tmp_path):
+    settings = {"RANKCORR_JOBS_URL": redis_url, "RANKCORR_MAX_WAIT_SECONDS": "120"}
+    body = {**BODY, "n_simulations": 400}
+    expected = create_app(Settings(limits=Limits(max_seconds=600.0))).test_client().post("/v1/simulations", json=body)
+    with running(tmp_path, settings) as server:
+        places = [begun(server, body), begun(server, {**BODY, "seed": -1})]
+        assert server.ask("GET", f"/v1/jobs/{'0' * 64}")[0] == server.ask("DELETE", "/v1/jobs/x")[0] == 404
+    with running(tmp_path, settings) as server:  # after a restart
+        with job_worker(redis_url, tmp_path) as worker:
+            os.kill(busy_descendant(worker.pid), signal.SIGKILL)  # the process that computes
+            busy_descendant(worker.pid)  # it is tried again
+            os.killpg(worker.pid, signal.SIGKILL)  # a machine ends
+        with job_worker(redis_url, tmp_path) as worker:
+            assert done(server, places[1])[0] == 422
+            status, headers, answer = done(server, places[0])
+            assert (status, headers["Content-Type"], answer) == (200, "application/json", expected.json)
+            for place in places:
+                assert server.ask("DELETE", place)[0] == 204
+                assert server.ask("GET", place)[0] == 404
+            place = begun(server)
+            child = busy_descendant(worker.pid)
+            assert server.ask("DELETE", place)[0] == 204
+            eventually(lambda: not os.path.exists(f"/proc/{child}"), what="the end of a deleted job")
+            for _ in range(4):
+                begun(server)
+            assert server.ask("POST", "/v1/simulations", LONG, headers=ASYNC)[0] == 429
+
+
+def test_a_redis_without_room_or_out_of_reach_is_a_problem(redis_url, tmp_path):
+    redis = pytest.importorskip("redis").Redis.from_url(redis_url)
+    with running(tmp_path, {"RANKCORR_JOBS_URL": redis_url}) as server:
+        redis.flushdb()
+        redis.config_set("maxmemory", "1")
+        assert server.ask("POST", "/v1/simulations", BODY, headers=ASYNC)[0] == 507
+        redis.shutdown(nosave=True)
+        status, headers, content = server.ask("POST", "/v1/simulations", BODY, headers=ASYNC)
+        assert (status, headers["Retry-After"]) == (503, "1")
+        assert b"RANKCORR_JOBS_URL" in content
+        assert server.ask("POST", "/v1/correlations", SMALL)[0] == 200

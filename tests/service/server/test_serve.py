@@ -53,6 +53,13 @@ def test_a_wrong_setting_stops_the_start_with_one_line(
 
 
 @pytest.mark.parametrize("program", [SERVE, COLLECT], ids=lambda program: program.name)
+def test_jobs_are_answered_only_where_redis_keeps_them(capsys, started, program):
+    line = refused(capsys, program, "--jobs")
+    assert line == f"{program.name}: error: --jobs needs RANKCORR_JOBS_URL, the Redis that keeps the jobs\n"
+    assert not started
+
+
+@pytest.mark.parametrize("program", [SERVE, COLLECT], ids=lambda program: program.name)
 def test_check_starts_nothing(capsys, started, tmp_path, program):
     launch(program, ["--check"])
     cores = usable_cores()
