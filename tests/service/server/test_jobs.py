@@ -11,7 +11,7 @@ import time
 import pytest
 
 from service import Limits, Settings, create_app
-from tests.guard import guarded
+from tests.processes import guarded
 from tests.service.live import COMMAND, REPOSITORY, children, clean_environment, eventually, running
 
 pytestmark = pytest.mark.wide
