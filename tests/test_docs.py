@@ -203,3 +203,16 @@ def test_the_files_that_a_page_names_exist(page):
 def test_the_readme_names_the_commands_that_a_newcomer_runs():
     steps = [step for block in fenced(PAGES["README.md"], "console") for step in console_steps(block)]
     assert {command.split("#")[0].strip() for command, _ in steps} >= {"make demo", "make test"}
+
+
+def test_recipes_name_what_is_in_the_code():
+    text = "".join(
+        path.read_text() for package in ("rankcorr", "adaptive", "service", "tests") for path in package_files(package)
+    )
+    names = set(re.findall(r"`(_?[A-Za-z]\w+)`", PAGES["docs/project/recipes.md"]))
+    assert len(names) > 10
+    assert sorted(name for name in names if not re.search(rf"\b{name}\b", text)) == []
+
+
+def package_files(package):
+    return [path for ending in ("py", "js", "json") for path in (ROOT / package).rglob(f"*.{ending}")]
