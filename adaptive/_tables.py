@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from rankcorr._checks import shown
-from rankcorr._io.table import Record, TextTable, delimiters_of, list_names
+from rankcorr._io.table import Record, TextTable, delimiters_of, is_formula, list_names
 from rankcorr.errors import TableError
 
 Label: TypeAlias = str | tuple[str, ...]
@@ -219,10 +219,6 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return file.getvalue()
 
 
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
-_NUMBER = re.compile(r"[+-][0-9]+(\.[0-9]+)?")
-
-
 def guarded(cell: str) -> str:
     """Return a cell that no spreadsheet runs as a formula.
 
@@ -240,22 +236,7 @@ def guarded(cell: str) -> str:
     >>> guarded("=1+1"), guarded("-1.5"), guarded("'=1+1"), guarded("plum")
     ("'=1+1", '-1.5', "''=1+1", 'plum')
     """
-    return "'" + cell if _is_formula(cell) else cell
-
-
-def unguarded(cell: str) -> str:
-    """Return the cell that `guarded` was given.
-
-    Examples
-    --------
-    >>> unguarded("'=1+1"), unguarded("''=1+1"), unguarded("'plum'")
-    ('=1+1', "'=1+1", "'plum'")
-    """
-    return cell[1:] if cell.startswith("'") and _is_formula(cell[1:]) else cell
-
-
-def _is_formula(cell: str) -> bool:
-    return _FORMULA.match(cell) is not None and _NUMBER.fullmatch(cell) is None
+    return "'" + cell if is_formula(cell) else cell
 
 
 def items_csv(rows: Sequence[Mapping[str, Any]], safe: Callable[[str], str] = str) -> str:

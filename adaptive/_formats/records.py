@@ -16,20 +16,12 @@ from itertools import chain
 from typing import Any, Final, NoReturn
 
 from adaptive._record import has_half_a_pair
-from adaptive._tables import (
-    check_text,
-    check_width,
-    guarded,
-    header_and_records,
-    label_columns,
-    named_column,
-    unguarded,
-)
+from adaptive._tables import check_text, check_width, guarded, header_and_records, label_columns, named_column
 from adaptive.errors import ComparisonError
 from rankcorr._checks import repeated, shown
 from rankcorr._input.frames import columns_of, python_values
 from rankcorr._io.source import printable
-from rankcorr._io.table import Record, TextTable, json_values, list_names
+from rankcorr._io.table import Record, TextTable, json_values, list_names, unguarded
 from rankcorr.errors import OptionError, TableError
 
 EXPORT_COLUMNS: Final = ("seconds", "received_at")  # the last columns of a campaign's export

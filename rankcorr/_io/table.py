@@ -42,6 +42,8 @@ _SHOWN_COLUMNS = 20
 _SPACE = re.compile(r"[ \t\r\n]*")
 _COMMENTS = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\n)+")
 _BY_SPACE = re.compile(r"\s*\S+ \S+ \S")
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_SIGNED_NUMBER = re.compile(r"[+-][0-9]+(\.[0-9]+)?")
 _MISSING = frozenset({"na", "n/a", "null", "none", "-", "?"})
 Label: TypeAlias = str | tuple[str, ...]
 
@@ -54,6 +56,22 @@ def list_names(names: Sequence[str]) -> str:
     n_more = len(names) - _SHOWN_COLUMNS
     text = ", ".join(f'"{printable(name)}"' for name in names[:_SHOWN_COLUMNS])
     return text if n_more <= 0 else f"{text} and {n_more} more"
+
+
+def is_formula(cell: str) -> bool:
+    """Return whether a spreadsheet may run a cell as a formula, or would without the apostrophes before it."""
+    return _FORMULA.match(cell) is not None and _SIGNED_NUMBER.fullmatch(cell) is None
+
+
+def unguarded(cell: str) -> str:
+    """Return a cell without the apostrophe that an export put before a formula.
+
+    Examples
+    --------
+    >>> unguarded("'=1+1"), unguarded("''=1+1"), unguarded("'plum'")
+    ('=1+1', "'=1+1", "'plum'")
+    """
+    return cell[1:] if cell.startswith("'") and is_formula(cell[1:]) else cell
 
 
 class Record(NamedTuple):
@@ -422,8 +440,18 @@ def read_numbers(
     if unordered and len(columns.ids) != 2:
         raise OptionError(f"unordered needs two id columns, whose order does not count; got {len(columns.ids)}")
     rows = records if header else chain([first], records)
+    if {"rank", "strength", "in_top"} <= {*columns.names}:  # the ranking of a campaign, which may be an export
+        rows = _unguarded_rows(list(rows), columns.ids)
     numbers = _items(table, rows, columns, unordered=unordered, duplicates=duplicates, are_pairs=words)
     return TableNumbers(numbers, table.name, columns.names[columns.score] if header else "")
+
+
+def _unguarded_rows(rows: list[Record], ids: tuple[int, ...]) -> Iterator[Record]:
+    """Remove the apostrophes before formulas, unless a formula has none: then no export has written them."""
+    labels = [row.cells[i] for row in rows for i in ids if i < len(row.cells)]
+    if any(is_formula(label) and not label.startswith("'") for label in labels):
+        return iter(rows)
+    return (row._replace(cells=[*map(unguarded, row.cells)]) for row in rows)
 
 
 class _Columns(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 import sqlalchemy as sa
 
-from adaptive._tables import csv_text, guarded, unguarded
+from adaptive._tables import csv_text, guarded
 from adaptive.errors import AdaptiveError, VoteError
 from adaptive.ledger._ballots.stored import DrawnColumns, Probe
 from adaptive.ledger._bundle.contents import COLUMNS, JSON, STORED_AS, Contents, Row
@@ -20,6 +20,7 @@ from adaptive.ledger._store import schema
 from adaptive.ledger._store.encoding import json_of, pair_at, pair_id
 from adaptive.ledger.errors import BundleError
 from rankcorr._input.numbers import LARGEST_EXACT
+from rankcorr._io.table import unguarded
 
 BALLOTS_FORMAT: Final = "adaptive.ledger._bundle"
 BALLOTS_VERSION: Final = 2

@@ -14,7 +14,6 @@ from numpy.testing import assert_array_equal
 
 from adaptive._draw import draw_ballot
 from adaptive._formats.votes import VoteRow
-from adaptive._tables import unguarded
 from adaptive.ledger import ContinuousPlan, LateVoteError, Settings, VoteCast
 from adaptive.ledger._ballots.draws import store_ballot
 from adaptive.ledger._bundle.contents import gathered
@@ -24,6 +23,7 @@ from adaptive.ledger._voters.identity import voter_named
 from adaptive.ledger._voters.participation import erase, withdraw
 from adaptive.ledger._votes.casting import correct, retract
 from adaptive.ledger.errors import BundleError
+from rankcorr._io.table import unguarded
 from tests.adaptive.ledger.bundle.zips import members_of
 from tests.adaptive.ledger.campaigns import check_ids, new_id, pair_ids, read, write
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, VOTERS, ledger_at, record, rows_of, voted

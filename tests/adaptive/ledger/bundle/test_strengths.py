@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from adaptive._tables import unguarded
 from adaptive.ledger import ContinuousPlan
 from adaptive.ledger._ballots.continuous import draw_batch, finish
 from adaptive.ledger._bundle.checking import check_strengths
 from adaptive.ledger._bundle.documents import croissant
 from adaptive.ledger._bundle.files import contents_of, verify_bundle
 from adaptive.ledger.errors import BundleError
+from rankcorr._io.table import unguarded
 from tests.adaptive.ledger.bundle.zips import edited, members_of, packed
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, VOTERS, ledger_at, record, rows_of
 
