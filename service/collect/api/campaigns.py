@@ -3,11 +3,8 @@
 from dataclasses import asdict
 from typing import Any
 
-from adaptive._advice import Advice, advice_on_total
-from adaptive._plan import BallotPlan
-from adaptive._tuning.outlook import Outlook, outlook_of_ballots, outlook_of_matching
-from adaptive.ledger import ContinuousPlan, ItemSheet, Settings, VotingPages, planned_spending, time_text
-from adaptive.model._matching import Matching
+from adaptive._tuning.assessment import PlanAssessment, PlanColumns, assess_plan
+from adaptive.ledger import ItemSheet, VotingPages, time_text
 from service.collect.access import admit_founder, organiser, public_origin
 from service.collect.api import blueprints
 from service.collect.api.links import organiser_url
@@ -33,9 +30,6 @@ voting_pages = blueprints.organiser_blueprint("pages", __name__, "What voters re
 _item_rows = blueprints.ValueCache(2)  # rows of 200,000 items take 80 MB
 
 _FIRST_ITEMS = 20
-_ACCURACY_ADVICE = frozenset({"few_top_presentations", "few_comparisons"})  # a simulation answers these better
-_ACCURATE = 0.95
-_TENTH_IS_TWO = 20  # with fewer items, 10 % is less than the two items that the last ballot needs
 
 
 @creation.post("", name="makeCampaign")
@@ -77,14 +71,16 @@ def upload(request: tuple[bytes, str]) -> dict[str, str]:
 @creation.post("/plan", name="planCampaign")
 @creation.arguments(schemas.OutlookRequest)
 @creation.response(200, schemas.OutlookAnswer)
-def plan(**request: Any) -> dict[str, Any]:
+def plan(*, accuracy: bool, **request: Any) -> PlanAssessment:
     """Estimate the questions, the cost and the accuracy of a plan; store nothing.
 
     The accuracy is the mean tau_w of 4 to 40 simulations. They use the paper's simulated voters, and items whose
     similarities fall exponentially; real voters and items may give better or worse results. Simulations take up to
     about 8 seconds. From an accuracy of 0.95, the answer leaves out advice to ask for more votes.
     """
-    return assess_plan(**request)
+    if accuracy:
+        state().pool.pass_on()  # votes must not wait for simulations
+    return assess_plan(**request, is_simulated=accuracy)
 
 
 @blueprint.get("/<key>", name="readCampaign")
@@ -98,7 +94,7 @@ def read(key: str) -> dict[str, Any]:
         "created_at": time_text(info.created_at),
         "voters": len(info.slots),
         "seed": str(info.seed),
-        "plan": schemas.plan_columns(info.plan),
+        "plan": PlanColumns.of(info.plan),
         "settings": info.settings.to_dict(),
         "voter_url": f"{public_origin()}/v/{info.key}",
     }
@@ -114,7 +110,7 @@ def read_items(key: str, offset: int, limit: int) -> Any:
         _item_rows,
         key,
         campaign.stamp(),
-        lambda: [{**asdict(progress), **asdict(content)} for progress, content in campaign.items_shown()],
+        lambda: [{**vars(progress), **vars(content)} for progress, content in campaign.items_shown()],
         lambda rows: {"n_items": len(rows), "items": rows[offset : offset + limit]},
         *(offset, limit),
     )
@@ -126,7 +122,7 @@ def read_plan(key: str) -> Any:
     """Return the plan of the campaign, with its questions and its cost in total."""
     info = organiser(key).info
     seconds = None if info.settings.pay is None else info.settings.pay.seconds
-    return assess_plan(plan=info.plan, settings=info.settings, seconds=seconds, voters=len(info.slots), accuracy=False)
+    return assess_plan(info.plan, len(info.slots), info.settings, seconds=seconds)
 
 
 @voting_pages.get("/<key>/pages", name="readPages")
@@ -162,40 +158,3 @@ def _pages_stamp(version: int) -> str:
 def _pages_answer(version: int, pages: VotingPages) -> dict[str, Any]:
     blueprints.set_etag(_pages_stamp(version))
     return {"version": version, "pages": pages.to_dict()}
-
-
-def assess_plan(
-    *, plan: BallotPlan | ContinuousPlan, settings: Settings, seconds: float | None, voters: int, accuracy: bool
-) -> dict[str, Any]:
-    """Return cost, advice and outlook of a plan."""
-    outlook = None
-    if accuracy:
-        state().pool.pass_on()  # votes must not wait for simulations
-        if isinstance(plan, BallotPlan):
-            outlook = outlook_of_ballots(plan, voters)
-        else:
-            matching = Matching(batch=plan.batch, n0=plan.n0, focus=plan.focus)
-            outlook = outlook_of_matching(plan.n_items, plan.budget, voters, matching)
-    return {
-        "plan": schemas.plan_columns(plan),
-        "spending": planned_spending(plan, voters, settings, seconds=seconds),
-        "advice": [asdict(advice) for advice in advice_on(plan, voters, outlook)],
-        "outlook": outlook,
-    }
-
-
-def advice_on(plan: BallotPlan | ContinuousPlan, voters: int, outlook: Outlook | None) -> list[Advice]:
-    """Return the advice that can be followed, without advice to ask for more if the simulated accuracy is high."""
-    if isinstance(plan, ContinuousPlan):
-        return list(plan.advice_for(voters))
-    estimates = () if outlook is None else (outlook.scores, outlook.strengths)
-    accuracy = max((estimate.mean for estimate in estimates if estimate is not None), default=0.0)
-    needless = set(_ACCURACY_ADVICE) if accuracy >= _ACCURATE else set()
-    if plan.n_items < _TENTH_IS_TWO:
-        needless.add("many_survivors")
-    # Not advice_for: on the web nobody is asked a pair twice, so a surplus comparison stays unanswered.
-    needed = max(
-        -(-count // (size * (size - 1) // 2)) for size, count in zip(plan.sizes, plan.comparisons, strict=True)
-    )
-    possible = advice_on_total(plan.n_comparisons, plan.n_possible(voters), n_voters=voters, n_needed=needed)
-    return [*(advice for advice in plan.advice if advice.code not in needless), *possible]

@@ -88,8 +88,7 @@ def begin(campaign: str, token: str = "", platform: dict[str, str] | None = None
 @voter.response(200, schemas.MeAnswer)
 def me() -> dict[str, Any]:
     """Return the voter's progress and next step."""
-    campaign, holder = access.voter()
-    _, pages = collecting().campaigns.pages(campaign)
+    campaign, holder, pages = _step()
     return me_of(campaign, pages, access.voter_of(campaign, holder).journey(pages))
 
 
@@ -171,8 +170,7 @@ def finish() -> dict[str, Any]:
 @votes.response(200, schemas.VoteAnswer)
 def cast(event_id: str, pair: str, answer: str, **details: Any) -> dict[str, Any]:
     """Record an answer; it is on disk when this returns, and sending it again under the same id changes nothing."""
-    campaign, holder = access.voter()
-    _, pages = collecting().campaigns.pages(campaign)
+    campaign, holder, pages = _step()
     if holder.consent_version is None:
         raise consent_needed("answers are accepted only after consent", pages)
     if (answer == "tie" and not pages.ties) or (answer == "cannot say" and not pages.cannot_say):

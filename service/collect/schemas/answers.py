@@ -1,5 +1,6 @@
 """Define an organiser's requests about a running campaign, and their answers."""
 
+from collections import Counter
 from typing import Any, Final
 
 from marshmallow import ValidationError, missing, validates_schema
@@ -28,6 +29,9 @@ class QueryFlag(Documented):
         return _YES[value]
 
 
+_NAME: Final = Line(200)
+
+
 class NameList(Documented):
     """Names of voters, one line each, all different."""
 
@@ -39,16 +43,10 @@ class NameList(Documented):
         """Check a value."""
         if not isinstance(value, list) or not 1 <= len(value) <= MOST_INVITED:
             raise ValidationError(f"must be a list of 1 to {MOST_INVITED:,} names; got {shown(value)}")
-        names: set[str] = set()
-        for name in value:
-            if not isinstance(name, str) or name != name.strip() or not ledger.is_line(name):
-                raise ValidationError(f"a name is one line of text without spaces around it; got {shown(name)}")
-            if len(name) > 200:
-                raise ValidationError(f"a name has at most 200 characters; got {shown(name)}")
-            if name in names:
-                raise ValidationError(f"{shown(name)} is listed twice")
-            names.add(name)
-        return value
+        names = [_NAME.read(name) for name in value]
+        if len(set(names)) < len(names):
+            raise ValidationError(f"names must differ; {shown(Counter(names).most_common(1)[0][0])} is listed twice")
+        return names
 
 
 class OrganiserSessionRequest(Request):

@@ -11,10 +11,9 @@ from marshmallow import ValidationError, missing, post_load, validates_schema
 from marshmallow.fields import List
 
 from adaptive import ledger
-from adaptive._advice import Advice
 from adaptive._budget import BatchOptions, PlanOptions
 from adaptive._plan import BallotPlan
-from adaptive._tuning.outlook import Outlook
+from adaptive._tuning.assessment import PlanAssessment, PlanColumns
 from adaptive.errors import AdaptiveError
 from rankcorr.errors import TableError
 from service.collect.content import image_name, why_no_asset
@@ -32,6 +31,7 @@ from service.schemas.fields import (
     Text,
     Whole,
     declared_field,
+    dumped,
     placed,
     vocabulary,
 )
@@ -333,8 +333,13 @@ class OutlookRequest(Request):
         n_items = data["n_items"] if sheet is None else len(sheet.items)
         settings = planner.settings(settings_of(data.pop("settings"), sheet))
         plan = planner.plan(n_items, data["voters"], settings)
-        options = {name: data[name] for name in ("voters", "accuracy")}
-        return {"plan": plan, "seconds": planner.seconds, "settings": settings, **options}
+        return {
+            "plan": plan,
+            "n_voters": data["voters"],
+            "settings": settings,
+            "seconds": planner.seconds,
+            "accuracy": data["accuracy"],
+        }
 
 
 class ItemSheetAnswer(Answer):
@@ -349,26 +354,11 @@ class ItemSheetAnswer(Answer):
     faults = Dumped(shapes.list_of(shapes.shape_of(ledger.ItemFault), about="The first hundred."))
 
 
-_SIZES: Final = shapes.exactly(
-    mode=shapes.TEXT,
-    n_items=shapes.COUNT,
-    n_ballots=shapes.WHOLE_OR_NULL,
-    fraction=shapes.NUMBER_OR_NULL,
-    presentations=shapes.WHOLE_OR_NULL,
-    sizes=shapes.list_of(shapes.COUNT, about="Items of each ballot."),
-    comparisons=shapes.list_of(shapes.COUNT, about="Comparisons of each ballot; of a continuous campaign, the budget."),
-    batch=shapes.WHOLE_OR_NULL,
-    target=shapes.NUMBER_OR_NULL,
-)
-
-
 class OutlookAnswer(Answer):
     """The expected questions, cost and accuracy of a plan."""
 
-    plan = Dumped(_SIZES)
-    spending = Dumped(shapes.shape_of(ledger.PlannedSpending))
-    advice = Dumped(shapes.list_of(shapes.shape_of(Advice)))
-    outlook = Dumped(shapes.shape_of(Outlook).or_null())
+    class Meta(Answer.Meta):  # noqa: D106
+        include = dumped(PlanAssessment, "plan", "spending", "advice", "outlook")
 
 
 class CampaignMade(Answer):
@@ -387,7 +377,7 @@ class CampaignAnswer(Answer):
     created_at = Dumped(shapes.TEXT)
     voters = Dumped(shapes.COUNT, about="Voters that ballots are drawn for.")
     seed = Dumped(shapes.TEXT, about="Digits.")
-    plan = Dumped(_SIZES)
+    plan = Dumped(shapes.shape_of(PlanColumns))
     settings = Dumped({"type": "object"})
     voter_url = Dumped(shapes.TEXT, about="The page of voters, without any capability.")
 
@@ -401,16 +391,6 @@ class PagesAnswer(Answer):
 
     version = Dumped(shapes.COUNT)
     pages = Dumped(PAGES)
-
-
-def plan_columns(plan: BallotPlan | ledger.ContinuousPlan) -> dict[str, Any]:
-    """Return a plan in the form of the answers; fields of the other mode are null."""
-    if isinstance(plan, BallotPlan):
-        columns = {"mode": "ballots", **plan.to_dict()}
-    else:
-        totals = {"sizes": [plan.n_items], "comparisons": [plan.budget]}
-        columns = {"mode": "continuous", **plan.to_dict(), **totals}
-    return {name: columns.get(name) for name in _SIZES["properties"]}
 
 
 def settings_of(options: Mapping[str, Any], sheet: ledger.ItemSheet | None) -> ledger.Settings:

@@ -261,6 +261,10 @@ def test_answered_batches_are_not_open_and_the_interval_is_that_of_the_rank(site
     states = page.locator("#ballots tbody .badge")
     expect(states).to_have_text(["answered", "open"])
     expect(page.get_by_role("button", name="Copy: Open link", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Review or end the campaign").click()
+    page.get_by_role("button", name="End …").click(timeout=60_000)
+    expect(page.get_by_role("button", name="End", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Cancel").first.click()
     page.get_by_role("link", name="Ranking").click()
     heads = ["Rank", "Item", "Rank, 90 % interval", "Place", "In the top 1", "Strength"]
     expect(page.locator("#ranking thead th")).to_have_text(heads, timeout=60_000)
