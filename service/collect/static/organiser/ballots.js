@@ -25,6 +25,7 @@ import {
   text,
   time,
 } from "./page.js";
+import { sizeTable } from "./outlook.js";
 
 const FRESH = 15_000;
 const SHARE = 20;
@@ -305,20 +306,14 @@ async function reopen(event) {
 async function showPlan() {
   try {
     const { json } = await campaign.get("/plan");
-    const { plan: shape, spending } = json;
-    const rows = shape.sizes.map((items, at) => ({ at: at + 1, items, comparisons: shape.comparisons[at] }));
-    const columns = [
-      { head: text("columns.ballot"), cell: (row) => number(row.at) },
-      { head: text("columns.items"), cell: (row) => number(row.items), number: true },
-      { head: text("columns.comparisons"), cell: (row) => number(row.comparisons), number: true },
-    ];
+    const { plan, spending } = json;
     const more = [[text("outlook.comparisons"), number(spending.n_comparisons)]];
     if (spending.n_probes > 0) more.push([text("outlook.probes"), number(spending.n_probes)]);
     if (spending.hours !== null) more.push([text("outlook.hours"), duration(spending.hours)]);
     fill(
       find("plan"),
       element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": text("ballots.plan") },
-        table(columns, rows, text("ballots.plan"))),
+        sizeTable(plan)),
       element("dl", { class: "facts" }, ...facts(more)),
     );
   } catch (error) {

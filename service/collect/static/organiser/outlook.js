@@ -51,7 +51,8 @@ function accuracyFacts(estimate, isSimulated) {
   ];
 }
 
-function sizeTable(plan) {
+/** Items and comparisons of each ballot. */
+export function sizeTable(plan) {
   const rows = plan.sizes.map((items, at) => ({ at: at + 1, items, comparisons: plan.comparisons[at] }));
   const columns = [
     { head: text("columns.ballot"), cell: (row) => number(row.at) },
