@@ -1,6 +1,6 @@
 """A coefficient with its options as one value, checked on creation: `TauW(n0=10)`, `RhoW()`, `Tau()`, `Rho()`.
 
-A kernel turns aligned ranks and weights into sums, and `ratio` divides them as Eq. 7 of Lombardo et al. 2020 does.
+A kernel turns aligned ranks and weights into the coefficient: Eq. 7 of Lombardo et al. 2020.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ CoefficientName: TypeAlias = Literal["rho_w", "tau_w", "rho", "tau"]
 Variant: TypeAlias = Literal["a", "b"]
 
 VARIANTS: Final[tuple[Variant, ...]] = get_args(Variant)
-_UNTIED: Final = np.zeros(1, np.int64)
 UNDEFINED: Final = "all items that have weight are tied in one ranking"
 
 
@@ -95,10 +94,9 @@ class Coefficient:
         WeightError
             No item has weight.
         """
-        ties = np.array([y.n_ties]) if y.n_ties else _UNTIED
-        (row,) = self._sums(x, y.ranks[np.newaxis], ties, y.n_ties > 0).tolist()
-        check_usable(row[-1])
-        return self._of_sums(*row)
+        value, largest_weight = self._results(x, y.ranks[np.newaxis], y.n_ties > 0)[0].tolist()
+        check_usable(largest_weight)
+        return float(value)
 
     def of_rows(
         self, x: Ranking, y_ranks: Ranks, y_ties: NDArray[np.int64], *, weightless: Literal["nan", "raise"] = "nan"
@@ -115,33 +113,19 @@ class Coefficient:
         weightless : {"nan", "raise"}
             Whether a row without any weight gives nan or raises a `WeightError`.
         """
-        sums = self._sums(x, y_ranks, y_ties, bool(np.count_nonzero(y_ties)))
+        results = self._results(x, y_ranks, bool(np.count_nonzero(y_ties)))
         if weightless == "raise":
-            check_usable(float(sums[:, -1].min()))
-        return np.array([self._of_sums(*row) for row in sums.tolist()])
+            check_usable(float(results[:, 1].min()))
+        return results[:, 0].copy()
 
-    def _sums(self, x: Ranking, y_ranks: Ranks, y_ties: NDArray[np.int64], y_tied: bool) -> NDArray[np.float64]:
-        """Return the sums of the kernel for each row of y; the last is the largest weight."""
-        tables = self.weighting.tables(x, y_ranks, y_tied)
+    def _results(self, x: Ranking, y_ranks: Ranks, y_tied: bool) -> NDArray[np.float64]:
+        """Return the coefficient with each row of y, nan if undefined, and the largest weight, shape (n_rows, 2)."""
+        tables, results = self.weighting.tables(x, y_ranks, y_tied), np.empty((len(y_ranks), 2))
         if self.variant is None:
-            moments = np.empty((len(y_ranks), 4))
-            loops().weighted_moments(x.ranks, y_ranks, *tables, moments)
-            return moments
-        sums = np.empty((len(y_ranks), 6))
-        loops().pair_sums(x.ranks, x.best_first, y_ranks, y_ties, *tables, sums)
-        return sums
-
-    def _of_sums(self, *sums: float) -> float:
-        """Coefficient from a row of the kernels' sums; nan if undefined."""
-        *sums_of_pairs, heaviest = sums
-        if not heaviest:
-            return math.nan
-        if self.variant is None:
-            return ratio(*sums_of_pairs)
-        concordant, discordant, untied_in_x, untied_in_y, all_pairs = sums_of_pairs
-        if self.variant == "a" and untied_in_x > 0 and untied_in_y > 0:
-            return ratio(concordant - discordant, all_pairs, all_pairs)
-        return ratio(concordant - discordant, untied_in_x, untied_in_y)
+            loops().rho_of_rows(x.ranks, y_ranks, *tables, results)
+        else:
+            loops().tau_of_rows(x.ranks, x.best_first, y_ranks, *tables, self.variant == "a", results)
+        return results
 
     @property
     def swapped(self) -> Coefficient:
@@ -408,15 +392,6 @@ def named_coefficient(name: str, **options: Any) -> Coefficient:
     kind = type(as_coefficient(name))  # type: ignore[arg-type]
     known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     return kind(**{option: value for option, value in options.items() if option in known})
-
-
-def ratio(numerator: float, x_norm: float, y_norm: float) -> float:
-    """Divide as Eq. 7 does; nan when a norm is zero, and never outside [-1, 1] by rounding."""
-    # The second form is for squares too small for a float; the first gives 1 exactly for a ranking with itself.
-    denominator = math.sqrt(x_norm * y_norm) or math.sqrt(x_norm) * math.sqrt(y_norm)
-    if denominator == 0:
-        return math.nan
-    return min(1.0, max(-1.0, numerator / denominator))
 
 
 def _option_text(option: Any) -> str:

@@ -1,7 +1,7 @@
 """The everyday functions: two rankings in, a `RankCorrelation` out (Eqs. 7 and 8 of Lombardo et al. 2020).
 
 The path of every coefficient: `as_ranking` and `align` check the rankings, the `Coefficient` weighs the items and lets
-a kernel sum over them, and `ratio` divides.
+a kernel sum over them.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ from rankcorr._coefficients import (
     Variant,
     coefficient_of,
     different_coefficients,
-    ratio,
 )
-from rankcorr._input.scores import is_masked
+from rankcorr._input.scores import is_masked, loops
 from rankcorr._ranking import Missing, RankingLike, align, as_ranking
 from rankcorr._results import RankCorrelation
 from rankcorr._weights import DEFAULT_N0, Scheme, TiedWeights, Weigher
@@ -266,7 +265,7 @@ def kendall_gamma(a_matrix: ArrayLike, b_matrix: ArrayLike) -> RankCorrelation:
         raise LengthError(f"the two matrices must have the same shape; got {a.shape} and {b.shape}")
     # Scaled by the largest entry, so that the squares neither overflow nor vanish.
     a, b = a / (np.abs(a).max() or 1.0), b / (np.abs(b).max() or 1.0)
-    statistic = ratio(float((a * b).sum()), float((a * a).sum()), float((b * b).sum()))
+    statistic = loops().quotient(float((a * b).sum()), float((a * a).sum()), float((b * b).sum()))
     if math.isnan(statistic):
         warn_undefined("a matrix is all zero", stacklevel=3)
     return RankCorrelation(statistic, n_items=a.shape[0], coefficient="gamma")

@@ -9,6 +9,7 @@ Plain loops compile fastest. Each array that a kernel makes adds .03 s, an array
 """
 
 import logging
+import math
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -22,7 +23,12 @@ Array = NDArray[Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
 ADDITIVE, MULTIPLICATIVE, FIRST, SECOND = range(4)
+RHO, TAU_A, TAU_B = range(3)
 CONCORDANT, DISCORDANT, TIED_IN_Y, TIED_IN_X, TIED_IN_BOTH = range(5)
+
+ONE = np.uintp(1)
+SIGNS = np.array([-1.0, 1.0])  # of a node less its neighbour: of a left one, and of a right one
+BLOCK = 1024  # terms that are summed before they are added to a total
 
 
 class Compiling(event.Listener):
@@ -152,6 +158,15 @@ def group_stop(rank: float, start: int) -> int:
     return int(2.0 * (rank - start)) - 1 + start
 
 
+@helper
+def mean_weight(table: Array, stop: int, size: int) -> float:
+    """Mean weight of the `size` positions that end at `stop`; `table` holds the weights of positions."""
+    total, lost = 0.0, 0.0
+    for position in range(stop - size, stop):
+        total, lost = add(total, lost, table[position])
+    return total / size
+
+
 @kernel
 def mean_weights(x_ranks: Array, y_ranks: Array, table: Array, means: Array) -> None:
     """Mean weight of the positions of each tied group, stored under the integer part of its rank, from 0.
@@ -166,16 +181,12 @@ def mean_weights(x_ranks: Array, y_ranks: Array, table: Array, means: Array) -> 
         for item in range(n_items):
             rank = x_ranks[item] if row == 0 else y_ranks[row - 1, item]
             means[row, int(rank) - 1] += 1.0
-        start = 0
+        stop = 0
         for key in range(n_items):
-            size = means[row, key]
-            if size > 0.0:
-                stop = start + int(size)
-                total, lost = 0.0, 0.0
-                for position in range(start, stop):
-                    total, lost = add(total, lost, table[0, position])
-                means[row, key] = total / size
-                start = stop
+            size = int(means[row, key])
+            if size > 0:
+                stop += size
+                means[row, key] = mean_weight(table[0], stop, size)
 
 
 # `tables` holds the weights of the ranks 1, 2, .. n, or of 1, 1.5, 2, .. n where a mid-rank may be a half, in one row.
@@ -193,51 +204,212 @@ def item_weights(x_ranks: Array, y_ranks: Array, tables: Array, scheme: int, wei
         weights[item] = combine(scheme, x_weight, tables[last, int(step * (y_ranks[item] - 1.0))])
 
 
-@kernel
-def weighted_moments(x_ranks: Array, y_ranks: Array, tables: Array, scheme: int, moments: Array) -> None:
-    """Weighted covariance and variances of Eq. 8, times the sum of weights, for x against each row of y.
+@helper
+def quotient(numerator: float, x_norm: float, y_norm: float) -> float:
+    """Divide as Eq. 7 does; nan when a norm is zero, and never outside [-1, 1] by rounding."""
+    # The second form is for squares too small for a float; the first gives 1 exactly for a ranking with itself.
+    denominator = math.sqrt(x_norm * y_norm)
+    if denominator == 0.0:
+        denominator = math.sqrt(x_norm) * math.sqrt(y_norm)
+    if denominator == 0.0:
+        return math.nan
+    value = numerator / denominator
+    if value > 1.0:
+        return 1.0
+    return value if value > -1.0 else -1.0
 
-    `moments` receives a row (covariance, variance of x, variance of y, largest weight) for each row of `y_ranks`.
+
+# Weighted entries: an entry stands for `copies` of an item, or of items tied in both rankings, each with the same
+# weight. Both coefficients are computed from them, in whatever way items were drawn, exchanged or counted.
+
+
+@helper
+def scale_weights(n_entries: int, weights: Array) -> tuple[int, float]:
+    """Divide weights by the largest, so that no product is too small for a float; return its place, and its value."""
+    heaviest = 0
+    for entry in range(n_entries):
+        if weights[entry] > weights[heaviest]:
+            heaviest = entry
+    largest = weights[heaviest]
+    if largest > 0.0:
+        for entry in range(n_entries):
+            weights[entry] /= largest
+    return heaviest, largest
+
+
+@helper
+def rho_of(n_entries: int, heaviest: int, weights: Array, x_ranks: Array, y_ranks: Array) -> float:
+    """Weighted Pearson correlation of ranks (Eq. 8), nan if undefined; the weights are those of all copies.
+
+    Sums are added up block by block, as fast as a plain sum and without losing digits over a million entries. Kahan's
+    sum takes twice as long.
     """
+    # Ranks count from those of the heaviest entry. These differences are exact, so that a variance is exactly zero
+    # when the weighted entries share one rank, and keeps its digits when it is small.
+    x_origin, y_origin = x_ranks[heaviest], y_ranks[heaviest]
+    mass, x_sum, y_sum = 0.0, 0.0, 0.0
+    for start in range(0, n_entries, BLOCK):
+        part, x_part, y_part = 0.0, 0.0, 0.0
+        for entry in range(start, min(start + BLOCK, n_entries)):
+            weight = weights[entry]
+            part += weight
+            x_part += weight * (x_ranks[entry] - x_origin)
+            y_part += weight * (y_ranks[entry] - y_origin)
+        mass += part
+        x_sum += x_part
+        y_sum += y_part
+    x_mean, y_mean = x_sum / mass, y_sum / mass
+    covariance, x_variance, y_variance = 0.0, 0.0, 0.0
+    for start in range(0, n_entries, BLOCK):
+        part, x_part, y_part = 0.0, 0.0, 0.0
+        for entry in range(start, min(start + BLOCK, n_entries)):
+            weight = weights[entry]
+            x_distance = x_ranks[entry] - x_origin - x_mean
+            y_distance = y_ranks[entry] - y_origin - y_mean
+            part += weight * (x_distance * y_distance)
+            x_part += weight * (x_distance * x_distance)
+            y_part += weight * (y_distance * y_distance)
+        covariance += part
+        x_variance += x_part
+        y_variance += y_part
+    return quotient(covariance, x_variance, y_variance)
+
+
+# A tree of signs has its nodes in pairs, node k above 2k and 2k + 1, and the keys last: twice as many cells as the next
+# power of two. A node holds the weights that came to the keys below it. Sums and entries take as many steps as the tree
+# has levels, whatever the key, so that there is no branch to mispredict: half the time of a tree of nodes with 8 cells,
+# and of two Fenwick trees (2,000 items). Indices are unsigned, which saves a test for negative ones.
+
+
+@helper
+def tree_size(n_keys: int) -> int:
+    """Cells of a tree of signs over `n_keys` keys."""
+    size = 2
+    while size < 2 * n_keys:
+        size *= 2
+    return size
+
+
+@helper
+def sign_sum(tree: Array, key: int) -> float:
+    """Sum over the weights in a tree of signs, each times the sign of `key` less its own key."""
+    total, node = 0.0, np.uintp(tree.size // 2 + key)
+    while node > ONE:
+        total += tree[node ^ ONE] * SIGNS[node & ONE]
+        node >>= ONE
+    return total
+
+
+@helper
+def sign_enter(tree: Array, key: int, weight: float) -> float:
+    """Return the same sum, and then enter the weight at its key."""
+    total, node = 0.0, np.uintp(tree.size // 2 + key)
+    while node > ONE:
+        total += tree[node ^ ONE] * SIGNS[node & ONE]
+        tree[node] += weight
+        node >>= ONE
+    return total
+
+
+@helper
+def tau_of(
+    n_entries: int, copies: Array, weights: Array, groups: Array, y_keys: Array, tree: Array, variant_a: bool
+) -> float:
+    """Sum of w_i w_j sign(a_j - a_i) sign(b_j - b_i) over pairs, divided as Eq. 7 does, or by all pairs (variant "a").
+
+    Entries are sorted by x, where equal `groups` are ties; `y_keys` are smaller than the number of leaves of `tree`,
+    a tree of signs that serves as working memory. O(n log n).
+    """
+    # Entries tied in y have equal keys, and so exactly no part in one another's sums: a heavy group costs no digits.
+    for node in range(tree.size):
+        tree[node] = 0.0
+    numerator, untied_in_x, untied_in_y, all_pairs, before, lost = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    start = 0
+    while start < n_entries:
+        stop, mass = start, 0.0
+        while stop < n_entries and groups[stop] == groups[start]:
+            weight = copies[stop] * weights[stop]
+            all_pairs += weight * mass + 0.5 * (copies[stop] - 1.0) * weight * weights[stop]
+            mass += weight
+            stop += 1
+        if stop - start == 1:
+            numerator += mass * sign_enter(tree, y_keys[start], mass)
+        else:
+            for entry in range(start, stop):
+                numerator += copies[entry] * weights[entry] * sign_sum(tree, y_keys[entry])
+            for entry in range(start, stop):
+                sign_enter(tree, y_keys[entry], copies[entry] * weights[entry])
+        untied_in_x += mass * before
+        before, lost = add(before, lost, mass)
+        start = stop
+    all_pairs += untied_in_x
+    before = 0.0
+    for node in range(tree.size // 2, tree.size):
+        untied_in_y += tree[node] * before
+        before += tree[node]
+    if variant_a and untied_in_x > 0.0 and untied_in_y > 0.0:
+        return quotient(numerator, all_pairs, all_pairs)
+    return quotient(numerator, untied_in_x, untied_in_y)
+
+
+@kernel
+def rho_of_rows(x_ranks: Array, y_ranks: Array, tables: Array, scheme: int, results: Array) -> None:
+    """Weighted rho of x with each row of y, nan if undefined, and the largest weight: a row of `results` for each."""
     n_rows, n_items = y_ranks.shape
     weights = np.empty(n_items)
     step = 1.0 if tables.shape[1] == n_items else 2.0
     for row in range(n_rows):
         y_table = row + 1 if tables.shape[0] > 1 else 0
-        heaviest = 0
         for item in range(n_items):
             x_weight = tables[0, int(step * (x_ranks[item] - 1.0))]
             weights[item] = combine(scheme, x_weight, tables[y_table, int(step * (y_ranks[row, item] - 1.0))])
-            if weights[item] > weights[heaviest]:
-                heaviest = item
-        largest = weights[heaviest]
-        moments[row, 3] = largest
-        if largest == 0.0:
-            continue
-        # Ranks count from those of the heaviest item. These differences are exact, so that a variance is exactly zero
-        # when the weighted items share one rank, and keeps its digits when it is small.
-        x_origin, y_origin = x_ranks[heaviest], y_ranks[row, heaviest]
-        weight_sum, x_sum, y_sum = 0.0, 0.0, 0.0
-        weight_lost, x_lost, y_lost = 0.0, 0.0, 0.0
-        for item in range(n_items):
-            weight = weights[item] / largest  # so that no product is too small for a float
-            weights[item] = weight
-            weight_sum, weight_lost = add(weight_sum, weight_lost, weight)
-            x_sum, x_lost = add(x_sum, x_lost, weight * (x_ranks[item] - x_origin))
-            y_sum, y_lost = add(y_sum, y_lost, weight * (y_ranks[row, item] - y_origin))
-        x_mean, y_mean = x_sum / weight_sum, y_sum / weight_sum
-        covariance, x_variance, y_variance = 0.0, 0.0, 0.0
-        covariance_lost, x_lost, y_lost = 0.0, 0.0, 0.0
-        for item in range(n_items):
-            weight = weights[item]
-            x_distance = x_ranks[item] - x_origin - x_mean
-            y_distance = y_ranks[row, item] - y_origin - y_mean
-            covariance, covariance_lost = add(covariance, covariance_lost, weight * (x_distance * y_distance))
-            x_variance, x_lost = add(x_variance, x_lost, weight * (x_distance * x_distance))
-            y_variance, y_lost = add(y_variance, y_lost, weight * (y_distance * y_distance))
-        moments[row, 0] = covariance
-        moments[row, 1] = x_variance
-        moments[row, 2] = y_variance
+        heaviest, largest = scale_weights(n_items, weights)
+        results[row, 0], results[row, 1] = math.nan, largest
+        if largest > 0.0:
+            results[row, 0] = rho_of(n_items, heaviest, weights, x_ranks, y_ranks[row])
+
+
+@kernel
+def tau_of_rows(
+    x_ranks: Array, x_order: Array, y_ranks: Array, tables: Array, scheme: int, variant_a: bool, results: Array
+) -> None:
+    """Weighted tau of x with each row of y, nan if undefined, and the largest weight: a row of `results` for each."""
+    n_rows, n_items = y_ranks.shape
+    weights, tree = np.empty(n_items), np.empty(tree_size(n_items))
+    copies, groups, x_halves = np.empty(n_items, np.int32), np.empty(n_items, np.int32), np.empty(n_items, np.int32)
+    y_halves, y_keys, places = np.empty(n_items, np.int32), np.empty(n_items, np.int32), np.empty(n_items, np.int32)
+    halving = 1 if tables.shape[1] == n_items else 0
+    # Short loops, each with one index to follow: a single one takes three times as long at a million items.
+    for position in range(n_items):
+        x_halves[position] = int(2.0 * x_ranks[x_order[position]]) - 2
+    for row in range(n_rows):
+        y_table = row + 1 if tables.shape[0] > 1 else 0
+        for position in range(n_items):
+            y_halves[position] = int(2.0 * y_ranks[row, x_order[position]]) - 2
+        for position in range(n_items):
+            x_weight = tables[0, x_halves[position] >> halving]
+            weights[position] = combine(scheme, x_weight, tables[y_table, y_halves[position] >> halving])
+        n_entries, first = 0, 0
+        for position in range(n_items):
+            key, is_tied = y_halves[position] >> 1, False  # the integer part of a mid-rank tells groups apart
+            if position > 0 and x_halves[position] == x_halves[position - 1]:
+                # Items tied in both rankings are one entry: fewer walks, and rounding does not add up. `places` holds
+                # the entry of each key; it is of this group of x if it lies behind `first` and has the key.
+                is_tied = first <= places[key] < n_entries and y_keys[places[key]] == key
+            else:
+                first = n_entries
+            if is_tied:
+                copies[places[key]] += 1
+            else:
+                if position + 1 < n_items and x_halves[position] == x_halves[position + 1]:
+                    places[key] = n_entries
+                copies[n_entries], groups[n_entries], y_keys[n_entries] = 1, first, key
+                weights[n_entries] = weights[position]
+                n_entries += 1
+        _, largest = scale_weights(n_entries, weights)
+        results[row, 0], results[row, 1] = math.nan, largest
+        if largest > 0.0:
+            results[row, 0] = tau_of(n_entries, copies, weights, groups, y_keys, tree, variant_a)
 
 
 @helper
@@ -259,112 +431,11 @@ def tree_add(tree: Array, place: int, weight: float) -> None:
 
 
 @kernel
-def pair_sums(
-    x_ranks: Array, x_order: Array, y_ranks: Array, y_ties: Array, tables: Array, scheme: int, sums: Array
-) -> None:
-    """Sums of w_i w_j over pairs of items, for x against each row of y, in O(n log n) each.
-
-    `sums` receives a row for each row of `y_ranks`: the sum over concordant pairs, discordant pairs, pairs not tied in
-    x, pairs not tied in y, all pairs, and the largest weight. Items enter from best to worst in x, one tied group at a
-    time, and Fenwick trees over the ranks of y hold the weights that have entered before.
-    """
-    n_rows, n_items = y_ranks.shape
-    # Two arrays of rows, since each array takes .03 s to compile.
-    numbers, places = np.empty((7, n_items + 1)), np.empty((2, n_items), np.int32)
-    x_sorted, x_weights, entering, lost = numbers[0], numbers[1], numbers[2], numbers[3]
-    worse_tree, better_tree, tied_in_y = numbers[4], numbers[5], numbers[6]
-    keys, slots = places[0], places[1]
-    halves = 0 if tables.shape[1] == n_items else 1
-    for position in range(n_items):
-        x_sorted[position] = x_ranks[x_order[position]]
-        x_weights[position] = tables[0, int((1.0 + halves) * (x_sorted[position] - 1.0))]
-    for row in range(n_rows):
-        # Gathered first: following an index inside the tree walk costs 5 times as much at a million items.
-        y_table = row + 1 if tables.shape[0] > 1 else 0
-        y_tied = y_ties[row] > 0
-        heaviest = 0.0
-        for position in range(n_items):
-            cell = int((1.0 + halves) * (y_ranks[row, x_order[position]] - 1.0))
-            weight = combine(scheme, x_weights[position], tables[y_table, cell])
-            keys[position] = cell >> halves  # the integer part of a mid-rank tells groups apart
-            entering[position] = weight
-            heaviest = weight if weight > heaviest else heaviest  # `max` takes longer to compile
-        concordant, discordant, untied_in_x, untied_in_y, all_pairs = 0.0, 0.0, 0.0, 0.0, 0.0
-        before, before_lost = 0.0, 0.0
-        for position in range(n_items):
-            if heaviest > 0.0:
-                entering[position] /= heaviest  # so that no product is too small for a float
-                all_pairs += entering[position] * before
-                before += entering[position]
-            slots[position] = -1
-        for place in range(n_items + 1):
-            worse_tree[place] = 0.0
-            if y_tied:
-                better_tree[place] = 0.0
-                tied_in_y[place] = 0.0
-        before = 0.0
-        start = 0
-        while start < n_items:
-            next_start = group_stop(x_sorted[start], start)
-            stop = next_start
-            if stop - start > 1:
-                # Items tied in both rankings enter as one: fewer walks, and rounding does not add up. `slots` holds the
-                # place of each key; a slot before `start` was left by an earlier group.
-                stop = start
-                for position in range(start, next_start):
-                    key, weight = keys[position], entering[position]
-                    slot = slots[key]
-                    if slot < start:
-                        slots[key] = stop
-                        keys[stop] = key
-                        entering[stop] = weight
-                        lost[stop] = 0.0
-                        stop += 1
-                    else:
-                        entering[slot], lost[slot] = add(entering[slot], lost[slot], weight)
-            # The items that are better in x have entered. The part of them that is worse in y is discordant: it is in
-            # the first n - 1 - key places of a tree that runs from the worst rank of y to the best. The part that is
-            # better in y is concordant. Without ties it is the rest. With ties, where a heavy group may be tied, a
-            # difference would lose its digits, and a second tree that runs from the best to the worst holds it.
-            group_weight, group_lost = 0.0, 0.0
-            for position in range(start, stop):
-                worse_places, weight = n_items - 1 - keys[position], entering[position]
-                worse = tree_sum(worse_tree, worse_places)
-                discordant += weight * worse
-                better = tree_sum(better_tree, n_items - 1 - worse_places) if y_tied else before - worse
-                concordant += weight * better
-                group_weight, group_lost = add(group_weight, group_lost, weight)
-            for position in range(start, stop):
-                worse_places, weight = n_items - 1 - keys[position], entering[position]
-                tree_add(worse_tree, worse_places + 1, weight)
-                if y_tied:
-                    tree_add(better_tree, n_items - worse_places, weight)
-                    tied_in_y[keys[position]] += weight
-            untied_in_x += group_weight * before
-            before, before_lost = add(before, before_lost, group_weight)
-            start = next_start
-        if y_tied:
-            before = 0.0
-            for key in range(n_items):
-                untied_in_y += tied_in_y[key] * before
-                before += tied_in_y[key]
-        else:
-            untied_in_y = all_pairs
-        sums[row, 0] = concordant
-        sums[row, 1] = discordant
-        sums[row, 2] = untied_in_x
-        sums[row, 3] = untied_in_y
-        sums[row, 4] = all_pairs
-        sums[row, 5] = heaviest
-
-
-@kernel
 def pair_shares(x_ranks: Array, x_order: Array, y_ranks: Array, y_order: Array, weights: Array, shares: Array) -> None:
     """For each item, the weight of the others by the kind of pair that they form with it, in O(n log n).
 
     `shares` receives five rows: the sum of w_j over the items j that are concordant with item i, discordant, tied with
     it in y only, in x only, and in both. Each is a sum of positive terms, so that a small one keeps its digits.
-    `pair_sums` has their totals over all items.
     """
     for kind in range(5):
         for item in range(x_ranks.size):
@@ -385,7 +456,7 @@ def ordered_pairs(x_ranks: Array, x_order: Array, y_ranks: Array, weights: Array
     better_tree, worse_tree = np.empty(n_items + 1), np.empty(n_items + 1)
     x_sorted, entering, keys = np.empty(n_items), np.empty(n_items), np.empty(n_items, np.int64)
     better_weight, worse_weight = np.zeros(n_items), np.zeros(n_items)
-    # Gathered first, as in `kernels.pair_sums`: following an index inside the walks costs cache misses.
+    # Gathered first: following an index inside the walks costs 5 times as much at a million items.
     for position in range(n_items):
         x_sorted[position] = x_ranks[x_order[position]]
         keys[position] = int(y_ranks[x_order[position]]) - 1

@@ -157,7 +157,7 @@ class Formula(NamedTuple):
 
 def coefficients_of(formula: Formula, x: Column, y: Column, sizes: Offsets, values: Values) -> None:
     """Set the coefficient of each group of two columns; nan if undefined."""
-    from rankcorr.inference._resampling_kernels import RHO
+    from rankcorr._rank_kernels import RHO
 
     kernels = loops()
     values[:] = np.nan

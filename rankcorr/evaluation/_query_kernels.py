@@ -11,8 +11,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankcorr._rank_kernels import Array, add, combine, helper, kernel, midranks, pair_sums, weighted_moments
-from rankcorr.inference._resampling_kernels import TAU_B, quotient, shuffle
+from rankcorr._rank_kernels import (
+    TAU_A,
+    Array,
+    combine,
+    helper,
+    kernel,
+    mean_weight,
+    midranks,
+    quotient,
+    rho_of,
+    scale_weights,
+    tau_of_rows,
+)
+from rankcorr.inference._resampling_kernels import shuffle
 
 # Up to this many items, comparing all pairs is faster than sorting: its inner loops run on vectors. At 250 items tau_w
 # takes 38 us either way.
@@ -280,11 +292,8 @@ def weigh_positions(ranks: Array, starts: Array, sizes: Array, table: Array, fir
         for key in range(n):
             size = counts[key]
             if size > 0:
-                total, lost = 0.0, 0.0
-                for position in range(first + start, first + start + size):
-                    total, lost = add(total, lost, table[position])
-                means[key] = total / size
                 start += size
+                means[key] = mean_weight(table, first + start, size)
         for row in range(starts[group], starts[group] + n):
             weights[row] = means[int(ranks[row]) - 1]
 
@@ -315,14 +324,6 @@ def all_pairs(x: Array, y: Array, weights: Array, x_tied: bool, y_tied: bool, su
                 sums[2, other] += weight if y[other] != y_rank else 0.0
 
 
-@helper
-def tau(numerator: float, x_norm: float, y_norm: float, norm: float, kind: int) -> float:
-    """Divide the sums over pairs: of the numerator, of the pairs not tied in x, in y, and of all pairs."""
-    if kind != TAU_B and x_norm > 0.0 and y_norm > 0.0:
-        x_norm, y_norm = norm, norm
-    return quotient(numerator, x_norm, y_norm)
-
-
 @kernel
 def tau_of_few(x: Column, y: Column, sizes: Array, scheme: int, kind: int, values: Array) -> None:
     """Set the tau of each group of 2 to `MOST_PAIRED`, unless no item has weight."""
@@ -331,14 +332,11 @@ def tau_of_few(x: Column, y: Column, sizes: Array, scheme: int, kind: int, value
         n, a, b = sizes[group], x.starts[group], y.starts[group]
         if n < 2 or n > MOST_PAIRED:
             continue
-        heaviest = 0.0
         for item in range(n):
             weights[item] = combine(scheme, x.weights[a + item], y.weights[b + item])
-            heaviest = weights[item] if weights[item] > heaviest else heaviest
-        if heaviest == 0.0:
+        _, largest = scale_weights(n, weights)
+        if largest == 0.0:
             continue
-        for item in range(n):
-            weights[item] /= heaviest  # so that no product is too small for a float
         x_tied, y_tied = x.ties[group] > 0, y.ties[group] > 0
         all_pairs(x.ranks[a : a + n], y.ranks[b : b + n], weights[:n], x_tied, y_tied, sums)
         top, x_norm, y_norm, norm = 0.0, 0.0, 0.0, 0.0
@@ -348,7 +346,10 @@ def tau_of_few(x: Column, y: Column, sizes: Array, scheme: int, kind: int, value
             x_norm += weight * sums[1, item]
             y_norm += weight * sums[2, item]
             norm += weight * sums[3, item]
-        values[group] = tau(top, x_norm if x_tied else norm, y_norm if y_tied else norm, norm, kind)
+        x_norm, y_norm = x_norm if x_tied else norm, y_norm if y_tied else norm
+        if kind == TAU_A and x_norm > 0.0 and y_norm > 0.0:
+            x_norm, y_norm = norm, norm
+        values[group] = quotient(top, x_norm, y_norm)
 
 
 @helper
@@ -364,27 +365,31 @@ def tables_of(x: Column, y: Column, a: int, b: int, n: int) -> Array:
 @kernel
 def tau_of_many(x: Column, y: Column, sizes: Array, scheme: int, kind: int, values: Array) -> None:
     """Set the tau of each larger group, unless no item has weight."""
-    sums = np.empty((1, 6))
+    results = np.empty((1, 2))
     for group in range(sizes.size):
         n, a, b = sizes[group], x.starts[group], y.starts[group]
         if n > MOST_PAIRED:
             y_ranks, tables = y.ranks[b : b + n].reshape(1, n), tables_of(x, y, a, b, n)
-            pair_sums(x.ranks[a : a + n], x.order[a : a + n], y_ranks, y.ties[group:], tables, scheme, sums)
-            if sums[0, 5] > 0.0:
-                values[group] = tau(sums[0, 0] - sums[0, 1], sums[0, 2], sums[0, 3], sums[0, 4], kind)
+            tau_of_rows(x.ranks[a : a + n], x.order[a : a + n], y_ranks, tables, scheme, kind == TAU_A, results)
+            if results[0, 1] > 0.0:
+                values[group] = results[0, 0]
 
 
 @kernel
 def rho_of_groups(x: Column, y: Column, sizes: Array, scheme: int, values: Array) -> None:
     """Set the rho of each group of two or more, unless no item has weight."""
-    moments = np.empty((1, 4))
+    longest = 0
+    for group in range(sizes.size):
+        longest = sizes[group] if sizes[group] > longest else longest
+    weights = np.empty(longest)
     for group in range(sizes.size):
         n, a, b = sizes[group], x.starts[group], y.starts[group]
         if n > 1:
-            y_ranks, tables = y.ranks[b : b + n].reshape(1, n), tables_of(x, y, a, b, n)
-            weighted_moments(x.ranks[a : a + n], y_ranks, tables, scheme, moments)
-            if moments[0, 3] > 0.0:
-                values[group] = quotient(moments[0, 0], moments[0, 1], moments[0, 2])
+            for item in range(n):
+                weights[item] = combine(scheme, x.weights[a + item], y.weights[b + item])
+            heaviest, largest = scale_weights(n, weights)
+            if largest > 0.0:
+                values[group] = rho_of(n, heaviest, weights, x.ranks[a : a + n], y.ranks[b : b + n])
 
 
 @kernel

@@ -173,12 +173,14 @@ class Exchange:
 
     def coefficients_after(self, choices: Choices) -> Values:
         """Coefficients of all systems after these exchanges, shape (n_scales, len(choices), n_systems)."""
-        from rankcorr.inference._resampling_kernels import exchanged_coefficients
+        from rankcorr.inference import _resampling_kernels as kernels
 
         items, values = self.items, np.empty((len(self.scales), len(choices), len(self.present)))
+        places, by_system = kernels.new_places(len(self.present), self.n_items), kernels.new_entries(self.n_items)
+        formula, memory = items.formula(), kernels.new_memory(self.n_items)
         for scale, row in zip(self.scales, values, strict=True):
-            exchanged_coefficients(
-                choices, *scale, items.x_keys, self.present, items.table, items.expected, items.scheme, items.kind, row
+            kernels.exchanged_coefficients(
+                choices, *scale, items.x_keys, self.present, formula, places, by_system, memory, row
             )
         return standardize(values, self.exponents) if self.exponents is not None else values
 

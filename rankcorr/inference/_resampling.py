@@ -6,17 +6,21 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import checked_resamples, checked_seed, shown
 from rankcorr._coefficients import Coefficient
+from rankcorr._input.scores import loops
 from rankcorr._ranking import Ranking
 from rankcorr._weights import SCHEMES, rank_table
 from rankcorr._workers import Progress, checked_workers, in_executor, in_threads, silent
 from rankcorr.errors import OptionError
+
+if TYPE_CHECKING:
+    from rankcorr.inference._resampling_kernels import Formula
 
 Result = TypeVar("Result")
 
@@ -180,7 +184,9 @@ class SortedItems:
         halves, item_halves = np.delete(self.y_halves, item, axis=1), self.y_halves[:, item : item + 1]
         halves -= 2 * (halves > item_halves).astype(np.int32) + (halves == item_halves)
         table = self.table[: -1 if self.expected else -2]
-        return replace(self, x_keys=np.delete(self.x_keys, item), y_halves=halves, table=table)
+        keys = np.delete(self.x_keys, item)
+        keys -= keys > self.x_keys[item]  # all below the number of items
+        return replace(self, x_keys=keys, y_halves=halves, table=table)
 
     def of_keys(self, keys: Counts) -> Values:
         """Coefficient of one ranking with others in each draw, shape (n_draws, n_others); nan if undefined.
@@ -218,19 +224,23 @@ class SortedItems:
         blocks = [places[start : start + step] for start in range(0, places.size, step)]
         return np.concatenate(in_threads(coefficients_without, blocks, draws.workers, draws.progress, lambda _: 0))
 
+    def formula(self) -> Formula:
+        """The coefficient as kernels take it."""
+        from rankcorr.inference._resampling_kernels import Formula
+
+        return Formula(self.table, self.expected, self.scheme, self.kind)
+
     def _resampled(self, counts: Counts, keys: Counts, size: int) -> Values:
         from rankcorr.inference import _resampling_kernels as kernels
 
         values = np.empty((size, keys.shape[1] - 1))
-        kernels.resampled_coefficients(counts, keys, self.table, self.expected, self.scheme, self.kind, values)
+        kernels.resampled_coefficients(counts, keys, self.formula(), kernels.new_memory(self.n_items), values)
         return values
 
 
 def kind_of(coefficient: Coefficient) -> int:
     """Number of the formula, as the kernels know it."""
-    from rankcorr.inference import _resampling_kernels as kernels
-
-    return {None: kernels.RHO, "a": kernels.TAU_A, "b": kernels.TAU_B}[coefficient.variant]
+    return int({None: loops().RHO, "a": loops().TAU_A, "b": loops().TAU_B}[coefficient.variant])
 
 
 def comes_after(first: NDArray[Any], second: NDArray[Any]) -> bool:
