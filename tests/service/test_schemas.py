@@ -101,7 +101,7 @@ def test_what_fits_the_schema_is_not_refused_for_its_shape(path, schema):
     from schemathesis.generation import GenerationMode
 
     @settings(
-        max_examples=100 if os.environ.get("CI") else 15,
+        max_examples=100 if os.environ.get("HYPOTHESIS_PROFILE") == "ci" else 15,
         deadline=None,
         database=None,
         phases=[Phase.generate],
