@@ -300,8 +300,8 @@ def most_memory() -> float:
 
 def fill(campaign: Campaign, places: Places) -> None:
     """Store votes on many comparisons at once, as an import from a file does."""
+    from adaptive.ledger._campaign.transaction import insert_columns
     from adaptive.ledger._store import schema
-    from adaptive.ledger._store.rows import insert_columns
 
     def work(connection: sa.Connection) -> None:
         ballot = connection.execute(sa.text("SELECT id FROM ballot")).scalar_one()

@@ -12,7 +12,7 @@ import pytest
 
 import rankcorr
 from adaptive._formats import votes
-from adaptive.ledger._formats import exports
+from adaptive.ledger._votes import exports
 from rankcorr._coefficients import COEFFICIENTS, CoefficientName
 from rankcorr._weights import WEIGHERS
 
@@ -37,7 +37,7 @@ EDITS = {
             '    "duels": _Layout(*_PAIR, ("voter",), (), None, _first_wins),\n'
         )
     },
-    "adaptive.ledger._formats.exports": {
+    "adaptive.ledger._votes.exports": {
         "_FORMS: Final[dict[Format, _Form]] = {\n": '    "duels": _Form(("duels.csv",), _WINS, False, None),\n'
     },
 }

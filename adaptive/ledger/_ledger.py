@@ -14,30 +14,46 @@ from functools import cached_property
 
 import sqlalchemy as sa
 
-from adaptive._formats.votes import VoteFile, VoteRow
+from adaptive._formats.answers import Answers
+from adaptive._formats.votes import Columns, VoteFile, VoteRow
+from adaptive._formats.votes import Format as VoteFormat
 from adaptive._plan import BallotPlan
 from adaptive._protocol import Items, Position
 from adaptive._record import BallotRecord, ProtocolResult
-from adaptive.ledger._ballots import closing, results, rounds, shown_sheets
-from adaptive.ledger._ballots.stored import standing_after, stored_ballots
+from adaptive._votes import Comparison
+from adaptive.ledger._ballots import batches, pairs, rounds, sheets, stored
+from adaptive.ledger._ballots.pairs import ShownPair
+from adaptive.ledger._ballots.stored import (
+    MOST_EVENTS,
+    Conflict,
+    LedgerEvent,
+    StoredBallot,
+    position_after,
+    stored_ballots,
+)
 from adaptive.ledger._bundle import files
-from adaptive.ledger._bundle.archive import MOST_BYTES
-from adaptive.ledger._campaign import status as progress_of
-from adaptive.ledger._campaign import stored, voting_pages
-from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, Settings
-from adaptive.ledger._campaign.status import BallotProgress, CampaignStatus
-from adaptive.ledger._campaign.stored import ItemContent, Steps, reads, runs, writes
-from adaptive.ledger._campaign.voting_pages import VotingPages
-from adaptive.ledger._formats import exports, imports
-from adaptive.ledger._quality.report import quality_of
+from adaptive.ledger._bundle.checking import Verified
+from adaptive.ledger._bundle.contents import MOST_BYTES
+from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, ItemContent, Settings
+from adaptive.ledger._campaign.items import contents_of
+from adaptive.ledger._campaign.pages import VotingPages
+from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, insert_campaign, load_campaign
+from adaptive.ledger._reports import results, status
+from adaptive.ledger._reports.agreement import Limits
+from adaptive.ledger._reports.quality import CampaignQuality, quality_of
+from adaptive.ledger._reports.results import CampaignResult, ItemProgress, Preview
+from adaptive.ledger._reports.status import BallotProgress, BallotState, CampaignStatus
 from adaptive.ledger._store.database import PATIENCE_SECONDS, Database, back_up
 from adaptive.ledger._store.migrations import bring_up, check_revision, make_tables, migrate
 from adaptive.ledger._voters.tokens import Tokens, issue
 from adaptive.ledger._voters.voter import Voter, Voters
-from adaptive.ledger._votes import casting, reading, recording
-from adaptive.ledger._votes.casting import Receipt
+from adaptive.ledger._votes import casting, exports, recording
+from adaptive.ledger._votes.casting import Receipt, VoteCast
+from adaptive.ledger._votes.exports import Export, Format
 from adaptive.ledger._votes.recording import Recorded
 from adaptive.ledger.errors import LedgerError
+from adaptive.model._comparisons import Comparisons
+from rankcorr._workers import Progress
 
 
 class Ledger:
@@ -151,12 +167,12 @@ class Ledger:
         ProtocolError
             If the items are not those of the plan, or cannot be stored as JSON.
         """
-        made = self.database.write(
-            lambda connection: stored.insert_campaign(
+        info = self.database.write(
+            lambda connection: insert_campaign(
                 connection, plan, items, voters, seed, name=name, settings=settings, contents=contents
             )
         )
-        return Campaign(self.database, made)
+        return Campaign(self.database, info)
 
     def create_campaign(
         self,
@@ -176,11 +192,12 @@ class Ledger:
         """
 
         def work(connection: sa.Connection) -> tuple[CampaignInfo, str]:
-            info = stored.insert_campaign(
+            info = insert_campaign(
                 connection, plan, items, voters, seed, name=name, settings=settings, contents=contents
             )
-            voting_pages.set_pages(connection, info.id, pages, replaces=0)
-            return info, issue(connection, info, "organiser")
+            transaction = Transaction(connection, info)
+            transaction.set_pages(pages, replaces=0)
+            return info, issue(transaction, "organiser")
 
         info, token = self.database.write(work)
         return Campaign(self.database, info), token
@@ -197,7 +214,7 @@ class Ledger:
         LedgerError
             If the campaign does not exist, or if there are several and no key is given.
         """
-        return Campaign(self.database, self.database.read(lambda connection: stored.load_campaign(connection, key)))
+        return Campaign(self.database, self.database.read(lambda connection: load_campaign(connection, key)))
 
     @property
     def name(self) -> str:
@@ -246,11 +263,11 @@ class Ledger:
 
 
 @dataclass(frozen=True, eq=False)
-class Campaign(Steps):
+class Campaign(OpenCampaign):
     """One campaign in a ledger.
 
     Each step is one transaction unless stated otherwise, and is safe alongside other writers. `voters` and `tokens`
-    provide the steps for voters and tokens. `reads`, `writes` and `runs` make a method of a step and its description.
+    provide the steps for voters and tokens.
 
     See Also
     --------
@@ -299,78 +316,293 @@ class Campaign(Steps):
 
     # Ballots and batches
 
-    ballots = reads(stored_ballots)
-    open_next = runs(rounds.open_next)
-    preview = reads(rounds.preview)
-    close = runs(rounds.close)
-    reopen = runs(closing.reopen)
-    asked = reads(shown_sheets.asked)
-    shown_pairs = reads(shown_sheets.shown_pairs)
+    def ballots(self) -> list[StoredBallot]:
+        """Return all ballots or batches so far."""
+        return self.read(stored_ballots)
+
+    def open_next(self, *, at_once: bool = False) -> int:
+        """Draw the next ballot or batch from the votes so far, store it, and return its number.
+
+        Votes are read in one transaction, and the ballot is stored in another, which checks that nothing has changed.
+
+        Parameters
+        ----------
+        at_once : bool
+            Draw a batch even if much of the last one is unanswered.
+
+        Raises
+        ------
+        NotReadyError
+            If too much of the last batch is unanswered.
+        LedgerError
+            If a ballot is open, all are closed, or the campaign needs no further batch.
+        """
+        return rounds.open_next(self, at_once=at_once)
+
+    def preview(
+        self, number: int | None = None, *, least_answered: float | None = None, progress: Progress | None = None
+    ) -> Preview:
+        """Return the effect of closing the open ballot, or all batches, without changing anything.
+
+        Parameters
+        ----------
+        number : int or None
+            The ballot of the stamp; None: the last one.
+        least_answered : float or None
+            Share of the comparisons that must be answered; None: the campaign's setting.
+        progress : callable, optional
+            Progress function, as in `Strengths.comparisons`.
+
+        Raises
+        ------
+        LedgerError
+            If no ballot is open.
+        """
+        return self.read(rounds.preview, number, least_answered=least_answered, progress=progress)
+
+    def close(
+        self, number: int, *, least_answered: float | None = None, stamp: str | None = None
+    ) -> BallotRecord | None:
+        """Close a ballot and return its record, or end a continuous campaign, whose batches have none.
+
+        A ballot is scored between two transactions: the first elects one closer, the second writes the record. Batches
+        are closed in one.
+
+        Parameters
+        ----------
+        number : int
+            Number of the open ballot, so that two simultaneous calls cannot close two ballots.
+        least_answered : float or None
+            Share of the comparisons that must be answered; None: the campaign's setting.
+        stamp : str or None
+            The stamp that the caller has seen, from `preview` or `ballot`; None: accept any.
+
+        Raises
+        ------
+        LedgerError
+            If that ballot, or every batch, is closed.
+        ChangedError
+            If its stamp has changed.
+        NotReadyError
+            If too few comparisons are answered, or an item has no answer; it stays open.
+        ConflictError
+            If another caller is closing it.
+        """
+        if self.info.mode == "ballots":
+            return rounds.close(self, number, least_answered=least_answered, stamp=stamp)
+        batches.finish(self, least_answered=least_answered, stamp=stamp)
+        return None
+
+    def reopen(self, number: int, reason: str) -> None:
+        """Reopen the last closed ballot and set its record aside, provided that no later ballot was opened.
+
+        Raises
+        ------
+        LedgerError
+            If it is not closed, or another ballot was drawn from its scores.
+        """
+        self.write(rounds.reopen, number, reason)
+
+    def asked(
+        self, *, number: int | None = None, voter: str | None = None, unanswered: bool = False
+    ) -> tuple[Comparison, ...]:
+        """Return the comparisons of all open ballots, checks included, by sheet and in display order.
+
+        The voter is the holder of the sheet, or "" for a free sheet. The rows do not reveal which comparisons are
+        checks.
+
+        Parameters
+        ----------
+        number : int or None
+            Restrict the list to this ballot.
+        voter : str or None
+            Restrict the list to the sheets of this voter, given by the name in a file or by key.
+        unanswered : bool
+            Restrict the list to comparisons without a current answer.
+        """
+        return self.read(sheets.open_comparisons, number=number, voter=voter, unanswered=unanswered)
+
+    def shown_pairs(self, number: int, sheet: int) -> tuple[ShownPair, ...]:
+        """Return all pairs of a sheet, in their fixed display order.
+
+        Parameters
+        ----------
+        number, sheet : int
+            Ballot, counted from 1, and sheet in it, counted from 0.
+
+        Raises
+        ------
+        VoteError
+            If the sheet does not exist.
+        """
+        return self.read(pairs.shown_pairs, number, sheet)
 
     # Votes
 
-    cast = runs(casting.cast)
+    def cast(self, vote: VoteCast) -> Receipt:
+        """Record a vote, and return once it is on the disk.
+
+        Raises
+        ------
+        VoteError
+            If the comparison does not exist, the answer is unknown, or the voter never had the sheet.
+        ConflictError
+            If the comparison has another vote in force, which the message names, or the event id was used for another
+            vote. A voter who has finished replaces the own vote instead.
+        LateVoteError
+            If the ballot is closed or the sheet was given to another voter. The vote is kept as a late one. If sent
+            again after the ballot is reopened or the sheet returned, it counts, provided that the comparison has no
+            other vote.
+        LedgerBusyError
+            While the ballot is being closed; send the same vote again in a moment.
+        """
+        return casting.cast(self, vote)
 
     def correct(self, comparison: str, answer: str | None, reason: str) -> Receipt:
-        """Correct the vote on a comparison like "1-0-17"; the answer None voids it.
+        """Replace the vote on a comparison like "1-0-17" by an organiser's correction; the answer None voids it.
 
-        A separate transaction finds the comparison; see `casting.correct`.
+        The vote remains its voter's, and the ledger keeps both answers with the reason. Repeating the current answer
+        confirms it and so resolves a conflict. A separate transaction finds the comparison.
+
+        Raises
+        ------
+        ConflictError
+            If the comparison has no current vote.
+        LateVoteError
+            If the ballot is closed; reopen it first.
+        LedgerBusyError
+            While the ballot is being closed.
         """
-        number, place = self._read(shown_sheets.place_of, comparison)
-        return casting.correct(self.database, self.info, str(uuid.uuid4()), number, place, answer, reason)
+        number, place = self.read(pairs.place_of, comparison)
+        return casting.correct(self, str(uuid.uuid4()), number, place, answer, reason)
 
     def record(self, votes: Mapping[str, str]) -> Recorded:
         """Record answers by comparison id, all or none: "left", "right", "tie" or "cannot say".
 
-        Each answer belongs to the voter who has the comparison. Errors are those of `recording.record_file`, which
-        count from 1.
+        Each answer belongs to the voter who has the comparison. Errors are those of `record_file`, which count from 1.
         """
         rows = [VoteRow(line, pair, None, None, None, answer) for line, (pair, answer) in enumerate(votes.items(), 1)]
-        return recording.record_file(self.database, self.info, VoteFile("votes", tuple(rows)))
+        return self.record_file(VoteFile("votes", tuple(rows)))
 
-    record_file = runs(recording.record_file)
-    conflicts = reads(reading.conflicts)
-    events_after = writes(reading.events_after)  # it waits for votes, and so takes locks
+    def record_file(self, file: VoteFile) -> Recorded:
+        """Record the votes of a file: all of them, or none if a row is invalid.
+
+        A row without a voter belongs to the voter who holds the sheet. The column ``seconds`` is the time that an
+        answer took; unknown columns are stored with the vote.
+
+        Raises
+        ------
+        VoteError
+            If a comparison was never drawn, the items or the voter do not match the comparison, or the voter never had
+            the sheet. The message names file and lines.
+        LedgerBusyError
+            While a ballot of the file is being closed.
+        """
+        return recording.record_file(self, file)
+
+    def conflicts(self) -> list[Conflict]:
+        """Return the votes that were kept aside because they contradict another one, oldest first."""
+        return self.read(stored.conflicts)
+
+    def events_after(self, after: int = 0, *, most: int = MOST_EVENTS) -> tuple[LedgerEvent, ...]:
+        """Return vote events with a higher number than `after`, in their order.
+
+        No event appears later with a lower number than one already read: the method waits for votes that have a number
+        but are not committed yet.
+
+        Parameters
+        ----------
+        most : int
+            Maximum number of events; there are fewer only at the end of the ledger.
+        """
+        return self.write(stored.events_after, after, most=most)  # it waits for votes, and so takes locks
 
     # Contents for voters
 
     def pages(self) -> tuple[int, VotingPages]:
         """Return the current version of the pages, counted from 1, and the pages; version 0 if none were set."""
-        return self._read(lambda connection, info: voting_pages.pages_of(connection, info.id))
+        return self.read(Transaction.pages)
 
     def set_pages(self, pages: VotingPages, *, replaces: int) -> int:
-        """Show these pages from now on, and return their version; see `voting_pages.set_pages`."""
-        return self._write(
-            lambda connection, info: voting_pages.set_pages(connection, info.id, pages, replaces=replaces)
-        )
+        """Show these pages from now on, and return their version.
 
-    contents = reads(stored.contents_of)
+        Parameters
+        ----------
+        replaces : int
+            Version that was edited, from `pages`, so that no other change is overwritten unseen.
+
+        Raises
+        ------
+        ChangedError
+            If another version has become current.
+        LedgerError
+            If the consent text changed and its version did not.
+        """
+        return self.write(Transaction.set_pages, pages, replaces=replaces)
+
+    def contents(self) -> tuple[ItemContent, ...]:
+        """Return the content shown for each item of the campaign, by place."""
+        return self.read(contents_of)
 
     # Progress
 
-    stamp = reads(progress_of.campaign_stamp)
-    progress_stamp = reads(progress_of.progress_stamp)
-    status = reads(progress_of.status_of)
+    def stamp(self) -> str:
+        """Return a stamp of all events in the campaign: votes, leases of sheets, voters, and organisers' actions.
+
+        No votes are read, so the cost does not depend on their number. Votes of other campaigns in the same ledger also
+        change the stamp.
+        """
+        return self.read(status.campaign_stamp)
+
+    def progress_stamp(self) -> str:
+        """Return a stamp of the campaign's progress, which time alone can change, because unanswered sheets expire."""
+        return self.read(status.progress_stamp)
+
+    def status(self) -> CampaignStatus:
+        """Return the progress of the campaign, without reading votes one by one."""
+        return self.read(status.status_of)
 
     def progress(self) -> tuple[CampaignStatus, list[BallotProgress]]:
         """Report the state of the campaign and of each ballot at the same moment."""
+        return self.read(lambda transaction: (status.status_of(transaction), status.by_ballot(transaction)))
 
-        def read(connection: sa.Connection) -> tuple[CampaignStatus, list[BallotProgress]]:
-            return progress_of.status_of(connection, self.info), progress_of.by_ballot(connection, self.info)
+    def ballot_progress(self) -> list[BallotProgress]:
+        """Return the progress of each ballot or batch that was opened."""
+        return self.read(status.by_ballot)
 
-        return self.database.read(read)
+    def ballot(self, number: int) -> BallotState:
+        """Return one opened ballot with its results.
 
-    ballot_progress = reads(progress_of.by_ballot)
-    ballot = reads(progress_of.ballot_state)
-    item_progress = reads(results.by_item)
-    items_shown = reads(results.items_shown)
-    quality = reads(quality_of)
+        Raises
+        ------
+        LedgerError
+            If the ballot has not been opened.
+        """
+        return self.read(status.ballot_state, number)
+
+    def item_progress(self) -> list[ItemProgress]:
+        """Return the answers about each item in the open ballots, without voters who are left out, fewest first."""
+        return self.read(results.by_item)
+
+    def items_shown(self) -> list[tuple[ItemProgress, ItemContent]]:
+        """Return all items with their presentations: those of open ballots as in `item_progress`, then the others."""
+        return self.read(results.items_with_contents)
+
+    def quality(self, limits: Limits | None = None) -> CampaignQuality:
+        """Return statistics of the voters from the campaign's answers so far, without changing anything.
+
+        Parameters
+        ----------
+        limits : Limits
+            Limits that decide when a voter gets a flag.
+        """
+        return self.read(quality_of, limits)
 
     # Results
 
-    def standing(self) -> tuple[tuple[BallotRecord, ...], Position]:
+    def position(self) -> tuple[tuple[BallotRecord, ...], Position]:
         """Return the records of the closed ballots, and the position after them."""
-        return standing_after(self.info, [each for each in self.ballots() if each.state == "closed"])
+        return position_after(self.info, [ballot for ballot in self.ballots() if ballot.state == "closed"])
 
     def paper_result(self) -> ProtocolResult:
         """Return the paper's ranking, once all ballots are closed.
@@ -380,22 +612,170 @@ class Campaign(Steps):
         LedgerError
             If a ballot is not closed.
         """
-        records, standing = self.standing()
-        wanted = self.info.ballot_plan.n_ballots
-        if standing.n_closed < wanted:
+        records, position = self.position()
+        n_ballots = self.info.ballot_plan.n_ballots
+        if position.n_closed < n_ballots:
             raise LedgerError(
-                f"the campaign is still open: {standing.n_closed} of {wanted} ballots are closed; the paper's scores "
-                "need all of them, while interim=True ranks by the votes so far"
+                f"the campaign is still open: {position.n_closed} of {n_ballots} ballots are closed; the paper's "
+                "scores need all of them, while interim=True ranks by the votes so far"
             )
-        return ProtocolResult(self.info.ballot_plan, self.info.items, standing.mean, records)
+        return ProtocolResult(self.info.ballot_plan, self.info.items, position.mean, records)
 
-    result = reads(results.result_of)
-    counted_votes = reads(reading.counted_votes)
+    def result(
+        self, *, interim: bool = False, top: int | None = None, progress: Progress | None = None
+    ) -> CampaignResult:
+        """Return the ranking of all items; `interim` allows it at any time, from the strengths alone.
+
+        Parameters
+        ----------
+        top : int or None
+            k of the cut; None: the size of the last ballot, or a tenth of the items.
+        progress : callable, optional
+            Progress function, as in `Strengths.comparisons`.
+
+        Raises
+        ------
+        LedgerError
+            If a ballot is not closed and `interim` is false, or if there is no vote yet.
+        """
+        return self.read(results.result_of, interim=interim, top=top, progress=progress)
+
+    def counted_votes(self) -> Comparisons:
+        """Return all current votes by voters who are not left out; "cannot say" counts as no answer.
+
+        Its `unanswered` holds the other comparisons on sheets that voters hold.
+        """
+        return self.read(stored.counted_votes)
 
     # Files
 
-    export_votes = runs(exports.export_votes)
-    import_votes = runs(imports.import_votes)
-    bundle = runs(files.bundle_bytes)
-    write_bundle = runs(files.write_bundle)
-    verify = runs(files.verify_campaign)
+    def export_votes(
+        self,
+        format: Format,  # noqa: A002 - the name of the option
+        *,
+        unanswered: bool = False,
+        names: bool = False,
+        guard: bool = True,
+    ) -> Export:
+        """Write the votes that count, at most one for each comparison.
+
+        ============== ============================== ================================================================
+        format         files                          cannot express
+        ============== ============================== ================================================================
+        "csv"          votes.csv                      nothing; the winner is left, right, tie, cannot say, or empty
+        "arena"        votes.jsonl                    cannot say, comparisons without a vote
+        "label_studio" tasks.json                     ties, cannot say
+        "potato"       instances.jsonl                cannot say
+        "choix"        pairs.csv, items.csv           ties, cannot say, comparisons without a vote, voters
+        ============== ============================== ================================================================
+
+        If items have more than a label, tasks of Label Studio and instances of potato include their content.
+
+        Parameters
+        ----------
+        format : {"csv", "arena", "label_studio", "potato", "choix"}
+        unanswered : bool
+            Whether to write comparisons without a vote, if the format allows them.
+        names : bool
+            Whether to write voters' names. By default, random keys are written and the names stay in the ledger.
+        guard : bool
+            Whether to put an apostrophe before CSV cells that a spreadsheet would run as formulas. `import_votes`
+            removes it. Other programs read it as part of the label, so use False for them.
+
+        Raises
+        ------
+        OptionError
+            If the format is unknown.
+        TableError
+            If the items have no columns in common: some are tuples, some are not, or tuples differ in length.
+        """
+        return self.read(exports.export_votes, format, unanswered=unanswered, names=names, guard=guard)
+
+    def import_votes(
+        self,
+        path: str | os.PathLike[str],
+        format: VoteFormat = "auto",  # noqa: A002 - the name of the option
+        *,
+        columns: Columns | None = None,
+        answers: Answers | None = None,
+        encoding: str = "utf-8",
+        ignore: Sequence[str] = (),
+        instances: str | os.PathLike[str] | None = None,
+        guard: bool = True,
+    ) -> Recorded:
+        """Record the votes of a file in the open ballots: all of them, or none if one is invalid.
+
+        A vote is matched by the id of its comparison: in the column or key comparison, in data.comparison of Label
+        Studio, or as the id of potato. Without an id, it is matched with its voter's comparison of the same pair. A
+        vote that the ledger already has changes nothing, and a contradicting vote is kept as a conflict, as described
+        in `record_file`.
+
+        Parameters
+        ----------
+        path, format, answers, encoding, ignore, instances
+            See `adaptive.read_comparisons`; numbers of "choix" count the items of the campaign.
+        columns : mapping of {"left", "right", "winner", "voter"} to str or sequence of str, optional
+            Names of columns that differ from those of the format.
+        guard : bool
+            Whether to remove the apostrophes that `export_votes` put before formulas; only our CSV has them.
+
+        Raises
+        ------
+        OptionError
+            If a format, column, meaning or encoding is unknown.
+        TableError, VoteError
+            If the file cannot be read, or a winner, comparison, pair or voter is unknown. The message gives file and
+            line.
+        """
+        file = recording.read_vote_file(
+            self.info,
+            path,
+            format,
+            columns=columns,
+            answers=answers,
+            encoding=encoding,
+            ignore=ignore,
+            instances=instances,
+            guard=guard,
+        )
+        return self.record_file(self.read(recording.match_comparisons, file))
+
+    def bundle(self, *, names: bool = False) -> bytes:
+        """Return the campaign as a zip; the same campaign gives the same bytes.
+
+        It holds every row of the campaign except the keys, tokens and addresses that only its ledger needs. Its parts
+        are items, plan, drawn comparisons, checks, all events, the votes that count and their ranking, a data sheet,
+        Croissant metadata, and checksums. The bundle is checked before it is written, as in `verify_bundle`.
+
+        Parameters
+        ----------
+        names : bool
+            Whether to include voters' names, for another ledger with the same people. Without them, the bundle can be
+            published, provided that columns of files and reasons that people typed contain no names.
+
+        Raises
+        ------
+        BundleError
+            If the ledger contradicts itself.
+        """
+        return files.bundle_bytes(self, names=names)
+
+    def write_bundle(self, path: str | os.PathLike[str], *, names: bool = False) -> None:
+        """Write the campaign as a zip: see `bundle`.
+
+        Raises
+        ------
+        BundleError
+            If the ledger contradicts itself, or the file cannot be written.
+        """
+        files.write_bundle(self, path, names=names)
+
+    def verify(self) -> Verified:
+        """Check the campaign in its ledger, as `verify_bundle` checks a bundle.
+
+        Raises
+        ------
+        BundleError
+            The message says which part fails, and how.
+        """
+        return files.verify_campaign(self)

@@ -178,7 +178,7 @@ class UnfinishedError(LedgerError):
     See Also
     --------
     Voter.finish : Raises it.
-    Journey : The next step of the voter.
+    VoterState : The next step of the voter.
 
     Examples
     --------
@@ -189,7 +189,7 @@ class UnfinishedError(LedgerError):
     >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False, sheet_size=2))
     >>> n_opened = campaign.open_next()
     >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
-    >>> hand, reason = voter.next_sheet(pages)
+    >>> state = voter.next_sheet(pages)
     >>> voter.finish(pages)
     Traceback (most recent call last):
         ...
@@ -221,8 +221,8 @@ class FinishedError(LedgerError):
     >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False, sheet_size=1))
     >>> n_opened = campaign.open_next()
     >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
-    >>> hand, reason = voter.next_sheet(pages)
-    >>> vote = VoteCast(str(uuid4()), hand.number, hand.pairs[0].place, voter.id, "left")
+    >>> sheet = voter.next_sheet(pages).sheet
+    >>> vote = VoteCast(str(uuid4()), sheet.number, sheet.pairs[0].place, voter.id, "left")
     >>> receipt, ending = voter.cast(vote), voter.finish(pages)
     >>> voter.retract(voter.vote(vote.event_id), str(uuid4()))
     Traceback (most recent call last):
@@ -372,7 +372,7 @@ class BundleError(LedgerError):
     """
 
 
-def require(fits: bool, name: str, wanted: str, value: object) -> None:
+def require(fits: bool, name: str, expectation: str, value: object) -> None:
     """Refuse a value that does not fit.
 
     Raises
@@ -381,4 +381,4 @@ def require(fits: bool, name: str, wanted: str, value: object) -> None:
         "sheets must be a positive whole number; got 0".
     """
     if not fits:
-        raise LedgerError(f"{name} must be {wanted}; got {shown(value)}")
+        raise LedgerError(f"{name} must be {expectation}; got {shown(value)}")

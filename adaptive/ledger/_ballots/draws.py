@@ -22,18 +22,17 @@ from numpy.typing import NDArray
 from adaptive._draw import Asked
 from adaptive._protocol import ballot_rng
 from adaptive._votes import WORDS
-from adaptive.ledger._ballots.open_pairs import present_voters
+from adaptive.ledger._ballots.pairs import present_voters
 from adaptive.ledger._ballots.stored import Array, DrawnColumns, Probe
 from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, Probing, n_repeatable
+from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.encoding import answer_name, digest_of, json_of, label_text, now
-from adaptive.ledger._store.rows import insert_columns
+from adaptive.ledger._store.schema import answer_name, digest_of, json_of, label_text, now
 
 
 def store_ballot(
-    connection: sa.Connection,
-    info: CampaignInfo,
-    drawn: Asked,
+    transaction: Transaction,
+    comparisons: Asked,
     places: NDArray[np.intp],
     *,
     number: int,
@@ -45,21 +44,29 @@ def store_ballot(
     The comparisons of each slot are cut into sheets of at most `Settings.sheet_size`, in their order. If another
     process stores the same number at the same time, a constraint makes this call fail.
     """
-    slot = drawn.voter.astype(np.int64)
-    sheet, position, sheets = sheets_of(slot, info.settings.sheet_size)
-    left, right = (places[side].astype(np.int64) for side in (drawn.left, drawn.right))
+    slot = comparisons.voter.astype(np.int64)
+    sheet, position, sheets = sheets_of(slot, transaction.info.settings.sheet_size)
+    left, right = (places[side].astype(np.int64) for side in (comparisons.left, comparisons.right))
     columns = Drawn(sheet, position, left, right, sheets[:, 0])
     probes: list[Probe] = []
-    if info.settings.probing is not None:
-        columns, probes = _shown(columns, _probes_for(connection, info, info.settings.probing, columns, number))
-    values = {"campaign_id": info.id, "number": number, "kind": kind, "state": "open", "presentations": presentations}
-    values |= {"places": json_of(places.tolist()), "n_comparisons": drawn.n_comparisons, "opened_at": now()}
-    inserted = sa.insert(schema.ballot).values(**values, draw_digest=draw_digest(info, columns, probes))
-    ballot_id: int = connection.execute(inserted.returning(schema.ballot.c.id)).scalar_one()
+    if transaction.info.settings.probing is not None:
+        columns, probes = _number_positions(
+            columns, _probes_for(transaction, transaction.info.settings.probing, columns, number)
+        )
+    values = {
+        "campaign_id": transaction.info.id,
+        "number": number,
+        "kind": kind,
+        "state": "open",
+        "presentations": presentations,
+    }
+    values |= {"places": json_of(places.tolist()), "n_comparisons": comparisons.n_comparisons, "opened_at": now()}
+    inserted = sa.insert(schema.ballot).values(**values, draw_digest=draw_digest(transaction.info, columns, probes))
+    ballot_id: int = transaction.execute(inserted.returning(schema.ballot.c.id)).scalar_one()
     numbers, (slots, counts) = list(range(len(sheets))), sheets.T.tolist()
-    own = {"number": numbers, "slot": slots, "n_comparisons": counts, "n_checks": n_checks(probes, numbers)}
-    insert_columns(connection, schema.sheet, {"ballot_id": ballot_id, **own})
-    store_comparisons(connection, ballot_id, columns, probes)
+    sheet_columns = {"number": numbers, "slot": slots, "n_comparisons": counts, "n_checks": n_checks(probes, numbers)}
+    transaction.insert_columns(schema.sheet, {"ballot_id": ballot_id, **sheet_columns})
+    store_comparisons(transaction, ballot_id, columns, probes)
     return ballot_id
 
 
@@ -69,19 +76,20 @@ def n_checks(probes: Iterable[Probe], sheets: Iterable[int]) -> list[int]:
     return [counted[sheet] for sheet in sheets]
 
 
-def store_comparisons(connection: sa.Connection, ballot_id: int, drawn: DrawnColumns, probes: Sequence[Probe]) -> None:
+def store_comparisons(
+    transaction: Transaction, ballot_id: int, comparisons: DrawnColumns, probes: Sequence[Probe]
+) -> None:
     """Store the pairs of a ballot: its comparisons, and its probes in the places after them."""
-    nothing = [None] * drawn.sheet.size
-    insert_columns(
-        connection,
+    nothing = [None] * comparisons.sheet.size
+    transaction.insert_columns(
         schema.comparison,
         {
             "ballot_id": ballot_id,
-            "place": list(range(drawn.sheet.size + len(probes))),
-            "sheet": drawn.sheet.tolist() + [probe.sheet for probe in probes],
-            "position": drawn.position.tolist() + [probe.position for probe in probes],
-            "left_item": drawn.left.tolist() + [probe.left for probe in probes],
-            "right_item": drawn.right.tolist() + [probe.right for probe in probes],
+            "place": list(range(comparisons.sheet.size + len(probes))),
+            "sheet": comparisons.sheet.tolist() + [probe.sheet for probe in probes],
+            "position": comparisons.position.tolist() + [probe.position for probe in probes],
+            "left_item": comparisons.left.tolist() + [probe.left for probe in probes],
+            "right_item": comparisons.right.tolist() + [probe.right for probe in probes],
             "probe": nothing + [probe.kind for probe in probes],
             "expected": nothing + [probe.expected for probe in probes],
             "repeats": nothing + [probe.repeats for probe in probes],
@@ -89,15 +97,17 @@ def store_comparisons(connection: sa.Connection, ballot_id: int, drawn: DrawnCol
     )
 
 
-def draw_lines(info: CampaignInfo, drawn: DrawnColumns, probes: Sequence[Probe] = ()) -> list[str]:
+def draw_lines(info: CampaignInfo, comparisons: DrawnColumns, probes: Sequence[Probe] = ()) -> list[str]:
     """Return the lines that the digest of a draw covers: place, sheet, position, left and right, as JSON lists.
 
     The lines of the probes follow, as in `probe_lines`. A position is the number of comparisons that the sheet shows
     before this one, without checks.
     """
     labels = [label_text(label) for label in info.items]
-    before = _n_before(drawn, probes)
-    columns = zip(drawn.sheet.tolist(), before, drawn.left.tolist(), drawn.right.tolist(), strict=False)
+    before = _n_before(comparisons, probes)
+    columns = zip(
+        comparisons.sheet.tolist(), before, comparisons.left.tolist(), comparisons.right.tolist(), strict=False
+    )
     lines = [
         f"[{place},{sheet},{position},{labels[left]},{labels[right]}]"
         for place, (sheet, position, left, right) in enumerate(columns)
@@ -106,32 +116,32 @@ def draw_lines(info: CampaignInfo, drawn: DrawnColumns, probes: Sequence[Probe] 
     return lines + probe_lines(labels, [probe._replace(position=position) for probe, position in placed])
 
 
-def draw_digest(info: CampaignInfo, drawn: DrawnColumns, probes: Sequence[Probe] = ()) -> str:
+def draw_digest(info: CampaignInfo, comparisons: DrawnColumns, probes: Sequence[Probe] = ()) -> str:
     """Return the SHA-256 of `draw_lines`."""
-    return digest_of(draw_lines(info, drawn, probes))
+    return digest_of(draw_lines(info, comparisons, probes))
 
 
-def _shown(drawn: Drawn, probes: Sequence[Probe]) -> tuple[Drawn, list[Probe]]:
+def _number_positions(comparisons: Drawn, probes: Sequence[Probe]) -> tuple[Drawn, list[Probe]]:
     """Convert positions that count only comparisons to positions among all pairs of a sheet."""
-    sheet = np.concatenate([drawn.sheet, [probe.sheet for probe in probes]]).astype(np.int64)
-    position = np.concatenate([drawn.position, [probe.position for probe in probes]])
-    is_comparison = np.arange(sheet.size) < drawn.sheet.size
+    sheet = np.concatenate([comparisons.sheet, [probe.sheet for probe in probes]]).astype(np.int64)
+    position = np.concatenate([comparisons.position, [probe.position for probe in probes]])
+    is_comparison = np.arange(sheet.size) < comparisons.sheet.size
     order = np.lexsort((is_comparison, position, sheet))  # a probe comes before the comparison of its position
-    shown = np.empty_like(sheet)
-    shown[order] = np.arange(sheet.size) - _firsts(sheet[order])
-    columns = replace(drawn, position=shown[: drawn.sheet.size])
-    rest = zip(probes, shown[drawn.sheet.size :].tolist(), strict=True)
+    positions = np.empty_like(sheet)
+    positions[order] = np.arange(sheet.size) - _firsts(sheet[order])
+    columns = replace(comparisons, position=positions[: comparisons.sheet.size])
+    rest = zip(probes, positions[comparisons.sheet.size :].tolist(), strict=True)
     return columns, [probe._replace(position=position) for probe, position in rest]
 
 
-def _n_before(drawn: DrawnColumns, probes: Sequence[Probe]) -> list[int]:
+def _n_before(comparisons: DrawnColumns, probes: Sequence[Probe]) -> list[int]:
     """Return how many comparisons the sheet shows before each comparison, and before each probe."""
     if not probes:
-        return drawn.position.tolist()  # type: ignore[no-any-return]
-    sheet = np.concatenate([drawn.sheet, [probe.sheet for probe in probes]]).astype(np.int64)
-    position = np.concatenate([drawn.position, [probe.position for probe in probes]])
+        return comparisons.position.tolist()  # type: ignore[no-any-return]
+    sheet = np.concatenate([comparisons.sheet, [probe.sheet for probe in probes]]).astype(np.int64)
+    position = np.concatenate([comparisons.position, [probe.position for probe in probes]])
     order = np.lexsort((position, sheet))
-    is_comparison = (order < drawn.sheet.size).astype(np.int64)
+    is_comparison = (order < comparisons.sheet.size).astype(np.int64)
     counted = np.cumsum(is_comparison) - is_comparison
     before = np.empty_like(sheet)
     before[order] = counted - counted[_firsts(sheet[order])]
@@ -149,50 +159,57 @@ def sheets_of(slot: Array, size: int | None) -> tuple[Array, Array, Array]:
     ordered = slot[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     counts = np.diff(np.append(starts, slot.size))
-    within = np.arange(slot.size) - np.repeat(starts, counts)
+    offset = np.arange(slot.size) - np.repeat(starts, counts)
     # Use as few sheets as the size allows, of nearly equal length, so that no voter comes for a sheet of one
     # comparison.
     n_sheets = np.ones_like(counts) if size is None else -(-counts // size)
     cut, of = np.repeat(n_sheets, counts), np.repeat(counts, counts)
-    chunk = within * cut // of
+    chunk = offset * cut // of
     begins = np.concatenate([[True], (ordered[1:] != ordered[:-1]) | (chunk[1:] != chunk[:-1])])
     number = np.cumsum(begins) - 1
     sheet, position = np.empty_like(slot), np.empty_like(slot)
     sheet[order] = number
-    position[order] = within - -(-chunk * of // cut)
+    position[order] = offset - -(-chunk * of // cut)
     firsts = np.flatnonzero(begins)
     return sheet, position, np.column_stack([ordered[firsts], np.diff(np.append(firsts, slot.size))])
 
 
-def _probes_for(
-    connection: sa.Connection, info: CampaignInfo, probing: Probing, drawn: Drawn, number: int
-) -> list[Probe]:
+def _probes_for(transaction: Transaction, probing: Probing, comparisons: Drawn, number: int) -> list[Probe]:
     """Draw the probes of a ballot that is about to be stored."""
-    index = {label: place for place, label in enumerate(info.items)}
+    index = {label: place for place, label in enumerate(transaction.info.items)}
     known = tuple(
-        Known(each.kind, index[each.left], index[each.right], int(WORDS[each.expected])) for each in probing.known
+        Known(pair.kind, index[pair.left], index[pair.right], int(WORDS[pair.expected])) for pair in probing.known
     )
-    seen = _seen(connection, info.id, known)
+    times_asked = _count_asked(transaction, known)
     # If sheets are claimed, every sheet has the practice.
-    practised = _slots_so_far(connection, info.id) if info.settings.assigned else None
-    most = _most_overlaps(connection, info)
-    return ProbeDraw(probing, known, drawn, seen, practised, ballot_rng(info.seed, number, "probe"), most).probes()
+    practised = _slots_so_far(transaction) if transaction.info.settings.assigned else None
+    most = _most_overlaps(transaction)
+    return ProbeDraw(
+        probing, known, comparisons, times_asked, practised, ballot_rng(transaction.info.seed, number, "probe"), most
+    ).probes()
 
 
-def _most_overlaps(connection: sa.Connection, info: CampaignInfo) -> int | None:
+def _most_overlaps(transaction: Transaction) -> int | None:
     """Return how many more copies the voters of a continuous campaign can answer in addition to its budget.
 
     None: no limit, in a ballot.
     """
-    if not isinstance(info.plan, ContinuousPlan):
+    if not isinstance(transaction.info.plan, ContinuousPlan):
         return None
     table, ballot = schema.comparison, schema.ballot
     copies = sa.select(sa.func.count()).select_from(table.join(ballot, ballot.c.id == table.c.ballot_id))
-    n_copies = connection.execute(
-        copies.where(ballot.c.campaign_id == info.id, table.c.probe == "overlap")
+    n_copies = transaction.execute(
+        copies.where(ballot.c.campaign_id == transaction.info.id, table.c.probe == "overlap")
     ).scalar_one()
-    n_voters = len(info.slots) if info.settings.assigned else max(1, len(present_voters(connection, info)))
-    return max(0, n_voters * (info.n_items * (info.n_items - 1) // 2) - info.plan.budget - int(n_copies))
+    n_voters = (
+        len(transaction.info.slots) if transaction.info.settings.assigned else max(1, len(present_voters(transaction)))
+    )
+    return max(
+        0,
+        n_voters * (transaction.info.n_items * (transaction.info.n_items - 1) // 2)
+        - transaction.info.plan.budget
+        - int(n_copies),
+    )
 
 
 def probe_lines(labels: Sequence[str], probes: Sequence[Probe]) -> list[str]:
@@ -213,23 +230,23 @@ def probe_lines(labels: Sequence[str], probes: Sequence[Probe]) -> list[str]:
     ]
 
 
-def _seen(connection: sa.Connection, campaign_id: int, known: Sequence[Known]) -> Counter[tuple[int, int]]:
+def _count_asked(transaction: Transaction, known: Sequence[Known]) -> Counter[tuple[int, int]]:
     """Return how often each slot has been asked each known pair so far."""
-    asked, sheet, ballot = schema.comparison, schema.sheet, schema.ballot
-    rows = connection.execute(
-        sa.select(sheet.c.slot, asked.c.left_item, asked.c.right_item)
-        .join(sheet, sa.and_(sheet.c.ballot_id == asked.c.ballot_id, sheet.c.number == asked.c.sheet))
-        .join(ballot, ballot.c.id == asked.c.ballot_id)
-        .where(ballot.c.campaign_id == campaign_id, asked.c.probe.in_(["attention", "gold"]))
+    comparison, sheet, ballot = schema.comparison, schema.sheet, schema.ballot
+    rows = transaction.execute(
+        sa.select(sheet.c.slot, comparison.c.left_item, comparison.c.right_item)
+        .join(sheet, sa.and_(sheet.c.ballot_id == comparison.c.ballot_id, sheet.c.number == comparison.c.sheet))
+        .join(ballot, ballot.c.id == comparison.c.ballot_id)
+        .where(ballot.c.campaign_id == transaction.info.id, comparison.c.probe.in_(["attention", "gold"]))
     )
-    index = {frozenset([each.left, each.right]): place for place, each in enumerate(known)}
+    index = {frozenset([pair.left, pair.right]): place for place, pair in enumerate(known)}
     return Counter((slot, index[frozenset([left, right])]) for slot, left, right in rows)
 
 
-def _slots_so_far(connection: sa.Connection, campaign_id: int) -> set[int]:
+def _slots_so_far(transaction: Transaction) -> set[int]:
     sheet, ballot = schema.sheet, schema.ballot
     slots = sa.select(sheet.c.slot).distinct().join(ballot, ballot.c.id == sheet.c.ballot_id)
-    return set(connection.execute(slots.where(ballot.c.campaign_id == campaign_id)).scalars())
+    return set(transaction.execute(slots.where(ballot.c.campaign_id == transaction.info.id)).scalars())
 
 
 _TRIES: Final = 20
@@ -263,8 +280,8 @@ class ProbeDraw:
     probing : Probing
     known : tuple of Known
         `probing.known`.
-    drawn : Drawn
-    seen : mapping of (int, int) to int
+    comparisons : Drawn
+    times_asked : mapping of (int, int) to int
         Number of times that a slot was asked a known pair in earlier ballots, by slot and index of the pair.
     practised : collection of int or None
         Slots that had a sheet before and get no further practice. None: every sheet has the practice, because sheets
@@ -279,54 +296,58 @@ class ProbeDraw:
         self,
         probing: Probing,
         known: tuple[Known, ...],
-        drawn: Drawn,
-        seen: Mapping[tuple[int, int], int],
+        comparisons: Drawn,
+        times_asked: Mapping[tuple[int, int], int],
         practised: Collection[int] | None,
         rng: np.random.Generator,
         most_overlaps: int | None = None,
     ) -> None:
         self.most_overlaps = most_overlaps
-        self.probing, self.known, self.drawn, self.rng = probing, known, drawn, rng
-        self.seen = defaultdict(int, seen)
+        self.probing, self.known, self.comparisons, self.rng = probing, known, comparisons, rng
+        self.times_asked = defaultdict(int, times_asked)
         self.practised = None if practised is None else set(practised)
-        self.pairs = np.minimum(drawn.left, drawn.right) << 32 | np.maximum(drawn.left, drawn.right)
-        self.slot_of = drawn.slots[drawn.sheet]
-        self.shown: defaultdict[int, set[int]] = defaultdict(set)
+        self.pairs = np.minimum(comparisons.left, comparisons.right) << 32 | np.maximum(
+            comparisons.left, comparisons.right
+        )
+        self.slot_of = comparisons.slots[comparisons.sheet]
+        self.pairs_of_slot: defaultdict[int, set[int]] = defaultdict(set)
         for slot, pair in zip(self.slot_of.tolist(), self.pairs.tolist(), strict=True):
-            self.shown[slot].add(pair)
+            self.pairs_of_slot[slot].add(pair)
 
     def probes(self) -> list[Probe]:
         """Draw them sheet by sheet and in display order."""
-        order = np.lexsort((self.drawn.position, self.drawn.sheet))
-        by_sheet = np.split(order, np.flatnonzero(np.diff(self.drawn.sheet[order])) + 1)
-        found = []
+        order = np.lexsort((self.comparisons.position, self.comparisons.sheet))
+        by_sheet = np.split(order, np.flatnonzero(np.diff(self.comparisons.sheet[order])) + 1)
+        probes = []
         for sheet, places in enumerate(by_sheet):
-            own = self._of_sheet(sheet, int(self.drawn.slots[sheet]), places)
-            found += sorted(own, key=lambda probe: probe.position)
-        return found
+            sheet_probes = self._of_sheet(sheet, int(self.comparisons.slots[sheet]), places)
+            probes += sorted(sheet_probes, key=lambda probe: probe.position)
+        return probes
 
     def _of_sheet(self, sheet: int, slot: int, places: NDArray[Any]) -> list[Probe]:
-        found = []
+        probes = []
         if self.practised is None:
-            own = set(self.pairs[places].tolist())
-            found += [self._known(sheet, 0, each) for each in self._fresh(own, "practice")]
+            sheet_pairs = set(self.pairs[places].tolist())
+            probes += [self._known(sheet, 0, index) for index in self._fresh(sheet_pairs, "practice")]
         elif slot not in self.practised:
             self.practised.add(slot)
-            found += [self._known(sheet, 0, each) for each in self._fresh(self.shown[slot], "practice")]
-        dealt = self._fresh(self.shown[slot], "attention", "gold")
+            probes += [self._known(sheet, 0, index) for index in self._fresh(self.pairs_of_slot[slot], "practice")]
+        dealt = self._fresh(self.pairs_of_slot[slot], "attention", "gold")
         # Take the pairs that the slot has seen least often; the draw breaks ties.
         chances = self.rng.random(len(dealt)).tolist()
-        ranked = sorted(zip(dealt, chances, strict=True), key=lambda each: (self.seen[slot, each[0]], each[1]))
+        ranked = sorted(
+            zip(dealt, chances, strict=True), key=lambda entry: (self.times_asked[slot, entry[0]], entry[1])
+        )
         for index, _ in ranked[: self.probing.known_per_sheet]:
-            self.seen[slot, index] += 1
-            found.append(self._known(sheet, int(self.rng.integers(places.size)), index))
-        return found + self._repeats(sheet, places) + self._overlaps(sheet, slot, places)
+            self.times_asked[slot, index] += 1
+            probes.append(self._known(sheet, int(self.rng.integers(places.size)), index))
+        return probes + self._repeats(sheet, places) + self._overlaps(sheet, slot, places)
 
-    def _fresh(self, shown: Set[int], *kinds: str) -> list[int]:
+    def _fresh(self, pairs: Set[int], *kinds: str) -> list[int]:
         return [
             index
-            for index, each in enumerate(self.known)
-            if each.kind in kinds and _pair_code(each.left, each.right) not in shown
+            for index, known_pair in enumerate(self.known)
+            if known_pair.kind in kinds and _pair_code(known_pair.left, known_pair.right) not in pairs
         ]
 
     def _known(self, sheet: int, position: int, index: int) -> Probe:
@@ -337,51 +358,53 @@ class ProbeDraw:
 
     def _repeats(self, sheet: int, places: NDArray[Any]) -> list[Probe]:
         candidates = n_repeatable(places.size)
-        number = min(self._rounded(self.probing.repeats * places.size), candidates)
-        found = []
+        number = min(self._round_randomly(self.probing.repeats * places.size), candidates)
+        probes = []
         between = (places.size - 1) // 2
         for first in self.rng.permutation(candidates)[:number].tolist() if number else ():
             place = int(places[first])
             # Place it at least `between` comparisons after the original and before the last comparison, so that it is
             # certain to be asked.
             position = int(self.rng.integers(first + 1 + between, places.size))
-            left, right = int(self.drawn.right[place]), int(self.drawn.left[place])
-            found.append(Probe(sheet, position, "repeat", left, right, None, place))
-        return found
+            left, right = int(self.comparisons.right[place]), int(self.comparisons.left[place])
+            probes.append(Probe(sheet, position, "repeat", left, right, None, place))
+        return probes
 
     def _overlaps(self, sheet: int, slot: int, places: NDArray[Any]) -> list[Probe]:
-        found = []
-        for _ in range(self._rounded(self.probing.overlap * places.size)):
+        probes = []
+        for _ in range(self._round_randomly(self.probing.overlap * places.size)):
             place = self._of_another(slot)
             if place is None:
                 break
-            self.shown[slot].add(int(self.pairs[place]))
+            self.pairs_of_slot[slot].add(int(self.pairs[place]))
             if self.most_overlaps is not None:
                 self.most_overlaps -= 1
-            left, right = int(self.drawn.left[place]), int(self.drawn.right[place])
+            left, right = int(self.comparisons.left[place]), int(self.comparisons.right[place])
             if self.rng.random() < 0.5:
                 left, right = right, left
             position = int(self.rng.integers(places.size))
-            found.append(Probe(sheet, position, "overlap", left, right, None, place))
-        return found
+            probes.append(Probe(sheet, position, "overlap", left, right, None, place))
+        return probes
 
     def _of_another(self, slot: int) -> int | None:
         """Return a comparison of another slot whose pair is not asked of this slot and is not a known pair."""
         if self.most_overlaps == 0:
             return None
-        shown = self.shown[slot] | {_pair_code(each.left, each.right) for each in self.known}
+        excluded_pairs = self.pairs_of_slot[slot] | {
+            _pair_code(known_pair.left, known_pair.right) for known_pair in self.known
+        }
         for place in self.rng.integers(self.pairs.size, size=_TRIES).tolist():
-            if int(self.slot_of[place]) != slot and int(self.pairs[place]) not in shown:
+            if int(self.slot_of[place]) != slot and int(self.pairs[place]) not in excluded_pairs:
                 return int(place)
         # With few items and few voters, examine all comparisons.
-        left = (self.slot_of != slot) & ~np.isin(self.pairs, np.array(sorted(shown), np.int64))
+        left = (self.slot_of != slot) & ~np.isin(self.pairs, np.array(sorted(excluded_pairs), np.int64))
         candidates = np.flatnonzero(left)
         return int(self.rng.choice(candidates)) if candidates.size else None
 
-    def _rounded(self, number: float) -> int:
+    def _round_randomly(self, number: float) -> int:
         """Return a random whole number with this mean."""
-        whole = int(number)
-        return whole + int(self.rng.random() < number - whole)
+        floor = int(number)
+        return floor + int(self.rng.random() < number - floor)
 
 
 def _pair_code(left: int, right: int) -> int:

@@ -8,6 +8,8 @@ A voter gets no pair twice, and practice first. If no whole sheet is left for a 
 that this voter may be asked is leased for those pairs, and its others wait for somebody else.
 """
 
+import hashlib
+import hmac
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,25 +17,182 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from adaptive.ledger._ballots.open_pairs import OpenPairs, Sheet, dropped_sheets, has_asked_pair, open_pairs
+from adaptive._votes import Comparison
+from adaptive.ledger._ballots.pairs import OpenPairs, Sheet, dropped_sheets, has_asked_pair, open_pairs
 from adaptive.ledger._ballots.stored import stored_ballots
 from adaptive.ledger._campaign.info import CampaignInfo
+from adaptive.ledger._campaign.pages import PLATFORMS
+from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.database import clock
-from adaptive.ledger._store.encoding import now
-from adaptive.ledger._store.locks import lock_ballot
-from adaptive.ledger._store.rows import audit
+from adaptive.ledger._store.schema import now, pair_id, time_text
 from adaptive.ledger._voters.identity import file_name, register, voter_named
-from adaptive.ledger._voters.newcomers import (
-    MINUTE,
-    Origin,
-    first_end,
-    forget_addresses,
-    held_unanswered,
-    is_in_time,
-    lease_end,
-)
 from adaptive.ledger.errors import LedgerError
+
+MINUTE: Final = 60_000_000  # microseconds
+_REMEMBERED: Final = 60 * MINUTE  # how long lapsed sheets count against their address
+_CLOCK_TOLERANCE: Final = 10 * MINUTE  # by which a clock may be set back without ending a lease
+_DIGITS: Final = 6  # of the hash, in hexadecimal
+_SWEPT: Final = 500
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The origin of a voter's request.
+
+    Attributes
+    ----------
+    address : str
+        An address, or a network that counts as one, such as a household's.
+    most : int
+        Maximum number of unanswered sheets that the voters of one address may hold at once.
+
+    See Also
+    --------
+    Voter.next_sheet : Takes it.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import Origin
+    >>> origin = Origin("192.0.2.7", most=100)
+    >>> origin.address, origin.most
+    ('192.0.2.7', 100)
+    """
+
+    address: str
+    most: int
+
+    def hash_address(self, info: CampaignInfo) -> str:
+        """Return the hash of the address, which the ledger stores."""
+        key = bytes.fromhex(info.hash_key)
+        return hmac.new(key, f"address {self.address}".encode(), hashlib.sha256).hexdigest()[:_DIGITS]
+
+
+@dataclass(frozen=True)
+class Awaited:
+    """Sheets that voters hold without having answered anything on them.
+
+    Attributes
+    ----------
+    n_sheets : int
+    n_of_one_address : int
+        The largest number held from one address; 0 if no address is known.
+    back_by : str
+        When the last of them becomes free unless it is answered before, in ISO 8601.
+    """
+
+    n_sheets: int
+    n_of_one_address: int
+    back_by: str
+
+
+def has_room(transaction: Transaction, origin: Origin) -> bool:
+    """Return whether a voter of this address may take another sheet.
+
+    The limit of an address is divided by one plus the number of sheets that it let lapse in the last hour, but stays at
+    least one. A class can thus take a hundred sheets at once, while a script that answers nothing is soon down to one.
+    """
+    lease, at = schema.lease, transaction.clock()
+    is_held = sa.and_(lease.c.ended_at.is_(None), is_in_time(transaction))
+    has_lapsed = sa.and_(lease.c.expires_at < at, lease.c.expires_at > at - _REMEMBERED)
+    n_held, n_lapsed = (sa.func.sum(sa.case((condition, 1), else_=0)) for condition in (is_held, has_lapsed))
+    of_address = (
+        schema.ballot.c.campaign_id == transaction.info.id,
+        lease.c.unanswered,
+        lease.c.address == origin.hash_address(transaction.info),
+    )
+    leases = sa.select(n_held, n_lapsed).join(schema.ballot, schema.ballot.c.id == lease.c.ballot_id)
+    n_current, lapsed = transaction.execute(leases.where(*of_address)).one()
+    return int(n_current or 0) < max(1, origin.most // (1 + int(lapsed or 0)))
+
+
+def lease_end(transaction: Transaction, voter_id: int) -> sa.ColumnElement[int] | None:
+    """Return when an answered sheet becomes free for others; None: it does not expire.
+
+    A participant of a platform has the time that the study allows, counted from joining, because after that the
+    platform sends another participant. If the participant still answers later, the limit for the first answer applies
+    again.
+    """
+    _, pages = transaction.pages()
+    at = transaction.clock()
+    if pages.study_minutes is not None:
+        voter = schema.voter
+        study = sa.literal(int(pages.study_minutes * MINUTE), sa.BigInteger)
+        ends = voter.c.joined_at + study
+        soonest = at + sa.literal(int(transaction.info.settings.first_minutes * MINUTE), sa.BigInteger)
+        # A voter who joined in the future joined while the clock was wrong.
+        latest = sa.select(sa.case((voter.c.joined_at > at, at + study), (ends > soonest, ends), else_=soonest))
+        ends_at = transaction.execute(latest.where(voter.c.id == voter_id, voter.c.source.in_(PLATFORMS))).scalar()
+        if ends_at is not None:
+            return sa.literal(int(ends_at), sa.BigInteger)
+    minutes = transaction.info.settings.lease_minutes
+    return None if minutes is None else at + sa.literal(int(minutes * MINUTE), sa.BigInteger)
+
+
+def is_in_time(transaction: Transaction) -> sa.ColumnElement[bool]:
+    """Return the condition that a lease has not expired.
+
+    One that ends later than any lease can has expired too: it was given while the clock was wrong.
+    """
+    _, pages = transaction.pages()
+    minutes = (transaction.info.settings.first_minutes, transaction.info.settings.lease_minutes, pages.study_minutes)
+    longest = max(limit for limit in minutes if limit is not None)
+    ends, at = schema.lease.c.expires_at, transaction.clock()
+    latest = at + sa.literal(int(longest * MINUTE) + _CLOCK_TOLERANCE, sa.BigInteger)
+    return sa.or_(ends.is_(None), ends.between(at, latest))
+
+
+def first_end(transaction: Transaction) -> sa.ColumnElement[int]:
+    """Return when a sheet that was just claimed becomes free for others if no answer arrives."""
+    minutes = min(
+        transaction.info.settings.first_minutes,
+        transaction.info.settings.lease_minutes or transaction.info.settings.first_minutes,
+    )
+    return transaction.clock() + sa.literal(int(minutes * MINUTE), sa.BigInteger)
+
+
+def mark_answered(transaction: Transaction, lease_id: int, voter_id: int) -> None:
+    """Give a lease its full time and forget the address, now that the first answer is recorded."""
+    table = schema.lease
+    values = {"unanswered": False, "address": None, "expires_at": lease_end(transaction, voter_id)}
+    transaction.execute(sa.update(table).where(table.c.id == lease_id).values(**values))
+
+
+def awaited_sheets(transaction: Transaction) -> Awaited | None:
+    """Return the sheets held without an answer now; None if all have answers."""
+    lease = schema.lease
+    joined = lease.join(schema.ballot, schema.ballot.c.id == lease.c.ballot_id)
+    counts = sa.select(lease.c.address, sa.func.count(), sa.func.max(lease.c.expires_at)).select_from(joined)
+    rows = transaction.execute(counts.where(*held_unanswered(transaction)).group_by(lease.c.address)).all()
+    if not rows:
+        return None
+    most = max((number for address, number, _ in rows if address is not None), default=0)
+    return Awaited(sum(row[1] for row in rows), most, time_text(max(row[2] for row in rows)))
+
+
+def forget_addresses(transaction: Transaction, ballot_id: int | None = None) -> None:
+    """Delete the hashes of addresses that are no longer needed: all older than an hour, or all of a ballot."""
+    lease, ballot = schema.lease, schema.ballot
+    query = (
+        sa.select(lease.c.id)
+        .join(ballot, ballot.c.id == lease.c.ballot_id)
+        .where(lease.c.address.is_not(None), ballot.c.campaign_id == transaction.info.id)
+    )
+    if ballot_id is None:
+        # Skip rows that another claim is deleting, so that the two cannot deadlock.
+        query = query.where(lease.c.expires_at < transaction.clock() - _REMEMBERED).limit(_SWEPT)
+        query = query.with_for_update(of=lease, skip_locked=True)
+    else:
+        query = query.where(lease.c.ballot_id == ballot_id)
+    if ids := transaction.execute(query).scalars().all():
+        transaction.execute(sa.update(lease).where(lease.c.id.in_(ids)).values(address=None))
+
+
+def held_unanswered(transaction: Transaction) -> tuple[sa.ColumnElement[bool], ...]:
+    """Return the conditions that a lease is in force and has no answer yet."""
+    lease, ballot = schema.lease, schema.ballot
+    is_in_force = (lease.c.ended_at.is_(None), is_in_time(transaction))
+    return ballot.c.campaign_id == transaction.info.id, ballot.c.state == "open", lease.c.unanswered, *is_in_force
+
 
 _FIRST_SHEETS: Final = 8  # read first; the voter usually gets one of them
 
@@ -60,26 +219,26 @@ class Lease:
     is_closed: bool
 
 
-def assign_slots(connection: sa.Connection, info: CampaignInfo, ballot_id: int) -> None:
+def assign_slots(transaction: Transaction, ballot_id: int) -> None:
     """Give each sheet of a ballot to the voter of its slot.
 
     If another voter took over the last sheet of a slot, that voter keeps the slot.
     """
-    heirs = _holders_of_slots(connection, info)
+    heirs = _holders_of_slots(transaction)
     table = schema.sheet
     of_ballot = sa.select(table.c.number, table.c.slot).where(table.c.ballot_id == ballot_id)
-    rows = connection.execute(of_ballot.order_by(table.c.number)).all()
+    rows = transaction.execute(of_ballot.order_by(table.c.number)).all()
     known: dict[int, int] = {}
     at = now()
     leases = []
     for number, slot in rows:
         if slot not in known:
-            known[slot] = heirs.get(slot) or register(connection, info, file_name(info.slots[slot]))
+            known[slot] = heirs.get(slot) or register(transaction, file_name(transaction.info.slots[slot]))
         leases.append({"ballot_id": ballot_id, "sheet": number, "voter_id": known[slot], "given_at": at})
-    connection.execute(sa.insert(schema.lease), [{**lease, "fence": 1, "exclusive": False} for lease in leases])
+    transaction.execute(sa.insert(schema.lease), [{**lease, "fence": 1, "exclusive": False} for lease in leases])
 
 
-def give_sheet(connection: sa.Connection, info: CampaignInfo, ballot_id: int, sheet: int, voter_id: int) -> int:
+def give_sheet(transaction: Transaction, ballot_id: int, sheet: int, voter_id: int) -> int:
     """Give a sheet to a voter, late or in place of another voter, and return the id of the lease.
 
     Raises
@@ -88,31 +247,29 @@ def give_sheet(connection: sa.Connection, info: CampaignInfo, ballot_id: int, sh
         If the ballot is not open or does not have the sheet, if the whole sheet is answered, or if the voter has
         withdrawn, already holds the sheet, or was already asked one of its pairs.
     """
-    lock_ballot(connection, ballot_id, exclusive=False)  # waits while a file of votes is checked against its leases
-    row = _sheet_row(connection, ballot_id, sheet, locked=True)
+    transaction.lock_ballot(ballot_id, exclusive=False)  # waits while a file of votes is checked against its leases
+    row = _sheet_row(transaction, ballot_id, sheet, locked=True)
     if row is None:
         raise LedgerError(f"the ballot has no sheet {sheet + 1}")
-    state = connection.execute(sa.select(schema.ballot.c.state).where(schema.ballot.c.id == ballot_id)).scalar_one()
+    state = transaction.execute(sa.select(schema.ballot.c.state).where(schema.ballot.c.id == ballot_id)).scalar_one()
     if state == "closed":
         raise LedgerError("the ballot is closed: its sheets cannot be given to another voter")
-    _check_present(connection, voter_id)
+    _check_present(transaction, voter_id)
     if row.n_answered == row.n_comparisons and row.n_checked == row.n_checks:
         raise LedgerError(f"sheet {sheet + 1} is already answered, so it cannot be given away")
-    held = _held(connection, info, ballot_id, sheet)
-    if held is not None and held.voter_id == voter_id:
+    lease = _lease_of(transaction, ballot_id, sheet)
+    if lease is not None and lease.voter_id == voter_id:
         raise LedgerError(f"sheet {sheet + 1} is already that voter's")
-    if has_asked_pair(connection, (ballot_id, sheet), voter_id):
+    if has_asked_pair(transaction, (ballot_id, sheet), voter_id):
         raise LedgerError(f"sheet {sheet + 1} has a pair that this voter was asked before in this ballot")
-    if held is not None:
-        _end(connection, held.id, "reassigned")
-    made = _leased(connection, ballot_id, sheet, voter_id, exclusive=False)
-    audit(connection, info.id, "assigned", {"sheet": sheet}, ballot_id=ballot_id, voter_id=voter_id)
-    return made
+    if lease is not None:
+        _end(transaction, lease.id, "reassigned")
+    lease_id = _leased(transaction, ballot_id, sheet, voter_id, exclusive=False)
+    transaction.audit("assigned", {"sheet": sheet}, ballot_id=ballot_id, voter_id=voter_id)
+    return lease_id
 
 
-def give_sheets(
-    connection: sa.Connection, info: CampaignInfo, name: str, *, giver: str | None = None, sheets: Sequence[int] = ()
-) -> int:
+def give_sheets(transaction: Transaction, name: str, *, giver: str | None = None, sheets: Sequence[int] = ()) -> int:
     """Give sheets of the open ballot to a voter, adding the voter if the name is new, and return how many.
 
     Parameters
@@ -125,27 +282,22 @@ def give_sheets(
     LedgerError
         If no ballot is open, if the giver has no unfinished sheet, or for the reasons given in `give_sheet`.
     """
-    open_ones = [each for each in stored_ballots(connection, info) if each.state == "open"]
+    open_ones = [stored for stored in stored_ballots(transaction) if stored.state == "open"]
     if not open_ones:
         raise LedgerError("no ballot is open: there is no sheet to give")
-    taker = register(connection, info, name)
-    wanted = [(open_ones[-1].id, sheet - 1) for sheet in sheets]
+    taker = register(transaction, name)
+    sheets_to_give = [(open_ones[-1].id, sheet - 1) for sheet in sheets]
     if giver is not None:
-        wanted = unfinished_sheets(connection, voter_named(connection, info, giver))
-        if not wanted:
+        sheets_to_give = unfinished_sheets(transaction, voter_named(transaction, giver))
+        if not sheets_to_give:
             raise LedgerError(f"voter {giver!r} has no unfinished sheet")
-    for ballot_id, sheet in wanted:
-        give_sheet(connection, info, ballot_id, sheet, taker)
-    return len(wanted)
+    for ballot_id, sheet in sheets_to_give:
+        give_sheet(transaction, ballot_id, sheet, taker)
+    return len(sheets_to_give)
 
 
 def claim_sheet(
-    connection: sa.Connection,
-    info: CampaignInfo,
-    voter_id: int,
-    origin: Origin | None = None,
-    *,
-    only_whole: bool = False,
+    transaction: Transaction, voter_id: int, origin: Origin | None = None, *, only_whole: bool = False
 ) -> Lease | None:
     """Lease the next sheet to a voter who asks for one, or return None if nothing is left for that voter.
 
@@ -167,79 +319,82 @@ def claim_sheet(
     LedgerError
         If the voter has withdrawn.
     """
-    _check_present(connection, voter_id)  # two simultaneous requests of a voter get one sheet: the second waits here
-    current = lease_of_voter(connection, voter_id)
+    _check_present(transaction, voter_id)  # two simultaneous requests of a voter get one sheet: the second waits here
+    current = lease_of_voter(transaction, voter_id)
     if current is not None:
         sheet = current.ballot_id, current.sheet
-        is_done = not open_pairs(connection, info, [sheet], voter_id)[sheet].places
+        is_done = not open_pairs(transaction, [sheet], voter_id)[sheet].places
         if not is_done and not current.is_closed:
-            return renew_lease(connection, info, voter_id)
-        _end(connection, current.id, "done" if is_done else "closed")
-    practice = unused_practice(info)
-    if practice is not None and has_begun(connection, voter_id):
+            return renew_lease(transaction, voter_id)
+        _end(transaction, current.id, "done" if is_done else "closed")
+    practice = unused_practice(transaction.info)
+    if practice is not None and has_begun(transaction, voter_id):
         practice = None
     # Try sheets that no other transaction has locked first; if all are locked, wait for one to be released.
     partial: dict[Sheet, int] = {}
     for waits in (False, True):
-        for sheet, pairs in _sheets_for(connection, info, voter_id, practice):
+        for sheet, pairs in _sheets_for(transaction, voter_id, practice):
             if pairs.hidden:
                 partial[sheet] = len(pairs.places)
-            elif _lease_free(connection, info, sheet, voter_id, origin, waits=waits):
-                return lease_of_voter(connection, voter_id)
+            elif _lease_free(transaction, sheet, voter_id, origin, waits=waits):
+                return lease_of_voter(transaction, voter_id)
     if only_whole:
         return None
-    for sheet, lease_id in _answered_parts(connection, info, voter_id).items():
-        if _locked(connection, sheet, waits=True):
-            _end(connection, lease_id, "done")
-            partial[sheet] = len(open_pairs(connection, info, [sheet], voter_id)[sheet].places)
+    for sheet, lease_id in _answered_parts(transaction, voter_id).items():
+        if _locked(transaction, sheet, waits=True):
+            _end(transaction, lease_id, "done")
+            partial[sheet] = len(open_pairs(transaction, [sheet], voter_id)[sheet].places)
     for waits in (False, True):
         for sheet in sorted(partial, key=lambda sheet: -partial[sheet]):
-            if _lease_free(connection, info, sheet, voter_id, origin, waits=waits):
-                return lease_of_voter(connection, voter_id)
+            if _lease_free(transaction, sheet, voter_id, origin, waits=waits):
+                return lease_of_voter(transaction, voter_id)
     return None
 
 
-def _answered_parts(connection: sa.Connection, info: CampaignInfo, voter_id: int | None) -> dict[Sheet, int]:
+def _answered_parts(transaction: Transaction, voter_id: int | None) -> dict[Sheet, int]:
     """Return sheets whose holder has answered all that this voter may be asked there, with their leases.
 
     The holder may be asked no other pair of the sheet, and has not asked for the next sheet yet.
     """
     sheet, lease, ballot = schema.sheet, schema.lease, schema.ballot
     of_sheet = (lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number)
-    is_open = (ballot.c.campaign_id == info.id, ballot.c.state == "open", lease.c.ended_at.is_(None), lease.c.exclusive)
-    held = sa.select(lease.c.id, lease.c.ballot_id, lease.c.sheet, lease.c.voter_id).where(*is_open)
-    joined = held.join(ballot, ballot.c.id == lease.c.ballot_id).join(sheet, sa.and_(*of_sheet))
-    rows = connection.execute(joined.where(_is_unfinished(), ~lease.c.unanswered)).all()
-    open_to_voter = open_pairs(connection, info, [(row.ballot_id, row.sheet) for row in rows], voter_id)
+    is_open = (
+        ballot.c.campaign_id == transaction.info.id,
+        ballot.c.state == "open",
+        lease.c.ended_at.is_(None),
+        lease.c.exclusive,
+    )
+    leases = sa.select(lease.c.id, lease.c.ballot_id, lease.c.sheet, lease.c.voter_id).where(*is_open)
+    joined = leases.join(ballot, ballot.c.id == lease.c.ballot_id).join(sheet, sa.and_(*of_sheet))
+    rows = transaction.execute(joined.where(_is_unfinished(), ~lease.c.unanswered)).all()
+    open_to_voter = open_pairs(transaction, [(row.ballot_id, row.sheet) for row in rows], voter_id)
     parts = {}
     for row in rows:
         at = row.ballot_id, row.sheet
-        if open_to_voter[at].places and not open_pairs(connection, info, [at], row.voter_id)[at].places:
+        if open_to_voter[at].places and not open_pairs(transaction, [at], row.voter_id)[at].places:
             parts[at] = row.id
     return parts
 
 
-def _lease_free(
-    connection: sa.Connection, info: CampaignInfo, sheet: Sheet, voter_id: int, origin: Origin | None, *, waits: bool
-) -> bool:
+def _lease_free(transaction: Transaction, sheet: Sheet, voter_id: int, origin: Origin | None, *, waits: bool) -> bool:
     """Lease a sheet to a voter unless another transaction locks or leases it."""
-    if not _locked(connection, sheet, waits=waits):
+    if not _locked(transaction, sheet, waits=waits):
         return False
-    held = _held(connection, info, *sheet)  # another request may have leased it before the lock was taken
-    if held is not None and not held.expired:
+    lease = _lease_of(transaction, *sheet)  # another request may have leased it before the lock was taken
+    if lease is not None and not lease.expired:
         return False
-    if info.mode == "continuous" and sheet in dropped_sheets(connection, info):
+    if transaction.info.mode == "continuous" and sheet in dropped_sheets(transaction):
         return False
-    if held is not None:
-        _end(connection, held.id, "expired")
-    address = None if origin is None else origin.hashed(info)
-    ends = first_end(connection, info)
-    _leased(connection, *sheet, voter_id, exclusive=True, expires_at=ends, unanswered=True, address=address)
-    forget_addresses(connection, info)  # after the sheet's lock, as a vote does, to avoid a deadlock
+    if lease is not None:
+        _end(transaction, lease.id, "expired")
+    address = None if origin is None else origin.hash_address(transaction.info)
+    ends = first_end(transaction)
+    _leased(transaction, *sheet, voter_id, exclusive=True, expires_at=ends, unanswered=True, address=address)
+    forget_addresses(transaction)  # after the sheet's lock, as a vote does, to avoid a deadlock
     return True
 
 
-def renew_lease(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> Lease | None:
+def renew_lease(transaction: Transaction, voter_id: int) -> Lease | None:
     """Restart the lease of a voter's sheet if an answer came within it; asking alone does not extend it.
 
     Raises
@@ -247,27 +402,27 @@ def renew_lease(connection: sa.Connection, info: CampaignInfo, voter_id: int) ->
     LedgerError
         If the voter has withdrawn.
     """
-    _check_present(connection, voter_id)
-    table, event, asked = schema.lease, schema.vote_event, schema.comparison
-    minutes = info.settings.lease_minutes or info.settings.first_minutes
-    since = clock(connection) - sa.literal(int(minutes * MINUTE), sa.BigInteger)
+    _check_present(transaction, voter_id)
+    table, event, comparison = schema.lease, schema.vote_event, schema.comparison
+    minutes = transaction.info.settings.lease_minutes or transaction.info.settings.first_minutes
+    since = transaction.clock() - sa.literal(int(minutes * MINUTE), sa.BigInteger)
     answered = (
         sa.select(sa.literal(1))
-        .select_from(event.join(asked))
-        .where(asked.c.ballot_id == table.c.ballot_id, asked.c.sheet == table.c.sheet)
+        .select_from(event.join(comparison))
+        .where(comparison.c.ballot_id == table.c.ballot_id, comparison.c.sheet == table.c.sheet)
         .where(event.c.voter_id == voter_id, event.c.kind == "cast", event.c.received_at >= since)
         .correlate(table)
         .exists()
     )
-    own = (table.c.voter_id == voter_id, table.c.ended_at.is_(None), table.c.exclusive, ~table.c.unanswered)
-    ends = lease_end(connection, info, voter_id)
-    connection.execute(sa.update(table).where(*own, answered).values(expires_at=ends))
-    return lease_of_voter(connection, voter_id)
+    conditions = (table.c.voter_id == voter_id, table.c.ended_at.is_(None), table.c.exclusive, ~table.c.unanswered)
+    ends = lease_end(transaction, voter_id)
+    transaction.execute(sa.update(table).where(*conditions, answered).values(expires_at=ends))
+    return lease_of_voter(transaction, voter_id)
 
 
-def lease_of_voter(connection: sa.Connection, voter_id: int) -> Lease | None:
+def lease_of_voter(transaction: Transaction, voter_id: int) -> Lease | None:
     """Return the sheet that a voter has claimed and not finished."""
-    row = connection.execute(_lease_statement(), {"voter": voter_id}).first()
+    row = transaction.execute(_lease_statement(), {"voter": voter_id}).first()
     return None if row is None else Lease(*row)
 
 
@@ -282,96 +437,94 @@ def _lease_statement() -> sa.Select[Any]:
     )
 
 
-def is_sheet_left(connection: sa.Connection, info: CampaignInfo, voter_id: int | None = None) -> bool:
+def is_sheet_left(transaction: Transaction, voter_id: int | None = None) -> bool:
     """Return whether this voter, or a new one, could claim a sheet, without locking or changing anything."""
-    if any(True for _ in _sheets_for(connection, info, voter_id)):
+    if any(True for _ in _sheets_for(transaction, voter_id)):
         return True
-    return bool(_answered_parts(connection, info, voter_id))
+    return bool(_answered_parts(transaction, voter_id))
 
 
-def n_unanswered_for(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> int:
+def n_unanswered_for(transaction: Transaction, voter_id: int) -> int:
     """Return the number of unanswered pairs, checks included, on free sheets that this voter may get whole."""
-    sheets = [(row.ballot_id, row.number) for row in connection.execute(_free_sheets(connection, info))]
-    return sum(
-        len(pairs.places) for pairs in open_pairs(connection, info, sheets, voter_id).values() if not pairs.hidden
-    )
+    sheets = [(row.ballot_id, row.number) for row in transaction.execute(_free_sheets(transaction))]
+    return sum(len(pairs.places) for pairs in open_pairs(transaction, sheets, voter_id).values() if not pairs.hidden)
 
 
-def free_remainders(connection: sa.Connection, info: CampaignInfo) -> dict[Sheet, int]:
+def free_remainders(transaction: Transaction) -> dict[Sheet, int]:
     """Return the number of unanswered comparisons on each free sheet that has some, without checks."""
     sheet = schema.sheet
     left = (sheet.c.n_comparisons - sheet.c.n_answered).label("n_left")
-    rows = connection.execute(_free_sheets(connection, info).add_columns(left))
+    rows = transaction.execute(_free_sheets(transaction).add_columns(left))
     return {(row.ballot_id, row.number): int(row.n_left) for row in rows if row.n_left}
 
 
-def lock_remainders(connection: sa.Connection, info: CampaignInfo, remainders: Mapping[Sheet, int]) -> bool:
+def lock_remainders(transaction: Transaction, remainders: Mapping[Sheet, int]) -> bool:
     """Lock free sheets and end their expired leases; return whether they still have as many unanswered comparisons."""
     for sheet in sorted(remainders):
-        _locked(connection, sheet, waits=True)
-    now_left = free_remainders(connection, info) if remainders else {}
+        _locked(transaction, sheet, waits=True)
+    now_left = free_remainders(transaction) if remainders else {}
     if any(now_left.get(sheet) != number for sheet, number in remainders.items()):
         return False
     for sheet in remainders:
-        held = _held(connection, info, *sheet)
-        if held is not None:
-            _end(connection, held.id, "expired")
+        lease = _lease_of(transaction, *sheet)
+        if lease is not None:
+            _end(transaction, lease.id, "expired")
     return True
 
 
-def _check_present(connection: sa.Connection, voter_id: int) -> None:
+def _check_present(transaction: Transaction, voter_id: int) -> None:
     """Lock the voter and refuse one who has withdrawn."""
     voter = schema.voter
-    wanted = sa.select(voter.c.withdrawn_at).where(voter.c.id == voter_id).with_for_update(key_share=True)
-    row = connection.execute(wanted).first()
+    query = sa.select(voter.c.withdrawn_at).where(voter.c.id == voter_id).with_for_update(key_share=True)
+    row = transaction.execute(query).first()
     if row is None:
         raise LedgerError(f"there is no voter {voter_id}")
     if row.withdrawn_at is not None:
         raise LedgerError("the voter has withdrawn: no sheet is given out")
 
 
-def _sheet_row(connection: sa.Connection, ballot_id: int, sheet: int, *, locked: bool = False) -> Any:
+def _sheet_row(transaction: Transaction, ballot_id: int, sheet: int, *, locked: bool = False) -> Any:
     table = schema.sheet
-    wanted = sa.select(table).where(table.c.ballot_id == ballot_id, table.c.number == sheet)
-    return connection.execute(wanted.with_for_update(key_share=True) if locked else wanted).first()
+    query = sa.select(table).where(table.c.ballot_id == ballot_id, table.c.number == sheet)
+    return transaction.execute(query.with_for_update(key_share=True) if locked else query).first()
 
 
-def _held(connection: sa.Connection, info: CampaignInfo, ballot_id: int, sheet: int) -> Any:
+def _lease_of(transaction: Transaction, ballot_id: int, sheet: int) -> Any:
     """Return the open lease of a sheet, and whether it has expired."""
     table = schema.lease
-    expired = (~is_in_time(connection, info)).label("expired")
+    expired = (~is_in_time(transaction)).label("expired")
     is_open = (table.c.ballot_id == ballot_id, table.c.sheet == sheet, table.c.ended_at.is_(None))
-    return connection.execute(sa.select(table.c.id, table.c.voter_id, expired).where(*is_open)).first()
+    return transaction.execute(sa.select(table.c.id, table.c.voter_id, expired).where(*is_open)).first()
 
 
-def _end(connection: sa.Connection, lease_id: int, reason: str) -> None:
+def _end(transaction: Transaction, lease_id: int, reason: str) -> None:
     table = schema.lease
-    connection.execute(sa.update(table).where(table.c.id == lease_id).values(ended_at=now(), end_reason=reason))
+    transaction.execute(sa.update(table).where(table.c.id == lease_id).values(ended_at=now(), end_reason=reason))
 
 
-def _leased(connection: sa.Connection, ballot_id: int, sheet: int, voter_id: int, **columns: Any) -> int:
+def _leased(transaction: Transaction, ballot_id: int, sheet: int, voter_id: int, **columns: Any) -> int:
     table = schema.lease
     of_sheet = (table.c.ballot_id == ballot_id, table.c.sheet == sheet)
-    last = connection.execute(sa.select(sa.func.max(table.c.fence)).where(*of_sheet)).scalar()
+    last = transaction.execute(sa.select(sa.func.max(table.c.fence)).where(*of_sheet)).scalar()
     values = {"ballot_id": ballot_id, "sheet": sheet, "voter_id": voter_id, "fence": (last or 0) + 1}
     lease = sa.insert(table).values(**values, **columns, given_at=now())
-    return int(connection.execute(lease.returning(table.c.id)).scalar_one())
+    return int(transaction.execute(lease.returning(table.c.id)).scalar_one())
 
 
 def _sheets_for(
-    connection: sa.Connection, info: CampaignInfo, voter_id: int | None, practice: sa.Subquery | None = None
+    transaction: Transaction, voter_id: int | None, practice: sa.Subquery | None = None
 ) -> Iterator[tuple[Sheet, OpenPairs]]:
     """Yield the sheets with a pair that a voter may be asked, the next one first, reading more rows as needed.
 
     If the voter needs practice, sheets with the most unused practice precede the others.
     """
-    wanted = _free_sheets(connection, info, practice)
+    query = _free_sheets(transaction, practice)
     looked_at: set[Sheet] = set()
     most = _FIRST_SHEETS
     while True:
-        rows = [(row.ballot_id, row.number) for row in connection.execute(wanted.limit(most))]
+        rows = [(row.ballot_id, row.number) for row in transaction.execute(query.limit(most))]
         fresh = [sheet for sheet in rows if sheet not in looked_at]
-        for sheet, pairs in open_pairs(connection, info, fresh, voter_id).items():
+        for sheet, pairs in open_pairs(transaction, fresh, voter_id).items():
             if pairs.places:
                 yield sheet, pairs
         if len(rows) < most:
@@ -380,15 +533,15 @@ def _sheets_for(
         most *= 8
 
 
-def _locked(connection: sa.Connection, sheet: Sheet, *, waits: bool) -> bool:
+def _locked(transaction: Transaction, sheet: Sheet, *, waits: bool) -> bool:
     """Lock a sheet that is not done; skip it, or wait for it, if another transaction holds the lock."""
     table = schema.sheet
     is_it = (table.c.ballot_id == sheet[0], table.c.number == sheet[1])
-    wanted = sa.select(table.c.number).where(*is_it, _is_unfinished())
-    return connection.execute(wanted.with_for_update(key_share=True, skip_locked=not waits)).first() is not None
+    query = sa.select(table.c.number).where(*is_it, _is_unfinished())
+    return transaction.execute(query.with_for_update(key_share=True, skip_locked=not waits)).first() is not None
 
 
-def _free_sheets(connection: sa.Connection, info: CampaignInfo, practice: sa.Subquery | None = None) -> sa.Select[Any]:
+def _free_sheets(transaction: Transaction, practice: sa.Subquery | None = None) -> sa.Select[Any]:
     """Return free, unfinished sheets by ballot id and number, those with answers first.
 
     If practice is given, sheets with the most unused practice come before all others.
@@ -397,9 +550,14 @@ def _free_sheets(connection: sa.Connection, info: CampaignInfo, practice: sa.Sub
     free = (
         sa.select(sheet.c.ballot_id, sheet.c.number)
         .join(ballot, ballot.c.id == sheet.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id, ballot.c.state == "open", _is_unfinished(), ~is_taken(connection, info))
+        .where(
+            ballot.c.campaign_id == transaction.info.id,
+            ballot.c.state == "open",
+            _is_unfinished(),
+            ~is_leased(transaction),
+        )
     )
-    if info.mode == "continuous" and (dropped := dropped_sheets(connection, info)):
+    if transaction.info.mode == "continuous" and (dropped := dropped_sheets(transaction)):
         free = free.where(sa.tuple_(sheet.c.ballot_id, sheet.c.number).not_in(list(dropped)))
     if practice is not None:
         of_sheet = sa.and_(practice.c.ballot_id == sheet.c.ballot_id, practice.c.sheet == sheet.c.number)
@@ -407,11 +565,11 @@ def _free_sheets(connection: sa.Connection, info: CampaignInfo, practice: sa.Sub
     return free.order_by(ballot.c.number, (sheet.c.n_answered + sheet.c.n_checked == 0), sheet.c.number)
 
 
-def is_taken(connection: sa.Connection, info: CampaignInfo) -> sa.ColumnElement[bool]:
+def is_leased(transaction: Transaction) -> sa.ColumnElement[bool]:
     """Return the condition that a sheet has a lease that has not expired."""
     lease, sheet = schema.lease, schema.sheet
     of_sheet = (lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number)
-    return sa.exists().where(*of_sheet, lease.c.ended_at.is_(None), is_in_time(connection, info))
+    return sa.exists().where(*of_sheet, lease.c.ended_at.is_(None), is_in_time(transaction))
 
 
 def _is_unfinished() -> sa.ColumnElement[bool]:
@@ -419,24 +577,24 @@ def _is_unfinished() -> sa.ColumnElement[bool]:
     return sa.or_(sheet.c.n_answered < sheet.c.n_comparisons, sheet.c.n_checked < sheet.c.n_checks)
 
 
-def _holders_of_slots(connection: sa.Connection, info: CampaignInfo) -> dict[int, int]:
+def _holders_of_slots(transaction: Transaction) -> dict[int, int]:
     """Return the voter of each slot, according to the latest ballot that uses the slot."""
     sheet, lease, ballot = schema.sheet, schema.lease, schema.ballot
-    rows = connection.execute(
+    rows = transaction.execute(
         sa.select(sheet.c.slot, lease.c.voter_id)
         .join(lease, sa.and_(lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number))
         .join(ballot, ballot.c.id == sheet.c.ballot_id)
         .join(schema.voter, schema.voter.c.id == lease.c.voter_id)
-        .where(ballot.c.campaign_id == info.id, schema.voter.c.withdrawn_at.is_(None))
+        .where(ballot.c.campaign_id == transaction.info.id, schema.voter.c.withdrawn_at.is_(None))
         .order_by(ballot.c.number, sheet.c.number, lease.c.fence)
     )
     return {row.slot: row.voter_id for row in rows}
 
 
-def unfinished_sheets(connection: sa.Connection, voter_id: int) -> list[tuple[int, int]]:
+def unfinished_sheets(transaction: Transaction, voter_id: int) -> list[tuple[int, int]]:
     """Return ballot and number of each sheet in open ballots that the voter holds and has not finished."""
     sheet, lease, ballot = schema.sheet, schema.lease, schema.ballot
-    rows = connection.execute(
+    rows = transaction.execute(
         sa.select(sheet.c.ballot_id, sheet.c.number)
         .join(lease, sa.and_(lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number))
         .join(ballot, ballot.c.id == sheet.c.ballot_id)
@@ -446,24 +604,24 @@ def unfinished_sheets(connection: sa.Connection, voter_id: int) -> list[tuple[in
     return [(row.ballot_id, row.number) for row in rows]
 
 
-def seconds_left(connection: sa.Connection, info: CampaignInfo, voter_id: int | None = None) -> int | None:
+def seconds_left(transaction: Transaction, voter_id: int | None = None) -> int | None:
     """Return the seconds until a sheet that others hold unanswered becomes free for this voter, or for a new one.
 
     The result is None if no sheet becomes free.
     """
     lease = schema.lease
-    left = (lease.c.expires_at - clock(connection)).label("left")
-    rows = connection.execute(
+    left = (lease.c.expires_at - transaction.clock()).label("left")
+    rows = transaction.execute(
         sa.select(lease.c.ballot_id, lease.c.sheet, left)
         .join(schema.ballot, schema.ballot.c.id == lease.c.ballot_id)
-        .where(*held_unanswered(connection, info), lease.c.voter_id.is_distinct_from(voter_id))
+        .where(*held_unanswered(transaction), lease.c.voter_id.is_distinct_from(voter_id))
     ).all()
     times = {(row.ballot_id, row.sheet): int(row.left) for row in rows}
-    some = [sheet for sheet, pairs in open_pairs(connection, info, times, voter_id).items() if pairs.places]
+    some = [sheet for sheet, pairs in open_pairs(transaction, times, voter_id).items() if pairs.places]
     return max(1, -(-min(times[sheet] for sheet in some) // 1_000_000)) if some else None
 
 
-def has_begun(connection: sa.Connection, voter_id: int, *, besides: tuple[int, int] | None = None) -> bool:
+def has_begun(transaction: Transaction, voter_id: int, *, besides: tuple[int, int] | None = None) -> bool:
     """Return whether a voter has practised or voted before, so that later practice is useless.
 
     Later practice might even reveal the answer to a pair that the voter was asked as a real comparison.
@@ -473,11 +631,11 @@ def has_begun(connection: sa.Connection, voter_id: int, *, besides: tuple[int, i
     besides : (int, int) or None
         A ballot's id and a sheet in it whose answers are ignored.
     """
-    event, asked = schema.vote_event, schema.comparison
-    wanted = sa.select(sa.literal(1)).select_from(event.join(asked)).where(event.c.voter_id == voter_id)
+    event, comparison = schema.vote_event, schema.comparison
+    query = sa.select(sa.literal(1)).select_from(event.join(comparison)).where(event.c.voter_id == voter_id)
     if besides is not None:
-        wanted = wanted.where(sa.or_(asked.c.ballot_id != besides[0], asked.c.sheet != besides[1]))
-    return connection.execute(wanted.limit(1)).first() is not None
+        query = query.where(sa.or_(comparison.c.ballot_id != besides[0], comparison.c.sheet != besides[1]))
+    return transaction.execute(query.limit(1)).first() is not None
 
 
 def unused_practice(info: CampaignInfo) -> sa.Subquery | None:
@@ -496,3 +654,46 @@ def unused_practice(info: CampaignInfo) -> sa.Subquery | None:
         .group_by(probe.c.ballot_id, probe.c.sheet)
         .subquery()
     )
+
+
+def open_comparisons(
+    transaction: Transaction, *, number: int | None = None, voter: str | None = None, unanswered: bool = False
+) -> tuple[Comparison, ...]:
+    """Return the comparisons of all open ballots, checks included, by sheet and in display order.
+
+    The voter is the holder of the sheet, or "" for a free sheet. The rows do not reveal which comparisons are checks.
+
+    Parameters
+    ----------
+    number : int or None
+        Restrict the list to this ballot.
+    voter : str or None
+        Restrict the list to the sheets of this voter, given by the name in a file or by key.
+    unanswered : bool
+        Restrict the list to comparisons without a current answer.
+    """
+    ballot, pair, lease, event = schema.ballot, schema.comparison, schema.lease, schema.vote_event
+    of_sheet = sa.and_(lease.c.ballot_id == pair.c.ballot_id, lease.c.sheet == pair.c.sheet, lease.c.ended_at.is_(None))
+    of_pair = (ballot.c.number, pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item)
+    query = (
+        sa.select(*of_pair, lease.c.voter_id)
+        .select_from(pair)
+        .join(ballot, ballot.c.id == pair.c.ballot_id)
+        .outerjoin(lease, of_sheet)
+        .where(ballot.c.campaign_id == transaction.info.id, ballot.c.state == "open")
+        .order_by(ballot.c.number, pair.c.sheet, pair.c.position)
+    )
+    if number is not None:
+        query = query.where(ballot.c.number == number)
+    if voter is not None:
+        query = query.where(lease.c.voter_id == voter_named(transaction, voter))
+    if unanswered:
+        same = (event.c.ballot_id == pair.c.ballot_id, event.c.place == pair.c.place)
+        query = query.where(~sa.exists().where(*same, *schema.in_force(event)))
+    names = transaction.voter_names()
+    comparisons = []
+    for row in transaction.execute(query):
+        left, right = transaction.info.items[row.left_item], transaction.info.items[row.right_item]
+        pair_name = pair_id(row.number, row.sheet, row.position)
+        comparisons.append(Comparison(pair_name, names.get(row.voter_id, ""), left, right))
+    return tuple(comparisons)

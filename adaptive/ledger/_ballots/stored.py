@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from adaptive._draw import Ballot
-from adaptive._protocol import Position
+from adaptive._protocol import Position, ballot_rng, close_ballot
 from adaptive._record import BallotRecord
-from adaptive._scores import Tally
+from adaptive._scores import Tally, select_by_mean
+from adaptive._votes import UNANSWERED
 from adaptive.ledger._campaign.info import CampaignInfo
+from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.encoding import digest_of, json_of, now, value_of
-from adaptive.ledger._store.rows import integer_columns
+from adaptive.ledger._store.schema import CANNOT_SAY, answer_name, digest_of, json_of, now, pair_id, time_text, value_of
 from adaptive.ledger.errors import LedgerError, NotReadyError
+from adaptive.model._columns import ShownPairs
+from adaptive.model._comparisons import Comparisons
 from rankcorr._checks import told_apart
 
 _DECIDING = ("opened", "closed", "reopened", "excluded", "included", "left")
@@ -60,8 +63,8 @@ class StoredBallot:
     @classmethod
     def from_dict(cls, row: Mapping[str, Any], *, ballot_id: int = 0) -> StoredBallot:
         """Return the ballot of a row whose places and record are no longer JSON."""
-        own = {field.name: row[field.name] for field in fields(cls) if field.name not in ("id", "places")}
-        return cls(id=ballot_id, places=np.array(row["places"], np.intp), **own)
+        columns = {field.name: row[field.name] for field in fields(cls) if field.name not in ("id", "places")}
+        return cls(id=ballot_id, places=np.array(row["places"], np.intp), **columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,29 +110,31 @@ class Scored:
     Attributes
     ----------
     record : BallotRecord
-    standing : Position
+    position : Position
         The position of the campaign after the ballot.
     n_answered : int
         Comparisons with a vote, "cannot say" included.
     """
 
     record: BallotRecord
-    standing: Position
+    position: Position
     n_answered: int
 
 
-def stored_ballots(connection: sa.Connection, info: CampaignInfo) -> list[StoredBallot]:
+def stored_ballots(transaction: Transaction) -> list[StoredBallot]:
     """Return all ballots of a campaign so far."""
     table = schema.ballot
-    rows = connection.execute(sa.select(table).where(table.c.campaign_id == info.id).order_by(table.c.number))
-    found = []
+    rows = transaction.execute(
+        sa.select(table).where(table.c.campaign_id == transaction.info.id).order_by(table.c.number)
+    )
+    ballots = []
     for row in rows:
         decoded = {"places": value_of(row.places), "record": None if row.record is None else value_of(row.record)}
-        found.append(StoredBallot.from_dict({**row._mapping, **decoded}, ballot_id=row.id))
-    return found
+        ballots.append(StoredBallot.from_dict({**row._mapping, **decoded}, ballot_id=row.id))
+    return ballots
 
 
-def too_few(n_answered: int, n_comparisons: int, wanted: float) -> str:
+def too_few(n_answered: int, n_comparisons: int, least_share: float) -> str:
     """Return why too few comparisons are answered to close a ballot or all batches; empty if enough are.
 
     Examples
@@ -138,7 +143,7 @@ def too_few(n_answered: int, n_comparisons: int, wanted: float) -> str:
     ('28 of 51 comparisons are answered, 54.9%, and 55% are required', '')
     """
     part = n_answered / max(n_comparisons, 1)
-    share, least = round(100 * part, 10), round(100 * wanted, 10)  # 55, where 100 * 0.55 is 55.00000000000001
+    share, least = round(100 * part, 10), round(100 * least_share, 10)  # 55, where 100 * 0.55 is 55.00000000000001
     answered = f"{n_answered:,} of {n_comparisons:,} comparisons are answered"
     return f"{answered}, {told_apart(share, least, 0)}%, and {least:.12g}% are required" if share < least else ""
 
@@ -155,27 +160,27 @@ def not_ready(unit: str, few: str, n_answered: int, n_comparisons: int) -> NotRe
     return NotReadyError(f"{unit}{few}; nothing was closed (least_answered={share:g} closes it)")
 
 
-def drawn_columns(connection: sa.Connection, ballot_id: int) -> DrawnColumns:
+def drawn_columns(transaction: Transaction, ballot_id: int) -> DrawnColumns:
     """Return the comparisons of a ballot as they were drawn."""
     table = schema.comparison
-    wanted = sa.select(table.c.sheet, table.c.position, table.c.left_item, table.c.right_item)
-    scored = wanted.where(table.c.ballot_id == ballot_id, table.c.probe.is_(None))
-    return DrawnColumns(*integer_columns(connection, scored.order_by(table.c.place)))
+    query = sa.select(table.c.sheet, table.c.position, table.c.left_item, table.c.right_item)
+    scored = query.where(table.c.ballot_id == ballot_id, table.c.probe.is_(None))
+    return DrawnColumns(*transaction.integer_columns(scored.order_by(table.c.place)))
 
 
-def drawn_with_slots(connection: sa.Connection, ballot_id: int) -> tuple[DrawnColumns, Array]:
+def drawn_with_slots(transaction: Transaction, ballot_id: int) -> tuple[DrawnColumns, Array]:
     """Return the comparisons of a ballot, and the slot of each."""
-    drawn, table = drawn_columns(connection, ballot_id), schema.sheet
-    wanted = sa.select(table.c.slot).where(table.c.ballot_id == ballot_id)
-    (slots,) = integer_columns(connection, wanted.order_by(table.c.number))
-    return drawn, slots[drawn.sheet]
+    comparisons, table = drawn_columns(transaction, ballot_id), schema.sheet
+    query = sa.select(table.c.slot).where(table.c.ballot_id == ballot_id)
+    (slots,) = transaction.integer_columns(query.order_by(table.c.number))
+    return comparisons, slots[comparisons.sheet]
 
 
-def ballot_probes(connection: sa.Connection, ballot_id: int) -> list[Probe]:
+def ballot_probes(transaction: Transaction, ballot_id: int) -> list[Probe]:
     """Return the probes of a ballot by place; their positions are among all pairs of the sheet."""
     table = schema.comparison
     names = (table.c.sheet, table.c.position, table.c.probe, table.c.left_item, table.c.right_item)
-    rows = connection.execute(
+    rows = transaction.execute(
         sa.select(*names, table.c.expected, table.c.repeats)
         .where(table.c.ballot_id == ballot_id, table.c.probe.is_not(None))
         .order_by(table.c.place)
@@ -183,59 +188,59 @@ def ballot_probes(connection: sa.Connection, ballot_id: int) -> list[Probe]:
     return [Probe(*row) for row in rows]
 
 
-def load_ballot(connection: sa.Connection, info: CampaignInfo, stored: StoredBallot) -> Ballot:
+def load_ballot(transaction: Transaction, stored: StoredBallot) -> Ballot:
     """Return the ballot that `draw_ballot` drew, from its rows."""
-    return ballot_of(info, stored, *drawn_with_slots(connection, stored.id))
+    return ballot_of(transaction.info, stored, *drawn_with_slots(transaction, stored.id))
 
 
-def ballot_of(info: CampaignInfo, stored: StoredBallot, drawn: DrawnColumns, slot: Array) -> Ballot:
+def ballot_of(info: CampaignInfo, stored: StoredBallot, comparisons: DrawnColumns, slot: Array) -> Ballot:
     """Return the ballot of these comparisons, with the slot of each; voters are called by the numbers of slots."""
     index = np.full(info.n_items, -1, np.int32)
     index[stored.places] = np.arange(stored.places.size, dtype=np.int32)
     items = tuple(info.items[place] for place in stored.places.tolist())
     voters, voter = range(int(slot.max(initial=0)) + 1), slot.astype(np.int32)
-    return Ballot(items, stored.presentations, voters, index[drawn.left], index[drawn.right], voter)
+    return Ballot(items, stored.presentations, voters, index[comparisons.left], index[comparisons.right], voter)
 
 
-def standing_after(info: CampaignInfo, closed: Sequence[StoredBallot]) -> tuple[tuple[BallotRecord, ...], Position]:
+def position_after(info: CampaignInfo, closed: Sequence[StoredBallot]) -> tuple[tuple[BallotRecord, ...], Position]:
     """Return the records of the closed ballots and the campaign's position after them, without reading votes."""
-    standing = Position.first(info.ballot_plan)
+    position = Position.first(info.ballot_plan)
     records = []
     for stored in closed:
         record = record_of(info, stored)
-        mean = standing.mean.copy()
+        mean = position.mean.copy()
         mean[record.places] = record.ybar
         selected = np.array((stored.record or {})["selected"], np.intp)
-        standing = Position(stored.number, selected, mean)
+        position = Position(stored.number, selected, mean)
         records.append(record)
-    return tuple(records), standing
+    return tuple(records), position
 
 
-def record_dict(found: Scored, excluded: Mapping[int, str]) -> dict[str, Any]:
+def record_dict(scored: Scored, excluded: Mapping[int, str]) -> dict[str, Any]:
     """Return the record of a ballot as it is stored: everything that the rest of the campaign needs."""
-    kept = found.record.to_dict()
-    del kept["items"], kept["number"]
-    selected = found.standing.places.tolist()
-    return {**kept, "selected": selected, "excluded": sorted(excluded.values()), "n_answered": found.n_answered}
+    fields = scored.record.to_dict()
+    del fields["items"], fields["number"]
+    selected = scored.position.places.tolist()
+    return {**fields, "selected": selected, "excluded": sorted(excluded.values()), "n_answered": scored.n_answered}
 
 
 def record_of(info: CampaignInfo, stored: StoredBallot) -> BallotRecord:
     """Return the record of a closed ballot as it was written."""
     if stored.record is None:
         raise LedgerError(f"ballot {stored.number} is not closed")
-    kept = {name: np.array(column) for name, column in stored.record.items() if isinstance(column, list)}
-    wins, ties, losses = (kept[name].astype(np.int64) for name in ("wins", "ties", "losses"))
-    unanswered = kept["presentations"].astype(np.int64) - wins - ties - losses
+    columns = {name: np.array(column) for name, column in stored.record.items() if isinstance(column, list)}
+    wins, ties, losses = (columns[name].astype(np.int64) for name in ("wins", "ties", "losses"))
+    unanswered = columns["presentations"].astype(np.int64) - wins - ties - losses
     items = tuple(info.items[place] for place in stored.places.tolist())
     return BallotRecord(
         stored.number,
         items,
         stored.places,
         Tally(wins, ties, losses, unanswered),
-        x=kept["x"],
-        y=kept["y"],
+        x=columns["x"],
+        y=columns["y"],
         b=stored.record["b"],
-        ybar=kept["ybar"],
+        ybar=columns["ybar"],
         n_tied_at_cut=stored.record["n_tied_at_cut"],
     )
 
@@ -246,7 +251,7 @@ def chain_digest(previous: str | None, stored_draw: str, votes: str, record: Map
 
 
 def write_record(
-    connection: sa.Connection,
+    transaction: Transaction,
     stored: StoredBallot,
     previous: str | None,
     votes: str,
@@ -265,11 +270,11 @@ def write_record(
     table, chain = schema.ballot, chain_digest(previous, stored.draw_digest, votes, record)
     values = {"state": "closed", "closer": None, "closer_until": None, "closed_at": now(), "record": json_of(record)}
     closed = sa.update(table).where(table.c.id == stored.id, *conditions).values(**values)
-    is_written = connection.execute(closed.values(votes_digest=votes, chain_digest=chain)).rowcount
+    is_written = transaction.execute(closed.values(votes_digest=votes, chain_digest=chain)).rowcount
     return chain if is_written else None
 
 
-def ballot_stamp(connection: sa.Connection, info: CampaignInfo, number: int) -> str:
+def ballot_stamp(transaction: Transaction, number: int) -> str:
     """Return a stamp of a ballot's state and of the voters who are left out, but not of its votes.
 
     Raises
@@ -278,10 +283,341 @@ def ballot_stamp(connection: sa.Connection, info: CampaignInfo, number: int) -> 
         If the ballot has not been opened.
     """
     table, event = schema.ballot, schema.audit_event
-    has_number = (table.c.campaign_id == info.id, table.c.number == number)
-    row = connection.execute(sa.select(table.c.state, table.c.chain_digest).where(*has_number)).first()
+    has_number = (table.c.campaign_id == transaction.info.id, table.c.number == number)
+    row = transaction.execute(sa.select(table.c.state, table.c.chain_digest).where(*has_number)).first()
     if row is None:
         raise LedgerError(f"ballot {number} has not been opened")
-    is_decision = (event.c.campaign_id == info.id, event.c.kind.in_(_DECIDING))
-    decided = connection.execute(sa.select(sa.func.max(event.c.id)).where(*is_decision)).scalar()
-    return digest_of([info.key, str(number), row.state, row.chain_digest or "", str(decided)])[:32]
+    is_decision = (event.c.campaign_id == transaction.info.id, event.c.kind.in_(_DECIDING))
+    decided = transaction.execute(sa.select(sa.func.max(event.c.id)).where(*is_decision)).scalar()
+    return digest_of([transaction.info.key, str(number), row.state, row.chain_digest or "", str(decided)])[:32]
+
+
+MOST_EVENTS: Final = 1_000
+_NOBODY: Final = -1
+_NOTHING: Final = -9  # a retracted or voided vote has no answer
+
+
+@dataclass(frozen=True, eq=False)
+class CurrentVotes:
+    """The votes of a ballot that count, in the order of its comparisons.
+
+    Attributes
+    ----------
+    place : ndarray of int64
+        Comparisons that have a vote.
+    answer : ndarray of int64
+        Codes: 1 left, 0 tie, -1 right, 2 cannot say.
+    voter : ndarray of int64
+        Ids of the voters.
+    """
+
+    place: Array
+    answer: Array
+    voter: Array
+
+    @property
+    def n_answered(self) -> int:
+        """Number of comparisons with a vote, "cannot say" included."""
+        return self.place.size
+
+    def answers(self, n_comparisons: int) -> NDArray[np.int8]:
+        """Return the answers as a `Ballot` takes them, shape (n_comparisons,); "cannot say" counts as no answer."""
+        filled = np.full(n_comparisons, UNANSWERED, np.int8)
+        is_decided = self.answer != CANNOT_SAY
+        filled[self.place[is_decided]] = self.answer[is_decided]
+        return filled
+
+    def excluding(self, voters: Collection[int]) -> CurrentVotes:
+        """Return the votes of all other voters."""
+        is_counted = ~np.isin(self.voter, np.array(sorted(voters), np.int64))
+        return CurrentVotes(self.place[is_counted], self.answer[is_counted], self.voter[is_counted])
+
+
+def current_votes(transaction: Transaction, ballot_id: int) -> CurrentVotes:
+    """Return the vote in force for each comparison of a ballot: its last event, if that is a vote."""
+    event = schema.vote_event
+    events = sa.select(event.c.place, sa.func.coalesce(event.c.answer, _NOTHING), event.c.voter_id)
+    query = events.where(event.c.ballot_id == ballot_id, schema.is_scored(event, ballot_id))
+    place, answer, voter = transaction.integer_columns(query.order_by(event.c.place, event.c.revision))
+    last = np.append(place[1:] != place[:-1], np.ones(min(1, place.size), bool))
+    counts = last & (answer != _NOTHING)
+    return CurrentVotes(place[counts], answer[counts], voter[counts])
+
+
+def n_left_out(transaction: Transaction, ballot_id: int, voters: Collection[int]) -> int:
+    """Return how many comparisons of a ballot have a current vote by one of these voters; other votes are not read."""
+    if not voters:
+        return 0
+    event = schema.vote_event
+    of_ballot = sa.and_(event.c.ballot_id == ballot_id, schema.is_scored(event, ballot_id))
+    is_theirs = sa.and_(of_ballot, event.c.voter_id.in_(sorted(voters)))
+    counted = sa.select(sa.func.count()).select_from(event).where(is_theirs, *schema.in_force(event))
+    return int(transaction.execute(counted).scalar_one())
+
+
+def event_lines(transaction: Transaction, ballot_id: int) -> list[str]:
+    """Return the lines that the digest of votes covers, as JSON lists: place, revision, kind, answer, voter's key."""
+    event = schema.vote_event
+    rows = transaction.execute(
+        sa.select(event.c.place, event.c.revision, event.c.kind, event.c.answer, schema.voter.c.key)
+        .join(schema.voter, schema.voter.c.id == event.c.voter_id)
+        .where(event.c.ballot_id == ballot_id, schema.is_scored(event, ballot_id))
+        .order_by(event.c.place, event.c.revision)
+    )
+    return [
+        f'[{place},{revision},"{kind}",{_answer_json(answer)},"{key}"]' for place, revision, kind, answer, key in rows
+    ]
+
+
+def votes_digest(transaction: Transaction, ballot_id: int) -> str:
+    """Return the SHA-256 of `event_lines`."""
+    return digest_of(event_lines(transaction, ballot_id))
+
+
+def _answer_json(answer: int | None) -> str:
+    return "null" if answer is None else f'"{answer_name(answer)}"'
+
+
+def counted_votes(transaction: Transaction) -> Comparisons:
+    """Return the votes of `votes_of` by voters who are not left out."""
+    return votes_of(transaction, excluded=transaction.excluded_voters())
+
+
+def votes_of(
+    transaction: Transaction,
+    *,
+    excluded: Collection[int] = (),
+    read: Mapping[int, tuple[DrawnColumns, CurrentVotes]] | None = None,
+) -> Comparisons:
+    """Return all current votes as `Comparisons`, in drawing order; "cannot say" counts as no answer.
+
+    Its `unanswered` holds the other comparisons on sheets that voters hold.
+
+    Parameters
+    ----------
+    without : collection of int
+        Ids of the voters to leave out.
+    read : mapping of int to (DrawnColumns, CurrentVotes), optional
+        Comparisons, and votes without these voters, of ballots that the caller has read, by id.
+    """
+    answered, silent = [np.empty((4, 0), np.int64)], [np.empty((3, 0), np.int64)]
+    n_asked = 0
+    for stored in stored_ballots(transaction):
+        n_asked += stored.n_comparisons
+        comparisons, votes = (read or {}).get(stored.id) or (
+            drawn_columns(transaction, stored.id),
+            current_votes(transaction, stored.id).excluding(excluded),
+        )
+        is_decided = votes.answer != CANNOT_SAY
+        place = votes.place[is_decided]
+        answered.append(
+            np.stack(
+                [comparisons.left[place], comparisons.right[place], votes.answer[is_decided], votes.voter[is_decided]]
+            )
+        )
+        holder = _holders(transaction, stored.id, int(comparisons.sheet.max()) + 1)[comparisons.sheet]
+        holder[place] = _NOBODY
+        rest = np.flatnonzero(holder != _NOBODY)
+        silent.append(np.stack([comparisons.left[rest], comparisons.right[rest], holder[rest]]))
+    left, right, winner, voter = np.concatenate(answered, axis=1)
+    shown_left, shown_right, shown_to = np.concatenate(silent, axis=1)
+    ids, index = np.unique(np.concatenate([voter, shown_to]), return_inverse=True)
+    numbered: NDArray[np.int32] = index.astype(np.int32)
+    names = transaction.voter_names()
+    called = tuple(names[voter_id] for voter_id in ids.tolist())
+    if len(set(called)) < len(called):  # a name may equal another voter's key, or occur in two sources
+        called = tuple(f"{name} ({voter_id})" for name, voter_id in zip(called, ids.tolist(), strict=True))
+    columns = left.astype(np.int32), right.astype(np.int32), winner.astype(np.int8), called, numbered[: left.size]
+    unanswered = ShownPairs(shown_left.astype(np.int32), shown_right.astype(np.int32), numbered[left.size :])
+    return Comparisons(transaction.info.items, *columns, n_asked - left.size, unanswered)
+
+
+def _holders(transaction: Transaction, ballot_id: int, n_sheets: int) -> NDArray[np.int64]:
+    """Return the id of the holder of each sheet."""
+    holders = np.full(n_sheets, _NOBODY)
+    lease = schema.lease
+    of_ballot = (lease.c.ballot_id == ballot_id, lease.c.ended_at.is_(None))
+    sheet, voter = transaction.integer_columns(sa.select(lease.c.sheet, lease.c.voter_id).where(*of_ballot))
+    holders[sheet] = voter
+    return holders
+
+
+@dataclass(frozen=True)
+class LedgerEvent:
+    """A line of the ledger.
+
+    Attributes
+    ----------
+    number : int
+        Increasing number, with gaps.
+    event_id : str
+    comparison : str
+        Its id, "2-0-17".
+    left, right : hashable
+        Labels.
+    revision : int
+    kind : {"cast", "retract", "void"}
+    answer : {"left", "right", "tie", "cannot say"} or None
+    voter : str
+        Random key.
+    response_ms : int or None
+    given_by, layout : str or None
+    received_at : str
+        ISO 8601.
+
+    See Also
+    --------
+    Campaign.events_after : Returns them.
+    VoteCast : A vote as it is sent.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger = Ledger.in_memory()
+    >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1)
+    >>> n_opened = campaign.open_next()
+    >>> recorded = campaign.record({pair.id: "left" for pair in campaign.asked()})
+    >>> for event in campaign.events_after(0):
+    ...     print(event.comparison, event.left, event.right, event.kind, event.answer)
+    1-0-0 fir oak cast left
+    1-0-1 oak ash cast left
+    1-0-2 ash yew cast left
+    1-0-3 yew fir cast left
+    >>> ledger.close()
+    """
+
+    number: int
+    event_id: str
+    comparison: str
+    left: Hashable
+    right: Hashable
+    revision: int
+    kind: str
+    answer: str | None
+    voter: str
+    response_ms: int | None
+    given_by: str | None
+    layout: str | None
+    received_at: str
+
+
+def events_after(transaction: Transaction, after: int = 0, *, most: int = MOST_EVENTS) -> tuple[LedgerEvent, ...]:
+    """Return vote events with a higher number than `after`, in their order.
+
+    No event appears later with a lower number than one already read: the function waits for votes that have a number
+    but are not committed yet. It needs a transaction that may write.
+
+    Parameters
+    ----------
+    most : int
+        Maximum number of events; there are fewer only at the end of the ledger.
+    """
+    ballot, event, comparison, voter = schema.ballot, schema.vote_event, schema.comparison, schema.voter
+    opened = (
+        sa.select(ballot.c.id, ballot.c.number).where(ballot.c.campaign_id == transaction.info.id).order_by(ballot.c.id)
+    )
+    numbers = {row.id: row.number for row in transaction.execute(opened)}
+    same = ("event_id", "revision", "kind", "response_ms", "given_by", "layout")
+    for ballot_id in numbers:
+        transaction.lock_ballot(ballot_id, exclusive=True)
+    rows = transaction.execute(
+        sa.select(
+            event,
+            comparison.c.sheet,
+            comparison.c.position,
+            comparison.c.left_item,
+            comparison.c.right_item,
+            voter.c.key,
+        )
+        .join(comparison, sa.and_(comparison.c.ballot_id == event.c.ballot_id, comparison.c.place == event.c.place))
+        .join(voter, voter.c.id == event.c.voter_id)
+        .where(event.c.ballot_id.in_(list(numbers)), event.c.id > after, comparison.c.probe.is_(None))
+        .order_by(event.c.id)
+        .limit(most)
+    )
+    return tuple(
+        LedgerEvent(
+            number=row.id,
+            comparison=pair_id(numbers[row.ballot_id], row.sheet, row.position),
+            left=transaction.info.items[row.left_item],
+            right=transaction.info.items[row.right_item],
+            answer=None if row.answer is None else answer_name(row.answer),
+            voter=row.key,
+            received_at=time_text(row.received_at),
+            **{name: row._mapping[name] for name in same},
+        )
+        for row in rows
+    )
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A vote that was not counted because it contradicts another one.
+
+    Attributes
+    ----------
+    comparison : str
+    voter : str
+        Voter who sent it.
+    recorded, conflicting : str
+        The vote that counts, or "" if it has been retracted; and the vote that does not count.
+    received_at : str
+        ISO 8601.
+    corrected : bool
+        Whether the organiser has resolved the conflict since.
+    """
+
+    comparison: str
+    voter: str
+    recorded: str
+    conflicting: str
+    received_at: str
+    corrected: bool
+
+
+def conflicts(transaction: Transaction) -> list[Conflict]:
+    """Return the votes that were kept aside because they contradict another one, oldest first."""
+    late, ballot, event, comparison = schema.late_vote, schema.ballot, schema.vote_event, schema.comparison
+    names = transaction.voter_names()
+    rows = transaction.execute(
+        sa.select(late, ballot.c.number, comparison.c.sheet, comparison.c.position)
+        .join(comparison, sa.and_(comparison.c.ballot_id == late.c.ballot_id, comparison.c.place == late.c.place))
+        .join(ballot, ballot.c.id == late.c.ballot_id)
+        .where(ballot.c.campaign_id == transaction.info.id, late.c.why == "conflict")
+        .order_by(late.c.id)
+    ).all()
+    result = []
+    for row in rows:
+        of_pair = (event.c.ballot_id == row.ballot_id, event.c.place == row.place)
+        query = sa.select(event.c.kind, event.c.answer, event.c.given_by, event.c.revision).where(*of_pair)
+        events = transaction.execute(query.order_by(event.c.revision)).all()
+        last = events[-1] if events else None
+        result.append(
+            Conflict(
+                comparison=pair_id(row.number, row.sheet, row.position),
+                voter=names[row.voter_id],
+                recorded=answer_name(last.answer) if last is not None and last.kind == "cast" else "",
+                conflicting=answer_name(row.answer),
+                received_at=time_text(row.received_at),
+                corrected=any(e.given_by == "correction" and e.revision > row.revision for e in events),
+            )
+        )
+    return result
+
+
+def score_ballot(
+    info: CampaignInfo, stored: StoredBallot, ballot: Ballot, votes: CurrentVotes, before: Position
+) -> Scored:
+    """Score a ballot; the same votes always give the same record.
+
+    Raises
+    ------
+    VoteError
+        If an item has no answer.
+    """
+    answers = votes.answers(stored.n_comparisons)
+    rng = ballot_rng(info.seed, stored.number, "cut")
+    record, position = close_ballot(info.ballot_plan, before, ballot, answers, rng=rng, select=select_by_mean)
+    return Scored(record, position, votes.n_answered)

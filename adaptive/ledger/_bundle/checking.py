@@ -7,11 +7,13 @@ within a tolerance.
 
 import csv
 import io
-from collections import defaultdict
+import json
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 
@@ -24,9 +26,9 @@ from adaptive._votes import UNANSWERED
 from adaptive.errors import AdaptiveError
 from adaptive.ledger._ballots.draws import draw_digest, sheets_of
 from adaptive.ledger._ballots.stored import Scored, StoredBallot, ballot_of, chain_digest, record_dict
-from adaptive.ledger._bundle.contents import Contents, Row
+from adaptive.ledger._bundle.contents import SUMS, Contents, Row
 from adaptive.ledger._campaign.info import KINDS
-from adaptive.ledger._store.encoding import ANSWERS, CANNOT_SAY, digest_of, json_of, pair_id
+from adaptive.ledger._store.schema import ANSWERS, CANNOT_SAY, digest_of, json_of, pair_id, sum_of, time_text
 from adaptive.ledger.errors import BundleError
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import bradley_terry
@@ -121,7 +123,7 @@ def checked(contents: Contents, *, seed: bool = False) -> Verified:
     by_ballot, on_checks = events_by_ballot(contents), events_by_ballot(contents, checks=True)
     voters = {voter["voter"] for voter in contents.voters}
     previous = None
-    for ballot, stored in zip(contents.ballots, contents.stored, strict=True):
+    for ballot, stored in zip(contents.ballots, contents.stored_ballots, strict=True):
         number = stored.number
         if stored.kind != ("ballot" if contents.info.mode == "ballots" else "batch"):
             raise BundleError(f"ballot {number}: its kind is not that of the campaign's mode")
@@ -131,14 +133,14 @@ def checked(contents: Contents, *, seed: bool = False) -> Verified:
             raise BundleError(f"record of ballot {number}: a voter who is left out is not among the voters")
         _check_draw(contents, stored)
         _check_checks(contents, stored)
-        if draw_digest(contents.info, contents.drawn[number], contents.checks[number]) != stored.draw_digest:
+        if draw_digest(contents.info, contents.comparisons[number], contents.checks[number]) != stored.draw_digest:
             raise BundleError(f"draw of ballot {number}: its comparisons and checks do not have the digest draw_digest")
         n_pairs = stored.n_comparisons + len(contents.checks[number])
         _check_events(by_ballot[number], stored, n_pairs)
         _check_events(on_checks[number], stored, n_pairs)
         closed = (stored.record, stored.votes_digest, stored.chain_digest, ballot["closed_at"])
         if stored.state != "closed":
-            if any(each is not None for each in closed):
+            if any(value is not None for value in closed):
                 raise BundleError(f"ballot {number} is open, and has a record")
             continue
         if stored.record is None or stored.votes_digest is None:
@@ -157,26 +159,26 @@ def checked(contents: Contents, *, seed: bool = False) -> Verified:
         name=contents.info.name,
         n_items=len(contents.items),
         n_ballots=len(contents.ballots),
-        n_closed=sum(stored.state == "closed" for stored in contents.stored),
-        n_comparisons=sum(stored.n_comparisons for stored in contents.stored),
+        n_closed=sum(stored.state == "closed" for stored in contents.stored_ballots),
+        n_comparisons=sum(stored.n_comparisons for stored in contents.stored_ballots),
         n_events=sum(map(len, by_ballot.values())) + len(contents.late_votes),
         n_votes=sum(len(votes_that_count(events, contents.excluded)) for events in by_ballot.values()),
-        result=_replayed(contents, by_ballot),
+        result=_replay(contents, by_ballot),
         chain_digest=previous,
-        unchecked=_unchecked(contents, seed and _seed_replays(contents)),
+        unchecked=_list_unchecked(contents, seed and _seed_replays(contents)),
     )
 
 
 def events_by_ballot(contents: Contents, *, checks: bool = False) -> defaultdict[int, list[Row]]:
     """Return the vote events of each ballot, by comparison and revision, either of scored comparisons or of checks."""
     n_scored = {ballot["number"]: ballot["n_comparisons"] for ballot in contents.ballots}
-    found: defaultdict[int, list[Row]] = defaultdict(list)
+    by_ballot: defaultdict[int, list[Row]] = defaultdict(list)
     for event in contents.votes:
         if (event["place"] >= n_scored[event["ballot"]]) is checks:
-            found[event["ballot"]].append(event)
-    for events in found.values():
+            by_ballot[event["ballot"]].append(event)
+    for events in by_ballot.values():
         events.sort(key=lambda event: (event["place"], event["revision"]))
-    return found
+    return by_ballot
 
 
 def votes_that_count(events: Sequence[Row], excluded: frozenset[str]) -> dict[int, Row]:
@@ -195,21 +197,21 @@ def votes_csv(contents: Contents) -> str:
     columns, cells = label_cells(contents.labels)
     by_ballot = events_by_ballot(contents)
     rows = []
-    for stored in contents.stored:
-        drawn = contents.drawn[stored.number]
-        left, right = drawn.left.tolist(), drawn.right.tolist()
+    for stored in contents.stored_ballots:
+        comparisons = contents.comparisons[stored.number]
+        left, right = comparisons.left.tolist(), comparisons.right.tolist()
         for place, event in votes_that_count(by_ballot[stored.number], contents.excluded).items():
             sides = (*cells[left[place]], *cells[right[place]])
-            pair = pair_id(stored.number, int(drawn.sheet[place]), int(drawn.position[place]))
+            pair = pair_id(stored.number, int(comparisons.sheet[place]), int(comparisons.position[place]))
             rows.append([pair, guarded(event["voter"]), *sides, event["answer"]])
     return csv_text(["comparison", "voter", *columns("left"), *columns("right"), "winner"], rows)
 
 
-def result_csv(contents: Contents, found: Verified) -> str:
+def result_csv(contents: Contents, verified: Verified) -> str:
     """Return the ranking after the closed ballots, or only the column names if no ballot is closed."""
     columns, cells = label_cells(contents.labels)
     header = [*columns("item"), "rank", *_SCORES]
-    result = found.result
+    result = verified.result
     if result is None:
         return csv_text(header, [])
     order = result.best_first
@@ -228,11 +230,11 @@ def label_cells(labels: Sequence[Hashable]) -> tuple[Callable[[str], list[str]],
 
 
 def _check_order(contents: Contents) -> None:
-    for what, rows, key, first in (("items", contents.items, "place", 0), ("ballots", contents.ballots, "number", 1)):
+    for part, rows, key, first in (("items", contents.items, "place", 0), ("ballots", contents.ballots, "number", 1)):
         for at, row in enumerate(rows, start=first):
             if row[key] != at:
-                raise BundleError(f"{what}: {key} {at} is missing, or comes twice")
-    numbers = {stored.number for stored in contents.stored}
+                raise BundleError(f"{part}: {key} {at} is missing, or comes twice")
+    numbers = {stored.number for stored in contents.stored_ballots}
     voters = {voter["voter"] for voter in contents.voters}
     for name in ("leases", "votes", "late_votes"):
         for row in getattr(contents, name):
@@ -243,25 +245,25 @@ def _check_order(contents: Contents) -> None:
 
 
 def _check_draw(contents: Contents, stored: StoredBallot) -> None:
-    drawn, number = contents.drawn.get(stored.number), stored.number
-    if drawn is None or drawn.left.size != stored.n_comparisons:
+    comparisons, number = contents.comparisons.get(stored.number), stored.number
+    if comparisons is None or comparisons.left.size != stored.n_comparisons:
         raise BundleError(f"draw of ballot {number}: {stored.n_comparisons} comparisons are expected")
     sheet = sheets_of(contents.slots[number], contents.info.settings.sheet_size)[0]
-    if not np.array_equal(sheet, drawn.sheet):
+    if not np.array_equal(sheet, comparisons.sheet):
         raise BundleError(f"draw of ballot {number}: its sheets are not those of its slots")
-    own = np.zeros(len(contents.items), bool)
-    if stored.places.size and (stored.places.min() < 0 or stored.places.max() >= own.size):
+    is_item = np.zeros(len(contents.items), bool)
+    if stored.places.size and (stored.places.min() < 0 or stored.places.max() >= is_item.size):
         raise BundleError(f"draw of ballot {number}: its places are not those of items")
-    own[stored.places] = True
-    sides = np.concatenate([drawn.left, drawn.right])
-    if sides.size and (sides.min() < 0 or sides.max() >= own.size or not own[sides].all()):
+    is_item[stored.places] = True
+    sides = np.concatenate([comparisons.left, comparisons.right])
+    if sides.size and (sides.min() < 0 or sides.max() >= is_item.size or not is_item[sides].all()):
         raise BundleError(f"draw of ballot {number}: a comparison has an item that is not among its places")
     n_drawn = -(-stored.places.size * stored.presentations // 2)  # also bounds the memory of a draw
     if contents.info.mode == "ballots" and stored.n_comparisons != n_drawn:
         raise BundleError(f"ballot {number}: {stored.presentations} presentations give another number of comparisons")
 
 
-def _unchecked(contents: Contents, seed_replays: bool) -> dict[str, tuple[str, ...]]:
+def _list_unchecked(contents: Contents, seed_replays: bool) -> dict[str, tuple[str, ...]]:
     more: dict[str, tuple[str, ...]] = {}
     if not seed_replays:
         more = {"plan.json": ("seed",), "comparisons.csv": ("left_item", "right_item")}
@@ -279,15 +281,15 @@ def _seed_replays(contents: Contents) -> bool:
         return False  # a batch depends on a fit, whose last bits depend on the machine
     opened = {row["ballot"]: row["details"].get("numpy") for row in contents.audit if row["kind"] == "opened"}
     same = True
-    for stored in contents.stored:
+    for stored in contents.stored_ballots:
         number = stored.number
         items = [info.items[place] for place in stored.places.tolist()]
         again = draw_ballot(items, stored.presentations, len(info.slots), ballot_rng(info.seed, number, "draw"))
-        wrong = "" if _is_drawn(contents, stored, again) else "comparisons"
+        wrong = "" if _is_same_draw(contents, stored, again) else "comparisons"
         if not wrong and stored.record is not None and number < info.ballot_plan.n_ballots:
             rng = ballot_rng(info.seed, number, "cut")
-            chosen = select_top(stored.record["ybar"], info.ballot_plan.sizes[number], rng).places
-            if stored.places[chosen].tolist() != stored.record["selected"]:
+            selected = select_top(stored.record["ybar"], info.ballot_plan.sizes[number], rng).places
+            if stored.places[selected].tolist() != stored.record["selected"]:
                 wrong = "items of those that tie at the cut"
         if wrong and opened.get(number) == np.__version__:
             raise BundleError(f"ballot {number}: the seed {info.seed} gives other {wrong}")
@@ -295,17 +297,17 @@ def _seed_replays(contents: Contents) -> bool:
     return same
 
 
-def _is_drawn(contents: Contents, stored: StoredBallot, ballot: Ballot) -> bool:
-    drawn = contents.drawn[stored.number]
-    same_pairs = np.array_equal(stored.places[[ballot.left, ballot.right]], [drawn.left, drawn.right])
+def _is_same_draw(contents: Contents, stored: StoredBallot, ballot: Ballot) -> bool:
+    comparisons = contents.comparisons[stored.number]
+    same_pairs = np.array_equal(stored.places[[ballot.left, ballot.right]], [comparisons.left, comparisons.right])
     return same_pairs and np.array_equal(ballot.voter, contents.slots[stored.number])
 
 
 def _check_checks(contents: Contents, stored: StoredBallot) -> None:
     """Check the pairs of each sheet and, among them, the checks."""
-    number, n_items, drawn = stored.number, len(contents.items), contents.drawn[stored.number]
+    number, n_items, comparisons = stored.number, len(contents.items), contents.comparisons[stored.number]
     checks = contents.checks[number]
-    sheets = set(drawn.sheet.tolist())
+    sheets = set(comparisons.sheet.tolist())
     for check in checks:
         if not (0 <= check.left < n_items and 0 <= check.right < n_items and check.sheet in sheets):
             raise BundleError(f"checks of ballot {number}: one has an item or a sheet that is missing")
@@ -314,8 +316,8 @@ def _check_checks(contents: Contents, stored: StoredBallot) -> None:
     at = [(check.sheet, check.position) for check in checks]
     if at != sorted(at):
         raise BundleError(f"checks of ballot {number}: they are not in the order of their sheets and positions")
-    shown = sorted([*zip(drawn.sheet.tolist(), drawn.position.tolist(), strict=True), *at])
-    for (before, last), (sheet, position) in pairwise([(-1, -1), *shown]):
+    positions = sorted([*zip(comparisons.sheet.tolist(), comparisons.position.tolist(), strict=True), *at])
+    for (before, last), (sheet, position) in pairwise([(-1, -1), *positions]):
         if position != (last + 1 if sheet == before else 0):
             raise BundleError(f"draw of ballot {number}: positions on sheet {sheet} are not 0, 1, ...")
 
@@ -337,17 +339,17 @@ def _check_events(events: Sequence[Row], stored: StoredBallot, n_pairs: int) -> 
         before = (place, revision)
 
 
-def _replayed(contents: Contents, by_ballot: defaultdict[int, list[Row]]) -> ProtocolResult | None:
+def _replay(contents: Contents, by_ballot: defaultdict[int, list[Row]]) -> ProtocolResult | None:
     """Score the closed ballots again, each from the votes before it, and compare the records with the stored ones."""
     info = contents.info
-    closed = [stored for stored in contents.stored if stored.state == "closed"]
+    closed = [stored for stored in contents.stored_ballots if stored.state == "closed"]
     if info.mode != "ballots" or not closed:
         return None
-    standing, records = Position.first(info.ballot_plan), []
+    position, records = Position.first(info.ballot_plan), []
     for stored in closed:
-        record, standing = _scored_again(contents, stored, standing, by_ballot[stored.number])
+        record, position = _scored_again(contents, stored, position, by_ballot[stored.number])
         records.append(record)
-    return ProtocolResult(info.ballot_plan, info.items, standing.mean, tuple(records))
+    return ProtocolResult(info.ballot_plan, info.items, position.mean, tuple(records))
 
 
 def _scored_again(
@@ -363,20 +365,20 @@ def _scored_again(
         code = ANSWERS[event["answer"]]
         answers[place] = UNANSWERED if code == CANNOT_SAY else code
     try:
-        ballot = ballot_of(info, stored, contents.drawn[number], contents.slots[number])
+        ballot = ballot_of(info, stored, contents.comparisons[number], contents.slots[number])
         at = {place: at for at, place in enumerate(stored.places.tolist())}
-        chosen = np.array([at[place] for place in written["selected"]], np.intp)
-        rng, select = ballot_rng(info.seed, number, "cut"), select_again(chosen, written["n_tied_at_cut"])
-        record, standing = close_ballot(info.ballot_plan, before, ballot, answers, rng=rng, select=select)
+        selected = np.array([at[place] for place in written["selected"]], np.intp)
+        rng, select = ballot_rng(info.seed, number, "cut"), select_again(selected, written["n_tied_at_cut"])
+        record, position = close_ballot(info.ballot_plan, before, ballot, answers, rng=rng, select=select)
     except AdaptiveError as error:
         raise BundleError(f"record of ballot {number}: the votes cannot be scored: {error}") from error
-    again = record_dict(Scored(record, standing, len(votes)), dict(enumerate(excluded)))
+    again = record_dict(Scored(record, position, len(votes)), dict(enumerate(excluded)))
     wrong = [name for name in again if json_of(again[name]) != json_of(written.get(name))]
     if wrong or set(written) != set(again):
         raise BundleError(
             f"record of ballot {number}: the votes do not give what is written in {', '.join(wrong) or 'it'}"
         )
-    return record, standing
+    return record, position
 
 
 _DIGITS: Final = 4
@@ -398,7 +400,7 @@ def strengths_csv(contents: Contents) -> str:
     return csv_text(header, ([*cells[place], repr(float(ranks[place])), repr(float(theta[place]))] for place in order))
 
 
-def check_strengths(came: str, wanted: str) -> None:
+def check_strengths(text: str, expected: str) -> None:
     """Refuse a table whose strengths differ from those of a fit by more than the tolerance.
 
     Raises
@@ -406,12 +408,12 @@ def check_strengths(came: str, wanted: str) -> None:
     BundleError
         If columns, items or strengths differ, or the ranks do not match the strengths.
     """
-    if came == wanted:
+    if text == expected:
         return
-    found, again = _table(came), _table(wanted)
-    if came.split("\n", 1)[0] != wanted.split("\n", 1)[0] or set(found) != set(again):
+    actual, again = _table(text), _table(expected)
+    if text.split("\n", 1)[0] != expected.split("\n", 1)[0] or set(actual) != set(again):
         raise BundleError("result.csv: its columns or items are not those of the campaign")
-    mine = np.array([found[item] for item in again]).reshape(-1, 2)
+    mine = np.array([actual[item] for item in again]).reshape(-1, 2)
     fitted = np.array(list(again.values())).reshape(-1, 2)
     if not (np.abs(mine[:, 1] - fitted[:, 1]) <= _TOLERANCE).all():
         raise BundleError("result.csv: its strengths are not those that the votes give")
@@ -427,13 +429,13 @@ def _votes(contents: Contents) -> Comparisons:
     """Return the votes that count; "cannot say" counts as no answer."""
     by_ballot = events_by_ballot(contents)
     rows, n_asked = [], 0
-    for stored in contents.stored:
-        drawn = contents.drawn[stored.number]
+    for stored in contents.stored_ballots:
+        comparisons = contents.comparisons[stored.number]
         n_asked += stored.n_comparisons
         for place, event in sorted(votes_that_count(by_ballot[stored.number], contents.excluded).items()):
             code = ANSWERS[event["answer"]]
             if code != CANNOT_SAY:
-                rows.append((drawn.left[place], drawn.right[place], code))
+                rows.append((comparisons.left[place], comparisons.right[place], code))
     left, right, winner = np.fromiter(chain.from_iterable(rows), np.int64, 3 * len(rows)).reshape(-1, 3).T
     columns = left.astype(np.int32), right.astype(np.int32), winner.astype(np.int8)
     return Comparisons(contents.info.items, *columns, n_unanswered=n_asked - len(rows))
@@ -449,3 +451,126 @@ def _table(text: str) -> Table:
     if len(dict(read)) < len(read):
         raise BundleError("result.csv: an item comes twice")
     return dict(read)
+
+
+_FILES: Final = {
+    "items.csv": "Items by place, counted from 0: label as JSON, kind and content as shown.",
+    "plan.json": "The plan, its seed and settings, and when the campaign was made (microseconds since 1970, UTC).",
+    "pages.json": "What voters were shown, version by version: question, instructions, the text they agreed to.",
+    "voters.csv": "Voters by random key: where they came from, when they joined and left.",
+    "ballots.json": "Ballots: their items, digests, and, once closed, the scores and the items that go on.",
+    "comparisons.csv": "Every pair as drawn: id (ballot, sheet, position), slot, places of the items; kind of a check.",
+    "events.jsonl": "The raw ledger: leases of sheets, every vote event, late votes, and what organisers did.",
+    "votes.csv": "The votes that count: the last event of each comparison, of voters who are not left out.",
+    "result.csv": "The ranking after the ballots that are closed; of batches, by Bradley-Terry strengths of the votes.",
+    "croissant.json": "Metadata of these files, as Croissant 1.0 has it.",
+    SUMS: "SHA-256 of every other file.",
+}
+_MIME: Final = {"csv": "text/csv", "json": "application/json", "jsonl": "application/jsonlines"}
+_SHEET: Final = Path(__file__).with_name("data_sheet.md").read_text("utf-8")
+_CONTEXT: Final = json.loads(Path(__file__).with_name("croissant_context.json").read_bytes())
+
+
+def data_sheet(contents: Contents, verified: Verified) -> str:
+    """Return the README of a bundle, in Markdown."""
+    info = contents.info
+    plan = ", ".join(
+        f"{name} {value}" for name, value in contents.campaign["plan"].items() if not isinstance(value, list)
+    )
+    names = "Their names, addresses and accounts are not in this bundle."
+    if any(voter["name"] and not voter["name"].isdecimal() for voter in contents.voters):  # a number is not a name
+        names = "The column name of voters.csv says what they are called: keep this file to yourself."
+    files = "\n".join(f"| {name} | {text} |" for name, text in _FILES.items())
+    kinds = Counter(event["kind"] for event in contents.votes)
+    events = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items())) or "none"
+    return _SHEET.format(
+        verified=verified,
+        **{name: _line(getattr(info, name)) for name in ("name", "key", "mode")},
+        day=time_text(info.created_at)[:10],
+        plan=_line(plan),
+        seed=info.seed,
+        events=events,
+        n_late=len(contents.late_votes),
+        n_voters=len(contents.voters),
+        n_excluded=len(contents.excluded),
+        files=files,
+        names=names,
+        sums=SUMS,
+    )
+
+
+def croissant(contents: Contents, members: Mapping[str, str]) -> str:
+    """Return the Croissant metadata of the files of data."""
+    info = contents.info
+    files = [
+        {
+            "@type": "cr:FileObject",
+            "@id": name,
+            "name": name,
+            "description": _FILES[name],
+            "contentUrl": name,
+            "contentSize": f"{len(members[name].encode())} B",
+            "encodingFormat": _MIME[name.rsplit(".", 1)[-1]],
+            "sha256": sum_of(members[name]),
+        }
+        for name in sorted(members)
+        if name in _FILES
+    ]
+    columns, _ = label_cells(contents.labels)
+    sided, items = [*columns("left"), *columns("right")], columns("item")
+    if info.mode == "continuous":
+        scores = {"rank": "Float", "strength": "Float"}
+    else:
+        counts = ("presentations", "wins", "ties", "losses", "last_ballot")
+        scores = {"rank": "Float", "ybar": "Float"} | dict.fromkeys(counts, "Integer")
+    pairs = {"comparison": "Text", "slot": "Integer", "left_item": "Integer", "right_item": "Integer", "check": "Text"}
+    sets = [
+        _records("items", "items.csv", {"place": "Integer", "label": "Text", "kind": "Text"}),
+        _records("comparisons", "comparisons.csv", pairs),
+        _records("votes", "votes.csv", dict.fromkeys(("comparison", "voter", *sided, "winner"), "Text")),
+        _records("result", "result.csv", dict.fromkeys(items, "Text") | scores),
+    ]
+    metadata = {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "name": info.name,
+        "description": f"Pairwise comparisons of {info.n_items:,} items with every vote, and the ranking they give.",
+        "identifier": info.key,
+        "dateCreated": time_text(info.created_at)[:10],
+        **_publication(contents),
+        "version": "1.0.0",
+        "distribution": files,
+        "recordSet": sets,
+    }
+    return json.dumps(metadata, ensure_ascii=False, indent=1) + "\n"
+
+
+def _publication(contents: Contents) -> dict[str, str]:
+    """Return how to cite the campaign and, once a ballot is closed, its date; no field is invented."""
+    info = contents.info
+    closed = [ballot["closed_at"] for ballot in contents.ballots if ballot["closed_at"] is not None]
+    known = {} if not closed else {"datePublished": time_text(max(closed))[:10]}
+    year = time_text(max(closed, default=info.created_at))[:4]
+    title = " ".join(info.name.translate({ord("{"): "(", ord("}"): ")", ord("\\"): "/"}).split())
+    cite = f"@misc{{campaign-{info.key}, title = {{{title}}}, year = {{{year}}}, note = {{Campaign {info.key}}}}}"
+    return {**known, "citeAs": cite}
+
+
+def _records(name: str, file: str, columns: Mapping[str, str]) -> dict[str, Any]:
+    fields = [
+        {
+            "@type": "cr:Field",
+            "@id": f"{name}/{column}",
+            "name": column,
+            "dataType": f"sc:{kind}",
+            "source": {"fileObject": {"@id": file}, "extract": {"column": column}},
+        }
+        for column, kind in columns.items()
+    ]
+    return {"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields}
+
+
+def _line(text: str) -> str:
+    """Return a text for one cell of a table."""
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

@@ -1,18 +1,33 @@
 """Read the contents of a bundle: the rows of a campaign, with keys and numbers that are valid in any database."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+import csv
+import io
+import json
+import re
+import zipfile
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from adaptive._tables import csv_text, guarded
+from adaptive.errors import AdaptiveError, VoteError
 from adaptive.ledger._ballots.stored import DrawnColumns, Probe, StoredBallot, ballot_probes, drawn_with_slots
-from adaptive.ledger._campaign.info import CampaignInfo
+from adaptive.ledger._campaign.info import CampaignInfo, ItemContent
+from adaptive.ledger._campaign.pages import VotingPages
+from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.encoding import answer_name, label_of, value_of
+from adaptive.ledger._store.schema import answer_name, json_of, label_of, pair_at, pair_id, sum_of, value_of
+from adaptive.ledger.errors import BundleError
+from rankcorr._checks import repeated, shown
+from rankcorr._input.numbers import LARGEST_EXACT
+from rankcorr._io.table import unguarded
 
 Array = NDArray[np.int64]
 Row = dict[str, Any]
@@ -47,7 +62,7 @@ class Contents:
         Key, name, mode, plan, slots, seed, settings and time.
     items, pages, ballots, voters, leases, votes, late_votes, audit : list of dict
         Rows in their order; ballots are identified by number, voters by random key. Votes on checks are included.
-    drawn : dict of int to DrawnColumns
+    comparisons : dict of int to DrawnColumns
         Scored comparisons, by number of the ballot.
     slots : dict of int to ndarray
         Slot of each comparison.
@@ -59,7 +74,7 @@ class Contents:
     items: Sequence[Row]
     pages: Sequence[Row]
     ballots: Sequence[Row]
-    drawn: Mapping[int, DrawnColumns]
+    comparisons: Mapping[int, DrawnColumns]
     slots: Mapping[int, Array]
     checks: Mapping[int, Sequence[Probe]]
     voters: Sequence[Row]
@@ -79,7 +94,7 @@ class Contents:
         return CampaignInfo.from_dict(self.campaign, self.labels)
 
     @cached_property
-    def stored(self) -> tuple[StoredBallot, ...]:
+    def stored_ballots(self) -> tuple[StoredBallot, ...]:
         """The ballots in the form that the ledger's functions take."""
         return tuple(StoredBallot.from_dict(ballot) for ballot in self.ballots)
 
@@ -90,63 +105,63 @@ class Contents:
         return frozenset(key for key, kind in last.items() if kind == "excluded")
 
 
-def gathered(connection: sa.Connection, info: CampaignInfo, *, names: bool) -> Contents:
+def read_contents(transaction: Transaction, *, names: bool) -> Contents:
     """Read all rows of a campaign in one transaction.
 
     Without `names`, slots are numbers and voters have no names, except if all slots are numbers in any case. Nor are
     the study and the completion code of its pages given.
     """
 
-    def own(table: sa.Table, by: str = "id") -> sa.Select[Any]:
-        return sa.select(table).where(table.c.campaign_id == info.id).order_by(table.c[by])
+    def of_campaign(table: sa.Table, by: str = "id") -> sa.Select[Any]:
+        return sa.select(table).where(table.c.campaign_id == transaction.info.id).order_by(table.c[by])
 
-    def rows(wanted: sa.Select[Any], columns: Sequence[str]) -> list[Row]:
-        return _rows(connection, wanted, columns, ids, keys)
+    def rows(query: sa.Select[Any], columns: Sequence[str]) -> list[Row]:
+        return _rows(transaction, query, columns, ids, keys)
 
     def of_ballots(table: sa.Table) -> sa.Select[Any]:
         return sa.select(table).where(table.c.ballot_id.in_(list(ids))).order_by(table.c.id)
 
-    numbered = list(info.slots) == list(range(len(info.slots)))
+    numbered = list(transaction.info.slots) == list(range(len(transaction.info.slots)))
     ids: dict[int, int] = {}
     keys: dict[int, str] = {}
-    ballots = rows(own(schema.ballot, "number"), ("id", *COLUMNS["ballot"]))
+    ballots = rows(of_campaign(schema.ballot, "number"), ("id", *COLUMNS["ballot"]))
     ids |= {row.pop("id"): row["number"] for row in ballots}
     for row in ballots:
         if row["state"] == "closing":
             row["state"] = "open"  # a closer at work has not written anything yet
-    voters = _voters(connection, info, names=names, numbered=numbered)
+    voters = _voters(transaction, names=names, numbered=numbered)
     keys |= {row.pop("id"): row["voter"] for row in voters}
-    drawn, slots, checks = {}, {}, {}
+    comparisons, slots, checks = {}, {}, {}
     for ballot_id, number in ids.items():
-        drawn[number], slots[number] = drawn_with_slots(connection, ballot_id)
-        checks[number] = ballot_probes(connection, ballot_id)
-    own_columns = [each for each in COLUMNS["campaign"] if each != "slots"]
-    (campaign,) = rows(sa.select(schema.campaign).where(schema.campaign.c.id == info.id), own_columns)
-    named = [list(slot) if isinstance(slot, tuple) else slot for slot in info.slots]
+        comparisons[number], slots[number] = drawn_with_slots(transaction, ballot_id)
+        checks[number] = ballot_probes(transaction, ballot_id)
+    own_columns = [name for name in COLUMNS["campaign"] if name != "slots"]
+    (campaign,) = rows(sa.select(schema.campaign).where(schema.campaign.c.id == transaction.info.id), own_columns)
+    named = [list(slot) if isinstance(slot, tuple) else slot for slot in transaction.info.slots]
     hidden = {} if names else dict.fromkeys(("study", "completion_code", "completion_url"))
-    pages = rows(own(schema.voting_pages, "version"), COLUMNS["pages"])
+    pages = rows(of_campaign(schema.voting_pages, "version"), COLUMNS["pages"])
     lease, vote = schema.lease, schema.vote_event
     joined = vote.outerjoin(lease, lease.c.id == vote.c.lease_id)
     votes = of_ballots(vote).add_columns(lease.c.fence).select_from(joined)
     return Contents(
-        campaign={**campaign, "slots": named if names and not numbered else len(info.slots)},
-        items=rows(own(schema.item, "place"), COLUMNS["item"]),
+        campaign={**campaign, "slots": named if names and not numbered else len(transaction.info.slots)},
+        items=rows(of_campaign(schema.item, "place"), COLUMNS["item"]),
         pages=[{**row, "pages": {**row["pages"], **hidden}} for row in pages],
         ballots=ballots,
-        drawn=drawn,
+        comparisons=comparisons,
         slots=slots,
         checks=checks,
         voters=voters,
         leases=rows(of_ballots(lease), COLUMNS["lease"]),
         votes=rows(votes, COLUMNS["vote"]),
         late_votes=rows(of_ballots(schema.late_vote), COLUMNS["late_vote"]),
-        audit=rows(own(schema.audit_event), COLUMNS["audit"]),
+        audit=rows(of_campaign(schema.audit_event), COLUMNS["audit"]),
     )
 
 
 def _rows(
-    connection: sa.Connection,
-    wanted: sa.Select[Any],
+    transaction: Transaction,
+    query: sa.Select[Any],
     columns: Sequence[str],
     ids: Mapping[int, int],
     keys: Mapping[int, str],
@@ -155,22 +170,407 @@ def _rows(
     forms: dict[str, Callable[[Any], Any]] = dict.fromkeys(JSON, value_of)
     forms |= {"answer": answer_name, "ballot": ids.__getitem__, "voter": keys.__getitem__}
     read = [(name, STORED_AS.get(name, name), forms.get(name)) for name in columns]
-    found = []
-    for row in connection.execute(wanted).mappings():
+    result = []
+    for row in transaction.execute(query).mappings():
         values = ((name, row[column], form) for name, column, form in read)
-        found.append({name: value if form is None or value is None else form(value) for name, value, form in values})
-    return found
+        result.append({name: value if form is None or value is None else form(value) for name, value, form in values})
+    return result
 
 
-def _voters(connection: sa.Connection, info: CampaignInfo, *, names: bool, numbered: bool) -> list[Row]:
+def _voters(transaction: Transaction, *, names: bool, numbered: bool) -> list[Row]:
     voter, identity = schema.voter, schema.voter_identity
     voters = sa.select(voter, identity.c.external_id).select_from(voter.outerjoin(identity))
-    rows = connection.execute(voters.where(voter.c.campaign_id == info.id).order_by(voter.c.id))
-    slots = {str(slot) for slot in info.slots} if numbered else set()
-    found = []
+    rows = transaction.execute(voters.where(voter.c.campaign_id == transaction.info.id).order_by(voter.c.id))
+    slots = {str(slot) for slot in transaction.info.slots} if numbered else set()
+    result = []
     for row in rows.mappings():
         is_slot = row["source"] == "file" and row["external_id"] in slots
         name = row["external_id"] if names or is_slot else None
-        own = {column: row[column] for column in ("id", "source", "consent_version", "joined_at", "withdrawn_at")}
-        found.append({**own, "voter": row["key"], "name": name})
-    return found
+        columns = {column: row[column] for column in ("id", "source", "consent_version", "joined_at", "withdrawn_at")}
+        result.append({**columns, "voter": row["key"], "name": name})
+    return result
+
+
+SUMS: Final = "SHA256SUMS"
+MOST_BYTES: Final = 2**30
+# Files that stay small regardless of the number of votes; a million votes need 300 MB of events and 30 MB of
+# comparisons.
+_MOST_OF: Final = {
+    SUMS: 2**16,
+    **dict.fromkeys(("README.md", "croissant.json"), 2**20),
+    **dict.fromkeys(("plan.json", "pages.json"), 2**24),
+    **dict.fromkeys(("ballots.json", "items.csv", "result.csv", "voters.csv", "comparisons.csv", "votes.csv"), 2**28),
+}
+NAMES: Final = tuple(sorted([*_MOST_OF, "events.jsonl"]))
+_TIME: Final = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold
+_ENCRYPTED: Final = 0x1
+
+
+def pack(members: Mapping[str, str]) -> bytes:
+    """Return the zip of members and their sums."""
+    sums = "".join(f"{sum_of(members[name])}  {name}\n" for name in sorted(members))
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in sorted({**members, SUMS: sums}.items()):
+            entry = zipfile.ZipInfo(name, _TIME)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.create_system = 3  # Unix, wherever it is written
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, text.encode())
+    return file.getvalue()
+
+
+def unpack(data: bytes, *, most_bytes: int) -> dict[str, str]:
+    """Return the members of a zip after checking their sums.
+
+    Nothing is written to disk, and nothing is decompressed before all names and sizes are checked.
+
+    Raises
+    ------
+    BundleError
+        If the data are not a zip, if a member is missing, unexpected, repeated, encrypted, or compressed in another
+        way, if the size exceeds `most_bytes` in all or the limit for a file of its name, if text is not UTF-8, or if a
+        sum is wrong.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            _check_entries(archive.infolist(), most_bytes)
+            members = {entry.filename: _text(archive, entry) for entry in archive.infolist()}
+    except BundleError:
+        raise
+    # zipfile raises NotImplementedError for an unknown compression.
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, ValueError) as error:
+        raise BundleError(f"not a zip that can be read: {error}") from error
+    _check_sums(members)
+    return members
+
+
+def _check_entries(entries: list[zipfile.ZipInfo], most_bytes: int) -> None:
+    names = [entry.filename for entry in entries]
+    again = repeated(names)
+    if again:
+        raise BundleError(f"the zip has {shown(again[0])} more than once")
+    for entry in entries:
+        if entry.filename not in NAMES:
+            raise BundleError(f"the zip has {shown(entry.filename)}, which no bundle has")
+        if entry.flag_bits & _ENCRYPTED:
+            raise BundleError(f"{entry.filename}: is encrypted")
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise BundleError(f"{entry.filename}: is compressed in a way that no bundle is")
+        most = _MOST_OF.get(entry.filename, most_bytes)
+        if entry.file_size > most:
+            raise BundleError(f"{entry.filename}: has {entry.file_size:,} bytes; at most {most:,} are read")
+    missing = [name for name in NAMES if name not in names]
+    if missing:
+        raise BundleError(f"the zip lacks {', '.join(missing)}")
+    size = sum(entry.file_size for entry in entries)
+    if size > most_bytes:
+        raise BundleError(f"the zip holds {size:,} bytes; at most {most_bytes:,} are read")
+
+
+def _text(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> str:
+    name = entry.filename
+    try:
+        with archive.open(entry) as file:
+            data = file.read(entry.file_size + 1)  # detects a false size
+    except (zipfile.BadZipFile, zlib.error) as error:
+        raise BundleError(f"{name}: is damaged: {error}") from error
+    if len(data) != entry.file_size:
+        raise BundleError(f"{name}: does not have the size that the zip states")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise BundleError(f"{name}: is not UTF-8 from byte {error.start} on") from error
+
+
+def _check_sums(members: Mapping[str, str]) -> None:
+    sums = {name: sum_of(text) for name, text in members.items() if name != SUMS}
+    stated_sums = {}
+    for line in members[SUMS].splitlines():
+        digest, _, name = line.partition("  ")
+        if name not in sums or name in stated_sums:
+            raise BundleError(f"{SUMS}: has a line of {shown(name)}, which is unknown or comes twice")
+        stated_sums[name] = digest
+    for name, digest in sorted(sums.items()):
+        if name not in stated_sums:
+            raise BundleError(f"{SUMS}: has no line of {name}")
+        if stated_sums[name] != digest:
+            raise BundleError(f"{name}: does not have the sum that {SUMS} gives: it was changed or damaged")
+
+
+BALLOTS_FORMAT: Final = "adaptive.ledger._bundle"
+BALLOTS_VERSION: Final = 2
+
+_Types = Mapping[str, tuple[type, ...]]
+# Columns whose type in a bundle is not that of their table.
+_TYPES: Final = {**dict.fromkeys(JSON, dict), "places": list, "voter": str, "answer": str}
+
+
+def _types(table: sa.Table, names: Sequence[str]) -> _Types:
+    columns = {name: table.c[STORED_AS.get(name, name)] for name in names}
+    types = {name: (_TYPES.get(name, column.type.python_type),) for name, column in columns.items()}
+    return {name: (*types[name], type(None)) if columns[name].nullable else types[name] for name in names}
+
+
+_CAMPAIGN: Final = {**_types(schema.campaign, COLUMNS["campaign"]), "slots": (int, list)}
+_PAGES: Final = _types(schema.voting_pages, COLUMNS["pages"])
+_BALLOT: Final = _types(schema.ballot, COLUMNS["ballot"])
+_LINES: Final[dict[str, _Types]] = {
+    "lease": _types(schema.lease, COLUMNS["lease"]),
+    "vote": {**_types(schema.vote_event, COLUMNS["vote"][:-1]), "fence": (int, type(None))},
+    "late_vote": _types(schema.late_vote, COLUMNS["late_vote"]),
+    "audit": _types(schema.audit_event, COLUMNS["audit"]),
+}
+_ITEM_COLUMNS: Final = dict.fromkeys(COLUMNS["item"], str) | {"place": int}
+_VOTER_COLUMNS: Final = dict.fromkeys(COLUMNS["voter"], str) | {"joined_at": int, "withdrawn_at": int}
+_FEW: Final = frozenset({"voter", "kind", "answer", "given_by", "layout", "why"})
+_NEEDED: Final = ("place", "label", "kind", "voter", "source", "joined_at")
+_QUOTES: Final = re.compile('(?:"")*')
+# A row with a value in `check` is a check; the columns after it apply only to checks.
+_COMPARISON_COLUMNS: Final = ("comparison", "slot", "left_item", "right_item", "check", "expected", "repeats")
+
+
+def data_members(contents: Contents) -> dict[str, str]:
+    """Return the texts of the files that hold the campaign, by name."""
+    of_kinds = zip(_LINES, (contents.leases, contents.votes, contents.late_votes, contents.audit), strict=True)
+    lines = (json_of({"type": kind, **row}) + "\n" for kind, rows in of_kinds for row in rows)
+    ballots = {"format": BALLOTS_FORMAT, "version": BALLOTS_VERSION, "ballots": list(contents.ballots)}
+    return {
+        "plan.json": _pretty(contents.campaign),
+        "items.csv": _table(_ITEM_COLUMNS, contents.items),
+        "pages.json": _pretty(list(contents.pages)),
+        "voters.csv": _table(_VOTER_COLUMNS, contents.voters),
+        "ballots.json": _pretty(ballots),
+        "comparisons.csv": _comparisons(contents),
+        "events.jsonl": "".join(lines),
+    }
+
+
+def parsed(members: Mapping[str, str]) -> Contents:
+    """Return the contents of the files of `data_members`.
+
+    Raises
+    ------
+    BundleError
+        If the text is not as `data_members` writes it; the message gives the file and the line.
+    """
+    campaign, ballots = _json(members, "plan.json"), _json(members, "ballots.json")
+    _check("plan.json", campaign, _CAMPAIGN)
+    if not isinstance(ballots, dict) or ballots.get("format") != BALLOTS_FORMAT:
+        raise BundleError(f"ballots.json: the format {BALLOTS_FORMAT!r} is expected")
+    if ballots.get("version") != BALLOTS_VERSION or type(ballots["version"]) is not int:
+        raise BundleError(f"ballots.json: this release reads version {BALLOTS_VERSION}; got {ballots.get('version')!r}")
+    _check("ballots.json", ballots, {"format": (str,), "version": (int,), "ballots": (list,)})
+    for place, ballot in enumerate(ballots["ballots"]):
+        _check(f"ballots.json: ballots[{place}]", ballot, _BALLOT)
+        if any(type(item) is not int for item in ballot["places"]):
+            raise BundleError(f"ballots.json: ballots[{place}]: places must be whole numbers")
+    rows = _json_lines(members, "events.jsonl")
+    comparisons, slots, checks = _parsed_comparisons(members)
+    contents = Contents(
+        campaign=campaign,
+        items=_parsed_items(members),
+        pages=_parsed_pages(members),
+        ballots=ballots["ballots"],
+        comparisons=comparisons,
+        slots=slots,
+        checks=checks,
+        voters=_cells(members, "voters.csv", _VOTER_COLUMNS),
+        leases=rows["lease"],
+        votes=rows["vote"],
+        late_votes=rows["late_vote"],
+        audit=rows["audit"],
+    )
+    again = data_members(contents)
+    for name, text in again.items():
+        if members[name] != text:
+            raise BundleError(f"{name}: is not written as a bundle is: {_first_difference(members[name], text)}")
+    return contents
+
+
+def _parsed_items(members: Mapping[str, str]) -> list[Row]:
+    rows = _cells(members, "items.csv", _ITEM_COLUMNS)
+    for number, row in enumerate(rows, start=1):
+        try:
+            ItemContent(row["kind"], row["content"], row["alt_text"])
+        except AdaptiveError as error:
+            raise BundleError(f"items.csv: row {number}: {error}") from error
+    return rows
+
+
+def _parsed_pages(members: Mapping[str, str]) -> list[Row]:
+    rows = _json(members, "pages.json")
+    if not isinstance(rows, list):
+        raise BundleError("pages.json: a list is expected")
+    for place, row in enumerate(rows):
+        where = f"pages.json: [{place}]"
+        _check(where, row, _PAGES)
+        if row["version"] != place + 1:
+            raise BundleError(f"{where}: version {place + 1} is missing")
+        try:
+            VotingPages.from_dict(row["pages"])
+        except (AdaptiveError, KeyError, TypeError, ValueError) as error:
+            raise BundleError(f"{where}: these are not valid voting pages: {error}") from error
+    return rows
+
+
+def _pretty(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=1) + "\n"
+
+
+def _table(columns: Mapping[str, type], rows: Sequence[Row]) -> str:
+    return csv_text(list(columns), ([_cell(name, row[name]) for name in columns] for row in rows))
+
+
+def _cell(column: str, value: Any) -> str:
+    if value is None:
+        return ""
+    text = str(value)
+    # An empty cell means no value; empty text, and text made only of pairs of quotes, gets two more quotes.
+    return text + '""' if column not in _NEEDED and _QUOTES.fullmatch(text) else guarded(text)
+
+
+def _comparisons(contents: Contents) -> str:
+    rows: list[Sequence[Any]] = []
+    for number, comparisons in sorted(contents.comparisons.items()):
+        sheets, slots = comparisons.sheet.tolist(), contents.slots[number].tolist()
+        columns = zip(
+            sheets,
+            comparisons.position.tolist(),
+            slots,
+            comparisons.left.tolist(),
+            comparisons.right.tolist(),
+            strict=True,
+        )
+        rows += [(pair_id(number, sheet, position), *cells, "", "", "") for sheet, position, *cells in columns]
+        slot_of = dict(zip(sheets, slots, strict=True))
+        rows += [
+            (
+                *(pair_id(number, check.sheet, check.position), slot_of.get(check.sheet, ""), check.left, check.right),
+                *(check.kind, _cell("expected", check.expected), _cell("repeats", check.repeats)),
+            )
+            for check in contents.checks[number]
+        ]
+    return csv_text(_COMPARISON_COLUMNS, rows)
+
+
+def _json(members: Mapping[str, str], name: str, text: str | None = None, line: int | None = None) -> Any:
+    where = name if line is None else f"{name}:{line}"
+
+    def refuse(constant: str) -> NoReturn:
+        raise BundleError(f"{where}: {constant} is not a number of JSON")
+
+    try:
+        return json.loads(members[name] if text is None else text, parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        raise BundleError(f"{where}: cannot be read as JSON: {error}") from error
+
+
+def _json_lines(members: Mapping[str, str], name: str) -> dict[str, list[Row]]:
+    rows_by_kind: dict[str, list[Row]] = {kind: [] for kind in _LINES}
+    same: dict[Any, Any] = {}
+    for number, line in enumerate(_split(members[name]), start=1):
+        row = _json(members, name, line, number)
+        kind = row.pop("type", None) if isinstance(row, dict) else None
+        if not isinstance(kind, str) or kind not in rows_by_kind:
+            raise BundleError(f"{name}:{number}: an object of one of the types {', '.join(_LINES)} is expected")
+        types = _LINES[kind]
+        _check(f"{name}:{number}", row, types)
+        # Share one object for each name and each voter key: separate ones for 400,000 lines would take half a gigabyte.
+        rows_by_kind[kind].append(
+            {key: same.setdefault(row[key], row[key]) if key in _FEW else row[key] for key in types}
+        )
+    return rows_by_kind
+
+
+def _split(text: str) -> Iterator[str]:
+    """Yield lines without their ends, one by one: 300 million empty lines in a list would take 2 GB."""
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        yield text[start:end]
+        start = end + 1
+
+
+def _check(where: str, row: Any, types: _Types) -> None:
+    if not isinstance(row, dict):
+        raise BundleError(f"{where}: an object is expected")
+    if set(row) != set(types):
+        odd = sorted(set(row) ^ set(types))
+        raise BundleError(f"{where}: missing or unknown: {', '.join(map(repr, odd[:5]))}")
+    for name, kinds in types.items():
+        if type(row[name]) not in kinds:
+            names = " or ".join("null" if kind is type(None) else kind.__name__ for kind in kinds)
+            raise BundleError(f"{where}: {name} must be of type {names}")
+        if type(row[name]) is int and abs(row[name]) >= LARGEST_EXACT:  # exact in JSON, and enough for times to 2255
+            raise BundleError(f"{where}: {name} is too large")
+
+
+def _records(members: Mapping[str, str], name: str, columns: Sequence[str]) -> list[list[str]]:
+    rows = csv.reader((line + "\n" for line in _split(members[name])), strict=True)
+    records: list[list[str]] = []
+    try:
+        if next(rows, None) != list(columns):
+            raise BundleError(f"{name}: the columns {', '.join(columns)} are expected")
+        for number, row in enumerate(rows, start=1):
+            if len(row) != len(columns):
+                raise BundleError(f"{name}: row {number} must have {len(columns)} cells")
+            records.append(row)
+    except csv.Error as error:
+        raise BundleError(f"{name}: cannot be read as CSV: {error}") from error
+    return records
+
+
+def _cells(members: Mapping[str, str], name: str, columns: Mapping[str, type]) -> list[Row]:
+    result = []
+    for number, row in enumerate(_records(members, name, list(columns)), start=1):
+        cells = zip(columns.items(), row, strict=True)
+        result.append({column: _value(name, number, column, kind, cell) for (column, kind), cell in cells})
+    return result
+
+
+def _value(name: str, number: int, column: str, kind: Callable[[str], Any], cell: str) -> Any:
+    if column not in _NEEDED:
+        if cell == "":
+            return None
+        cell = cell[2:] if _QUOTES.fullmatch(cell) else cell
+    try:
+        return kind(unguarded(cell))
+    except ValueError as error:
+        raise BundleError(f"{name}: row {number}: {column} must be a whole number") from error
+
+
+def _parsed_comparisons(
+    members: Mapping[str, str],
+) -> tuple[dict[int, DrawnColumns], dict[int, Any], dict[int, list[Probe]]]:
+    by_ballot: defaultdict[int, list[tuple[int, ...]]] = defaultdict(list)
+    checks: defaultdict[int, list[Probe]] = defaultdict(list)
+    name = "comparisons.csv"
+    for row, (pair, *cells, kind, expected, repeats) in enumerate(
+        _records(members, name, _COMPARISON_COLUMNS), start=1
+    ):
+        try:
+            ballot, sheet, position = pair_at(pair)
+            slot, left, right = map(int, cells)
+            answer, again = (None if cell == "" else int(cell) for cell in (expected, repeats))
+        except (VoteError, ValueError) as error:
+            raise BundleError(f"{name}: row {row}: an id like 2-0-17 and whole numbers are expected") from error
+        if not all(0 <= value < 2**31 for value in (slot, left, right, again or 0)):
+            raise BundleError(f"{name}: row {row}: a number is out of range")
+        if kind:
+            checks[ballot].append(Probe(sheet, position, kind, left, right, answer, again))
+        elif checks[ballot]:
+            raise BundleError(f"{name}: row {row}: the checks of a ballot come after its other comparisons")
+        else:
+            by_ballot[ballot].append((sheet, position, slot, left, right))
+    comparisons, slots = {}, {}
+    for ballot, rows in by_ballot.items():
+        sheets, positions, slot_of, lefts, rights = np.array(rows, np.int64).T
+        comparisons[ballot] = DrawnColumns(sheets, positions, lefts, rights)
+        slots[ballot] = slot_of
+    return comparisons, slots, {ballot: checks[ballot] for ballot in by_ballot}
+
+
+def _first_difference(text: str, expected: str) -> str:
+    lines = zip(_split(text), _split(expected), strict=False)
+    number = next((at for at, (one, other) in enumerate(lines, start=1) if one != other), None)
+    return "its end" if number is None else f"line {number}"

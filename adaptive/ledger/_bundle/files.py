@@ -4,7 +4,6 @@ import os
 import secrets
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,24 +12,41 @@ import sqlalchemy as sa
 
 from adaptive.errors import AdaptiveError
 from adaptive.ledger._ballots.draws import n_checks, store_comparisons
-from adaptive.ledger._bundle.archive import MOST_BYTES, SUMS, packed, unpacked
-from adaptive.ledger._bundle.checking import Verified, check_strengths, checked, result_csv, strengths_csv, votes_csv
-from adaptive.ledger._bundle.contents import JSON, STORED_AS, Contents, Row, gathered
-from adaptive.ledger._bundle.documents import croissant, data_sheet
-from adaptive.ledger._bundle.members import data_members, parsed
+from adaptive.ledger._bundle.checking import (
+    Verified,
+    check_strengths,
+    checked,
+    croissant,
+    data_sheet,
+    result_csv,
+    strengths_csv,
+    votes_csv,
+)
+from adaptive.ledger._bundle.contents import (
+    JSON,
+    MOST_BYTES,
+    STORED_AS,
+    SUMS,
+    Contents,
+    Row,
+    data_members,
+    pack,
+    parsed,
+    read_contents,
+    unpack,
+)
 from adaptive.ledger._campaign.info import CampaignInfo
-from adaptive.ledger._campaign.stored import load_campaign
+from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, insert_columns, load_campaign
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import Database
-from adaptive.ledger._store.encoding import answer_code, json_of
-from adaptive.ledger._store.rows import insert_columns
+from adaptive.ledger._store.schema import answer_code, json_of
 from adaptive.ledger._voters.identity import external_hash
 from adaptive.ledger._votes.casting import correction_hash, vote_hash
 from adaptive.ledger.errors import BundleError
 from rankcorr._io.files import write_atomically
 
 
-def write_bundle(database: Database, info: CampaignInfo, path: str | os.PathLike[str], *, names: bool = False) -> None:
+def write_bundle(campaign: OpenCampaign, path: str | os.PathLike[str], *, names: bool = False) -> None:
     """Write a campaign as a zip: see `bundle_bytes`.
 
     Raises
@@ -38,14 +54,14 @@ def write_bundle(database: Database, info: CampaignInfo, path: str | os.PathLike
     BundleError
         If the ledger contradicts itself, or the file cannot be written.
     """
-    data = bundle_bytes(database, info, names=names)
+    data = bundle_bytes(campaign, names=names)
     try:
         write_atomically(Path(path), data)
     except OSError as error:
         raise BundleError(f"{os.fspath(path)}: cannot be written: {error.strerror or error}") from error
 
 
-def bundle_bytes(database: Database, info: CampaignInfo, *, names: bool = False) -> bytes:
+def bundle_bytes(campaign: OpenCampaign, *, names: bool = False) -> bytes:
     """Return a campaign as a zip; the same campaign gives the same bytes.
 
     It holds every row of the campaign except the keys, tokens and addresses that only its ledger needs. Its parts are
@@ -63,13 +79,13 @@ def bundle_bytes(database: Database, info: CampaignInfo, *, names: bool = False)
     BundleError
         If the ledger contradicts itself.
     """
-    contents = database.read(lambda connection: gathered(connection, info, names=names))
+    contents = campaign.read(lambda transaction: read_contents(transaction, names=names))
     members = data_members(contents)
-    found = checked(contents)
-    members |= {"votes.csv": votes_csv(contents), "result.csv": _result(contents, found)}
-    members["README.md"] = data_sheet(contents, found)
+    result = checked(contents)
+    members |= {"votes.csv": votes_csv(contents), "result.csv": _result(contents, result)}
+    members["README.md"] = data_sheet(contents, result)
     members["croissant.json"] = croissant(contents, members)
-    return packed(members)
+    return pack(members)
 
 
 def contents_of(data: bytes, *, most_bytes: int = MOST_BYTES) -> tuple[Contents, dict[str, str]]:
@@ -80,7 +96,7 @@ def contents_of(data: bytes, *, most_bytes: int = MOST_BYTES) -> tuple[Contents,
     BundleError
         If the data are not a zip of ours, or have a wrong sum. The message names the member and the line.
     """
-    members = unpacked(data, most_bytes=most_bytes)
+    members = unpack(data, most_bytes=most_bytes)
     return parsed(members), members
 
 
@@ -117,10 +133,10 @@ def verify_bundle(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES)
     'trees'
     >>> ledger.close()
     """
-    return verified(path, most_bytes=most_bytes, strict=True)[1]
+    return load_verified(path, most_bytes=most_bytes, strict=True)[1]
 
 
-def verify_campaign(database: Database, info: CampaignInfo) -> Verified:
+def verify_campaign(campaign: OpenCampaign) -> Verified:
     """Check a campaign in its ledger, as `verify_bundle` checks a bundle.
 
     Raises
@@ -128,11 +144,11 @@ def verify_campaign(database: Database, info: CampaignInfo) -> Verified:
     BundleError
         The message says which part fails, and how.
     """
-    contents = database.read(lambda connection: gathered(connection, info, names=False))
+    contents = campaign.read(lambda transaction: read_contents(transaction, names=False))
     return checked(contents, seed=True)
 
 
-def verified(path: str | os.PathLike[str], *, most_bytes: int, strict: bool = False) -> tuple[Contents, Verified]:
+def load_verified(path: str | os.PathLike[str], *, most_bytes: int, strict: bool = False) -> tuple[Contents, Verified]:
     """Return the contents of a valid bundle and the outcome of its check.
 
     If `strict`, the seed must reproduce the draws, and README.md and croissant.json must be as this release writes
@@ -142,26 +158,26 @@ def verified(path: str | os.PathLike[str], *, most_bytes: int, strict: bool = Fa
     name, data = _bytes(path, most_bytes)
     try:
         contents, members = contents_of(data, most_bytes=most_bytes)
-        found = checked(contents, seed=strict)
+        result = checked(contents, seed=strict)
         _check_derived(members, "votes.csv", votes_csv(contents))
         if contents.info.mode == "continuous":
-            check_strengths(members["result.csv"], _result(contents, found))
+            check_strengths(members["result.csv"], _result(contents, result))
         else:
-            _check_derived(members, "result.csv", _result(contents, found))
+            _check_derived(members, "result.csv", _result(contents, result))
         if strict:
-            _check_derived(members, "README.md", data_sheet(contents, found))
-            described = {each: text for each, text in members.items() if each not in ("croissant.json", SUMS)}
+            _check_derived(members, "README.md", data_sheet(contents, result))
+            described = {member: text for member, text in members.items() if member not in ("croissant.json", SUMS)}
             _check_derived(members, "croissant.json", croissant(contents, described))
     except BundleError as error:
         raise BundleError(f"{name}: {error}") from error
     except (AdaptiveError, TypeError, KeyError, ValueError, IndexError, AttributeError) as error:
         # Sums and digests are valid, but a value is one that no ledger writes: the bundle is a forgery.
         raise BundleError(f"{name}: has a value that no ledger writes: {error!r}") from error
-    return contents, found
+    return contents, result
 
 
-def _result(contents: Contents, found: Verified) -> str:
-    return strengths_csv(contents) if contents.info.mode == "continuous" else result_csv(contents, found)
+def _result(contents: Contents, result: Verified) -> str:
+    return strengths_csv(contents) if contents.info.mode == "continuous" else result_csv(contents, result)
 
 
 def _check_derived(members: Mapping[str, str], name: str, again: str) -> None:
@@ -192,15 +208,10 @@ def restore_bundle(database: Database, path: str | os.PathLike[str], *, most_byt
     BundleError
         If `verify_bundle` raises it, or the ledger already has the campaign or an event of it.
     """
-    contents, _ = verified(path, most_bytes=most_bytes)
-
-    def work(connection: sa.Connection) -> CampaignInfo:
-        _insert(connection, contents)
-        return load_campaign(connection, contents.info.key)
-
+    contents, _ = load_verified(path, most_bytes=most_bytes)
     key = contents.info.key
     try:
-        return database.write(work)
+        return database.write(lambda connection: _insert(connection, contents))
     except (KeyError, sa.exc.DataError) as error:
         raise BundleError(f"{os.fspath(path)}: its rows contradict each other, or cannot be stored: {error}") from error
     except sa.exc.IntegrityError as error:
@@ -210,38 +221,40 @@ def restore_bundle(database: Database, path: str | os.PathLike[str], *, most_byt
         ) from error
 
 
-def _insert(connection: sa.Connection, contents: Contents) -> None:
-    campaign = contents.campaign
-    found = connection.execute(sa.select(schema.campaign.c.id).where(schema.campaign.c.key == campaign["key"])).scalar()
-    if found is not None:
+def _insert(connection: sa.Connection, contents: Contents) -> CampaignInfo:
+    campaign, table = contents.campaign, schema.campaign
+    if connection.execute(sa.select(table.c.id).where(table.c.key == campaign["key"])).first() is not None:
         raise BundleError(f"the ledger already has the campaign {campaign['key']}")
-    hash_key, slots = secrets.token_hex(32), campaign["slots"]
-    made = {**campaign, "slots": list(range(slots)) if isinstance(slots, int) else slots, "hash_key": hash_key}
-    values = {name: json_of(value) if isinstance(value, dict | list) else value for name, value in made.items()}
-    inserted = sa.insert(schema.campaign).values(values).returning(schema.campaign.c.id)
-    campaign_id: int = connection.execute(inserted).scalar_one()
-    same = {"campaign_id": campaign_id}
-    _add(connection, schema.item, contents.items, same)
-    _add(connection, schema.voting_pages, _stored(contents.pages), same)
-    ballots = _insert_ballots(connection, contents, campaign_id)
-    voters = _insert_voters(connection, contents, campaign_id, hash_key)
-    _add(connection, schema.lease, _stored(contents.leases, ballots, voters))
-    leases = _leases(connection, ballots)
+    slots = campaign["slots"]
+    values = {**campaign, "slots": list(range(slots)) if isinstance(slots, int) else slots}
+    values = {name: json_of(value) if isinstance(value, dict | list) else value for name, value in values.items()}
+    inserted = sa.insert(table).values(**values, hash_key=secrets.token_hex(32)).returning(table.c.id)
+    same = {"campaign_id": connection.execute(inserted).scalar_one()}
+    if contents.items:
+        columns = {name: [row[name] for row in contents.items] for name in contents.items[0]}
+        insert_columns(connection, schema.item, {**same, **columns})
+    transaction = Transaction(connection, load_campaign(connection, campaign["key"]))
+    _add(transaction, schema.voting_pages, _table_rows(contents.pages), same)
+    ballots = _insert_ballots(transaction, contents)
+    voters = _insert_voters(transaction, contents)
+    _add(transaction, schema.lease, _table_rows(contents.leases, ballots, voters))
+    leases = _leases(transaction, ballots)
     sheets = {
-        number: drawn.sheet.tolist() + [check.sheet for check in contents.checks[number]]
-        for number, drawn in contents.drawn.items()
+        number: comparisons.sheet.tolist() + [check.sheet for check in contents.checks[number]]
+        for number, comparisons in contents.comparisons.items()
     }
-    votes = _hashed(_stored(contents.votes, ballots, voters), contents.votes)
+    votes = _with_hashes(_table_rows(contents.votes, ballots, voters), contents.votes)
     for row, values in zip(contents.votes, votes, strict=True):
         sheet, fence = sheets[row["ballot"]][row["place"]], values.pop("fence")
         values["lease_id"] = None if fence is None else leases[row["ballot"], sheet, fence]
-    _add(connection, schema.vote_event, votes)
-    late = _hashed(_stored(contents.late_votes, ballots, voters), contents.late_votes)
-    _add(connection, schema.late_vote, late)
-    _add(connection, schema.audit_event, _stored(contents.audit, ballots, voters), same)
+    _add(transaction, schema.vote_event, votes)
+    late = _with_hashes(_table_rows(contents.late_votes, ballots, voters), contents.late_votes)
+    _add(transaction, schema.late_vote, late)
+    _add(transaction, schema.audit_event, _table_rows(contents.audit, ballots, voters), same)
+    return transaction.info
 
 
-def _stored(
+def _table_rows(
     rows: Sequence[Row], ballots: Mapping[int, int] | None = None, voters: Mapping[str, int] | None = None
 ) -> list[Row]:
     """Return rows of a bundle in the form of their table: `contents` has the reverse."""
@@ -256,39 +269,42 @@ def _stored(
     ]
 
 
-def _hashed(stored: list[Row], rows: Sequence[Row]) -> list[Row]:
+def _with_hashes(stored: list[Row], rows: Sequence[Row]) -> list[Row]:
     """Return the rows of votes with the hashes that their voters' ids in this ledger give."""
-    return [{**own, "payload_hash": _payload_hash(row, own["voter_id"])} for own, row in zip(stored, rows, strict=True)]
+    return [
+        {**values, "payload_hash": _payload_hash(row, values["voter_id"])}
+        for values, row in zip(stored, rows, strict=True)
+    ]
 
 
 def _add(
-    connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]], same: Mapping[str, Any] | None = None
+    transaction: Transaction, table: sa.Table, rows: Sequence[Mapping[str, Any]], same: Mapping[str, Any] | None = None
 ) -> None:
     if rows:
         columns = {name: [row[name] for row in rows] for name in rows[0]}
-        insert_columns(connection, table, {**(same or {}), **columns})
+        transaction.insert_columns(table, {**(same or {}), **columns})
 
 
-def _insert_ballots(connection: sa.Connection, contents: Contents, campaign_id: int) -> dict[int, int]:
-    answered, checked = _answered(contents)
+def _insert_ballots(transaction: Transaction, contents: Contents) -> dict[int, int]:
+    answered, checked = _count_answered(contents)
     ids = {}
-    for row in _stored(contents.ballots):
+    for row in _table_rows(contents.ballots):
         number = row["number"]
-        inserted = sa.insert(schema.ballot).values(campaign_id=campaign_id, **row)
-        ids[number] = connection.execute(inserted.returning(schema.ballot.c.id)).scalar_one()
-        drawn, slot = contents.drawn[number], contents.slots[number]
-        sheets, first, counts = np.unique(drawn.sheet, return_index=True, return_counts=True)
+        inserted = sa.insert(schema.ballot).values(campaign_id=transaction.info.id, **row)
+        ids[number] = transaction.execute(inserted.returning(schema.ballot.c.id)).scalar_one()
+        comparisons, slot = contents.comparisons[number], contents.slots[number]
+        sheets, first, counts = np.unique(comparisons.sheet, return_index=True, return_counts=True)
         numbers = sheets.tolist()
-        own = {"number": numbers, "slot": slot[first].tolist(), "n_comparisons": counts.tolist()}
-        own["n_checks"] = n_checks(contents.checks[number], numbers)
-        for name, each in (("n_answered", answered), ("n_checked", checked)):
-            own[name] = [each[number, sheet] for sheet in numbers]
-        insert_columns(connection, schema.sheet, {"ballot_id": ids[number], **own})
-        store_comparisons(connection, ids[number], drawn, contents.checks[number])
+        columns = {"number": numbers, "slot": slot[first].tolist(), "n_comparisons": counts.tolist()}
+        columns["n_checks"] = n_checks(contents.checks[number], numbers)
+        for name, by_sheet in (("n_answered", answered), ("n_checked", checked)):
+            columns[name] = [by_sheet[number, sheet] for sheet in numbers]
+        transaction.insert_columns(schema.sheet, {"ballot_id": ids[number], **columns})
+        store_comparisons(transaction, ids[number], comparisons, contents.checks[number])
     return ids
 
 
-def _answered(contents: Contents) -> tuple[Counter[tuple[int, int]], Counter[tuple[int, int]]]:
+def _count_answered(contents: Contents) -> tuple[Counter[tuple[int, int]], Counter[tuple[int, int]]]:
     """Return the number of comparisons with a current vote, by ballot and sheet, and of checks, practice left out."""
     last: dict[tuple[int, int], tuple[int, str]] = {}
     for row in contents.votes:
@@ -296,7 +312,7 @@ def _answered(contents: Contents) -> tuple[Counter[tuple[int, int]], Counter[tup
         last[where] = max(last.get(where, (0, "")), (row["revision"], row["kind"]))
     scored, checked = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
     for (number, place), (_, kind) in last.items():
-        sheets = contents.drawn[number].sheet
+        sheets = contents.comparisons[number].sheet
         check = None if place < sheets.size else contents.checks[number][place - sheets.size]
         if kind == "cast" and check is None:
             scored[number, int(sheets[place])] += 1
@@ -305,33 +321,35 @@ def _answered(contents: Contents) -> tuple[Counter[tuple[int, int]], Counter[tup
     return scored, checked
 
 
-def _insert_voters(connection: sa.Connection, contents: Contents, campaign_id: int, hash_key: str) -> dict[str, int]:
-    info = replace(contents.info, hash_key=hash_key)
+def _insert_voters(transaction: Transaction, contents: Contents) -> dict[str, int]:
     names = ("source", "consent_version", "joined_at", "withdrawn_at")
     rows = [
         {
             "key": voter["voter"],
             **{name: voter[name] for name in names},
-            "external_hash": None if voter["name"] is None else external_hash(info, voter["name"]),
+            "external_hash": None if voter["name"] is None else external_hash(transaction.info, voter["name"]),
         }
         for voter in contents.voters
     ]
-    _add(connection, schema.voter, rows, {"campaign_id": campaign_id})
+    _add(transaction, schema.voter, rows, {"campaign_id": transaction.info.id})
     table = schema.voter
-    ids = {row.key: row.id for row in connection.execute(sa.select(table).where(table.c.campaign_id == campaign_id))}
+    ids = {
+        row.key: row.id
+        for row in transaction.execute(sa.select(table).where(table.c.campaign_id == transaction.info.id))
+    }
     named = [voter for voter in contents.voters if voter["name"] is not None]
     identities = [{"voter_id": ids[voter["voter"]], "external_id": voter["name"]} for voter in named]
-    _add(connection, schema.voter_identity, identities)
+    _add(transaction, schema.voter_identity, identities)
     return ids
 
 
-def _leases(connection: sa.Connection, ballots: Mapping[int, int]) -> dict[tuple[int, int, int], int]:
+def _leases(transaction: Transaction, ballots: Mapping[int, int]) -> dict[tuple[int, int, int], int]:
     """Return the id of each lease, by number of the ballot, sheet and fence."""
     numbers = {ballot_id: number for number, ballot_id in ballots.items()}
     table = schema.lease
     leases = sa.select(table.c.id, table.c.ballot_id, table.c.sheet, table.c.fence)
-    found = connection.execute(leases.where(table.c.ballot_id.in_(list(numbers))))
-    return {(numbers[row.ballot_id], row.sheet, row.fence): row.id for row in found}
+    rows = transaction.execute(leases.where(table.c.ballot_id.in_(list(numbers))))
+    return {(numbers[row.ballot_id], row.sheet, row.fence): row.id for row in rows}
 
 
 def _payload_hash(row: Row, voter_id: int) -> str:

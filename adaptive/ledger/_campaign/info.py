@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from adaptive._advice import Advice, advice_on_budget
 from adaptive._budget import BatchOptions, PayOptions, answers_for
 from adaptive._plan import BallotPlan
-from adaptive.ledger._campaign.wording import is_line
-from adaptive.ledger._store.encoding import label_text, value_of
+from adaptive.ledger._store.schema import MOST_BRACKETS, is_line, is_quick_to_render, label_text, value_of
 from adaptive.ledger.errors import LedgerError, require
 from adaptive.model._matching import Matching
 from rankcorr._checks import shown, whole_number
@@ -20,6 +20,9 @@ from rankcorr._options import check_declared, declare
 
 SHEET_SIZE: Final = 20  # of batches without a size, and what pages for voters offer
 LEASE_MINUTES: Final = 60.0  # what pages for voters offer
+Kind: TypeAlias = Literal["text", "markdown", "image", "audio"]
+_MOST_OF_ITEM: Final = 10_000  # characters of an item's content
+_ASSET: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 Mode = Literal["ballots", "continuous"]
 CheckKind = Literal["practice", "attention", "gold"]
 Expected = Literal["left", "right", "tie"]
@@ -190,6 +193,81 @@ class Pay(PayOptions):
 
 
 @dataclass(frozen=True)
+class ItemContent:
+    """The content shown for an item.
+
+    Attributes
+    ----------
+    kind : {"text", "markdown", "image", "audio"}
+    content : str or None
+        Text or markdown, or the path of an image or a recording below the folder of the server's assets; None, for
+        text: the label.
+    alt_text : str or None
+        Description of an image or a recording for people who cannot see or hear it; required for both.
+
+    See Also
+    --------
+    read_item_file, read_item_sheet : Read contents from a file.
+    is_asset : The paths that are allowed.
+    Ledger.new_campaign : Takes contents.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import ItemContent
+    >>> ItemContent("image", "trees/oak.png", alt_text="An oak in a field").kind
+    'image'
+    >>> ItemContent()  # shows the label
+    ItemContent(kind='text', content=None, alt_text=None)
+    """
+
+    kind: Kind = "text"
+    content: str | None = None
+    alt_text: str | None = None
+
+    def __post_init__(self) -> None:
+        for _, message in content_faults(self.kind, self.content, self.alt_text):
+            raise LedgerError(message)
+
+
+def content_faults(kind: str, content: str | None, alt_text: str | None) -> Iterator[tuple[str, str]]:
+    """Yield each error in an item's content: the field and a message.
+
+    >>> [field for field, _ in content_faults("image", "../fig.png", None)]
+    ['content', 'alt_text']
+    """
+    if kind not in get_args(Kind):
+        yield "kind", f"the kind of an item is text, markdown, image or audio; got {shown(kind)}"
+        return
+    if kind != "text" and not (content or "").strip():
+        yield "content", f"an item of kind {kind} needs its content; got none"
+    elif kind in ("image", "audio") and not is_asset(content or ""):
+        expectation = f"the content of {kind} is the path of a file, of letters, digits, . _ - and /"
+        yield "content", f"{expectation}; got {shown(content)}"
+    for name, text in (("content", content), ("alt_text", alt_text)):
+        if text is not None and not is_quick_to_render(text, _MOST_OF_ITEM):
+            most = f"at most {_MOST_OF_ITEM:,} characters and {MOST_BRACKETS:,} opening brackets"
+            yield name, f"{name} must have {most}; got {len(text):,} and {text.count('['):,}"
+    if kind in ("image", "audio") and not (alt_text or "").strip():
+        yield "alt_text", f"an item of kind {kind} needs a text that says what it is (alt_text); got none"
+
+
+def is_asset(path: str) -> bool:
+    """Return whether a path is below the folder of assets and contains no hidden files.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import is_asset
+    >>> is_asset("trees/oak.png"), is_asset("../oak.png"), is_asset("/etc/passwd")
+    (True, False, False)
+
+    See Also
+    --------
+    ItemContent : Its `content` may be such a path.
+    """
+    return _ASSET.fullmatch(path) is not None
+
+
+@dataclass(frozen=True)
 class KnownPair:
     """A pair whose answer is known.
 
@@ -281,10 +359,12 @@ class Probing:
     def __post_init__(self) -> None:
         check_declared(self, LedgerError)
         pairs: set[frozenset[Hashable]] = set()
-        for each in self.known:
-            pair = frozenset([each.left, each.right])
+        for known_pair in self.known:
+            pair = frozenset([known_pair.left, known_pair.right])
             if pair in pairs:
-                raise LedgerError(f"the pair {shown(each.left)}, {shown(each.right)} is listed twice as a check")
+                raise LedgerError(
+                    f"the pair {shown(known_pair.left)}, {shown(known_pair.right)} is listed twice as a check"
+                )
             pairs.add(pair)
 
     def check_items(self, labels: Collection[Hashable]) -> None:
@@ -295,14 +375,14 @@ class Probing:
         LedgerError
         """
         items = set(labels)
-        for each in self.known:
-            for label in (each.left, each.right):
+        for known_pair in self.known:
+            for label in (known_pair.left, known_pair.right):
                 if label not in items:
                     raise LedgerError(f"{shown(label)} of a check is no item of the campaign")
 
     def of_kind(self, *kinds: CheckKind) -> tuple[int, ...]:
         """Return the indices of the known pairs of these kinds."""
-        return tuple(index for index, each in enumerate(self.known) if each.kind in kinds)
+        return tuple(index for index, known_pair in enumerate(self.known) if known_pair.kind in kinds)
 
     def expected_number(self, sheets: Iterable[tuple[int, bool]]) -> float:
         """Return the average number of checks, at most: there are fewer if a slot is asked the pair anyway.
@@ -328,14 +408,14 @@ class Probing:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {**fields, "known": [each.to_dict() for each in self.known]}
+        return {**fields, "known": [known_pair.to_dict() for known_pair in self.known]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Probing:
         """Return the probing that `to_dict` wrote."""
         known = tuple(
-            KnownPair(**{**each, "left": _label(each["left"]), "right": _label(each["right"])})
-            for each in data["known"]
+            KnownPair(**{**known_pair, "left": _label(known_pair["left"]), "right": _label(known_pair["right"])})
+            for known_pair in data["known"]
         )
         return cls(**{**data, "known": known})
 
@@ -410,18 +490,18 @@ class Settings:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        own = {name: fields[name].to_dict() for name in ("probing", "pay") if fields[name] is not None}
-        return {**fields, **own}
+        parts = {name: fields[name].to_dict() for name in ("probing", "pay") if fields[name] is not None}
+        return {**fields, **parts}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Settings:
         """Return the settings that `to_dict` wrote, as a ledger or a bundle stores them."""
         probing, pay = data.get("probing"), data.get("pay")
-        own = {
+        parts = {
             "probing": None if probing is None else Probing.from_dict(probing),
             "pay": None if pay is None else Pay(**pay),
         }
-        return cls(**{**data, **own})
+        return cls(**{**data, **parts})
 
 
 @dataclass(frozen=True, eq=False)
@@ -533,6 +613,6 @@ def slots_of_batch(size: int, n_slots: int, settings: Settings) -> int:
     """
     if settings.assigned:
         return n_slots
-    wanted = -(-size // (settings.sheet_size or SHEET_SIZE))
+    n_sheets = -(-size // (settings.sheet_size or SHEET_SIZE))
     probing = settings.probing
-    return min(n_slots, size, max(wanted, 2 if probing is not None and probing.overlap > 0 else 1))
+    return min(n_slots, size, max(n_sheets, 2 if probing is not None and probing.overlap > 0 else 1))

@@ -29,7 +29,7 @@ from typing import Any, Final, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
-from adaptive.ledger._store.encoding import now
+from adaptive.ledger._store.schema import now
 from adaptive.ledger.errors import LedgerBusyError, LedgerError, LedgerMovedError, UnreachableError
 from rankcorr._checks import shown
 from rankcorr._io.files import new_file
@@ -47,6 +47,9 @@ SERVER_CLOCK: Final = sa.cast(1_000_000 * sa.extract("epoch", sa.func.clock_time
 _TRANSACTION_ID: Final = sa.text("SELECT CAST(pg_current_xact_id_if_assigned() AS text)")
 _TRANSACTION_STATUS: Final = sa.text("SELECT pg_xact_status(CAST(CAST(:id AS text) AS xid8))")
 _IDENTITIES: Final = "rankcorr files"  # in the information of a connection
+# Numbers that keep clear of the advisory locks of other programs: "rcl" and the one after it.
+BALLOT_LOCKS: Final = 0x72636C
+EVENT_LOCKS: Final = 0x72636D
 _SCHEMES: Final = ("postgresql", "postgres", "postgresql+psycopg")
 
 
@@ -204,14 +207,14 @@ class Database:
         while True:
             try:
                 with self._turn(writes, deadline):
-                    return self._tried(work, writes, asks, deadline, level)
+                    return self._run_once(work, writes, asks, deadline, level)
             except (TimeoutError, sa.exc.TimeoutError) as error:  # raised by `turns` or by the connection pool
                 raise self._busy("others write all the time") from error
             except DBAPIError as error:
                 if is_clash(error) and n_clashes < _MOST_CLASHES:
                     n_clashes += 1  # another transaction inserted the same key: `work` will find it
                 elif not is_transient(error):
-                    raise self._named(error) from error
+                    raise self._translate(error) from error
                 elif not (self.is_sqlite or self._was_reached):
                     raise UnreachableError(f"{self.name}: {self._reason(error)}") from error
                 if time.monotonic() + pause > deadline:
@@ -219,7 +222,7 @@ class Database:
             time.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(2.0 * pause, _LONGEST_PAUSE)
 
-    def _tried(self, work: Callable[[Connection], T], writes: bool, asks: bool, deadline: float, level: str) -> T:
+    def _run_once(self, work: Callable[[Connection], T], writes: bool, asks: bool, deadline: float, level: str) -> T:
         before = file_state(self.path) if self.is_file else None
         with self.engine.connect() as connection:
             self._was_reached = True
@@ -229,7 +232,7 @@ class Database:
             sent = None
             try:
                 with connection.execution_options(**options).begin():
-                    found = work(connection)
+                    result = work(connection)
                     if self.is_file:
                         self._check_is_in_place(connection)
                     if asks and not self.is_sqlite:
@@ -241,7 +244,7 @@ class Database:
                 self._check_is_in_place(connection)  # also after the commit: only now is the answer sent
             if before is not None and file_state(self.path) != before:
                 raise UnreachableError(f"{self.name}: was written while it was read without locks; read it again")
-            return found
+            return result
 
     def _check_is_in_place(self, connection: Connection) -> None:
         """Refuse to acknowledge what is written to a file that the path no longer names.
@@ -260,12 +263,12 @@ class Database:
         if opened == there:
             return
         name = next(name for name, identity in opened.items() if there[name] != identity)
-        done = "moved or deleted" if there[name] is None else "replaced"
+        change = "moved or deleted" if there[name] is None else "replaced"
         mine, self._mine = self._mine, None
         if mine is not None:  # leave them open: closing them could delete the log of the file that is there now
             self._inherited.append(mine)
         raise LedgerMovedError(
-            f"{self.name}: {name} was {done} while the ledger was in use, so the change is not acknowledged; put the "
+            f"{self.name}: {name} was {change} while the ledger was in use, so the change is not acknowledged; put the "
             "file back, or stop all servers before you replace it"
         )
 
@@ -285,7 +288,7 @@ class Database:
                     return bool(status == "committed")
             except DBAPIError as error:
                 if not is_transient(error):
-                    raise self._named(error) from error
+                    raise self._translate(error) from error
             if time.monotonic() > deadline:
                 raise UnreachableError(
                     f"{self.name}: out of reach since a commit was sent: whether it was done is unknown"
@@ -306,7 +309,7 @@ class Database:
             f"{self.name}: busy for {self.patience:g} s, or out of reach; nothing was changed: {reason}"
         )
 
-    def _named(self, error: DBAPIError) -> Exception:
+    def _translate(self, error: DBAPIError) -> Exception:
         # A violated constraint or trigger is a bug of ours, or an attempt to change history; raise it unchanged.
         if isinstance(error, OperationalError | InterfaceError) or is_damaged(error):
             return UnreachableError(f"{self.name}: {self._reason(error)}")
@@ -322,22 +325,22 @@ class Database:
                 # Keep it open: closing an SQLite connection here would drop the parent's locks, and closing one of
                 # PostgreSQL would end the parent's session.
                 self._inherited.append(mine)
-            self._mine = mine = _Connections(os.getpid(), self._made(), FairLock())
+            self._mine = mine = _Connections(os.getpid(), self._make_engine(), FairLock())
         return mine
 
-    def _made(self) -> sa.Engine:
+    def _make_engine(self) -> sa.Engine:
         if self.is_sqlite:
             if not self.is_file:
                 pool: dict[str, Any] = {"poolclass": sa.StaticPool, "connect_args": {"check_same_thread": False}}
             elif is_read_only(self.path):
                 # Each reader opens a separate connection, because one without locks sees only the data it has read
                 # before.
-                pool = {"creator": lambda: connected(self.path), "poolclass": sa.NullPool}
+                pool = {"creator": lambda: connect(self.path), "poolclass": sa.NullPool}
             else:
                 # A writer waits in `_begin_sqlite`; any other thread that finds the database locked waits in `_run`.
                 pool = {"connect_args": {"timeout": 0}, "max_overflow": -1}
                 if self._was_reached:  # a file that was deleted is not made anew, without its tables
-                    pool = {"creator": lambda: connected(self.path), "max_overflow": -1}
+                    pool = {"creator": lambda: connect(self.path), "max_overflow": -1}
             engine = sa.create_engine(self.url, **pool)
             sa.event.listen(engine, "connect", _set_up_sqlite)
             if self.is_file:
@@ -348,10 +351,10 @@ class Database:
         connecting = max(2, min(10, math.ceil(self.patience)))  # libpq takes 1 for 2
         defaults = {"connect_timeout": connecting, "keepalives_idle": 30, "keepalives_interval": 10}
         defaults["keepalives_count"] = 3
-        chosen = {name: value for name, value in defaults.items() if name not in self.url.query}
+        options = {name: value for name, value in defaults.items() if name not in self.url.query}
         try:
             pool = {"pool_size": 4, "max_overflow": 28, "pool_timeout": self.patience}
-            engine = sa.create_engine(self.url, connect_args=chosen, **pool)
+            engine = sa.create_engine(self.url, connect_args=options, **pool)
         except ModuleNotFoundError as error:
             raise LedgerError("PostgreSQL needs psycopg: pip install 'rankcorr-adaptive[postgres]'") from error
         sa.event.listen(engine, "connect", partial(_set_up_postgresql, patience=self.patience))
@@ -387,20 +390,27 @@ def _note_identity(_: sqlite3.Connection, record: Any, *, path: Path) -> None:
 
 def _identities(path: Path) -> dict[str, tuple[int, int] | None]:
     """Return device and inode of a ledger, its write-ahead log and the log's index; None for one that is missing."""
-    found: dict[str, tuple[int, int] | None] = {}
+    identities: dict[str, tuple[int, int] | None] = {}
     for file in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
         try:
             status = file.stat()
         except OSError:
-            found[file.name] = None
+            identities[file.name] = None
         else:
-            found[file.name] = status.st_dev, status.st_ino
-    return found
+            identities[file.name] = status.st_dev, status.st_ino
+    return identities
 
 
 def clock(connection: Connection) -> sa.ColumnElement[int]:
     """Return the time for expiry, in microseconds since 1970, from the server's clock: clients' clocks differ."""
     return sa.literal(now(), sa.BigInteger) if connection.dialect.name == "sqlite" else SERVER_CLOCK
+
+
+def lock_ballot(connection: sa.Connection, ballot_id: int, *, exclusive: bool) -> None:
+    """Lock a ballot until the transaction ends; on SQLite the single writer holds it in any case."""
+    if connection.dialect.name == "postgresql":
+        name = "pg_advisory_xact_lock" if exclusive else "pg_advisory_xact_lock_shared"
+        connection.execute(sa.text(f"SELECT {name}(:space, :ballot)"), {"space": BALLOT_LOCKS, "ballot": ballot_id})
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _: object) -> None:
@@ -552,8 +562,8 @@ def reason(error: DBAPIError, path: Path | None) -> str:
                 f"cannot be read: {path.name}-wal has votes that are not in the file yet, and the folder cannot be "
                 f"written; copy both to one that can"
             )
-    said = str(error.orig).strip().splitlines()
-    line = said[0] if said else type(error.orig).__name__
+    lines = str(error.orig).strip().splitlines()
+    line = lines[0] if lines else type(error.orig).__name__
     return f"the disk of the server is full: {line}" if getattr(error.orig, "sqlstate", None) == _DISK_FULL else line
 
 
@@ -562,10 +572,10 @@ def _has_no_room(path: Path) -> bool:
     if not hasattr(os, "statvfs"):
         return False
     try:
-        found = os.statvfs(path.parent)
+        status = os.statvfs(path.parent)
     except OSError:
         return False
-    return found.f_bavail * found.f_frsize < _LITTLE
+    return status.f_bavail * status.f_frsize < _LITTLE
 
 
 def is_read_only(path: Path) -> bool:
@@ -577,8 +587,8 @@ def file_state(path: Path) -> tuple[int, int] | None:
     """Return a state that changes when a file read without locks is written; None for one read with locks."""
     if not is_read_only(path) or _has_locks(path):
         return None
-    found = path.stat()
-    return found.st_mtime_ns, found.st_size
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size
 
 
 def address(path: Path, mode: str = "mode=ro") -> str:
@@ -587,7 +597,7 @@ def address(path: Path, mode: str = "mode=ro") -> str:
     return f"{path.absolute().as_uri()}?{how}"
 
 
-def connected(path: Path) -> sqlite3.Connection:
+def connect(path: Path) -> sqlite3.Connection:
     """Return a connection to an existing ledger."""
     mode = "mode=ro" if is_read_only(path) else "mode=rw"
     return sqlite3.connect(address(path, mode), uri=True, timeout=0, check_same_thread=False)
@@ -629,9 +639,9 @@ def back_up(database: Database, path: str | os.PathLike[str]) -> None:
             ):
                 source.backup(copy, pages=_PAGES)
                 copy.execute("PRAGMA journal_mode = DELETE")  # the copy needs no second file
-                found = copy.execute("PRAGMA quick_check").fetchone()[0]
-            if found != "ok":
-                raise UnreachableError(f"{database.name}: its copy is damaged: {found}")
+                outcome = copy.execute("PRAGMA quick_check").fetchone()[0]
+            if outcome != "ok":
+                raise UnreachableError(f"{database.name}: its copy is damaged: {outcome}")
             with part.open("rb") as file:
                 os.fsync(file.fileno())
     except (OSError, sqlite3.Error) as error:

@@ -10,10 +10,239 @@ have the places after those, which voters do not see. Voters and files identify 
 on the sheet.
 """
 
+import hashlib
+import json
+import re
+import time
+import unicodedata
+from collections.abc import Hashable, Iterable
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, SmallInteger, Text
+
+from adaptive._record import json_label
+from adaptive._votes import Vote
+from adaptive.errors import VoteError
+from rankcorr._checks import shown
+
+_PAIR_ID: Final = re.compile(r"b?([1-9][0-9]{0,8})-(0|[1-9][0-9]{0,8})-(0|[1-9][0-9]{0,8})")
+_PADDED_ID: Final = re.compile(r"b?0{0,20}([1-9][0-9]{0,8})-0{0,20}(0|[1-9][0-9]{0,8})-0{0,20}(0|[1-9][0-9]{0,8})")
+
+
+def now() -> int:
+    """Return the current time in microseconds since 1970, UTC."""
+    return time.time_ns() // 1_000
+
+
+def time_text(at: int) -> str:
+    """Return the ISO 8601 form of a time of `now`.
+
+    See Also
+    --------
+    LedgerEvent : Its times have this form.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import time_text
+    >>> time_text(0)
+    '1970-01-01T00:00:00.000000Z'
+    """
+    moment = datetime.fromtimestamp(at // 1_000_000, UTC).replace(microsecond=at % 1_000_000)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def json_of(value: Any) -> str:
+    """Return canonical JSON: sorted keys, no spaces, no nan, and unescaped text."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+
+
+def value_of(text: str) -> Any:
+    """Return the value that `json_of` encoded."""
+    return json.loads(text)
+
+
+def label_text(label: Hashable) -> str:
+    """Return a label as JSON; a tuple becomes a list.
+
+    Raises
+    ------
+    ProtocolError
+        If it is not a string, an integer or a tuple of those.
+
+    Examples
+    --------
+    >>> label_text(("salary", "wage")), label_of('["salary","wage"]')
+    ('["salary","wage"]', ('salary', 'wage'))
+    """
+    return json_of(json_label(label))
+
+
+def label_of(text: str) -> Hashable:
+    """Return the label that `label_text` encoded."""
+    value = json.loads(text)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def pair_id(number: int, sheet: int, position: int) -> str:
+    """Return the id of a pair for voters and files: ballot, sheet, and position among all pairs of the sheet.
+
+    Comparisons and checks have ids of the same form, which depend on nothing that distinguishes the two.
+
+    See Also
+    --------
+    pair_at : The reverse.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import pair_id
+    >>> pair_id(2, 0, 17)
+    '2-0-17'
+    """
+    return f"{number}-{sheet}-{position}"
+
+
+def file_id(pair: str) -> str:
+    """Return the form of a pair's id in a table: a spreadsheet would make a date of "2-0-17".
+
+    See Also
+    --------
+    pair_at : Reads both forms.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import file_id
+    >>> file_id("2-0-17")
+    'b2-0-17'
+    """
+    return f"b{pair}"
+
+
+def pair_at(pair: object) -> tuple[int, int, int]:
+    """Return ballot, sheet and position of an id of `pair_id`.
+
+    Raises
+    ------
+    VoteError
+        If it is not an id of this form.
+
+    See Also
+    --------
+    pair_id : The reverse.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import pair_at
+    >>> pair_at("2-0-17"), pair_at("b2-0-17")
+    ((2, 0, 17), (2, 0, 17))
+    """
+    match = _PAIR_ID.fullmatch(pair) if isinstance(pair, str) else None
+    if match is None:
+        padded = _PADDED_ID.fullmatch(pair) if isinstance(pair, str) else None
+        if padded is not None:
+            meant = "-".join(padded.groups())
+            raise VoteError(f"comparison {pair!r} has a leading zero, which no id has; did you mean {meant!r}?")
+        raise VoteError(f'a comparison has an id like "2-0-17": ballot, sheet and position; got {shown(pair)}')
+    number, sheet, position = map(int, match.groups())
+    return number, sheet, position
+
+
+def sum_of(text: str) -> str:
+    """Return the SHA-256 of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def digest_of(lines: Iterable[str]) -> str:
+    """Return the SHA-256 of UTF-8 lines, each ended by a line feed, as `sha256sum` gives for a file of them.
+
+    Examples
+    --------
+    >>> digest_of(["a", "b"])[:16]
+    '911169ddaaf146af'
+    """
+    digest = hashlib.sha256()
+    for line in lines:
+        digest.update(line.encode() + b"\n")
+    return digest.hexdigest()
+
+
+CANNOT_SAY: Final = 2
+ANSWERS: Final = {"left": int(Vote.LEFT), "right": int(Vote.RIGHT), "tie": int(Vote.TIE), "cannot say": CANNOT_SAY}
+_ANSWER_NAMES: Final = {code: name for name, code in ANSWERS.items()}
+
+
+def answer_code(answer: object) -> int:
+    """Return the code of "left", "right", "tie" or "cannot say".
+
+    Raises
+    ------
+    VoteError
+        For any other answer.
+    """
+    code = ANSWERS.get(answer) if isinstance(answer, str) else None
+    if code is None:
+        raise VoteError(f"an answer is 'left', 'right', 'tie' or 'cannot say'; got {shown(answer)}")
+    return code
+
+
+def answer_name(code: int) -> str:
+    """Return the answer of a code that `answer_code` gave."""
+    return _ANSWER_NAMES[code]
+
+
+MOST_BRACKETS: Final = 1_000  # markdown looks for a link at each "[", which takes up to 80 microseconds
+
+# Invisible and needed: ZWNJ in Persian, ZWJ in Indic scripts and emoji, soft hyphens and joiners of words, and the
+# marks of direction (left-to-right, right-to-left, Arabic), each affecting only its neighbours.
+_JOINERS: Final = frozenset("\u200c\u200d\u00ad\u2060\u200e\u200f\u061c")
+# Embeddings, overrides and isolates: an unclosed one reverses the page's text after it.
+_TURNS: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_ENDS: Final = frozenset("\t\n\r")
+
+
+def is_line(text: str) -> bool:
+    r"""Return whether a text is one line with something visible in it.
+
+    See Also
+    --------
+    PageTexts : Its `title` and `question` must be lines.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import is_line
+    >>> is_line("Qui va là\u202f?"), is_line("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"), is_line("\u200d")
+    (True, True, False)
+    >>> is_line("a\nb"), is_line("a\x07"), is_line("user\u202egpj.exe")
+    (False, False, False)
+    """
+    is_seen = any(char.isprintable() and char != " " for char in text)
+    return is_seen and all(
+        char.isprintable() or char in _JOINERS or unicodedata.category(char) == "Zs" for char in text
+    )
+
+
+def is_prose(text: str) -> bool:
+    r"""Return whether a text of any number of lines is free of characters that control or reverse the display.
+
+    Examples
+    --------
+    >>> is_prose(""), is_prose("a\n\tb"), is_prose("a\0"), is_prose("a\u202eb")
+    (True, True, False, False)
+    """
+    return all(char in _ENDS or (unicodedata.category(char) != "Cc" and char not in _TURNS) for char in text)
+
+
+def is_quick_to_render(markdown: str, most: int) -> bool:
+    """Return whether a text is short enough and has few enough opening brackets, with room for ordinary links.
+
+    Examples
+    --------
+    >>> is_quick_to_render("[a](https://a.example)", 100), is_quick_to_render("[" * 1_001, 10_000)
+    (True, False)
+    """
+    return len(markdown) <= most and markdown.count("[") <= MOST_BRACKETS
+
 
 metadata = sa.MetaData(
     naming_convention={
@@ -29,7 +258,7 @@ metadata = sa.MetaData(
 _Id = BigInteger().with_variant(Integer, "sqlite")
 
 
-def _wanted(kind: Any, *names: str) -> list[Column[Any]]:
+def _required(kind: Any, *names: str) -> list[Column[Any]]:
     """Make columns of one type that are never NULL."""
     return [Column(name, kind, nullable=False) for name in names]
 
@@ -78,8 +307,8 @@ campaign = sa.Table(
     # plan is JSON: of the ballots, or of the matching; slots too: names of the voters that ballots are drawn for, or
     # their number. The seed is digits, because it may have more than 64 bits; hash_key hashes the names that platforms
     # give to voters.
-    *_wanted(Text, "name", "mode", "plan", "slots", "seed", "settings", "hash_key"),
-    *_wanted(BigInteger, "created_at"),
+    *_required(Text, "name", "mode", "plan", "slots", "seed", "settings", "hash_key"),
+    *_required(BigInteger, "created_at"),
     _one_of("mode", ("ballots", "continuous")),
 )
 
@@ -88,11 +317,11 @@ ballot = sa.Table(
     metadata,
     _id(),
     _reference("campaign", nullable=False),
-    *_wanted(Integer, "number"),
-    *_wanted(Text, "kind", "state", "places"),  # places is JSON: items of the ballot, best first
-    *_wanted(Integer, "presentations", "n_comparisons"),
-    *_wanted(Text, "draw_digest"),
-    *_wanted(BigInteger, "opened_at"),
+    *_required(Integer, "number"),
+    *_required(Text, "kind", "state", "places"),  # places is JSON: items of the ballot, best first
+    *_required(Integer, "presentations", "n_comparisons"),
+    *_required(Text, "draw_digest"),
+    *_required(BigInteger, "opened_at"),
     *_optional(Text, "closer"),
     *_optional(BigInteger, "closer_until", "closed_at"),
     # record is JSON: scores of the ballot and the places selected for the next. The chain digest covers the ballot
@@ -110,7 +339,7 @@ item = sa.Table(
     metadata,
     _reference("campaign", primary_key=True),
     _number_in_key("place"),
-    *_wanted(Text, "label"),
+    *_required(Text, "label"),
     Column("kind", Text, server_default="text", nullable=False),
     *_optional(Text, "content", "alt_text"),
     _one_of("kind", ("text", "markdown", "image", "audio")),
@@ -123,9 +352,9 @@ voter = sa.Table(
     _id(),
     _reference("campaign", nullable=False),
     Column("key", Text, nullable=False, unique=True),  # random: identifies the voter in exports and digests
-    *_wanted(Text, "source"),
+    *_required(Text, "source"),
     *_optional(Text, "external_hash", "consent_version"),
-    *_wanted(BigInteger, "joined_at"),
+    *_required(BigInteger, "joined_at"),
     *_optional(BigInteger, "withdrawn_at"),
     sa.UniqueConstraint("campaign_id", "source", "external_hash"),
 )
@@ -137,8 +366,8 @@ voting_pages = sa.Table(
     metadata,
     _reference("campaign", primary_key=True),
     _number_in_key("version"),
-    *_wanted(Text, "pages"),
-    *_wanted(BigInteger, "at"),
+    *_required(Text, "pages"),
+    *_required(BigInteger, "at"),
 )
 
 audit_event = sa.Table(
@@ -146,11 +375,11 @@ audit_event = sa.Table(
     metadata,
     _id(),
     _reference("campaign", nullable=False, index=True),
-    *_wanted(BigInteger, "at"),
-    *_wanted(Text, "kind"),
+    *_required(BigInteger, "at"),
+    *_required(Text, "kind"),
     _reference("ballot"),
     _reference("voter"),
-    *_wanted(Text, "details"),  # JSON
+    *_required(Text, "details"),  # JSON
 )
 
 sheet = sa.Table(
@@ -158,7 +387,9 @@ sheet = sa.Table(
     metadata,
     _reference("ballot", primary_key=True),
     _number_in_key("number"),
-    *_wanted(Integer, "slot", "n_comparisons"),  # the slot is the index of the drawn voter; no pair comes twice in one
+    *_required(
+        Integer, "slot", "n_comparisons"
+    ),  # the slot is the index of the drawn voter; no pair comes twice in one
     # A sheet is asked to its end, also if another voter takes it over: otherwise the pairs left out would be recognised
     # as checks. Checks are counted without practice.
     *[
@@ -176,9 +407,9 @@ token = sa.Table(
     _id(),
     Column("hash", Text, nullable=False, unique=True),
     _reference("campaign", nullable=False, index=True),
-    *_wanted(Text, "kind"),
+    *_required(Text, "kind"),
     _reference("voter", index=True),
-    *_wanted(BigInteger, "made_at"),
+    *_required(BigInteger, "made_at"),
     *_optional(BigInteger, "ends_at", "revoked_at"),
     _one_of("kind", ("organiser", "organiser session", "invitation", "session", "study")),
 )
@@ -197,7 +428,7 @@ comparison = sa.Table(
     Column("ballot_id", _Id, primary_key=True),
     _number_in_key("place"),
     # The position is among all pairs of the sheet, checks included, as it is shown.
-    *_wanted(Integer, "sheet", "position", "left_item", "right_item"),
+    *_required(Integer, "sheet", "position", "left_item", "right_item"),
     *_optional(Text, "probe"),  # kind of check; NULL: scored
     *_optional(SmallInteger, "expected"),
     *_optional(Integer, "repeats"),  # place of the comparison that a check asks again
@@ -211,12 +442,12 @@ lease = sa.Table(
     "lease",
     metadata,
     _id(),
-    *_wanted(_Id, "ballot_id"),
-    *_wanted(Integer, "sheet"),
+    *_required(_Id, "ballot_id"),
+    *_required(Integer, "sheet"),
     _reference("voter", nullable=False, index=True),
-    *_wanted(Integer, "fence"),  # counts the leases of a sheet
-    *_wanted(sa.Boolean, "exclusive"),
-    *_wanted(BigInteger, "given_at"),
+    *_required(Integer, "fence"),  # counts the leases of a sheet
+    *_required(sa.Boolean, "exclusive"),
+    *_required(BigInteger, "given_at"),
     *_optional(BigInteger, "expires_at", "ended_at"),
     *_optional(Text, "end_reason"),
     Column("unanswered", sa.Boolean, server_default=sa.false(), nullable=False),  # claimed, without a first answer
@@ -239,18 +470,18 @@ def _event_columns() -> list[Column[Any]]:
     return [
         _id(),
         Column("event_id", Text, nullable=False, unique=True),
-        *_wanted(_Id, "ballot_id"),
-        *_wanted(Integer, "place"),
+        *_required(_Id, "ballot_id"),
+        *_required(Integer, "place"),
         _reference("voter", nullable=False),
         *_optional(SmallInteger, "answer"),  # 1 left, 0 tie, -1 right, 2 cannot say
         *_optional(Integer, "response_ms"),
         *_optional(
             Text, "given_by", "layout", "extra"
         ),  # extra is JSON: columns of a file that the ledger does not know
-        *_wanted(BigInteger, "received_at"),
-        *_wanted(Text, "payload_hash"),
+        *_required(BigInteger, "received_at"),
+        *_required(Text, "payload_hash"),
         # Of a late vote, the revision of the comparison's last event when it arrived, or 0.
-        *_wanted(Integer, "revision"),
+        *_required(Integer, "revision"),
     ]
 
 
@@ -258,7 +489,7 @@ late_vote = sa.Table(
     "late_vote",
     metadata,
     *_event_columns(),
-    *_wanted(Text, "why"),
+    *_required(Text, "why"),
     _one_of("why", ("closed", "reassigned", "conflict")),
     _of_pair(),
 )
@@ -268,7 +499,7 @@ vote_event = sa.Table(
     "vote_event",
     metadata,
     *_event_columns(),
-    *_wanted(Text, "kind"),
+    *_required(Text, "kind"),
     _reference("lease"),
     *_optional(Text, "reason"),  # of a correction or a void
     CheckConstraint("(kind = 'cast') = (answer IS NOT NULL)", name="answer"),
@@ -280,3 +511,20 @@ Index("ix_vote_event_voter_id", vote_event.c.voter_id)
 
 # Tables whose rows are never changed or deleted: triggers raise.
 HISTORY: Final = ("item", "comparison", "vote_event", "late_vote", "audit_event", "voting_pages")
+
+
+def is_scored(event: sa.Table, ballot_id: int) -> sa.ColumnElement[bool]:
+    """Return the condition that an event of a ballot is about a scored comparison and not about a check."""
+    return event.c.place < sa.select(ballot.c.n_comparisons).where(ballot.c.id == ballot_id).scalar_subquery()
+
+
+def in_force(event: sa.Table) -> tuple[sa.ColumnElement[bool], ...]:
+    """Return the conditions that an event is a vote and the last event of its comparison."""
+    return event.c.kind == "cast", *is_last(event)
+
+
+def is_last(event: sa.Table) -> tuple[sa.ColumnElement[bool]]:
+    """Return the condition that an event is the last one of its comparison."""
+    newer = event.alias("later")
+    of_comparison = (newer.c.ballot_id == event.c.ballot_id, newer.c.place == event.c.place)
+    return (~sa.exists().where(*of_comparison, newer.c.revision > event.c.revision),)

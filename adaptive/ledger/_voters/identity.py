@@ -14,11 +14,10 @@ import sqlalchemy as sa
 
 from adaptive._tables import item_cells
 from adaptive.ledger._campaign.info import CampaignInfo
-from adaptive.ledger._campaign.voting_pages import PLATFORMS, Outcome
-from adaptive.ledger._campaign.wording import is_line
+from adaptive.ledger._campaign.pages import PLATFORMS, Outcome
+from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.encoding import now, value_of
-from adaptive.ledger._store.rows import audit
+from adaptive.ledger._store.schema import is_line, now, time_text, value_of
 from adaptive.ledger.errors import LedgerError, NoVoterError
 from rankcorr._checks import shown
 
@@ -84,32 +83,37 @@ def file_name(name: Hashable) -> str:
     return " ".join(item_cells(name))
 
 
-def register(connection: sa.Connection, info: CampaignInfo, external_id: str, *, source: str = FILE) -> int:
+def register(transaction: Transaction, external_id: str, *, source: str = FILE) -> int:
     """Return the id of a voter, adding the voter when a source first names one.
 
     A returning voter is the same voter, so the same person is not asked a pair twice.
     """
     if external_id != external_id.strip() or not is_line(external_id):
         raise LedgerError(f"a voter's name is one line of text without spaces around it; got {shown(external_id)}")
-    if (found := find_voter(connection, info, external_id, source=source)) is not None:
-        return found
-    table, hashed = schema.voter, external_hash(info, external_id)
-    values = {"campaign_id": info.id, "key": secrets.token_hex(16), "source": source, "external_hash": hashed}
+    if (voter_id := find_voter(transaction, external_id, source=source)) is not None:
+        return voter_id
+    table, hashed = schema.voter, external_hash(transaction.info, external_id)
+    values = {
+        "campaign_id": transaction.info.id,
+        "key": secrets.token_hex(16),
+        "source": source,
+        "external_hash": hashed,
+    }
     joined = sa.insert(table).values(**values, joined_at=now())
-    made: int = connection.execute(joined.returning(table.c.id)).scalar_one()
-    connection.execute(sa.insert(schema.voter_identity).values(voter_id=made, external_id=external_id))
-    return made
+    new_id: int = transaction.execute(joined.returning(table.c.id)).scalar_one()
+    transaction.execute(sa.insert(schema.voter_identity).values(voter_id=new_id, external_id=external_id))
+    return new_id
 
 
-def find_voter(connection: sa.Connection, info: CampaignInfo, external_id: str, *, source: str) -> int | None:
+def find_voter(transaction: Transaction, external_id: str, *, source: str) -> int | None:
     """Return the id of the voter with this name in a source, or None."""
-    table, hashed = schema.voter, external_hash(info, external_id)
-    same = (table.c.campaign_id == info.id, table.c.source == source, table.c.external_hash == hashed)
-    found: int | None = connection.execute(sa.select(table.c.id).where(*same)).scalar()
-    return found
+    table, hashed = schema.voter, external_hash(transaction.info, external_id)
+    same = (table.c.campaign_id == transaction.info.id, table.c.source == source, table.c.external_hash == hashed)
+    voter_id: int | None = transaction.execute(sa.select(table.c.id).where(*same)).scalar()
+    return voter_id
 
 
-def voter_named(connection: sa.Connection, info: CampaignInfo, name: str) -> int:
+def voter_named(transaction: Transaction, name: str) -> int:
     """Return the id of the voter whom a file calls `name`, or whose key it is.
 
     Raises
@@ -117,80 +121,59 @@ def voter_named(connection: sa.Connection, info: CampaignInfo, name: str) -> int
     NoVoterError
         If no voter has this name or key.
     """
-    found = voters_named(connection, info, [name]).get(name)
-    if found is None:
+    voter_id = voters_named(transaction, [name]).get(name)
+    if voter_id is None:
         raise NoVoterError(f"no voter is called {shown(name)}")
-    return found
+    return voter_id
 
 
-def voters_named(connection: sa.Connection, info: CampaignInfo, names: Iterable[str]) -> dict[str, int]:
+def voters_named(transaction: Transaction, names: Iterable[str]) -> dict[str, int]:
     """Return the ids of those voters who are known, by the name of a file or by key."""
     table = schema.voter
-    wanted = list(dict.fromkeys(names))
-    hashes = {external_hash(info, name): name for name in wanted}
-    found: dict[str, int] = {}
-    for start in range(0, len(wanted), 500):
-        some = wanted[start : start + 500]
-        is_named = table.c.external_hash.in_([external_hash(info, name) for name in some])
+    unique_names = list(dict.fromkeys(names))
+    hashes = {external_hash(transaction.info, name): name for name in unique_names}
+    ids: dict[str, int] = {}
+    for start in range(0, len(unique_names), 500):
+        some = unique_names[start : start + 500]
+        is_named = table.c.external_hash.in_([external_hash(transaction.info, name) for name in some])
         voters = sa.select(table.c.id, table.c.key, table.c.external_hash, table.c.source)
-        of_campaign = voters.where(table.c.campaign_id == info.id)
-        for row in connection.execute(of_campaign.where(sa.or_(is_named, table.c.key.in_(some)))):
+        of_campaign = voters.where(table.c.campaign_id == transaction.info.id)
+        for row in transaction.execute(of_campaign.where(sa.or_(is_named, table.c.key.in_(some)))):
             if row.source == FILE and row.external_hash in hashes:
-                found[hashes[row.external_hash]] = row.id
+                ids[hashes[row.external_hash]] = row.id
             if row.key in some:
-                found.setdefault(row.key, row.id)
-    return found
+                ids.setdefault(row.key, row.id)
+    return ids
 
 
-def names_of(connection: sa.Connection, info: CampaignInfo) -> dict[int, str]:
-    """Return the display name of each voter: the name at the source, or the key if the name was erased."""
-    voter, identity = schema.voter, schema.voter_identity
-    voters = sa.select(voter.c.id, voter.c.key, identity.c.external_id).select_from(voter.outerjoin(identity))
-    rows = connection.execute(voters.where(voter.c.campaign_id == info.id).order_by(voter.c.id))
-    return {row.id: row.key if row.external_id is None else row.external_id for row in rows}
-
-
-def keys_of(connection: sa.Connection, info: CampaignInfo) -> dict[int, str]:
-    """Return the random key of each voter."""
-    voter = schema.voter
-    rows = connection.execute(sa.select(voter.c.id, voter.c.key).where(voter.c.campaign_id == info.id))
-    return {row.id: row.key for row in rows}
-
-
-def set_excluded(connection: sa.Connection, info: CampaignInfo, voter_id: int, excluded: bool, reason: str) -> None:
+def set_excluded(transaction: Transaction, voter_id: int, excluded: bool, reason: str) -> None:
     """Exclude a voter's votes from all scores from now on, or include them again, without changing any vote."""
     kind = "excluded" if excluded else "included"
-    audit(connection, info.id, kind, {"reason": reason}, voter_id=voter_id)
+    transaction.audit(kind, {"reason": reason}, voter_id=voter_id)
 
 
-def excluded_voters(connection: sa.Connection, campaign_id: int) -> dict[int, str]:
-    """Return the voters who are left out now, with their keys."""
-    event, voter = schema.audit_event, schema.voter
-    decided = (event.c.campaign_id == campaign_id, event.c.kind.in_(["excluded", "included"]))
-    events = sa.select(event.c.voter_id, event.c.kind, voter.c.key).join(voter, voter.c.id == event.c.voter_id)
-    rows = connection.execute(events.where(*decided).order_by(event.c.id))
-    last = {row.voter_id: (row.kind, row.key) for row in rows}
-    return {voter_id: key for voter_id, (kind, key) in last.items() if kind == "excluded"}
-
-
-def write_outcome(connection: sa.Connection, info: CampaignInfo, voter_id: int, outcome: Outcome) -> None:
+def write_outcome(transaction: Transaction, voter_id: int, outcome: Outcome) -> None:
     """Record that a voter has finished, and which code a participant got; repeating this changes nothing."""
     ended = {"outcome": outcome}
-    if _last_details(connection, info, _ENDED, voter_id) != {voter_id: ended}:
-        audit(connection, info.id, _ENDED, ended, voter_id=voter_id)
+    if _last_details(transaction, _ENDED, voter_id) != {voter_id: ended}:
+        transaction.audit(_ENDED, ended, voter_id=voter_id)
 
 
-def participants(connection: sa.Connection, info: CampaignInfo) -> tuple[Participant, ...]:
+def participants(transaction: Transaction) -> tuple[Participant, ...]:
     """Return all participants whose ids are known, in order of joining; those who withdrew are forgotten."""
     voter, identity = schema.voter, schema.voter_identity
-    excluded = excluded_voters(connection, info.id)
-    ended, reasons = (_last_details(connection, info, kind) for kind in (_ENDED, "excluded"))
-    is_known = (voter.c.campaign_id == info.id, voter.c.source.in_(PLATFORMS), identity.c.external_id.is_not(None))
+    excluded = transaction.excluded_voters()
+    ended, reasons = (_last_details(transaction, kind) for kind in (_ENDED, "excluded"))
+    is_known = (
+        voter.c.campaign_id == transaction.info.id,
+        voter.c.source.in_(PLATFORMS),
+        identity.c.external_id.is_not(None),
+    )
     voters = sa.select(voter.c.id, voter.c.key, identity.c.external_id)
     joined = voters.join(identity, identity.c.voter_id == voter.c.id)
-    rows = connection.execute(joined.where(*is_known).order_by(voter.c.id))
-    heard = _voters_heard(connection, info)
-    found = []
+    rows = transaction.execute(joined.where(*is_known).order_by(voter.c.id))
+    heard = _voters_heard(transaction)
+    result = []
     for row in rows:
         study, _, name = row.external_id.partition(" ")
         outcome, is_left_out = ended.get(row.id, {}).get("outcome"), row.id in excluded
@@ -200,44 +183,157 @@ def participants(connection: sa.Connection, info: CampaignInfo) -> tuple[Partici
         reason = reasons[row.id]["reason"] if is_left_out else None
         if decision == "reject" and reason is None:
             reason = "no answer is left"
-        found.append(Participant(name, study, row.key, outcome, decision, reason))
-    return tuple(found)
+        result.append(Participant(name, study, row.key, outcome, decision, reason))
+    return tuple(result)
 
 
-def lock_voter(connection: sa.Connection, voter_id: int) -> None:
-    """Lock a voter until the transaction ends: what the voter does elsewhere is done before, or waits."""
-    voter = schema.voter
-    connection.execute(sa.select(voter.c.id).where(voter.c.id == voter_id).with_for_update(key_share=True))
-
-
-def has_finished(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> bool:
+def has_finished(transaction: Transaction, voter_id: int) -> bool:
     """Return whether a voter has finished with all that was to be answered."""
-    return _last_details(connection, info, _ENDED, voter_id) == {voter_id: {"outcome": "complete"}}
+    return _last_details(transaction, _ENDED, voter_id) == {voter_id: {"outcome": "complete"}}
 
 
-def is_participant(connection: sa.Connection, voter_id: int) -> bool:
+def is_participant(transaction: Transaction, voter_id: int) -> bool:
     """Return whether a voter came from a platform."""
     voter = schema.voter
-    return connection.execute(sa.select(voter.c.source).where(voter.c.id == voter_id)).scalar() in PLATFORMS
+    return transaction.execute(sa.select(voter.c.source).where(voter.c.id == voter_id)).scalar() in PLATFORMS
 
 
-def _voters_heard(connection: sa.Connection, info: CampaignInfo) -> set[int]:
+def _voters_heard(transaction: Transaction) -> set[int]:
     """Return the voters with an answer that is in force, practice left out."""
-    ballot, event, later, asked = schema.ballot, schema.vote_event, schema.vote_event.alias(), schema.comparison
+    ballot, event, newer, comparison = schema.ballot, schema.vote_event, schema.vote_event.alias(), schema.comparison
     replaced = sa.exists().where(
-        later.c.ballot_id == event.c.ballot_id, later.c.place == event.c.place, later.c.revision > event.c.revision
+        newer.c.ballot_id == event.c.ballot_id, newer.c.place == event.c.place, newer.c.revision > event.c.revision
     )
-    is_no_practice = sa.or_(asked.c.probe.is_(None), asked.c.probe != "practice")
-    joined = event.join(ballot, ballot.c.id == event.c.ballot_id).join(asked)
+    is_no_practice = sa.or_(comparison.c.probe.is_(None), comparison.c.probe != "practice")
+    joined = event.join(ballot, ballot.c.id == event.c.ballot_id).join(comparison)
     voters = sa.select(event.c.voter_id).distinct().select_from(joined)
-    wanted = (ballot.c.campaign_id == info.id, event.c.kind == "cast", ~replaced, is_no_practice)
-    return set(connection.execute(voters.where(*wanted)).scalars())
+    conditions = (ballot.c.campaign_id == transaction.info.id, event.c.kind == "cast", ~replaced, is_no_practice)
+    return set(transaction.execute(voters.where(*conditions)).scalars())
 
 
-def _last_details(connection: sa.Connection, info: CampaignInfo, kind: str, *voters: int) -> dict[int, dict[str, Any]]:
+def _last_details(transaction: Transaction, kind: str, *voters: int) -> dict[int, dict[str, Any]]:
     """Return the details that were recorded last of one kind, by voter; of some voters or all."""
     event = schema.audit_event
-    wanted = sa.select(event.c.voter_id, event.c.details).where(event.c.campaign_id == info.id, event.c.kind == kind)
+    query = sa.select(event.c.voter_id, event.c.details).where(
+        event.c.campaign_id == transaction.info.id, event.c.kind == kind
+    )
     if voters:
-        wanted = wanted.where(event.c.voter_id.in_(voters))
-    return {row.voter_id: value_of(row.details) for row in connection.execute(wanted.order_by(event.c.id))}
+        query = query.where(event.c.voter_id.in_(voters))
+    return {row.voter_id: value_of(row.details) for row in transaction.execute(query.order_by(event.c.id))}
+
+
+@dataclass(frozen=True)
+class VoterRow:
+    """A voter.
+
+    Attributes
+    ----------
+    key : str
+        Random key, used in exports.
+    name : str or None
+        The voter's name at the source; None if it was erased or not requested.
+    source : str
+        "open", "invitation", "prolific", "mturk" or "file".
+    joined_at : str
+        ISO 8601.
+    consent_version : str or None
+    n_comparisons, n_answered : int
+        Comparisons on the sheets in hand in open ballots, and how many are answered.
+    n_votes : int
+        Votes in the whole campaign, including those on sheets later given to another voter.
+    last_vote : str or None
+        ISO 8601.
+    excluded, withdrawn : bool
+
+    See Also
+    --------
+    Campaign.voters : Its method `rows` lists voters.
+    Voter : The steps of a voter.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger, Settings, VotingPages
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger, pages = Ledger.in_memory(), VotingPages(open_link=True)
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False, sheet_size=2))
+    >>> n_opened = campaign.open_next()
+    >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
+    >>> row = campaign.voters.rows()[0]
+    >>> row.source, row.consent_version, row.n_votes, row.excluded
+    ('open', '1', 0, False)
+    >>> ledger.close()
+    """
+
+    key: str
+    name: str | None
+    source: str
+    joined_at: str
+    consent_version: str | None
+    n_comparisons: int
+    n_answered: int
+    n_votes: int
+    last_vote: str | None
+    excluded: bool
+    withdrawn: bool
+
+
+def voter_rows(transaction: Transaction, *, names: bool = False) -> tuple[VoterRow, ...]:
+    """Return all voters, in order of joining.
+
+    Parameters
+    ----------
+    names : bool
+        Whether to give their names, which are personal data.
+    """
+    voter, identity, ballot = schema.voter, schema.voter_identity, schema.ballot
+    sheet, lease, event = schema.sheet, schema.lease, schema.vote_event
+    joined = lease.join(sheet).join(ballot, ballot.c.id == lease.c.ballot_id)
+    sums = sa.select(lease.c.voter_id, sa.func.sum(sheet.c.n_comparisons), sa.func.sum(sheet.c.n_answered))
+    is_held = (ballot.c.campaign_id == transaction.info.id, ballot.c.state != "closed", lease.c.ended_at.is_(None))
+    in_hand = transaction.execute(sums.select_from(joined).where(*is_held).group_by(lease.c.voter_id))
+    hands = {row[0]: (int(row[1]), int(row[2])) for row in in_hand}
+    changes = sa.case((event.c.kind == "cast", 1), else_=-1)
+    corrected = sa.case((sa.and_(event.c.kind == "cast", event.c.given_by == "correction"), 0), else_=changes)
+    votes = transaction.execute(
+        sa.select(event.c.voter_id, sa.func.sum(corrected), sa.func.max(event.c.received_at))
+        .join(ballot, ballot.c.id == event.c.ballot_id)
+        .where(ballot.c.campaign_id == transaction.info.id, event.c.place < ballot.c.n_comparisons)
+        .group_by(event.c.voter_id)
+    )
+    votes_by_voter = {row[0]: (int(row[1]), row[2]) for row in votes}
+    excluded = transaction.excluded_voters()
+    query = sa.select(voter, identity.c.external_id).outerjoin(identity, identity.c.voter_id == voter.c.id)
+    return tuple(
+        VoterRow(
+            key=row.key,
+            name=row.external_id if names and row.source != "open" else None,
+            source=row.source,
+            joined_at=time_text(row.joined_at),
+            consent_version=row.consent_version,
+            n_comparisons=hands.get(row.id, (0, 0))[0],
+            n_answered=hands.get(row.id, (0, 0))[1],
+            n_votes=votes_by_voter.get(row.id, (0, 0))[0],
+            last_vote=time_text(votes_by_voter[row.id][1]) if row.id in votes_by_voter else None,
+            excluded=row.id in excluded,
+            withdrawn=row.withdrawn_at is not None,
+        )
+        for row in transaction.execute(query.where(voter.c.campaign_id == transaction.info.id).order_by(voter.c.id))
+    )
+
+
+def voter_of_key(transaction: Transaction, key: str) -> int:
+    """Return the id of the voter with this key; names are not accepted.
+
+    Raises
+    ------
+    NoVoterError
+        If no voter has this key.
+    """
+    table = schema.voter
+    voter_id = transaction.execute(
+        sa.select(table.c.id).where(table.c.campaign_id == transaction.info.id, table.c.key == key)
+    ).scalar()
+    if voter_id is None:
+        raise NoVoterError(f"there is no voter of the key {shown(key)}")
+    return int(voter_id)

@@ -9,11 +9,9 @@ from typing import Any, Final, Literal, TypeAlias
 
 import sqlalchemy as sa
 
-from adaptive.ledger._campaign.info import CampaignInfo
-from adaptive.ledger._campaign.stored import Steps, reads, writes
+from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.encoding import now, sum_of, time_text
-from adaptive.ledger._store.rows import audit
+from adaptive.ledger._store.schema import now, sum_of, time_text
 from adaptive.ledger.errors import LedgerError
 
 TokenKind: TypeAlias = Literal["organiser", "organiser session", "invitation", "session", "study"]
@@ -112,14 +110,7 @@ class TokenRow:
     is_valid: bool
 
 
-def issue(
-    connection: sa.Connection,
-    info: CampaignInfo,
-    kind: TokenKind,
-    *,
-    voter_id: int | None = None,
-    hours: float | None = None,
-) -> str:
+def issue(transaction: Transaction, kind: TokenKind, *, voter_id: int | None = None, hours: float | None = None) -> str:
     """Make a token, which cannot be read back later.
 
     Parameters
@@ -131,34 +122,34 @@ def issue(
         Hours until it expires; None: it does not expire.
     """
     token, at = secrets.token_urlsafe(32), now()
-    row = {"hash": sum_of(token), "campaign_id": info.id, "kind": kind, "voter_id": voter_id, "made_at": at}
+    row = {"hash": sum_of(token), "campaign_id": transaction.info.id, "kind": kind, "voter_id": voter_id, "made_at": at}
     ends_at = None if hours is None else at + int(hours * 3_600_000_000)
-    connection.execute(sa.insert(schema.token).values(**row, ends_at=ends_at))
+    transaction.execute(sa.insert(schema.token).values(**row, ends_at=ends_at))
     return token
 
 
-def holder_of(connection: sa.Connection, token: str, kinds: Collection[TokenKind]) -> Holder | None:
+def holder_of(transaction: Transaction, token: str, kinds: Collection[TokenKind]) -> Holder | None:
     """Return the access that a token gives; None if it is unknown, of another kind, revoked or expired.
 
     The index holds hashes, so the time of a lookup reveals nothing about similar tokens.
     """
     if not _FORM.fullmatch(token):
         return None
-    row = connection.execute(_holder_statement(), {"hash": sum_of(token)}).first()
+    row = transaction.execute(_holder_statement(), {"hash": sum_of(token)}).first()
     if row is None or row.kind not in kinds or row.revoked_at is not None:
         return None
     *holder, ends_at, _ = row
     return None if ends_at is not None and ends_at <= now() else Holder(*holder)
 
 
-def voter_of_session(connection: sa.Connection, info: CampaignInfo, token: str) -> int | None:
+def voter_of_session(transaction: Transaction, token: str) -> int | None:
     """Return the id of this campaign's voter whose session a token is or was, even if revoked or expired."""
     if not _FORM.fullmatch(token):
         return None
     table = schema.token
-    of_session = (table.c.hash == sum_of(token), table.c.kind == "session", table.c.campaign_id == info.id)
-    found: int | None = connection.execute(sa.select(table.c.voter_id).where(*of_session)).scalar()
-    return found
+    of_session = (table.c.hash == sum_of(token), table.c.kind == "session", table.c.campaign_id == transaction.info.id)
+    voter_id: int | None = transaction.execute(sa.select(table.c.voter_id).where(*of_session)).scalar()
+    return voter_id
 
 
 @cache
@@ -175,18 +166,18 @@ def _holder_statement() -> sa.Select[Any]:
     )
 
 
-def revoke(connection: sa.Connection, token: str) -> None:
+def revoke(transaction: Transaction, token: str) -> None:
     """Revoke a token."""
-    _revoke(connection, schema.token.c.hash == sum_of(token))
+    _revoke(transaction, schema.token.c.hash == sum_of(token))
 
 
-def revoke_of_voter(connection: sa.Connection, voter_id: int) -> None:
+def revoke_of_voter(transaction: Transaction, voter_id: int) -> None:
     """Revoke all tokens of a voter."""
-    _revoke(connection, schema.token.c.voter_id == voter_id)
+    _revoke(transaction, schema.token.c.voter_id == voter_id)
 
 
 def token_rows(
-    connection: sa.Connection, info: CampaignInfo, *, start: int = 0, most: int = 200, names: bool = False
+    transaction: Transaction, *, start: int = 0, most: int = 200, names: bool = False
 ) -> tuple[int, tuple[TokenRow, ...]]:
     """Return the number of tokens of organisers, invitations and studies, and some of them, the latest first.
 
@@ -196,11 +187,11 @@ def token_rows(
         Whether to include the names of invited voters, which are personal data.
     """
     table, voter, identity = schema.token, schema.voter, schema.voter_identity
-    listed = (table.c.campaign_id == info.id, table.c.kind.in_(_LISTED))
-    n_tokens: int = connection.execute(sa.select(sa.func.count()).select_from(table).where(*listed)).scalar_one()
+    listed = (table.c.campaign_id == transaction.info.id, table.c.kind.in_(_LISTED))
+    n_tokens: int = transaction.execute(sa.select(sa.func.count()).select_from(table).where(*listed)).scalar_one()
     joined = table.outerjoin(voter, voter.c.id == table.c.voter_id).outerjoin(identity)
-    wanted = sa.select(table, voter.c.key, identity.c.external_id).select_from(joined).where(*listed)
-    rows = connection.execute(wanted.order_by(table.c.id.desc()).offset(start).limit(most))
+    query = sa.select(table, voter.c.key, identity.c.external_id).select_from(joined).where(*listed)
+    rows = transaction.execute(query.order_by(table.c.id.desc()).offset(start).limit(most))
     at = now()
     return n_tokens, tuple(
         TokenRow(
@@ -217,7 +208,7 @@ def token_rows(
     )
 
 
-def revoke_listed(connection: sa.Connection, info: CampaignInfo, token_id: str, *, mine: str = "") -> bool:
+def revoke_listed(transaction: Transaction, token_id: str, *, mine: str = "") -> bool:
     """Revoke a token of `token_rows`; return False if the id is unknown.
 
     Revoking an organiser's token also ends the sessions of all organisers' browsers, and revoking an invitation ends
@@ -233,11 +224,11 @@ def revoke_listed(connection: sa.Connection, info: CampaignInfo, token_id: str, 
     LedgerError
         For the last token of an organiser, without which the campaign could not be organised.
     """
-    table, campaign = schema.token, schema.campaign
-    # The second of two simultaneous calls waits here; otherwise the two could revoke the last two tokens.
-    connection.execute(sa.select(campaign.c.id).where(campaign.c.id == info.id).with_for_update(key_share=True))
-    of_campaign, has_id = table.c.campaign_id == info.id, sa.func.substr(table.c.hash, 1, _ID_LENGTH) == token_id
-    row = connection.execute(sa.select(table).where(of_campaign, table.c.kind.in_(_LISTED), has_id)).first()
+    table = schema.token
+    transaction.lock_campaign()  # otherwise two simultaneous calls could revoke the last two tokens
+    of_campaign = table.c.campaign_id == transaction.info.id
+    has_id = sa.func.substr(table.c.hash, 1, _ID_LENGTH) == token_id
+    row = transaction.execute(sa.select(table).where(of_campaign, table.c.kind.in_(_LISTED), has_id)).first()
     if row is None:
         return False
     if row.revoked_at is not None:
@@ -246,37 +237,69 @@ def revoke_listed(connection: sa.Connection, info: CampaignInfo, token_id: str, 
         others = sa.select(sa.func.count()).where(
             of_campaign, table.c.kind == "organiser", table.c.revoked_at.is_(None), table.c.id != row.id
         )
-        if not connection.execute(others).scalar_one():
+        if not transaction.execute(others).scalar_one():
             raise LedgerError("this is the last token of an organiser: make another one first")
-        _revoke(connection, sa.and_(of_campaign, table.c.kind == "organiser session", table.c.hash != sum_of(mine)))
+        _revoke(transaction, sa.and_(of_campaign, table.c.kind == "organiser session", table.c.hash != sum_of(mine)))
     elif row.kind == "invitation":
-        _revoke(connection, sa.and_(table.c.voter_id == row.voter_id, table.c.kind == "session"))
-    _revoke(connection, table.c.id == row.id)
-    audit(connection, info.id, "revoked", {"kind": row.kind, "token": token_id}, voter_id=row.voter_id)
+        _revoke(transaction, sa.and_(table.c.voter_id == row.voter_id, table.c.kind == "session"))
+    _revoke(transaction, table.c.id == row.id)
+    transaction.audit("revoked", {"kind": row.kind, "token": token_id}, voter_id=row.voter_id)
     return True
 
 
-def _revoke(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
+def _revoke(transaction: Transaction, condition: sa.ColumnElement[bool]) -> None:
     table = schema.token
-    connection.execute(sa.update(table).where(which, table.c.revoked_at.is_(None)).values(revoked_at=now()))
+    transaction.execute(sa.update(table).where(condition, table.c.revoked_at.is_(None)).values(revoked_at=now()))
 
 
 @dataclass(frozen=True, eq=False)
-class Tokens(Steps):
+class Tokens(OpenCampaign):
     """The tokens of a campaign; each step is one transaction."""
 
     def issue(self, kind: TokenKind, *, hours: float | None = None) -> str:
-        """Make a token that is not a voter's; see the function `issue`."""
-        return self._write(issue, kind, hours=hours)
+        """Make a token that is not a voter's and that cannot be read back later.
+
+        Parameters
+        ----------
+        kind : {"organiser", "organiser session", "study"}
+        hours : float or None
+            Hours until it expires; None: it does not expire.
+        """
+        return self.write(issue, kind, hours=hours)
 
     def holder(self, token: str, kind: TokenKind) -> Holder | None:
         """Return the access that a token gives in this campaign; None if it gives none or its voter has left."""
-        found = self.database.look_up(lambda connection: holder_of(connection, token, (kind,)))
-        return None if found is None or found.campaign_key != self.info.key or found.withdrawn else found
+        holder = self.look_up(holder_of, token, (kind,))
+        return None if holder is None or holder.campaign_key != self.info.key or holder.withdrawn else holder
 
     def revoke(self, token: str) -> None:
         """Revoke a token."""
-        self.database.write(lambda connection: revoke(connection, token))
+        self.write(revoke, token)
 
-    revoke_listed = writes(revoke_listed)
-    rows = reads(token_rows)
+    def revoke_listed(self, token_id: str, *, mine: str = "") -> bool:
+        """Revoke a token of `rows`; return False if the id is unknown.
+
+        Revoking an organiser's token also ends the sessions of all organisers' browsers, and revoking an invitation
+        ends those of its voter, because the link may have been used. The row is kept, and the action is recorded.
+
+        Parameters
+        ----------
+        mine : str
+            Token of the caller's session, which stays valid.
+
+        Raises
+        ------
+        LedgerError
+            For the last token of an organiser, without which the campaign could not be organised.
+        """
+        return self.write(revoke_listed, token_id, mine=mine)
+
+    def rows(self, *, start: int = 0, most: int = 200, names: bool = False) -> tuple[int, tuple[TokenRow, ...]]:
+        """Return the number of tokens of organisers, invitations and studies, and some of them, the latest first.
+
+        Parameters
+        ----------
+        names : bool
+            Whether to include the names of invited voters, which are personal data.
+        """
+        return self.read(token_rows, start=start, most=most, names=names)

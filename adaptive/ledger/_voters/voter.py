@@ -1,26 +1,157 @@
 """Provide the steps of voters, and those that organisers take with a voter."""
 
 import time
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 import sqlalchemy as sa
 
+from adaptive._plan import BallotPlan
 from adaptive.ledger._ballots import sheets
-from adaptive.ledger._ballots.continuous import draw_batch
-from adaptive.ledger._ballots.shown_sheets import KnownEvent, answer_at, pair_of_event
-from adaptive.ledger._campaign.status import voter_of_key, voter_rows
-from adaptive.ledger._campaign.stored import Steps, reads, writes
-from adaptive.ledger._campaign.voting_pages import Outcome, VotingPages, pages_of
-from adaptive.ledger._quality.report import ExclusionPreview, exclusion_preview
+from adaptive.ledger._ballots.batches import (
+    draw_batch,
+    is_budget_left,
+    is_more_wanted,
+    may_draw,
+    may_replace,
+    note_in_vain,
+)
+from adaptive.ledger._ballots.pairs import (
+    Answered,
+    ShownPair,
+    VoteEvent,
+    answer_at,
+    answers_on,
+    open_pairs,
+    pair_of_event,
+    shown_pairs,
+)
+from adaptive.ledger._ballots.sheets import Origin, has_room
+from adaptive.ledger._ballots.sheets import give_sheets as lease_sheets
+from adaptive.ledger._campaign.pages import Outcome, VotingPages
+from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
+from adaptive.ledger._reports.quality import ExclusionPreview, exclusion_preview
+from adaptive.ledger._store import schema
 from adaptive.ledger._voters import identity, participation
-from adaptive.ledger._voters.identity import Participant
-from adaptive.ledger._voters.newcomers import Origin
-from adaptive.ledger._voters.participation import Journey, Reason, SheetInHand, Visit
+from adaptive.ledger._voters.identity import (
+    Participant,
+    VoterRow,
+    find_voter,
+    is_participant,
+    voter_of_key,
+    voter_rows,
+    write_outcome,
+)
+from adaptive.ledger._voters.participation import INVITED, Visit, platform_name
 from adaptive.ledger._voters.tokens import issue, voter_of_session
 from adaptive.ledger._votes import casting
 from adaptive.ledger._votes.casting import Receipt, VoteCast
 from adaptive.ledger.errors import ConflictError, LedgerBusyError, LedgerError, UnfinishedError, UnreachableError
+
+Step: TypeAlias = Literal["consent", "vote", "finish"]
+Reason: TypeAlias = Literal["limit", "none left", "not open", "wait"]
+
+
+@dataclass(frozen=True)
+class VoterSheet:
+    """A sheet that a voter holds.
+
+    Attributes
+    ----------
+    number, sheet : int
+        Ballot, counted from 1, and sheet in it, counted from 0.
+    expires_at : int or None
+    pairs : tuple of ShownPair
+        Practice is left out for voters who have practised or voted on another sheet. So are pairs that another holder
+        of the sheet answered, and pairs that the voter was asked on another sheet.
+    answers : dict of int to Answered
+        The voter's own answers, by position.
+
+    See Also
+    --------
+    Voter.next_sheet : Returns it.
+    ShownPair : The type of its pairs.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger, Settings, VotingPages
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger, pages = Ledger.in_memory(), VotingPages(open_link=True)
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False, sheet_size=2))
+    >>> n_opened = campaign.open_next()
+    >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
+    >>> sheet = voter.next_sheet(pages).sheet
+    >>> sheet.number, sheet.sheet, len(sheet.pairs), len(sheet.missing)
+    (1, 0, 2, 2)
+    >>> ledger.close()
+    """
+
+    number: int
+    sheet: int
+    expires_at: int | None
+    pairs: tuple[ShownPair, ...]
+    answers: Mapping[int, Answered]
+
+    @property
+    def missing(self) -> tuple[ShownPair, ...]:
+        """Pairs without an answer."""
+        return tuple(pair for pair in self.pairs if pair.position not in self.answers)
+
+
+@dataclass(frozen=True)
+class VoterState:
+    """The state of a voter in the campaign.
+
+    Attributes
+    ----------
+    voter_key : str
+        The voter's key in exports.
+    step : {"consent", "vote", "finish"}
+        The next step.
+    sheet : VoterSheet or None
+        The sheet that the voter holds, done or not.
+    n_sheets_done : int
+    n_answers : int
+        The voter's current answers in all ballots. Practice is left out but no other check, because voters who count
+        their answers must not find out which pairs are checks.
+    available : bool
+        Whether there is a pair to answer now.
+    reason : {"limit", "none left", "not open", "wait"} or None
+        Why there is no pair. "not open": the first or next ballot has not been opened yet. "wait": other voters hold
+        the remaining sheets and have not answered anything on them, or have not answered enough for the next batch.
+    wait_seconds : int or None
+        Seconds until one of the sheets that others hold unanswered becomes free; None if that is not known.
+
+    See Also
+    --------
+    Voter.state : Returns it.
+    VoterSheet : The type of `sheet`.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger, Settings, VotingPages
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger, pages = Ledger.in_memory(), VotingPages(open_link=True)
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False, sheet_size=2))
+    >>> n_opened = campaign.open_next()
+    >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
+    >>> state = voter.state(pages)
+    >>> state.step, state.available, state.sheet, state.n_answers
+    ('vote', True, None, 0)
+    >>> ledger.close()
+    """
+
+    voter_key: str
+    step: Step
+    sheet: VoterSheet | None
+    n_sheets_done: int
+    n_answers: int
+    available: bool
+    reason: Reason | None
+    wait_seconds: int | None
 
 
 @dataclass(frozen=True)
@@ -73,13 +204,13 @@ class PlatformVoters:
 
 
 @dataclass(frozen=True, eq=False)
-class Voter(Steps):
+class Voter(OpenCampaign):
     """One voter of a campaign; each step is one transaction, unless stated otherwise.
 
     See Also
     --------
     Campaign.voters : Finds voters and lets them join.
-    Journey : The state of a voter.
+    VoterState : The state of a voter.
     VoterRow : A voter in a list.
 
     Examples
@@ -91,8 +222,8 @@ class Voter(Steps):
     >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False, sheet_size=2))
     >>> n_opened = campaign.open_next()
     >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
-    >>> hand, reason = voter.next_sheet(pages)
-    >>> len(hand.pairs), voter.journey(pages).step
+    >>> state = voter.next_sheet(pages)
+    >>> len(state.sheet.pairs), state.step
     (2, 'vote')
     >>> ledger.close()
     """
@@ -108,12 +239,12 @@ class Voter(Steps):
             If another version of the consent text is in force.
         """
 
-        def write(connection: sa.Connection) -> str:
+        def begin(transaction: Transaction) -> str:
             if consent is not None:
-                participation.consent(connection, self.info, pages, self.id, consent)
-            return issue(connection, self.info, "session", voter_id=self.id, hours=hours)
+                participation.consent(transaction, pages, self.id, consent)
+            return issue(transaction, "session", voter_id=self.id, hours=hours)
 
-        return self.database.write(write)
+        return self.write(begin)
 
     def consent(self, pages: VotingPages, version: str) -> None:
         """Record that the voter agreed to a version of the consent text.
@@ -123,22 +254,19 @@ class Voter(Steps):
         LedgerError
             If another version is in force.
         """
-        self._write(participation.consent, pages, self.id, version)
+        self.write(participation.consent, pages, self.id, version)
 
-    def journey(self, pages: VotingPages) -> Journey:
+    def state(self, pages: VotingPages) -> VoterState:
         """Return the state of the voter."""
-        return self._read(participation.journey_of, pages, self.id)
+        return self.read(state_of, pages, self.id)
 
-    def journey_with(self, pages: VotingPages, hand: SheetInHand) -> Journey:
-        """Return the state of a voter who has just got this sheet."""
-        return self._read(participation.journey_with, pages, self.id, hand)
+    def next_sheet(self, pages: VotingPages, origin: Origin | None = None) -> VoterState:
+        """Give the voter the same sheet until it is done, then the next one, and return the voter's state.
 
-    def next_sheet(self, pages: VotingPages, origin: Origin | None = None) -> tuple[SheetInHand | None, Reason | None]:
-        """Return the sheet in hand until it is done, then the next one, or None and the reason.
-
-        A continuous campaign draws its next batch for the voter who finds no sheet. That takes several transactions:
-        search for a sheet, check whether a batch is due, draw it, and search again. Voters of this process who ask at
-        the same moment wait for one draw, which has a sheet for each of them.
+        The state has a sheet with pairs to answer, or the reason why there is none. A continuous campaign draws its
+        next batch for the voter who finds no sheet. That takes several transactions: search for a sheet, check whether
+        a batch is due, draw it, and search again. Voters of this process who ask at the same moment wait for one draw,
+        which has a sheet for each of them.
 
         Parameters
         ----------
@@ -146,51 +274,57 @@ class Voter(Steps):
             Limits the unanswered sheets of its address; None: no limit.
         """
 
-        def claim(*, may_get_batch: bool) -> tuple[SheetInHand | None, Any]:
-            return self._write(participation.next_sheet, pages, self.id, origin, may_get_batch=may_get_batch)
+        def claim(*, may_get_batch: bool) -> VoterState | None:
+            return self.write(next_sheet, pages, self.id, origin, may_get_batch=may_get_batch)
 
-        hand, reason = claim(may_get_batch=True)
-        if reason != "batch due":
-            return hand, reason
+        state = claim(may_get_batch=True)
+        if state is not None:
+            return state
         draws = self.database.draws(self.info.id)
         try:
             with draws.turn(time.monotonic() + self.database.patience):
-                hand, reason = claim(may_get_batch=True)  # perhaps from a batch that was drawn in the meantime
-                if reason != "batch due":
-                    return hand, reason
-                draw_batch(self.database, self.info, voter_id=self.id, n_voters=1 + draws.n_waiting)
+                state = claim(may_get_batch=True)  # perhaps from a batch that was drawn in the meantime
+                if state is not None:
+                    return state
+                draw_batch(self, voter_id=self.id, n_voters=1 + draws.n_waiting)
         except (LedgerBusyError, UnreachableError):
             raise
         except (LedgerError, TimeoutError):  # another process drew it first, the target is reached, or the fit is long
             pass
-        return claim(may_get_batch=False)
+        return claim(may_get_batch=False) or self.state(pages)
 
     def cast(self, vote: VoteCast) -> Receipt:
         """Record a vote as `Campaign.cast` does; an error does not reveal another voter's answer."""
         try:
-            return casting.cast(self.database, self.info, vote)
+            return casting.cast(self, vote)
         except ConflictError as error:
             if error.recorded is None:
                 raise
-            recorded = self._read(answer_at, vote.number, vote.place)
-            if recorded is None or recorded.voter_id != self.id:
+            answer = self.read(answer_at, vote.number, vote.place)
+            if answer is None or answer.voter_id != self.id:
                 raise ConflictError(str(error)) from error
             raise
 
-    def vote(self, event_id: str) -> KnownEvent | None:
+    def vote(self, event_id: str) -> VoteEvent | None:
         """Return the comparison of an event of this voter; None if this voter sent no event of that id."""
-        known = self._read(pair_of_event, event_id)
-        return known if known is not None and known.voter_id == self.id else None
+        event = self.read(pair_of_event, event_id)
+        return event if event is not None and event.voter_id == self.id else None
 
-    def retract(self, vote: KnownEvent, event_id: str) -> Receipt:
-        """Retract a vote by a new event.
+    def retract(self, vote: VoteEvent, event_id: str) -> Receipt:
+        """Retract a vote by a new event, while its ballot is open; the comparison may then be answered again.
 
         Raises
         ------
         FinishedError
             If the voter has finished; `cast` can still change the answer.
+        ConflictError
+            If this voter has no current vote on the comparison.
+        LateVoteError
+            If the ballot is closed; the vote stays in force.
+        LedgerBusyError
+            While the ballot is being closed.
         """
-        return casting.retract(self.database, self.info, event_id, vote.number, vote.place, self.id)
+        return casting.retract(self, event_id, vote.number, vote.place, self.id)
 
     def finish(self, pages: VotingPages) -> Ending:
         """End the voter's participation, and record the outcome if it has a code or the voter came from a platform.
@@ -202,23 +336,7 @@ class Voter(Steps):
         UnfinishedError
             If pairs or sheets are still to be answered.
         """
-        return self.database.write(lambda connection: self._finish(connection, pages))
-
-    def _finish(self, connection: sa.Connection, pages: VotingPages) -> Ending:
-        identity.lock_voter(connection, self.id)  # an answer that is being taken back is taken back before, or not
-        journey = participation.journey_of(connection, self.info, pages, self.id)
-        missing = 0 if journey.hand is None else len(journey.hand.missing)
-        if missing:
-            raise UnfinishedError(f"{missing} pairs have no answer yet", missing=missing)
-        early = participation.ended_early(connection, self.info, pages, self.id, journey)
-        if early is not None and pages.way_back(early)[0] is not None:
-            return self._ended(connection, pages, journey, early)
-        if pages.sheets is not None and (journey.available or journey.reason == "wait"):
-            left = pages.sheets - journey.n_sheets_done
-            raise UnfinishedError(f"{left} sheets are still to come", missing=left, unit="sheets")
-        if not journey.n_answers:
-            raise UnfinishedError("there is no answer yet", missing=0)
-        return self._ended(connection, pages, journey, "complete")
+        return self.write(finish, pages, self.id)
 
     def leave(self) -> int:
         """Forget the voter, void the votes of ballots that are not closed, and return how many were voided.
@@ -228,7 +346,7 @@ class Voter(Steps):
         LedgerBusyError
             While a ballot is being closed; try again in a moment.
         """
-        return self._write(participation.leave, self.id)
+        return self.write(participation.leave, self.id)
 
     def ask_others(self) -> int:
         """Ask other voters the comparisons of a voter who is left out, and return how many votes were voided.
@@ -240,15 +358,15 @@ class Voter(Steps):
         LedgerBusyError
             While a ballot is being closed; try again in a moment.
         """
-        return self._write(participation.ask_others, self.id)
+        return self.write(participation.ask_others, self.id)
 
     def exclude(self, reason: str) -> None:
         """Exclude the voter's votes from all scores from now on, without changing any vote."""
-        self._write(identity.set_excluded, self.id, True, reason)
+        self.write(identity.set_excluded, self.id, True, reason)
 
     def include(self, reason: str) -> None:
         """Include the voter's votes again."""
-        self._write(identity.set_excluded, self.id, False, reason)
+        self.write(identity.set_excluded, self.id, False, reason)
 
     def preview_exclusion(self) -> ExclusionPreview:
         """Return the effect of leaving the voter out, or of taking back one who is left out.
@@ -258,16 +376,11 @@ class Voter(Steps):
         LedgerError
             If the voter has no votes, or no other voter has any.
         """
-        return self._read(exclusion_preview, self.id)
-
-    def _ended(self, connection: sa.Connection, pages: VotingPages, journey: Journey, outcome: Outcome) -> Ending:
-        if pages.platform is not None or any(pages.way_back(outcome)):
-            identity.write_outcome(connection, self.info, self.id, outcome)
-        return Ending(outcome, journey.n_answers)
+        return self.read(exclusion_preview, self.id)
 
 
 @dataclass(frozen=True, eq=False)
-class Voters(Steps):
+class Voters(OpenCampaign):
     """The voters of a campaign; each step is one transaction."""
 
     def join(self, pages: VotingPages, *, consent: str, hours: float, visit: Visit | None = None) -> tuple[Voter, str]:
@@ -286,37 +399,53 @@ class Voters(Steps):
             in force.
         """
 
-        def write(connection: sa.Connection) -> tuple[int, str]:
-            found = participation.join(connection, self.info, pages, visit)
-            participation.consent(connection, self.info, pages, found, consent)
-            return found, issue(connection, self.info, "session", voter_id=found, hours=hours)
+        def join(transaction: Transaction) -> tuple[int, str]:
+            voter_id = participation.join(transaction, pages, visit)
+            participation.consent(transaction, pages, voter_id, consent)
+            return voter_id, issue(transaction, "session", voter_id=voter_id, hours=hours)
 
-        voter_id, token = self.database.write(write)
+        voter_id, token = self.write(join)
         return Voter(self.database, self.info, voter_id), token
 
-    turns_away = reads(participation.is_turned_away)
+    def turns_away(self, pages: VotingPages, visit: Visit) -> bool:
+        """Return whether a platform's participant is new and no sheet is left for a newcomer.
+
+        Raises
+        ------
+        LedgerError
+            If the platform, the study or the id is invalid, as in `join`.
+        """
+        return self.read(is_turned_away, pages, visit)
 
     def is_left_out(self, token: str) -> bool:
         """Return whether a token is, or was, that of a session of a voter who is left out."""
 
-        def read(connection: sa.Connection) -> bool:
-            voter_id = voter_of_session(connection, self.info, token)
-            return voter_id is not None and voter_id in identity.excluded_voters(connection, self.info.id)
+        def is_left_out(transaction: Transaction) -> bool:
+            voter_id = voter_of_session(transaction, token)
+            return voter_id is not None and voter_id in transaction.excluded_voters()
 
-        return self.database.read(read)
+        return self.read(is_left_out)
 
     def why_none_left(self) -> tuple[Reason | None, int | None]:
         """Return why a newcomer gets no sheet, and the seconds until one that others hold becomes free."""
 
-        def read(connection: sa.Connection) -> tuple[Reason | None, int | None]:
-            if participation.is_more_left(connection, self.info):
+        def reason_and_wait(transaction: Transaction) -> tuple[Reason | None, int | None]:
+            if is_more_left(transaction):
                 return None, None
-            reason = participation.why_none_left(connection, self.info)
-            return (None, sheets.seconds_left(connection, self.info)) if reason == "wait" else (reason, None)
+            reason = why_none_left(transaction)
+            return (None, sheets.seconds_left(transaction)) if reason == "wait" else (reason, None)
 
-        return self.database.read(read)
+        return self.read(reason_and_wait)
 
-    invite = writes(participation.invite)
+    def invite(self, names: Sequence[str]) -> list[str]:
+        """Add a voter for each name and return the tokens of their links; voters already invited get another token.
+
+        Raises
+        ------
+        LedgerError
+            If a name is repeated, or is that of a voter who was left out of the scores and then left.
+        """
+        return self.write(participation.invite, names)
 
     def with_key(self, key: str) -> Voter:
         """Find the voter of a random key; names are not looked up.
@@ -326,7 +455,7 @@ class Voters(Steps):
         NoVoterError
             If no voter has this key.
         """
-        return Voter(self.database, self.info, self._read(voter_of_key, key))
+        return Voter(self.database, self.info, self.read(voter_of_key, key))
 
     def named(self, name: str) -> Voter:
         """Find the voter whom a file calls `name`, or whose key it is.
@@ -336,15 +465,273 @@ class Voters(Steps):
         NoVoterError
             If no voter has this name or key.
         """
-        return Voter(self.database, self.info, self._read(identity.voter_named, name))
+        return Voter(self.database, self.info, self.read(identity.voter_named, name))
 
-    rows = reads(voter_rows)
-    give_sheets = writes(sheets.give_sheets)
+    def rows(self, *, names: bool = False) -> tuple[VoterRow, ...]:
+        """Return all voters, in order of joining.
+
+        Parameters
+        ----------
+        names : bool
+            Whether to give their names, which are personal data.
+        """
+        return self.read(voter_rows, names=names)
+
+    def give_sheets(self, name: str, *, giver: str | None = None, sheets: Sequence[int] = ()) -> int:
+        """Give sheets of the open ballot to a voter, adding the voter if the name is new, and return how many.
+
+        Parameters
+        ----------
+        giver : str or None
+            Take all unfinished sheets of this voter. None: take those in `sheets`, counted from 1.
+
+        Raises
+        ------
+        LedgerError
+            If no ballot is open, the giver has no unfinished sheet, the ballot does not have a sheet, a sheet is
+            answered, or the voter has withdrawn, already holds it, or was already asked one of its pairs.
+        """
+        return self.write(lease_sheets, name, giver=giver, sheets=sheets)
 
     def of_platform(self) -> PlatformVoters:
         """List the participants of the campaign's platform by their ids, which are personal data."""
-        return self.database.read(
-            lambda connection: PlatformVoters(
-                pages_of(connection, self.info.id)[1].platform, identity.participants(connection, self.info)
-            )
-        )
+
+        def of_platform(transaction: Transaction) -> PlatformVoters:
+            return PlatformVoters(transaction.pages()[1].platform, identity.participants(transaction))
+
+        return self.read(of_platform)
+
+
+def is_turned_away(transaction: Transaction, pages: VotingPages, visit: Visit) -> bool:
+    """Return whether a platform's participant is new and no sheet is left for a newcomer.
+
+    Raises
+    ------
+    LedgerError
+        If the platform, the study or the id is invalid, as in `join`.
+    """
+    name, source = platform_name(pages, visit)
+    if find_voter(transaction, name, source=source) is not None:
+        return False
+    return not is_more_left(transaction) and why_none_left(transaction) == "none left"
+
+
+def state_of(transaction: Transaction, pages: VotingPages, voter_id: int) -> VoterState:
+    """Return the state of a voter, without changing anything."""
+    sheet = sheet_of_voter(transaction, voter_id)
+    reason: Reason | None = None
+    if sheet is None or not sheet.missing:
+        reason = _reason_to_stop(transaction, pages, voter_id, sheet)
+        if reason is None and not is_more_left(transaction, voter_id):
+            reason = why_none_left(transaction, voter_id)
+    return _state(transaction, pages, voter_id, sheet, reason)
+
+
+def _state(
+    transaction: Transaction, pages: VotingPages, voter_id: int, sheet: VoterSheet | None, reason: Reason | None = None
+) -> VoterState:
+    """Return the state of a voter whose sheet is known, or who has none for the reason."""
+    voter = schema.voter
+    columns = sa.select(voter.c.key, voter.c.consent_version).where(voter.c.id == voter_id)
+    key, consent_version = transaction.execute(columns).one()
+    step: Step = "finish" if reason not in (None, "wait") else "vote"
+    if consent_version != pages.consent_version:
+        step = "consent"
+    return VoterState(
+        voter_key=key,
+        step=step,
+        sheet=sheet,
+        n_sheets_done=_count_sheets_done(transaction, voter_id, sheet),
+        n_answers=_n_answers(transaction, voter_id),
+        available=reason is None,
+        reason=reason,
+        wait_seconds=sheets.seconds_left(transaction, voter_id) if reason == "wait" else None,
+    )
+
+
+def is_more_left(transaction: Transaction, voter_id: int | None = None) -> bool:
+    """Return whether this voter, or a new one, would get a sheet now, perhaps from a batch that is due."""
+    if sheets.is_sheet_left(transaction, voter_id) or may_draw(transaction, voter_id):
+        return True
+    return voter_id is not None and may_replace(transaction, voter_id)
+
+
+def why_none_left(transaction: Transaction, voter_id: int | None = None) -> Reason:
+    """Return why there is no sheet for a voter, or for a new one.
+
+    Either all sheets are leased or done, or a ballot has not been opened yet. The reason is "wait" if a sheet becomes
+    free again unless it is answered, or if a batch is drawn as soon as others have answered more of the last one.
+    """
+    if sheets.seconds_left(transaction, voter_id) is not None:
+        return "wait"
+    if is_more_wanted(transaction, voter_id) and is_budget_left(transaction):
+        return "wait"
+    ballot = schema.ballot
+    states = (
+        transaction.execute(sa.select(ballot.c.state).where(ballot.c.campaign_id == transaction.info.id))
+        .scalars()
+        .all()
+    )
+    if not isinstance(transaction.info.plan, BallotPlan) or any(state != "closed" for state in states):
+        return "none left"
+    return "not open" if len(states) < transaction.info.plan.n_ballots else "none left"
+
+
+def next_sheet(
+    transaction: Transaction,
+    pages: VotingPages,
+    voter_id: int,
+    origin: Origin | None = None,
+    *,
+    may_get_batch: bool = False,
+) -> VoterState | None:
+    """Give a voter the same sheet until all its pairs are answered, then the next one; return the voter's state.
+
+    Parameters
+    ----------
+    origin : Origin or None
+        Limits the unanswered sheets of its address, but not those of invited voters, because each has a link, nor of
+        voters who have answered something: they need not wait because another voter at their address does not answer.
+        None: no limit.
+    may_get_batch : bool
+        Whether to return None if a batch can be drawn for a voter for whom no whole sheet is left.
+    """
+    sheet = sheet_of_voter(transaction, voter_id)
+    if sheet is not None and sheet.missing:
+        lease = sheets.renew_lease(transaction, voter_id)
+        sheet = replace(sheet, expires_at=None if lease is None else lease.expires_at)
+        return _state(transaction, pages, voter_id, sheet)
+    reason = _reason_to_stop(transaction, pages, voter_id, sheet)
+    if reason is not None:
+        return _state(transaction, pages, voter_id, sheet, reason)
+    if origin is not None and _is_known(transaction, voter_id):
+        origin = None
+    if origin is not None:
+        transaction.lock_address(origin.hash_address(transaction.info))
+        if not has_room(transaction, origin):
+            return _state(transaction, pages, voter_id, sheet, "wait")
+    is_due = may_get_batch and may_draw(transaction, voter_id)
+    lease = sheets.claim_sheet(transaction, voter_id, origin, only_whole=is_due)
+    if lease is not None:
+        return _state(transaction, pages, voter_id, _sheet(transaction, voter_id, lease))
+    if is_due or (may_get_batch and may_replace(transaction, voter_id)):
+        return None
+    note_in_vain(transaction, voter_id)
+    return _state(transaction, pages, voter_id, None, why_none_left(transaction, voter_id))
+
+
+def _reason_to_stop(
+    transaction: Transaction, pages: VotingPages, voter_id: int, sheet: VoterSheet | None
+) -> Reason | None:
+    """Return why this voter gets no further sheet, whatever is left; None: the voter may have one."""
+    if pages.sheets is not None and _count_sheets_done(transaction, voter_id, sheet) >= pages.sheets:
+        return "limit"
+    # Answers that would not count are not asked for.
+    return "none left" if voter_id in transaction.excluded_voters() else None
+
+
+def finish(transaction: Transaction, pages: VotingPages, voter_id: int) -> Ending:
+    """End a voter's participation, and record the outcome if it has a code or the voter came from a platform.
+
+    Raises
+    ------
+    UnfinishedError
+        If pairs or sheets are still to be answered.
+    """
+    transaction.lock_voter(voter_id)  # an answer that is being taken back is taken back before, or not
+    state = state_of(transaction, pages, voter_id)
+    missing = 0 if state.sheet is None else len(state.sheet.missing)
+    if missing:
+        raise UnfinishedError(f"{missing} pairs have no answer yet", missing=missing)
+    outcome: Outcome = "complete"
+    early = _early_outcome(transaction, pages, voter_id, state)
+    if early is not None and pages.way_back(early)[0] is not None:
+        outcome = early
+    elif pages.sheets is not None and (state.available or state.reason == "wait"):
+        left = pages.sheets - state.n_sheets_done
+        raise UnfinishedError(f"{left} sheets are still to come", missing=left, unit="sheets")
+    elif not state.n_answers:
+        raise UnfinishedError("there is no answer yet", missing=0)
+    if pages.platform is not None or any(pages.way_back(outcome)):
+        write_outcome(transaction, voter_id, outcome)
+    return Ending(outcome, state.n_answers)
+
+
+def _early_outcome(transaction: Transaction, pages: VotingPages, voter_id: int, state: VoterState) -> Outcome | None:
+    """Return the outcome of a participant who has no sheet and gets none; None if complete or free to go on.
+
+    "screened out": the participant was left out before finishing all sheets (at least one). "quota full": no sheet was
+    left and the participant has answered nothing.
+    """
+    if not is_participant(transaction, voter_id) or state.reason in (None, "wait", "not open"):
+        return None
+    if voter_id in transaction.excluded_voters():
+        return "screened out" if state.n_sheets_done < (pages.sheets or 1) else None
+    return "quota full" if not state.n_answers else None
+
+
+def _is_known(transaction: Transaction, voter_id: int) -> bool:
+    """Return whether a voter was invited or has answered something."""
+    voter = schema.voter
+    source = transaction.execute(sa.select(voter.c.source).where(voter.c.id == voter_id)).scalar_one()
+    return source == INVITED or sheets.has_begun(transaction, voter_id)
+
+
+def sheet_of_voter(transaction: Transaction, voter_id: int) -> VoterSheet | None:
+    lease = sheets.lease_of_voter(transaction, voter_id)
+    return None if lease is None or lease.is_closed else _sheet(transaction, voter_id, lease)
+
+
+def _sheet(transaction: Transaction, voter_id: int, lease: sheets.Lease) -> VoterSheet:
+    pairs = shown_pairs(transaction, lease.number, lease.sheet)
+    answers = answers_on(transaction, lease.number, pairs)
+    here = lease.ballot_id, lease.sheet
+    hidden = open_pairs(transaction, [here], voter_id)[here].hidden
+    if any(pair.is_practice for pair in pairs) and sheets.has_begun(transaction, voter_id, besides=here):
+        pairs = tuple(pair for pair in pairs if not pair.is_practice)
+    voter_answers = {position: answer for position, answer in answers.items() if answer.voter_id == voter_id}
+    pairs = tuple(
+        pair
+        for pair in pairs
+        if pair.position in voter_answers or not (pair.position in answers or pair.place in hidden)
+    )
+    return VoterSheet(lease.number, lease.sheet, lease.expires_at, pairs, voter_answers)
+
+
+def _count_sheets_done(transaction: Transaction, voter_id: int, sheet: VoterSheet | None) -> int:
+    """Return how many sheets the voter finished; the one that the voter holds counts once nothing on it is missing.
+
+    A sheet does not count while the voter has taken back an answer on it that nobody has given again.
+    """
+    lease, ballot, event, comparison = schema.lease, schema.ballot, schema.vote_event, schema.comparison
+    is_done = (ballot.c.campaign_id == transaction.info.id, lease.c.voter_id == voter_id, lease.c.end_reason == "done")
+    sheets_done = (
+        sa.select(ballot.c.number, lease.c.sheet).join(ballot, ballot.c.id == lease.c.ballot_id).where(*is_done)
+    )
+    joined = event.join(comparison).join(ballot, ballot.c.id == event.c.ballot_id)
+    conditions = (
+        ballot.c.campaign_id == transaction.info.id,
+        event.c.voter_id == voter_id,
+        *schema.is_last(event),
+        event.c.kind == "retract",
+    )
+    taken_back = sa.select(ballot.c.number, comparison.c.sheet).select_from(joined).where(*conditions)
+    finished = {tuple(row) for row in transaction.execute(sheets_done)}
+    finished -= {tuple(row) for row in transaction.execute(taken_back)}
+    if sheet is not None:
+        finished -= {(sheet.number, sheet.sheet)}
+    return len(finished) + (sheet is not None and not sheet.missing)
+
+
+def _n_answers(transaction: Transaction, voter_id: int) -> int:
+    """Return the number of the voter's current answers, practice left out."""
+    ballot, event, comparison = schema.ballot, schema.vote_event, schema.comparison
+    is_no_practice = sa.or_(comparison.c.probe.is_(None), comparison.c.probe != "practice")
+    conditions = (
+        ballot.c.campaign_id == transaction.info.id,
+        event.c.voter_id == voter_id,
+        *schema.in_force(event),
+        is_no_practice,
+    )
+    joined = event.join(ballot, ballot.c.id == event.c.ballot_id).join(comparison)
+    return int(transaction.execute(sa.select(sa.func.count()).select_from(joined).where(*conditions)).scalar_one())

@@ -1,1 +1,1 @@
-"""Votes: one by one, from a file, and as lists."""
+"""Votes: one by one, from a file, and to the files of other programs."""

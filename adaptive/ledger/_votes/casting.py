@@ -12,25 +12,26 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import Any, Final, Literal, TypeAlias
 
 import sqlalchemy as sa
 
 from adaptive.errors import VoteError
-from adaptive.ledger._campaign.info import CampaignInfo
+from adaptive.ledger._ballots.sheets import lease_end, mark_answered
+from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, count_statement, is_overdue
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.database import Database
-from adaptive.ledger._store.encoding import answer_code, answer_name, json_of, now, pair_id, sum_of
-from adaptive.ledger._store.locks import count_answers, count_statement, locked_state, open_overdue
-from adaptive.ledger._voters.identity import has_finished, lock_voter
-from adaptive.ledger._voters.newcomers import lease_end, mark_answered
+from adaptive.ledger._store.database import BALLOT_LOCKS, EVENT_LOCKS, SERVER_CLOCK
+from adaptive.ledger._store.schema import answer_code, answer_name, json_of, now, pair_id, sum_of
+from adaptive.ledger._voters.identity import has_finished
 from adaptive.ledger.errors import ConflictError, FinishedError, LateVoteError, LedgerBusyError, LedgerError
 from rankcorr._checks import shown
 
+Lateness: TypeAlias = Literal["closed", "reassigned"]
 _EVENT_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_LIMIT: Final = 2**31
 _RENEWED_BELOW: Final = 0.9  # share of the lease time; saves writing one row for most votes
-Step: TypeAlias = Callable[[sa.Connection], "Receipt | LateVoteError | _Overdue"]
+Step: TypeAlias = Callable[[Transaction], "Receipt | LateVoteError | _Overdue"]
 
 
 @dataclass(frozen=True)
@@ -112,8 +113,8 @@ class Receipt:
     >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False, sheet_size=2))
     >>> n_opened = campaign.open_next()
     >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
-    >>> hand, reason = voter.next_sheet(pages)
-    >>> vote = VoteCast(str(uuid4()), hand.number, hand.pairs[0].place, voter.id, "left")
+    >>> sheet = voter.next_sheet(pages).sheet
+    >>> vote = VoteCast(str(uuid4()), sheet.number, sheet.pairs[0].place, voter.id, "left")
     >>> receipt = voter.cast(vote)
     >>> receipt.kind, receipt.revision, receipt.answer, voter.cast(vote).repeated
     ('cast', 1, 'left', True)
@@ -127,7 +128,7 @@ class Receipt:
     repeated: bool = False
 
 
-def cast(database: Database, info: CampaignInfo, vote: VoteCast) -> Receipt:
+def cast(campaign: OpenCampaign, vote: VoteCast) -> Receipt:
     """Record a vote, and return once it is on the disk.
 
     Raises
@@ -147,49 +148,55 @@ def cast(database: Database, info: CampaignInfo, vote: VoteCast) -> Receipt:
     _check_event_id(vote.event_id)
     payload = vote.payload_hash()
 
-    def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
-        found = locked_state(connection, info.id, vote.number, vote.place, vote.event_id)
-        known = _known_event(connection, vote.event_id, payload) if found.known else None
+    def work(transaction: Transaction) -> Receipt | LateVoteError | _Overdue:
+        comparison = locked_state(transaction, vote.number, vote.place, vote.event_id)
+        known = _known_event(transaction, vote.event_id, payload) if comparison.known else None
         if isinstance(known, Receipt):
             return known
-        if found.state == "closing":
-            return _while_closing(found, vote.number)
-        late = _why_late(connection, found, vote.voter_id)
-        is_change = found.kind == "cast" and found.voter_id == vote.voter_id and late is None
-        is_change = is_change and found.answer != code and has_finished(connection, info, vote.voter_id)
-        if known is not None and (late is not None or found.kind == "cast"):
+        if comparison.state == "closing":
+            return _while_closing(comparison, vote.number)
+        late = _why_late(transaction, comparison, vote.voter_id)
+        is_change = comparison.kind == "cast" and comparison.voter_id == vote.voter_id and late is None
+        is_change = is_change and comparison.answer != code and has_finished(transaction, vote.voter_id)
+        if known is not None and (late is not None or comparison.kind == "cast"):
             return known  # still too late; otherwise the ballot was reopened or the sheet returned, and the vote counts
         if late is not None:
-            row = {**_event_row(vote, found.ballot_id, code, payload), "why": late, "revision": found.revision or 0}
-            connection.execute(sa.insert(schema.late_vote).values(row))
+            row = {
+                **_event_row(vote, comparison.ballot_id, code, payload),
+                "why": late,
+                "revision": comparison.revision or 0,
+            }
+            transaction.execute(sa.insert(schema.late_vote).values(row))
             return LateVoteError(_late_message(late, vote.number))
-        if found.kind == "cast" and not is_change:
-            recorded = answer_name(found.answer)
-            message = (
-                f"comparison {pair_id(vote.number, found.sheet, found.position)} has the vote {recorded!r} already"
-            )
-            raise ConflictError(message, recorded=recorded)
-        revision = (found.revision or 0) + 1
-        row = {**_event_row(vote, found.ballot_id, code, payload), "revision": revision, "lease_id": found.lease_id}
+        if comparison.kind == "cast" and not is_change:
+            recorded = answer_name(comparison.answer)
+            pair = pair_id(vote.number, comparison.sheet, comparison.position)
+            raise ConflictError(f"comparison {pair} has the vote {recorded!r} already", recorded=recorded)
+        revision = (comparison.revision or 0) + 1
+        row = {
+            **_event_row(vote, comparison.ballot_id, code, payload),
+            "revision": revision,
+            "lease_id": comparison.lease_id,
+        }
         if is_change:  # the number of answers stays
-            connection.execute(sa.insert(schema.vote_event).values(**row, kind="cast"))
+            transaction.execute(sa.insert(schema.vote_event).values(**row, kind="cast"))
             return Receipt(vote.event_id, revision, "cast", vote.answer)
         row["ballot"] = row.pop("ballot_id")
-        if connection.dialect.name == "postgresql":
-            connection.execute(
+        if transaction.is_postgresql:
+            transaction.execute(
                 _cast_statement(counts=True),
-                {**row, "sheet": found.sheet, "scored": found.scored, "checked": found.checked},
+                {**row, "sheet": comparison.sheet, "scored": comparison.scored, "checked": comparison.checked},
             )
         else:
-            connection.execute(_cast_statement(counts=False), row)
-            _count(connection, found, 1)
-        _renew(connection, info, found, vote.voter_id)
+            transaction.execute(_cast_statement(counts=False), row)
+            _count(transaction, comparison, 1)
+        _renew(transaction, comparison, vote.voter_id)
         return Receipt(vote.event_id, revision, "cast", vote.answer)
 
-    return _written(database, work)
+    return _written(campaign, work)
 
 
-def retract(database: Database, info: CampaignInfo, event_id: str, number: int, place: int, voter_id: int) -> Receipt:
+def retract(campaign: OpenCampaign, event_id: str, number: int, place: int, voter_id: int) -> Receipt:
     """Retract a voter's current vote while the ballot is open, so that the comparison may be answered again.
 
     Raises
@@ -204,17 +211,15 @@ def retract(database: Database, info: CampaignInfo, event_id: str, number: int, 
         While the ballot is being closed.
     """
     payload = vote_hash(number, place, voter_id, "retract")
-    return _replaced(
-        *(database, info, event_id, number, place, payload),
+    return _replace_vote(
+        *(campaign, event_id, number, place, payload),
         refusals=("its votes can no longer be taken back", "of this voter to take back"),
         voter_id=voter_id,
         kind="retract",
     )
 
 
-def correct(
-    database: Database, info: CampaignInfo, event_id: str, number: int, place: int, answer: str | None, reason: str
-) -> Receipt:
+def correct(campaign: OpenCampaign, event_id: str, number: int, place: int, answer: str | None, reason: str) -> Receipt:
     """Replace the current vote by an organiser's correction; None as the answer voids it.
 
     The vote remains its voter's, and the ledger keeps both answers with the reason. Repeating the current answer
@@ -231,8 +236,8 @@ def correct(
     """
     code = None if answer is None else answer_code(answer)
     payload = correction_hash(number, place, answer, reason)
-    return _replaced(
-        *(database, info, event_id, number, place, payload),
+    return _replace_vote(
+        *(campaign, event_id, number, place, payload),
         refusals=("`reopen` it before a vote is corrected", "to correct"),
         kind="void" if code is None else "cast",
         answer=code,
@@ -241,9 +246,8 @@ def correct(
     )
 
 
-def _replaced(
-    database: Database,
-    info: CampaignInfo,
+def _replace_vote(
+    campaign: OpenCampaign,
     event_id: str,
     number: int,
     place: int,
@@ -265,32 +269,40 @@ def _replaced(
     """
     _check_event_id(event_id)
 
-    def work(connection: sa.Connection) -> Receipt | LateVoteError | _Overdue:
+    def work(transaction: Transaction) -> Receipt | LateVoteError | _Overdue:
         if voter_id is not None:
-            lock_voter(connection, voter_id)  # who finishes at the same moment does so before, or after
-        found = locked_state(connection, info.id, number, place, event_id)
-        if found.known:
-            return _known_event(connection, event_id, payload)
-        if found.state == "closing":
-            return _while_closing(found, number)
-        if found.state == "closed":
+            transaction.lock_voter(voter_id)  # who finishes at the same moment does so before, or after
+        comparison = locked_state(transaction, number, place, event_id)
+        if comparison.known:
+            return _known_event(transaction, event_id, payload)
+        if comparison.state == "closing":
+            return _while_closing(comparison, number)
+        if comparison.state == "closed":
             raise LateVoteError(f"ballot {number} is closed: {refusals[0]}")
-        if voter_id is not None and has_finished(connection, info, voter_id):
+        if voter_id is not None and has_finished(transaction, voter_id):
             raise FinishedError("you have finished: an answer can be changed, but not taken back")
-        if voter_id is not None and found.holder not in (None, voter_id) and found.voter_id == voter_id:
+        if voter_id is not None and comparison.holder not in (None, voter_id) and comparison.voter_id == voter_id:
             # The pair would be the other voter's, and this voter could not answer it again.
             raise LateVoteError(f"the sheet is another voter's now: {refusals[0]}")
-        if found.kind != "cast" or voter_id not in (None, found.voter_id):
-            raise ConflictError(f"comparison {pair_id(number, found.sheet, found.position)} has no vote {refusals[1]}")
-        row = {"ballot_id": found.ballot_id, "voter_id": found.voter_id, "revision": found.revision + 1}
-        given = {"event_id": event_id, "place": place, "kind": kind, "received_at": now(), "payload_hash": payload}
-        connection.execute(sa.insert(schema.vote_event).values(**row, **given, **columns))
+        if comparison.kind != "cast" or voter_id not in (None, comparison.voter_id):
+            raise ConflictError(
+                f"comparison {pair_id(number, comparison.sheet, comparison.position)} has no vote {refusals[1]}"
+            )
+        row = {"ballot_id": comparison.ballot_id, "voter_id": comparison.voter_id, "revision": comparison.revision + 1}
+        event_values = {
+            "event_id": event_id,
+            "place": place,
+            "kind": kind,
+            "received_at": now(),
+            "payload_hash": payload,
+        }
+        transaction.execute(sa.insert(schema.vote_event).values(**row, **event_values, **columns))
         if kind != "cast":
-            _count(connection, found, -1)
+            _count(transaction, comparison, -1)
         answer = columns.get("answer")
         return Receipt(event_id, row["revision"], kind, None if answer is None else answer_name(answer))
 
-    return _written(database, work)
+    return _written(campaign, work)
 
 
 @dataclass(frozen=True)
@@ -300,26 +312,30 @@ class _Overdue:
     ballot_id: int
 
 
-def _written(database: Database, work: Step) -> Receipt:
+def _written(campaign: OpenCampaign, work: Step) -> Receipt:
     while True:
-        found = database.write(work, knows_itself=True)
-        if isinstance(found, _Overdue):
-            database.write(partial(open_overdue, ballot_id=found.ballot_id))
+        outcome = campaign.database.write(
+            lambda connection: work(Transaction(connection, campaign.info)), knows_itself=True
+        )
+        if isinstance(outcome, _Overdue):
+            campaign.write(Transaction.open_overdue, outcome.ballot_id)
             continue
-        if isinstance(found, LateVoteError):
-            raise found  # after the transaction that keeps the late vote has committed
-        return found
+        if isinstance(outcome, LateVoteError):
+            raise outcome  # after the transaction that keeps the late vote has committed
+        return outcome
 
 
-def _count(connection: sa.Connection, found: Any, change: int) -> None:
-    count_answers(
-        connection, found.ballot_id, {found.sheet: change * found.scored}, {found.sheet: change * found.checked}
+def _count(transaction: Transaction, comparison: Any, change: int) -> None:
+    transaction.count_answers(
+        comparison.ballot_id,
+        {comparison.sheet: change * comparison.scored},
+        {comparison.sheet: change * comparison.checked},
     )
 
 
-def _while_closing(found: Any, number: int) -> _Overdue:
-    if found.overdue:
-        return _Overdue(found.ballot_id)
+def _while_closing(comparison: Any, number: int) -> _Overdue:
+    if comparison.overdue:
+        return _Overdue(comparison.ballot_id)
     raise LedgerBusyError(f"ballot {number} is being closed: send the vote again in a moment")
 
 
@@ -329,13 +345,13 @@ def _check_event_id(event_id: object) -> None:
         raise LedgerError(f"an event id is a UUID in lower case; got {shown(event_id)}")
 
 
-def _known_event(connection: sa.Connection, event_id: str, payload: str) -> Receipt | LateVoteError:
+def _known_event(transaction: Transaction, event_id: str, payload: str) -> Receipt | LateVoteError:
     """Return the ledger's earlier response to an event of this id."""
     table, late, ballot = schema.vote_event, schema.late_vote, schema.ballot
-    row = connection.execute(sa.select(table).where(table.c.event_id == event_id)).first()
+    row = transaction.execute(sa.select(table).where(table.c.event_id == event_id)).first()
     if row is None:
-        kept = sa.select(late, ballot.c.number).join(ballot, ballot.c.id == late.c.ballot_id)
-        row = connection.execute(kept.where(late.c.event_id == event_id)).one()
+        query = sa.select(late, ballot.c.number).join(ballot, ballot.c.id == late.c.ballot_id)
+        row = transaction.execute(query.where(late.c.event_id == event_id)).one()
         if row.payload_hash == payload:
             return LateVoteError(_late_message(row.why, row.number))
     if row.payload_hash != payload:
@@ -344,22 +360,41 @@ def _known_event(connection: sa.Connection, event_id: str, payload: str) -> Rece
     return Receipt(event_id, row.revision, row.kind, answer, repeated=True)
 
 
-def _why_late(connection: sa.Connection, found: Any, voter_id: int) -> str | None:
-    """Return why an answer on a sheet does not count, or raise VoteError if the voter never had the sheet."""
-    if found.state == "open" and found.holder == voter_id:
+def why_late(
+    state: str, holder: int | None, voter_id: int, end_reason: str | None
+) -> Literal["closed", "reassigned"] | None:
+    """Return why an answer on a sheet that a voter was given does not count; None if it counts.
+
+    Parameters
+    ----------
+    state : str
+        State of the ballot.
+    holder : int or None
+        The voter who holds the sheet now.
+    end_reason : str or None
+        Why the voter's latest lease of the sheet ended; None if it has not ended.
+    """
+    if state != "open":
+        return "closed"
+    # The voter's part was finished, or its ballot closed and is open again, and no other voter holds the sheet.
+    is_still_theirs = holder is None and end_reason in ("done", "closed")
+    return None if holder == voter_id or is_still_theirs else "reassigned"
+
+
+def _why_late(transaction: Transaction, comparison: Any, voter_id: int) -> Lateness | None:
+    """Return the result of `why_late` for a vote; raise VoteError if the voter never had the sheet."""
+    if comparison.state == "open" and comparison.holder == voter_id:
         return None
     table = schema.lease
-    of_sheet = (table.c.ballot_id == found.ballot_id, table.c.sheet == found.sheet)
-    latest_first = sa.select(table.c.voter_id, table.c.end_reason).where(*of_sheet).order_by(table.c.fence.desc())
-    leases = connection.execute(latest_first).all()
-    if voter_id not in [lease.voter_id for lease in leases]:
-        raise VoteError(f"the comparison is on sheet {found.sheet + 1}, which this voter was never given")
-    if found.state == "closed":
-        return "closed"
-    own = next(lease for lease in leases if lease.voter_id == voter_id)
-    if found.holder is None and own.end_reason in ("done", "closed"):
-        return None  # the voter's part was finished, or its ballot closed and is open again; no other voter holds it
-    return "reassigned"
+    of_voter = (
+        table.c.ballot_id == comparison.ballot_id,
+        table.c.sheet == comparison.sheet,
+        table.c.voter_id == voter_id,
+    )
+    lease = transaction.execute(sa.select(table.c.end_reason).where(*of_voter).order_by(table.c.fence.desc())).first()
+    if lease is None:
+        raise VoteError(f"the comparison is on sheet {comparison.sheet + 1}, which this voter was never given")
+    return why_late(comparison.state, comparison.holder, voter_id, lease.end_reason)
 
 
 def _late_message(why: str, number: int) -> str:
@@ -371,26 +406,26 @@ def _late_message(why: str, number: int) -> str:
     return "the sheet is no longer this voter's: the vote is kept, and does not count"
 
 
-def _renew(connection: sa.Connection, info: CampaignInfo, found: Any, voter_id: int) -> None:
-    if found.unanswered:
-        mark_answered(connection, info, found.lease_id, voter_id)
+def _renew(transaction: Transaction, comparison: Any, voter_id: int) -> None:
+    if comparison.unanswered:
+        mark_answered(transaction, comparison.lease_id, voter_id)
         return
-    minutes = info.settings.lease_minutes
-    if found.remaining is None:
+    minutes = transaction.info.settings.lease_minutes
+    if comparison.remaining is None:
         return
     length = 0 if minutes is None else int(minutes * 60_000_000)  # None: the lease of a study, which ends by itself
-    if _RENEWED_BELOW * length < found.remaining <= length:
+    if _RENEWED_BELOW * length < comparison.remaining <= length:
         return
     table = schema.lease
-    renewed = sa.update(table).where(table.c.id == found.lease_id)
-    connection.execute(renewed.values(expires_at=lease_end(connection, info, voter_id)))
+    renewed = sa.update(table).where(table.c.id == comparison.lease_id)
+    transaction.execute(renewed.values(expires_at=lease_end(transaction, voter_id)))
 
 
 @cache
 def _cast_statement(*, counts: bool) -> sa.Insert:
     names = [column.name for column in schema.vote_event.c if column.name not in ("id", "kind", "reason")]
-    given: dict[str, Any] = {name: sa.bindparam("ballot" if name == "ballot_id" else name) for name in names}
-    cast_vote = sa.insert(schema.vote_event).values(kind="cast", **given)
+    parameters: dict[str, Any] = {name: sa.bindparam("ballot" if name == "ballot_id" else name) for name in names}
+    cast_vote = sa.insert(schema.vote_event).values(kind="cast", **parameters)
     # Counting in the same statement saves one round trip to the server.
     return cast_vote.add_cte(count_statement().cte("counted")) if counts else cast_vote
 
@@ -399,8 +434,8 @@ def _event_row(vote: VoteCast, ballot_id: int, code: int, payload: str) -> dict[
     """Return the columns that every answer of a voter has."""
     same = ("event_id", "place", "voter_id", "response_ms", "given_by", "layout")
     extra = None if vote.extra is None else json_of(vote.extra)
-    own = {"ballot_id": ballot_id, "answer": code, "extra": extra, "received_at": now(), "payload_hash": payload}
-    return {**{name: getattr(vote, name) for name in same}, **own}
+    values = {"ballot_id": ballot_id, "answer": code, "extra": extra, "received_at": now(), "payload_hash": payload}
+    return {**{name: getattr(vote, name) for name in same}, **values}
 
 
 # Every module that writes events takes its hashes from here. In a restored campaign, new votes are compared with the
@@ -413,3 +448,106 @@ def vote_hash(number: int, place: int, voter_id: int, answer: str | None) -> str
 def correction_hash(number: int, place: int, answer: str | None, reason: str | None) -> str:
     """Return the hash of an organiser's correction; the answer None voids the vote."""
     return sum_of(json_of([number, place, "correction", answer, reason]))
+
+
+def locked_state(transaction: Transaction, number: int, place: int, event_id: str) -> Any:
+    """Lock the ballot, sheet and event id of a vote, and return the current state of its comparison in one row.
+
+    Columns of the ballot and the pair: ``ballot_id``, ``state``, whether its closer is ``overdue``, ``sheet``,
+    ``position``, and whether the comparison is ``scored`` (1 or 0) or ``checked``, a check other than practice. Columns
+    of the lease: ``lease_id``, ``holder``, ``remaining`` microseconds, and whether it is ``unanswered``. Columns of the
+    last event: ``revision``, ``kind``, ``answer`` and ``voter_id``. The last column says whether the event id is
+    ``known``.
+
+    Raises
+    ------
+    VoteError
+        If the ballot or the comparison does not exist.
+    """
+    for value in (number, place):
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _LIMIT:
+            raise _unknown(number, place)
+    values = {"campaign": transaction.info.id, "number": number, "comparison": place, "event": event_id}
+    postgresql = transaction.is_postgresql
+    # A separate statement reads the state: one that waits for a lock sees the data from before the wait.
+    if not postgresql or transaction.execute(_lock_statement(), values).first() is not None:
+        parameters = values if postgresql else {**values, "at": now()}
+        row = transaction.execute(_state_statement(postgresql), parameters).first()
+        if row is not None:
+            return row
+    transaction.ballot_numbered(number)
+    raise _unknown(number, place)
+
+
+def _unknown(number: object, place: object) -> VoteError:
+    return VoteError(f"ballot {shown(number)} has no comparison {shown(place)}")
+
+
+@cache
+def _lock_statement() -> sa.Select[Any]:
+    ballot, comparison, sheet = schema.ballot, schema.comparison, schema.sheet
+    space, of_events = (sa.literal(number, sa.Integer, literal_execute=True) for number in (BALLOT_LOCKS, EVENT_LOCKS))
+    return (
+        sa.select(
+            sa.func.pg_advisory_xact_lock_shared(space, sa.cast(ballot.c.id, sa.Integer)),
+            sa.func.pg_advisory_xact_lock(of_events, sa.func.hashtext(sa.bindparam("event", type_=sa.Text))),
+        )
+        .select_from(ballot)
+        .join(comparison, comparison.c.ballot_id == ballot.c.id)
+        .join(sheet, sa.and_(sheet.c.ballot_id == comparison.c.ballot_id, sheet.c.number == comparison.c.sheet))
+        .where(*_is_comparison())
+        .with_for_update(of=sheet, key_share=True)
+    )
+
+
+@cache
+def _state_statement(postgresql: bool) -> sa.Select[Any]:
+    ballot, comparison, lease = schema.ballot, schema.comparison, schema.lease
+    event, late = schema.vote_event, schema.late_vote
+    at = SERVER_CLOCK if postgresql else sa.bindparam("at", type_=sa.BigInteger)
+    of_comparison = sa.and_(event.c.ballot_id == comparison.c.ballot_id, event.c.place == comparison.c.place)
+    older = event.alias("earlier")
+    last = (
+        sa.select(sa.func.max(older.c.revision))
+        .where(older.c.ballot_id == comparison.c.ballot_id, older.c.place == comparison.c.place)
+        .correlate(comparison)
+        .scalar_subquery()
+    )
+    known = [sa.exists().where(table.c.event_id == sa.bindparam("event")) for table in (event.alias(), late)]
+    return (
+        sa.select(
+            ballot.c.id.label("ballot_id"),
+            ballot.c.state,
+            is_overdue(at).label("overdue"),
+            comparison.c.sheet,
+            comparison.c.position,
+            sa.case((comparison.c.probe.is_(None), 1), else_=0).label("scored"),
+            sa.case((comparison.c.probe != "practice", 1), else_=0).label("checked"),
+            lease.c.id.label("lease_id"),
+            lease.c.voter_id.label("holder"),
+            (lease.c.expires_at - at).label("remaining"),
+            lease.c.unanswered,
+            *(event.c.revision, event.c.kind, event.c.answer, event.c.voter_id),
+            sa.or_(*known).label("known"),
+        )
+        .select_from(ballot)
+        .join(comparison, comparison.c.ballot_id == ballot.c.id)
+        .outerjoin(
+            lease,
+            sa.and_(
+                lease.c.ballot_id == comparison.c.ballot_id,
+                lease.c.sheet == comparison.c.sheet,
+                lease.c.ended_at.is_(None),
+            ),
+        )
+        .outerjoin(event, sa.and_(of_comparison, event.c.revision == last))
+        .where(*_is_comparison())
+    )
+
+
+def _is_comparison() -> tuple[sa.ColumnElement[bool], ...]:
+    return (
+        schema.ballot.c.campaign_id == sa.bindparam("campaign"),
+        schema.ballot.c.number == sa.bindparam("number"),
+        schema.comparison.c.place == sa.bindparam("comparison"),
+    )

@@ -5,31 +5,32 @@ rows. An invalid row (an unknown comparison, other items, a voter without the sh
 file and name all invalid rows. Answers to checks are treated as votes.
 """
 
+import os
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import sqlalchemy as sa
 
-from adaptive._formats.votes import VoteFile, VoteRow
-from adaptive._tables import item_cells
+from adaptive._formats.answers import Answers
+from adaptive._formats.votes import Columns, Format, VoteFile, VoteRow, read_votes
+from adaptive._tables import Label, item_cells
 from adaptive.errors import VoteError
+from adaptive.ledger._ballots.sheets import mark_answered
+from adaptive.ledger._ballots.stored import drawn_columns
 from adaptive.ledger._campaign.info import CampaignInfo
+from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.database import Database
-from adaptive.ledger._store.encoding import answer_code, json_of, now, pair_at, pair_id
-from adaptive.ledger._store.locks import ballot_numbered, count_answers, lock_ballot, open_if_overdue
-from adaptive.ledger._store.rows import insert_columns, integer_columns
-from adaptive.ledger._voters.identity import keys_of, names_of, voters_named
-from adaptive.ledger._voters.newcomers import mark_answered
-from adaptive.ledger._votes.casting import vote_hash
+from adaptive.ledger._store.schema import answer_code, json_of, now, pair_at, pair_id
+from adaptive.ledger._voters.identity import file_name, voters_named
+from adaptive.ledger._votes.casting import vote_hash, why_late
 from adaptive.ledger.errors import LedgerBusyError
+from rankcorr._checks import shown
 
-_SHOWN: Final = 10  # invalid rows listed in a message
+_MOST_LISTED: Final = 10  # invalid rows listed in a message
 _NO_VOTE: Final = -9
 _VOIDED: Final = -8
 
@@ -75,12 +76,12 @@ class _Ballot:
     revision: list[int]
     answer: list[int]
     holder: dict[int, tuple[int, int]]  # sheet -> lease, voter
-    held: set[tuple[int, int]]  # every (sheet, voter) so far
-    said: set[tuple[int, int, int]]  # every vote so far: place, voter, answer
-    heard: set[tuple[int, int, int]]  # late votes: place, voter, answer
+    end_reasons: dict[tuple[int, int], str | None]  # (sheet, voter) -> why the voter's latest lease ended
+    votes: set[tuple[int, int, int]]  # every vote so far: place, voter, answer
+    late_votes: set[tuple[int, int, int]]  # late votes: place, voter, answer
 
 
-def record_file(database: Database, info: CampaignInfo, file: VoteFile) -> Recorded:
+def record_file(campaign: OpenCampaign, file: VoteFile) -> Recorded:
     """Record the votes of a file: all of them, or none if a row is invalid.
 
     A row without a voter belongs to the voter who holds the sheet. The column ``seconds`` is the time that an answer
@@ -96,8 +97,8 @@ def record_file(database: Database, info: CampaignInfo, file: VoteFile) -> Recor
     """
     rows = [(row, *_pair(file, row)) for row in file.rows if row.answer is not None]
     for number in sorted({number for _, number, *_ in rows}):
-        database.write(partial(open_if_overdue, campaign_id=info.id, number=number))
-    return database.write(lambda connection: _recorded(connection, info, file, rows))
+        campaign.write(Transaction.open_if_overdue, number)
+    return campaign.write(lambda transaction: _record_rows(transaction, file, rows))
 
 
 def _pair(file: VoteFile, row: VoteRow) -> tuple[int, int, int]:
@@ -107,18 +108,16 @@ def _pair(file: VoteFile, row: VoteRow) -> tuple[int, int, int]:
         file.fail(str(error), row.line)
 
 
-def _recorded(
-    connection: sa.Connection, info: CampaignInfo, file: VoteFile, rows: Sequence[tuple[VoteRow, int, int, int]]
-) -> Recorded:
+def _record_rows(transaction: Transaction, file: VoteFile, rows: Sequence[tuple[VoteRow, int, int, int]]) -> Recorded:
     ballots: dict[int, _Ballot] = {}
     for row, number, *_ in rows:
         if number not in ballots:
             try:
-                ballots[number] = _held_against(connection, info, number)
+                ballots[number] = _held_against(transaction, number)
             except VoteError as error:
                 file.fail(f"comparison {row.comparison!r} is unknown: {error}", row.line)
-    known = voters_named(connection, info, {row.voter for row, *_ in rows if row.voter is not None})
-    names, keys = names_of(connection, info), keys_of(connection, info)
+    known = voters_named(transaction, {row.voter for row, *_ in rows if row.voter is not None})
+    names, keys = transaction.voter_names(), transaction.voter_keys()
     problems: list[str] = []
     counts: Counter[str] = Counter()
     events, late = (defaultdict[str, list[Any]](list) for _ in range(2))
@@ -128,7 +127,7 @@ def _recorded(
         ballot = ballots[number]
         try:
             place = _place(ballot, row, sheet, position)
-            voter = _voter_of(info, row, ballot, place, known, names)
+            voter = _voter_of(transaction.info, row, ballot, place, known, names)
         except VoteError as error:
             problems.append(f"{file.name}:{row.line}: {error}")
             continue
@@ -137,86 +136,87 @@ def _recorded(
         if why == "known":
             counts[why] += 1
             continue
-        values = _values(info, row, ballot, place, voter, keys[voter], code)
+        values = _values(transaction.info, row, ballot, place, voter, keys[voter], code)
         if why is None:
             ballot.revision[place] += 1
             ballot.answer[place] = code
-            lease = ballot.holder[sheet][0]
-            values |= {"revision": ballot.revision[place], "kind": "cast", "lease_id": lease}
-            answered[lease] = voter
+            lease_id, _ = ballot.holder.get(sheet, (None, None))
+            values |= {"revision": ballot.revision[place], "kind": "cast", "lease_id": lease_id}
+            if lease_id is not None:
+                answered[lease_id] = voter
             is_scored = place < ballot.n_scored
             scored[number][sheet] += is_scored
             checked[number][sheet] += place in ballot.checks
             counts["new" if is_scored else "probe"] += 1
         else:
             values |= {"why": why, "revision": ballot.revision[place]}
-            ballot.heard.add((place, voter, code))
+            ballot.late_votes.add((place, voter, code))
             counts[why] += 1
         for name, value in values.items():
             (events if why is None else late)[name].append(value)
     if problems:
-        more = f"; and {len(problems) - _SHOWN:,} more rows" if len(problems) > _SHOWN else ""
-        raise VoteError("; ".join(problems[:_SHOWN]) + more)
+        more = f"; and {len(problems) - _MOST_LISTED:,} more rows" if len(problems) > _MOST_LISTED else ""
+        raise VoteError("; ".join(problems[:_MOST_LISTED]) + more)
     for table, columns in ((schema.vote_event, events), (schema.late_vote, late)):
         if columns:
-            insert_columns(connection, table, columns)
+            transaction.insert_columns(table, columns)
     for number, ballot in ballots.items():
-        count_answers(connection, ballot.id, scored[number], checked[number])
+        transaction.count_answers(ballot.id, scored[number], checked[number])
     waiting = sa.select(schema.lease.c.id).join(schema.ballot, schema.ballot.c.id == schema.lease.c.ballot_id)
-    waiting = waiting.where(schema.ballot.c.campaign_id == info.id, schema.lease.c.unanswered)
-    for lease in connection.execute(waiting).scalars().all() if answered else ():
+    waiting = waiting.where(schema.ballot.c.campaign_id == transaction.info.id, schema.lease.c.unanswered)
+    for lease in transaction.execute(waiting).scalars().all() if answered else ():
         if lease in answered:
-            mark_answered(connection, info, lease, answered[lease])
+            mark_answered(transaction, lease, answered[lease])
     n_late = counts["closed"] + counts["reassigned"]
     return Recorded(counts["new"], counts["known"], counts["conflict"], n_late, counts["probe"])
 
 
-def _held_against(connection: sa.Connection, info: CampaignInfo, number: int) -> _Ballot:
-    ballot_id = ballot_numbered(connection, info.id, number)
+def _held_against(transaction: Transaction, number: int) -> _Ballot:
+    ballot_id = transaction.ballot_numbered(number)
     # Exclusive: the current votes are read once for the whole file and must not change until its votes are written.
-    lock_ballot(connection, ballot_id, exclusive=True)
+    transaction.lock_ballot(ballot_id, exclusive=True)
     table = schema.ballot
-    own = sa.select(table.c.state, table.c.n_comparisons).where(table.c.id == ballot_id)
-    state, n_scored = connection.execute(own).one()
+    query = sa.select(table.c.state, table.c.n_comparisons).where(table.c.id == ballot_id)
+    state, n_scored = transaction.execute(query).one()
     if state == "closing":
         raise LedgerBusyError(f"ballot {number} is being closed: record the file again in a moment")
     lease = schema.lease
-    wanted = sa.select(lease.c.id, lease.c.sheet, lease.c.voter_id, lease.c.ended_at)
-    leases = connection.execute(wanted.where(lease.c.ballot_id == ballot_id)).all()
+    query = sa.select(lease.c.id, lease.c.sheet, lease.c.voter_id, lease.c.ended_at, lease.c.end_reason)
+    leases = transaction.execute(query.where(lease.c.ballot_id == ballot_id).order_by(lease.c.fence)).all()
     return _Ballot(
         id=ballot_id,
         number=number,
         state=state,
         n_scored=n_scored,
         holder={row.sheet: (row.id, row.voter_id) for row in leases if row.ended_at is None},
-        held={(row.sheet, row.voter_id) for row in leases},
-        **_asked(connection, ballot_id),
+        end_reasons={(row.sheet, row.voter_id): row.end_reason for row in leases},
+        **_read_comparisons(transaction, ballot_id),
     )
 
 
-def _asked(connection: sa.Connection, ballot_id: int) -> dict[str, Any]:
+def _read_comparisons(transaction: Transaction, ballot_id: int) -> dict[str, Any]:
     """Return the position, the items and the answers so far of each comparison."""
     pair, event, late = schema.comparison, schema.vote_event, schema.late_vote
-    asked = sa.select(pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item).order_by(pair.c.place)
-    sheet, position, left, right = integer_columns(connection, asked.where(pair.c.ballot_id == ballot_id))
-    said = sa.case((event.c.kind == "void", _VOIDED), else_=sa.func.coalesce(event.c.answer, _NO_VOTE))
-    events = sa.select(event.c.place, event.c.revision, said, event.c.voter_id).where(event.c.ballot_id == ballot_id)
+    query = sa.select(pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item).order_by(pair.c.place)
+    sheet, position, left, right = transaction.integer_columns(query.where(pair.c.ballot_id == ballot_id))
+    code = sa.case((event.c.kind == "void", _VOIDED), else_=sa.func.coalesce(event.c.answer, _NO_VOTE))
+    events = sa.select(event.c.place, event.c.revision, code, event.c.voter_id).where(event.c.ballot_id == ballot_id)
     in_order = events.order_by(event.c.place, event.c.revision)
-    places, revisions, answers, voters = integer_columns(connection, in_order)
+    places, revisions, answers, voters = transaction.integer_columns(in_order)
     revision, answer = np.zeros(sheet.size, np.int64), np.full(sheet.size, _NO_VOTE)
     revision[places], answer[places] = revisions, answers  # the last event of each place wins
     heard = sa.select(late.c.place, late.c.voter_id, late.c.answer).where(late.c.ballot_id == ballot_id)
     checks = sa.select(pair.c.place).where(pair.c.ballot_id == ballot_id, pair.c.probe != "practice")
     return {
-        "checks": set(connection.execute(checks).scalars()),
+        "checks": set(transaction.execute(checks).scalars()),
         "place": {at: place for place, at in enumerate(zip(sheet.tolist(), position.tolist(), strict=True))},
         "sheet": sheet.tolist(),
         "left": left.tolist(),
         "right": right.tolist(),
         "revision": revision.tolist(),
         "answer": answer.tolist(),
-        "said": set(zip(places.tolist(), voters.tolist(), answers.tolist(), strict=True)),
-        "heard": {(row.place, row.voter_id, row.answer) for row in connection.execute(heard)},
+        "votes": set(zip(places.tolist(), voters.tolist(), answers.tolist(), strict=True)),
+        "late_votes": {(row.place, row.voter_id, row.answer) for row in transaction.execute(heard)},
     }
 
 
@@ -225,20 +225,20 @@ def _place(ballot: _Ballot, row: VoteRow, sheet: int, position: int) -> int:
     if place is not None:
         return place
     last = max((at for on, at in ballot.place if on == sheet), default=None)
-    which = f"comparison {row.comparison!r} is unknown: ballot {ballot.number}"
+    problem = f"comparison {row.comparison!r} is unknown: ballot {ballot.number}"
     if last is None:
-        raise VoteError(f"{which} ends at sheet {max(ballot.sheet)}")
-    raise VoteError(f"{which} ends sheet {sheet} at {pair_id(ballot.number, sheet, last)!r}")
+        raise VoteError(f"{problem} ends at sheet {max(ballot.sheet)}")
+    raise VoteError(f"{problem} ends sheet {sheet} at {pair_id(ballot.number, sheet, last)!r}")
 
 
 def _voter_of(
     info: CampaignInfo, row: VoteRow, ballot: _Ballot, place: int, known: Mapping[str, int], names: Mapping[int, str]
 ) -> int:
     """Return the voter of a row, or refuse the row if its items are not those of the comparison."""
-    for side, came, asked in (("left", row.left, ballot.left), ("right", row.right, ballot.right)):
-        wanted = info.items[asked[place]]
-        if came is not None and item_cells(came) != item_cells(wanted):
-            expected, got = ", ".join(map(repr, item_cells(wanted))), ", ".join(map(repr, item_cells(came)))
+    for side, label, places in (("left", row.left, ballot.left), ("right", row.right, ballot.right)):
+        expected_label = info.items[places[place]]
+        if label is not None and item_cells(label) != item_cells(expected_label):
+            expected, got = ", ".join(map(repr, item_cells(expected_label))), ", ".join(map(repr, item_cells(label)))
             raise VoteError(f"comparison {row.comparison!r} has the {side} {expected}; got {got}")
     sheet = ballot.sheet[place]
     holder = ballot.holder.get(sheet)
@@ -247,7 +247,7 @@ def _voter_of(
             raise VoteError(f"comparison {row.comparison!r} is on a sheet that no voter holds: name the voter")
         return holder[1]
     voter = known.get(row.voter)
-    if voter is None or (sheet, voter) not in ballot.held:
+    if voter is None or (sheet, voter) not in ballot.end_reasons:
         has = "nobody" if holder is None else f"voter {names[holder[1]]!r}"
         raise VoteError(
             f"comparison {row.comparison!r} is on sheet {sheet + 1}, which {has} has; {row.voter!r} never had it: "
@@ -260,16 +260,15 @@ def _why_not(ballot: _Ballot, place: int, voter: int, code: int) -> str | None:
     recorded = ballot.answer[place]
     if recorded == code:
         return "known"
-    if recorded != _NO_VOTE and (place, voter, code) in ballot.said:  # but it has been corrected or voided since
+    if recorded != _NO_VOTE and (place, voter, code) in ballot.votes:  # but it has been corrected or voided since
         return "known"
-    holder = ballot.holder.get(ballot.sheet[place])
-    why = None if recorded in (_NO_VOTE, _VOIDED) else "conflict"
-    if ballot.state != "open":
-        why = "closed"
-    elif holder is None or holder[1] != voter:
-        why = "reassigned"
+    sheet = ballot.sheet[place]
+    _, holder = ballot.holder.get(sheet, (None, None))
+    why: str | None = why_late(ballot.state, holder, voter, ballot.end_reasons[sheet, voter])
+    if why is None and recorded not in (_NO_VOTE, _VOIDED):
+        why = "conflict"
     # A late vote may be sent again after the ballot was reopened or the sheet returned; it then counts.
-    return "known" if why is not None and (place, voter, code) in ballot.heard else why
+    return "known" if why is not None and (place, voter, code) in ballot.late_votes else why
 
 
 def _values(
@@ -305,3 +304,124 @@ def _milliseconds(seconds: str | None, row: VoteRow) -> int | None:
     if not 0 <= value < 1e6:
         raise VoteError(f'line {row.line}: column "seconds": a time in seconds is expected; got {seconds!r}')
     return round(1000 * value)
+
+
+_FLIPPED: Final = {"left": "right", "right": "left"}
+Pair = frozenset[str]
+
+
+def read_vote_file(
+    info: CampaignInfo,
+    path: str | os.PathLike[str],
+    format: Format,  # noqa: A002 - the name of the option
+    *,
+    columns: Columns | None,
+    answers: Answers | None,
+    encoding: str,
+    ignore: Sequence[str],
+    instances: str | os.PathLike[str] | None,
+    guard: bool,
+) -> VoteFile:
+    """Read a file of votes with the items of a campaign; see `Campaign.import_votes`."""
+    votes = read_votes(
+        path,
+        format=format,
+        columns=columns,
+        answers=answers,
+        encoding=encoding,
+        ignore=ignore,
+        instances=instances,
+        needed=["winner"],
+        guard=guard,
+    )
+    if votes.format == "choix":
+        votes = votes.of_items(info.items)
+    rows = list(votes.file().rows)
+    if votes.format in ("label_studio", "potato"):  # these formats write the parts of an item as one text
+        parts: dict[Any, Label] = {" ".join(item): item for item in map(item_cells, info.items) if len(item) > 1}
+        rows = [row._replace(left=parts.get(row.left, row.left), right=parts.get(row.right, row.right)) for row in rows]
+    return VoteFile(votes.records.table.name, tuple(rows))
+
+
+def match_comparisons(transaction: Transaction, file: VoteFile) -> VoteFile:
+    """Give each row the id of its comparison.
+
+    A row without an id is matched with a comparison of its two items, on either side, on a sheet of its voter. If a
+    voter has several rows for a pair, the second is matched with the second comparison. Without a voter, the pair must
+    have been drawn only once.
+
+    Raises
+    ------
+    VoteError
+        If the voter does not have the pair, or several voters have it; the message gives file and line.
+    """
+    if all(row.comparison is not None for row in file.rows):
+        return file
+    open_comparisons = _open_comparisons(transaction)
+    known = voters_named(transaction, {row.voter for row in file.rows if row.voter is not None})
+    used: dict[tuple[int | None, Pair], int] = defaultdict(int)
+    rows = []
+    for row in file.rows:
+        if row.comparison is None:
+            pair = _labels(file, row)
+            voter = None
+            if row.voter is not None:
+                voter = known.get(row.voter)
+                if voter is None:
+                    file.fail(f"no voter is called {shown(row.voter)}", row.line)
+            comparison, left = _next(file, row, open_comparisons.get((voter, pair), []), used[voter, pair])
+            used[voter, pair] += 1
+            rows.append(_about(row, comparison, left))
+        else:
+            rows.append(row)
+    return VoteFile(file.name, tuple(rows))
+
+
+def _open_comparisons(transaction: Transaction) -> Mapping[tuple[int | None, Pair], list[tuple[str, str]]]:
+    """Return id and left item of each comparison in open ballots, by voter and pair; the voter None has them all."""
+    ballot, lease = schema.ballot, schema.lease
+    texts = [file_name(item) for item in transaction.info.items]
+    comparisons: dict[tuple[int | None, Pair], list[tuple[str, str]]] = defaultdict(list)
+    opened = sa.select(ballot.c.id, ballot.c.number).where(
+        ballot.c.campaign_id == transaction.info.id, ballot.c.state == "open"
+    )
+    for ballot_id, number in transaction.execute(opened.order_by(ballot.c.number)).all():
+        conditions = (lease.c.ballot_id == ballot_id, lease.c.ended_at.is_(None))
+        rows = transaction.execute(sa.select(lease.c.sheet, lease.c.voter_id).where(*conditions))
+        holder = {row.sheet: row.voter_id for row in rows}
+        columns = drawn_columns(transaction, ballot_id)
+        places = (columns.sheet.tolist(), columns.position.tolist(), columns.left.tolist(), columns.right.tolist())
+        for sheet, position, left, right in zip(*places, strict=True):
+            pair = frozenset((texts[left], texts[right]))
+            entry = (pair_id(number, sheet, position), texts[left])
+            comparisons[None, pair].append(entry)
+            if sheet in holder:
+                comparisons[holder[sheet], pair].append(entry)
+    return comparisons
+
+
+def _next(file: VoteFile, row: VoteRow, entries: list[tuple[str, str]], n_used: int) -> tuple[str, str]:
+    pair = f"{shown(row.left)} and {shown(row.right)}"
+    if not entries:
+        location = "in an open ballot" if row.voter is None else f"on a sheet of voter {shown(row.voter)}"
+        file.fail(f"no comparison of {pair} is {location}", row.line)
+    if row.voter is None and len(entries) > 1:
+        file.fail(f"{pair} are compared {len(entries)} times: the voter or the comparison must be named", row.line)
+    if n_used == len(entries):
+        file.fail(f"{pair} come more often than the {len(entries)} times that they are compared", row.line)
+    return entries[n_used]
+
+
+def _about(row: VoteRow, comparison: str, left: str) -> VoteRow:
+    """Return the row as an answer to a comparison, which may show its items on the other sides."""
+    row = row._replace(comparison=comparison)
+    if row.left is None or file_name(row.left) == left:
+        return row
+    answer = None if row.answer is None else _FLIPPED.get(row.answer, row.answer)
+    return row._replace(left=row.right, right=row.left, answer=answer)
+
+
+def _labels(file: VoteFile, row: VoteRow) -> Pair:
+    if row.left is None or row.right is None:
+        file.fail("a row needs a comparison, or the two items of one", row.line)
+    return frozenset((file_name(row.left), file_name(row.right)))

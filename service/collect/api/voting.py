@@ -77,7 +77,7 @@ def begin(campaign: str, token: str = "", platform: dict[str, str] | None = None
             voter.consent(pages, consent)
         else:
             session = voter.begin_session(pages, consent=consent, hours=hours)
-    response = jsonify(me_of(joined, pages, voter.journey(pages)))
+    response = jsonify(me_of(joined, pages, voter.state(pages)))
     if session is not None:
         access.set_cookie(response, access.VOTER_COOKIE, joined, session)
     response.status_code = 201
@@ -89,7 +89,7 @@ def begin(campaign: str, token: str = "", platform: dict[str, str] | None = None
 def me() -> dict[str, Any]:
     """Return the voter's progress and next step."""
     campaign, holder, pages = _step()
-    return me_of(campaign, pages, access.voter_of(campaign, holder).journey(pages))
+    return me_of(campaign, pages, access.voter_of(campaign, holder).state(pages))
 
 
 @voter.put("/consent", name="consent")
@@ -101,7 +101,7 @@ def agree(version: str) -> dict[str, Any]:
     check_version(pages, version)
     voter = access.voter_of(campaign, holder)
     voter.consent(pages, version)
-    return me_of(campaign, pages, voter.journey(pages))
+    return me_of(campaign, pages, voter.state(pages))
 
 
 @voter.post("/withdraw", name="withdraw")
@@ -128,10 +128,10 @@ def lease() -> dict[str, Any]:
         raise consent_needed("no pair is shown before consent", pages)
     voter = access.voter_of(campaign, holder)
     origin = access.client_origin() if collecting().settings.unanswered_sheets else None
-    hand, reason = voter.next_sheet(pages, origin)
-    if hand is None:
-        me = me_of(campaign, pages, voter.journey(pages))
-        seconds = (me["retry_after"] or SOON_SECONDS) if reason == "wait" else None
+    state = voter.next_sheet(pages, origin)
+    me = me_of(campaign, pages, state)
+    if state.sheet is None or not state.available:
+        seconds = (state.wait_seconds or SOON_SECONDS) if state.reason == "wait" else None
 
         @after_this_request
         def say_when(response: Response) -> Response:
@@ -139,9 +139,8 @@ def lease() -> dict[str, Any]:
                 response.headers["Retry-After"] = str(seconds)
             return response
 
-        return {"sheet": None, "reason": reason, "retry_after": seconds, "me": me}
-    me = me_of(campaign, pages, voter.journey_with(pages, hand))
-    return {"sheet": _sheet_answer(campaign, hand), "reason": None, "retry_after": None, "me": me}
+        return {"sheet": None, "reason": state.reason, "retry_after": seconds, "me": me}
+    return {"sheet": _sheet_answer(campaign, state.sheet), "reason": None, "retry_after": None, "me": me}
 
 
 @sheets.post("/finish", name="finish")
@@ -215,23 +214,23 @@ def take_back(request: dict[str, Any], event_id: str) -> dict[str, Any]:
     return {**_receipt(receipt, known.pair), "feedback": None}
 
 
-def me_of(campaign: ledger.Campaign, pages: ledger.VotingPages, journey: ledger.Journey) -> dict[str, Any]:
+def me_of(campaign: ledger.Campaign, pages: ledger.VotingPages, state: ledger.VoterState) -> dict[str, Any]:
     """Return a voter's progress and next step as JSON."""
-    hand = journey.hand
+    sheet = state.sheet
     return {
         "campaign": campaign.key,
-        "voter": journey.voter_key,
-        "step": journey.step,
+        "voter": state.voter_key,
+        "step": state.step,
         "consent_version": pages.consent_version,
-        "available": journey.available,
-        "reason": journey.reason,
-        "retry_after": journey.wait_seconds,
+        "available": state.available,
+        "reason": state.reason,
+        "retry_after": state.wait_seconds,
         "progress": {
-            "sheets_done": journey.n_sheets_done,
+            "sheets_done": state.n_sheets_done,
             "sheets_limit": pages.sheets,
-            "answered": 0 if hand is None else len(hand.pairs) - len(hand.missing),
-            "of": 0 if hand is None else len(hand.pairs),
-            "answers": journey.n_answers,
+            "answered": 0 if sheet is None else len(sheet.pairs) - len(sheet.missing),
+            "of": 0 if sheet is None else len(sheet.pairs),
+            "answers": state.n_answers,
         },
     }
 
@@ -293,17 +292,17 @@ def _visit(platform: dict[str, Any]) -> ledger.Visit:
     return ledger.Visit(platform["name"], platform["participant"], platform["study"])
 
 
-def _sheet_answer(campaign: ledger.Campaign, hand: ledger.SheetInHand) -> dict[str, Any]:
+def _sheet_answer(campaign: ledger.Campaign, sheet: ledger.VoterSheet) -> dict[str, Any]:
     campaigns = collecting().campaigns
     pairs = []
-    for pair in hand.pairs:
-        answered = hand.answers.get(pair.position)
+    for pair in sheet.pairs:
+        answered = sheet.answers.get(pair.position)
         sides = {side: campaigns.content(campaign, getattr(pair, side)) for side in ("left", "right")}
-        name = ledger.pair_id(hand.number, hand.sheet, pair.position)
+        name = ledger.pair_id(sheet.number, sheet.sheet, pair.position)
         latest = {part: getattr(answered, part, None) for part in ("answer", "event_id")}
         pairs.append({"id": name, "practice": pair.is_practice, **sides, **latest})
-    expires = None if hand.expires_at is None else ledger.time_text(hand.expires_at)
-    return {"ballot": hand.number, "sheet": hand.sheet, "expires_at": expires, "pairs": pairs}
+    expires = None if sheet.expires_at is None else ledger.time_text(sheet.expires_at)
+    return {"ballot": sheet.number, "sheet": sheet.sheet, "expires_at": expires, "pairs": pairs}
 
 
 def _receipt(receipt: ledger.Receipt, pair: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import pytest
 
 from adaptive.ledger import ItemContent, Ledger
-from adaptive.ledger._campaign.stored import contents_of
+from adaptive.ledger._campaign.items import contents_of
 from tests.adaptive.cli.commands import refusal, run_ok
 
 pytestmark = pytest.mark.wide
@@ -24,7 +24,7 @@ def test_items_have_their_contents():
     run_ok(*CONTINUOUS)
     ledger = Ledger.open("v.db")
     campaign = ledger.campaign()
-    found = campaign.database.read(lambda connection: contents_of(connection, campaign.info))
+    found = campaign.read(contents_of)
     assert campaign.info.items[:2] == ("fig", "plum")
     assert found[:2] == (ItemContent("markdown", "**fig**"), ItemContent("image", "plum.png", "A plum"))
     assert set(found[2:]) == {ItemContent()}

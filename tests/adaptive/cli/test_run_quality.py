@@ -7,7 +7,6 @@ from collections import Counter
 import pytest
 
 from adaptive.ledger import Ledger
-from adaptive.ledger._voters.tokens import holder_of
 from tests.adaptive.cli.commands import INIT, as_csv, rows_of, run_ok
 from tests.adaptive.cli.test_run import rows_in
 
@@ -106,7 +105,7 @@ def test_quality_says_whom_to_look_at(folder, monkeypatch):
     assert found["voters"][2]["flags"][0] == {"kind": "speed", "reason": "7 of 7 answers took less than 1 s"}
     assert found["voters"][0]["left"]["n"] == 7
     assert "took less" not in run_ok("run", "quality", "v.db", "--fast", "0.2")
-    monkeypatch.setattr("adaptive.ledger._quality.report.LEAST_PAIRS", 1)
+    monkeypatch.setattr("adaptive.ledger._reports.quality.LEAST_PAIRS", 1)
     found = json.loads(run_ok("run", "quality", "v.db", "--json"))
     ends = f"{found['agreement_low']:.0%} to {found['agreement_high']:.0%}"
     alpha = f"{found['alpha']:.2f} ({found['alpha_low']:.2f} to {found['alpha_high']:.2f})"
@@ -138,6 +137,6 @@ def test_link_makes_another_link_of_the_organiser():
         address, _, token = link.partition("#")
         ledger = Ledger.open("v.db")
         assert address == f"https://votes.example.org/o/{ledger.campaign().key}"
-        held = ledger.database.read(lambda connection, token=token: holder_of(connection, token, ["organiser"]))
+        held = ledger.campaign().tokens.holder(token, "organiser")
         assert held.campaign_key == ledger.campaign().key
         ledger.close()

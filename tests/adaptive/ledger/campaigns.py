@@ -33,12 +33,12 @@ def query(ledger, statement, **values):
 
 def read(campaign, step, *values, **options):
     """What a step of reading returns."""
-    return campaign.database.read(lambda connection: step(connection, campaign.info, *values, **options))
+    return campaign.read(step, *values, **options)
 
 
 def write(campaign, step, *values, **options):
     """What a step of writing returns."""
-    return campaign.database.write(lambda connection: step(connection, campaign.info, *values, **options))
+    return campaign.write(step, *values, **options)
 
 
 def target_of(ledger):

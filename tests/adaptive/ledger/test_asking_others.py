@@ -30,7 +30,7 @@ def test_the_comparisons_of_who_is_left_out_are_asked_of_others(ledger):
     assert reassigned(campaign, voter) == 3
     check_ledger(campaign)
     assert query(campaign, "SELECT DISTINCT reason FROM vote_event WHERE kind = 'void'") == [("asked of others",)]
-    assert journey(campaign, voter).hand is None
+    assert journey(campaign, voter).sheet is None
     assert claimed(campaign, voter) == (None, "none left")
     other = joined(campaign)
     taken = [claimed(campaign, other)[0] for _ in (done, begun)]

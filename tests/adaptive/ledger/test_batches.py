@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adaptive.ledger import ContinuousPlan, LedgerError, NotReadyError, Probing, Settings, VoteCast
-from adaptive.ledger._ballots.continuous import Refusal, draw_batch, may_draw, state_of, write_refusal
+from adaptive.ledger._ballots.batches import Refusal, draw_batch, may_draw, state_of, write_refusal
 from adaptive.ledger._campaign.info import batch_for, slots_of_batch
 from adaptive.ledger._votes.casting import retract
 from tests.adaptive.ledger.campaigns import change, new_id, query, read, write
@@ -25,7 +25,7 @@ def next_sheet(campaign, voter):
     """The next sheet of a voter, for whom a batch is drawn where one is due; None where nothing is left."""
     hand, _ = claimed(campaign, voter)
     if hand is None and read(campaign, may_draw, voter):
-        draw_batch(campaign.database, campaign.info, voter_id=voter)
+        draw_batch(campaign, voter_id=voter)
         hand, _ = claimed(campaign, voter)
     return hand
 
@@ -104,7 +104,7 @@ def test_sheets_in_the_hands_of_others_keep_nobody_waiting(ledger):
     assert [hand is not None for hand in hands] == [True] * 4  # three voters are planned, and half a batch may be open
     assert next_sheet(campaign, joined(campaign)) is None
     with pytest.raises(NotReadyError, match="pairs are unanswered"):
-        draw_batch(campaign.database, campaign.info)
+        draw_batch(campaign)
     change(campaign, "UPDATE lease SET expires_at = 1")
     again = next_sheet(campaign, joined(campaign))
     assert (again.number, again.sheet) == (1, 0)  # what expired goes on before anything is drawn
@@ -112,7 +112,7 @@ def test_sheets_in_the_hands_of_others_keep_nobody_waiting(ledger):
 
 def test_a_second_voter_has_a_sheet_to_be_asked_on(ledger):
     campaign = continuous(ledger, 12, 5, batch=10, budget=40, sheet_size=20, probing=Probing(overlap=0.4))
-    draw_batch(campaign.database, campaign.info)
+    draw_batch(campaign)
     assert sizes(campaign) == [5, 5]
     assert query(campaign, "SELECT count(*) FROM comparison WHERE probe = 'overlap'") == [(4,)]
 
@@ -126,7 +126,7 @@ def test_who_has_seen_all_pairs_is_asked_no_more_and_others_are(ledger):
         assert sum(sizes(campaign)) == 6 * number
     assert [journey(campaign, voter).reason for voter in voters] == ["none left"] * 2
     with pytest.raises(LedgerError, match="the voter has seen all pairs"):
-        draw_batch(campaign.database, campaign.info, voter_id=voters[0])
+        draw_batch(campaign, voter_id=voters[0])
     assert next_sheet(campaign, voters[0]) is None  # and nothing is drawn for it
     told = query(campaign, "SELECT DISTINCT voter_id FROM audit_event WHERE kind = 'no batch' ORDER BY voter_id")
     assert told == [(voter,) for voter in voters]
@@ -137,8 +137,8 @@ def test_who_has_seen_all_pairs_is_asked_no_more_and_others_are(ledger):
 def test_sheets_that_nobody_here_may_get_are_told_of_once_the_budget_is_spent(ledger):
     campaign = continuous(ledger, 4, 2, batch=6, budget=12, sheet_size=6)
     voter = joined(campaign)
-    draw_batch(campaign.database, campaign.info, voter_id=voter)
-    draw_batch(campaign.database, campaign.info, at_once=True)
+    draw_batch(campaign, voter_id=voter)
+    draw_batch(campaign, at_once=True)
     answer(campaign, voter, next_sheet(campaign, voter))
     for _ in range(2):
         assert next_sheet(campaign, voter) is None
@@ -169,7 +169,7 @@ def test_a_draw_that_was_refused_for_the_target_is_tried_again_when_votes_are_ch
 
     assert (waits(campaign), may_ask()) == ("target", False)
     for vote in votes[::2]:
-        retract(campaign.database, campaign.info, new_id(), vote.number, vote.place, vote.voter_id)
+        retract(campaign, new_id(), vote.number, vote.place, vote.voter_id)
         other = "right" if vote.answer == "left" else "left"
         campaign.cast(VoteCast(new_id(), vote.number, vote.place, vote.voter_id, other))
     assert (waits(campaign), may_ask()) == (None, True)
@@ -185,7 +185,7 @@ def test_an_answer_given_again_says_alike_of_checks_and_of_others_whether_more_i
     for pair in hand.pairs:
         write(campaign, write_refusal, Refusal("reached", "target", read(campaign, state_of)))
         assert not journey(campaign, voter).available
-        retract(campaign.database, campaign.info, new_id(), hand.number, pair.place, voter)
+        retract(campaign, new_id(), hand.number, pair.place, voter)
         campaign.cast(VoteCast(new_id(), hand.number, pair.place, voter, "left"))
         refused.append(not journey(campaign, voter).available)
     assert max(pair.place for pair in hand.pairs) >= 10  # a check
@@ -206,5 +206,5 @@ def test_when_a_batch_comes_does_not_tell_answers_to_checks_from_others(ledger):
             answer(campaign, voter, one, answered[-1].position)
         numbers.append(len(answered))
         for pair in answered:
-            retract(campaign.database, campaign.info, new_id(), one.number, pair.place, voter)
+            retract(campaign, new_id(), one.number, pair.place, voter)
     assert numbers == [9, 9]

@@ -40,8 +40,7 @@ def test_allourideas_56_the_same_pair_twice_to_a_voter(ledger):
     plan = plan_ballots(5, n_ballots=2, fraction=0.6, presentations=8)  # each pair comes twice
     campaign = campaign_of(ledger, n_voters=2, plan=plan, assigned=False, sheet_size=3, lease_minutes=1)
     stored = campaign.ballots()[0]
-    with ledger.database.engine.connect() as connection:
-        drawn = drawn_columns(connection, stored.id)
+    drawn = campaign.read(drawn_columns, stored.id)
     pairs = [frozenset(pair) for pair in zip(drawn.left.tolist(), drawn.right.tolist(), strict=True)]
     assert len(set(pairs)) < len(pairs)
     voters = voters_of(campaign, 4)
@@ -79,7 +78,7 @@ def test_gavel_22_no_undo_for_a_misclick_on_the_last_vote_of_a_sheet(ledger):
     for place in places:
         campaign.cast(vote(voter, place))
     assert claimed(campaign, voter)[0].sheet != first.sheet  # the first one is done
-    assert retract(ledger.database, campaign.info, new_id(), 1, places[-1], voter).answer is None
+    assert retract(campaign, new_id(), 1, places[-1], voter).answer is None
     assert campaign.cast(vote(voter, places[-1], "tie")).revision == 3
     kinds = query(ledger, "SELECT kind, answer FROM vote_event WHERE place = :at ORDER BY revision", at=places[-1])
     assert kinds == [("cast", 1), ("retract", None), ("cast", 0)]  # the misclick can still be seen

@@ -95,10 +95,10 @@ def test_a_vote_taken_back_or_corrected_is_whole_or_not_there(ledger):
         return campaign
 
     def take_back(campaign):
-        return retract(ledger.database, campaign.info, ids["event"], 1, 0, ids["voter"])
+        return retract(campaign, ids["event"], 1, 0, ids["voter"])
 
     def put_right(campaign):
-        return correct(ledger.database, campaign.info, ids["event"], 1, 0, "tie", "misread")
+        return correct(campaign, ids["event"], 1, 0, "tie", "misread")
 
     for step, event in ((take_back, (0, 2, "retract", None)), (put_right, (0, 2, "cast", 0))):
 
@@ -176,7 +176,7 @@ def test_a_ballot_whose_closer_is_killed_at_any_point_is_closed_by_the_next(ledg
             overdue(ledger, campaign)
         if state != "closed":
             assert close(campaign) == expected
-        assert campaign.standing()[0] == (expected,)
+        assert campaign.position()[0] == (expected,)
         closed = "SELECT count(*) FROM audit_event WHERE kind = 'closed' AND campaign_id = :id"
         assert query(ledger, closed, id=campaign.info.id) == [(1,)]
 

@@ -13,8 +13,7 @@ import sqlalchemy as sa
 
 from adaptive.ledger import Ledger, LedgerBusyError, LedgerError, RevisionError, UnreachableError
 from adaptive.ledger._store import database as module
-from adaptive.ledger._store.database import PATIENCE_SECONDS
-from adaptive.ledger._store.locks import lock_ballot
+from adaptive.ledger._store.database import PATIENCE_SECONDS, lock_ballot
 from tests.adaptive.ledger import processes
 from tests.adaptive.ledger.campaigns import (
     PLAN,

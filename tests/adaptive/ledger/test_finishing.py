@@ -4,7 +4,7 @@ import pytest
 
 from adaptive.ledger import ConflictError, FinishedError, Origin, Visit, VoteCast, VotingPages
 from adaptive.ledger._voters.identity import participants
-from adaptive.ledger._voters.participation import is_more_left
+from adaptive.ledger._voters.voter import is_more_left
 from tests.adaptive.ledger.campaigns import change, check_ledger, new_id, query, read
 from tests.adaptive.ledger.test_participation import answer, claimed, joined, journey, web_campaign
 from tests.adaptive.ledger.test_races import at_once
@@ -19,7 +19,7 @@ def participant(campaign):
     """A participant with a sheet that is answered, and the answers."""
     visit = Visit("prolific", participant="5f8d0d55b54764421b715dd1", study=STUDY)
     voter, _ = campaign.voters.join(PAGES, consent="1", hours=1, visit=visit)
-    hand, _ = voter.next_sheet(PAGES)
+    hand = voter.next_sheet(PAGES).sheet
     votes = [VoteCast(new_id(), hand.number, pair.place, voter.id, "left") for pair in hand.pairs]
     for vote in votes:
         voter.cast(vote)
@@ -38,7 +38,7 @@ def test_after_the_end_an_answer_can_be_changed_and_not_taken_back(ledger):
             voter.retract(voter.vote(vote.event_id), new_id())
     receipt = voter.cast(other)
     assert (receipt.revision, receipt.answer, voter.cast(other).repeated) == (2, "right", True)
-    assert voter.journey(PAGES).n_answers == len(votes)
+    assert voter.state(PAGES).n_answers == len(votes)
     assert [each.decision for each in read(campaign, participants)] == ["approve"]
     check_ledger(campaign)
 
@@ -56,13 +56,13 @@ def test_a_participant_without_an_answer_in_force_is_not_approved(ledger):
 def test_a_sheet_with_an_answer_taken_back_is_not_done(ledger):
     campaign, pages = web_campaign(ledger), VotingPages(open_link=True, sheets=2)
     voter, _ = campaign.voters.join(pages, consent="1", hours=1)
-    hand, _ = voter.next_sheet(pages)
+    hand = voter.next_sheet(pages).sheet
     answer(campaign, voter.id, hand)
     voter.next_sheet(pages)
-    assert voter.journey(pages).n_sheets_done == 1
+    assert voter.state(pages).n_sheets_done == 1
     (event,) = query(campaign, "SELECT event_id FROM vote_event WHERE place = :place", place=hand.pairs[0].place)[0]
     voter.retract(voter.vote(event), new_id())
-    assert voter.journey(pages).n_sheets_done == 0
+    assert voter.state(pages).n_sheets_done == 0
 
 
 def test_claims_at_the_same_moment_keep_to_the_limit_of_their_address(ledger):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from adaptive.ledger._campaign.item_sheets import read_item_file, read_item_sheet
-from adaptive.ledger._campaign.stored import ItemContent
+from adaptive.ledger._campaign.info import ItemContent
+from adaptive.ledger._campaign.items import read_item_file, read_item_sheet
 from rankcorr.errors import TableError
 
 

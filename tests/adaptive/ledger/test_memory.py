@@ -31,7 +31,7 @@ def memory():
 
 def drawn(campaign, number):
     stored = campaign.ballots()[number - 1]
-    ballot = campaign.database.read(lambda connection: load_ballot(connection, campaign.info, stored))
+    ballot = campaign.read(load_ballot, stored)
     return replace(ballot, voters=tuple(campaign.info.slots))
 
 

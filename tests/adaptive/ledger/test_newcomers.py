@@ -6,9 +6,10 @@ import pytest
 
 from adaptive._formats.votes import VoteFile, VoteRow
 from adaptive.ledger import KnownPair, LedgerError, Probing, Settings, Visit, VotingPages
-from adaptive.ledger._store.encoding import now, pair_id
-from adaptive.ledger._voters.newcomers import Origin, awaited
-from adaptive.ledger._voters.participation import consent, join, next_sheet
+from adaptive.ledger._ballots.sheets import Origin, awaited_sheets
+from adaptive.ledger._store.schema import now, pair_id
+from adaptive.ledger._voters.participation import consent, join
+from adaptive.ledger._voters.voter import next_sheet
 from adaptive.ledger._votes.recording import record_file
 from tests.adaptive.ledger.campaigns import ITEMS, change, query, read, write
 from tests.adaptive.ledger.test_participation import PAGES, answer, claimed, joined, journey, web_campaign
@@ -27,7 +28,8 @@ def come(campaign, address=None, most=4, voter=None):
     """A voter, by default a new one, asks for a sheet from an address: voter, sheet and reason."""
     voter = joined(campaign) if voter is None else voter
     origin = None if address is None else Origin(address, most)
-    return voter, *write(campaign, next_sheet, PAGES, voter, origin)
+    state = write(campaign, next_sheet, PAGES, voter, origin)
+    return voter, (state.sheet if state.available else None), state.reason
 
 
 def pass_time(campaign, microseconds):
@@ -227,7 +229,7 @@ def test_a_voter_is_not_promised_a_sheet_of_known_pairs(ledger):
 
 def test_an_organiser_sees_what_is_held_and_until_when(campaign):
     def seen():
-        return read(campaign, awaited)
+        return read(campaign, awaited_sheets)
 
     assert seen() is None
     for address in ("192.0.2.1", "192.0.2.1", "192.0.2.2", None):
@@ -291,6 +293,6 @@ def test_answers_of_a_file_are_first_answers_too(campaign):
     voter, hand, _ = come(campaign, "192.0.2.1")
     pair = hand.pairs[0]
     row = VoteRow(2, pair_id(hand.number, hand.sheet, pair.position), None, None, None, "left")
-    record_file(campaign.database, campaign.info, VoteFile("votes.csv", (row,)))
+    record_file(campaign, VoteFile("votes.csv", (row,)))
     assert marks(campaign) == []
     assert minutes_left(campaign, voter) == 30

@@ -5,8 +5,8 @@ import sqlalchemy as sa
 
 from adaptive._plan import plan_ballots
 from adaptive.ledger import ContinuousPlan, LedgerError, Settings
-from adaptive.ledger._ballots import continuous, sheets
-from adaptive.ledger._ballots.continuous import draw_batch, finish
+from adaptive.ledger._ballots import batches, sheets
+from adaptive.ledger._ballots.batches import draw_batch, finish
 from tests.adaptive.ledger.campaigns import query
 from tests.adaptive.ledger.test_participation import answer, claimed, joined, journey, web_campaign
 
@@ -31,16 +31,16 @@ def test_sheets_whose_pairs_are_known_are_passed_over_at_once(ledger, monkeypatc
 def test_a_campaign_that_ends_while_a_batch_is_drawn_gets_no_batch(ledger, monkeypatch):
     plan = ContinuousPlan(n_items=6, budget=30, batch=10)
     campaign = ledger.new_campaign(plan, 6, 10, 1, settings=Settings(assigned=False))
-    draw_batch(campaign.database, campaign.info)
-    found = continuous.next_comparisons
+    draw_batch(campaign)
+    found = batches.next_comparisons
 
     def end_meanwhile(*given, **options):
-        finish(campaign.database, campaign.info, least_answered=0.0)
+        finish(campaign, least_answered=0.0)
         return found(*given, **options)
 
-    monkeypatch.setattr(continuous, "next_comparisons", end_meanwhile)
+    monkeypatch.setattr(batches, "next_comparisons", end_meanwhile)
     with pytest.raises(LedgerError, match="has ended"):
-        draw_batch(campaign.database, campaign.info, at_once=True)
+        draw_batch(campaign, at_once=True)
     assert query(campaign, "SELECT number, state FROM ballot") == [(1, "closed")]
 
 

@@ -14,12 +14,13 @@ from adaptive.ledger import (
     VoteCast,
     VotingPages,
 )
-from adaptive.ledger._ballots.continuous import draw_batch
-from adaptive.ledger._ballots.shown_sheets import KnownEvent, pair_of_event
-from adaptive.ledger._campaign.stored import contents_of
-from adaptive.ledger._store.encoding import pair_id
-from adaptive.ledger._voters.participation import consent, join, journey_of, next_sheet
+from adaptive.ledger._ballots.batches import draw_batch
+from adaptive.ledger._ballots.pairs import VoteEvent, pair_of_event
+from adaptive.ledger._campaign.items import contents_of
+from adaptive.ledger._store.schema import pair_id
+from adaptive.ledger._voters.participation import consent, join
 from adaptive.ledger._voters.tokens import holder_of, issue, revoke
+from adaptive.ledger._voters.voter import next_sheet, state_of
 from adaptive.ledger._votes.casting import retract
 from tests.adaptive.ledger.campaigns import (
     ITEMS,
@@ -48,11 +49,13 @@ def joined(campaign, pages=PAGES, version="1"):
 
 
 def claimed(campaign, voter, pages=PAGES):
-    return write(campaign, next_sheet, pages, voter)
+    """The sheet of a voter and None, or None and the reason why there is none."""
+    state = write(campaign, next_sheet, pages, voter)
+    return (state.sheet if state.available else None), state.reason
 
 
 def journey(campaign, voter, pages=PAGES):
-    return read(campaign, journey_of, pages, voter)
+    return read(campaign, state_of, pages, voter)
 
 
 def answer(campaign, voter, hand, *positions):
@@ -93,7 +96,7 @@ def test_answers_to_probes_are_counted_as_a_voter_counts_them(ledger):
     assert len(set(names) & set(check_ids(campaign))) == 2
     assert journey(campaign, voter).n_answers == 3  # but for practice
     asked = hand.pairs[names.index(check_ids(campaign)[2 * hand.sheet + 1])]
-    retract(campaign.database, campaign.info, new_id(), hand.number, asked.place, voter)
+    retract(campaign, new_id(), hand.number, asked.place, voter)
     assert journey(campaign, voter).n_answers == 2
 
 
@@ -174,7 +177,7 @@ def test_who_leaves_is_forgotten_and_open_votes_are_void(ledger):
     check_ledger(campaign)
     assert not query(campaign, "SELECT 1 FROM voter_identity WHERE voter_id = :id", id=voter)
     assert query(campaign, "SELECT external_hash FROM voter WHERE id = :id", id=voter) == [(None,)]
-    assert campaign.database.read(lambda connection: holder_of(connection, token, ["session"])) is None
+    assert campaign.read(holder_of, token, ["session"]) is None
     assert journey(campaign, other).n_answers == 2
     third = joined(campaign)
     taken, _ = claimed(campaign, third)
@@ -246,14 +249,14 @@ def test_a_token_opens_what_it_is_for_until_it_ends(ledger):
     campaign = web_campaign(ledger)
 
     def opens(token, *kinds):
-        return campaign.database.read(lambda connection: holder_of(connection, token, kinds)) is not None
+        return campaign.read(holder_of, token, kinds) is not None
 
     lasting, ended = (write(campaign, issue, "organiser", hours=hours) for hours in (None, 0.0))
     assert opens(lasting, "organiser")
     assert not opens(lasting, "session", "invitation", "study")
     assert not opens(ended, "organiser")
     assert not any(opens(guess, "organiser") for guess in ("", lasting[:-1], lasting + "A", "A" * 43, "%" * 43))
-    campaign.database.write(lambda connection: revoke(connection, lasting))
+    campaign.write(revoke, lasting)
     assert not opens(lasting, "organiser")
 
 
@@ -309,7 +312,7 @@ def test_an_event_is_found_by_its_id(ledger):
     given = vote(voter, hand.pairs[1].place)
     campaign.cast(given)
     found = read(campaign, pair_of_event, given.event_id)
-    assert found == KnownEvent(1, hand.pairs[1].place, f"1-{hand.sheet}-1", voter)
+    assert found == VoteEvent(1, hand.pairs[1].place, f"1-{hand.sheet}-1", voter)
     assert read(campaign, pair_of_event, new_id()) is None
 
 
@@ -326,9 +329,9 @@ def test_a_pair_of_an_earlier_batch_never_comes_to_its_voter(ledger):
             answer(campaign, voter, hand)
         return pairs
 
-    draw_batch(campaign.database, campaign.info)
+    draw_batch(campaign)
     before = [pairs_of(voter) for voter in voters]
-    draw_batch(campaign.database, campaign.info, at_once=True)
+    draw_batch(campaign, at_once=True)
     assert before[0]
     assert (after := pairs_of(voters[0]))
     assert not set(before[0]) & set(after)

@@ -80,7 +80,7 @@ def test_five_closers_and_twelve_voters_end_in_one_record_of_all_counted_votes(l
     assert len(counted) + len(late) == len(places)
     if campaign.ballots()[0].state == "open":  # each closer came before every item had an answer
         campaign.close(1, least_answered=0.0)
-    (record,) = campaign.standing()[0]
+    (record,) = campaign.position()[0]
     assert {event for (event,) in query(ledger, "SELECT event_id FROM vote_event")} == set(counted)
     assert int(record.tally.answered.sum()) == 2 * len(counted)
     assert query(ledger, "SELECT count(*) FROM audit_event WHERE kind = 'closed'") == [(1,)]
@@ -147,8 +147,8 @@ def test_a_sheet_that_another_looks_at_and_lets_go_is_not_overlooked(ledger):
     first, second = voters_of(campaign, 2)
     claimed, answered = threading.Event(), threading.Event()
 
-    def claim_and_fail(connection):
-        claim_sheet(connection, campaign.info, first)
+    def claim_and_fail(transaction):
+        claim_sheet(transaction, first)
         claimed.set()
         answered.wait(1)  # in vain: the second waits for this transaction
         raise KeyError("the process has no memory left")
@@ -159,7 +159,7 @@ def test_a_sheet_that_another_looks_at_and_lets_go_is_not_overlooked(ledger):
         answered.set()
         return found
 
-    failed, lease = at_once(lambda: campaign.database.write(claim_and_fail), claim_next)
+    failed, lease = at_once(lambda: campaign.write(claim_and_fail), claim_next)
     assert isinstance(failed, KeyError)
     assert lease.sheet == 0
 
@@ -260,8 +260,8 @@ def test_a_closer_that_was_taken_over_writes_nothing(ledger, monkeypatch):
     slow = Ledger.open(target_of(ledger))
     read, stopped, go_on = slow.database.read, threading.Event(), threading.Event()
 
-    def late(work):
-        found = read(work)
+    def late(step):
+        found = read(step)
         stopped.set()
         assert go_on.wait(PATIENCE)
         return found
@@ -285,7 +285,7 @@ def test_a_closer_that_was_taken_over_writes_nothing(ledger, monkeypatch):
     thread.join()
     assert len(found) == 1
     assert "taken over by another closer" in str(found[0])
-    assert campaign.standing()[0] == (record,)
+    assert campaign.position()[0] == (record,)
     assert query(ledger, "SELECT count(*) FROM audit_event WHERE kind = 'closed'") == [(1,)]
     slow.close()
 
@@ -310,8 +310,8 @@ def test_who_leaves_while_claiming_a_sheet_keeps_none(ledger):
     (voter,) = voters_of(campaign, 1)
     claimed = threading.Event()
 
-    def claim(connection):
-        lease = claim_sheet(connection, campaign.info, voter)
+    def claim(transaction):
+        lease = claim_sheet(transaction, voter)
         claimed.set()
         time.sleep(0.3)  # whoever leaves waits for this transaction
         return lease
@@ -320,6 +320,6 @@ def test_who_leaves_while_claiming_a_sheet_keeps_none(ledger):
         assert claimed.wait(PATIENCE)
         return campaign.voter(voter).leave()
 
-    lease, n_voided = at_once(lambda: campaign.database.write(claim), go)
+    lease, n_voided = at_once(lambda: campaign.write(claim), go)
     assert (lease.sheet, n_voided) == (0, 0)
     assert query(ledger, "SELECT end_reason FROM lease") == [("withdrawn",)]

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from adaptive.ledger import Ledger, UnreachableError
-from adaptive.ledger._campaign.status import status_of
+from adaptive.ledger._reports.status import status_of
 from adaptive.ledger._store import database
 from adaptive.ledger._store.database import reason
 from tests.adaptive.ledger import processes
@@ -123,12 +123,12 @@ def test_a_ledger_that_is_written_while_it_is_read_without_locks_is_not_believed
     monkeypatch.setattr(database, "is_read_only", lambda _: True)
     assert campaign.status().n_votes == 12
 
-    def reads(connection):
+    def reads(transaction):
         os.utime(folder / "ledger.db", ns=(0, 0))
-        return status_of(connection, campaign.info)
+        return status_of(transaction)
 
     with pytest.raises(UnreachableError, match="was written while it was read without locks; read it again"):
-        campaign.database.read(reads)
+        campaign.read(reads)
     ledger.close()
 
 

@@ -8,9 +8,9 @@ import pytest
 from adaptive._formats.votes import VoteFile, VoteRow
 from adaptive.ledger import ConflictError, LateVoteError, Ledger, LedgerBusyError, LedgerError
 from adaptive.ledger._ballots.sheets import give_sheet
+from adaptive.ledger._ballots.stored import conflicts
 from adaptive.ledger._voters.identity import register
 from adaptive.ledger._votes.casting import correct
-from adaptive.ledger._votes.reading import conflicts
 from adaptive.ledger._votes.recording import record_file
 from tests.adaptive.ledger.campaigns import (
     asked,
@@ -37,10 +37,10 @@ def test_a_file_waits_while_its_ballot_is_being_closed_and_goes_on_when_the_clos
     until = "closer_until = (SELECT max(opened_at) FROM ballot) + :more"
     change(ledger, f"UPDATE ballot SET state = 'closing', closer = 'x', {until}", more=60_000_000)
     with pytest.raises(LedgerBusyError, match="ballot 1 is being closed: record the file again in a moment"):
-        record_file(campaign.database, campaign.info, file_of(campaign, range(12)))
+        record_file(campaign, file_of(campaign, range(12)))
     assert query(ledger, "SELECT count(*) FROM late_vote") == [(0,)]
     change(ledger, f"UPDATE ballot SET {until}", more=-1)
-    assert record_file(campaign.database, campaign.info, file_of(campaign, range(12))).n_new == 12
+    assert record_file(campaign, file_of(campaign, range(12))).n_new == 12
 
 
 def test_files_at_once_are_all_recorded_and_no_vote_twice(ledger):
@@ -48,7 +48,7 @@ def test_files_at_once_are_all_recorded_and_no_vote_twice(ledger):
     parts = [range(8), range(4, 12), range(12), range(0, 12, 2)]
 
     def record(places):
-        return record_file(campaign.database, campaign.info, file_of(campaign, places))
+        return record_file(campaign, file_of(campaign, places))
 
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(record, parts))
@@ -75,7 +75,7 @@ def test_each_vote_beside_a_sheet_that_is_given_away_counts_or_is_late(ledger):
 
     with ThreadPoolExecutor(2) as pool:
         giving = pool.submit(given)
-        found = pool.submit(record_file, campaign.database, campaign.info, first).result()
+        found = pool.submit(record_file, campaign, first).result()
         refused = giving.result()
     if refused is None:
         assert (found.n_new, found.n_late) == (0, len(places))
@@ -87,24 +87,24 @@ def test_each_vote_beside_a_sheet_that_is_given_away_counts_or_is_late(ledger):
 def test_late_votes_count_when_they_come_again_in_time(ledger):
     """A ballot that was opened again takes the votes that came after it was closed."""
     campaign = campaign_of(ledger)
-    record_file(campaign.database, campaign.info, file_of(campaign, range(9)))
+    record_file(campaign, file_of(campaign, range(9)))
     campaign.close(1, least_answered=0.5)
-    late = record_file(campaign.database, campaign.info, file_of(campaign, range(12)))
+    late = record_file(campaign, file_of(campaign, range(12)))
     assert (late.n_new, late.n_known, late.n_late) == (0, 9, 3)
-    assert record_file(campaign.database, campaign.info, file_of(campaign, range(12))).n_late == 0  # kept once
+    assert record_file(campaign, file_of(campaign, range(12))).n_late == 0  # kept once
     campaign.reopen(1, "votes of one group came late")
-    again = record_file(campaign.database, campaign.info, file_of(campaign, range(12)))
+    again = record_file(campaign, file_of(campaign, range(12)))
     assert (again.n_new, again.n_known, again.n_late) == (3, 9, 0)
 
 
 def test_what_was_corrected_or_voided_does_not_come_back_with_its_file(ledger):
     campaign = campaign_of(ledger)
-    record_file(campaign.database, campaign.info, file_of(campaign, range(12)))
-    correct(campaign.database, campaign.info, new_id(), 1, 0, "tie", "misread")
-    correct(campaign.database, campaign.info, new_id(), 1, 1, None, "not read")
-    again = record_file(campaign.database, campaign.info, file_of(campaign, range(12)))
+    record_file(campaign, file_of(campaign, range(12)))
+    correct(campaign, new_id(), 1, 0, "tie", "misread")
+    correct(campaign, new_id(), 1, 1, None, "not read")
+    again = record_file(campaign, file_of(campaign, range(12)))
     assert (again.n_new, again.n_known, again.n_conflicts) == (0, 12, 0)
-    assert record_file(campaign.database, campaign.info, file_of(campaign, [1], "right")).n_new == 1
+    assert record_file(campaign, file_of(campaign, [1], "right")).n_new == 1
 
 
 def decided(campaign):
@@ -117,20 +117,20 @@ def test_whether_a_conflict_is_decided_goes_by_revisions_and_not_by_clocks(ledge
     campaign = campaign_of(ledger)
     true_time, shift = time.time_ns, 0
     monkeypatch.setattr(time, "time_ns", lambda: true_time() + shift * 3_600_000_000_000)
-    record_file(campaign.database, campaign.info, file_of(campaign, range(12)))
+    record_file(campaign, file_of(campaign, range(12)))
     shift = hours
-    correct(campaign.database, campaign.info, new_id(), 1, 0, "tie", "misread")
+    correct(campaign, new_id(), 1, 0, "tie", "misread")
     shift = 0
-    assert record_file(campaign.database, campaign.info, file_of(campaign, [0], "right")).n_conflicts == 1
+    assert record_file(campaign, file_of(campaign, [0], "right")).n_conflicts == 1
     assert decided(campaign) == [False]
     shift = hours
-    correct(campaign.database, campaign.info, new_id(), 1, 0, "tie", "asked the voter")
+    correct(campaign, new_id(), 1, 0, "tie", "asked the voter")
     assert decided(campaign) == [True]
 
 
 def test_a_late_vote_sent_again_under_its_id_counts_once_the_ballot_is_open_again(ledger):
     campaign = campaign_of(ledger)
-    record_file(campaign.database, campaign.info, file_of(campaign, range(11)))
+    record_file(campaign, file_of(campaign, range(11)))
     campaign.close(1, least_answered=0.5)
     place, _, voter = asked(campaign)[11]
     late = vote(voter, place)
@@ -151,7 +151,7 @@ def test_a_late_vote_sent_again_under_its_id_counts_once_the_ballot_is_open_agai
 
 def test_a_late_vote_sent_again_stays_late_where_another_stands_or_has_the_sheet(ledger):
     campaign = campaign_of(ledger)
-    record_file(campaign.database, campaign.info, file_of(campaign, range(10)))
+    record_file(campaign, file_of(campaign, range(10)))
     campaign.close(1, least_answered=0.5)
     (first, _, voter), (second, sheet, other) = asked(campaign)[10:]
     answered, given = vote(voter, first), vote(other, second)
@@ -176,15 +176,15 @@ def test_a_conflict_of_a_file_is_kept_in_a_restored_ledger_too(ledger, tmp_path)
     campaign = campaign_of(ledger, n_voters=2)
     theirs, sheet = max((voter, sheet) for _, sheet, voter in asked(campaign))
     *places, last = (place for place, of, _ in asked(campaign) if of == sheet)
-    record_file(campaign.database, campaign.info, file_of(campaign, set(range(12)) - {last}))
-    assert record_file(campaign.database, campaign.info, file_of(campaign, places[:1], "tie")).n_conflicts == 1
+    record_file(campaign, file_of(campaign, set(range(12)) - {last}))
+    assert record_file(campaign, file_of(campaign, places[:1], "tie")).n_conflicts == 1
     campaign.write_bundle(tmp_path / "b.zip", names=True)
     other = Ledger.create(tmp_path / "other.db")
     restored = other.restore(tmp_path / "b.zip")
     dora = write(restored, register, "Dora")
     assert dora == theirs or not ledger.database.is_sqlite
     write(restored, give_sheet, restored.ballots()[0].id, sheet, dora)
-    assert record_file(restored.database, restored.info, file_of(campaign, places[:1], "tie")).n_conflicts == 1
+    assert record_file(restored, file_of(campaign, places[:1], "tie")).n_conflicts == 1
     assert decided(restored) == [False, False]
     check_ledger(other)
     other.close()

@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose
 from adaptive._formats.votes import VoteFile, VoteRow
 from adaptive._plan import plan_ballots
 from adaptive.ledger import ContinuousPlan, LedgerError
-from adaptive.ledger._ballots.continuous import draw_batch
+from adaptive.ledger._ballots.batches import draw_batch
 from adaptive.ledger._campaign.info import KnownPair, Pay, Probing
-from adaptive.ledger._campaign.spending import planned_spending, spending_of
+from adaptive.ledger._reports.spending import planned_spending, spending_of
 from adaptive.ledger._votes.recording import record_file
 from tests.adaptive.ledger.campaigns import PLAN, campaign_of, check_ids, pair_ids, query, read
 
@@ -55,7 +55,7 @@ def test_votes_and_probes_are_paid(ledger):
     assert PLAN.comparisons == (12, 6)
     names = [*pair_ids(campaign)[:3], check_ids(campaign)[0]]
     rows = tuple(VoteRow(2, name, None, None, None, "left") for name in names)
-    record_file(campaign.database, campaign.info, VoteFile("votes.csv", rows))
+    record_file(campaign, VoteFile("votes.csv", rows))
     found = read(campaign, spending_of)
     assert (found.n_votes, found.n_probes, found.expected_votes) == (3, 1, 18)
     [(n_probes,)] = query(ledger, "SELECT count(*) FROM comparison WHERE probe IS NOT NULL")
@@ -91,10 +91,10 @@ def test_batches_have_probes_and_a_cost_too(ledger):
     plan = ContinuousPlan(n_items=8, budget=20, batch=8)
     campaign = ledger.new_campaign(plan, 8, 2, 1, settings=settings)
     assert spent(campaign) == (0, 30)
-    draw_batch(campaign.database, campaign.info)
+    draw_batch(campaign)
     assert query(ledger, "SELECT probe FROM comparison WHERE probe IS NOT NULL") == [("overlap",)] * 4
     rows = (VoteRow(2, check_ids(campaign)[0], None, None, None, "left"),)
-    record_file(campaign.database, campaign.info, VoteFile("votes.csv", rows))
+    record_file(campaign, VoteFile("votes.csv", rows))
     assert spent(campaign) == (1, 30)
 
 

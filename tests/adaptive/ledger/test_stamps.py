@@ -6,12 +6,11 @@ import pytest
 import sqlalchemy as sa
 
 from adaptive.ledger import ChangedError, ContinuousPlan, LedgerError, Settings, VotingPages
-from adaptive.ledger._ballots.continuous import draw_batch, finish
-from adaptive.ledger._ballots.stored import ballot_stamp
-from adaptive.ledger._campaign.status import campaign_stamp
-from adaptive.ledger._store.locks import lock_ballot
+from adaptive.ledger._ballots.batches import draw_batch, finish
+from adaptive.ledger._ballots.stored import ballot_stamp, events_after
+from adaptive.ledger._reports.status import campaign_stamp
+from adaptive.ledger._store.database import lock_ballot
 from adaptive.ledger._voters.tokens import holder_of
-from adaptive.ledger._votes.reading import events_after
 from tests.adaptive.ledger.campaigns import (
     ITEMS,
     PLAN,
@@ -95,20 +94,20 @@ def test_a_ballot_closes_as_it_was_looked_at_or_not_at_all(ledger):
 def test_a_continuous_campaign_ends_as_it_was_looked_at(ledger):
     plan = ContinuousPlan(6, 20, batch=5)
     campaign = ledger.new_campaign(plan, ITEMS, 3, 1, settings=Settings(least_answered=0))
-    draw_batch(campaign.database, campaign.info)
+    draw_batch(campaign)
     seen = of_ballot(campaign)
-    draw_batch(campaign.database, campaign.info, at_once=True)
+    draw_batch(campaign, at_once=True)
     with pytest.raises(ChangedError, match="a batch was drawn"):
-        finish(campaign.database, campaign.info, stamp=seen)
+        finish(campaign, stamp=seen)
     assert {each.state for each in campaign.ballots()} == {"open"}
-    assert finish(campaign.database, campaign.info, stamp=of_ballot(campaign, 2)) == 2
+    assert finish(campaign, stamp=of_ballot(campaign, 2)) == 2
 
 
 def test_a_campaign_is_made_with_pages_and_token_or_not_at_all(ledger):
     campaign, token = ledger.create_campaign(
         PLAN, ITEMS, 3, 1, name="trees", settings=Settings(), pages=VotingPages(open_link=True)
     )
-    holder = campaign.database.read(lambda connection: holder_of(connection, token, ["organiser"]))
+    holder = campaign.read(holder_of, token, ["organiser"])
     assert holder.campaign_key == campaign.key
     version, pages = campaign.pages()
     assert (version, pages.open_link) == (1, True)
@@ -118,7 +117,7 @@ def test_a_campaign_is_made_with_pages_and_token_or_not_at_all(ledger):
 
 
 def read_feed(campaign, after=0, most=1_000):
-    return campaign.database.write(lambda connection: events_after(connection, campaign.info, after, most=most))
+    return campaign.write(events_after, after, most=most)
 
 
 def test_the_feed_has_each_event_once_in_order(ledger):

@@ -4,13 +4,11 @@ import uuid
 
 from adaptive._plan import plan_ballots
 from adaptive.ledger import Ledger
-from adaptive.ledger._ballots.results import preview_of
-from adaptive.ledger._ballots.stored import drawn_columns
-from adaptive.ledger._campaign.status import status_of
+from adaptive.ledger._ballots.stored import current_votes, drawn_columns
+from adaptive.ledger._campaign.transaction import Transaction
+from adaptive.ledger._reports.results import preview_of
+from adaptive.ledger._reports.status import status_of
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.rows import insert_columns
-from adaptive.ledger._voters.identity import excluded_voters
-from adaptive.ledger._votes.reading import standing_votes
 from tests.adaptive.ledger.campaigns import all_answered, answer_all, asked, campaign_of, in_second_ballot, read
 
 
@@ -20,27 +18,27 @@ def steps_of_status(ledger, n_items):
     places = asked(campaign)
     ballot = campaign.ballots()[0].id
 
-    def fill(connection):
+    def fill(transaction):
         columns = {
             "event_id": [str(uuid.uuid4()) for _ in places],
             "place": [place for place, _, _ in places],
             "voter_id": [voter for _, _, voter in places],
         }
         same = {"ballot_id": ballot, "revision": 1, "kind": "cast", "answer": 1, "payload_hash": "", "received_at": 0}
-        insert_columns(connection, schema.vote_event, {**columns, **same})
+        transaction.insert_columns(schema.vote_event, {**columns, **same})
 
-    campaign.database.write(fill)
+    campaign.write(fill)
     n_steps = 0
 
     def count():
         nonlocal n_steps
         n_steps += 1
 
-    def counted(connection):
-        connection.connection.dbapi_connection.set_progress_handler(count, 100)
-        return status_of(connection, campaign.info)
+    def counted(transaction):
+        transaction.connection.connection.dbapi_connection.set_progress_handler(count, 100)
+        return status_of(transaction)
 
-    assert campaign.database.read(counted).n_voters == 3
+    assert campaign.read(counted).n_voters == 3
     return n_steps
 
 
@@ -65,7 +63,7 @@ def test_the_pace_is_that_of_the_votes_that_came_one_by_one(ledger):
 def test_the_pace_is_not_sought_among_events_of_long_ago(ledger, monkeypatch):
     campaign, other = campaign_of(ledger), campaign_of(ledger)
     answer_all(campaign)
-    monkeypatch.setattr("adaptive.ledger._campaign.status._SEARCHED", 12)
+    monkeypatch.setattr("adaptive.ledger._reports.status._SEARCHED", 12)
     assert campaign.status().votes_per_minute > 0
     answer_all(other)
     assert campaign.status().votes_per_minute is None
@@ -89,9 +87,9 @@ def test_answers_of_voters_who_are_left_out_do_not_count(ledger):
 
 def answers_by_item(campaign):
     """Answers of each item, of voters who are not left out, counted one by one."""
-    out = campaign.database.read(lambda c: set(excluded_voters(c, campaign.info.id)))
-    left = campaign.database.read(lambda c: standing_votes(c, campaign.ballots()[0].id))
-    drawn = campaign.database.read(lambda c: drawn_columns(c, campaign.ballots()[0].id))
+    out = set(campaign.read(Transaction.excluded_voters))
+    left = campaign.read(current_votes, campaign.ballots()[0].id)
+    drawn = campaign.read(drawn_columns, campaign.ballots()[0].id)
     found = dict.fromkeys(range(campaign.info.n_items), 0)
     for place, voter in zip(left.place.tolist(), left.voter.tolist(), strict=True):
         if voter not in out:

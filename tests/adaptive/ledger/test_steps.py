@@ -15,9 +15,15 @@ from hypothesis.stateful import (
 from adaptive._plan import plan_ballots
 from adaptive.errors import AdaptiveError
 from adaptive.ledger import Settings
-from adaptive.ledger._ballots.closing import scored
 from adaptive.ledger._ballots.sheets import claim_sheet, give_sheet
-from adaptive.ledger._ballots.stored import drawn_columns, record_dict, standing_after
+from adaptive.ledger._ballots.stored import (
+    current_votes,
+    drawn_columns,
+    load_ballot,
+    position_after,
+    record_dict,
+    score_ballot,
+)
 from adaptive.ledger._voters.identity import set_excluded
 from adaptive.ledger._voters.participation import withdraw
 from adaptive.ledger._votes.casting import correct, retract
@@ -77,8 +83,7 @@ def steps(ledger):
             pairs = []
             if isinstance(found, int):
                 stored = self.campaign.ballots()[-1]
-                with ledger.database.engine.connect() as connection:
-                    drawn = drawn_columns(connection, stored.id)
+                drawn = self.campaign.read(drawn_columns, stored.id)
                 sides = zip(drawn.sheet.tolist(), drawn.left.tolist(), drawn.right.tolist(), strict=True)
                 pairs = [(sheet, frozenset({ITEMS[left], ITEMS[right]})) for sheet, left, right in sides]
             expected = self.model.open(pairs)
@@ -175,17 +180,17 @@ def steps(ledger):
             number, place = self.place(pick)
             standing = self.model.ballots[number - 1].standing(place)
             voter = standing[1] if standing and pick % 3 else voter
-            event_id, info = new_id(), self.campaign.info
+            event_id = new_id()
             expected = self.model.retract(number, place, voter)
-            step = lambda: retract(ledger.database, info, event_id, number, place, self.voters[voter])  # noqa: E731
+            step = lambda: retract(self.campaign, event_id, number, place, self.voters[voter])  # noqa: E731
             self.sent(event_id, step, expected)
 
         @rule(pick=PICKS, answer=st.none() | ANSWERS)
         def correct_a_vote(self, pick, answer):
             number, place = self.place(pick)
-            event_id, info = new_id(), self.campaign.info
+            event_id = new_id()
             expected = self.model.correct(number, place, answer)
-            step = lambda: correct(ledger.database, info, event_id, number, place, answer, "misread")  # noqa: E731
+            step = lambda: correct(self.campaign, event_id, number, place, answer, "misread")  # noqa: E731
             self.sent(event_id, step, expected)
 
         @precondition(lambda self: len(self.model.withdrawn) < N_VOTERS - 3)
@@ -230,15 +235,17 @@ def steps(ledger):
         def check_replay(self, protocol):
             """The stored records are those of the votes, and the standing is that of the pure state machine."""
             info, ballots = self.campaign.info, self.campaign.ballots()
-            records, standing = self.campaign.standing()
+            records, standing = self.campaign.position()
             assert records == protocol.records
             if len(records) == PLAN.n_ballots:
                 assert np.array_equal(self.campaign.paper_result().ybar, protocol.result().ybar)
             keys = dict(query(ledger, "SELECT key, id FROM voter WHERE campaign_id = :id", id=info.id))
             for stored in ballots[: len(records)]:
-                _, before = standing_after(info, ballots[: stored.number - 1])
+                _, before = position_after(info, ballots[: stored.number - 1])
                 excluded = {keys[key]: key for key in stored.record["excluded"]}
-                again = ledger.database.read(lambda c, s=stored, b=before, e=excluded: scored(c, info, s, b, e))
+                ballot = self.campaign.read(load_ballot, stored)
+                votes = self.campaign.read(current_votes, stored.id).excluding(excluded)
+                again = score_ballot(info, stored, ballot, votes, before)
                 assert record_dict(again, excluded) == stored.record
             assert standing.n_closed == len(records)
 

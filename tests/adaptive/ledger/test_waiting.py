@@ -3,7 +3,7 @@
 import threading
 
 from adaptive.ledger import VotingPages
-from adaptive.ledger._ballots import continuous as drawing
+from adaptive.ledger._ballots import batches as drawing
 from tests.adaptive.ledger.campaigns import query
 from tests.adaptive.ledger.test_batches import continuous
 from tests.adaptive.ledger.test_participation import joined
@@ -28,8 +28,8 @@ def test_voters_who_wait_share_one_fit(ledger, monkeypatch):
         return fit(*votes)
 
     monkeypatch.setattr(drawing, "interim_strengths", wait_for_others)
-    hands = at_once(*[lambda voter=voter: voter.next_sheet(PAGES) for voter in voters])
-    assert [reason for _, reason in hands] == [None] * MANY
-    assert len({(hand.number, hand.sheet) for hand, _ in hands}) == MANY
+    states = at_once(*[lambda voter=voter: voter.next_sheet(PAGES) for voter in voters])
+    assert [state.reason for state in states] == [None] * MANY
+    assert len({(state.sheet.number, state.sheet.sheet) for state in states}) == MANY
     assert len(fits) <= 2  # the first was drawn for those who had come by then
     assert query(campaign, "SELECT count(*) FROM ballot")[0][0] == len(fits)

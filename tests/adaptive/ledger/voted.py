@@ -92,8 +92,7 @@ def rows_of(campaign, number, seed=0, *, words=WORDS, silent=0.1):
     """A row for most comparisons of a ballot, as a file has them."""
     rng = np.random.default_rng(seed)
     stored = campaign.ballots()[number - 1]
-    with campaign.database.engine.connect() as connection:
-        ballot = load_ballot(connection, campaign.info, stored)
+    ballot = campaign.read(load_ballot, stored)
     rows, ids = [], pair_ids(campaign, number)
     for place in range(ballot.n_comparisons):
         if rng.random() < silent:
@@ -108,7 +107,7 @@ def rows_of(campaign, number, seed=0, *, words=WORDS, silent=0.1):
 
 
 def record(campaign, rows):
-    return record_file(campaign.database, campaign.info, VoteFile("votes.csv", tuple(rows)))
+    return record_file(campaign, VoteFile("votes.csv", tuple(rows)))
 
 
 def voted(target, n_closed=1, *, n_opened=None, items=ITEMS, voters=VOTERS, seed=1, plan=PLAN, **settings):

@@ -42,11 +42,11 @@ def change_pages(campaign, **pages):
 
 
 def invited(campaign, *names):
-    return campaign.database.write(lambda connection: invite(connection, campaign.info, names))
+    return campaign.write(invite, names)
 
 
 def token_of(campaign, kind):
-    return campaign.database.write(lambda connection: issue(connection, campaign.info, kind))
+    return campaign.write(issue, kind)
 
 
 class Voter:

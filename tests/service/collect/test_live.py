@@ -17,7 +17,7 @@ import pytest
 from adaptive._plan import plan_ballots
 from adaptive._protocol import Position, ballot_rng, close_ballot
 from adaptive._votes import Vote
-from adaptive.ledger._votes.reading import votes_of
+from adaptive.ledger._ballots.stored import votes_of
 from adaptive.simulation._similarity import exponential_similarity
 from adaptive.simulation._voters import VoterPopulation
 from tests.adaptive.ledger.campaigns import check_ledger
@@ -165,7 +165,7 @@ def asked_and_answered(campaign, stored, voting):
     from adaptive.ledger._ballots.stored import load_ballot
     from tests.adaptive.ledger.campaigns import query
 
-    ballot = campaign.database.read(lambda connection: load_ballot(connection, campaign.info, stored))
+    ballot = campaign.read(load_ballot, stored)
     places = {voter: at for at, (voter,) in enumerate(query(campaign, "SELECT id FROM voter ORDER BY id"))}
     rows = query(
         campaign,
@@ -214,4 +214,4 @@ def test_a_database_that_ends_and_comes_back(tmp_path):
         waiting.join(3 * PATIENCE)
         assert answers[0]["answer"] == "left"
         eventually(lambda: server.ask("GET", "/health/ready")[0] == 200, what="that it is ready again")
-        assert campaign.database.read(lambda connection: len(votes_of(connection, campaign.info).left)) == 2
+        assert len(campaign.read(votes_of).left) == 2

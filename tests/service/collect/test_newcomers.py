@@ -6,7 +6,7 @@ from contextlib import ExitStack, closing
 import pytest
 
 from adaptive.ledger import ContinuousPlan, Ledger
-from adaptive.ledger._voters.newcomers import MINUTE
+from adaptive.ledger._ballots.sheets import MINUTE
 from service.collect import access
 from tests.adaptive.ledger.campaigns import change, query
 from tests.service.collect.browsing import ADMIN, Organiser, arrived, new_campaign

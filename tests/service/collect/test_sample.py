@@ -36,7 +36,7 @@ def test_the_link_of_the_organiser_opens_the_campaign(ledger):
     campaign = ledger.campaign(NAME)
     address, _, token = links.organiser.partition("#")
     assert address == f"{URL}/o/{campaign.key}"
-    holder = campaign.database.read(lambda connection: holder_of(connection, token, ["organiser"]))
+    holder = campaign.read(holder_of, token, ["organiser"])
     assert holder.campaign_key == campaign.key
 
 

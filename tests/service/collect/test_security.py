@@ -90,7 +90,7 @@ def test_what_was_revoked_opens_nothing_when_it_is_sent_again(make_app, campaign
     again.client.set_cookie(f"voter_{campaign.key[:12]}", cookie)
     assert again.me().status_code == 401
     assert Voter(app.test_client(), campaign).begin(token=ann).status_code == 401
-    campaign.database.write(lambda connection: revoke(connection, bob))
+    campaign.write(revoke, bob)
     assert Voter(app.test_client(), campaign).begin(token=bob).status_code == 401
 
 

@@ -8,9 +8,7 @@ from pathlib import Path
 
 from adaptive._plan import plan_ballots
 from adaptive.ledger import ContinuousPlan, Ledger
-from adaptive.ledger._ballots.continuous import draw_batch, finish
-from adaptive.ledger._ballots.results import preview_of, result_of
-from adaptive.ledger._quality.report import exclusion_preview, quality_of
+from adaptive.ledger._ballots.batches import draw_batch, finish
 from service.server.warm_up import warm_up_campaigns
 from tests.adaptive.ledger.campaigns import asked, campaign_of, vote
 from tests.service.server.requests_after_warm_up import compiled
@@ -30,11 +28,10 @@ def answer(campaign, number, most=1_000):
 
 def look(campaign, n_seen):
     """Read what an organiser looks at."""
-    info = campaign.info
-    campaign.database.read(lambda connection: result_of(connection, info, interim=True))
-    quality = campaign.database.read(lambda connection: quality_of(connection, info))
+    campaign.result(interim=True)
+    quality = campaign.quality()
     voter = asked(campaign)[0][2]
-    campaign.database.read(lambda connection: exclusion_preview(connection, info, voter))
+    campaign.voter(voter).preview_exclusion()
     return n_seen + len(quality.voters)
 
 
@@ -50,10 +47,10 @@ def main() -> None:
                 if number > 1:
                     campaign.open_next()
                 answer(campaign, number)
-                campaign.database.read(lambda connection, info=campaign.info: preview_of(connection, info))
+                campaign.preview()
                 campaign.close(number)
                 n_closed += 1
-            campaign.database.read(lambda connection, info=campaign.info: result_of(connection, info))
+            campaign.result()
             n_seen = look(campaign, n_seen)
         # So many items that their standard errors are drawn; to close a ballot of theirs takes votes for a minute.
         large = campaign_of(ledger, plan=plan_ballots(1_600, n_ballots=2, fraction=0.5, presentations=1))
@@ -61,9 +58,9 @@ def main() -> None:
         n_seen = look(large, n_seen)
         continuous = ledger.new_campaign(ContinuousPlan(20, budget=60, batch=20), 20, 3, 1)
         for _ in range(3):
-            answer(continuous, draw_batch(continuous.database, continuous.info, at_once=True))
+            answer(continuous, draw_batch(continuous, at_once=True))
         n_seen = look(continuous, n_seen)
-        finish(continuous.database, continuous.info, least_answered=0.0)
+        finish(continuous, least_answered=0.0)
         ledger.close()
     after = compiled()
     late = {name: types for name, types in after.items() if types != before.get(name, [])}

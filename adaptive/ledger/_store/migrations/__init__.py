@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import sqlalchemy as sa
 
-from adaptive.ledger._store.locks import lock_tables
+from adaptive.ledger._store.database import lock_ballot
 from adaptive.ledger._store.schema import metadata
 from adaptive.ledger.errors import RevisionError
 
@@ -31,8 +31,8 @@ def revision_of(connection: sa.Connection) -> str | None:
     """Return the revision of the tables, or None if there are no tables."""
     if not sa.inspect(connection).has_table(_VERSION_TABLE):
         return None
-    found: str | None = connection.execute(sa.text(f"SELECT version_num FROM {_VERSION_TABLE}")).scalar()
-    return found
+    revision: str | None = connection.execute(sa.text(f"SELECT version_num FROM {_VERSION_TABLE}")).scalar()
+    return revision
 
 
 def check_revision(connection: sa.Connection, name: str) -> None:
@@ -43,13 +43,13 @@ def check_revision(connection: sa.Connection, name: str) -> None:
     RevisionError
         If the tables are older or newer than this release, or do not exist.
     """
-    found = revision_of(connection)
-    if found == HEAD:
+    revision = revision_of(connection)
+    if revision == HEAD:
         return
-    if found is None:
+    if revision is None:
         raise RevisionError(f"{name}: holds no ledger")
     advice = "`ballots run migrate` brings an older one up, after a backup; a newer one needs the newer release"
-    raise RevisionError(f"{name}: its tables are of revision {found}, and this release reads {HEAD}; {advice}")
+    raise RevisionError(f"{name}: its tables are of revision {revision}, and this release reads {HEAD}; {advice}")
 
 
 def make_tables(connection: sa.Connection, name: str) -> None:
@@ -60,7 +60,7 @@ def make_tables(connection: sa.Connection, name: str) -> None:
     RevisionError
         If the tables belong to another release or to other software. PostgreSQL may have other tables alongside ours.
     """
-    lock_tables(connection)
+    lock_ballot(connection, 0, exclusive=True)  # two servers may start at once on an empty database
     if revision_of(connection) is not None:
         check_revision(connection, name)
         return
@@ -130,8 +130,8 @@ def triggers(
             "CREATE OR REPLACE FUNCTION ledger_history() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
             "RAISE EXCEPTION USING MESSAGE = TG_ARGV[0], ERRCODE = 'restrict_violation'; END $$"
         )
-    for table, event, done in events:
-        message = MESSAGE.format(table, done)
+    for table, event, change in events:
+        message = MESSAGE.format(table, change)
         verb = event.split()[0].lower()
         name = f"tr_{table}_{verb}"
         if dialect == "sqlite":

@@ -16,7 +16,7 @@ from adaptive._draw import draw_ballot
 from adaptive._formats.votes import VoteRow
 from adaptive.ledger import ContinuousPlan, LateVoteError, Settings, VoteCast
 from adaptive.ledger._ballots.draws import store_ballot
-from adaptive.ledger._bundle.contents import gathered
+from adaptive.ledger._bundle.contents import read_contents
 from adaptive.ledger._bundle.files import contents_of, verify_bundle
 from adaptive.ledger._campaign.info import KnownPair, Probing
 from adaptive.ledger._voters.identity import voter_named
@@ -34,17 +34,17 @@ def lively(target, **options):
     first, second = options.get("items", ITEMS)[:2]
     probing = Probing((KnownPair("gold", first, second, "left"),), 1, 0.2, 0.2)
     campaign = voted(target, 1, probing=probing, **options)
-    info, database = campaign.info, campaign.database
+    info = campaign.info
     by_name = {str(name): write(campaign, voter_named, str(name)) for name in info.slots}
     rows = rows_of(campaign, 2, 3, words=["left", "right"], silent=0)
     standing = {vote["place"] for vote in contents(campaign).votes if vote["ballot"] == 2}
     place = {name: at for at, name in enumerate(pair_ids(campaign, rows[0].comparison.split("-")[0]))}
     voted_rows = [row for row in rows if place[row.comparison] in standing]
     first, second, third = ((place[row.comparison], by_name[row.voter]) for row in voted_rows[:3])
-    retract(database, info, new_id(), 2, *first)
+    retract(campaign, new_id(), 2, *first)
     campaign.cast(VoteCast(new_id(), 2, *first, "tie", 1234, "click", "stacked", {"Ж": "=1"}))
-    correct(database, info, new_id(), 2, second[0], None, "misread")
-    retract(database, info, new_id(), 2, *third)
+    correct(campaign, new_id(), 2, second[0], None, "misread")
+    retract(campaign, new_id(), 2, *third)
     with pytest.raises(LateVoteError, match="ballot 1 is closed"):
         campaign.cast(VoteCast(new_id(), 1, 0, by_name[str(rows_of(campaign, 1, silent=0)[0].voter)], "left"))
     names = list(by_name)
@@ -56,7 +56,7 @@ def lively(target, **options):
 
 
 def contents(campaign):
-    return read(campaign, gathered, names=False)
+    return read(campaign, read_contents, names=False)
 
 
 @pytest.mark.parametrize("items", [ITEMS, PAIRS, list(range(8)), [1, "one", ("two",), ("a", 2), 3, 4, 5, '6, "7"']])
@@ -69,7 +69,7 @@ def test_a_bundle_verifies_and_gives_the_ranking(items, n_closed, sqlite, tmp_pa
     assert (found.key, found.name, found.n_items, found.n_closed) == (campaign.key, "Fruit", 8, n_closed)
     assert found.n_ballots == min(n_closed + 1, 3)
     if n_closed:
-        _, standing = campaign.standing()
+        _, standing = campaign.position()
         assert_array_equal(found.result.ybar, standing.mean)
     if n_closed == 3:
         assert found.result.to_json() == campaign.paper_result().to_json()
@@ -184,17 +184,16 @@ def test_the_campaign_goes_on_in_the_other_ledger(voters, sqlite, target, tmp_pa
 
 def test_an_event_that_is_sent_again_is_known_in_the_other_ledger(sqlite, target, tmp_path):
     campaign = voted(sqlite, 0, voters=4)
-    info = campaign.info
     row = next(vote for vote in contents(campaign).votes if vote["kind"] == "cast")
     first = {"event_id": row["event_id"], "number": 1, "place": row["place"], "answer": row["answer"]}
     back = new_id()
     voter_id = write(campaign, voter_named, row["voter"])
-    retract(campaign.database, info, back, 1, row["place"], voter_id)
+    retract(campaign, back, 1, row["place"], voter_id)
     campaign.write_bundle(tmp_path / "b.zip")
     again = ledger_at(target).restore(tmp_path / "b.zip")
     other_id = write(again, voter_named, row["voter"])
     assert again.cast(VoteCast(voter_id=other_id, **first)).repeated
-    assert retract(again.database, again.info, back, 1, row["place"], other_id).repeated
+    assert retract(again, back, 1, row["place"], other_id).repeated
 
 
 def test_names_are_in_a_bundle_only_when_asked_for(sqlite):
@@ -246,16 +245,15 @@ def test_what_is_written_is_read(sqlite, tmp_path):
         assert getattr(found, name) == getattr(wanted, name)
         assert getattr(found, name)
     assert found.checks == wanted.checks
-    for number, drawn in wanted.drawn.items():
+    for number, drawn in wanted.comparisons.items():
         for column in ("sheet", "position", "left", "right"):
-            assert_array_equal(getattr(found.drawn[number], column), getattr(drawn, column))
+            assert_array_equal(getattr(found.comparisons[number], column), getattr(drawn, column))
         assert_array_equal(found.slots[number], wanted.slots[number])
 
 
 def test_a_withdrawn_voter_and_odd_cells_survive(sqlite, tmp_path):
     campaign = voted(sqlite, 0)
-    info = campaign.info
-    campaign.database.write(lambda c: withdraw(c, info, voter_named(c, info, "Bob")))
+    campaign.write(withdraw, campaign.voters.named("Bob").id)
     with campaign.database.engine.begin() as connection:
         for key, version in zip([v["voter"] for v in contents(campaign).voters], ["", '""', "a\nb,"], strict=True):
             connection.exec_driver_sql("UPDATE voter SET consent_version = ? WHERE key = ?", (version, key))

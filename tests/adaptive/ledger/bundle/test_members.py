@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from adaptive.ledger import Ledger, PageTexts, VotingPages
 from adaptive.ledger._bundle.checking import votes_csv
-from adaptive.ledger._bundle.contents import gathered
+from adaptive.ledger._bundle.contents import data_members, parsed, read_contents
 from adaptive.ledger._bundle.files import contents_of, verify_bundle
-from adaptive.ledger._bundle.members import data_members, parsed
-from adaptive.ledger._store.encoding import label_text
+from adaptive.ledger._store.schema import label_text
 from adaptive.ledger.errors import BundleError
 from tests.adaptive.ledger.bundle.zips import members_of
 from tests.adaptive.ledger.campaigns import read
@@ -29,7 +28,7 @@ CELL = st.none() | TEXT | st.sampled_from(["", '""', '""""', "\r", "\n"])
 @pytest.fixture(scope="module")
 def contents(tmp_path_factory):
     campaign = voted(str(tmp_path_factory.mktemp("good") / "ledger.db"), 1)
-    found = read(campaign, gathered, names=True)
+    found = read(campaign, read_contents, names=True)
     campaign.database.close()
     return found
 

@@ -7,9 +7,8 @@ import json
 import pytest
 
 from adaptive.ledger import ContinuousPlan
-from adaptive.ledger._ballots.continuous import draw_batch, finish
-from adaptive.ledger._bundle.checking import check_strengths
-from adaptive.ledger._bundle.documents import croissant
+from adaptive.ledger._ballots.batches import draw_batch, finish
+from adaptive.ledger._bundle.checking import check_strengths, croissant
 from adaptive.ledger._bundle.files import contents_of, verify_bundle
 from adaptive.ledger.errors import BundleError
 from rankcorr._io.table import unguarded
@@ -20,7 +19,7 @@ from tests.adaptive.ledger.voted import ITEMS, PAIRS, VOTERS, ledger_at, record,
 def continuous(target, items=ITEMS, n_batches=4):
     campaign = ledger_at(target).new_campaign(ContinuousPlan(8, 60, batch=12), items, VOTERS, 1)
     for number in range(1, n_batches + 1):
-        draw_batch(campaign.database, campaign.info)
+        draw_batch(campaign)
         record(campaign, rows_of(campaign, number, number, silent=0.05))
     return campaign
 
@@ -29,10 +28,9 @@ def continuous(target, items=ITEMS, n_batches=4):
 @pytest.mark.parametrize("ended", [False, True])
 def test_the_table_has_the_strengths_that_the_ledger_gives(items, ended, sqlite, tmp_path):
     campaign = continuous(sqlite, items)
-    info = campaign.info
     campaign.voters.named("Bob").exclude("too fast")
     if ended:
-        finish(campaign.database, info, least_answered=0.5)
+        finish(campaign, least_answered=0.5)
     expected = campaign.result(interim=True).to_csv()
     wanted = [line.split(",") for line in expected.splitlines()]
     data = campaign.bundle()

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptive._formats.votes import VoteRow
-from adaptive.ledger._bundle.archive import unpacked
+from adaptive.ledger._bundle.contents import unpack
 from adaptive.ledger._bundle.files import verify_bundle
 from adaptive.ledger._campaign.info import KnownPair, Probing
-from adaptive.ledger._store.encoding import digest_of, json_of
+from adaptive.ledger._store.schema import digest_of, json_of
 from adaptive.ledger.errors import BundleError, LedgerError
 from tests.adaptive.ledger.bundle.zips import edited, edited_json, edited_line, members_of, packed
 from tests.adaptive.ledger.campaigns import check_ids
@@ -305,4 +305,4 @@ def test_any_byte_that_differs_is_seen(data, good, tmp_path_factory):
     except BundleError:
         return
     assert found.n_closed == 2  # a bit of the zip itself, like a time: what it holds is the same
-    assert unpacked(bytes(changed), most_bytes=2**30) == unpacked(good, most_bytes=2**30)
+    assert unpack(bytes(changed), most_bytes=2**30) == unpack(good, most_bytes=2**30)

@@ -13,18 +13,15 @@ from adaptive._formats.votes import VoteRow
 from adaptive._tables import csv_text
 from adaptive.errors import AdaptiveError
 from adaptive.ledger import ContinuousPlan, Settings
-from adaptive.ledger._ballots.continuous import draw_batch
+from adaptive.ledger._ballots.batches import draw_batch
 from adaptive.ledger._ballots.draws import draw_digest
 from adaptive.ledger._ballots.stored import chain_digest
-from adaptive.ledger._bundle.archive import NAMES, SUMS
-from adaptive.ledger._bundle.checking import checked, events_by_ballot, vote_line
-from adaptive.ledger._bundle.documents import croissant, data_sheet
+from adaptive.ledger._bundle.checking import checked, croissant, data_sheet, events_by_ballot, vote_line
+from adaptive.ledger._bundle.contents import NAMES, SUMS, data_members, parsed
 from adaptive.ledger._bundle.files import verify_bundle
-from adaptive.ledger._bundle.members import data_members, parsed
-from adaptive.ledger._campaign.info import KnownPair, Probing
-from adaptive.ledger._campaign.stored import ItemContent
-from adaptive.ledger._campaign.voting_pages import PageTexts, VotingPages
-from adaptive.ledger._store.encoding import digest_of, json_of
+from adaptive.ledger._campaign.info import ItemContent, KnownPair, Probing
+from adaptive.ledger._campaign.pages import PageTexts, VotingPages
+from adaptive.ledger._store.schema import digest_of, json_of
 from adaptive.ledger.errors import BundleError
 from tests.adaptive.ledger.bundle.zips import edited, members_of, packed
 from tests.adaptive.ledger.campaigns import check_ids
@@ -70,7 +67,7 @@ def batches(tmp_path_factory):
     settings = Settings(probing=PROBING)
     campaign = ledger_at(path).new_campaign(ContinuousPlan(8, 60, batch=12), ITEMS, VOTERS, 1, settings=settings)
     for number in (1, 2):
-        draw_batch(campaign.database, campaign.info)
+        draw_batch(campaign)
         record(campaign, rows_of(campaign, number, number, silent=0.05))
     return filled(campaign, 2)
 
@@ -153,8 +150,8 @@ def forged(members, edited):
     try:
         contents = parsed(members)
         by_ballot, previous = events_by_ballot(contents), None
-        for ballot, stored in zip(contents.ballots, contents.stored, strict=True):
-            drawn = contents.drawn[stored.number]
+        for ballot, stored in zip(contents.ballots, contents.stored_ballots, strict=True):
+            drawn = contents.comparisons[stored.number]
             ballot["draw_digest"] = draw_digest(contents.info, drawn, contents.checks[stored.number])
             if ballot["record"] is not None:
                 ballot["votes_digest"] = digest_of(map(vote_line, by_ballot[stored.number]))
@@ -211,7 +208,7 @@ def test_the_seed_must_give_the_draws_and_break_the_ties(ballots, tmp_path, monk
     with pytest.raises(BundleError, match="ballot 1: the seed 2 gives other comparisons"):
         verify_bundle(path)
     ledger_at(str(tmp_path / "other.db")).restore(path)  # what was drawn is in its rows
-    monkeypatch.setattr("adaptive.ledger._bundle.checking._is_drawn", lambda *_: True)
+    monkeypatch.setattr("adaptive.ledger._bundle.checking._is_same_draw", lambda *_: True)
     with pytest.raises(BundleError, match="ballot 1: the seed 2 gives other items of those that tie at the cut"):
         verify_bundle(path)
 

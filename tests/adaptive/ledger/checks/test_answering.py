@@ -7,12 +7,13 @@ import pytest
 
 from adaptive.ledger import ConflictError, LateVoteError
 from adaptive.ledger._ballots.sheets import give_sheet
-from adaptive.ledger._ballots.shown_sheets import asked as asked_of
+from adaptive.ledger._ballots.sheets import open_comparisons as asked_of
+from adaptive.ledger._ballots.stored import conflicts, events_after
 from adaptive.ledger._campaign.info import Probing
-from adaptive.ledger._campaign.status import status_of, voter_rows
-from adaptive.ledger._quality.report import quality_of
+from adaptive.ledger._reports.quality import quality_of
+from adaptive.ledger._reports.status import status_of
+from adaptive.ledger._voters.identity import voter_rows
 from adaptive.ledger._votes.casting import correct, retract
-from adaptive.ledger._votes.reading import conflicts, events_after
 from tests.adaptive.ledger.campaigns import (
     answer_all,
     campaign_of,
@@ -55,12 +56,12 @@ def test_an_answer_to_a_check_counts_as_no_vote(campaign, holder):
     assert counts(campaign) == (1, 0, 0, 0, 0, 0)
     with pytest.raises(ConflictError, match=f"comparison {name} has the vote 'left' already"):
         campaign.cast(vote(holder, PLACE, "tie"))
-    assert retract(campaign.database, campaign.info, new_id(), 1, PLACE, holder).revision == 2
+    assert retract(campaign, new_id(), 1, PLACE, holder).revision == 2
     assert counts(campaign) == (0, 0, 0, 0, 0, 0)
     assert name in [each.id for each in read(campaign, asked_of, unanswered=True)]
     assert read(campaign, quality_of).voters == ()
     campaign.cast(vote(holder, PLACE, "cannot say"))
-    correct(campaign.database, campaign.info, new_id(), 1, PLACE, "left", "misread")
+    correct(campaign, new_id(), 1, PLACE, "left", "misread")
     assert counts(campaign) == (1, 0, 0, 0, 0, 0)
 
 
@@ -75,8 +76,8 @@ def test_an_event_id_is_one_of_a_vote_or_of_an_answer_to_a_check(campaign, holde
                 with pytest.raises(ConflictError, match="was used for another vote"):
                     campaign.cast(vote(holder, other, event_id=event))
                 with pytest.raises(ConflictError, match="was used for another vote"):
-                    retract(campaign.database, campaign.info, event, 1, other, holder)
-        retract(campaign.database, campaign.info, new_id(), 1, own[0], holder)
+                    retract(campaign, event, 1, other, holder)
+        retract(campaign, new_id(), 1, own[0], holder)
 
 
 def test_of_a_vote_and_a_late_vote_under_one_id_at_once_there_is_one(ledger):

@@ -8,9 +8,9 @@ import pytest
 from adaptive._plan import plan_ballots
 from adaptive.ledger import LedgerError, Settings
 from adaptive.ledger._campaign.info import KnownPair, Pay, Probing
-from adaptive.ledger._campaign.item_sheets import read_known_pairs
-from adaptive.ledger._campaign.spending import expected_probes
-from adaptive.ledger._store.encoding import json_of
+from adaptive.ledger._campaign.items import read_known_pairs
+from adaptive.ledger._reports.spending import expected_probes
+from adaptive.ledger._store.schema import json_of
 from rankcorr.errors import TableError
 from tests.adaptive.ledger.checks.ballots import drawn_for, known_pairs, probes_of
 
@@ -82,7 +82,7 @@ def test_a_file_of_known_pairs_has_items_of_several_parts(tmp_path):
 
 
 @pytest.mark.parametrize("size", [None, 7, 2])
-def test_the_expected_number_is_the_mean_of_what_is_drawn(size):
+def test_the_expected_number_is_the_mean_of_what_is_same_draw(size):
     plan = plan_ballots(12, n_ballots=2, fraction=0.5, presentations=9)
     probing = Probing((), 2, 0.15, 0.25)
     wanted = expected_probes(plan, 5, Settings(sheet_size=size, probing=probing))

@@ -12,13 +12,12 @@ from adaptive.errors import VoteError
 from adaptive.ledger import LedgerError
 from adaptive.ledger._ballots.draws import draw_digest
 from adaptive.ledger._ballots.sheets import give_sheet
-from adaptive.ledger._ballots.shown_sheets import asked as asked_of
-from adaptive.ledger._ballots.stored import ballot_probes, drawn_columns
+from adaptive.ledger._ballots.sheets import open_comparisons as asked_of
+from adaptive.ledger._ballots.stored import ballot_probes, conflicts, drawn_columns
 from adaptive.ledger._campaign.info import KnownPair, Probing
-from adaptive.ledger._campaign.spending import spending_of
-from adaptive.ledger._campaign.status import status_of
+from adaptive.ledger._reports.spending import spending_of
+from adaptive.ledger._reports.status import status_of
 from adaptive.ledger._voters.identity import voter_named
-from adaptive.ledger._votes.reading import conflicts
 from adaptive.ledger._votes.recording import record_file
 from tests.adaptive.ledger.campaigns import (
     ITEMS,
@@ -44,11 +43,11 @@ def row(name, answer, *, voter=None, left=None, right=None, line=2):
 
 
 def record(campaign, *rows):
-    return record_file(campaign.database, campaign.info, VoteFile("votes.csv", rows))
+    return record_file(campaign, VoteFile("votes.csv", rows))
 
 
 def probes_in(campaign, number=1):
-    return campaign.database.read(lambda c: ballot_probes(c, campaign.ballots()[number - 1].id))
+    return campaign.read(ballot_probes, campaign.ballots()[number - 1].id)
 
 
 @pytest.fixture
@@ -67,7 +66,7 @@ def test_probes_are_drawn_by_a_stream_of_their_own_and_frozen_in_the_digest(camp
     stored = campaign.ballots()[0]
     probes = probes_in(campaign)
     assert {probe.kind for probe in probes} >= {"practice", "repeat", "overlap"}
-    drawn = campaign.database.read(lambda c: drawn_columns(c, stored.id))
+    drawn = campaign.read(drawn_columns, stored.id)
     assert stored.draw_digest == draw_digest(campaign.info, drawn, probes)
     for name, value in (("sheet", 9), ("position", 9), ("kind", "gold"), ("left", 5), ("expected", 0), ("repeats", 3)):
         changed = [probes[0]._replace(**{name: value}), *probes[1:]]

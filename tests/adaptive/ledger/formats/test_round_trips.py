@@ -8,7 +8,8 @@ import pytest
 
 from adaptive._tables import read_items
 from adaptive.ledger import Settings
-from adaptive.ledger._formats.exports import FORMATS, gathered
+from adaptive.ledger._votes import exports
+from adaptive.ledger._votes.exports import FORMATS
 from adaptive.model._comparisons import read_comparisons
 from tests.adaptive.ledger.campaigns import read
 from tests.adaptive.ledger.voted import ITEMS, PAIRS, PLAN, VOTERS, ledger_at, record, rows_of, voted
@@ -23,7 +24,7 @@ EXPRESSES = {
 
 
 def all_of(campaign, **options):
-    return read(campaign, gathered, names=True, **options)
+    return read(campaign, exports.read_comparisons, names=True, **options)
 
 
 def answers(campaign, expressed=EXPRESSES["csv"]):

@@ -11,9 +11,8 @@ from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 from scipy.stats import binomtest, norm
 
-from adaptive.ledger._quality.agreement import NOTHING, Answers, Ratings, consistency, ratings_of
-from adaptive.ledger._quality.flags import Share
-from adaptive.ledger._store.encoding import CANNOT_SAY
+from adaptive.ledger._reports.agreement import NOTHING, Answers, Ratings, Share, consistency, ratings_of
+from adaptive.ledger._store.schema import CANNOT_SAY
 
 
 @st.composite
@@ -57,7 +56,7 @@ PROBES = answered(kinds=("overlap", "repeat", "gold"))
 
 @given(answered(), PROBES, st.sets(st.integers(0, 3), max_size=2))
 def test_agreement_is_that_of_all_pairs_of_answers(votes, probes, without):
-    ratings = ratings_of(votes, probes, without=without)
+    ratings = ratings_of(votes, probes, excluded=without)
     wanted = first_answers(votes, probes, without)
     assert ratings.n_pairs == len(wanted)
     both = [pair for said in wanted.values() for pair in combinations(said.values(), 2)]

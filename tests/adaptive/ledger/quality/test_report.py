@@ -14,14 +14,13 @@ from adaptive import bradley_terry, influence, voter_report
 from adaptive._formats.votes import VoteFile, VoteRow
 from adaptive._plan import plan_ballots
 from adaptive.ledger import LedgerError
-from adaptive.ledger._ballots.results import result_of
-from adaptive.ledger._ballots.shown_sheets import asked as asked_of
-from adaptive.ledger._ballots.stored import ballot_probes
+from adaptive.ledger._ballots.sheets import open_comparisons as asked_of
+from adaptive.ledger._ballots.stored import ballot_probes, votes_of
 from adaptive.ledger._campaign.info import KnownPair, Probing
-from adaptive.ledger._quality.flags import Flag, Limits, Share, VoterQuality, flags_of, is_low
-from adaptive.ledger._quality.report import exclusion_preview, quality_of
+from adaptive.ledger._reports.agreement import Flag, Limits, Share, VoterQuality, flags_of, is_low
+from adaptive.ledger._reports.quality import exclusion_preview, quality_of
+from adaptive.ledger._reports.results import result_of
 from adaptive.ledger._voters.identity import voter_named
-from adaptive.ledger._votes.reading import votes_of
 from adaptive.ledger._votes.recording import record_file
 from tests.adaptive.ledger.campaigns import campaign_of, check_ids, pair_ids, query, read
 
@@ -51,14 +50,14 @@ def campaign(ledger):
         extra = (("seconds", seconds),) if each.voter != "4" else ()
         rows.append(VoteRow(2, each.id, None, None, None, answer, extra))
     rows = [row for row in rows if rng.random() < 0.95]
-    record_file(made.database, made.info, VoteFile("votes.csv", tuple(rows)))
+    record_file(made, VoteFile("votes.csv", tuple(rows)))
     return made, rows
 
 
 def test_each_column_is_what_the_rows_say(campaign):
     made, rows = campaign
     shown = {each.id: each for each in read(made, asked_of)}
-    probes = made.database.read(lambda c: ballot_probes(c, made.ballots()[0].id))
+    probes = made.read(ballot_probes, made.ballots()[0].id)
     said, ids = {row.comparison: row.answer for row in rows}, pair_ids(made)
     probes = dict(zip(check_ids(made), probes, strict=True))
     seconds = defaultdict(list)
@@ -146,7 +145,7 @@ def test_agreement_comes_with_its_interval_and_only_with_enough_pairs(campaign, 
     assert found.n_missing == 0
     assert found.agreement_low < found.agreement.share < found.agreement_high
     assert found.alpha_low < found.alpha < found.alpha_high
-    monkeypatch.setattr("adaptive.ledger._quality.report.LEAST_PAIRS", found.n_pairs + 2)
+    monkeypatch.setattr("adaptive.ledger._reports.quality.LEAST_PAIRS", found.n_pairs + 2)
     few = read(made, quality_of)
     assert (few.n_missing, few.agreement) == (2, found.agreement)
     assert {few.agreement_low, few.agreement_high, few.alpha, few.alpha_low, few.alpha_high} == {None}
@@ -181,7 +180,7 @@ def test_there_must_be_a_difference_to_show(ledger):
         read(made, exclusion_preview, voter)
     rows = [row for row in read(made, asked_of) if row.voter == "1"]
     rows = tuple(VoteRow(2, row.id, None, None, None, "left") for row in rows)
-    record_file(made.database, made.info, VoteFile("votes.csv", rows))
+    record_file(made, VoteFile("votes.csv", rows))
     with pytest.raises(LedgerError, match="all others who count have no votes"):
         read(made, exclusion_preview, voter)
 

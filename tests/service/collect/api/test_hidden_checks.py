@@ -14,9 +14,6 @@ import sqlalchemy as sa
 
 from adaptive._plan import plan_ballots
 from adaptive.ledger import KnownPair, Ledger, Probing
-from adaptive.ledger._ballots.shown_sheets import asked
-from adaptive.ledger._voters.identity import set_excluded
-from adaptive.ledger._voters.participation import ask_others
 from tests.adaptive.ledger.campaigns import change, query
 from tests.service.collect.browsing import Voter, new_campaign, new_id
 
@@ -303,8 +300,8 @@ def asked_of_others(script):
     script.cast("before", "before")
     script.cast("another", "of another", pair=script.other)
     [(voter_id,)] = query(script.campaign, "SELECT DISTINCT voter_id FROM vote_event")
-    script.campaign.database.write(lambda c: set_excluded(c, script.campaign.info, voter_id, True, "coins"))
-    script.campaign.database.write(lambda c: ask_others(c, script.campaign.info, voter_id))
+    script.campaign.voter(voter_id).exclude("coins")
+    script.campaign.voter(voter_id).ask_others()
     script.me()
     script.cast("known", "before")
     script.cast("another answer", "second", "right")
@@ -350,7 +347,7 @@ def test_a_check_answers_as_a_comparison_does(make_app, template, of_comparisons
 
 def test_files_of_sheets_name_checks_like_comparisons(template):
     campaign = Ledger.open(template).campaign()
-    names = [each.id for each in campaign.database.read(lambda c: asked(c, campaign.info))]
+    names = [each.id for each in campaign.asked()]
     sizes = Counter(name.rpartition("-")[0] for name in names)
     assert names == [f"{sheet}-{position}" for sheet, size in sizes.items() for position in range(size)]
     assert len(names) == sum(len(kinds_on(campaign, sheet)) for sheet in range(len(sizes)))

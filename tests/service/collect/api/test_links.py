@@ -8,7 +8,6 @@ from threading import Barrier
 import pytest
 
 from adaptive.ledger import Ledger, LedgerError
-from adaptive.ledger._voters.tokens import holder_of, issue, revoke_listed, token_rows
 from tests.adaptive.ledger.campaigns import query
 from tests.service.collect.browsing import Organiser, Voter, arrived, check_refused, new_campaign, problem
 
@@ -173,21 +172,21 @@ def test_the_list_comes_in_parts_without_what_voters_browsers_hold(voting):
 @pytest.mark.parametrize("kept", [1, 2])
 def test_two_who_revoke_at_once_leave_one_token(kept, target):
     campaign = new_campaign(target)
-    made = [campaign.database.write(lambda c: issue(c, campaign.info, "organiser")) for _ in range(1 + kept)]
-    _, rows = campaign.database.read(lambda c: token_rows(c, campaign.info))
+    made = [campaign.tokens.issue("organiser") for _ in range(1 + kept)]
+    _, rows = campaign.tokens.rows()
     start = Barrier(2)
 
     def revoke(row):
         start.wait()
         try:
-            return campaign.database.write(lambda c: revoke_listed(c, campaign.info, row.id))
+            return campaign.tokens.revoke_listed(row.id)
         except LedgerError:
             return "the last one"
 
     with ThreadPoolExecutor(2) as threads:
         found = list(threads.map(revoke, rows[:2]))
     assert found.count("the last one") == (kept == 1)
-    opened = [campaign.database.read(lambda c, each=each: holder_of(c, each, ["organiser"])) for each in made]
+    opened = [campaign.tokens.holder(each, "organiser") for each in made]
     assert sum(each is not None for each in opened) == 1
     kinds = query(campaign, "SELECT kind FROM audit_event WHERE kind = 'revoked'")
     assert len(kinds) == kept

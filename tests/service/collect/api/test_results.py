@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from adaptive.ledger._ballots import results
+from adaptive.ledger._reports import results
 from service.http.state import state
 from tests.service.collect.browsing import ITEMS, arrived, problem
 from tests.service.http.pool_scenarios import PoolOfCalls
@@ -108,7 +108,7 @@ def test_each_format_is_a_file_to_save(voted):
     assert voted.get("/exports/choix").data == voted.get("/exports/choix").data
 
 
-def unpacked(data):
+def unpack(data):
     archive = zipfile.ZipFile(io.BytesIO(data))
     return b"".join(archive.read(name) for name in archive.namelist())
 
@@ -120,7 +120,7 @@ def test_names_are_exported_only_where_they_are_asked_for(voting):
     for form in ("csv", "arena", "label_studio", "potato", "bundle"):
         for query, is_named in (("", False), ("?names=true", True)):
             data = voting.get(f"/exports/{form}{query}").data
-            assert (b"Ada Lovelace" in (unpacked(data) if form == "bundle" else data)) is is_named
+            assert (b"Ada Lovelace" in (unpack(data) if form == "bundle" else data)) is is_named
     assert key in voting.get("/exports/csv").text
 
 

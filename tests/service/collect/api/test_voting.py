@@ -5,8 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from adaptive.ledger import Campaign, ContinuousPlan, KnownPair, Probing
-from adaptive.ledger._campaign.status import status_of
-from adaptive.ledger._voters.identity import set_excluded
+from adaptive.ledger._reports.status import status_of
 from service.http.body import parse
 from tests.adaptive.ledger.campaigns import change, check_ledger, query
 from tests.service.collect.browsing import (
@@ -256,7 +255,7 @@ def test_who_answers_when_the_target_is_reached_gets_the_code(target, make_app, 
     assert voter.post("/v1/finish").json["completion_code"] == "C0DE"
     # The fit that refused the batch is not made again for each who asks.
     assert query(campaign, "SELECT count(*) FROM audit_event WHERE kind = 'no batch'") == [(1,)]
-    assert campaign.database.read(lambda connection: status_of(connection, campaign.info)).waits == waits
+    assert campaign.read(status_of).waits == waits
 
 
 def test_who_has_seen_all_pairs_is_told_so_and_so_is_the_organiser(make_app):
@@ -314,7 +313,7 @@ def test_who_takes_over_a_sheet_sees_nothing_of_the_answers_before(two, campaign
 
 def excluded(campaign):
     (voter_id,) = query(campaign, "SELECT max(id) FROM voter")[0]
-    campaign.database.write(lambda connection: set_excluded(connection, campaign.info, voter_id, True, "too fast"))
+    campaign.voter(voter_id).exclude("too fast")
 
 
 @pytest.mark.wide

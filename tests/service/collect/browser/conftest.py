@@ -13,8 +13,6 @@ from playwright.sync_api import expect
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from adaptive.ledger import KnownPair, Probing, VoteCast
-from adaptive.ledger._campaign.voting_pages import pages_of
-from adaptive.ledger._voters.participation import consent, join, next_sheet
 from service.collect import CollectSettings, create_app
 from service.http.state import state
 from service.server.warm_up import warm_up_campaigns
@@ -265,12 +263,8 @@ def wait_until(page, condition):
 def another_votes(campaign):
     """Somebody else answers a sheet of this campaign, which has an open link, behind the pages."""
 
-    def taken(connection):
-        _, pages = pages_of(connection, campaign.info.id)
-        found = join(connection, campaign.info, pages, None)
-        consent(connection, campaign.info, pages, found, pages.consent_version)
-        return found, next_sheet(connection, campaign.info, pages, found)[0]
-
-    found, hand = campaign.database.write(taken)
-    for pair in hand.pairs:
-        campaign.cast(VoteCast(new_id(), hand.number, pair.place, found, "left"))
+    _, pages = campaign.pages()
+    voter, _ = campaign.voters.join(pages, consent=pages.consent_version, hours=1)
+    sheet = voter.next_sheet(pages).sheet
+    for pair in sheet.pairs:
+        campaign.cast(VoteCast(new_id(), sheet.number, pair.place, voter.id, "left"))

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from adaptive.ledger._voters.newcomers import MINUTE
+from adaptive.ledger._ballots.sheets import MINUTE
 from tests.adaptive.ledger.campaigns import change
 from tests.service.collect.browser.conftest import agree, answer, events, ready, shown, unsent, voter, votes
 from tests.service.collect.browser.test_access import check, check_all, check_width

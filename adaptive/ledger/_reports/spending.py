@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from adaptive._budget import answers_for
 from adaptive._plan import BallotPlan
 from adaptive.errors import PlanError
-from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, Settings, slots_of_batch
+from adaptive.ledger._campaign.info import ContinuousPlan, Settings, slots_of_batch
+from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._votes.reading import in_force
 
 Plan = TypeVar("Plan", bound=BallotPlan | ContinuousPlan)
 
@@ -120,8 +120,8 @@ def planned_spending(
     pay, n_probes = settings.pay, expected_probes(plan, n_slots, settings)
     n_comparisons = plan.n_comparisons
     n_answers = n_comparisons + n_probes
-    each = seconds if seconds is not None or pay is None else pay.seconds
-    hours = None if each is None else n_answers * each / 3600
+    answer_seconds = seconds if seconds is not None or pay is None else pay.seconds
+    hours = None if answer_seconds is None else n_answers * answer_seconds / 3600
     first = plan.comparisons[0] if isinstance(plan, BallotPlan) else min(plan.batch, plan.budget)
     dealt = n_slots if isinstance(plan, BallotPlan) else slots_of_batch(first, n_slots, settings)
     n_sheets = sum(1 for _ in _sheets([first], [dealt], n_slots, settings.sheet_size, 0))
@@ -129,7 +129,7 @@ def planned_spending(
         return PlannedSpending(n_comparisons, n_probes, n_sheets, hours)
     cost = pay.cost(n_answers)
     earned = cost / (1 + pay.fee)
-    hourly = None if each is None else pay.per_answer * 3600 / each
+    hourly = None if answer_seconds is None else pay.per_answer * 3600 / answer_seconds
     return PlannedSpending(
         n_comparisons=n_comparisons,
         n_probes=n_probes,
@@ -226,21 +226,27 @@ def affordable_plan(
     return plan
 
 
-def spending_of(connection: sa.Connection, info: CampaignInfo) -> Spending | None:
+def spending_of(transaction: Transaction) -> Spending | None:
     """Return a campaign's spending so far and in the end; None if it neither pays nor asks checks."""
-    pay, probing = info.settings.pay, info.settings.probing
+    pay, probing = transaction.info.settings.pay, transaction.info.settings.probing
     if pay is None and probing is None:
         return None
     ballot, sheet = schema.ballot, schema.sheet
     answered = sa.select(sa.func.sum(sheet.c.n_answered)).join(ballot, ballot.c.id == sheet.c.ballot_id)
-    found = connection.execute(answered.where(ballot.c.campaign_id == info.id)).scalar()
-    n_votes, n_probes = int(found or 0), _n_answered(connection, info)
-    expected_votes = info.plan.n_comparisons
-    states = connection.execute(sa.select(ballot.c.state).where(ballot.c.campaign_id == info.id)).scalars().all()
-    still = expected_probes(info.plan, len(info.slots), info.settings, n_opened=len(states))
-    probes = _drawn(connection, info) + still
+    total = transaction.execute(answered.where(ballot.c.campaign_id == transaction.info.id)).scalar()
+    n_votes, n_probes = int(total or 0), _n_answered(transaction)
+    expected_votes = transaction.info.plan.n_comparisons
+    states = (
+        transaction.execute(sa.select(ballot.c.state).where(ballot.c.campaign_id == transaction.info.id))
+        .scalars()
+        .all()
+    )
+    still = expected_probes(
+        transaction.info.plan, len(transaction.info.slots), transaction.info.settings, n_opened=len(states)
+    )
+    probes = _count_checks(transaction) + still
     now, end = n_votes + n_probes, expected_votes + probes
-    last = info.plan.n_ballots if isinstance(info.plan, BallotPlan) else 1
+    last = transaction.info.plan.n_ballots if isinstance(transaction.info.plan, BallotPlan) else 1
     if len(states) >= last and set(states) == {"closed"}:  # unanswered comparisons are no longer asked
         expected_votes, probes, end = n_votes, n_probes, now
     return Spending(
@@ -280,29 +286,31 @@ def _sheets(
     """
     known = 0
     for ballot, (number, n_dealt) in enumerate(zip(numbers, dealt, strict=True)):
-        each, more = divmod(number, n_dealt)
+        per_slot, more = divmod(number, n_dealt)
         used = min(number, n_dealt)
         new = max(0, used - known) if n_dealt == n_slots else min(used, n_slots - known)
         for slot in range(used):
-            left, is_first = each + (slot < more), slot >= used - new
+            left, is_first = per_slot + (slot < more), slot >= used - new
             n_sheets = 1 if size is None else -(-left // size)
             for sheet in range(n_sheets if ballot >= n_opened else 0):
                 yield (left + n_sheets - 1 - sheet) // n_sheets, is_first and sheet == 0
         known += new
 
 
-def _drawn(connection: sa.Connection, info: CampaignInfo) -> int:
+def _count_checks(transaction: Transaction) -> int:
     """Return the number of drawn checks that will be asked.
 
     If sheets are not assigned, each has the practice, but a voter does it only once: it counts once for each slot.
     """
-    ballot, probe, sheet, probing = schema.ballot, schema.comparison, schema.sheet, info.settings.probing
+    ballot, probe, sheet, probing = schema.ballot, schema.comparison, schema.sheet, transaction.info.settings.probing
     if probing is None:
         return 0
-    own = sa.and_(ballot.c.campaign_id == info.id, probe.c.place >= ballot.c.n_comparisons)
-    drawn = sa.select(sa.func.count()).select_from(probe).join(ballot, ballot.c.id == probe.c.ballot_id).where(own)
-    if info.settings.assigned or not probing.of_kind("practice"):
-        return int(connection.execute(drawn).scalar_one())
+    of_campaign = sa.and_(ballot.c.campaign_id == transaction.info.id, probe.c.place >= ballot.c.n_comparisons)
+    query = (
+        sa.select(sa.func.count()).select_from(probe).join(ballot, ballot.c.id == probe.c.ballot_id).where(of_campaign)
+    )
+    if transaction.info.settings.assigned or not probing.of_kind("practice"):
+        return int(transaction.execute(query).scalar_one())
     sides = (probe.c.left_item, probe.c.right_item)
     pair = [sa.case((sides[0] < sides[1], side), else_=other) for side, other in (sides, sides[::-1])]
     practice = (
@@ -310,18 +318,22 @@ def _drawn(connection: sa.Connection, info: CampaignInfo) -> int:
         .select_from(probe)
         .join(sheet, sa.and_(sheet.c.ballot_id == probe.c.ballot_id, sheet.c.number == probe.c.sheet))
         .join(ballot, ballot.c.id == probe.c.ballot_id)
-        .where(own, probe.c.probe == "practice")
+        .where(of_campaign, probe.c.probe == "practice")
         .distinct()
         .subquery()
     )
-    n_practice: int = connection.execute(sa.select(sa.func.count()).select_from(practice)).scalar_one()
-    return n_practice + int(connection.execute(drawn.where(probe.c.probe != "practice")).scalar_one())
+    n_practice: int = transaction.execute(sa.select(sa.func.count()).select_from(practice)).scalar_one()
+    return n_practice + int(transaction.execute(query.where(probe.c.probe != "practice")).scalar_one())
 
 
-def _n_answered(connection: sa.Connection, info: CampaignInfo) -> int:
+def _n_answered(transaction: Transaction) -> int:
     event, ballot = schema.vote_event, schema.ballot
-    if info.settings.probing is None:
+    if transaction.info.settings.probing is None:
         return 0
-    of_checks = (ballot.c.campaign_id == info.id, event.c.place >= ballot.c.n_comparisons, *in_force(event))
+    of_checks = (
+        ballot.c.campaign_id == transaction.info.id,
+        event.c.place >= ballot.c.n_comparisons,
+        *schema.in_force(event),
+    )
     answered = sa.select(sa.func.count()).select_from(event).join(ballot, ballot.c.id == event.c.ballot_id)
-    return int(connection.execute(answered.where(*of_checks)).scalar_one())
+    return int(transaction.execute(answered.where(*of_checks)).scalar_one())

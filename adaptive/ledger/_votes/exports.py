@@ -33,13 +33,12 @@ import sqlalchemy as sa
 from adaptive._formats.records import EXPORT_COLUMNS
 from adaptive._record import json_label
 from adaptive._tables import csv_text, guarded, item_cells, item_columns
-from adaptive.ledger._campaign.info import CampaignInfo
-from adaptive.ledger._campaign.stored import ItemContent, contents_of
+from adaptive.ledger._campaign.info import ItemContent
+from adaptive.ledger._campaign.items import contents_of
+from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.database import Database
-from adaptive.ledger._store.encoding import ANSWERS, answer_name, file_id, pair_id, time_text, value_of
-from adaptive.ledger._voters.identity import excluded_voters, file_name, keys_of, names_of
-from adaptive.ledger._votes.reading import in_force
+from adaptive.ledger._store.schema import ANSWERS, answer_name, file_id, pair_id, time_text, value_of
+from adaptive.ledger._voters.identity import file_name
 from rankcorr._checks import check_choice
 
 _MODEL: Final = {"left": "model_a", "right": "model_b", "tie": "tie"}
@@ -73,72 +72,41 @@ class Export:
 
 
 def export_votes(
-    database: Database,
-    info: CampaignInfo,
+    transaction: Transaction,
     format: Format,  # noqa: A002 - the name of the option
     *,
     unanswered: bool = False,
     names: bool = False,
     guard: bool = True,
 ) -> Export:
-    """Write the votes that count, at most one for each comparison.
-
-    ============== ============================== =====================================================================
-    format         files                          cannot express
-    ============== ============================== =====================================================================
-    "csv"          votes.csv                      nothing; the winner is left, right, tie, cannot say, or empty
-    "arena"        votes.jsonl                    cannot say, comparisons without a vote
-    "label_studio" tasks.json                     ties, cannot say
-    "potato"       instances.jsonl                cannot say
-    "choix"        pairs.csv, items.csv           ties, cannot say, comparisons without a vote, voters
-    ============== ============================== =====================================================================
-
-    If items have more than a label, tasks of Label Studio and instances of potato include their content.
-
-    Parameters
-    ----------
-    format : {"csv", "arena", "label_studio", "potato", "choix"}
-    unanswered : bool
-        Whether to write comparisons without a vote, if the format allows them.
-    names : bool
-        Whether to write voters' names. By default, random keys are written and the names stay in the ledger.
-    guard : bool
-        Whether to put an apostrophe before CSV cells that a spreadsheet would run as formulas. `import_votes` removes
-        it. Other programs read it as part of the label, so use False for them.
-
-    Raises
-    ------
-    OptionError
-        If the format is unknown.
-    TableError
-        For the reasons given in `adaptive._tables.item_columns`.
-    """
+    """Write the votes that count, at most one for each comparison; see `Campaign.export_votes`."""
     check_choice("format", format, FORMATS)
     form = _FORMS[format]
-    found, contents = database.read(
-        lambda connection: (gathered(connection, info, names=names), presented(connection, info))
+    votes, left_out = _expressible(
+        read_comparisons(transaction, names=names), format, unanswered=unanswered and form.unanswered
     )
-    votes, left_out = _expressible(found, format, unanswered=unanswered and form.unanswered)
-    made = form.write(votes, contents, info.items, guard)
-    files = dict(zip(form.files, [made] if isinstance(made, str) else made, strict=True))
+    texts = form.write(votes, item_contents(transaction), transaction.info.items, guard)
+    files = dict(zip(form.files, [texts] if isinstance(texts, str) else texts, strict=True))
     return Export(files, sum(vote.answer is not None for vote in votes), left_out)
 
 
-def _expressible(found: Sequence[Answered], form: Format, *, unanswered: bool) -> tuple[list[Answered], dict[str, int]]:
+def _expressible(
+    comparisons: Sequence[Answered], form: Format, *, unanswered: bool
+) -> tuple[list[Answered], dict[str, int]]:
     """Return the votes that a format can express, and count the others by reason."""
-    kept: list[Answered] = []
+    exported: list[Answered] = []
     left_out: Counter[str] = Counter()
-    for vote in found:
+    for vote in comparisons:
         if vote.answer is None:
             if unanswered:
-                kept.append(vote)
+                exported.append(vote)
         elif vote.is_excluded:
             left_out["their voter is excluded"] += 1
         elif vote.answer not in _FORMS[form].answers:
             left_out[f"{form} has no {vote.answer!r}"] += 1
         else:
-            kept.append(vote)
-    return kept, dict(left_out)
+            exported.append(vote)
+    return exported, dict(left_out)
 
 
 def csv_votes(votes: Sequence[Answered], guard: bool) -> str:
@@ -256,7 +224,7 @@ class Answered:
     answer : {"left", "right", "tie", "cannot say"} or None
     response_ms : int or None
     received_at : int or None
-        Time in the unit of `adaptive.ledger._store.encoding.now`.
+        Time in the unit of `adaptive.ledger._store.schema.now`.
     extra : dict of str to str
         Further fields sent with the vote.
     is_excluded : bool
@@ -299,40 +267,42 @@ _FORMS: Final[dict[Format, _Form]] = {
 FORMATS: Final = tuple(_FORMS)
 
 
-def presented(connection: sa.Connection, info: CampaignInfo) -> dict[Hashable, ItemContent]:
+def item_contents(transaction: Transaction) -> dict[Hashable, ItemContent]:
     """Return the content of each item, or an empty result if no item has more than its label."""
-    contents = contents_of(connection, info)
-    if all(each.content is None for each in contents):
+    contents = contents_of(transaction)
+    if all(content.content is None for content in contents):
         return {}
-    return dict(zip(info.items, contents, strict=True))
+    return dict(zip(transaction.info.items, contents, strict=True))
 
 
-def gathered(connection: sa.Connection, info: CampaignInfo, *, names: bool = False) -> list[Answered]:
+def read_comparisons(transaction: Transaction, *, names: bool = False) -> list[Answered]:
     """Return all comparisons in their order; with `names` of voters, if known, instead of their random keys."""
-    called = names_of(connection, info) if names else keys_of(connection, info)
-    excluded = excluded_voters(connection, info.id)
-    asked, ballot, event, lease = schema.comparison, schema.ballot, schema.vote_event, schema.lease
-    of_campaign = ballot.c.campaign_id == info.id
+    called = transaction.voter_names() if names else transaction.voter_keys()
+    excluded = transaction.excluded_voters()
+    comparison, ballot, event, lease = schema.comparison, schema.ballot, schema.vote_event, schema.lease
+    of_campaign = ballot.c.campaign_id == transaction.info.id
     leases = sa.select(lease.c.ballot_id, lease.c.sheet, lease.c.voter_id)
     in_order = leases.join(ballot, ballot.c.id == lease.c.ballot_id).where(of_campaign).order_by(lease.c.fence)
-    holders = {(row.ballot_id, row.sheet): row.voter_id for row in connection.execute(in_order)}
-    of_pair = sa.and_(event.c.ballot_id == asked.c.ballot_id, event.c.place == asked.c.place, *in_force(event))
-    of_vote = (event.c.answer, event.c.voter_id, event.c.response_ms, event.c.received_at, event.c.extra)
-    rows = connection.execute(
-        sa.select(asked, ballot.c.number, *of_vote)
-        .select_from(asked.join(ballot, ballot.c.id == asked.c.ballot_id).outerjoin(event, of_pair))
-        .where(of_campaign, asked.c.probe.is_(None))
-        .order_by(ballot.c.number, asked.c.place)
+    holders = {(row.ballot_id, row.sheet): row.voter_id for row in transaction.execute(in_order)}
+    of_pair = sa.and_(
+        event.c.ballot_id == comparison.c.ballot_id, event.c.place == comparison.c.place, *schema.in_force(event)
     )
-    found = []
+    of_vote = (event.c.answer, event.c.voter_id, event.c.response_ms, event.c.received_at, event.c.extra)
+    rows = transaction.execute(
+        sa.select(comparison, ballot.c.number, *of_vote)
+        .select_from(comparison.join(ballot, ballot.c.id == comparison.c.ballot_id).outerjoin(event, of_pair))
+        .where(of_campaign, comparison.c.probe.is_(None))
+        .order_by(ballot.c.number, comparison.c.place)
+    )
+    result = []
     for row in rows:
         voter = holders.get((row.ballot_id, row.sheet)) if row.voter_id is None else row.voter_id
-        found.append(
+        result.append(
             Answered(
                 comparison=pair_id(row.number, row.sheet, row.position),
                 voter=None if voter is None else called[voter],
-                left=info.items[row.left_item],
-                right=info.items[row.right_item],
+                left=transaction.info.items[row.left_item],
+                right=transaction.info.items[row.right_item],
                 answer=None if row.answer is None else answer_name(row.answer),
                 response_ms=row.response_ms,
                 received_at=row.received_at,
@@ -340,4 +310,4 @@ def gathered(connection: sa.Connection, info: CampaignInfo, *, names: bool = Fal
                 is_excluded=row.voter_id in excluded,
             )
         )
-    return found
+    return result

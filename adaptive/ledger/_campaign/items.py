@@ -7,10 +7,13 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, TypeVar
 
+import sqlalchemy as sa
+
 from adaptive._formats.votes import VoteFile, VoteRow, read_votes
 from adaptive._tables import Label, header_and_records, item_label_columns, label_in, named_column, open_table
-from adaptive.ledger._campaign.info import KINDS, KnownPair
-from adaptive.ledger._campaign.stored import ItemContent, content_faults, is_asset
+from adaptive.ledger._campaign.info import KINDS, ItemContent, KnownPair, content_faults, is_asset
+from adaptive.ledger._campaign.transaction import Transaction
+from adaptive.ledger._store import schema
 from adaptive.ledger.errors import LedgerError
 from rankcorr._checks import shown
 from rankcorr._io.table import Record, TextTable
@@ -172,6 +175,15 @@ def read_item_file(path: str | os.PathLike[str]) -> tuple[tuple[Label, ...], tup
     return tuple(item for item, _ in rows), tuple(content for _, content in rows)
 
 
+def contents_of(transaction: Transaction) -> tuple[ItemContent, ...]:
+    """Return the content shown for each item of a campaign, by place."""
+    table = schema.item
+    contents = sa.select(table.c.kind, table.c.content, table.c.alt_text).where(
+        table.c.campaign_id == transaction.info.id
+    )
+    return tuple(ItemContent(*row) for row in transaction.execute(contents.order_by(table.c.place)))
+
+
 class _FaultError(TableError):
     """A fault before it is added to the list."""
 
@@ -197,20 +209,22 @@ class _Reading:
 
     def rows(self) -> list[tuple[Label, ItemContent]]:
         """Return items and contents of the rows without a fault."""
-        opened = self._tried(self._open)
+        opened = self._collect_fault(self._open)
         if opened is None:
             return []
         header, records, columns, content = opened
-        found = []
-        while (record := self._tried(lambda: next(records, None))) is not None and len(self.faults) < _MOST_FAULTS:
+        rows = []
+        while (record := self._collect_fault(lambda: next(records, None))) is not None and len(
+            self.faults
+        ) < _MOST_FAULTS:
             row = self.row(header, record, columns, content)
             if row is not None:
-                found.append(row)
+                rows.append(row)
         del self.faults[_MOST_FAULTS:]  # a row may have several
-        if len(found) < 2 and not self.faults:
-            got = "no items, only the names of the columns" if not found else "a single item"
+        if len(rows) < 2 and not self.faults:
+            got = "no items, only the names of the columns" if not rows else "a single item"
             self.faults.append(ItemFault(None, None, f"{got}; two are needed to compare"))
-        return found
+        return rows
 
     def _open(self) -> Any:
         text = self.table.text()
@@ -227,7 +241,7 @@ class _Reading:
     ) -> tuple[Label, ItemContent] | None:
         """Return item and content of a row; if it has errors, add all of them to the faults and return None."""
         n_faults = len(self.faults)
-        item = self._tried(lambda: self._item(header, record, columns))
+        item = self._collect_fault(lambda: self._item(header, record, columns))
         if len(record.cells) != len(header.cells):
             return None  # the fault of the item is already listed
         cells = {name: record.cells[place].strip() or None for name, place in places.items()}
@@ -252,9 +266,9 @@ class _Reading:
         return item
 
     def _complain(self, message: str, line: int, column: str) -> None:
-        self._tried(lambda: self.table.fail(message, line, column))
+        self._collect_fault(lambda: self.table.fail(message, line, column))
 
-    def _tried(self, step: Callable[[], T]) -> T | None:
+    def _collect_fault(self, step: Callable[[], T]) -> T | None:
         try:
             return step()
         except _FaultError as error:
@@ -304,7 +318,7 @@ def read_known_pairs(
     """
     file = read_votes(path, format="csv", data=data).file()
     known, lines = set(items), dict[frozenset[Hashable], int]()
-    found = []
+    known_pairs = []
     for row in file.rows:
         pair = _known_pair(file, row)
         for label in (pair.left, pair.right):
@@ -314,8 +328,8 @@ def read_known_pairs(
         if both in lines:
             raise TableError(f"{file.name}:{row.line}: this pair is also on line {lines[both]}")
         lines[both] = row.line
-        found.append(pair)
-    return tuple(found)
+        known_pairs.append(pair)
+    return tuple(known_pairs)
 
 
 def _known_pair(file: VoteFile, row: VoteRow) -> KnownPair:

@@ -6,20 +6,29 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
-import sqlalchemy as sa
 
 from adaptive._plan import BallotPlan
 from adaptive._record import ProtocolResult, item_table, places_best_first
 from adaptive._tables import guarded, items_csv
 from adaptive.errors import VoteError
-from adaptive.ledger._ballots.closing import scored
-from adaptive.ledger._ballots.stored import drawn_columns, standing_after, stored_ballots, too_few
-from adaptive.ledger._campaign.info import CampaignInfo
-from adaptive.ledger._campaign.stored import ItemContent, contents_of
-from adaptive.ledger._store import schema
-from adaptive.ledger._store.encoding import CANNOT_SAY
-from adaptive.ledger._voters.identity import excluded_voters
-from adaptive.ledger._votes.reading import standing_votes, votes_of
+from adaptive.ledger._ballots.stored import (
+    Array,
+    CurrentVotes,
+    DrawnColumns,
+    ballot_of,
+    current_votes,
+    drawn_columns,
+    drawn_with_slots,
+    position_after,
+    score_ballot,
+    stored_ballots,
+    too_few,
+    votes_of,
+)
+from adaptive.ledger._campaign.info import CampaignInfo, ItemContent
+from adaptive.ledger._campaign.items import contents_of
+from adaptive.ledger._campaign.transaction import Transaction
+from adaptive.ledger._store.schema import CANNOT_SAY
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, Cut
 from adaptive.model._estimators import bradley_terry
@@ -153,8 +162,8 @@ class CampaignResult(TableResult):
         return item_table(self.items, places_best_first(self.items, ranks), **columns)
 
     def __repr__(self) -> str:
-        sure = "" if self.cut is None else f", cut after {self.top} with confidence {self.cut.confidence:.2f}"
-        return f"<CampaignResult of {len(self.items)} items, {self.n_votes:,} votes{sure}>"
+        cut_text = "" if self.cut is None else f", cut after {self.top} with confidence {self.cut.confidence:.2f}"
+        return f"<CampaignResult of {len(self.items)} items, {self.n_votes:,} votes{cut_text}>"
 
 
 @dataclass(frozen=True)
@@ -292,12 +301,7 @@ class ItemProgress:
 
 
 def result_of(
-    connection: sa.Connection,
-    info: CampaignInfo,
-    *,
-    interim: bool = False,
-    top: int | None = None,
-    progress: Progress | None = None,
+    transaction: Transaction, *, interim: bool = False, top: int | None = None, progress: Progress | None = None
 ) -> CampaignResult:
     """Return the ranking of all items; `interim` allows it at any time, from the strengths alone.
 
@@ -306,43 +310,47 @@ def result_of(
     top : int or None
         k of the cut; None: the size of the last ballot, or a tenth of the items.
     progress : callable, optional
-        Progress function, as in `Strengths.drawn`.
+        Progress function, as in `Strengths.comparisons`.
 
     Raises
     ------
     LedgerError
         If a ballot is not closed and `interim` is false, or if there is no vote yet.
     """
-    ballots = stored_ballots(connection, info)
-    n_closed = sum(each.state == "closed" for each in ballots)
+    ballots = stored_ballots(transaction)
+    n_closed = sum(stored.state == "closed" for stored in ballots)
     paper = None
-    if isinstance(info.plan, BallotPlan):
-        if n_closed == info.plan.n_ballots:
-            records, standing = standing_after(info, ballots)
-            paper = ProtocolResult(info.plan, info.items, standing.mean, records)
+    if isinstance(transaction.info.plan, BallotPlan):
+        if n_closed == transaction.info.plan.n_ballots:
+            records, position = position_after(transaction.info, ballots)
+            paper = ProtocolResult(transaction.info.plan, transaction.info.items, position.mean, records)
         elif not interim:
             raise LedgerError(
-                f"the campaign is still open: {n_closed} of {info.plan.n_ballots} ballots are closed; rank by the "
-                "votes so far with interim=True"
+                f"the campaign is still open: {n_closed} of {transaction.info.plan.n_ballots} ballots are closed; "
+                "rank by the votes so far with interim=True"
             )
     elif not interim and n_closed < max(1, len(ballots)):
         raise LedgerError("the campaign is still open; rank by the votes so far with interim=True")
-    excluded = excluded_voters(connection, info.id)
-    votes = votes_of(connection, info, without=excluded)
+    excluded = transaction.excluded_voters()
+    votes = votes_of(transaction, excluded=excluded)
     if not votes.n_comparisons:
         raise LedgerError("there is no vote yet: nothing can be ranked")
     strengths = bradley_terry(votes)
     agreement = None
     if excluded:
-        everybody = bradley_terry(votes_of(connection, info))
+        everybody = bradley_terry(votes_of(transaction))
         agreement = float(TauW()(strengths.ranking, everybody.ranking))
-    last = info.plan.sizes[-1] if isinstance(info.plan, BallotPlan) else info.n_items // 10
-    k = min(max(1, last), info.n_items - 1) if top is None else top
-    small = info.n_items <= MOST_WITH_INTERVALS
+    last = (
+        transaction.info.plan.sizes[-1]
+        if isinstance(transaction.info.plan, BallotPlan)
+        else transaction.info.n_items // 10
+    )
+    k = min(max(1, last), transaction.info.n_items - 1) if top is None else top
+    small = transaction.info.n_items <= MOST_WITH_INTERVALS
     if small:
         strengths.drawn(progress=progress)
     return CampaignResult(
-        items=info.items,
+        items=transaction.info.items,
         paper=paper,
         strengths=strengths,
         top=k,
@@ -351,16 +359,13 @@ def result_of(
         n_votes=votes.n_comparisons,
         excluded=tuple(sorted(excluded.values())),
         agreement=agreement,
-        is_final=n_closed == (info.plan.n_ballots if isinstance(info.plan, BallotPlan) else max(1, len(ballots))),
+        is_final=n_closed
+        == (transaction.info.plan.n_ballots if isinstance(transaction.info.plan, BallotPlan) else max(1, len(ballots))),
     )
 
 
 def preview_of(
-    connection: sa.Connection,
-    info: CampaignInfo,
-    *,
-    least_answered: float | None = None,
-    progress: Progress | None = None,
+    transaction: Transaction, *, least_answered: float | None = None, progress: Progress | None = None
 ) -> ClosePreview:
     """Return the effect of closing the open ballot now, without changing anything.
 
@@ -369,70 +374,81 @@ def preview_of(
     least_answered : float or None
         Share of the comparisons that must be answered; None: the campaign's setting.
     progress : callable, optional
-        Progress function, as in `Strengths.drawn`.
+        Progress function, as in `Strengths.comparisons`.
 
     Raises
     ------
     LedgerError
         If no ballot is open.
     """
-    plan = info.ballot_plan
-    ballots = stored_ballots(connection, info)
+    plan = transaction.info.ballot_plan
+    ballots = stored_ballots(transaction)
     if not ballots or ballots[-1].state == "closed":
         raise LedgerError("no ballot is open: there is nothing to close")
     stored = ballots[-1]
-    excluded = excluded_voters(connection, info.id)
-    items = by_item(connection, info)
-    votes = standing_votes(connection, stored.id).without(excluded)
-    drawn = drawn_columns(connection, stored.id)
-    says = votes.place[votes.answer != CANNOT_SAY]
-    heard = np.bincount(np.concatenate([drawn.left[says], drawn.right[says]]), minlength=info.n_items)
-    silent = tuple(info.items[place] for place in stored.places.tolist() if not heard[place])
+    excluded = transaction.excluded_voters()
+    comparisons, slots = drawn_with_slots(transaction, stored.id)
+    votes = current_votes(transaction, stored.id).excluding(excluded)
+    decided_places = votes.place[votes.answer != CANNOT_SAY]
+    n_decided = _by_side(comparisons, transaction.info.n_items, decided_places)
+    silent = tuple(transaction.info.items[place] for place in stored.places.tolist() if not n_decided[place])
     n_going_on = plan.sizes[stored.number] if stored.number < plan.n_ballots else 0
     tied = None
     with suppress(VoteError):  # an item has no answers, or only "cannot say"
-        _, before = standing_after(info, ballots[:-1])
-        tied = scored(connection, info, stored, before, excluded).record.n_tied_at_cut
+        _, before = position_after(transaction.info, ballots[:-1])
+        ballot = ballot_of(transaction.info, stored, comparisons, slots)
+        tied = score_ballot(transaction.info, stored, ballot, votes, before).record.n_tied_at_cut
     cut = None
-    if n_going_on and info.n_items <= MOST_WITH_INTERVALS and votes.n_answered:
-        strengths = bradley_terry(votes_of(connection, info, without=excluded))
+    if n_going_on and transaction.info.n_items <= MOST_WITH_INTERVALS and votes.n_answered:
+        strengths = bradley_terry(votes_of(transaction, excluded=excluded, read={stored.id: (comparisons, votes)}))
         strengths.drawn(progress=progress)
         cut = strengths.cut(n_going_on)
+    items = _item_progress(transaction.info, [(comparisons, votes)])
     return ClosePreview(
         ballot=stored.number,
         n_comparisons=stored.n_comparisons,
         n_answered=votes.n_answered,
-        least_answered=info.settings.least_answered if least_answered is None else least_answered,
+        least_answered=transaction.info.settings.least_answered if least_answered is None else least_answered,
         silent=silent,
-        fewest=tuple((each.item, each.n_answered) for each in items[:5]),
+        fewest=tuple((item.item, item.n_answered) for item in items[:5]),
         n_going_on=n_going_on,
         n_tied_at_cut=tied,
         cut=cut,
     )
 
 
-def by_item(connection: sa.Connection, info: CampaignInfo) -> list[ItemProgress]:
+def by_item(transaction: Transaction) -> list[ItemProgress]:
     """Return the answers about each item in the open ballots, without voters who are left out, fewest first."""
-    ballot = schema.ballot
+    excluded, ballots = transaction.excluded_voters(), stored_ballots(transaction)
+    return _item_progress(
+        transaction.info,
+        [
+            (drawn_columns(transaction, stored.id), current_votes(transaction, stored.id).excluding(excluded))
+            for stored in ballots
+            if stored.state != "closed"
+        ],
+    )
+
+
+def _item_progress(info: CampaignInfo, ballots: Sequence[tuple[DrawnColumns, CurrentVotes]]) -> list[ItemProgress]:
     presentations, answered = (np.zeros(info.n_items, np.int64) for _ in range(2))
-    excluded = excluded_voters(connection, info.id)
-    for (ballot_id,) in connection.execute(
-        sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id, ballot.c.state != "closed")
-    ).all():
-        drawn = drawn_columns(connection, ballot_id)
-        has = standing_votes(connection, ballot_id).without(excluded).place
-        for side in (drawn.left, drawn.right):
-            presentations += np.bincount(side, minlength=info.n_items)
-            answered += np.bincount(side[has], minlength=info.n_items)
+    for comparisons, votes in ballots:
+        presentations += _by_side(comparisons, info.n_items)
+        answered += _by_side(comparisons, info.n_items, votes.place)
     places = np.flatnonzero(presentations)
     order = places[np.argsort(answered[places], kind="stable")]
     return [ItemProgress(info.items[p], int(presentations[p]), int(answered[p])) for p in order.tolist()]
 
 
-def items_shown(connection: sa.Connection, info: CampaignInfo) -> list[tuple[ItemProgress, ItemContent]]:
+def _by_side(comparisons: DrawnColumns, n_items: int, places: Array | slice = slice(None)) -> Array:
+    """Return how many of the comparisons at these places each item is in."""
+    return np.bincount(np.concatenate([comparisons.left[places], comparisons.right[places]]), minlength=n_items)
+
+
+def items_with_contents(transaction: Transaction) -> list[tuple[ItemProgress, ItemContent]]:
     """Return all items with their presentations: those of open ballots as in `by_item`, then the others."""
-    contents = dict(zip(info.items, contents_of(connection, info), strict=True))
-    asked = by_item(connection, info)
-    known = {each.item for each in asked}
-    asked += [ItemProgress(item, 0, 0) for item in info.items if item not in known]
-    return [(each, contents[each.item]) for each in asked]
+    contents = dict(zip(transaction.info.items, contents_of(transaction), strict=True))
+    progress = by_item(transaction)
+    known = {item_progress.item for item_progress in progress}
+    progress += [ItemProgress(item, 0, 0) for item in transaction.info.items if item not in known]
+    return [(item_progress, contents[item_progress.item]) for item_progress in progress]

@@ -5,23 +5,25 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from adaptive.ledger._ballots.stored import votes_of
 from adaptive.ledger._campaign.info import CampaignInfo
-from adaptive.ledger._quality.agreement import (
+from adaptive.ledger._campaign.transaction import Transaction
+from adaptive.ledger._reports.agreement import (
     LEAST_PAIRS,
     NOTHING,
     Answers,
+    Limits,
     Ratings,
+    Share,
+    VoterQuality,
     answers_of,
     consistency,
+    flags_of,
     ratings_of,
 )
-from adaptive.ledger._quality.flags import Limits, Share, VoterQuality, flags_of
-from adaptive.ledger._store.encoding import CANNOT_SAY
-from adaptive.ledger._voters.identity import excluded_voters, keys_of, names_of
-from adaptive.ledger._votes.reading import votes_of
+from adaptive.ledger._store.schema import CANNOT_SAY
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._accuracy import MOST_WITH_INTERVALS
 from adaptive.model._comparisons import Comparisons
@@ -29,7 +31,7 @@ from adaptive.model._estimators import bradley_terry
 from adaptive.model._voters import voter_report
 from rankcorr import TauW
 
-_SHOWN: Final = 5
+_MOST_CHANGES: Final = 5
 
 _LEVEL: Final = 0.9
 _COUNTS: Final = ("n_so", "n")
@@ -87,7 +89,7 @@ class CampaignQuality:
     alpha_high: float | None
 
 
-def quality_of(connection: sa.Connection, info: CampaignInfo, limits: Limits | None = None) -> CampaignQuality:
+def quality_of(transaction: Transaction, limits: Limits | None = None) -> CampaignQuality:
     """Return statistics of the voters from a campaign's answers so far, without changing anything.
 
     Parameters
@@ -95,36 +97,36 @@ def quality_of(connection: sa.Connection, info: CampaignInfo, limits: Limits | N
     limits : Limits
         Limits that decide when a voter gets a flag.
     """
-    chosen = Limits() if limits is None else limits
-    votes, probes = answers_of(connection, info)
-    excluded = excluded_voters(connection, info.id)
-    names = names_of(connection, info)
-    ratings = ratings_of(votes, probes, without=excluded)
-    keys = keys_of(connection, info)
-    model = _by_model(info, votes, excluded, chosen)
+    thresholds = Limits() if limits is None else limits
+    votes, probes = answers_of(transaction)
+    excluded = transaction.excluded_voters()
+    names = transaction.voter_names()
+    ratings = ratings_of(votes, probes, excluded=excluded)
+    keys = transaction.voter_keys()
+    model = _by_model(transaction.info, votes, excluded, thresholds)
     agreement = _agreement(votes, probes, excluded, ratings)
-    found = []
+    voters = []
     same_voter, same = consistency(votes, probes)
     for voter in sorted({*votes.voter.tolist(), *probes.voter.tolist()}):
         repeated = same[same_voter == voter]
-        own = votes.select(votes.voter == voter)
+        voter_votes = votes.select(votes.voter == voter)
         quality = VoterQuality(
             voter=names[voter],
             key=keys[voter],
             excluded=voter in excluded,
-            **_of_votes(own, chosen),
+            **_of_votes(voter_votes, thresholds),
             **_of_known(probes.select(probes.voter == voter)),
             repeats=Share.of(int(repeated.sum()), repeated.size),
             agreement=agreement.get(voter, Share.of(0, 0)),
             **model.get(voter, {}),
         )
-        found.append(quality)
-    together = ratings.agreement()
-    counting = Share.of(*(sum(getattr(each.repeats, name) for each in found if not each.excluded) for name in _COUNTS))
+        voters.append(quality)
+    overall = ratings.agreement()
+    counting = Share.of(*(sum(getattr(row.repeats, name) for row in voters if not row.excluded) for name in _COUNTS))
     flagged = []
-    for each in found:
-        others = (_rest(each, counting, each.repeats), _rest(each, together, each.agreement))
-        flagged.append(replace(each, flags=tuple(flags_of(each, chosen, *others))))
+    for row in voters:
+        others = (_rest(row, counting, row.repeats), _rest(row, overall, row.agreement))
+        flagged.append(replace(row, flags=tuple(flags_of(row, thresholds, *others))))
     missing = max(0, LEAST_PAIRS - ratings.n_pairs)
     intervals = (None, None) if missing else (ratings.agreement_interval(_LEVEL), ratings.alpha_interval(_LEVEL))
     (agreement_low, agreement_high), (alpha_low, alpha_high) = (ends or (None, None) for ends in intervals)
@@ -132,7 +134,7 @@ def quality_of(connection: sa.Connection, info: CampaignInfo, limits: Limits | N
         voters=tuple(flagged),
         n_pairs=ratings.n_pairs,
         n_missing=missing,
-        agreement=together,
+        agreement=overall,
         agreement_low=agreement_low,
         agreement_high=agreement_high,
         alpha=None if missing else ratings.alpha(),
@@ -141,19 +143,19 @@ def quality_of(connection: sa.Connection, info: CampaignInfo, limits: Limits | N
     )
 
 
-def _rest(voter: VoterQuality, whole: Share, own: Share) -> Share:
+def _rest(voter: VoterQuality, total: Share, share: Share) -> Share:
     """Return the share of all other voters who count; for an excluded voter, there is nothing to subtract."""
-    return whole if voter.excluded else Share.of(whole.n_so - own.n_so, whole.n - own.n)
+    return total if voter.excluded else Share.of(total.n_so - share.n_so, total.n - share.n)
 
 
-def _of_votes(own: Answers, limits: Limits) -> dict[str, Any]:
-    times = own.milliseconds[own.milliseconds != NOTHING]
-    decided = own.answer[np.abs(own.answer) == 1]
+def _of_votes(answers: Answers, limits: Limits) -> dict[str, Any]:
+    times = answers.milliseconds[answers.milliseconds != NOTHING]
+    decided = answers.answer[np.abs(answers.answer) == 1]
     left = Share.of(int((decided == 1).sum()), decided.size)
     low, high = left.interval(_LEVEL) or (None, None)
     return {
-        "n_votes": own.answer.size,
-        "n_cannot_say": int((own.answer == CANNOT_SAY).sum()),
+        "n_votes": answers.answer.size,
+        "n_cannot_say": int((answers.answer == CANNOT_SAY).sum()),
         "seconds": float(np.median(times)) / 1000 if times.size else None,
         "fast": Share.of(int((times < 1000 * limits.fast_seconds).sum()), times.size),
         "left": left,
@@ -162,22 +164,22 @@ def _of_votes(own: Answers, limits: Limits) -> dict[str, Any]:
     }
 
 
-def _of_known(own: Answers) -> dict[str, Any]:
+def _of_known(answers: Answers) -> dict[str, Any]:
     def share(rows: NDArray[np.bool_]) -> Share:
-        return Share.of(int((own.answer[rows] == own.expected[rows]).sum()), int(rows.sum()))
+        return Share.of(int((answers.answer[rows] == answers.expected[rows]).sum()), int(rows.sum()))
 
-    return {kind: share(own.kind == kind) for kind in ("attention", "gold")}
+    return {kind: share(answers.kind == kind) for kind in ("attention", "gold")}
 
 
 def _agreement(votes: Answers, probes: Answers, excluded: Mapping[int, str], ratings: Ratings) -> dict[int, Share]:
     """Return each voter's agreement with the others who count; an excluded voter is compared with those alone."""
-    found = _shares(ratings)
+    shares = _shares(ratings)
     for voter in excluded:
         others = set(excluded) - {voter}
-        found |= {
-            key: share for key, share in _shares(ratings_of(votes, probes, without=others)).items() if key == voter
+        shares |= {
+            key: share for key, share in _shares(ratings_of(votes, probes, excluded=others)).items() if key == voter
         }
-    return found
+    return shares
 
 
 def _shares(ratings: Ratings) -> dict[int, Share]:
@@ -255,7 +257,7 @@ class ExclusionPreview:
     changes: tuple[tuple[Hashable, float, float], ...]
 
 
-def exclusion_preview(connection: sa.Connection, info: CampaignInfo, voter_id: int) -> ExclusionPreview:
+def exclusion_preview(transaction: Transaction, voter_id: int) -> ExclusionPreview:
     """Return the effect of leaving a voter out, or of taking back one who is left out, without changing anything.
 
     Raises
@@ -263,26 +265,26 @@ def exclusion_preview(connection: sa.Connection, info: CampaignInfo, voter_id: i
     LedgerError
         If the voter has no votes, or no other voter has any.
     """
-    excluded = excluded_voters(connection, info.id)
-    name = names_of(connection, info)[voter_id]
-    everybody = votes_of(connection, info, without=set(excluded) - {voter_id})
-    others = votes_of(connection, info, without={*excluded, voter_id})
+    excluded = transaction.excluded_voters()
+    name = transaction.voter_names()[voter_id]
+    everybody = votes_of(transaction, excluded=set(excluded) - {voter_id})
+    others = votes_of(transaction, excluded={*excluded, voter_id})
     n_votes = everybody.n_comparisons - others.n_comparisons
     if not n_votes or not others.n_comparisons:
         who = f"voter {name!r} has" if not n_votes else "all others who count have"
         raise LedgerError(f"{who} no votes: there is no difference to show")
-    with_voter, without = bradley_terry(everybody).ranking, bradley_terry(others).ranking
-    now, then = (without, with_voter) if voter_id in excluded else (with_voter, without)
+    with_voter, without_voter = bradley_terry(everybody).ranking, bradley_terry(others).ranking
+    now, then = (without_voter, with_voter) if voter_id in excluded else (with_voter, without_voter)
     moved = np.abs(then.ranks - now.ranks)
-    order = np.lexsort((now.ranks, -moved))[:_SHOWN]
+    order = np.lexsort((now.ranks, -moved))[:_MOST_CHANGES]
     return ExclusionPreview(
         voter=name,
         excluded=voter_id in excluded,
         n_votes=n_votes,
         n_others=others.n_comparisons,
-        tau_w=float(TauW()(with_voter, without)),
+        tau_w=float(TauW()(with_voter, without_voter)),
         changes=tuple(
-            (info.items[place], float(now.ranks[place]), float(then.ranks[place]))
+            (transaction.info.items[place], float(now.ranks[place]), float(then.ranks[place]))
             for place in order.tolist()
             if moved[place]
         ),

@@ -7,12 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-import sqlalchemy as sa
-
-from adaptive.ledger._campaign.wording import MOST_BRACKETS, is_line, is_prose, is_quick_to_render
-from adaptive.ledger._store import schema
-from adaptive.ledger._store.encoding import json_of, now, value_of
-from adaptive.ledger.errors import ChangedError, LedgerError, require
+from adaptive.ledger._store.schema import MOST_BRACKETS, is_line, is_prose, is_quick_to_render
+from adaptive.ledger.errors import LedgerError, require
 from rankcorr._checks import shown
 from rankcorr._options import check_declared, declare
 
@@ -63,12 +59,12 @@ class PageTexts:
             require(isinstance(getattr(self, name), str), name, "text", getattr(self, name))
         for name in ("title", "question"):
             text = getattr(self, name)
-            wanted = f"one line of text, of at most {_MOST_OF_A_LINE} characters"
-            require(is_line(text) and len(text) <= _MOST_OF_A_LINE, name, wanted, text)
+            limit = f"one line of text, of at most {_MOST_OF_A_LINE} characters"
+            require(is_line(text) and len(text) <= _MOST_OF_A_LINE, name, limit, text)
         for name in ("instructions", "consent", "thanks"):
             text = getattr(self, name)
-            wanted = f"text, of at most {_MOST_OF_TEXT:,} characters and {MOST_BRACKETS:,} opening brackets"
-            require(is_quick_to_render(text, _MOST_OF_TEXT), name, wanted, text)
+            limit = f"text, of at most {_MOST_OF_TEXT:,} characters and {MOST_BRACKETS:,} opening brackets"
+            require(is_quick_to_render(text, _MOST_OF_TEXT), name, limit, text)
             if not is_prose(text):
                 raise LedgerError(
                     f"{name} must have no control characters, and none that turn round text; got {shown(text)}"
@@ -173,9 +169,14 @@ class VotingPages:
             return code, self.completion_url
         return code, f"{_PROLIFIC}{code}" if code is not None and self.platform == "prolific" else None
 
+    def has_other_consent(self, other: VotingPages) -> bool:
+        """Return whether a voter may have agreed to another text; a new language has had no readers."""
+        languages = self.texts.keys() & other.texts.keys()
+        return any(self.texts[language].consent != other.texts[language].consent for language in languages)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON; texts are a list because the order of languages matters."""
-        texts = [{"language": language, **asdict(each)} for language, each in self.texts.items()]
+        texts = [{"language": language, **asdict(page_texts)} for language, page_texts in self.texts.items()]
         return {**{name: getattr(self, name) for name in self.__dataclass_fields__}, "texts": texts}
 
     @classmethod
@@ -186,47 +187,3 @@ class VotingPages:
         if len(texts) < len(rows):
             raise LedgerError("two of the texts have the same language")
         return cls(**{**data, "texts": texts})
-
-
-def pages_of(connection: sa.Connection, campaign_id: int) -> tuple[int, VotingPages]:
-    """Return the current version, counted from 1, and its pages; version 0 with the defaults if none were set."""
-    table = schema.voting_pages
-    versions = sa.select(table.c.version, table.c.pages).where(table.c.campaign_id == campaign_id)
-    row = connection.execute(versions.order_by(table.c.version.desc()).limit(1)).first()
-    if row is None:
-        return 0, VotingPages()
-    return row.version, VotingPages.from_dict(value_of(row.pages))
-
-
-def set_pages(connection: sa.Connection, campaign_id: int, pages: VotingPages, *, replaces: int) -> int:
-    """Show these pages from now on, and return their version.
-
-    Parameters
-    ----------
-    replaces : int
-        Version that was edited, from `pages_of`, so that no other change is overwritten unseen.
-
-    Raises
-    ------
-    ChangedError
-        If another version has become current.
-    LedgerError
-        If the consent text changed and its version did not.
-    """
-    campaign = schema.campaign
-    # If two organisers change the pages at once, the second waits here and then sees the first one's version.
-    connection.execute(sa.select(campaign.c.id).where(campaign.c.id == campaign_id).with_for_update(key_share=True))
-    version, before = pages_of(connection, campaign_id)
-    if version != replaces:
-        raise ChangedError(f"the pages now have version {version}, but the change was made to version {replaces}")
-    if version and before.consent_version == pages.consent_version and _consent_changed(before, pages):
-        raise LedgerError("the consent text has changed: give it a new consent_version")
-    row = {"campaign_id": campaign_id, "version": version + 1, "pages": json_of(pages.to_dict()), "at": now()}
-    connection.execute(sa.insert(schema.voting_pages).values(row))
-    return version + 1
-
-
-def _consent_changed(before: VotingPages, after: VotingPages) -> bool:
-    """Return whether a voter may have agreed to another text; a new language has had no readers."""
-    both = before.texts.keys() & after.texts.keys()
-    return any(before.texts[language].consent != after.texts[language].consent for language in both)

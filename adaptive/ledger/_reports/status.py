@@ -8,18 +8,15 @@ from typing import Any, Final, Literal
 import sqlalchemy as sa
 
 from adaptive._plan import BallotPlan
-from adaptive.ledger._ballots.continuous import Waits, why_it_waits
-from adaptive.ledger._ballots.open_pairs import dropped_sheets
-from adaptive.ledger._ballots.stored import ballot_stamp, stored_ballots
+from adaptive.ledger._ballots.batches import Waits, why_it_waits
+from adaptive.ledger._ballots.pairs import dropped_sheets
+from adaptive.ledger._ballots.sheets import Awaited, awaited_sheets
+from adaptive.ledger._ballots.stored import ballot_stamp, n_left_out, stored_ballots
 from adaptive.ledger._campaign.info import CampaignInfo
-from adaptive.ledger._campaign.spending import Spending, spending_of
+from adaptive.ledger._campaign.transaction import Transaction
+from adaptive.ledger._reports.spending import Spending, spending_of
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.encoding import digest_of, now, time_text, value_of
-from adaptive.ledger._voters.identity import excluded_voters
-from adaptive.ledger._voters.newcomers import Awaited, awaited
-from adaptive.ledger._votes.reading import n_left_out
-from adaptive.ledger.errors import NoVoterError
-from rankcorr._checks import shown
+from adaptive.ledger._store.schema import digest_of, now, time_text, value_of
 
 State = Literal["ready", "open", "closing", "finished"]
 _RECENT: Final = 200  # votes that the rate is computed from
@@ -190,59 +187,61 @@ class BallotState:
     going_on: tuple[Hashable, ...] | None
 
 
-def status_of(connection: sa.Connection, info: CampaignInfo) -> CampaignStatus:
+def status_of(transaction: Transaction) -> CampaignStatus:
     """Return the progress of the campaign, without reading votes one by one."""
-    rows = _ballots(connection, info)
-    state, number, shown = _current(info, rows)
-    dropped = _n_dropped(connection, info)
-    n_dropped = sum(dropped[row.id] for row in shown)
-    n_comparisons = sum(row.n_comparisons for row in shown) - n_dropped
-    n_answered = sum(int(row.n_answered) for row in shown)
-    n_items = info.n_items
-    if isinstance(info.plan, BallotPlan):
-        n_items = info.plan.sizes[number - 1]
-        n_comparisons = n_comparisons or info.plan.comparisons[number - 1]
-    rate = _rate(connection, info)
+    rows = _ballots(transaction)
+    state, number, current_rows = _current(transaction.info, rows)
+    dropped = _n_dropped(transaction)
+    n_dropped = sum(dropped[row.id] for row in current_rows)
+    n_comparisons = sum(row.n_comparisons for row in current_rows) - n_dropped
+    n_answered = sum(int(row.n_answered) for row in current_rows)
+    n_items = transaction.info.n_items
+    if isinstance(transaction.info.plan, BallotPlan):
+        n_items = transaction.info.plan.sizes[number - 1]
+        n_comparisons = n_comparisons or transaction.info.plan.comparisons[number - 1]
+    rate = _rate(transaction)
     left = n_comparisons - n_answered
-    late = _n_late(connection, info)
+    late = _n_late(transaction)
     return CampaignStatus(
-        name=info.name,
-        mode=info.mode,
+        name=transaction.info.name,
+        mode=transaction.info.mode,
         state=state,
         ballot=number,
-        n_ballots=info.plan.n_ballots if isinstance(info.plan, BallotPlan) else None,
+        n_ballots=transaction.info.plan.n_ballots if isinstance(transaction.info.plan, BallotPlan) else None,
         n_items=n_items,
         n_comparisons=n_comparisons,
         n_answered=n_answered,
         n_dropped=n_dropped,
-        n_checks_dropped=sum(int(row.n_checks_dropped) for row in shown),
-        n_counted=sum(_counted(connection, info, shown)),
-        n_sheets=sum(row.n_sheets for row in shown),
-        n_sheets_done=sum(int(row.n_done) for row in shown),
-        n_voters=_n_voters(connection, info),
+        n_checks_dropped=sum(int(row.n_checks_dropped) for row in current_rows),
+        n_counted=sum(_count_by_ballot(transaction, current_rows)),
+        n_sheets=sum(row.n_sheets for row in current_rows),
+        n_sheets_done=sum(int(row.n_done) for row in current_rows),
+        n_voters=_n_voters(transaction),
         n_votes=sum(int(row.n_answered) for row in rows),
         n_conflicts=late["conflict"],
         n_late=late.total() - late["conflict"],
         votes_per_minute=rate,
         expected_end=time_text(now() + int(left / rate * 60e6)) if rate and left and state == "open" else None,
-        spending=spending_of(connection, info),
-        waits=why_it_waits(connection, info) if state == "open" else None,
-        awaited=awaited(connection, info),
+        spending=spending_of(transaction),
+        waits=why_it_waits(transaction) if state == "open" else None,
+        awaited=awaited_sheets(transaction),
     )
 
 
-def by_ballot(connection: sa.Connection, info: CampaignInfo) -> list[BallotProgress]:
+def by_ballot(transaction: Transaction) -> list[BallotProgress]:
     """Return the progress of each ballot or batch that was opened."""
     ballot = schema.ballot
     # A separate query: in the grouped one, 120 kB of places would go through the sums with each sheet, which takes 30
     # ms.
-    places = connection.execute(sa.select(ballot.c.number, ballot.c.places).where(ballot.c.campaign_id == info.id))
+    places = transaction.execute(
+        sa.select(ballot.c.number, ballot.c.places).where(ballot.c.campaign_id == transaction.info.id)
+    )
     n_items = {row.number: len(value_of(row.places)) for row in places}
-    rows, dropped = _ballots(connection, info), _n_dropped(connection, info)
+    rows, dropped = _ballots(transaction), _n_dropped(transaction)
     return [
         BallotProgress(
             ballot=row.number,
-            state="answered" if _is_answered(info, row, dropped[row.id]) else row.state,
+            state="answered" if _is_answered(transaction.info, row, dropped[row.id]) else row.state,
             n_items=n_items[row.number],
             n_comparisons=row.n_comparisons - dropped[row.id],
             n_answered=int(row.n_answered),
@@ -253,11 +252,11 @@ def by_ballot(connection: sa.Connection, info: CampaignInfo) -> list[BallotProgr
             opened_at=time_text(row.opened_at),
             closed_at=None if row.closed_at is None else time_text(row.closed_at),
         )
-        for row, n_counted in zip(rows, _counted(connection, info, rows), strict=True)
+        for row, n_counted in zip(rows, _count_by_ballot(transaction, rows), strict=True)
     ]
 
 
-def ballot_state(connection: sa.Connection, info: CampaignInfo, number: int) -> BallotState:
+def ballot_state(transaction: Transaction, number: int) -> BallotState:
     """Return one opened ballot with its results.
 
     Raises
@@ -265,18 +264,22 @@ def ballot_state(connection: sa.Connection, info: CampaignInfo, number: int) -> 
     LedgerError
         If the ballot has not been opened.
     """
-    stamp = ballot_stamp(connection, info, number)
-    stored = stored_ballots(connection, info)[number - 1]
+    stamp = ballot_stamp(transaction, number)
+    stored = stored_ballots(transaction)[number - 1]
     going_on = None
-    if isinstance(info.plan, BallotPlan) and stored.record is not None and number < info.plan.n_ballots:
-        going_on = tuple(info.items[place] for place in stored.record["selected"])
-    return BallotState(by_ballot(connection, info)[number - 1], stamp, stored.chain_digest, going_on)
+    if (
+        isinstance(transaction.info.plan, BallotPlan)
+        and stored.record is not None
+        and number < transaction.info.plan.n_ballots
+    ):
+        going_on = tuple(transaction.info.items[place] for place in stored.record["selected"])
+    return BallotState(by_ballot(transaction)[number - 1], stamp, stored.chain_digest, going_on)
 
 
-def _n_dropped(connection: sa.Connection, info: CampaignInfo) -> Counter[int]:
+def _n_dropped(transaction: Transaction) -> Counter[int]:
     """Return the number of dropped comparisons by ballot id."""
     numbers: Counter[int] = Counter()
-    for (ballot_id, _), number in dropped_sheets(connection, info).items():
+    for (ballot_id, _), number in dropped_sheets(transaction).items():
         numbers[ballot_id] += number
     return numbers
 
@@ -286,40 +289,40 @@ def _is_answered(info: CampaignInfo, row: Any, n_dropped: int) -> bool:
     return is_open and int(row.n_answered) >= row.n_comparisons - n_dropped
 
 
-def _ballots(connection: sa.Connection, info: CampaignInfo) -> Sequence[Any]:
+def _ballots(transaction: Transaction) -> Sequence[Any]:
     """Return the ballots with the answers of their sheets, which each vote keeps up to date."""
     ballot, sheet, lease = schema.ballot, schema.sheet, schema.lease
     is_done = sheet.c.n_answered == sheet.c.n_comparisons
-    done = sa.case((is_done, 1), else_=0)
+    n_done = sa.case((is_done, 1), else_=0)
     of_sheet = (lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number)
     is_left = sa.exists().where(*of_sheet, lease.c.end_reason == "done")
     checks_dropped = sa.case((sa.and_(is_done, is_left), sheet.c.n_checks - sheet.c.n_checked), else_=0)
-    return connection.execute(
+    return transaction.execute(
         sa.select(
             *(ballot.c.id, ballot.c.number, ballot.c.state, ballot.c.n_comparisons),
             *(ballot.c.opened_at, ballot.c.closed_at),
             sa.func.coalesce(sa.func.sum(sheet.c.n_answered), 0).label("n_answered"),
             sa.func.count(sheet.c.number).label("n_sheets"),
-            sa.func.coalesce(sa.func.sum(done), 0).label("n_done"),
+            sa.func.coalesce(sa.func.sum(n_done), 0).label("n_done"),
             sa.func.coalesce(sa.func.sum(checks_dropped), 0).label("n_checks_dropped"),
         )
         .outerjoin(sheet, sheet.c.ballot_id == ballot.c.id)
-        .where(ballot.c.campaign_id == info.id)
+        .where(ballot.c.campaign_id == transaction.info.id)
         .group_by(ballot.c.id)
         .order_by(ballot.c.number)
     ).all()
 
 
-def _counted(connection: sa.Connection, info: CampaignInfo, rows: Sequence[Any]) -> list[int]:
+def _count_by_ballot(transaction: Transaction, rows: Sequence[Any]) -> list[int]:
     """Return how many answers of each ballot closing counts, or has counted."""
-    if not isinstance(info.plan, BallotPlan):
+    if not isinstance(transaction.info.plan, BallotPlan):
         return [int(row.n_answered) for row in rows]
-    excluded = excluded_voters(connection, info.id)
+    excluded = transaction.excluded_voters()
     table, is_closed = schema.ballot, {row.id for row in rows if row.state == "closed"}
-    records = connection.execute(sa.select(table.c.id, table.c.record).where(table.c.id.in_(is_closed)))
+    records = transaction.execute(sa.select(table.c.id, table.c.record).where(table.c.id.in_(is_closed)))
     counted = {row.id: int(value_of(row.record)["n_answered"]) for row in records}
     return [
-        counted[row.id] if row.id in counted else int(row.n_answered) - n_left_out(connection, row.id, excluded)
+        counted[row.id] if row.id in counted else int(row.n_answered) - n_left_out(transaction, row.id, excluded)
         for row in rows
     ]
 
@@ -337,30 +340,30 @@ def _current(info: CampaignInfo, rows: Sequence[Any]) -> tuple[State, int, Seque
     return "ready", len(rows) + 1, []
 
 
-def _n_voters(connection: sa.Connection, info: CampaignInfo) -> int:
+def _n_voters(transaction: Transaction) -> int:
     """Return the number of voters with a vote."""
     event, ballot, voter = schema.vote_event, schema.ballot, schema.voter
     is_scored = sa.and_(ballot.c.id == event.c.ballot_id, event.c.place < ballot.c.n_comparisons)
     has = sa.exists().where(event.c.voter_id == voter.c.id, is_scored)
-    voted = sa.select(sa.func.count()).select_from(voter).where(voter.c.campaign_id == info.id, has)
-    return int(connection.execute(voted).scalar_one())
+    voted = sa.select(sa.func.count()).select_from(voter).where(voter.c.campaign_id == transaction.info.id, has)
+    return int(transaction.execute(voted).scalar_one())
 
 
-def _n_late(connection: sa.Connection, info: CampaignInfo) -> Counter[str]:
+def _n_late(transaction: Transaction) -> Counter[str]:
     """Return the number of votes that are kept but do not count, by reason, including those on checks."""
     ballot, late = schema.ballot, schema.late_vote
-    wanted = sa.select(late.c.why, sa.func.count().label("number")).join(ballot, ballot.c.id == late.c.ballot_id)
-    rows = connection.execute(wanted.where(ballot.c.campaign_id == info.id).group_by(late.c.why))
+    query = sa.select(late.c.why, sa.func.count().label("number")).join(ballot, ballot.c.id == late.c.ballot_id)
+    rows = transaction.execute(query.where(ballot.c.campaign_id == transaction.info.id).group_by(late.c.why))
     return Counter({row.why: row.number for row in rows})
 
 
-def _rate(connection: sa.Connection, info: CampaignInfo) -> float | None:
+def _rate(transaction: Transaction) -> float | None:
     """Return votes a minute over the last ones; votes from a file arrive at one moment and are left out."""
     event, ballot = schema.vote_event, schema.ballot
-    is_open = sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id, ballot.c.state == "open")
+    is_open = sa.select(ballot.c.id).where(ballot.c.campaign_id == transaction.info.id, ballot.c.state == "open")
     latest = sa.select(sa.func.max(event.c.id)).scalar_subquery()
     n_scored = sa.select(ballot.c.n_comparisons).where(ballot.c.id == event.c.ballot_id).scalar_subquery()
-    times = connection.execute(
+    times = transaction.execute(
         sa.select(event.c.received_at, event.c.given_by)
         # A sum has no index. With the index of the ballots, all 400,000 votes of one would be sorted, which takes 250
         # ms.
@@ -368,128 +371,13 @@ def _rate(connection: sa.Connection, info: CampaignInfo) -> float | None:
         .order_by(event.c.id.desc())
         .limit(_RECENT)
     ).all()
-    came: list[int] = [row.received_at for row in times if row.given_by not in {"file", "correction"}]
-    if len(came) < 10 or came[0] <= came[-1]:
+    arrivals: list[int] = [row.received_at for row in times if row.given_by not in {"file", "correction"}]
+    if len(arrivals) < 10 or arrivals[0] <= arrivals[-1]:
         return None
-    return (len(came) - 1) / ((came[0] - came[-1]) / 60e6)
+    return (len(arrivals) - 1) / ((arrivals[0] - arrivals[-1]) / 60e6)
 
 
-@dataclass(frozen=True)
-class VoterRow:
-    """A voter.
-
-    Attributes
-    ----------
-    key : str
-        Random key, used in exports.
-    name : str or None
-        The voter's name at the source; None if it was erased or not requested.
-    source : str
-        "open", "invitation", "prolific", "mturk" or "file".
-    joined_at : str
-        ISO 8601.
-    consent_version : str or None
-    n_comparisons, n_answered : int
-        Comparisons on the sheets in hand in open ballots, and how many are answered.
-    n_votes : int
-        Votes in the whole campaign, including those on sheets later given to another voter.
-    last_vote : str or None
-        ISO 8601.
-    excluded, withdrawn : bool
-
-    See Also
-    --------
-    Campaign.voters : Its method `rows` lists voters.
-    Voter : The steps of a voter.
-
-    Examples
-    --------
-    >>> from adaptive import plan_ballots
-    >>> from adaptive.ledger import Ledger, Settings, VotingPages
-    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
-    >>> ledger, pages = Ledger.in_memory(), VotingPages(open_link=True)
-    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False, sheet_size=2))
-    >>> n_opened = campaign.open_next()
-    >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
-    >>> row = campaign.voters.rows()[0]
-    >>> row.source, row.consent_version, row.n_votes, row.excluded
-    ('open', '1', 0, False)
-    >>> ledger.close()
-    """
-
-    key: str
-    name: str | None
-    source: str
-    joined_at: str
-    consent_version: str | None
-    n_comparisons: int
-    n_answered: int
-    n_votes: int
-    last_vote: str | None
-    excluded: bool
-    withdrawn: bool
-
-
-def voter_rows(connection: sa.Connection, info: CampaignInfo, *, names: bool = False) -> tuple[VoterRow, ...]:
-    """Return all voters, in order of joining.
-
-    Parameters
-    ----------
-    names : bool
-        Whether to give their names, which are personal data.
-    """
-    voter, identity, ballot = schema.voter, schema.voter_identity, schema.ballot
-    sheet, lease, event = schema.sheet, schema.lease, schema.vote_event
-    joined = lease.join(sheet).join(ballot, ballot.c.id == lease.c.ballot_id)
-    sums = sa.select(lease.c.voter_id, sa.func.sum(sheet.c.n_comparisons), sa.func.sum(sheet.c.n_answered))
-    is_held = (ballot.c.campaign_id == info.id, ballot.c.state != "closed", lease.c.ended_at.is_(None))
-    in_hand = connection.execute(sums.select_from(joined).where(*is_held).group_by(lease.c.voter_id))
-    hands = {row[0]: (int(row[1]), int(row[2])) for row in in_hand}
-    changes = sa.case((event.c.kind == "cast", 1), else_=-1)
-    corrected = sa.case((sa.and_(event.c.kind == "cast", event.c.given_by == "correction"), 0), else_=changes)
-    votes = connection.execute(
-        sa.select(event.c.voter_id, sa.func.sum(corrected), sa.func.max(event.c.received_at))
-        .join(ballot, ballot.c.id == event.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id, event.c.place < ballot.c.n_comparisons)
-        .group_by(event.c.voter_id)
-    )
-    said = {row[0]: (int(row[1]), row[2]) for row in votes}
-    excluded = excluded_voters(connection, info.id)
-    wanted = sa.select(voter, identity.c.external_id).outerjoin(identity, identity.c.voter_id == voter.c.id)
-    return tuple(
-        VoterRow(
-            key=row.key,
-            name=row.external_id if names and row.source != "open" else None,
-            source=row.source,
-            joined_at=time_text(row.joined_at),
-            consent_version=row.consent_version,
-            n_comparisons=hands.get(row.id, (0, 0))[0],
-            n_answered=hands.get(row.id, (0, 0))[1],
-            n_votes=said.get(row.id, (0, 0))[0],
-            last_vote=time_text(said[row.id][1]) if row.id in said else None,
-            excluded=row.id in excluded,
-            withdrawn=row.withdrawn_at is not None,
-        )
-        for row in connection.execute(wanted.where(voter.c.campaign_id == info.id).order_by(voter.c.id))
-    )
-
-
-def voter_of_key(connection: sa.Connection, info: CampaignInfo, key: str) -> int:
-    """Return the id of the voter with this key; names are not accepted.
-
-    Raises
-    ------
-    NoVoterError
-        If no voter has this key.
-    """
-    table = schema.voter
-    found = connection.execute(sa.select(table.c.id).where(table.c.campaign_id == info.id, table.c.key == key)).scalar()
-    if found is None:
-        raise NoVoterError(f"there is no voter of the key {shown(key)}")
-    return int(found)
-
-
-def campaign_stamp(connection: sa.Connection, info: CampaignInfo) -> str:
+def campaign_stamp(transaction: Transaction) -> str:
     """Return a stamp of all events in a campaign: votes, leases of sheets, voters, and organisers' actions.
 
     No votes are read, so the cost does not depend on their number. Votes of other campaigns in the same ledger also
@@ -497,22 +385,22 @@ def campaign_stamp(connection: sa.Connection, info: CampaignInfo) -> str:
     """
     ballot, sheet, lease, voter = schema.ballot, schema.sheet, schema.lease, schema.voter
     pages, audited = schema.voting_pages, schema.audit_event
-    own = sa.select(ballot.c.id).where(ballot.c.campaign_id == info.id)
+    ballot_ids = sa.select(ballot.c.id).where(ballot.c.campaign_id == transaction.info.id)
     state = sa.case((ballot.c.state == "open", 1), (ballot.c.state == "closing", 2), else_=4)
     parts = [
         *(sa.select(sa.func.max(table.c.id)) for table in (schema.vote_event, schema.late_vote, lease)),
         # A transaction that commits after a later one leaves the highest number unchanged, but not this sum.
-        sa.select(sa.func.sum(sheet.c.n_answered)).where(sheet.c.ballot_id.in_(own)),
-        sa.select(sa.func.sum(state)).where(ballot.c.campaign_id == info.id),
-        sa.select(sa.func.max(audited.c.id)).where(audited.c.campaign_id == info.id),
-        sa.select(sa.func.count()).select_from(voter).where(voter.c.campaign_id == info.id),
-        sa.select(sa.func.max(pages.c.version)).where(pages.c.campaign_id == info.id),
+        sa.select(sa.func.sum(sheet.c.n_answered)).where(sheet.c.ballot_id.in_(ballot_ids)),
+        sa.select(sa.func.sum(state)).where(ballot.c.campaign_id == transaction.info.id),
+        sa.select(sa.func.max(audited.c.id)).where(audited.c.campaign_id == transaction.info.id),
+        sa.select(sa.func.count()).select_from(voter).where(voter.c.campaign_id == transaction.info.id),
+        sa.select(sa.func.max(pages.c.version)).where(pages.c.campaign_id == transaction.info.id),
     ]
-    found = connection.execute(sa.select(*(part.scalar_subquery() for part in parts))).one()
-    return digest_of([info.key, *map(str, found)])[:32]
+    values = transaction.execute(sa.select(*(part.scalar_subquery() for part in parts))).one()
+    return digest_of([transaction.info.key, *map(str, values)])[:32]
 
 
-def progress_stamp(connection: sa.Connection, info: CampaignInfo) -> str:
+def progress_stamp(transaction: Transaction) -> str:
     """Return a stamp of a campaign's progress, which time alone can change, because unanswered sheets expire."""
-    stamp, held = campaign_stamp(connection, info), awaited(connection, info)
-    return stamp if held is None else digest_of([stamp, str(held)])[:32]
+    stamp, sheets = campaign_stamp(transaction), awaited_sheets(transaction)
+    return stamp if sheets is None else digest_of([stamp, str(sheets)])[:32]

@@ -1,0 +1,426 @@
+"""Draw, refuse and close the batches of a continuous campaign."""
+
+from dataclasses import dataclass, replace
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+from adaptive._protocol import ballot_rng
+from adaptive.ledger._ballots.draws import store_ballot
+from adaptive.ledger._ballots.pairs import Sheet, drop_sheets, dropped_sheets, pairs_of_voter
+from adaptive.ledger._ballots.sheets import (
+    assign_slots,
+    forget_addresses,
+    free_remainders,
+    is_leased,
+    lock_remainders,
+    n_unanswered_for,
+)
+from adaptive.ledger._ballots.stored import (
+    ballot_stamp,
+    counted_votes,
+    not_ready,
+    stored_ballots,
+    too_few,
+    votes_digest,
+    write_record,
+)
+from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, slots_of_batch
+from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
+from adaptive.ledger._store import schema
+from adaptive.ledger._store.schema import value_of
+from adaptive.ledger.errors import ChangedError, LedgerError, NotReadyError
+from adaptive.model._comparisons import Comparisons
+from adaptive.model._estimators import bradley_terry
+from adaptive.model._matching import Matches, interim_strengths, next_comparisons
+from adaptive.model._strengths import StoppingRule, Strengths
+
+Waits: TypeAlias = Literal["target", "pairs"]
+_REFUSED: Final = "no batch"
+_STATE: Final = ("batches", "answers", "changed", "decided")
+_DECIDING: Final = ("excluded", "included", "left", "reopened")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The reason why the votes of a state allow no batch, found by a costly fit; for one voter or for all."""
+
+    reason: str
+    cause: Waits | None
+    state: dict[str, int]
+    voter_id: int | None = None
+
+
+def state_of(transaction: Transaction) -> dict[str, int]:
+    """Return the state that a refusal applies to: batches, answers, changed answers and the organiser's last decision.
+
+    Answers to checks count too. Otherwise voters could recognise a check because no new pairs follow its answer.
+    """
+    sheet, ballot, vote, event = schema.sheet, schema.ballot, schema.vote_event, schema.audit_event
+    counts = (sa.func.count(ballot.c.id.distinct()), sa.func.sum(sheet.c.n_answered + sheet.c.n_checked))
+    counted = sa.select(*counts).join(sheet, sheet.c.ballot_id == ballot.c.id)
+    batches, answers = transaction.execute(counted.where(ballot.c.campaign_id == transaction.info.id)).one()
+    query = sa.select(sa.func.count()).select_from(vote).join(ballot, ballot.c.id == vote.c.ballot_id)
+    changed = transaction.execute(
+        query.where(ballot.c.campaign_id == transaction.info.id, vote.c.revision > 1)
+    ).scalar()
+    last = sa.select(sa.func.max(event.c.id)).where(
+        event.c.campaign_id == transaction.info.id, event.c.kind.in_(_DECIDING)
+    )
+    values = (batches, answers, changed, transaction.execute(last).scalar())
+    return {name: int(number or 0) for name, number in zip(_STATE, values, strict=True)}
+
+
+def last_refusal(transaction: Transaction, *voters: int | None) -> Refusal | None:
+    """Return the latest refused draw for any of these voters or for all; None is an unknown newcomer."""
+    event = schema.audit_event
+    is_refusal = (event.c.campaign_id == transaction.info.id, event.c.kind == _REFUSED)
+    query = sa.select(event.c.details, event.c.voter_id).where(*is_refusal)
+    if voters:
+        query = query.where(sa.or_(*(event.c.voter_id.is_not_distinct_from(voter) for voter in voters)))
+    row = transaction.execute(query.order_by(event.c.id.desc()).limit(1)).first()
+    if row is None:
+        return None
+    details = value_of(row.details)
+    state = {name: details.get(name, 0) for name in _STATE}
+    return Refusal(details["reason"], details.get("cause"), state, row.voter_id)
+
+
+def write_refusal(transaction: Transaction, refusal: Refusal) -> None:
+    """Record a refusal, so that voters are told that nothing is left, without repeating the same fit."""
+    before = last_refusal(transaction, refusal.voter_id)
+    if before is None or before.state != refusal.state:
+        details = {**refusal.state, "reason": refusal.reason, "cause": refusal.cause}
+        transaction.audit(_REFUSED, details, voter_id=refusal.voter_id)
+
+
+def why_it_waits(transaction: Transaction) -> Waits | None:
+    """Return why no further pairs are asked, given the current votes; None if no request has been refused with them.
+
+    "target": the expected accuracy is reached. "pairs": the last voter to ask has answered all remaining pairs, so
+    those are left for other voters.
+    """
+    refused = last_refusal(transaction)
+    return None if refused is None or refused.state != state_of(transaction) else refused.cause
+
+
+def n_spent(transaction: Transaction) -> int:
+    """Return the comparisons that count against the budget of a continuous campaign: those drawn and not dropped."""
+    n_drawn = sum(ballot.n_comparisons for ballot in stored_ballots(transaction))
+    return n_drawn - sum(dropped_sheets(transaction).values())
+
+
+def is_budget_left(transaction: Transaction) -> bool:
+    """Return whether a continuous campaign may still draw comparisons, without replacing any."""
+    return isinstance(transaction.info.plan, ContinuousPlan) and n_spent(transaction) < transaction.info.plan.budget
+
+
+def may_draw(transaction: Transaction, voter_id: int | None = None) -> bool:
+    """Return whether a batch is due and within the budget; False for a campaign of ballots.
+
+    After a draw was refused because the target is reached or no pair is left, the result is False until another answer
+    arrives. For a voter who has answered all pairs it stays False.
+    """
+    if not is_more_wanted(transaction, voter_id) or not isinstance(transaction.info.plan, ContinuousPlan):
+        return False
+    if n_waiting(transaction, voter_id) > transaction.info.plan.batch // 2:
+        return False
+    return is_budget_left(transaction)
+
+
+def may_replace(transaction: Transaction, voter_id: int) -> bool:
+    """Return whether the budget is spent on comparisons of free sheets, which others can be drawn instead of.
+
+    That is so for a voter who may be asked none of them, and has other pairs to answer.
+    """
+    if not is_more_wanted(transaction, voter_id) or not isinstance(transaction.info.plan, ContinuousPlan):
+        return False
+    return not is_budget_left(transaction) and bool(free_remainders(transaction))
+
+
+def is_more_wanted(transaction: Transaction, voter_id: int | None = None) -> bool:
+    """Return whether a continuous campaign would ask this voter, or a new one, another pair now or later."""
+    if not isinstance(transaction.info.plan, ContinuousPlan):
+        return False
+    ballots = stored_ballots(transaction)
+    if ballots and all(ballot.state == "closed" for ballot in ballots):
+        return False
+    if voter_id is not None and not _n_unseen(transaction, voter_id):
+        return False
+    voters = (None,) if voter_id is None else (None, voter_id)
+    refused = last_refusal(transaction, *voters)
+    return refused is None or refused.state != state_of(transaction)
+
+
+def note_in_vain(transaction: Transaction, voter_id: int) -> None:
+    """Record that a voter may be asked none of the remaining comparisons, though others may."""
+    has_pairs = isinstance(transaction.info.plan, ContinuousPlan) and _n_unseen(transaction, voter_id) > 0
+    if not has_pairs and (free_remainders(transaction) or is_more_wanted(transaction)):
+        reason = "the voter has answered every pair that is left"
+        write_refusal(transaction, Refusal(reason, "pairs", state_of(transaction), voter_id))
+
+
+def n_waiting(transaction: Transaction, voter_id: int | None) -> int:
+    """Return the number of unanswered pairs that delay the next batch, for a voter or for a new one.
+
+    If sheets are claimed, checks are counted too. Otherwise a voter could learn from the arrival of a batch which of
+    two answers was scored.
+    """
+    if transaction.info.settings.assigned:
+        return n_unanswered(transaction)
+    sheet, is_held = schema.sheet, is_leased(transaction)
+    left = sheet.c.n_comparisons + sheet.c.n_checks - sheet.c.n_answered - sheet.c.n_checked
+    sums = (sa.func.sum(sa.case((is_held, 0), else_=left)), sa.func.sum(sa.case((is_held, left), else_=0)))
+    counted = sa.select(*sums, sa.func.max(sheet.c.n_comparisons + sheet.c.n_checks))
+    of_open = counted.join(schema.ballot).where(
+        schema.ballot.c.campaign_id == transaction.info.id, schema.ballot.c.state == "open"
+    )
+    if dropped := dropped_sheets(transaction):
+        of_open = of_open.where(sa.tuple_(sheet.c.ballot_id, sheet.c.number).not_in(list(dropped)))
+    n_free, n_held, largest = transaction.execute(of_open).one()
+    free = int(n_free or 0) if voter_id is None else n_unanswered_for(transaction, voter_id)
+    return max(free, free + int(n_held or 0) - len(transaction.info.slots) * int(largest or 0))
+
+
+def n_unanswered(transaction: Transaction) -> int:
+    """Return the number of unanswered comparisons in open batches, without those that are asked no more."""
+    sheet, ballot = schema.sheet, schema.ballot
+    left = sheet.c.n_comparisons - sheet.c.n_answered
+    counted = sa.select(sa.func.sum(left)).join(ballot, ballot.c.id == sheet.c.ballot_id).where(left > 0)
+    of_open = (ballot.c.campaign_id == transaction.info.id, ballot.c.state == "open")
+    left_out = sum(dropped_sheets(transaction).values())
+    return int(transaction.execute(counted.where(*of_open)).scalar() or 0) - left_out
+
+
+Slots: TypeAlias = NDArray[np.int64]
+
+
+def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int | None = None, n_voters: int = 1) -> int:
+    """Draw the next batch, store it and return its number.
+
+    The strengths fitted to all votes so far choose the pairs. A batch is due when at most half a batch is still
+    unanswered. If voters claim sheets, sheets in their hands are not counted as unanswered, up to one for each voter
+    that the campaign is planned for. A voter who thinks long or never returns therefore does not block the others.
+
+    Once the budget is spent, a batch for a voter replaces comparisons of free sheets, because they would be left over
+    if nobody else came: they are dropped, and are asked no more.
+
+    Parameters
+    ----------
+    at_once : bool
+        Draw the batch even if it is not due.
+    voter_id : int or None
+        The voter who waits for the batch, in campaigns whose sheets are claimed. The batch contains no pair that this
+        voter has answered. It is drawn even if other sheets are free, provided that each of them has a pair which this
+        voter has answered.
+    n_voters : int
+        Number of voters who wait: the batch grows by as many batches as give each of them a sheet.
+
+    Raises
+    ------
+    NotReadyError
+        If too much of the last batch is unanswered.
+    LedgerError
+        If the budget is spent, the expected accuracy is reached, the campaign has ended, or the voter who waits, or all
+        voters, have seen all pairs.
+    """
+    plan = _plan(campaign.info)
+
+    def read(transaction: Transaction) -> tuple[int, Matches, dict[Sheet, int]] | Refusal:
+        ballots = stored_ballots(transaction)
+        if ballots and all(ballot.state == "closed" for ballot in ballots):
+            raise LedgerError("the campaign has ended: no further comparisons are drawn")
+        most = _size_for(transaction.info, plan, n_voters)
+        size, replaced = min(most, plan.budget - n_spent(transaction)), dict[Sheet, int]()
+        if size <= 0:
+            replaced = {} if voter_id is None else _replaceable(transaction, plan)
+            if not replaced:
+                raise LedgerError(f"the budget of {plan.budget:,} comparisons is spent")
+            size = min(plan.batch, sum(replaced.values()))
+        waiting = n_waiting(transaction, voter_id)
+        if waiting > plan.batch // 2 and not (at_once or replaced):
+            raise NotReadyError(
+                f"{waiting:,} pairs are unanswered; the next batch is drawn by all votes at "
+                f"{plan.batch // 2:,} or fewer"
+            )
+        if voter_id is not None and not _n_unseen(transaction, voter_id):
+            return Refusal("the voter has seen all pairs", "pairs", state_of(transaction), voter_id)
+        votes = counted_votes(transaction)
+        strengths = interim_strengths(votes, None)
+        if plan.target is not None and votes.n_comparisons >= transaction.info.n_items and strengths.signal.found:
+            decision = StoppingRule(plan.target)(bradley_terry(votes, voters=True, start=strengths))
+            if decision:
+                return Refusal(decision.reason, "target", state_of(transaction))
+        matches = _matched(transaction, plan, strengths, size, len(ballots) + 1, voter_id)
+        if not len(matches):
+            return Refusal(f"no batch can be drawn: {matches.reason}", "pairs", state_of(transaction), voter_id)
+        return len(ballots) + 1, matches, replaced
+
+    batch = campaign.read(read)
+    if isinstance(batch, Refusal):
+        refusal = batch
+        campaign.write(lambda transaction: write_refusal(transaction, refusal))
+        raise LedgerError(refusal.reason)
+    number, matches, replaced = batch
+    places = np.arange(campaign.info.n_items)
+
+    def write(transaction: Transaction) -> int:
+        ballots = stored_ballots(transaction)
+        if ballots:
+            # The campaign may be ended before or after this step, but not during it.
+            transaction.lock_ballot(ballots[-1].id, exclusive=True)
+            ballots = stored_ballots(transaction)
+        if len(ballots) != number - 1 or not lock_remainders(transaction, replaced):
+            raise LedgerError(f"batch {number} was drawn by another request at the same moment")
+        if ballots and all(ballot.state == "closed" for ballot in ballots):
+            raise LedgerError("the campaign has ended: no further comparisons are drawn")
+        drop_sheets(transaction, replaced)
+        ballot_id = store_ballot(transaction, matches, places, number=number, kind="batch", presentations=1)
+        if transaction.info.settings.assigned:
+            assign_slots(transaction, ballot_id)
+        transaction.audit("opened", {"numpy": np.__version__}, ballot_id=ballot_id)
+        return number
+
+    return campaign.write(write)
+
+
+def _size_for(info: CampaignInfo, plan: ContinuousPlan, n_voters: int) -> int:
+    """Return the size of a batch that has a sheet for each of the voters who wait."""
+    of_sheet = info.settings.sheet_size
+    n_sheets = slots_of_batch(plan.batch, len(info.slots), info.settings)
+    if of_sheet is None:  # each slot has one sheet
+        n_voters = min(n_voters, len(info.slots))
+    else:
+        n_sheets = max(n_sheets, -(-plan.batch // of_sheet))
+    return plan.batch * max(1, -(-n_voters // n_sheets))
+
+
+def _replaceable(transaction: Transaction, plan: ContinuousPlan) -> dict[Sheet, int]:
+    """Return free sheets with unanswered comparisons, as many as make up a batch."""
+    replaced: dict[Sheet, int] = {}
+    for sheet, n_left in free_remainders(transaction).items():
+        if sum(replaced.values()) < plan.batch:
+            replaced[sheet] = n_left
+    return replaced
+
+
+def finish(campaign: OpenCampaign, *, least_answered: float | None = None, stamp: str | None = None) -> int:
+    """End a continuous campaign: close its batches as they are, write their digests and return their number.
+
+    Parameters
+    ----------
+    least_answered : float or None
+        Share of the comparisons that must be answered; None: the campaign's setting.
+    stamp : str or None
+        The `ballot_stamp` of the last batch that the caller has seen; None: accept any.
+
+    Raises
+    ------
+    LedgerError
+        If there is no batch, or all are closed.
+    ChangedError
+        If the stamp of the last batch has changed.
+    NotReadyError
+        If too few comparisons are answered.
+    """
+    least = campaign.info.settings.least_answered if least_answered is None else least_answered
+    _plan(campaign.info)
+
+    def write(transaction: Transaction) -> int:
+        ballots = stored_ballots(transaction)
+        if not ballots or all(stored.state == "closed" for stored in ballots):
+            raise LedgerError("no batch is open: there is nothing to close")
+        for stored in ballots:
+            transaction.lock_ballot(stored.id, exclusive=True)
+        if stamp is not None and stamp != ballot_stamp(transaction, ballots[-1].number):
+            raise ChangedError("a batch was drawn, or the voters changed, since you reviewed the campaign")
+        n_comparisons = n_spent(transaction)
+        answered = n_comparisons - n_unanswered(transaction)
+        if few := too_few(answered, n_comparisons, least):
+            raise not_ready("", few, answered, n_comparisons)
+        previous = None
+        excluded = sorted(transaction.excluded_voters().values())
+        for stored in ballots:
+            table = schema.sheet
+            answered = transaction.execute(
+                sa.select(sa.func.sum(table.c.n_answered)).where(table.c.ballot_id == stored.id)
+            ).scalar_one()
+            record = {"n_answered": int(answered), "excluded": excluded}
+            previous = write_record(transaction, stored, previous, votes_digest(transaction, stored.id), record)
+            forget_addresses(transaction, stored.id)
+        transaction.audit("closed", {"batches": len(ballots)})
+        return len(ballots)
+
+    return campaign.write(write)
+
+
+def _plan(info: CampaignInfo) -> ContinuousPlan:
+    if not isinstance(info.plan, ContinuousPlan):
+        raise LedgerError("the campaign has the ballots of a plan, not batches")
+    return info.plan
+
+
+def _matched(
+    transaction: Transaction, plan: ContinuousPlan, strengths: Strengths, size: int, number: int, voter_id: int | None
+) -> Matches:
+    """Return the comparisons of a batch, without pairs that the waiting voter has seen."""
+    n_slots = len(transaction.info.slots)
+    history = _shown_to_slots(transaction)
+    voter = np.zeros(0, np.int32) if history.voter is None else history.voter
+    by_number = np.argsort(np.bincount(voter, minlength=n_slots), kind="stable")
+    fewest = np.sort(by_number[: slots_of_batch(size, n_slots, transaction.info.settings)])
+
+    def match(slots: Slots, history: Comparisons) -> Matches:
+        rng, voters = (
+            ballot_rng(transaction.info.seed, number, "draw"),
+            [transaction.info.slots[slot] for slot in slots.tolist()],
+        )
+        matches = next_comparisons(
+            strengths, size, rng=rng, voters=voters, voter_history=history, n0=plan.n0, focus=plan.focus
+        )
+        return replace(matches, voters=tuple(transaction.info.slots), voter=slots[matches.voter].astype(np.int32))
+
+    if voter_id is not None:
+        if _n_unseen(transaction, voter_id) < size:
+            fewest = fewest[:1]  # two sheets would have the same pairs, and the voter would get only one
+        return match(fewest, _known_to(transaction, voter_id, fewest))
+    matches = match(fewest, history)
+    return matches if len(matches) == size else match(np.arange(n_slots), history)
+
+
+def _n_unseen(transaction: Transaction, voter_id: int) -> int:
+    """Return how many pairs a voter has not answered."""
+    return transaction.info.n_items * (transaction.info.n_items - 1) // 2 - len(
+        pairs_of_voter(transaction, voter_id).pairs()
+    )
+
+
+def _shown_to_slots(transaction: Transaction) -> Comparisons:
+    """Return the pairs that each slot has been shown, answered or not; the winners have no meaning."""
+    comparison, sheet, ballot = schema.comparison, schema.sheet, schema.ballot
+    counts: sa.ColumnElement[bool] = comparison.c.probe.is_(None)
+    if transaction.info.settings.assigned:  # the slot is one voter
+        counts = sa.or_(counts, comparison.c.probe == "overlap")
+    query = (
+        sa.select(comparison.c.left_item, comparison.c.right_item, sheet.c.slot)
+        .join(sheet, sa.and_(sheet.c.ballot_id == comparison.c.ballot_id, sheet.c.number == comparison.c.sheet))
+        .join(ballot, ballot.c.id == comparison.c.ballot_id)
+        .where(ballot.c.campaign_id == transaction.info.id, counts)
+        .order_by(comparison.c.ballot_id, comparison.c.place)
+    )
+    left, right, slot = transaction.integer_columns(query)
+    return _history(transaction.info, left, right, slot)
+
+
+def _known_to(transaction: Transaction, voter_id: int, slots: Slots) -> Comparisons:
+    """Return the pairs that a voter has answered as if each slot had been shown them."""
+    pairs = np.array(sorted(pairs_of_voter(transaction, voter_id).pairs()), np.int64).reshape(-1, 2)
+    left, right = np.tile(pairs.T, slots.size)
+    return _history(transaction.info, left, right, np.repeat(slots, len(pairs)))
+
+
+def _history(info: CampaignInfo, left: Slots, right: Slots, slot: Slots) -> Comparisons:
+    columns = (left.astype(np.int32), right.astype(np.int32), np.zeros(left.size, np.int8))
+    return Comparisons(info.items, *columns, info.slots, slot.astype(np.int32))

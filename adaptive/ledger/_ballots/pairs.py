@@ -1,0 +1,398 @@
+"""Find the pairs of a sheet that a voter may still be asked.
+
+A voter answers a pair once in a ballot, and once in all batches of a continuous campaign. Pairs whose answer is known
+are exempt. If no free sheet has only new pairs for a voter, the voter gets the new pairs of a sheet, and the others
+wait for another voter. A plan with more presentations than slots may draw a pair twice for one sheet: the second copy
+waits too.
+
+Pairs are compared here and not in the database. The database would compare a voter's pairs with those of every free
+sheet, which takes seconds in a campaign of a thousand sheets.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias
+
+import sqlalchemy as sa
+
+from adaptive.errors import VoteError
+from adaptive.ledger._campaign.transaction import Transaction
+from adaptive.ledger._store import schema
+from adaptive.ledger._store.schema import answer_name, pair_at, pair_id, value_of
+
+Sheet: TypeAlias = tuple[int, int]  # ballot's id, and number in it
+Pair: TypeAlias = tuple[int, int]
+_DROPPED = "dropped"
+
+
+class OpenPairs(NamedTuple):
+    """The unanswered pairs of a sheet, practice left out, divided by whether a voter may be asked them.
+
+    Attributes
+    ----------
+    places : tuple of int
+        Places in the ballot of the pairs that the voter may be asked.
+    hidden : frozenset of int
+        Places of the other pairs.
+    """
+
+    places: tuple[int, ...]
+    hidden: frozenset[int]
+
+
+class VoterPairs(NamedTuple):
+    """The pairs that a voter has answered, or has still to answer on a sheet that the voter holds.
+
+    Both map a pair to its sheets. Known pairs are left out, because they may be asked again. So are pairs on the
+    voter's sheet that another voter answered: this voter may answer them elsewhere.
+    """
+
+    answered: Mapping[Pair, Collection[Sheet]]
+    unanswered: Mapping[Pair, Collection[Sheet]]
+
+    def pairs(self) -> set[Pair]:
+        """Return all pairs."""
+        return {*self.answered, *self.unanswered}
+
+
+def open_pairs(transaction: Transaction, sheets: Iterable[Sheet], voter_id: int | None) -> dict[Sheet, OpenPairs]:
+    """Return the unanswered pairs of each sheet, for a voter or, if `voter_id` is None, for a new one.
+
+    A pair is hidden from a voter who has answered it or holds it on another sheet, and on the sheet itself if an
+    earlier place has it. An overlap, which is a copy of another voter's comparison, is hidden if the voter who answers
+    it would be missing for that comparison. A repeat is hidden together with the comparison that it repeats.
+    """
+    rows_by_sheet: dict[Sheet, list[Any]] = {sheet: [] for sheet in sheets}
+    for row in _unanswered_rows(transaction, rows_by_sheet):
+        rows_by_sheet[row.ballot_id, row.sheet].append(row)
+    rows = [row for sheet_rows in rows_by_sheet.values() for row in sheet_rows]
+    known = VoterPairs({}, {}) if voter_id is None or not rows else pairs_of_voter(transaction, voter_id)
+    scarce = _scarce_copies(transaction, [row for row in rows if row.probe == "overlap"], voter_id)
+
+    def is_unavailable(row: Any, sheet: Sheet) -> bool:
+        pair = _pair(row)
+        if row.probe is None and sheet in known.answered.get(pair, ()):
+            return True
+        others = {*known.answered.get(pair, ()), *known.unanswered.get(pair, ())} - {sheet}
+        return any(transaction.info.mode == "continuous" or other[0] == sheet[0] for other in others)
+
+    result = {}
+    for sheet, sheet_rows in rows_by_sheet.items():
+        hidden, pairs = set[int](), set[Pair]()
+        for row in sheet_rows:
+            if row.probe in ("attention", "gold"):
+                continue
+            is_copy = row.probe is None and _pair(row) in pairs
+            if is_copy or row.repeats in hidden or (sheet[0], row.place) in scarce or is_unavailable(row, sheet):
+                hidden.add(row.place)
+            elif row.probe is None:
+                pairs.add(_pair(row))
+        places = tuple(row.place for row in sheet_rows if row.place not in hidden)
+        result[sheet] = OpenPairs(places, frozenset(hidden))
+    return result
+
+
+def pairs_of_voter(transaction: Transaction, voter_id: int) -> VoterPairs:
+    """Return the pairs that a voter has answered or holds."""
+    event, lease, table = schema.vote_event, schema.lease, schema.comparison
+    pairs = sa.select(table.c.ballot_id, table.c.sheet, table.c.left_item, table.c.right_item).where(_is_asked_once())
+    of_vote = sa.and_(event.c.ballot_id == table.c.ballot_id, event.c.place == table.c.place)
+    of_sheet = sa.and_(lease.c.ballot_id == table.c.ballot_id, lease.c.sheet == table.c.sheet)
+    answered = pairs.join(event, of_vote).where(event.c.voter_id == voter_id, *schema.in_force(event))
+    is_held = (lease.c.voter_id == voter_id, lease.c.ended_at.is_(None))
+    unanswered = pairs.join(lease, of_sheet).where(*is_held, ~_is_answered())
+
+    def sheets_by_pair(statement: sa.Select[Any]) -> Mapping[Pair, Collection[Sheet]]:
+        sheets: defaultdict[Pair, set[Sheet]] = defaultdict(set)
+        for row in transaction.execute(statement):
+            sheets[_pair(row)].add((row.ballot_id, row.sheet))
+        return sheets
+
+    return VoterPairs(sheets_by_pair(answered), sheets_by_pair(unanswered))
+
+
+def has_asked_pair(transaction: Transaction, sheet: Sheet, voter_id: int) -> bool:
+    """Return whether a sheet has a pair of another sheet of the same ballot that the voter has, or had."""
+    table, lease = schema.comparison, schema.lease
+    pairs = sa.select(table.c.left_item, table.c.right_item).where(table.c.ballot_id == sheet[0], _is_asked_once())
+    of_sheet = sa.and_(lease.c.ballot_id == table.c.ballot_id, lease.c.sheet == table.c.sheet)
+    of_voter = pairs.join(lease, of_sheet).where(lease.c.voter_id == voter_id, table.c.sheet != sheet[1])
+    voter_pairs = {_pair(row) for row in transaction.execute(of_voter)}
+    return any(_pair(row) in voter_pairs for row in transaction.execute(pairs.where(table.c.sheet == sheet[1])))
+
+
+def dropped_sheets(transaction: Transaction) -> dict[Sheet, int]:
+    """Return the sheets that are given to nobody any more, and how many unanswered comparisons each has.
+
+    An answer on such a sheet that is taken back leaves one more, in whose place another comparison can be drawn.
+    """
+    event, sheet = schema.audit_event, schema.sheet
+    is_dropped = (event.c.campaign_id == transaction.info.id, event.c.kind == _DROPPED)
+    by_ballot: defaultdict[int, list[int]] = defaultdict(list)
+    for row in transaction.execute(sa.select(event.c.ballot_id, event.c.details).where(*is_dropped)):
+        by_ballot[row.ballot_id] += [number for number, _ in value_of(row.details)["sheets"]]
+    dropped: dict[Sheet, int] = {}
+    for ballot_id, numbers in by_ballot.items():
+        left = (sheet.c.n_comparisons - sheet.c.n_answered).label("n_left")
+        of_ballot = (sheet.c.ballot_id == ballot_id, sheet.c.number.in_(numbers))
+        rows = transaction.execute(sa.select(sheet.c.number, left).where(*of_ballot))
+        dropped |= {(ballot_id, row.number): int(row.n_left) for row in rows}
+    return dropped
+
+
+def drop_sheets(transaction: Transaction, n_unanswered: Mapping[Sheet, int]) -> None:
+    """Record that the unanswered comparisons of sheets are asked no more, because others are drawn in their place."""
+    by_ballot: defaultdict[int, list[Pair]] = defaultdict(list)
+    for (ballot_id, sheet), number in n_unanswered.items():
+        by_ballot[ballot_id].append((sheet, number))
+    for ballot_id, sheets in by_ballot.items():
+        transaction.audit(_DROPPED, {"sheets": sheets}, ballot_id=ballot_id)
+
+
+def present_voters(transaction: Transaction, joined_by: sa.ScalarSelect[int] | None = None) -> set[int]:
+    """Return the voters who neither withdrew nor were left out, of all or of those who had joined by then."""
+    voter = schema.voter
+    present = sa.select(voter.c.id).where(voter.c.campaign_id == transaction.info.id, voter.c.withdrawn_at.is_(None))
+    if joined_by is not None:
+        present = present.where(voter.c.joined_at <= joined_by)
+    return set(transaction.execute(present).scalars()).difference(transaction.excluded_voters())
+
+
+def _pair(row: Any) -> Pair:
+    return min(row.left_item, row.right_item), max(row.left_item, row.right_item)
+
+
+def _is_asked_once() -> sa.ColumnElement[bool]:
+    probe = schema.comparison.c.probe
+    # A repeat counts by the comparison that it repeats: if another voter answers that one, the pair is still open.
+    return sa.or_(probe.is_(None), probe == "overlap")
+
+
+def _is_answered() -> sa.ColumnElement[bool]:
+    event, table = schema.vote_event, schema.comparison
+    is_here = (event.c.ballot_id == table.c.ballot_id, event.c.place == table.c.place)
+    return sa.exists().where(*is_here, *schema.in_force(event))
+
+
+def _unanswered_rows(transaction: Transaction, sheets: Iterable[Sheet]) -> Iterator[Any]:
+    by_ballot: defaultdict[int, list[int]] = defaultdict(list)
+    for ballot_id, number in sheets:
+        by_ballot[ballot_id].append(number)
+    table = schema.comparison
+    columns = (table.c.ballot_id, table.c.sheet, table.c.place, table.c.left_item, table.c.right_item, table.c.repeats)
+    is_no_practice = sa.or_(table.c.probe.is_(None), table.c.probe != "practice")
+    for ballot_id, numbers in by_ballot.items():
+        rows = sa.select(*columns, table.c.probe).where(
+            table.c.ballot_id == ballot_id, table.c.sheet.in_(numbers), is_no_practice, ~_is_answered()
+        )
+        yield from transaction.execute(rows.order_by(table.c.sheet, table.c.position))
+
+
+def _answering_voters(transaction: Transaction, places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
+    """Return the voter of the answer in force at each ballot's id and place that has one."""
+    by_ballot: defaultdict[int, list[int]] = defaultdict(list)
+    for ballot_id, place in places:
+        by_ballot[ballot_id].append(place)
+    event = schema.vote_event
+    voters: dict[tuple[int, int], int] = {}
+    for ballot_id, of_ballot in by_ballot.items():
+        answers = sa.select(event.c.place, event.c.voter_id).where(
+            event.c.ballot_id == ballot_id, event.c.place.in_(of_ballot), *schema.in_force(event)
+        )
+        voters |= {(ballot_id, row.place): row.voter_id for row in transaction.execute(answers)}
+    return voters
+
+
+def _scarce_copies(transaction: Transaction, copies: Sequence[Any], voter_id: int | None) -> set[tuple[int, int]]:
+    """Return the copies whose pair has a comparison for every other voter, by ballot's id and place.
+
+    A voter who answers a copy cannot answer the comparison. The draw leaves enough voters for both, unless fewer come
+    than the ballot was drawn for; a continuous campaign draws other pairs instead.
+    """
+    if not copies or voter_id is None or transaction.info.mode == "continuous":
+        return set()
+    lease, table = schema.lease, schema.comparison
+    scarce: set[tuple[int, int]] = set()
+    for ballot_id in {copy.ballot_id for copy in copies}:
+        here = [copy for copy in copies if copy.ballot_id == ballot_id]
+        sheets = {copy.sheet for copy in here}
+        given_at = sa.select(sa.func.max(lease.c.given_at)).where(
+            lease.c.ballot_id == ballot_id, lease.c.sheet.in_(sheets), lease.c.voter_id == voter_id
+        )
+        is_held = lease.c.ended_at.is_(None)
+        # Voters who join while the sheet is answered do not change it.
+        joined_by = given_at.where(is_held).scalar_subquery()
+        has_sheet = transaction.execute(given_at.where(is_held)).scalar() is not None
+        voters = present_voters(transaction, joined_by if has_sheet else None) - {voter_id}
+        if len(voters) + 1 >= len(transaction.info.slots):
+            continue
+        items = {item for copy in here for item in _pair(copy)}
+        columns = (table.c.ballot_id, table.c.place, table.c.sheet, table.c.left_item, table.c.right_item)
+        is_near = (table.c.ballot_id == ballot_id, table.c.left_item.in_(items), table.c.right_item.in_(items))
+        rows = transaction.execute(sa.select(*columns, table.c.probe).where(*is_near, _is_asked_once())).all()
+        answers = _answering_voters(transaction, [(ballot_id, row.place) for row in rows])
+        leases = sa.select(lease.c.sheet, lease.c.voter_id).where(lease.c.ballot_id == ballot_id, is_held)
+        if has_sheet:
+            leases = leases.where(lease.c.given_at < joined_by)
+        holders = {row.sheet: row.voter_id for row in transaction.execute(leases)}
+        for copy in here:
+            same = [row for row in rows if _pair(row) == _pair(copy)]
+            n_open = sum(row.probe is None and (ballot_id, row.place) not in answers for row in same)
+            busy = {answers.get((ballot_id, row.place)) for row in same}
+            busy |= {holders.get(row.sheet) for row in same if row.probe == "overlap"}
+            if len(voters - busy) < n_open:
+                scarce.add((ballot_id, copy.place))
+    return scarce
+
+
+@dataclass(frozen=True)
+class ShownPair:
+    """A pair of a sheet, without any sign of whether it is a check.
+
+    Attributes
+    ----------
+    position : int
+        Position among all pairs of the sheet, counted from 0.
+    place : int
+        Place in the ballot; not shown to voters.
+    left, right : int
+        Places of the items.
+    is_practice : bool
+    expected : str or None
+        "left", "right" or "tie": the answer to a practice pair.
+
+    See Also
+    --------
+    VoterSheet : Lists the pairs of a sheet.
+    VoteCast : An answer to one.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger, Settings, VotingPages
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger, pages = Ledger.in_memory(), VotingPages(open_link=True)
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False, sheet_size=2))
+    >>> n_opened = campaign.open_next()
+    >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
+    >>> for pair in voter.next_sheet(pages).sheet.pairs:
+    ...     print(pair.position, campaign.info.items[pair.left], campaign.info.items[pair.right], pair.is_practice)
+    0 1 2 False
+    1 0 3 False
+    >>> ledger.close()
+    """
+
+    position: int
+    place: int
+    left: int
+    right: int
+    is_practice: bool
+    expected: str | None
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The current answer to a pair."""
+
+    answer: str
+    event_id: str
+    voter_id: int
+
+
+@dataclass(frozen=True)
+class VoteEvent:
+    """The pair that a vote was about, and its voter."""
+
+    number: int
+    place: int
+    pair: str
+    voter_id: int
+
+
+def shown_pairs(transaction: Transaction, number: int, sheet: int) -> tuple[ShownPair, ...]:
+    """Return all pairs of a sheet, in their fixed display order.
+
+    Parameters
+    ----------
+    number, sheet : int
+        Ballot, counted from 1, and sheet in it, counted from 0.
+
+    Raises
+    ------
+    VoteError
+        If the sheet does not exist.
+    """
+    values = {"campaign": transaction.info.id, "number": number, "sheet": sheet}
+    rows = transaction.execute(_pairs_statement(), values).all()
+    if not rows:
+        raise VoteError(f"ballot {number} has no sheet {sheet + 1}")
+    pairs = []
+    for row in rows:
+        practice = row.probe == "practice"
+        expected = answer_name(row.expected) if practice else None
+        pairs.append(ShownPair(row.position, row.place, row.left_item, row.right_item, practice, expected))
+    return tuple(pairs)
+
+
+@cache
+def _pairs_statement() -> sa.Select[Any]:
+    table, ballot = schema.comparison, schema.ballot
+    columns = (table.c.place, table.c.position, table.c.left_item, table.c.right_item, table.c.probe, table.c.expected)
+    of_ballot = (ballot.c.campaign_id == sa.bindparam("campaign"), ballot.c.number == sa.bindparam("number"))
+    pairs = sa.select(*columns).join(ballot, ballot.c.id == table.c.ballot_id).where(*of_ballot)
+    return pairs.where(table.c.sheet == sa.bindparam("sheet")).order_by(table.c.position)
+
+
+def place_of(transaction: Transaction, pair: str) -> tuple[int, int]:
+    """Return the ballot of a pair and its place in it, given the pair's id.
+
+    Raises
+    ------
+    VoteError
+        If the pair does not exist.
+    """
+    number, sheet, position = pair_at(pair)
+    for shown_pair in shown_pairs(transaction, number, sheet):
+        if shown_pair.position == position:
+            return number, shown_pair.place
+    raise VoteError(f"comparison {pair} is unknown")
+
+
+def answers_on(transaction: Transaction, number: int, pairs: Sequence[ShownPair]) -> dict[int, Answered]:
+    """Return the current answers on a sheet, by position."""
+    answered = _current_answers(transaction, number, [pair.place for pair in pairs])
+    return {pair.position: answered[pair.place] for pair in pairs if pair.place in answered}
+
+
+def answer_at(transaction: Transaction, number: int, place: int) -> Answered | None:
+    """Return the current answer to the comparison at a place."""
+    return _current_answers(transaction, number, [place]).get(place)
+
+
+def _current_answers(transaction: Transaction, number: int, places: Sequence[int]) -> dict[int, Answered]:
+    event, ballot = schema.vote_event, schema.ballot
+    conditions = (
+        ballot.c.campaign_id == transaction.info.id,
+        ballot.c.number == number,
+        event.c.place.in_(places),
+        *schema.in_force(event),
+    )
+    answers = sa.select(event.c.place, event.c.answer, event.c.event_id, event.c.voter_id)
+    rows = transaction.execute(answers.join(ballot, ballot.c.id == event.c.ballot_id).where(*conditions))
+    return {row.place: Answered(answer_name(row.answer), row.event_id, row.voter_id) for row in rows}
+
+
+def pair_of_event(transaction: Transaction, event_id: str) -> VoteEvent | None:
+    """Return the pair and voter of an event, even one that no longer counts; None for an unknown id."""
+    ballot, event, comparison = schema.ballot, schema.vote_event, schema.comparison
+    row = transaction.execute(
+        sa.select(ballot.c.number, comparison.c.sheet, comparison.c.position, event.c.place, event.c.voter_id)
+        .join(comparison, sa.and_(comparison.c.ballot_id == event.c.ballot_id, comparison.c.place == event.c.place))
+        .join(ballot, ballot.c.id == event.c.ballot_id)
+        .where(ballot.c.campaign_id == transaction.info.id, event.c.event_id == event_id)
+    ).first()
+    if row is None:
+        return None
+    return VoteEvent(row.number, row.place, pair_id(row.number, row.sheet, row.position), row.voter_id)

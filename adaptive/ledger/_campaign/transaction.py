@@ -1,0 +1,377 @@
+"""One transaction on one campaign: what every step reads, locks and writes.
+
+A step is a function that takes a `Transaction`. A step may run several times, because the database may ask for that, so
+it has no effect except through its transaction. `OpenCampaign` runs steps: `Campaign` and `Voter` are such.
+"""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import chain
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+from adaptive._plan import BallotPlan
+from adaptive._protocol import Items, checked_items, checked_labels
+from adaptive._tables import item_cells
+from adaptive.errors import VoteError
+from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, ItemContent, Mode, Settings
+from adaptive.ledger._campaign.pages import VotingPages
+from adaptive.ledger._store import schema
+from adaptive.ledger._store.database import Database, clock, lock_ballot
+from adaptive.ledger._store.schema import json_of, label_of, label_text, now, value_of
+from adaptive.ledger.errors import ChangedError, LedgerError, NoCampaignError
+from rankcorr._checks import checked_seed, first_few, shown
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_BLOCK: Final = 50_000  # rows: 10 MB of Python numbers
+_CLOSER_TIME: Final = 60_000_000  # microseconds
+_CLOSER_TIME_PER_PAIR: Final = 200  # three times the measured time with 400,000 comparisons on a busy machine
+_ADDRESS_LOCKS: Final = 0x72636E
+
+
+@dataclass(frozen=True, eq=False)
+class Transaction:
+    """A transaction of the database, and the campaign that its steps are about.
+
+    Attributes
+    ----------
+    connection : sqlalchemy.Connection
+        Inside a transaction.
+    info : CampaignInfo
+    """
+
+    connection: sa.Connection
+    info: CampaignInfo
+
+    @cached_property
+    def is_postgresql(self) -> bool:
+        """Whether the database is PostgreSQL, and not SQLite."""
+        return self.connection.dialect.name == "postgresql"
+
+    def execute(self, statement: sa.Executable, values: Any = None) -> sa.CursorResult[*tuple[Any, ...]]:
+        """Run a statement."""
+        return self.connection.execute(statement, values)
+
+    def scalar(self, statement: sa.Executable) -> Any:
+        """Return the first column of the first row; None if there is no row."""
+        return self.connection.execute(statement).scalar()
+
+    def integer_columns(self, statement: sa.Select[Any]) -> list[NDArray[np.int64]]:
+        """Return the columns of a query whose values are integers without gaps."""
+        n_columns = len(statement.selected_columns)
+        # Set on the statement: as an option of the connection it would apply to all later statements.
+        streamed = statement.execution_options(stream_results=self.is_postgresql)
+        blocks = [
+            np.fromiter(chain.from_iterable(rows), np.int64, n_columns * len(rows)).reshape(-1, n_columns)
+            for rows in self.execute(streamed).partitions(_BLOCK)
+        ]
+        table = np.concatenate(blocks) if blocks else np.empty((0, n_columns), np.int64)
+        return [np.ascontiguousarray(column) for column in table.T]
+
+    def insert_columns(self, table: sa.Table, columns: Mapping[str, Sequence[Any] | Any]) -> None:
+        """Insert rows that are given as columns; a single value applies to each row."""
+        insert_columns(self.connection, table, columns)
+
+    def audit(
+        self, kind: str, details: Mapping[str, Any], *, ballot_id: int | None = None, voter_id: int | None = None
+    ) -> None:
+        """Record an organiser's action."""
+        row = {"campaign_id": self.info.id, "at": now(), "kind": kind, "details": json_of(dict(details))}
+        self.execute(sa.insert(schema.audit_event).values({**row, "ballot_id": ballot_id, "voter_id": voter_id}))
+
+    # Time and locks
+
+    def clock(self) -> sa.ColumnElement[int]:
+        """Return the time for expiry, in microseconds since 1970, from the server's clock: clients' clocks differ."""
+        return clock(self.connection)
+
+    def lock_ballot(self, ballot_id: int, *, exclusive: bool) -> None:
+        """Lock a ballot until the transaction ends: votes share the lock, the closer holds it exclusively."""
+        lock_ballot(self.connection, ballot_id, exclusive=exclusive)
+
+    def lock_address(self, address: str) -> None:
+        """Lock the sheets that an address may hold, so that a second claim from there counts the sheet of the first."""
+        if self.is_postgresql:
+            statement = sa.text("SELECT pg_advisory_xact_lock(:space, hashtext(:address))")
+            self.execute(statement, {"space": _ADDRESS_LOCKS, "address": f"{self.info.id} {address}"})
+
+    def lock_campaign(self) -> None:
+        """Lock the campaign's row: of two organisers who change the same setting at once, the second waits here."""
+        campaign = schema.campaign
+        self.execute(sa.select(campaign.c.id).where(campaign.c.id == self.info.id).with_for_update(key_share=True))
+
+    def open_overdue(self, ballot_id: int) -> None:
+        """Reopen a ballot whose closer died: voting continues, and a closer that is only slow writes nothing."""
+        self.lock_ballot(ballot_id, exclusive=True)
+        is_it = (schema.ballot.c.id == ballot_id, is_overdue(self.clock()))
+        self.execute(sa.update(schema.ballot).where(*is_it).values(state="open", closer=None, closer_until=None))
+
+    def open_if_overdue(self, number: int) -> None:
+        """Reopen a ballot if its closer died; do nothing if the ballot does not exist."""
+        table = schema.ballot
+        is_it = (table.c.campaign_id == self.info.id, table.c.number == number, is_overdue(self.clock()))
+        ballot_id = self.scalar(sa.select(table.c.id).where(*is_it))
+        if ballot_id is not None:
+            self.open_overdue(ballot_id)
+
+    def lock_voter(self, voter_id: int) -> None:
+        """Lock a voter until the transaction ends: what the voter does elsewhere is done before, or waits."""
+        voter = schema.voter
+        self.execute(sa.select(voter.c.id).where(voter.c.id == voter_id).with_for_update(key_share=True))
+
+    # Pages and voters
+
+    def pages(self) -> tuple[int, VotingPages]:
+        """Return the current version of the pages, counted from 1; version 0 with the defaults if none were set."""
+        table = schema.voting_pages
+        versions = sa.select(table.c.version, table.c.pages).where(table.c.campaign_id == self.info.id)
+        row = self.execute(versions.order_by(table.c.version.desc()).limit(1)).first()
+        return (0, VotingPages()) if row is None else (row.version, VotingPages.from_dict(value_of(row.pages)))
+
+    def set_pages(self, pages: VotingPages, *, replaces: int) -> int:
+        """Show these pages from now on, and return their version; see `Campaign.set_pages`."""
+        self.lock_campaign()
+        version, before = self.pages()
+        if version != replaces:
+            raise ChangedError(f"the pages now have version {version}, but the change was made to version {replaces}")
+        if version and before.consent_version == pages.consent_version and before.has_other_consent(pages):
+            raise LedgerError("the consent text has changed: give it a new consent_version")
+        row = {"campaign_id": self.info.id, "version": version + 1, "pages": json_of(pages.to_dict()), "at": now()}
+        self.execute(sa.insert(schema.voting_pages).values(row))
+        return version + 1
+
+    def voter_names(self) -> dict[int, str]:
+        """Return the display name of each voter: the name at the source, or the key if the name was erased."""
+        voter, identity = schema.voter, schema.voter_identity
+        voters = sa.select(voter.c.id, voter.c.key, identity.c.external_id).select_from(voter.outerjoin(identity))
+        rows = self.execute(voters.where(voter.c.campaign_id == self.info.id).order_by(voter.c.id))
+        return {row.id: row.key if row.external_id is None else row.external_id for row in rows}
+
+    def voter_keys(self) -> dict[int, str]:
+        """Return the random key of each voter."""
+        voter = schema.voter
+        rows = self.execute(sa.select(voter.c.id, voter.c.key).where(voter.c.campaign_id == self.info.id))
+        return {row.id: row.key for row in rows}
+
+    def excluded_voters(self) -> dict[int, str]:
+        """Return the voters who are left out now, with their keys."""
+        event, voter = schema.audit_event, schema.voter
+        is_decision = (event.c.campaign_id == self.info.id, event.c.kind.in_(["excluded", "included"]))
+        events = sa.select(event.c.voter_id, event.c.kind, voter.c.key).join(voter, voter.c.id == event.c.voter_id)
+        decisions = {row.voter_id: row for row in self.execute(events.where(*is_decision).order_by(event.c.id))}
+        return {voter_id: row.key for voter_id, row in decisions.items() if row.kind == "excluded"}
+
+    # Ballots
+
+    def ballot_numbered(self, number: int) -> int:
+        """Return the id of a ballot, given its number.
+
+        Raises
+        ------
+        VoteError
+            If it has not been opened.
+        """
+        table = schema.ballot
+        has_number = (table.c.campaign_id == self.info.id, table.c.number == number)
+        ballot_id = self.scalar(sa.select(table.c.id).where(*has_number))
+        if ballot_id is None:
+            raise VoteError(f"ballot {shown(number)} has not been opened")
+        return int(ballot_id)
+
+    def count_answers(self, ballot_id: int, scored: Mapping[int, int], checked: Mapping[int, int]) -> None:
+        """Update the answer counts of each sheet, in ascending order so that two writers cannot deadlock."""
+        for sheet in sorted({*scored, *checked}):
+            values = {"scored": scored.get(sheet, 0), "checked": checked.get(sheet, 0)}
+            self.execute(count_statement(), {"ballot": ballot_id, "sheet": sheet, **values})
+
+
+@dataclass(frozen=True, eq=False)
+class OpenCampaign:
+    """A campaign, and the database that it is in."""
+
+    database: Database
+    info: CampaignInfo
+
+    def read(self, step: Callable[Concatenate[Transaction, P], T], *values: P.args, **options: P.kwargs) -> T:
+        """Run a step that changes nothing, on one state of the database."""
+        return self.database.read(lambda connection: step(Transaction(connection, self.info), *values, **options))
+
+    def look_up(self, step: Callable[Concatenate[Transaction, P], T], *values: P.args, **options: P.kwargs) -> T:
+        """Run a step that reads with one statement."""
+        return self.database.look_up(lambda connection: step(Transaction(connection, self.info), *values, **options))
+
+    def write(self, step: Callable[Concatenate[Transaction, P], T], *values: P.args, **options: P.kwargs) -> T:
+        """Run a step that changes something: all of it, or nothing."""
+        return self.database.write(lambda connection: step(Transaction(connection, self.info), *values, **options))
+
+
+def insert_columns(connection: sa.Connection, table: sa.Table, columns: Mapping[str, Sequence[Any] | Any]) -> None:
+    """Insert rows that are given as columns; a single value applies to each row.
+
+    psycopg takes 10 s for 200,000 rows one by one, and 1 s for arrays that the server unpacks.
+    """
+    lists = {name: values for name, values in columns.items() if isinstance(values, list)}
+    n_rows = len(next(iter(lists.values())))
+    if not n_rows:
+        return
+    if connection.dialect.name == "postgresql":
+        kinds = {name: table.c[name].type.compile(connection.dialect) for name in columns}
+        arrays = ", ".join(f"CAST(:{name} AS {kinds[name]}[])" for name in lists)
+        constants = [name for name in columns if name not in lists]
+        values = [f"rows.{name}" for name in lists] + [f"CAST(:{name} AS {kinds[name]})" for name in constants]
+        statement = (
+            f"INSERT INTO {table.name} ({', '.join([*lists, *constants])}) SELECT {', '.join(values)} "
+            f"FROM unnest({arrays}) AS rows({', '.join(lists)})"
+        )
+        connection.execute(sa.text(statement), dict(columns))
+        return
+    # Call the driver directly: a dictionary for each row would cost as much as the insert.
+    marks = ", ".join("?" for _ in columns)
+    filled = [values if name in lists else [values] * n_rows for name, values in columns.items()]
+    connection.exec_driver_sql(
+        f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({marks})", list(zip(*filled, strict=True))
+    )
+
+
+def closer_time() -> sa.ColumnElement[int]:
+    """Return how many microseconds the closer of a ballot has until it is considered dead."""
+    for_pairs = sa.cast(schema.ballot.c.n_comparisons, sa.BigInteger) * _CLOSER_TIME_PER_PAIR
+    return sa.literal(_CLOSER_TIME, sa.BigInteger) + for_pairs
+
+
+def is_overdue(at: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
+    """Return whether a closer's time is up, or its deadline is impossibly late because a clock was changed."""
+    until = schema.ballot.c.closer_until
+    return sa.and_(schema.ballot.c.state == "closing", sa.or_(until < at, until > at + 2 * closer_time()))
+
+
+@cache  # a statement is built once: building and naming one takes longer than SQLite needs to run it
+def count_statement() -> sa.Update:
+    """Return the update of a ``ballot``'s ``sheet`` by changes in its answers; it takes equally long for a check."""
+    table = schema.sheet
+    is_it = (table.c.ballot_id == sa.bindparam("ballot"), table.c.number == sa.bindparam("sheet"))
+    return (
+        sa.update(table)
+        .where(*is_it)
+        .values(
+            n_answered=table.c.n_answered + sa.bindparam("scored", type_=sa.Integer),
+            n_checked=table.c.n_checked + sa.bindparam("checked", type_=sa.Integer),
+        )
+    )
+
+
+def insert_campaign(
+    connection: sa.Connection,
+    plan: BallotPlan | ContinuousPlan,
+    items: Items,
+    voters: Items,
+    seed: int,
+    *,
+    name: str,
+    settings: Settings | None = None,
+    contents: Sequence[ItemContent] | None = None,
+) -> CampaignInfo:
+    """Insert a campaign and its items, and return it.
+
+    Parameters
+    ----------
+    settings : Settings or None
+        None: the defaults.
+    contents : sequence of ItemContent or None
+        The content shown for each item; None: the label.
+
+    Raises
+    ------
+    ProtocolError
+        If the items are not those of the plan, or a label repeats or is not a string, an integer or a tuple of those.
+    """
+    mode: Mode
+    if isinstance(plan, BallotPlan):
+        labels, mode = checked_items(plan, items), "ballots"
+    else:
+        labels, mode = checked_labels(items, "items"), "continuous"
+        if len(labels) != plan.n_items:
+            raise LedgerError(f"the plan is for {plan.n_items} items; got {len(labels)}")
+    slots = checked_labels(voters, "voters")
+    if not slots:
+        raise LedgerError("voting needs at least one voter; got none")
+    _check_writable(labels)
+    texts = [label_text(label) for label in labels]
+    campaign_settings = Settings() if settings is None else settings
+    if campaign_settings.probing is not None:
+        campaign_settings.probing.check_items(labels)
+    values: dict[str, Any] = {
+        "key": uuid.uuid4().hex,
+        "name": name,
+        "mode": mode,
+        "plan": json_of(plan.to_dict()),
+        "slots": json_of([value_of(label_text(slot)) for slot in slots]),
+        "seed": str(checked_seed(seed, LedgerError)),
+        "settings": json_of(campaign_settings.to_dict()),
+        "hash_key": secrets.token_hex(32),
+        "created_at": now(),
+    }
+    inserted = sa.insert(schema.campaign).values(values).returning(schema.campaign.c.id)
+    campaign_id: int = connection.execute(inserted).scalar_one()
+    columns: dict[str, Any] = {"campaign_id": campaign_id, "place": list(range(len(texts))), "label": texts}
+    if contents is not None:
+        if len(contents) != len(texts):
+            raise LedgerError(f"contents must be one for each of the {len(texts)} items; got {len(contents)}")
+        columns |= {name: [getattr(content, name) for content in contents] for name in ("kind", "content", "alt_text")}
+    insert_columns(connection, schema.item, columns)
+    info = load_campaign(connection, values["key"])
+    Transaction(connection, info).audit("created", {"items": len(texts), "mode": mode, "numpy": np.__version__})
+    return info
+
+
+def _check_writable(labels: Sequence[Hashable]) -> None:
+    """Refuse labels that a file of votes could not reproduce."""
+    labels_by_cells: dict[tuple[str, ...], Hashable] = {}
+    for label in labels:
+        cells = item_cells(label)
+        for cell in cells:
+            if not cell.strip() or cell != cell.strip() or any(sign in cell for sign in "\n\r\0"):
+                raise LedgerError(f"a label is one line of text, without spaces around it; got {shown(label)}")
+        if labels_by_cells.setdefault(cells, label) is not label:
+            raise LedgerError(
+                f"the labels {shown(labels_by_cells[cells])} and {shown(label)} look the same in a file of votes"
+            )
+
+
+def load_campaign(connection: sa.Connection, key: str | None = None) -> CampaignInfo:
+    """Load a campaign by its key or name, or the only one.
+
+    Raises
+    ------
+    LedgerError
+        If the campaign does not exist, or if there are several and no key is given.
+    """
+    table = schema.campaign
+    query = sa.select(table)
+    if key is not None:
+        query = query.where(sa.or_(table.c.key == key, table.c.name == key))
+    rows = connection.execute(query.order_by(table.c.id).limit(6)).all()
+    rows = [row for row in rows if row.key == key] or rows  # the name of another campaign may equal this key
+    if not rows:
+        raise NoCampaignError("the ledger has no campaign" + ("" if key is None else f" called {shown(key)}"))
+    if len(rows) > 1:
+        listed = first_few([f"{row.name} {row.key}" for row in rows])
+        raise LedgerError(
+            "the ledger has several campaigns: choose one by its key with --campaign KEY (for ballots fit, write its "
+            f"votes to a file with ballots run export --format csv): {listed}"
+        )
+    row = rows[0]
+    labels_query = sa.select(schema.item.c.label).where(schema.item.c.campaign_id == row.id)
+    labels = connection.execute(labels_query.order_by(schema.item.c.place)).scalars()
+    decoded = {name: value_of(row._mapping[name]) for name in ("plan", "slots", "settings")}
+    items = tuple(map(label_of, labels))
+    return CampaignInfo.from_dict({**row._mapping, **decoded}, items, campaign_id=row.id, hash_key=row.hash_key)
