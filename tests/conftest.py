@@ -24,10 +24,6 @@ WIDE = (
     # Servers, nginx, browsers, generated clients.
     *("tests/service/server/", "tests/service/deploy/"),
     *("tests/service/http/test_pool.py", "tests/service/test_contract.py"),
-    # Kills and races.
-    *("tests/adaptive/ledger/test_crashes.py", "tests/adaptive/ledger/test_database.py"),
-    *("tests/adaptive/ledger/test_killed_copies.py", "tests/adaptive/ledger/test_races.py"),
-    "tests/adaptive/ledger/test_fair_lock.py",
     # Clusters and further processes.
     "tests/rankcorr/inference/test_leaderboard.py::test_the_answer_does_not_depend_on_the_executor",
     *("tests/rankcorr/evaluation/partitions/test_engines.py", "tests/rankcorr/cli/test_launch.py"),
@@ -36,7 +32,6 @@ WIDE = (
     *("tests/rankcorr/test_kernels.py::test_kernels_run_as", "tests/rankcorr/evaluation/test_values.py::test_odd_judg"),
     "tests/rankcorr/integrations/test_metric.py::test_parts_of_several",
     "tests/rankcorr/evaluation/test_values.py::test_queries_j",
-    "tests/adaptive/ledger/test_read_only.py::test_a_full_disk_of_postgresql",
     "tests/rankcorr/evaluation/partitions/test_bad_partitions.py::test_import",
     # Packages that `make test` does not install.
     "tests/rankcorr/integrations/test_huggingface.py",
@@ -63,17 +58,12 @@ WIDE = (
     "tests/rankcorr/evaluation/test_nulls.py::test_many",
     "tests/rankcorr/evaluation/test_query_tests.py::test_the_level",
     "tests/rankcorr/evaluation/test_query_tests.py::test_a_difference_that_can",
-    "tests/adaptive/ledger/checks/test_probing.py::test_the_expected_number",
-    "tests/adaptive/ledger/quality/test_agreement.py::test_intervals_hold",
     *("tests/adaptive/model/test_matching.py::test_a_tenth", "tests/adaptive/test_pairing.py::test_every_sample"),
     # Commands in the documents and in the help, and the distributions.
     "tests/service/test_docs.py",
     "tests/rankcorr/cli/test_main.py::test_examples_of_the_help_run",
     # The definitions once more, in JavaScript.
     # What takes more than half a second.
-    "tests/adaptive/ledger/formats/test_guard.py::test_reading",
-    "tests/adaptive/ledger/bundle/test_members.py::test_any_text",
-    *("tests/adaptive/ledger/test_memory.py::test_votes_in_any", "tests/adaptive/ledger/test_status.py::test_no_vote"),
     "tests/adaptive/model/test_estimators.py::test_a_chain",
     "tests/adaptive/model/test_fit.py::test_the_evidence",
     "tests/adaptive/model/test_fit.py::test_the_spread_of_many",
@@ -86,8 +76,6 @@ WIDE = (
     "tests/rankcorr/evaluation/partitions/test_evaluator.py::test_values_depend",
     *("tests/rankcorr/plots/test_ranks.py::test_a_dense", "tests/rankcorr/test_coefficients.py::test_scipy_takes"),
     "tests/service/http/test_body.py::test_a_repeated_key_among",
-    "tests/adaptive/ledger/bundle/test_unchecked.py::test_every_field",
-    "tests/adaptive/ledger/test_batches.py::test_no_voter_gets_a_pair_twice",
     "tests/adaptive/model/test_fit.py::test_a_long_chain",
     "tests/adaptive/test_kernels.py::test_larger",
     "tests/adaptive/model/test_posterior_kernels.py::test_sweeps_keep",

@@ -1,11 +1,16 @@
 """Small campaigns, and what stands in a ledger as plain SQL tells it."""
 
 import uuid
+from collections import defaultdict
 
+import numpy as np
 import sqlalchemy as sa
 
+from adaptive._draw import draw_ballot
 from adaptive._plan import plan_ballots
 from adaptive.ledger import Settings, VoteCast
+from adaptive.ledger._ballots.draws import Drawn, Known, ProbeDraw
+from adaptive.ledger._campaign.info import KnownPair
 from adaptive.ledger._voters.identity import register
 
 PLAN = plan_ballots(6, n_ballots=2, fraction=0.5, presentations=4)
@@ -151,3 +156,45 @@ def check_ledger(ledger):
         "SELECT max(f.revision) FROM vote_event f WHERE f.ballot_id = e.ballot_id AND f.place = e.place))",
     )
     assert not wrong
+
+
+KIND_OF = {0: "attention", 1: "gold"}
+
+
+def drawn_for(n_items, presentations, n_slots, size, rng):
+    """A drawn ballot: the comparisons of each slot, cut one after the other."""
+    ballot = draw_ballot(n_items, presentations, n_slots, rng)
+    sheet, position, slots = np.zeros(ballot.n_comparisons, int), np.zeros(ballot.n_comparisons, int), []
+    for slot in range(n_slots):
+        places = np.flatnonzero(ballot.voter == slot)
+        for start in range(0, places.size, size or max(1, places.size)):
+            part = places[start : start + size] if size else places
+            sheet[part], position[part] = len(slots), np.arange(part.size)
+            slots.append(slot)
+    return Drawn(sheet, position, ballot.left.astype(int), ballot.right.astype(int), np.array(slots))
+
+
+def known_pairs(items, practice=0):
+    """Neighbours among items as known pairs, practice first."""
+    labels = list(items)
+    pairs = list(zip(labels[::2], labels[1::2], strict=True))
+    return tuple(
+        KnownPair("practice" if at < practice else KIND_OF[at % 2], *pair, ("left", "right", "tie")[at % 3])
+        for at, pair in enumerate(pairs)
+    )
+
+
+def known_places(known):
+    codes = {"left": 1, "right": -1, "tie": 0}
+    return tuple(Known(each.kind, each.left, each.right, codes[each.expected]) for each in known)
+
+
+def probes_of(probing, known, drawn, *, seen=None, practised=(), rng):
+    return ProbeDraw(probing, known_places(known), drawn, seen or {}, practised, rng).probes()
+
+
+def places_by_sheet(drawn):
+    found = defaultdict(list)
+    for place in np.lexsort((drawn.position, drawn.sheet)).tolist():
+        found[int(drawn.sheet[place])].append(place)
+    return found

@@ -67,6 +67,7 @@ def test_forty_slots_do_not_cut_a_batch_into_sheets_of_one_pair(ledger):
 
 
 # One database serves all examples, each with a campaign of its own.
+@pytest.mark.wide
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     n_items=st.integers(4, 16),

@@ -47,6 +47,7 @@ def votes_on(campaign, number, seed=0):
     return {name: word for name, word in votes.items() if word is not None}
 
 
+@pytest.mark.wide
 @given(PLANS, SEEDS, st.randoms(use_true_random=False))
 def test_votes_in_any_order_and_in_parts_give_the_protocol_of_the_paper(plan, seed, random):
     ledger = Ledger.in_memory()

@@ -3,10 +3,13 @@
 import pytest
 
 from adaptive.ledger import (
+    ConflictError,
     ContinuousPlan,
+    FinishedError,
     ItemContent,
     KnownPair,
     LedgerError,
+    Origin,
     PageTexts,
     Probing,
     Settings,
@@ -18,14 +21,16 @@ from adaptive.ledger._ballots.batches import draw_batch
 from adaptive.ledger._ballots.pairs import VoteEvent, pair_of_event
 from adaptive.ledger._campaign.items import contents_of
 from adaptive.ledger._store.schema import pair_id
-from adaptive.ledger._voters.participation import consent, join
+from adaptive.ledger._voters.identity import participants, set_excluded
+from adaptive.ledger._voters.participation import ask_others, consent, join
 from adaptive.ledger._voters.tokens import holder_of, issue, revoke
-from adaptive.ledger._voters.voter import next_sheet, state_of
+from adaptive.ledger._voters.voter import is_more_left, next_sheet, state_of
 from adaptive.ledger._votes.casting import retract
 from tests.adaptive.ledger.campaigns import (
     ITEMS,
     PLAN,
     campaign_of,
+    change,
     check_ids,
     check_ledger,
     new_id,
@@ -34,6 +39,7 @@ from tests.adaptive.ledger.campaigns import (
     vote,
     write,
 )
+from tests.adaptive.ledger.test_races import at_once
 
 PAGES = VotingPages(open_link=True)
 
@@ -219,14 +225,14 @@ def test_participants_of_a_platform_are_the_same_voter_when_they_come_again(ledg
 
     assert come() == come()
     assert come("6f" * 12) != come()
-    for change, message in (
+    for options, message in (
         ({"study": "s2"}, "the link belongs to another study"),
         ({"participant": "{{%PROLIFIC_PID%}}"}, "not the id of a participant of prolific"),
         ({"participant": "5F" * 12}, "not the id of a participant of prolific"),
         ({"pages": PAGES}, "does not use prolific"),
     ):
         with pytest.raises(LedgerError, match=message):
-            come(**change)
+            come(**options)
     assert len(query(campaign, "SELECT 1 FROM voter")) == 2
 
 
@@ -234,13 +240,13 @@ def test_invitations_are_capabilities_of_which_only_a_hash_is_kept(ledger):
     campaign = web_campaign(ledger)
     tokens = campaign.voters.invite(["Ann", "Bob"])
     assert len({*tokens}) == 2
-    held = [campaign.database.read(lambda c, t=token: holder_of(c, t, ["invitation"])) for token in tokens]
+    held = [campaign.read(holder_of, token, ["invitation"]) for token in tokens]
     assert [each.campaign_key for each in held] == [campaign.key] * 2
     assert len({each.voter_id for each in held}) == 2
     dump = str([query(campaign, f"SELECT * FROM {table}") for table in ("token", "voter", "audit_event")])
     assert not any(token in dump for token in tokens)
     again = campaign.voters.invite(["Ann"])[0]
-    assert campaign.database.read(lambda c: holder_of(c, again, ["invitation"])).voter_id == held[0].voter_id
+    assert campaign.read(holder_of, again, ["invitation"]).voter_id == held[0].voter_id
     with pytest.raises(LedgerError, match="twice among those to invite"):
         campaign.voters.invite(["Cid", "Cid"])
 
@@ -372,3 +378,128 @@ def test_sheets_are_few_and_even(ledger, size, sheets):
     assert query(campaign, "SELECT n_comparisons FROM sheet ORDER BY number") == [(n,) for n in sheets]
     rows = query(campaign, "SELECT sheet, position FROM comparison ORDER BY sheet, position")
     assert rows == [(sheet, place) for sheet, n in enumerate(sheets) for place in range(n)]
+
+
+def exclude(campaign, voter, excluded=True):
+    write(campaign, set_excluded, voter, excluded, "too fast")
+
+
+def reassigned(campaign, voter):
+    return write(campaign, ask_others, voter)
+
+
+def test_the_comparisons_of_who_is_left_out_are_asked_of_others(ledger):
+    campaign = web_campaign(ledger)
+    voter = joined(campaign)
+    done, _ = claimed(campaign, voter)
+    answer(campaign, voter, done)
+    begun, _ = claimed(campaign, voter)
+    answer(campaign, voter, begun, 0)
+    with pytest.raises(LedgerError, match="the voter is not excluded"):
+        reassigned(campaign, voter)
+    exclude(campaign, voter)
+    assert reassigned(campaign, voter) == 3
+    check_ledger(campaign)
+    assert query(campaign, "SELECT DISTINCT reason FROM vote_event WHERE kind = 'void'") == [("asked of others",)]
+    assert journey(campaign, voter).sheet is None
+    assert claimed(campaign, voter) == (None, "none left")
+    other = joined(campaign)
+    taken = [claimed(campaign, other)[0] for _ in (done, begun)]
+    answer(campaign, other, taken[0])
+    taken[1] = claimed(campaign, other)[0]
+    assert {hand.sheet for hand in taken} == {done.sheet, begun.sheet}
+    assert [len(hand.pairs) for hand in taken] == [2, 2]
+    answer(campaign, other, taken[1])
+    assert reassigned(campaign, voter) == 0  # what others answered stays
+    exclude(campaign, voter, False)
+    assert journey(campaign, other).n_answers == 4
+    assert journey(campaign, voter).n_answers == 0
+    check_ledger(campaign)
+
+
+def test_votes_of_closed_ballots_are_nobody_s_to_void(ledger):
+    campaign, voters = with_closed_ballot(ledger)
+    exclude(campaign, voters[0])
+    assert reassigned(campaign, voters[0]) == 0
+    assert not query(campaign, "SELECT 1 FROM vote_event WHERE kind = 'void'")
+
+
+STUDY = "6f8d0d55b54764421b715dd2"
+MANY = 12
+DAY = 86_400_000_000
+
+
+STUDY_PAGES = VotingPages(platform="prolific", study=STUDY, completion_code="C0DE", sheets=1)
+
+
+def participant(campaign):
+    """A participant with a sheet that is answered, and the answers."""
+    visit = Visit("prolific", participant="5f8d0d55b54764421b715dd1", study=STUDY)
+    voter, _ = campaign.voters.join(STUDY_PAGES, consent="1", hours=1, visit=visit)
+    hand = voter.next_sheet(STUDY_PAGES).sheet
+    votes = [VoteCast(new_id(), hand.number, pair.place, voter.id, "left") for pair in hand.pairs]
+    for sent in votes:
+        voter.cast(sent)
+    return voter, votes
+
+
+def test_after_the_end_an_answer_can_be_changed_and_not_taken_back(ledger):
+    campaign = web_campaign(ledger)
+    voter, votes = participant(campaign)
+    other = VoteCast(new_id(), votes[0].number, votes[0].place, voter.id, "right")
+    with pytest.raises(ConflictError, match="has the vote 'left' already"):
+        voter.cast(other)
+    assert voter.finish(STUDY_PAGES).outcome == "complete"
+    for sent in votes:
+        with pytest.raises(FinishedError, match="you have finished: an answer can be changed, but not taken back"):
+            voter.retract(voter.vote(sent.event_id), new_id())
+    receipt = voter.cast(other)
+    assert (receipt.revision, receipt.answer, voter.cast(other).repeated) == (2, "right", True)
+    assert voter.state(STUDY_PAGES).n_answers == len(votes)
+    assert [each.decision for each in read(campaign, participants)] == ["approve"]
+    check_ledger(campaign)
+
+
+def test_a_participant_without_an_answer_in_force_is_not_approved(ledger):
+    campaign = web_campaign(ledger)
+    voter, votes = participant(campaign)
+    voter.finish(STUDY_PAGES)
+    for (pair,) in [(voter.vote(sent.event_id).pair,) for sent in votes]:
+        campaign.correct(pair, None, "not an answer")
+    (one,) = read(campaign, participants)
+    assert (one.outcome, one.decision, one.reason) == ("complete", "reject", "no answer is left")
+
+
+def test_a_sheet_with_an_answer_taken_back_is_not_done(ledger):
+    campaign, pages = web_campaign(ledger), VotingPages(open_link=True, sheets=2)
+    voter, _ = campaign.voters.join(pages, consent="1", hours=1)
+    hand = voter.next_sheet(pages).sheet
+    answer(campaign, voter.id, hand)
+    voter.next_sheet(pages)
+    assert voter.state(pages).n_sheets_done == 1
+    (event,) = query(campaign, "SELECT event_id FROM vote_event WHERE place = :place", place=hand.pairs[0].place)[0]
+    voter.retract(voter.vote(event), new_id())
+    assert voter.state(pages).n_sheets_done == 0
+
+
+def test_claims_at_the_same_moment_keep_to_the_limit_of_their_address(ledger):
+    campaign = web_campaign(ledger, sheet_size=1)
+    origin = Origin("192.0.2.7", most=3)
+    voters = [campaign.voter(joined(campaign)) for _ in range(MANY)]
+    pages = VotingPages(open_link=True)
+    at_once(*[lambda voter=voter: voter.next_sheet(pages, origin) for voter in voters])
+    assert query(campaign, "SELECT count(*) FROM lease WHERE unanswered AND ended_at IS NULL") == [(3,)]
+
+
+def test_a_clock_that_jumped_a_day_ahead_and_back_blocks_no_sheet(ledger):
+    campaign = web_campaign(ledger, sheet_size=None, lease_minutes=30)
+    first = joined(campaign)
+    n_sheets = query(campaign, "SELECT count(*) FROM sheet")[0][0]
+    held = [first] + [joined(campaign) for _ in range(n_sheets - 1)]
+    for voter in held:
+        assert claimed(campaign, voter)[0] is not None
+    newcomer = joined(campaign)
+    assert not read(campaign, is_more_left, newcomer)
+    change(campaign, "UPDATE lease SET expires_at = expires_at + :day", day=DAY)
+    assert journey(campaign, newcomer).available
+    assert claimed(campaign, newcomer)[0] is not None

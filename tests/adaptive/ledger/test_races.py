@@ -28,6 +28,8 @@ from tests.adaptive.ledger.campaigns import (
     write,
 )
 
+pytestmark = pytest.mark.wide
+
 PATIENCE = 60.0  # seconds for what comes at once unless the machine stands still
 
 

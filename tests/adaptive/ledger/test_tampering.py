@@ -12,8 +12,8 @@ from adaptive.ledger._bundle.files import verify_bundle
 from adaptive.ledger._campaign.info import KnownPair, Probing
 from adaptive.ledger._store.schema import digest_of, json_of
 from adaptive.ledger.errors import BundleError, LedgerError
-from tests.adaptive.ledger.bundle.zips import edited, edited_json, edited_line, members_of, packed
 from tests.adaptive.ledger.campaigns import check_ids
+from tests.adaptive.ledger.test_bundle_members import edited, edited_json, edited_line, members_of, packed
 from tests.adaptive.ledger.voted import ledger_at, voted
 from tests.adaptive.ledger.voted import record as voted_record
 

@@ -1,13 +1,20 @@
 """Practice comes before what is scored, and never after it, on both databases."""
 
+import threading
 from collections import defaultdict
 
 import pytest
+import sqlalchemy as sa
 
 from adaptive._plan import plan_ballots
-from adaptive.ledger import KnownPair, Probing
-from tests.adaptive.ledger.campaigns import campaign_of, change, in_ballots
-from tests.adaptive.ledger.test_participation import answer, claimed, joined
+from adaptive.ledger import ContinuousPlan, KnownPair, LedgerError, Probing, Settings, VotingPages
+from adaptive.ledger._ballots import batches, sheets
+from adaptive.ledger._ballots import batches as drawing
+from adaptive.ledger._ballots.batches import draw_batch, finish
+from tests.adaptive.ledger.campaigns import campaign_of, change, in_ballots, query
+from tests.adaptive.ledger.test_batches import continuous
+from tests.adaptive.ledger.test_participation import answer, claimed, joined, journey, web_campaign
+from tests.adaptive.ledger.test_races import at_once
 
 LABELS = list("abcdefgh")
 PLAN = plan_ballots(8, n_ballots=2, fraction=0.5, presentations=6)  # 24 comparisons in the first ballot
@@ -98,3 +105,73 @@ def test_a_sheet_whose_practice_somebody_did_goes_to_whoever_has_begun(practised
     taken, _ = claimed(campaign, known)
     assert taken.sheet == left.sheet
     assert not any(pair.is_practice for pair in taken.pairs)
+
+
+def test_sheets_whose_pairs_are_known_are_passed_over_at_once(ledger, monkeypatch):
+    plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=40)
+    campaign = ledger.new_campaign(plan, 4, 20, 1, settings=Settings(assigned=False, sheet_size=4))
+    campaign.open_next()
+    assert query(campaign, "SELECT count(*) FROM sheet")[0][0] == 20
+    voter = joined(campaign)
+    while (hand := claimed(campaign, voter)[0]) is not None:
+        answer(campaign, voter, hand)
+    asked = []
+    locked = sheets._locked
+    monkeypatch.setattr(sheets, "_locked", lambda *given, **how: asked.append(given) or locked(*given, **how))
+    assert claimed(campaign, voter) == (None, "none left")
+    assert asked == []
+    assert not journey(campaign, voter).available
+    assert claimed(campaign, joined(campaign))[0] is not None
+
+
+def test_a_campaign_that_ends_while_a_batch_is_drawn_gets_no_batch(ledger, monkeypatch):
+    plan = ContinuousPlan(n_items=6, budget=30, batch=10)
+    campaign = ledger.new_campaign(plan, 6, 10, 1, settings=Settings(assigned=False))
+    draw_batch(campaign)
+    found = batches.next_comparisons
+
+    def end_meanwhile(*given, **options):
+        finish(campaign, least_answered=0.0)
+        return found(*given, **options)
+
+    monkeypatch.setattr(batches, "next_comparisons", end_meanwhile)
+    with pytest.raises(LedgerError, match="has ended"):
+        draw_batch(campaign, at_once=True)
+    assert query(campaign, "SELECT number, state FROM ballot") == [(1, "closed")]
+
+
+def test_a_closer_that_died_keeps_nobody_from_leaving(ledger):
+    campaign = web_campaign(ledger)
+    voter = joined(campaign)
+    answer(campaign, voter, claimed(campaign, voter)[0])
+    campaign.database.write(
+        lambda c: c.execute(sa.text("UPDATE ballot SET state = 'closing', closer = 'x', closer_until = 1"))
+    )
+    assert campaign.voter(voter).leave() > 0
+    assert query(campaign, "SELECT state FROM ballot") == [("open",)]
+
+
+PAGES = VotingPages(open_link=True)
+MANY = 12
+PATIENCE = 60  # seconds
+
+
+def test_voters_who_wait_share_one_fit(ledger, monkeypatch):
+    campaign = continuous(ledger, 60, MANY, batch=10, budget=1_000, sheet_size=10)
+    campaign.database.patience = PATIENCE
+    voters = [campaign.voter(joined(campaign)) for _ in range(MANY)]
+    draws, fits, fit = campaign.database.draws(campaign.info.id), [], drawing.interim_strengths
+    everybody_waits = threading.Event()
+
+    def wait_for_others(*votes):
+        fits.append(draws.n_waiting)
+        while draws.n_waiting < MANY - 1 and len(fits) == 1 and not everybody_waits.wait(0.01):
+            pass
+        return fit(*votes)
+
+    monkeypatch.setattr(drawing, "interim_strengths", wait_for_others)
+    states = at_once(*[lambda voter=voter: voter.next_sheet(PAGES) for voter in voters])
+    assert [state.reason for state in states] == [None] * MANY
+    assert len({(state.sheet.number, state.sheet.sheet) for state in states}) == MANY
+    assert len(fits) <= 2  # the first was drawn for those who had come by then
+    assert query(campaign, "SELECT count(*) FROM ballot")[0][0] == len(fits)

@@ -1,7 +1,6 @@
 """Every field of every file of a bundle is another in turn: it is refused, or named among those that nothing checks.
 
-Whoever edits makes anew all that needs no vote: sums, digests, chain, data sheet and metadata.
-"""
+Whoever edits makes anew all that needs no vote: sums, digests, chain, data sheet and metadata."""
 
 import csv
 import io
@@ -23,8 +22,8 @@ from adaptive.ledger._campaign.info import ItemContent, KnownPair, Probing
 from adaptive.ledger._campaign.pages import PageTexts, VotingPages
 from adaptive.ledger._store.schema import digest_of, json_of
 from adaptive.ledger.errors import BundleError
-from tests.adaptive.ledger.bundle.zips import edited, members_of, packed
 from tests.adaptive.ledger.campaigns import check_ids
+from tests.adaptive.ledger.test_bundle_members import edited, members_of, packed
 from tests.adaptive.ledger.voted import ITEMS, PLAN, VOTERS, ledger_at, record, rows_of
 
 CONTENTS = [ItemContent("image", "plum.png", "A plum.")] * len(ITEMS)
@@ -169,6 +168,7 @@ def forged(members, edited):
     return {**described, "croissant.json": croissant(contents, described)}
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("mode", ["ballots", "batches"])
 def test_every_field_is_checked_or_named(mode, name, request, tmp_path):

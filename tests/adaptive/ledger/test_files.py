@@ -10,13 +10,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import sqlalchemy as sa
 from sqlalchemy.exc import OperationalError
 
-from adaptive.ledger import Ledger, UnreachableError
+from adaptive.ledger import ContinuousPlan, Ledger, LedgerError, LedgerMovedError, UnreachableError
 from adaptive.ledger._reports.status import status_of
 from adaptive.ledger._store import database
 from adaptive.ledger._store.database import reason
-from tests.adaptive.ledger import processes
+from tests.adaptive.ledger import databases as processes
 from tests.adaptive.ledger.campaigns import all_answered, asked, campaign_of, check_ledger, new_id, query, vote
 
 NOBODY = 65534
@@ -166,6 +167,7 @@ def test_a_full_disk_is_called_full_and_votes_go_on_when_it_has_room(tiny_disk, 
     ledger.close()
 
 
+@pytest.mark.wide
 def test_a_full_disk_of_postgresql_is_called_full_and_loses_no_vote(tiny_disk, server):
     disk, enlarge = tiny_disk
     subprocess.run(["mount", "-o", "remount,size=12m", disk], check=True)
@@ -202,3 +204,162 @@ def votes_go_on(ledger, campaign, places, acknowledged):
             campaign.cast(vote(voter, place))
     campaign.close(1)
     check_ledger(ledger)
+
+
+@pytest.fixture
+def campaign(tmp_path):
+    """A campaign in a file, with one vote, whose connections stay open."""
+    ledger = Ledger.create(tmp_path / "votes.db", patience=0.5)
+    made = campaign_of(ledger)
+    place, _, voter = asked(made)[0]
+    made.cast(vote(voter, place))
+    yield made
+    ledger.close()
+
+
+def next_vote(campaign):
+    place, _, voter = asked(campaign)[1]
+    return vote(voter, place)
+
+
+def move(path):
+    path.rename(path.with_name("old.db"))
+
+
+def replace(path):
+    shutil.copy(path, path.with_name("copy.db"))
+    os.replace(path.with_name("copy.db"), path)
+
+
+def delete_all(path):
+    for each in (path, log_of(path), Path(f"{path}-shm")):
+        each.unlink()
+
+
+def log_of(path):
+    return Path(f"{path}-wal")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        move,
+        replace,
+        delete_all,
+        Path.unlink,
+        lambda path: log_of(path).unlink(),
+        lambda path: Path(f"{path}-shm").unlink(),
+    ],
+)
+def test_no_vote_is_acknowledged_after_the_file_was_changed(campaign, change):
+    new = next_vote(campaign)
+    change(campaign.database.path)
+    with pytest.raises(LedgerMovedError, match="so the change is not acknowledged"):
+        campaign.cast(new)
+
+
+def test_what_is_read_from_a_file_that_was_moved_is_refused_too(campaign):
+    move(campaign.database.path)
+    with pytest.raises(LedgerMovedError):
+        campaign.status()
+
+
+def test_a_file_that_was_deleted_is_not_made_anew(campaign):
+    new = next_vote(campaign)
+    delete_all(campaign.database.path)
+    for _ in range(2):
+        with pytest.raises(UnreachableError):
+            campaign.cast(new)
+    assert not campaign.database.path.exists()
+
+
+def test_votes_go_on_when_the_file_is_back_and_each_counts_once(campaign, tmp_path):
+    new = next_vote(campaign)
+    path = campaign.database.path
+    path.rename(tmp_path / "away.db")
+    log_of(path).rename(tmp_path / "away.db-wal")
+    with pytest.raises(LedgerMovedError):
+        campaign.cast(new)
+    (tmp_path / "away.db").rename(path)
+    (tmp_path / "away.db-wal").rename(log_of(path))
+    assert campaign.cast(new).revision == 1
+    assert query(campaign, "SELECT count(*) FROM vote_event") == [(2,)]
+
+
+def test_a_vote_whose_file_is_replaced_during_its_commit_is_not_acknowledged(campaign, monkeypatch):
+    new, identities = next_vote(campaign), []
+    check = type(campaign.database)._check_is_in_place
+
+    def move_after_first_check(database, connection):
+        check(database, connection)
+        if not identities:
+            move(database.path)
+        identities.append(None)
+
+    monkeypatch.setattr(type(campaign.database), "_check_is_in_place", move_after_first_check)
+    with pytest.raises(LedgerMovedError):
+        campaign.cast(new)
+
+
+def test_another_process_that_opens_and_closes_the_ledger_disturbs_nobody(campaign):
+    for _ in range(2):
+        other = Ledger.open(campaign.database.path)
+        other.new_campaign(ContinuousPlan(4, 20), 4, 1, seed=1, name="other")
+        other.close()
+    assert campaign.cast(next_vote(campaign)).revision == 1
+
+
+def campaign_with_votes(ledger):
+    campaign = campaign_of(ledger)
+    for place, _, voter in asked(campaign):
+        campaign.cast(vote(voter, place, "left" if place % 3 else "tie"))
+    campaign.close(1)
+    return campaign
+
+
+def test_a_copy_is_the_same_campaign(ledger, tmp_path):
+    campaign = campaign_with_votes(ledger)
+    if not ledger.database.is_sqlite:
+        with pytest.raises(LedgerError, match="is backed up with pg_dump"):
+            ledger.back_up(tmp_path / "copy.db")
+        return
+    ledger.back_up(tmp_path / "copy.db")
+    copy = Ledger.open(tmp_path / "copy.db")
+    assert copy.campaign().bundle() == campaign.bundle()
+    copy.close()
+    with pytest.raises(LedgerError, match=r"copy\.db: already exists"):
+        ledger.back_up(tmp_path / "copy.db")
+    with pytest.raises(UnreachableError, match=r"copy\.db: cannot be written"):
+        ledger.back_up(tmp_path / "none" / "copy.db")
+
+
+@pytest.mark.skipif(not (shutil.which("pg_dump") and shutil.which("pg_restore")), reason="needs pg_dump and pg_restore")
+def test_a_dump_of_postgresql_is_restored_to_the_same_campaign(postgresql, tmp_path):
+    target = postgresql.new_schema(with_tables=True)
+    ledger = Ledger.open(target)
+    campaign = campaign_with_votes(ledger)
+    url = sa.make_url(target)
+    schema = url.query["options"].removeprefix("-csearch_path=")
+    plain = url.difference_update_query(["options"])
+    dump = tmp_path / "votes.dump"
+
+    def run(program, *arguments):
+        subprocess.run([program, *arguments], check=True, capture_output=True, text=True, timeout=300)
+
+    run("pg_dump", "--format=custom", f"--schema={schema}", f"--file={dump}", plain.render_as_string(False))
+    name = f"{postgresql.name}_restored"
+    postgresql._run(postgresql.server, f"CREATE DATABASE {name} TEMPLATE template0")
+    try:
+        run("pg_restore", "--no-owner", f"--dbname={plain.set(database=name).render_as_string(False)}", str(dump))
+        restored = Ledger.open(url.set(database=name).render_as_string(False))
+        assert restored.campaign().bundle() == campaign.bundle()
+        assert restored.campaign().verify().n_votes == 12
+        with (
+            pytest.raises(sa.exc.IntegrityError, match="never deleted"),
+            restored.database.engine.begin() as connection,
+        ):
+            connection.execute(sa.text("DELETE FROM vote_event"))
+        restored.close()
+    finally:
+        postgresql._run(postgresql.server, f"DROP DATABASE {name} WITH (FORCE)")
+        ledger.close()

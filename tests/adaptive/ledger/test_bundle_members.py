@@ -1,0 +1,361 @@
+"""Bundles that somebody has tampered with."""
+
+import csv
+import hashlib
+import io
+import json
+import re
+import struct
+import tracemalloc
+import warnings
+import zipfile
+import zlib
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adaptive.ledger import Ledger, PageTexts, VotingPages
+from adaptive.ledger._bundle.checking import votes_csv
+from adaptive.ledger._bundle.contents import data_members, parsed, read_contents
+from adaptive.ledger._bundle.files import contents_of, verify_bundle
+from adaptive.ledger._store.schema import label_text
+from adaptive.ledger.errors import BundleError
+from tests.adaptive.ledger.campaigns import read
+from tests.adaptive.ledger.voted import ITEMS, PAIRS, voted
+
+
+def members_of(data):
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name).decode() for name in archive.namelist()}
+
+
+def packed(members, *, sealed=True, **options):
+    """A zip of these members, with sums computed anew unless they are not `sealed`."""
+    if sealed:
+        rest = {name: text for name, text in members.items() if name != "SHA256SUMS"}
+        members = {**rest, "SHA256SUMS": sums_of(rest)}
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, **options) as archive:
+        for name, text in sorted(members.items()):
+            archive.writestr(name, text)
+    return file.getvalue()
+
+
+def sums_of(members):
+    return "".join(f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n" for name, text in sorted(members.items()))
+
+
+def edited(data, name, change):
+    """The bundle with another text in one member, and with sums that hold."""
+    members = members_of(data)
+    text = change(members[name])
+    assert text != members[name]
+    return packed({**members, name: text})
+
+
+def edited_json(data, name, change):
+    def changed(text):
+        value = json.loads(text)
+        change(value)
+        return json.dumps(value, ensure_ascii=False, sort_keys=True, indent=1) + "\n"
+
+    return edited(data, name, changed)
+
+
+def edited_line(data, kind, change, *, name="events.jsonl", at=0):
+    """The `at`-th line of a type is another, or gone."""
+
+    def changed(text):
+        lines = text.splitlines()
+        places = [place for place, line in enumerate(lines) if json.loads(line)["type"] == kind]
+        row = json.loads(lines[places[at]])
+        again = change(row)
+        if again is False:
+            del lines[places[at]]
+        else:
+            lines[places[at]] = json.dumps(row, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        return "".join(line + "\n" for line in lines)
+
+    return edited(data, name, changed)
+
+
+@pytest.fixture(scope="module")
+def members(tmp_path_factory):
+    campaign = voted(str(tmp_path_factory.mktemp("good") / "ledger.db"), 1)
+    found = members_of(campaign.bundle())
+    campaign.database.close()
+    return found
+
+
+@pytest.fixture
+def closed(monkeypatch):
+    """No member of a zip is opened."""
+
+    def fail(*_args):
+        raise AssertionError("decompressed")
+
+    monkeypatch.setattr(zipfile.ZipFile, "open", fail)
+
+
+def assert_refused(data, message, tmp_path, **options):
+    path = tmp_path / "b.zip"
+    path.write_bytes(data)
+    with pytest.raises(BundleError, match=message):
+        verify_bundle(path, **options)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../evil.csv", "/etc/passwd", "..\\evil", "C:\\evil", "items.csv/", "sub/items.csv", "ITEMS.CSV", "\x1b[2J"],
+)
+def test_names_that_no_bundle_has(name, members, tmp_path):
+    assert_refused(packed({**members, name: "x"}), "the zip has .*, which no bundle has", tmp_path)
+    assert list(tmp_path.iterdir()) == [tmp_path / "b.zip"]
+
+
+@pytest.mark.parametrize("name", ["items.csv", "README.md", "events.jsonl", "croissant.json", "SHA256SUMS"])
+def test_a_member_is_missing(name, members, tmp_path):
+    rest = {other: text for other, text in members.items() if other != name}
+    assert_refused(packed(rest, sealed=name != "SHA256SUMS"), f"the zip lacks {name}", tmp_path)
+
+
+def test_a_member_comes_twice(members, tmp_path):
+    file = io.BytesIO(packed(members))
+    with warnings.catch_warnings(action="ignore"), zipfile.ZipFile(file, "a") as archive:
+        archive.writestr("items.csv", "other")
+    assert_refused(file.getvalue(), "the zip has 'items.csv' more than once", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("sums", "message"),
+    [
+        (lambda text: text.replace(text[:4], "0000", 1), "does not have the sum that SHA256SUMS gives"),
+        (lambda text: text.split("\n", 1)[1], "SHA256SUMS: has no line of README.md"),
+        (lambda text: text + text.split("\n")[0] + "\n", "SHA256SUMS: has a line of 'README.md', which is unknown or"),
+        (lambda text: text + "0  SHA256SUMS\n", "SHA256SUMS: has a line of 'SHA256SUMS', which is unknown"),
+        (lambda text: text + "junk\n", "SHA256SUMS: has a line of '', which is unknown"),
+        (lambda _: "", "SHA256SUMS: has no line of README.md"),
+    ],
+)
+def test_sums_that_do_not_hold(sums, message, members, tmp_path):
+    assert_refused(packed({**members, "SHA256SUMS": sums(members["SHA256SUMS"])}, sealed=False), message, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["items.csv", "README.md", "votes.csv", "croissant.json"])
+def test_a_member_that_was_changed_is_named(name, members, tmp_path):
+    changed = packed({**members, name: members[name] + "\n"}, sealed=False)
+    assert_refused(changed, f"{name}: does not have the sum that SHA256SUMS gives: it was changed or damaged", tmp_path)
+
+
+def test_a_zip_bomb_is_not_decompressed(members, tmp_path, request):
+    """A thousandth of its size on disk."""
+    bomb = packed({**members, "items.csv": "0" * 20_000_000})
+    assert len(bomb) < 100_000
+    request.getfixturevalue("closed")
+    message = r"the zip holds 20,\d{3},\d{3} bytes; at most 1,000,000 are read"
+    assert_refused(bomb, message, tmp_path, most_bytes=1_000_000)
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("README.md", 2**20), ("croissant.json", 2**20), ("SHA256SUMS", 2**16), ("plan.json", 2**24)]
+)
+def test_a_member_that_is_larger_than_any_bundle_has_it_is_not_decompressed(name, most, members, tmp_path, request):
+    large = packed({**members, name: "\n" * (most + 1)}, sealed=False)
+    request.getfixturevalue("closed")
+    assert_refused(large, rf"b\.zip: {name}: has {most + 1:,} bytes; at most {most:,} are read", tmp_path)
+
+
+def test_a_file_that_is_too_large_is_not_read(members, tmp_path):
+    assert_refused(packed(members), "has more than 1,000 bytes", tmp_path, most_bytes=1_000)
+
+
+def test_a_size_that_lies(members, tmp_path):
+    """The directory says 10 bytes, and 30 million are compressed."""
+    data = bytearray(packed({**members, "README.md": "0" * 30_000_000}))
+    for signature, offset in ((b"PK\x01\x02", 24), (b"PK\x03\x04", 22)):
+        start = 0
+        while (start := data.find(signature, start)) >= 0:
+            size = struct.unpack_from("<I", data, start + offset)[0]
+            if size == 30_000_000:
+                struct.pack_into("<I", data, start + offset, 10)
+            start += 4
+    assert_refused(bytes(data), r"README\.md: (is damaged|does not have the size)", tmp_path, most_bytes=1_000_000)
+
+
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [(zipfile.ZIP_BZIP2, "compressed in a way"), (zipfile.ZIP_LZMA, "compressed in a way"), (99, "is compressed")],
+)
+def test_other_compressions(method, message, members, tmp_path):
+    file = io.BytesIO()
+    rest = {name: text for name, text in members.items() if name != "SHA256SUMS"}
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED if method == 99 else method) as archive:
+        for name, text in {**rest, "SHA256SUMS": sums_of(rest)}.items():
+            archive.writestr(name, text)
+    data = bytearray(file.getvalue())
+    if method == 99:
+        struct.pack_into("<H", data, data.find(b"PK\x01\x02") + 10, 99)
+    assert_refused(bytes(data), message, tmp_path)
+
+
+def test_an_encrypted_member(members, tmp_path):
+    data = bytearray(packed(members))
+    start = data.find(b"PK\x01\x02")
+    struct.pack_into("<H", data, start + 8, struct.unpack_from("<H", data, start + 8)[0] | 1)
+    assert_refused(bytes(data), "is encrypted", tmp_path)
+
+
+def test_a_damaged_member(members, tmp_path):
+    data = bytearray(packed(members))
+    start = data.find(b"comparisons.csv") + len("comparisons.csv") + 20
+    data[start : start + 8] = b"\xff" * 8
+    assert_refused(bytes(data), r"comparisons\.csv: is damaged", tmp_path)
+
+
+def test_text_that_is_not_utf_8(members, tmp_path):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, text in members.items():
+            archive.writestr(name, b"\xff" if name == "README.md" else text)
+    assert_refused(file.getvalue(), r"README\.md: is not UTF-8 from byte 0 on", tmp_path)
+
+
+@pytest.mark.parametrize("data", [b"", b"PK", b"plain text", b"PK\x05\x06" + b"\0" * 18, zlib.compress(b"x")])
+def test_what_is_no_zip(data, tmp_path):
+    assert_refused(data, "not a zip that can be read|the zip lacks", tmp_path)
+
+
+def test_a_zip_that_is_cut_off(members, tmp_path):
+    assert_refused(packed(members)[:-40], "not a zip that can be read", tmp_path)
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from('\r\n",= '), max_size=8)
+CELL = st.none() | TEXT | st.sampled_from(["", '""', '""""', "\r", "\n"])
+
+
+@pytest.fixture(scope="module")
+def contents(tmp_path_factory):
+    campaign = voted(str(tmp_path_factory.mktemp("good") / "ledger.db"), 1)
+    found = read(campaign, read_contents, names=True)
+    campaign.database.close()
+    return found
+
+
+@pytest.mark.wide
+@settings(max_examples=60, deadline=None)
+@given(
+    labels=st.lists(TEXT | st.integers() | st.tuples(TEXT, st.integers()), min_size=8, max_size=8, unique_by=repr),
+    cells=st.lists(CELL, min_size=8, max_size=8),
+    extra=st.dictionaries(TEXT, TEXT, max_size=3),
+)
+def test_any_text_survives(labels, cells, extra, contents):
+    items = [
+        {**item, "label": label_text(label), "content": cell, "alt_text": cells[-1]}
+        for item, label, cell in zip(contents.items, labels, cells, strict=True)
+    ]
+    voters = [{**own, "name": cell, "consent_version": cell} for own, cell in zip(contents.voters, cells, strict=False)]
+    votes = [{**vote, "extra": extra or None, "reason": cells[0]} for vote in contents.votes]
+    changed = replace(contents, items=items, voters=voters, votes=votes)
+    found = parsed(data_members(changed))
+    assert (found.items, found.voters, found.votes) == (items, voters, votes)
+    assert found.labels == tuple(labels)
+    rows = list(csv.reader(io.StringIO(votes_csv(changed), newline=""), strict=True))
+    assert len({len(row) for row in rows}) == 1
+    assert len(rows) == 1 + sum(row["kind"] == "cast" for row in votes)
+
+
+@pytest.mark.parametrize("name", ["events.jsonl", "comparisons.csv", "items.csv", "ballots.json"])
+@pytest.mark.parametrize("before", ["", "as it is"])
+def test_lines_of_nothing_are_refused_one_by_one(name, before, sqlite):
+    """All of them at once would take nine times their bytes, before the first is looked at."""
+    members = members_of(voted(sqlite).bundle())
+    n_lines = 4_000_000
+    members[name] = (members[name] if before else "") + "\n" * n_lines
+    tracemalloc.start()
+    try:
+        with pytest.raises(BundleError, match=name):
+            parsed(members)
+        assert tracemalloc.get_traced_memory()[1] < 3 * n_lines
+    finally:
+        tracemalloc.stop()
+
+
+RUNS = re.compile(r"[=+\-@\t\r]")
+NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
+
+
+@pytest.mark.parametrize("settings", [{}, {"n_closed": 0}], ids=["closed", "no ranking yet"])
+@pytest.mark.parametrize("items", [None, PAIRS], ids=["labels", "pairs"])
+def test_no_cell_of_a_bundle_is_run_by_a_spreadsheet_and_all_come_back(settings, items, sqlite, tmp_path):
+    campaign = voted(sqlite, items=items or ITEMS, voters=["Ann", "=cmd|' /C calc'!A0", "-@Eve"], **settings)
+    with campaign.database.engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE voter SET consent_version = '+1+1' WHERE id = 1")
+    members = members_of(campaign.bundle(names=True))
+    cells = {
+        name: [cell for row in csv.reader(io.StringIO(text, newline="")) for cell in row]
+        for name, text in members.items()
+        if name.endswith(".csv")
+    }
+    assert set(cells) == {"items.csv", "voters.csv", "comparisons.csv", "votes.csv", "result.csv"}
+    assert not [cell for own in cells.values() for cell in own if RUNS.match(cell) and not NUMBER.fullmatch(cell)]
+    assert ("'=1+1" if items is None else "'=c") in cells["votes.csv"]
+    assert {"'=cmd|' /C calc'!A0", "'-@Eve", "'+1+1"} <= set(cells["voters.csv"])
+    path = tmp_path / "b.zip"
+    path.write_bytes(campaign.bundle(names=True))
+    assert verify_bundle(path).chain_digest == campaign.verify().chain_digest
+    again = Ledger.create(tmp_path / "other.db").restore(path)
+    try:
+        assert again.info.items == campaign.info.items
+        assert again.bundle(names=True) == path.read_bytes()
+        assert "=cmd|' /C calc'!A0" in {voter["name"] for voter in contents_of(path.read_bytes())[0].voters}
+    finally:
+        again.database.close()
+
+
+PAGES = VotingPages({"en": PageTexts("Fruit", "Which?", consent="I agree.")}, completion_code="C0DE", study="s1")
+
+
+def campaign_with_pages(target):
+    campaign = voted(target)
+    for version in range(2):
+        shown = replace(PAGES, consent_version=str(version + 1))
+        campaign.set_pages(shown, replaces=version)
+    return campaign
+
+
+def test_pages_are_in_a_bundle_version_by_version(sqlite, tmp_path):
+    campaign = campaign_with_pages(sqlite)
+    for names in (False, True):
+        data = campaign.bundle(names=names)
+        assert ("C0DE" in members_of(data)["pages.json"]) == names  # it proves a voter's work to a platform
+        (tmp_path / "b.zip").write_bytes(data)
+        ledger = Ledger.create(tmp_path / f"{names}.db")
+        again = ledger.restore(tmp_path / "b.zip")
+        version, pages = again.pages()
+        assert version == 2
+        hidden = {} if names else {"completion_code": None, "study": None}
+        assert pages == replace(PAGES, consent_version="2", **hidden)
+        assert again.bundle(names=names) == data
+        ledger.close()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rows: rows.pop(0), r"pages\.json: \[0\]: version 1 is missing"),
+        (lambda rows: rows[0].pop("at"), r"pages\.json: \[0\]: missing or unknown: 'at'"),
+        (lambda rows: rows[1].update(pages={}), r"pages\.json: \[1\]: these are not valid voting pages"),
+        (lambda rows: rows[1]["pages"].update(completion_url="http://a"), "these are not valid voting pages"),
+        (lambda rows: rows[1]["pages"]["texts"][0].update(consent="a" * 20_001), "consent must be text, of at most"),
+        (lambda rows: rows[1].update(version="2"), "version must be of type int"),
+    ],
+)
+def test_pages_that_no_ledger_writes_are_refused(change, message, sqlite):
+    members = members_of(campaign_with_pages(sqlite).bundle())
+    rows = json.loads(members["pages.json"])
+    change(rows)
+    members["pages.json"] = json.dumps(rows)
+    with pytest.raises(BundleError, match=message):
+        parsed(members)

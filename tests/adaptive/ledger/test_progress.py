@@ -1,0 +1,372 @@
+"""Where a campaign stands: the figures, and that they cost as little beside many votes as beside few."""
+
+import threading
+import uuid
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from adaptive._formats.votes import VoteFile, VoteRow
+from adaptive._plan import plan_ballots
+from adaptive.ledger import ChangedError, ContinuousPlan, Ledger, LedgerError, Settings, VotingPages
+from adaptive.ledger._ballots.batches import draw_batch, finish
+from adaptive.ledger._ballots.stored import ballot_stamp, current_votes, drawn_columns, events_after
+from adaptive.ledger._campaign.info import KnownPair, Pay, Probing
+from adaptive.ledger._campaign.transaction import Transaction
+from adaptive.ledger._reports.results import preview_of
+from adaptive.ledger._reports.spending import planned_spending, spending_of
+from adaptive.ledger._reports.status import campaign_stamp, status_of
+from adaptive.ledger._store import schema
+from adaptive.ledger._store.database import lock_ballot
+from adaptive.ledger._voters.tokens import holder_of
+from adaptive.ledger._votes.recording import record_file
+from tests.adaptive.ledger.campaigns import (
+    ITEMS,
+    PLAN,
+    all_answered,
+    answer_all,
+    asked,
+    campaign_of,
+    check_ids,
+    check_ledger,
+    in_second_ballot,
+    new_id,
+    one_asked,
+    pair_ids,
+    query,
+    read,
+    vote,
+)
+
+
+def steps_of_status(ledger, n_items):
+    """Steps of SQLite's machine, in hundreds, that the status of a ballot that is answered takes."""
+    campaign = campaign_of(ledger, plan=plan_ballots(n_items, n_ballots=2, fraction=0.5, presentations=20))
+    places = asked(campaign)
+    ballot = campaign.ballots()[0].id
+
+    def fill(transaction):
+        columns = {
+            "event_id": [str(uuid.uuid4()) for _ in places],
+            "place": [place for place, _, _ in places],
+            "voter_id": [voter for _, _, voter in places],
+        }
+        same = {"ballot_id": ballot, "revision": 1, "kind": "cast", "answer": 1, "payload_hash": "", "received_at": 0}
+        transaction.insert_columns(schema.vote_event, {**columns, **same})
+
+    campaign.write(fill)
+    n_steps = 0
+
+    def count():
+        nonlocal n_steps
+        n_steps += 1
+
+    def counted(transaction):
+        transaction.connection.connection.dbapi_connection.set_progress_handler(count, 100)
+        return status_of(transaction)
+
+    assert campaign.read(counted).n_voters == 3
+    return n_steps
+
+
+@pytest.mark.wide
+def test_no_vote_is_read_one_by_one(tmp_path):
+    """Beside ten times the votes it was ten times the steps, and 250 ms beside 400,000."""
+    few, many = Ledger.create(tmp_path / "few.db"), Ledger.create(tmp_path / "many.db")
+    assert steps_of_status(many, 2000) < 2 * steps_of_status(few, 200)
+    few.close()
+    many.close()
+
+
+def test_the_pace_is_that_of_the_votes_that_came_one_by_one(ledger):
+    campaign = all_answered(ledger)
+    all_answered(ledger)  # later, and of no account
+    assert campaign.status().votes_per_minute > 0
+    now = campaign.status()
+    assert (now.n_answered, now.n_votes, now.n_voters, now.expected_end) == (12, 12, 3, None)
+    campaign.close(1)
+    assert campaign.status().votes_per_minute is None
+
+
+def test_the_pace_is_not_sought_among_events_of_long_ago(ledger, monkeypatch):
+    campaign, other = campaign_of(ledger), campaign_of(ledger)
+    answer_all(campaign)
+    monkeypatch.setattr("adaptive.ledger._reports.status._SEARCHED", 12)
+    assert campaign.status().votes_per_minute > 0
+    answer_all(other)
+    assert campaign.status().votes_per_minute is None
+
+
+def test_answers_of_voters_who_are_left_out_do_not_count(ledger):
+    campaign = all_answered(ledger)
+    _, _, voter = asked(campaign)[0]
+    assert len([each for each in asked(campaign) if each[2] == voter]) == 4  # of 12, among 3 voters
+    campaign.voter(voter).exclude("asked to")
+    now = campaign.status()
+    assert (now.n_answered, now.n_counted, now.n_comparisons) == (12, 8, 12)
+    seen = read(campaign, preview_of)
+    assert seen.n_answered == now.n_counted
+    assert min(answers for _, answers in seen.fewest) == min(answers_by_item(campaign).values()) < 4
+    campaign.close(1, least_answered=0.5)
+    campaign.voter(voter).include("it was a mistake")
+    (first,) = campaign.ballot_progress()
+    assert (first.n_answered, first.n_counted) == (12, 8)  # as it was closed
+
+
+def answers_by_item(campaign):
+    """Answers of each item, of voters who are not left out, counted one by one."""
+    out = set(campaign.read(Transaction.excluded_voters))
+    left = campaign.read(current_votes, campaign.ballots()[0].id)
+    drawn = campaign.read(drawn_columns, campaign.ballots()[0].id)
+    found = dict.fromkeys(range(campaign.info.n_items), 0)
+    for place, voter in zip(left.place.tolist(), left.voter.tolist(), strict=True):
+        if voter not in out:
+            found[int(drawn.left[place])] += 1
+            found[int(drawn.right[place])] += 1
+    return found
+
+
+def test_ballots_say_how_far_they_have_come(ledger):
+    campaign = in_second_ballot(ledger)
+    first, second = campaign.ballot_progress()
+    assert (first.ballot, first.state, first.n_items, first.n_answered, first.n_comparisons) == (1, "closed", 6, 12, 12)
+    assert (first.n_sheets_done, first.n_sheets) == (3, 3)
+    assert first.opened_at < first.closed_at < second.opened_at
+    assert (second.state, second.n_items, second.n_answered, second.closed_at) == ("open", 3, 1, None)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "pay is per vote or per hour; got neither"),
+        ({"per_vote": 1, "per_hour": 1, "seconds": 1}, "pay is per vote or per hour; got both"),
+        ({"per_hour": 12}, "pay per hour needs the seconds that an answer takes"),
+        ({"per_vote": 0}, "per_vote must be a finite number above 0; got 0"),
+        ({"per_vote": "1"}, "per_vote must be a finite number above 0; got '1'"),
+        ({"per_hour": float("inf"), "seconds": 1}, "per_hour must be a finite number above 0; got inf"),
+        ({"per_vote": 1, "seconds": float("nan")}, "seconds must be a finite number above 0; got nan"),
+        ({"per_vote": 1, "fee": -0.1}, r"fee must be a finite number from 0 on; got -0\.1"),
+        ({"per_vote": 1, "currency": "E\n"}, r"currency must be text of one line; got 'E\\n'"),
+        ({"per_vote": 1, "currency": 978}, "currency must be text of one line; got 978"),
+    ],
+)
+def test_pay_that_means_nothing_is_refused(values, message):
+    with pytest.raises(LedgerError, match=message):
+        Pay(**values)
+
+
+amounts = st.floats(0.001, 1000)
+
+
+@given(amounts, amounts, st.floats(0, 2), st.integers(0, 10**6))
+def test_an_hour_is_paid_alike_by_the_vote(per_hour, seconds, fee, n):
+    by_hour = Pay(per_hour=per_hour, seconds=seconds, fee=fee)
+    by_vote = Pay(per_vote=by_hour.per_answer, seconds=seconds, fee=fee)
+    assert_allclose(by_hour.cost(n), per_hour * (n * seconds / 3600) * (1 + fee), rtol=1e-12)
+    assert_allclose(by_vote.cost(n), by_hour.cost(n), rtol=1e-12)
+    assert_allclose(by_vote.hourly, per_hour, rtol=1e-12)
+    assert by_vote.hours(n) == n * seconds / 3600
+    assert Pay(per_vote=1).hours(n) is None
+
+
+def test_votes_and_probes_are_paid(ledger):
+    pay = Pay(per_vote=0.1, seconds=6, fee=0.25, currency="EUR")
+    campaign = campaign_of(ledger, n_voters=3, probing=Probing(overlap=0.5), pay=pay)
+    assert PLAN.comparisons == (12, 6)
+    names = [*pair_ids(campaign)[:3], check_ids(campaign)[0]]
+    rows = tuple(VoteRow(2, name, None, None, None, "left") for name in names)
+    record_file(campaign, VoteFile("votes.csv", rows))
+    found = read(campaign, spending_of)
+    assert (found.n_votes, found.n_probes, found.expected_votes) == (3, 1, 18)
+    [(n_probes,)] = query(ledger, "SELECT count(*) FROM comparison WHERE probe IS NOT NULL")
+    assert n_probes == 6  # a half of each sheet of 4
+    assert found.expected_probes == 6 + 3
+    assert_allclose([found.spent, found.expected], [4 * 0.125, 27 * 0.125])
+    assert_allclose([found.hours, found.expected_hours], [4 * 6 / 3600, 27 * 6 / 3600])
+    assert campaign.status().spending == found
+
+
+def test_whoever_comes_practises_once_however_many_sheets_have_the_practice(ledger):
+    from adaptive.ledger import Settings
+
+    # Two voters, two sheets of three comparisons each, and a practice pair on all four: both are asked it once.
+    known = (KnownPair("practice", "a", "b", "left"),)
+    settings = Settings(assigned=False, sheet_size=3, probing=Probing(known), pay=Pay(per_vote=1))
+    plan = plan_ballots(12, n_ballots=2, fraction=0.5, presentations=2)
+    campaign = ledger.new_campaign(plan, list("abcdefghijkl"), 2, 1, settings=settings)
+    assert planned_spending(plan, 2, settings).cost == spent(campaign)[1] == 18 + 2
+    campaign.open_next()
+    assert query(ledger, "SELECT count(*) FROM comparison WHERE probe IS NOT NULL") == [(4,)]
+    assert spent(campaign) == (0, 18 + 2)
+
+
+def test_a_campaign_that_pays_nothing_says_nothing(ledger):
+    assert campaign_of(ledger).status().spending is None
+
+
+def test_batches_have_probes_and_a_cost_too(ledger):
+    from adaptive.ledger import Settings
+
+    settings = Settings(probing=Probing(overlap=0.5), pay=Pay(per_vote=1))
+    plan = ContinuousPlan(n_items=8, budget=20, batch=8)
+    campaign = ledger.new_campaign(plan, 8, 2, 1, settings=settings)
+    assert spent(campaign) == (0, 30)
+    draw_batch(campaign)
+    assert query(ledger, "SELECT probe FROM comparison WHERE probe IS NOT NULL") == [("overlap",)] * 4
+    rows = (VoteRow(2, check_ids(campaign)[0], None, None, None, "left"),)
+    record_file(campaign, VoteFile("votes.csv", rows))
+    assert spent(campaign) == (1, 30)
+
+
+def spent(campaign):
+    found = read(campaign, spending_of)
+    return found.spent, found.expected
+
+
+def stamp(campaign):
+    return read(campaign, campaign_stamp)
+
+
+def of_ballot(campaign, number=1):
+    return read(campaign, ballot_stamp, number)
+
+
+def test_the_stamp_of_a_campaign_changes_with_whatever_happens(ledger):
+    campaign, place, voter = one_asked(ledger)
+    seen = [stamp(campaign)]
+    assert stamp(campaign) == seen[0]
+    steps = [
+        lambda: campaign.cast(vote(voter, place)),
+        lambda: campaign.voters.invite(["Ada"]),
+        lambda: campaign.voter(voter).exclude("x"),
+        lambda: campaign.set_pages(VotingPages(), replaces=0),
+        lambda: campaign.voter(voter).leave(),
+        lambda: answer_rest(campaign),
+        lambda: campaign.close(1, least_answered=0.5),
+        lambda: campaign.reopen(1, "x"),
+    ]
+    for step in steps:
+        step()
+        seen.append(stamp(campaign))
+    assert len(set(seen)) == len(seen)
+
+
+def answer_rest(campaign):
+    for place, _, voter in asked(campaign):
+        if voter is not None:
+            campaign.cast(vote(voter, place))
+
+
+def test_the_stamp_of_a_ballot_is_of_its_state_and_of_who_is_left_out(ledger):
+    campaign = campaign_of(ledger)
+    voter = asked(campaign)[0][2]
+    opened = of_ballot(campaign)
+    answer_all(campaign)
+    assert of_ballot(campaign) == opened
+    campaign.voter(voter).exclude("x")
+    excluded = of_ballot(campaign)
+    campaign.voter(voter).include("x")
+    included = of_ballot(campaign)
+    campaign.close(1)
+    closed = of_ballot(campaign)
+    campaign.reopen(1, "x")
+    assert len({opened, excluded, included, closed, of_ballot(campaign)}) == 5
+    with pytest.raises(LedgerError, match="ballot 2 has not been opened"):
+        of_ballot(campaign, 2)
+
+
+def test_a_ballot_closes_as_it_was_looked_at_or_not_at_all(ledger):
+    campaign = all_answered(ledger)
+    seen = of_ballot(campaign)
+    campaign.voter(asked(campaign)[0][2]).exclude("x")
+    with pytest.raises(ChangedError, match="ballot 1 was closed or opened, or its voters changed"):
+        campaign.close(1, least_answered=0.1, stamp=seen)
+    assert [each.state for each in campaign.ballots()] == ["open"]
+    campaign.close(1, least_answered=0.1, stamp=of_ballot(campaign))
+    check_ledger(campaign)
+
+
+def test_a_continuous_campaign_ends_as_it_was_looked_at(ledger):
+    plan = ContinuousPlan(6, 20, batch=5)
+    campaign = ledger.new_campaign(plan, ITEMS, 3, 1, settings=Settings(least_answered=0))
+    draw_batch(campaign)
+    seen = of_ballot(campaign)
+    draw_batch(campaign, at_once=True)
+    with pytest.raises(ChangedError, match="a batch was drawn"):
+        finish(campaign, stamp=seen)
+    assert {each.state for each in campaign.ballots()} == {"open"}
+    assert finish(campaign, stamp=of_ballot(campaign, 2)) == 2
+
+
+def test_a_campaign_is_made_with_pages_and_token_or_not_at_all(ledger):
+    campaign, token = ledger.create_campaign(
+        PLAN, ITEMS, 3, 1, name="trees", settings=Settings(), pages=VotingPages(open_link=True)
+    )
+    holder = campaign.read(holder_of, token, ["organiser"])
+    assert holder.campaign_key == campaign.key
+    version, pages = campaign.pages()
+    assert (version, pages.open_link) == (1, True)
+    with pytest.raises(LedgerError, match="one for each of the 6 items"):
+        ledger.create_campaign(PLAN, ITEMS, 3, 1, name="x", settings=Settings(), pages=VotingPages(), contents=[])
+    assert query(ledger, "SELECT name FROM campaign") == [("trees",)]
+
+
+def read_feed(campaign, after=0, most=1_000):
+    return campaign.write(events_after, after, most=most)
+
+
+def test_the_feed_has_each_event_once_in_order(ledger):
+    campaign = campaign_of(ledger)
+    other = campaign_of(ledger, items=[f"{item}2" for item in ITEMS])
+    answer_all(campaign)
+    answer_all(other)
+    events, after = [], 0
+    while part := read_feed(campaign, after, most=5):
+        events += part
+        after = part[-1].number
+    assert [event.comparison for event in events] == pair_ids(campaign)
+    assert [event.number for event in events] == sorted(event.number for event in events)
+    keys = dict(query(ledger, "SELECT id, key FROM voter"))
+    assert [event.voter for event in events] == [keys[voter] for _, _, voter in asked(campaign)]
+    assert {event.answer for event in events} == {"left"}
+    assert events[0].left in ITEMS
+
+
+def test_no_event_appears_below_one_that_was_read(ledger):
+    """A vote whose number is given and which is not committed yet is waited for."""
+    if ledger.database.is_sqlite:
+        pytest.skip("SQLite has one writer at a time")
+    campaign = campaign_of(ledger)
+    rows = asked(campaign)
+    began, go_on = threading.Event(), threading.Event()
+
+    def slow(connection):
+        ballot = campaign.ballots()[0].id
+        lock_ballot(connection, ballot, exclusive=False)
+        place, _, voter = rows[0]
+        statement = sa.text(
+            "INSERT INTO vote_event (event_id, ballot_id, place, voter_id, answer, received_at, payload_hash, "
+            "revision, kind) VALUES (:id, :ballot, :place, :voter, 1, 0, '', 1, 'cast')"
+        )
+        connection.execute(statement, {"id": new_id(), "ballot": ballot, "place": place, "voter": voter})
+        began.set()
+        assert go_on.wait(60)
+
+    writer = threading.Thread(target=lambda: campaign.database.write(slow))
+    writer.start()
+    assert began.wait(60)
+    place, _, voter = rows[1]
+    campaign.cast(vote(voter, place))  # a later number, committed before
+    found_events = []
+    reader = threading.Thread(target=lambda: found_events.extend(read_feed(campaign)))
+    reader.start()
+    reader.join(0.3)
+    assert not found_events
+    go_on.set()
+    reader.join()
+    writer.join()
+    ids = pair_ids(campaign)
+    assert [event.comparison for event in found_events] == [ids[place] for place, *_ in rows[:2]]

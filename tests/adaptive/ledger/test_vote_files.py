@@ -1,0 +1,334 @@
+"""What a format holds comes back as it was, in another ledger and in the models."""
+
+import csv
+import io
+import json
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from adaptive._plan import plan_ballots
+from adaptive._tables import guarded, read_items
+from adaptive.errors import VoteError
+from adaptive.ledger import Settings
+from adaptive.ledger._votes import exports
+from adaptive.ledger._votes.exports import FORMATS
+from adaptive.model._comparisons import read_comparisons
+from rankcorr._io.table import read_ranking, unguarded
+from rankcorr.errors import OptionError, TableError
+from tests.adaptive.ledger.campaigns import read
+from tests.adaptive.ledger.voted import ITEMS, PAIRS, PLAN, VOTERS, ledger_at, record, rows_of, voted
+
+EXPRESSES = {
+    "csv": {"left", "right", "tie", "cannot say"},
+    "arena": {"left", "right", "tie"},
+    "label_studio": {"left", "right"},
+    "potato": {"left", "right", "tie"},
+    "choix": {"left", "right"},
+}
+
+
+def all_of(campaign, **options):
+    return read(campaign, exports.read_comparisons, names=True, **options)
+
+
+def answers(campaign, expressed=EXPRESSES["csv"]):
+    """The answer to each comparison, None where a format has no word for it."""
+    return {vote.comparison: vote.answer if vote.answer in expressed else None for vote in all_of(campaign)}
+
+
+def twin(target, items=ITEMS):
+    """The same ballot 1, without votes."""
+    campaign = ledger_at(target).new_campaign(PLAN, items, VOTERS, 1, settings=Settings(least_answered=0.5))
+    campaign.open_next()
+    return campaign
+
+
+def written(export, folder):
+    for name, text in export.files.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="")
+    return folder / next(iter(export.files))
+
+
+@pytest.mark.parametrize("items", [ITEMS, PAIRS, list(range(8))], ids=["text", "pairs", "numbers"])
+@pytest.mark.parametrize("form", ["csv", "arena", "label_studio", "potato"])
+@pytest.mark.parametrize("guard", [True, False])
+def test_votes_come_back_in_another_ledger(form, items, guard, sqlite, other, tmp_path):
+    source, other = voted(sqlite, 0, items=items), twin(other, items)
+    export = source.export_votes(form, names=True, guard=guard, unanswered=True)
+    path = written(export, tmp_path)
+    brought = other.import_votes(path, form, guard=guard)
+    came = {vote.comparison: vote for vote in all_of(other)}
+    for vote in all_of(source):
+        again = came[vote.comparison]
+        assert (again.left, again.right, again.voter) == (vote.left, vote.right, vote.voter)
+        assert again.answer == (vote.answer if vote.answer in EXPRESSES[form] else None)
+        if form == "csv" and vote.answer is not None:
+            extra = {name: cell for name, cell in again.extra.items() if name != "received_at"}
+            assert (again.response_ms, extra) == (vote.response_ms, vote.extra)
+    assert brought.n_new == export.n_votes > 0
+    again = other.import_votes(path, form, guard=guard)
+    assert (again.n_new, again.n_known, again.n_conflicts) == (0, export.n_votes, 0)
+
+
+@pytest.mark.parametrize("form", ["csv", "arena", "label_studio", "potato"])
+def test_without_ids_a_vote_is_about_its_voters_comparison_of_the_pair(form, sqlite, other, tmp_path):
+    """Half of the rows have their items on the other sides."""
+    source, other = voted(sqlite, 0), twin(other)
+    path = written(source.export_votes(form, names=True, guard=False), tmp_path)
+    if form == "csv":
+        rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"), newline="")))
+        for number, row in enumerate(rows):
+            del row["comparison"]
+            if number % 2:
+                row["left"], row["right"] = row["right"], row["left"]
+                row["winner"] = {"left": "right", "right": "left"}.get(row["winner"], row["winner"])
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+    else:
+        text = path.read_text(encoding="utf-8")
+        rows = json.loads(text) if form == "label_studio" else [json.loads(line) for line in text.splitlines()]
+        for row in rows:
+            for entry in (row, row.get("data", {})):
+                entry.pop("comparison", None)
+                entry.pop("id", None)
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        path.write_text(json.dumps(rows) if form == "label_studio" else lines, encoding="utf-8")
+    other.import_votes(path, form, guard=False)
+    assert answers(other) == answers(source, EXPRESSES[form])
+
+
+def test_pairs_of_choix_come_back_where_a_pair_is_compared_once(sqlite, target, tmp_path):
+    source, other = voted(sqlite, 0), twin(target)
+    brought = other.import_votes(written(source.export_votes("choix"), tmp_path), "choix")
+    assert answers(other) == answers(source, EXPRESSES["choix"])
+    assert brought.n_new == source.export_votes("choix").n_votes
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("items", [ITEMS, list("abcdefgh")], ids=["odd", "plain"])
+def test_the_models_count_the_same_wins(form, items, sqlite, tmp_path):
+    source = voted(sqlite, 2, items=items)
+    path = written(source.export_votes(form, guard=False), tmp_path)
+    known = read_items(tmp_path / "items.csv") if form == "choix" else items
+    found = read_comparisons(path, format=form, items=known)
+    wins = dict.fromkeys(items, 0)
+    for vote in all_of(source):
+        if vote.answer in {"left", "right"}:
+            wins[vote.left if vote.answer == "left" else vote.right] += 1
+    assert dict(zip(found.items, found.wins.tolist(), strict=True)) == wins
+    assert found.n_ties == sum(vote.answer == "tie" for vote in all_of(source)) * ("tie" in EXPRESSES[form])
+    assert found.n_voters == (0 if form == "choix" else 3)
+
+
+def test_plain_labels_are_read_by_any_reader_of_csv(sqlite, tmp_path):
+    path = written(voted(sqlite, 1, items=list("abcdefgh")).export_votes("csv", unanswered=True), tmp_path)
+    found = read_comparisons(path)
+    assert found.n_comparisons + found.n_unanswered == 30
+    assert found.n_unanswered > 4  # those who cannot say are among them
+
+
+def test_names_leave_only_when_asked_for(sqlite):
+    campaign = voted(sqlite, 1)
+    for form in FORMATS:
+        for name in VOTERS:
+            assert name not in "".join(campaign.export_votes(form, unanswered=True).files.values())
+    assert "Bob" in campaign.export_votes("csv", names=True).files["votes.csv"]
+
+
+def test_votes_of_an_excluded_voter_are_left_out_and_counted(sqlite):
+    campaign = voted(sqlite, 0)
+    before = campaign.export_votes("csv")
+    campaign.voters.named("Bob").exclude("too fast")
+    after = campaign.export_votes("csv", names=True, unanswered=True)
+    n_bob = sum(vote.voter == "Bob" and vote.answer is not None for vote in all_of(campaign))
+    assert after.left_out == {"their voter is excluded": n_bob}
+    assert after.n_votes == before.n_votes - n_bob
+    assert after.to_text() == f"{after.n_votes} votes in votes.csv; {n_bob} left out: their voter is excluded"
+
+
+def test_a_column_with_a_name_of_ours_is_kept_under_another(sqlite):
+    campaign = twin(sqlite)
+    row = rows_of(campaign, 1, silent=0)[0]
+    record(campaign, [row._replace(extra=(("received_at", "noon"), ("left_1", "x")))])
+    header, first = campaign.export_votes("csv").files["votes.csv"].splitlines()[:2]
+    assert header == "comparison,voter,left,right,winner,left_1,file_received_at,seconds,received_at"
+    assert ",x,noon,," in first
+
+
+FOUR_ITEMS = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=3)
+TASK = {"data": {"text1": "a", "text2": "b", "voter": "Ann"}}
+
+
+@pytest.fixture
+def campaign(sqlite):
+    """Every pair of four items once; nobody has voted."""
+    made = ledger_at(sqlite).new_campaign(FOUR_ITEMS, list("abcd"), VOTERS, 1, settings=Settings())
+    made.open_next()
+    return made
+
+
+def arena(**fields):
+    """A battle of a and b."""
+    return json.dumps({"model_a": "a", "model_b": "b", "winner": "tie", **fields})
+
+
+def with_result(*sides, **more):
+    results = [{"type": "pairwise", "value": {"selected": side}} for side in sides]
+    return {**TASK, "annotations": [{"result": results, **more}]}
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "error", "message"),
+    [
+        ("csv", "comparison,winner\n1-0-0,both", VoteError, 'v:2: column "winner": a winner is .* The option answers'),
+        ("csv", "comparison,winner\n1-0-0,left\n1-0-77,left\n", VoteError, "v:3: comparison '1-0-77' is unknown"),
+        ("csv", "comparison,winner\n2-0-0,left\n", VoteError, "v:2: comparison '2-0-0' is unknown: ballot 2 has not"),
+        ("csv", "winner\nleft\n", VoteError, "v:2: a row needs a comparison, or the two items of one"),
+        ("csv", "left,right,winner,voter\na,b,left,Zoe\n", VoteError, "v:2: no voter is called 'Zoe'"),
+        ("csv", "left,right,winner\na,x,left\n", VoteError, "v:2: no comparison of 'a' and 'x' is in an open ballot"),
+        ("csv", "left,right,winner\na,b,tie\nb,a,tie", VoteError, "v:3: 'b' and 'a' come more often than the 1 times"),
+        ("arena", arena(winner="A"), VoteError, 'v:1: column "winner": a winner is .*; got'),
+        ("arena", arena(model_b=None), TableError, "v:1: .*a label is text"),
+        ("arena", '{"model_a": "a", "winner": "tie"}', TableError, 'v:1: no column "model_b"'),
+        ("arena", arena(judge=[1]), TableError, 'v:1: column "judge": a name is text or a whole number; got'),
+        ("label_studio", json.dumps([with_result("left") | {"data": {"text1": "a"}}]), TableError, 'no column "text2"'),
+        ("label_studio", json.dumps([with_result("left")]) + "\nmore", TableError, "v:2: not JSON: something follows"),
+        ("label_studio", json.dumps([with_result("tie")]), VoteError, "v:1: column \"pairwise\": a winner is 'left'"),
+        ("label_studio", json.dumps([with_result("left", "left")]), TableError, "more than one result has this name"),
+        ("potato", '{"responses": ["a"]}', TableError, 'v:1: column "responses": a list of two responses is expected'),
+        (
+            "potato",
+            '{"responses": ["a", "b"]}\n{"responses": ["a", "b"], "preference": {"selection": "C"}}',
+            VoteError,
+            "v:2: column \"preference\": a winner is 'A', 'B', 'tie'; got 'C'",
+        ),
+        ("potato", '{"responses": ["a", "b"], "preference": {"scale_value": "x"}}', TableError, "got 'x'"),
+        (
+            "csv",
+            "comparison,winner,n\n1-0-0,left,2\n",
+            TableError,
+            'column "n": counts votes, but here each row is one vo',
+        ),
+        ("choix", "winner,loser\n0,4", TableError, 'v:2: .* "loser": 4 is not one of the 4 items, which count from 0'),
+        ("choix", "0,1\n2,2\n", VoteError, "v:2: no comparison of 'c' and 'c' is in an open ballot"),
+    ],
+)
+def test_a_file_that_means_nothing(form, text, error, message, campaign, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "v").write_text(text)
+    with pytest.raises(error, match=message):
+        campaign.import_votes("v", form)
+    assert campaign.export_votes("csv").n_votes == 0
+
+
+def test_an_unknown_format(campaign, tmp_path):
+    (tmp_path / "v.csv").write_text("left,right,winner\na,b,left\n")
+    for step in (lambda: campaign.import_votes(tmp_path / "v.csv", "brat"), lambda: campaign.export_votes("brat")):
+        with pytest.raises(OptionError, match="format must be one of"):
+            step()
+
+
+def test_a_pair_that_several_voters_have_needs_its_voter(sqlite, tmp_path):
+    campaign = voted(sqlite, 0, plan=plan_ballots(4, n_ballots=2, fraction=0.5, presentations=6), items=list("abcd"))
+    (tmp_path / "v").write_text("winner,loser\n0,1\n")
+    with pytest.raises(VoteError, match="'a' and 'b' are compared 2 times: the voter or the comparison must be named"):
+        campaign.import_votes(tmp_path / "v", "choix")
+
+
+def test_both_bad_is_a_tie_and_a_cancelled_annotation_is_none(campaign, tmp_path):
+    (tmp_path / "arena").write_text(arena(winner="tie (bothbad)"))
+    assert campaign.import_votes(tmp_path / "arena", "arena").n_new == 1
+    (tmp_path / "studio").write_text(json.dumps([with_result("left", was_cancelled=True), with_result()]))
+    assert campaign.import_votes(tmp_path / "studio", "label_studio").n_new == 0
+
+
+def test_output_of_potato_itself(campaign, tmp_path):
+    path = tmp_path / "annotated_instances.jsonl"
+    shown = campaign.export_votes("potato", unanswered=True, names=True).files["instances.jsonl"].splitlines()
+    first = json.loads(shown[0])
+    entry = {"instance_id": first["id"], "label_annotations": {"preference": {"selection": "B"}}}
+    path.write_text(json.dumps({**entry, "user_id": first["user_id"], "responses": first["responses"]}))
+    assert campaign.import_votes(path, "potato").n_new == 1
+
+
+def test_exports_are_recognised(campaign, tmp_path):
+    """Names of columns, answers and an encoding of another program; the same twice changes nothing."""
+    (tmp_path / "v.csv").write_text("one;two;choice\na;b;A\nc;a;same\n", encoding="utf-16")
+    columns, answers = {"left": "one", "right": "two", "winner": "choice"}, {"A": "left", "B": "right", "same": "tie"}
+    for n_new in (2, 0):
+        recorded = campaign.import_votes(tmp_path / "v.csv", columns=columns, answers=answers, encoding="utf-16")
+        assert (recorded.n_new, recorded.n_known) == (n_new, 2 - n_new)
+    (tmp_path / "pairs.csv").write_text("winner,loser\nb,c\nd,a\n")
+    assert campaign.import_votes(tmp_path / "pairs.csv").n_new == 2
+    (tmp_path / "hot.csv").write_text("model_a,model_b,winner_model_a,winner_model_b\nd,b,0,1\n")
+    assert campaign.import_votes(tmp_path / "hot.csv").n_new == 1
+    assert campaign.export_votes("csv").n_votes == 5
+
+
+def test_numbers_that_may_be_names_are_refused(sqlite, tmp_path):
+    made = ledger_at(sqlite).new_campaign(FOUR_ITEMS, list("4321"), VOTERS, 1, settings=Settings())
+    made.open_next()
+    (tmp_path / "v").write_text("winner,loser\n2,1\n")
+    with pytest.raises(TableError, match="numbers may name the items or count them from 0; the format 'pairs' names"):
+        made.import_votes(tmp_path / "v")
+    assert made.import_votes(tmp_path / "v", "pairs").n_new == 1
+    assert made.import_votes(tmp_path / "v", "choix").n_new == 1  # items 2 and 1 are "2" and "3"
+
+
+def test_an_unknown_answer_refuses_the_whole_file(campaign, tmp_path):
+    (tmp_path / "v.csv").write_text("left,right,winner\na,b,left\nb,c,A\nc,d,B\n")
+    with pytest.raises(VoteError, match=r"v\.csv:3: column \"winner\": .* got 'A' \(also 'B'\)\. The option answers"):
+        campaign.import_votes(tmp_path / "v.csv")
+    assert campaign.export_votes("csv").n_votes == 0
+
+
+def test_votes_without_a_winner_are_no_votes(campaign, tmp_path):
+    (tmp_path / "v").write_text(arena(winner=None))
+    assert campaign.import_votes(tmp_path / "v").n_new == 0
+
+
+CELLS = st.one_of(st.text(), st.text("'=+-@\t\r1.a", max_size=6))
+
+
+@pytest.mark.wide
+@given(CELLS)
+@example("''=")
+@example("'-1")
+def test_reading_takes_away_what_writing_has_put_there(cell):
+    assert unguarded(guarded(cell)) == cell
+
+
+@given(CELLS)
+def test_no_cell_begins_as_a_formula(cell):
+    safe = guarded(cell)
+    if safe[:1] in {"=", "+", "-", "@", "\t", "\r"} and safe:
+        assert safe[0] in "+-"
+        float(safe)
+
+
+@pytest.mark.parametrize(
+    ("prefix", "cells"),
+    [
+        ("'", ["=HYPERLINK(1)", "+1+1", "-1+cmd|' /C calc'!A0", "@SUM(1)", "\t=1", "\r=1", "-", "-1e5"]),
+        ("", ["-1", "+2.5", "-0", "plum", "", "a=b", "'quoted'", "1-2"]),
+    ],
+)
+def test_formulas_are_guarded_and_harmless_cells_stay(prefix, cells):
+    assert [*map(guarded, cells)] == [prefix + cell for cell in cells]
+
+
+@pytest.mark.parametrize("guard", [True, False])
+def test_the_ranking_of_a_campaign_has_its_items_when_it_is_read(tmp_path, guard):
+    table = voted(str(tmp_path / "ledger.sqlite")).result(interim=True).to_csv(guard=guard)
+    (tmp_path / "ranking.csv").write_text(table, newline="")
+    ranking = read_ranking(tmp_path / "ranking.csv", id_columns=["item"], score_column="strength")
+    assert ("'=1+1" in table, set(ranking.labels)) == (guard, set(ITEMS))
+
+
+def test_other_tables_keep_their_apostrophes(tmp_path):
+    (tmp_path / "ranking.csv").write_text("item,rank,strength\n'=1+1,1,2\nplum,2,1\n")
+    assert read_ranking(tmp_path / "ranking.csv", id_columns=["item"], score_column="strength").labels[0] == "'=1+1"
