@@ -196,7 +196,12 @@ def with_result(*sides, **more):
         ("arena", '{"model_a": "a", "winner": "tie"}', TableError, 'v:1: no column "model_b"'),
         ("arena", arena(judge=[1]), TableError, 'v:1: column "judge": a name is text or a whole number; got'),
         ("label_studio", json.dumps([with_result("left") | {"data": {"text1": "a"}}]), TableError, 'no column "text2"'),
-        ("label_studio", json.dumps([with_result("left")]) + "\nmore", TableError, "v:2: not JSON: something follows"),
+        (
+            "label_studio",
+            json.dumps([with_result("left")]) + "\nmore",
+            TableError,
+            "v:2: is not JSON: something follows",
+        ),
         ("label_studio", json.dumps([with_result("tie")]), VoteError, "v:1: column \"pairwise\": a winner is 'left'"),
         ("label_studio", json.dumps([with_result("left", "left")]), TableError, "more than one result has this name"),
         ("potato", '{"responses": ["a"]}', TableError, 'v:1: column "responses": a list of two responses is expected'),
