@@ -8,7 +8,7 @@ tokens -> pairs -> plan -> ballot -> votes -> scores -> selection -> the next ba
 - the whole protocol: `run_protocol` with a function that votes, `score_ballots` for all votes so far at once, and a
   campaign of `adaptive.ledger.Ledger` for votes that arrive over days
 - votes from any source: `Comparisons`, `read_comparisons`
-- strengths of the items: `bradley_terry`, `thurstone`, `borda`
+- strengths of the items: `bradley_terry`, `thurstone`, `borda`, `rank_centrality`
 - the next comparisons: `next_comparisons`; `run_matching` collects all votes this way, `run_matched_ballots` with fixed
   ballots, and `stopping_rule` decides when to stop
 - uncertainty: `Strengths.rank_intervals`, `in_top`, `cut`, `expected_correlation`
@@ -48,7 +48,16 @@ from adaptive.model._estimators import bradley_terry, thurstone
 from adaptive.model._likelihood import Prior, VoteModel
 from adaptive.model._matched_ballots import MatchedBallots, run_matched_ballots
 from adaptive.model._matching import Matches, Matching, next_comparisons, run_matching
-from adaptive.model._scoring import BordaScores, ScoredLeaderboard, SystemScore, borda, score_leaderboard, score_system
+from adaptive.model._scoring import (
+    BordaScores,
+    CentralityScores,
+    ScoredLeaderboard,
+    SystemScore,
+    borda,
+    rank_centrality,
+    score_leaderboard,
+    score_system,
+)
 from adaptive.model._strengths import StopDecision, StoppingRule, Strengths, stopping_rule
 from adaptive.model._voters import Influence, VoterReport, influence, voter_report
 from adaptive.simulation._population import PopulationFit, fit_population
@@ -72,7 +81,7 @@ __all__ += ["LEFT", "RIGHT", "TIE", "UNANSWERED", "Ballot", "BallotCertificate",
 __all__ += ["Selection", "borda_scores", "rescale", "running_mean", "select_by_mean", "select_top"]
 __all__ += ["BallotRecord", "BallotVotes", "InterimResult", "ProtocolResult", "run_protocol", "score_ballots"]
 __all__ += ["BordaScores", "Comparisons", "Prior", "Strengths", "VoteModel"]
-__all__ += ["borda", "bradley_terry", "read_comparisons", "thurstone"]
+__all__ += ["CentralityScores", "borda", "bradley_terry", "rank_centrality", "read_comparisons", "thurstone"]
 __all__ += ["MatchedBallots", "Matches", "Matching", "next_comparisons", "run_matched_ballots", "run_matching"]
 __all__ += ["StopDecision", "StoppingRule", "stopping_rule"]
 __all__ += ["Better", "Cut", "ExpectedCorrelation", "RankIntervals", "TopProbabilities"]

@@ -80,3 +80,17 @@ def test_see_also_gives_names_that_exist_and_a_reason():
             others, _, reason = line.partition(" : ")
             assert reason.endswith("."), (name, line)
             assert [other for other in others.split(", ") if not is_known(other, module)] == [], (name, line)
+
+
+def test_every_name_on_the_page_of_papers_exists():
+    page = (ROOT / "docs/explain/papers.md").read_text(encoding="utf-8")
+    names = re.findall(r"`((?:rankcorr|adaptive)\.[\w.]+)`", page)
+    assert len(set(names)) > 50
+    assert [name for name in names if not is_known(name, None)] == []
+
+
+def test_no_cell_on_the_page_of_papers_is_empty():
+    page = (ROOT / "docs/explain/papers.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("|")]
+    assert len(rows) > 50
+    assert [row for row in rows if "" in map(str.strip, row.replace("\\|", "").strip("|").split("|"))] == []

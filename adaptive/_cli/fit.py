@@ -18,7 +18,7 @@ from adaptive._record import places_best_first
 from adaptive._tables import item_cells, items_csv
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, N_SAMPLES
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._estimators import MODELS, bradley_terry, fit_named
+from adaptive.model._estimators import MODELS, STRENGTH_MODELS, bradley_terry, fit_named
 from adaptive.model._matching import Matches, Matching, next_comparisons
 from adaptive.model._scoring import BordaScores
 from adaptive.model._strengths import Strengths
@@ -64,8 +64,8 @@ def fit_command(
     A win over a strong item counts more than one over a weak item. The standard error shows how certain a strength is.
     The true rank lies between rank low and rank high with the probability of --level (up to 3,000 items). The CSV of
     --out has the columns item (or item_1, item_2, ...), rank, strength, standard_error, rank_low, rank_high,
-    presentations, wins, ties and losses; with --model borda, score instead of strength to rank_high. Warnings about the
-    ranking go to stderr.
+    presentations, wins, ties and losses; with --model borda or rank-centrality, score instead of strength to rank_high.
+    Warnings about the ranking go to stderr.
 
     Example:
       ballots fit votes.csv
@@ -75,8 +75,8 @@ def fit_command(
     if as_json and out is not None:
         raise OptionError("--json and --out exclude each other: --out writes CSV")
     share = checked_level(level)
-    if pairs and model == "borda":
-        raise OptionError("--better needs a model with strengths, not borda")
+    if pairs and model not in STRENGTH_MODELS:
+        raise OptionError(f"--better needs a model with strengths, not {model}")
     comparisons = read_files(votes, reading, items).votes
     labels = {", ".join(item_cells(item)): item for item in comparisons.items}
     unknown = [name for pair in pairs for name in pair if name not in labels]
@@ -149,10 +149,16 @@ def _counts(comparisons: Comparisons) -> str:
     return ", ".join(parts)
 
 
+SCORES_OF: Final = {
+    "borda": "borda: wins and half the ties, by presentations",
+    "rank-centrality": "rank-centrality: logarithms of the stationary distribution of a walk from losers to winners",
+}
+
+
 def _model(fitted: Strengths | BordaScores, model: str) -> str:
     """Return the model and its parameters, in one line."""
     if isinstance(fitted, BordaScores):
-        return "borda: wins and half the ties, by presentations"
+        return SCORES_OF[model]
     steps = counted(fitted.n_iterations, "iteration")
     parts = [
         f"{model}: {'converged in' if fitted.converged else 'not converged after'} {steps}",
@@ -241,7 +247,6 @@ def _csv(matches: Matches, first: int, *, known: bool) -> str:
     return votes_csv({"comparison": numbers, **voter, **labels, "winner": [""] * len(numbers)})
 
 
-_MODELS: Final = [model for model, options in MODELS.items() if options]
 _level_option = console.option("--level", type=float, default=LEVEL, help="Level of the intervals.")
 _FIGURE_OPTIONS: Final = ("k", "top", "level", "scale", "seed")
 
@@ -274,7 +279,9 @@ def _command(short_help: str, *options: Callable[[Any], Any]) -> Callable[[Draw]
                 print_note(message)
 
         votes = click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
-        command = console.stacked(votes, console.out_option, vote_options, model_options(_MODELS), *options)(run)
+        command = console.stacked(votes, console.out_option, vote_options, model_options(STRENGTH_MODELS), *options)(
+            run
+        )
         plot.command(draw.__name__, help=draw.__doc__, more=FILES_HELP, short_help=short_help)(command)
         return draw
 

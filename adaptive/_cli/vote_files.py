@@ -125,6 +125,7 @@ def model_options(models: Sequence[str]) -> Decorator:
         *(declared_option(FitOptions, name) for name in ("ties", "oversight")),
         declared_option(FitOptions, "prior", metavar="SD"),
         *(declared_option(FitOptions, name, default=None) for name in ("voters", "side_bias")),
+        *([declared_option(FitOptions, "alpha")] if "rank-centrality" in models else []),
     )
 
 

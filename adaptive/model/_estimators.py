@@ -38,20 +38,22 @@ from adaptive.model._likelihood import (
     curvature_at,
     kernel_input,
 )
-from adaptive.model._scoring import BordaScores, borda
+from adaptive.model._scoring import BordaScores, borda, rank_centrality
 from adaptive.model._strengths import Strengths
 from rankcorr._checks import check_choice, checked_count, real_number, shown
 from rankcorr._options import declare
 from rankcorr._workers import Progress
 from rankcorr.errors import OptionError
 
-Model: TypeAlias = Literal["bradley-terry", "thurstone", "borda"]
+Model: TypeAlias = Literal["bradley-terry", "thurstone", "borda", "rank-centrality"]
 # Options of each model, by name.
 MODELS: Final[dict[str, tuple[str, ...]]] = {
     "bradley-terry": ("ties", "oversight", "prior", "voters", "side_bias"),
     "thurstone": ("oversight", "prior", "voters", "side_bias"),
     "borda": (),
+    "rank-centrality": ("alpha",),
 }
+STRENGTH_MODELS: Final = ("bradley-terry", "thurstone")  # those that give standard errors
 Array: TypeAlias = NDArray[Any]
 MAX_ITERATIONS: Final = 200
 TOLERANCE: Final = 1e-9  # of the largest change, relative to the spread of the strengths
@@ -92,6 +94,9 @@ class FitOptions:
     )
     voters: bool = declare(bool, False, about="Fit how well each voter discriminates, and how often they slip.")
     side_bias: bool = declare(bool, False, about="Fit a preference for the left or the right side.")
+    alpha: float | None = declare(
+        float, None, least=0, about="Wins that rank-centrality gives each item over each other; 0 by default."
+    )
 
 
 def bradley_terry(
@@ -219,7 +224,7 @@ def fit_named(
     Parameters
     ----------
     comparisons : Comparisons
-    model : {"bradley-terry", "thurstone", "borda"}
+    model : {"bradley-terry", "thurstone", "borda", "rank-centrality"}
     progress : callable, optional
         As in `bradley_terry`.
     **options
@@ -246,6 +251,8 @@ def fit_named(
             raise OptionError(f"{name} is an option of {of}; {model} does not have it")
     if model == "borda":
         return borda(comparisons)
+    if model == "rank-centrality":
+        return rank_centrality(comparisons, **settings)
     fit = bradley_terry if model == "bradley-terry" else thurstone
     return fit(comparisons, progress=progress, **settings)
 

@@ -10,15 +10,17 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
 from adaptive._record import item_table, json_label, places_best_first
 from adaptive._scores import Scores, Tally
+from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.errors import AdaptiveError, ComparisonError, ModelError
 from adaptive.model._accuracy import N_SAMPLES, correlate_rows
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._strengths import Strengths
 from rankcorr import CorrelationInterval, Ranking, RankingError, align, correlation_interval
-from rankcorr._checks import checked_level, counted, first_few, shown
+from rankcorr._checks import checked_level, counted, first_few, real_number, shown
 from rankcorr._coefficients import CoefficientLike, as_coefficient
 from rankcorr._input.scores import midrank_rows
 from rankcorr._ranking import Missing, RankingLike, as_ranking
@@ -421,3 +423,105 @@ def borda(comparisons: Comparisons) -> BordaScores:
     scores = np.full(comparisons.n_items, np.nan)
     np.divide(tally.wins + tally.ties / 2, tally.answered, out=scores, where=tally.answered > 0)
     return BordaScores(comparisons.items, read_only(scores), tally)
+
+
+class CentralityScores(BordaScores):
+    """Rank centralities of all items; the same fields and table as `BordaScores`.
+
+    `scores` are logarithms of stationary probabilities, with the mean 0 over the items that were compared.
+
+    See Also
+    --------
+    rank_centrality : Returns it.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, rank_centrality
+    >>> votes = Comparisons.from_labels(["fig", "fig"], ["kiwi", "kiwi"], ["left", "right"])
+    >>> rank_centrality(votes).scores
+    array([0., 0.])
+    """
+
+    def __repr__(self) -> str:
+        return super().__repr__().replace("BordaScores", "CentralityScores")
+
+
+def rank_centrality(comparisons: Comparisons, *, alpha: float = 0.0) -> CentralityScores:
+    """Score items by Rank Centrality: the stationary distribution of a walk from losers to winners.
+
+    From item i the walk goes to j at a rate that is the share of the comparisons of the two that j won; a tie is half a
+    win for each. Among the votes of a Bradley-Terry crowd on all pairs, the logarithms of the stationary probabilities
+    estimate the strengths.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+    alpha : float, default 0
+        Wins that each item is given over each other, so that the walk can reach every item.
+
+    Returns
+    -------
+    CentralityScores
+        nan for items never compared, unless `alpha` is positive.
+
+    Raises
+    ------
+    ComparisonError
+        Anything but `Comparisons`.
+    ModelError
+        `alpha` is negative, or it is 0 and the compared items fall into groups of which one never lost to another or
+        never met it.
+
+    See Also
+    --------
+    bradley_terry : Strengths by maximum likelihood, with their uncertainty.
+    borda : The share of wins.
+
+    References
+    ----------
+    S. Negahban, S. Oh and D. Shah, Iterative Ranking from Pair-wise Comparisons, NIPS 2012.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, rank_centrality
+    >>> votes = Comparisons.from_labels(["fig", "fig", "pear"], ["pear", "plum", "plum"], ["left", "left", "tie"])
+    >>> rank_centrality(votes, alpha=1).scores.round(4)
+    array([ 0.4621, -0.231 , -0.231 ])
+    """
+    if not isinstance(comparisons, Comparisons):
+        raise ComparisonError(f"rank_centrality takes Comparisons; got {shown(comparisons)}")
+    n_pseudo_wins = real_number(alpha)
+    if not 0 <= n_pseudo_wins < np.inf:
+        raise ModelError(f"alpha must be a finite number, not negative; got {shown(alpha)}")
+    n_items, tally = comparisons.n_items, comparisons.tally
+    wins = np.full((n_items, n_items), n_pseudo_wins)
+    for winner, share_of_left in ((LEFT, 1.0), (TIE, 0.5), (RIGHT, 0.0)):
+        rows = comparisons.winner == winner
+        left, right = comparisons.left[rows], comparisons.right[rows]
+        np.add.at(wins, (left, right), share_of_left)
+        np.add.at(wins, (right, left), 1 - share_of_left)
+    np.fill_diagonal(wins, 0.0)
+    places = np.arange(n_items) if n_pseudo_wins else np.flatnonzero(tally.answered)
+    scores = np.full(n_items, np.nan)
+    if places.size:
+        wins = wins[np.ix_(places, places)]
+        n_parts, _ = connected_components(wins > 0, connection="strong")
+        if n_parts > 1:
+            raise ModelError(
+                f"the walk cannot reach every item: the items fall into {n_parts} groups of which one never lost to "
+                "another, or never met it; give alpha=, wins of each item over each other"
+            )
+        scores[places] = _log_stationary(wins)
+    return CentralityScores(comparisons.items, read_only(scores), tally)
+
+
+def _log_stationary(wins: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logarithm of the stationary distribution of the walk from losers to winners, with the mean 0."""
+    met = wins + wins.T
+    rates = np.divide(wins.T, met, out=np.zeros_like(wins), where=met > 0)  # row: from the loser
+    generator = rates - np.diag(rates.sum(axis=1))
+    # One equation is a sum of the others; the sum of the probabilities takes its place.
+    equations = np.vstack([generator.T[:-1], np.ones(len(wins))])
+    stationary = np.linalg.solve(equations, np.append(np.zeros(len(wins) - 1), 1.0))
+    logarithms = np.log(np.maximum(stationary, np.finfo(np.float64).tiny))
+    return np.asarray(logarithms - logarithms.mean())

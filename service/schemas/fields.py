@@ -19,7 +19,7 @@ from marshmallow import Schema, ValidationError
 from marshmallow.fields import Field, Nested
 
 from adaptive._votes import WORDS
-from adaptive.model._estimators import MODELS
+from adaptive.model._estimators import STRENGTH_MODELS
 from adaptive.model._likelihood import TIES
 from adaptive.simulation._approaches import PAPER_APPROACHES
 from adaptive.simulation._similarity import SIMILARITIES
@@ -94,9 +94,7 @@ SWAP: Final = vocabulary("Swap", SWAPS, "What systems exchange in tests.")
 APPROACH: Final = vocabulary("Approach", PAPER_APPROACHES, "The plan, or one uniform ballot of equal cost.")
 DISTRIBUTION: Final = vocabulary("SimilarityDistribution", SIMILARITIES, "Underlying similarities by name.")
 VOTE: Final = vocabulary("Vote", WORDS, "The side that won, or a tie.")
-MODEL: Final = vocabulary(
-    "VoteModel", [name for name, options in MODELS.items() if options], "Logistic or normal curve of a vote."
-)
+MODEL: Final = vocabulary("VoteModel", list(STRENGTH_MODELS), "Logistic or normal curve of a vote.")
 UNJUDGED_DOCUMENTS: Final = vocabulary("Unjudged", UNJUDGED, "Retrieved without a judgement: of relevance 0, or not.")
 UNRETRIEVED_DOCUMENTS: Final = vocabulary("Unretrieved", UNRETRIEVED, "Judged and not retrieved: last, or left out.")
 SELF_HITS_OF_RUNS: Final = vocabulary("SelfHits", SELF_HITS, "A hit with the id of its query: counts, or is left out.")

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from adaptive import Comparisons, borda, bradley_terry, plan_ballots, read_comparisons, thurstone
+from adaptive import Comparisons, borda, bradley_terry, plan_ballots, rank_centrality, read_comparisons, thurstone
 from adaptive._tables import read_items
 from adaptive.model import _estimators as estimators
 from tests.adaptive.cli.commands import as_csv, invoke, refusal, rows_of, run_ok, vote
@@ -36,7 +36,7 @@ def fit_of_few(*args):
     result = invoke("fit", *args)
     assert result.exit_code == 0
     note = "ballots: note: the votes do not rule out chance: the order may be random\n"
-    assert result.stderr == ("" if "borda" in args else note)
+    assert result.stderr == ("" if {"borda", "rank-centrality"} & set(args) else note)
     return result.stdout
 
 
@@ -82,6 +82,7 @@ def test_the_table(votes):
         ("--voters --side-bias", lambda votes: bradley_terry(votes, voters=True, side_bias=True)),
         ("--model thurstone --oversight 0.1", lambda votes: thurstone(votes, oversight=0.1)),
         ("--model borda", borda),
+        ("--model rank-centrality --alpha 0.5", lambda votes: rank_centrality(votes, alpha=0.5)),
     ],
 )
 def test_the_options_are_those_of_the_library(votes, folder, arguments, fit):
