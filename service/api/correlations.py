@@ -53,13 +53,13 @@ def correlate(
     }
     if worst is not None:
         answer["worst"] = {
-            name: None if name in undefined else _dearest(gold, system, name, options, worst) for name in coefficients
+            name: None if name in undefined else _costliest(gold, system, name, options, worst) for name in coefficients
         }
     if inference is not None:
         answer["inference"] = {}
         for name in coefficients:
             with collected_notices() as interval_notices:
-                answer["inference"][name] = _inferred(gold, system, name, options, inference, interval_notices)
+                answer["inference"][name] = _infer(gold, system, name, options, inference, interval_notices)
             for message in interval_notices:
                 names = concerned.setdefault(message, [])
                 names += [name] if name not in names else []
@@ -74,7 +74,7 @@ def _ties(gold: Ranking, system: Ranking, options: Mapping[str, Any]) -> tuple[i
     return first.n_ties, second.n_ties
 
 
-def _dearest(gold: Ranking, system: Ranking, name: Any, options: Mapping[str, Any], k: int) -> list[dict[str, Any]]:
+def _costliest(gold: Ranking, system: Ranking, name: Any, options: Mapping[str, Any], k: int) -> list[dict[str, Any]]:
     """Return the items that cost the system most."""
     coefficient = named_coefficient(name, **options)
     parts = contributions(gold, system, coefficient=coefficient, missing=options["missing"])
@@ -89,7 +89,7 @@ def _dearest(gold: Ranking, system: Ranking, name: Any, options: Mapping[str, An
     ]
 
 
-def _inferred(
+def _infer(
     gold: Ranking,
     system: Ranking,
     name: Any,

@@ -64,9 +64,10 @@ def evaluate_runs(
         "metrics": evaluation.metrics,
         "means": [{"standardized": None, **row} for row in evaluation.table()],
         "coverage": [
-            {"run": run, **listed(counts)} for run, counts in zip(evaluation.runs, evaluation.coverage, strict=True)
+            {"run": run, **list_queries(counts)}
+            for run, counts in zip(evaluation.runs, evaluation.coverage, strict=True)
         ],
-        "undefined": [listed(gap) for gap in evaluation.undefined],
+        "undefined": [list_queries(gap) for gap in evaluation.undefined],
         "chance": evaluation.chance,
         "by_query": {name: getattr(evaluation, name) for name in _BY_QUERY} if by_query else None,
         "comparisons": [{name: json_ready(getattr(tested, name)) for name in _COMPARED} for tested in compared],
@@ -97,7 +98,7 @@ def _comparisons(
     )
 
 
-def listed(result: Any) -> dict[str, Any]:
+def list_queries(result: Any) -> dict[str, Any]:
     """Return a result of the library with the number of queries that it names, and the first of them."""
     content: dict[str, Any] = {}
     for name, value in json_ready(result).items():

@@ -22,7 +22,7 @@ def rank_systems(
     options: Mapping[str, Any],
     gold: Ranking | None = None,
     gold_sets: Mapping[str, Ranking] | None = None,
-    **chosen: Any,
+    **resampling: Any,
 ) -> dict[str, Any]:
     """Rank systems on one or several gold sets, with intervals and corrected tests."""
     golds: Any = gold_sets if gold is None else gold
@@ -31,10 +31,12 @@ def rank_systems(
             golds,
             systems,
             workers=1,
-            **chosen,
+            **resampling,
             coefficient=named_coefficient(coefficient, **options),
             missing=options["missing"],
         )
-    asked = {name: options[name] for name in ("scheme", "tied_weights")}  # the answer repeats them even for rho and tau
+    weighting = {
+        name: options[name] for name in ("scheme", "tied_weights")
+    }  # the answer repeats them even for rho and tau
     warnings = [{"message": text, "coefficients": [coefficient]} for text in notices]
-    return result.to_dict() | asked | {"warnings": warnings}
+    return result.to_dict() | weighting | {"warnings": warnings}

@@ -22,16 +22,16 @@ def strengths(
     *, comparisons: Answered, model: str, options: dict[str, Any], standard_errors: bool, items: Labels | None = None
 ) -> dict[str, Any]:
     """Fit strengths to votes; return a ranking and its uncertainty."""
-    found, notices = fitted(comparisons, model, options, items)
-    content = found.to_dict(standard_errors=standard_errors)
+    strengths_fit, notices = fit_votes(comparisons, model, options, items)
+    content = strengths_fit.to_dict(standard_errors=standard_errors)
     rows = content["items"]
     labels, ranks = [row["item"] for row in rows], [row["rank"] for row in rows]
     return {
-        "n_comparisons": found.comparisons.n_comparisons,
-        "n_unanswered": found.comparisons.n_unanswered,
+        "n_comparisons": strengths_fit.comparisons.n_comparisons,
+        "n_unanswered": strengths_fit.comparisons.n_unanswered,
         **content,
         "ranking": {"labels": labels, "ranks": ranks},
-        "warnings": notices_of(found, *notices),
+        "warnings": notices_of(strengths_fit, *notices),
     }
 
 
@@ -51,20 +51,20 @@ def choose(
     voters: Labels | None = None,
 ) -> dict[str, Any]:
     """Choose the comparisons that tell most about the top items, given all votes so far."""
-    found, notices = fitted(comparisons, model, options, items)
+    strengths_fit, notices = fit_votes(comparisons, model, options, items)
     rng = np.random.default_rng(seed)
-    matches = next_comparisons(found, size, rng=rng, voters=voters, n0=n0, focus=focus)
+    matches = next_comparisons(strengths_fit, size, rng=rng, voters=voters, n0=n0, focus=focus)
     left, right = (labels_at(matches.items, places) for places in (matches.left, matches.right))
     reasons = [f"{matches.n_comparisons} of {size} comparisons: {matches.reason}"] if matches.reason else []
     return {
         "n_comparisons": matches.n_comparisons,
         "comparisons": {"left": left, "right": right, "voter": labels_at(matches.voters, matches.voter)},
-        "converged": found.converged,
-        "warnings": notices_of(found, *reasons, *notices),
+        "converged": strengths_fit.converged,
+        "warnings": notices_of(strengths_fit, *reasons, *notices),
     }
 
 
-def fitted(
+def fit_votes(
     comparisons: Answered, model: str, options: dict[str, Any], items: Labels | None
 ) -> tuple[Strengths, list[str]]:
     """Fit strengths to votes; return notes on the votes as well."""
@@ -75,6 +75,6 @@ def fitted(
     return cast(Strengths, fit_named(votes, cast(Model, model), **options)), notices
 
 
-def notices_of(found: Strengths, *further: str) -> list[dict[str, Any]]:
+def notices_of(strengths_fit: Strengths, *reasons: str) -> list[dict[str, Any]]:
     """Return the notes on a fit, in the form of an answer."""
-    return [{"message": message, "coefficients": []} for message in (*found.warnings, *further)]
+    return [{"message": message, "coefficients": []} for message in (*strengths_fit.warnings, *reasons)]

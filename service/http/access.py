@@ -62,7 +62,7 @@ def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
 
 
-def secured(response: Response) -> Response:
+def add_security_headers(response: Response) -> Response:
     """Add headers that stop browsers from guessing types, framing pages and sending referrers."""
     for name, value in SECURITY_HEADERS.items():
         response.headers.setdefault(name, value)

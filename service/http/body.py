@@ -65,7 +65,7 @@ def _check_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return entries
 
 
-def _check_fraction(text: str) -> float:
+def _read_fraction(text: str) -> float:
     number = float(text)
     if number == 0 and is_above_zero(text):
         raise Problem(
@@ -78,7 +78,7 @@ def _check_fraction(text: str) -> float:
     return number
 
 
-def _check_whole(digits: str) -> int | float:
+def _read_integer(digits: str) -> int | float:
     if len(digits) < 19:
         return int(digits)
     if len(digits) > 310:
@@ -104,7 +104,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 _DECODER: Final = json.JSONDecoder(
-    object_pairs_hook=_check_keys, parse_float=_check_fraction, parse_int=_check_whole, parse_constant=_refuse_constant
+    object_pairs_hook=_check_keys, parse_float=_read_fraction, parse_int=_read_integer, parse_constant=_refuse_constant
 )
 
 
@@ -151,7 +151,7 @@ class BodyParser(FlaskParser):
     DEFAULT_UNKNOWN_BY_LOCATION = {"json": RAISE, "query": RAISE}  # noqa: RUF012 - as webargs declares it
 
     def load_json(self, _req: Request, _schema: Any) -> Any:
-        """Parse the body that `received` has read."""
+        """Parse the body that `read_body` has read."""
         return parse(g.body)
 
     def load_querystring(self, req: Request, schema: Any) -> Any:
@@ -163,7 +163,7 @@ class BodyParser(FlaskParser):
         return MultiDictProxy(named, schema)
 
 
-def received(request: Request) -> bytearray:
+def read_body(request: Request) -> bytearray:
     """Read the body of a request that is declared as JSON; a form is refused even if its text is JSON.
 
     Raises

@@ -19,8 +19,8 @@ from adaptive.errors import AdaptiveError
 from rankcorr import RankingError
 from service.environment import HttpSettings, variable
 from service.http import logs, metrics
-from service.http.access import secured
-from service.http.body import OrjsonProvider, received
+from service.http.access import add_security_headers
+from service.http.body import OrjsonProvider, read_body
 from service.http.jobs import RETRY_SECONDS
 from service.http.pool import Heavy
 from service.http.problems import WITH_BODY, Problem
@@ -84,7 +84,7 @@ def add_hooks(
             g.client = admit(state(), request)
         if request.url_rule is None:  # no route serves this path or method
             return None
-        g.body = received(request) if request.method in WITH_BODY else b""
+        g.body = read_body(request) if request.method in WITH_BODY else b""
         return None
 
     @app.after_request
@@ -96,7 +96,7 @@ def add_hooks(
         if ALONE in request.environ:
             return response
         metrics.count(request, response)
-        return logs.end(request, secured(response))
+        return logs.end(request, add_security_headers(response))
 
     @app.teardown_request
     def release(_error: BaseException | None) -> None:
@@ -116,7 +116,7 @@ def add_hooks(
 
     @app.errorhandler(RankingError)
     @app.errorhandler(AdaptiveError)
-    def refused(error: Any) -> Response:
+    def refuse_input(error: Any) -> Response:
         return refuse(error).response()
 
     @app.errorhandler(MemoryError)

@@ -172,10 +172,12 @@ def exposition() -> Response:
     folder = os.environ.get(METRICS_FOLDER) or None
     now = prometheus.CollectorRegistry()
     now.register(Snapshot(folder))
-    return Response(_counted(folder) + prometheus.generate_latest(now), content_type=prometheus.CONTENT_TYPE_LATEST)
+    return Response(
+        _worker_counts(folder) + prometheus.generate_latest(now), content_type=prometheus.CONTENT_TYPE_LATEST
+    )
 
 
-def _counted(folder: str | None) -> bytes:
+def _worker_counts(folder: str | None) -> bytes:
     if folder is None:
         return prometheus.generate_latest(prometheus.REGISTRY)
     registry = prometheus.CollectorRegistry()

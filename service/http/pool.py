@@ -7,8 +7,8 @@ children that have everything loaded. Files in memory carry a request to a child
     worker --- files, socket for news ---> supervisor --- files ---> child
        |<--- started, again, done ------------|<-------- done --------|
 
-Each request begins as short work. If it uses up SHORT_SECONDS, it begins again as long work. Long work leaves one place
-free, so that it cannot hold up short work.
+Each request begins as short work. If it uses up SHORT_SECONDS, it begins again as long work, and so does the client's
+next request. Long work leaves one place free, and waits apart, so that it cannot hold up short work.
 """
 
 import contextlib
@@ -36,6 +36,7 @@ from service.http.work_files import memory_file, read_work, write_work
 
 SHORT_SECONDS: Final = 1.0  # of processor time; the system counts whole seconds, which adds up to one
 MOST_OF_CLIENT: Final = 6  # requests that run or wait: a browser sends as many to a host
+MOST_LONG_CLIENTS: Final = 10_000  # that are remembered
 _CLIENT_BYTES: Final = 16
 _STATUS: Final = struct.Struct("=i")
 _IGNORED: Final = ("SIGINT", "SIGTERM", "SIGQUIT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGWINCH", "SIGTTIN", "SIGTTOU")
@@ -65,7 +66,7 @@ class Pool:
     Parameters
     ----------
     waiting : int
-        Most heavy requests at once, running or waiting for their turn.
+        Most heavy requests at once, running or waiting for their turn; half of them with long work.
     wait_seconds : float
         Time that a request may wait for its turn.
     work_seconds, job_seconds : float
@@ -246,6 +247,7 @@ class Task:
     news: socket.socket | None = None
     turn: Turn = Turn.SHORT
     job: str = ""
+    start: float = 0.0
 
     def tell(self, news: bytes) -> None:
         """Tell the thread that waits; it may have left."""
@@ -274,6 +276,7 @@ class Supervisor:
         self._requests: dict[int, Task] = {}  # by descriptor of the news, in the order of arrival
         self._jobs: dict[str, Task] = {}
         self._jobs_of_client: Counter[bytes] = Counter()  # that have started
+        self._long_clients: dict[bytes, None] = {}  # whose latest request was long, the latest last
         self._compiler_lock = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process lives
         self._poll = select.poll()
         self._poll.register(control, select.POLLIN)
@@ -300,10 +303,11 @@ class Supervisor:
         """Take a request, or news of jobs; return False once all workers have ended."""
         client, files, _, _ = socket.recv_fds(self._control, _CLIENT_BYTES, 3)
         if len(files) == 3:
-            task = Task(client, files[0], files[1], socket.socket(fileno=files[2]))
+            turn = Turn.LONG if client in self._long_clients else Turn.SHORT
+            task = Task(client, files[0], files[1], socket.socket(fileno=files[2]), turn)
             if sum(other.client == client for other in self._requests.values()) >= MOST_OF_CLIENT:
                 self._end(task, TOO_MANY_OF_CLIENT)
-            elif len(self._requests) >= self._pool.waiting:
+            elif len(self._requests) >= self._pool.waiting or (turn is Turn.LONG and self._is_full_of_long_work()):
                 self._end(task, TOO_MANY)
             else:
                 self._requests[files[2]] = task
@@ -311,6 +315,11 @@ class Supervisor:
         elif client:
             self._list_jobs()
         return bool(client)
+
+    def _is_full_of_long_work(self) -> bool:
+        """Return whether as much long work runs or waits as leaves half of the room to short work."""
+        n_long = sum(task.turn is Turn.LONG for task in self._requests.values())
+        return n_long >= max(1, self._pool.waiting // 2)
 
     def _list_jobs(self) -> None:
         """Add new jobs, and forget those that were deleted."""
@@ -333,7 +342,7 @@ class Supervisor:
                 idle = [child for child in self._children.values() if child.task is None and not child.is_ending]
                 child = next((child for child in idle if child.client == task.client), None)
                 child = child or (idle[-1] if idle else self._fork())
-                child.task, child.client = task, task.client
+                child.task, child.client, task.start = task, task.client, time.monotonic()
                 if task.job:
                     self._jobs_of_client[task.client] += 1
                 budget = BUDGET.pack(self._pool.seconds[task.turn], task.turn is Turn.SHORT)
@@ -359,6 +368,8 @@ class Supervisor:
         if news:
             child.is_ending = news == LAST
             if task is not None:
+                if time.monotonic() - task.start < SHORT_SECONDS:
+                    self._long_clients.pop(task.client, None)
                 self._end(task, DISK_FULL if news == DISK_FULL else DONE)
             return
         self._poll.unregister(child.control)
@@ -368,8 +379,14 @@ class Supervisor:
         if task is None:
             return
         if task.turn is Turn.SHORT and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
-            task.turn = Turn.LONG
-            task.tell(AGAIN)
+            self._long_clients[task.client] = None
+            if len(self._long_clients) > MOST_LONG_CLIENTS:
+                del self._long_clients[next(iter(self._long_clients))]
+            if self._is_full_of_long_work():
+                self._end(task, TOO_MANY)
+            else:
+                task.turn = Turn.LONG
+                task.tell(AGAIN)
         else:
             self._end(task, ENDED + _STATUS.pack(status))
 

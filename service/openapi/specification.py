@@ -118,7 +118,7 @@ class Api(SmorestApi):  # type: ignore[misc]
         converter = self.ma_plugin.converter
         converter.limits = limits
         converter.attribute_functions.remove(converter.field2default)
-        converter.add_attribute_function(_documented)
+        converter.add_attribute_function(_document_field)
         for component in self._components:
             self.spec.components.schema(component.name, with_limits(component.schema, limits))
         for name, scheme in self._security.items():
@@ -159,7 +159,7 @@ class _Plugin(MarshmallowPlugin):
     Converter = _Converter
 
 
-def _documented(converter: Any, field: Any, ret: dict[str, Any], **_: Any) -> dict[str, Any]:
+def _document_field(converter: Any, field: Any, ret: dict[str, Any], **_: Any) -> dict[str, Any]:
     """Return the schema of one of our fields; its description names the default.
 
     The keyword `default` is not used: openapi-typescript would make the field required, and other generators would

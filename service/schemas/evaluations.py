@@ -253,7 +253,7 @@ class EvaluationRequest(ItemWeights):
 _QUERIES: Final = list_of(fields.LABEL_SCHEMA, about=f"The first {N_LISTED}.")
 
 
-def _named(**properties: Any) -> dict[str, Any]:
+def _run_metric_shape(**properties: Any) -> dict[str, Any]:
     return at_least(run=TEXT, metric=TEXT, **properties)
 
 
@@ -335,11 +335,13 @@ class EvaluationAnswer(Answer):
     means = fields.Dumped(list_of(MEAN.reference))
     coverage = fields.Dumped(list_of(COVERAGE.reference))
     undefined = fields.Dumped(
-        list_of(_named(reason=TEXT, n_queries=COUNT, queries=_QUERIES), about="Queries without a value, and why.")
+        list_of(
+            _run_metric_shape(reason=TEXT, n_queries=COUNT, queries=_QUERIES), about="Queries without a value, and why."
+        )
     )
     chance = fields.Dumped(
         list_of(
-            _named(n_patterns=COUNT, n_drawn=COUNT, error=UNDEFINED),
+            _run_metric_shape(n_patterns=COUNT, n_drawn=COUNT, error=UNDEFINED),
             about="How values were standardized: tie patterns, how many were drawn, error of the others.",
         )
     )

@@ -73,7 +73,7 @@ class RankingField(fields.Documented):
         fields.check_limit("max_items", n_items, of="items of a ranking")
         try:
             check_count(n_items)
-            ranking = _ordered(numbers) if way == "order" else _ranked(way, numbers, value.get("labels"))
+            ranking = _read_order(numbers) if way == "order" else _read_numbers(way, numbers, value.get("labels"))
         except RankingError as error:
             at = "labels" if "labels" in value and isinstance(error, LabelError | LengthError) else way
             raise ValidationError({at: [str(error)]}) from error
@@ -115,7 +115,7 @@ def _n_items(way: str, numbers: Any) -> int:
     return len(numbers)
 
 
-def _ranked(way: str, values: Any, labels: Any) -> Ranking:
+def _read_numbers(way: str, values: Any, labels: Any) -> Ranking:
     numbers = list(values.values()) if isinstance(values, dict) else values
     if (wrong := fields.place_of_other(numbers, fields.NUMBER_TYPES)) is not None:
         key = Name(list(values)[wrong] if isinstance(values, dict) else wrong)
@@ -124,9 +124,9 @@ def _ranked(way: str, values: Any, labels: Any) -> Ranking:
     return (Ranking.from_scores if way == "scores" else Ranking.from_ranks)(numbers, names)
 
 
-def _ordered(groups: list[Any]) -> Ranking:
+def _read_order(groups: list[Any]) -> Ranking:
     if not set(map(type, groups)) <= fields.LABEL_TYPES:
-        groups[:] = map(whole, groups)
+        groups[:] = map(unify_label, groups)
         for place, entry in enumerate(groups):
             if isinstance(entry, list):
                 check_labels(entry, "order", str(place))
@@ -136,10 +136,10 @@ def _ordered(groups: list[Any]) -> Ranking:
     return Ranking.from_order(groups)
 
 
-def whole(label: Any) -> Any:
+def unify_label(label: Any) -> Any:
     """Return a label with 2.0 changed to 2, because JSON Schema treats both as one whole number.
 
-    >>> whole(2.0), whole(2.5), whole("2.0")
+    >>> unify_label(2.0), unify_label(2.5), unify_label("2.0")
     (2, 2.5, '2.0')
     """
     return int(label) if type(label) is float and label.is_integer() and abs(label) < 2**63 else label
@@ -147,7 +147,7 @@ def whole(label: Any) -> Any:
 
 def read_label(value: Any, *path: str) -> str | int:
     """Return a label; refuse any value that is neither text nor a whole number."""
-    label: str | int = whole(value)
+    label: str | int = unify_label(value)
     if type(label) not in fields.LABEL_TYPES:
         raise fields.placed([f"a label is text or a whole number; got {shown(value)}"], *path)
     return label
@@ -158,7 +158,7 @@ def check_labels(labels: Any, *path: str) -> None:
     if not isinstance(labels, list):
         raise fields.placed([f"must be a list of labels; got {shown(labels)}"], *path)
     if fields.place_of_other(labels, fields.LABEL_TYPES) is not None:
-        labels[:] = map(whole, labels)
+        labels[:] = map(unify_label, labels)
     if (wrong := fields.place_of_other(labels, fields.LABEL_TYPES)) is not None:
         read_label(labels[wrong], *path, str(wrong))
 

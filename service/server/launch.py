@@ -254,7 +254,7 @@ def remove_dead_runs(program: Program) -> None:
 
 
 def _parser(program: Program) -> argparse.ArgumentParser:
-    rows = [(name, _shown(name, value), about) for name, value, about in program.table()]
+    rows = [(name, _format_default(name, value), about) for name, value, about in program.table()]
     width = max(len(name) for name, _, _ in rows)
     lines = [f"  {name:{width}}  {value:14}  {about}" for name, value, about in rows]
     parser = argparse.ArgumentParser(
@@ -280,7 +280,7 @@ def _parser(program: Program) -> argparse.ArgumentParser:
     return parser
 
 
-def _shown(name: str, value: Any) -> str:
+def _format_default(name: str, value: Any) -> str:
     return "" if value == () or name == variable("tokens") else str(value)
 
 

@@ -184,10 +184,36 @@ def short_work_beside_long_work():
         thread.join(60)
 
 
+def long_work_leaves_half_of_the_room():
+    """Of two clients with long work one is refused, and is so at once from then on; others have short work done."""
+    pool = opened(places=1, waiting=2)
+    connections = {client: socket.socketpair() for client in "ab"}
+    problems = {}
+
+    def work(client):
+        problems[client] = refused(pool, "work", client, connections[client][0])
+
+    threads = [threading.Thread(target=work, args=client, daemon=True) for client in connections]
+    for thread in threads:
+        thread.start()
+    ((client, problem),) = eventually(lambda: list(problems.items()), what="a refusal")
+    assert (problem.status, problem.kind) == (503, "over-capacity")
+    assert refused(pool, "echo", client).status == 503
+    for other in "efg":
+        echo(pool, other)
+    for _, theirs in connections.values():
+        theirs.close()
+    for thread in threads:
+        thread.join(60)
+    echo(pool, client)  # short work again
+    assert {problem.status for problem in problems.values()} == {503, CLIENT_LEFT}
+
+
 def work_that_proves_long_begins_again():
     pool = opened()
-    head, _ = pool.ask("a", "work a while", b"")
-    assert head[0] == "work a while"
+    for _ in range(2):  # the second one begins as long work
+        head, _ = pool.ask("a", "work a while", b"")
+        assert head[0] == "work a while"
     assert echo(pool, "b") != head  # answered by whichever child there is
 
 
@@ -417,6 +443,7 @@ SCENARIOS = (
     answers,
     one_at_a_time,
     short_work_beside_long_work,
+    long_work_leaves_half_of_the_room,
     work_that_proves_long_begins_again,
     no_turn_in_time,
     few_wait,
