@@ -106,10 +106,13 @@ class ExchangeDistribution:
 
     def _enumerated_end(self, noise: Values, level: float) -> float:
         """Return the 0.8 quantile of the ends of the intervals of data that differ by chance alone."""
-        size, codes = min(noise.size, MOST_NULLS), np.arange(noise.size)
-        # Evenly spaced among all values, whatever the order of items or queries.
-        places = ((np.arange(size) + 0.5) * noise.size / size).astype(np.intp)
-        spaced = np.argsort(np.round(noise, DECIMALS), kind="stable")[places]
+        # An exchange and its complement, of which one is in the first half, are mirror images: their intervals have the
+        # same two ends. The sizes in the first half do not change if the two systems do.
+        half, codes = noise.size // 2, np.arange(noise.size)
+        size = min(half, MOST_NULLS)
+        # Evenly spaced among all sizes, whatever the order of items or queries.
+        places = ((np.arange(size) + 0.5) * half / size).astype(np.intp)
+        spaced = np.argsort(np.round(np.abs(noise[:half]), DECIMALS), kind="stable")[places]
         ends = []
         for code in spaced.tolist():
             null = ExchangeDistribution(float(noise[code]), noise[np.newaxis, codes ^ code], self.net_shares, True)

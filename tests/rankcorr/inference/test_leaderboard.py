@@ -48,6 +48,7 @@ def test_scores_are_coefficients_and_the_total_is_their_sum(coefficient, functio
 
 
 @pytest.mark.wide
+@pytest.mark.wide
 @pytest.mark.needs_numba
 def test_intervals_of_the_sum_add_up_variances():
     gold, systems = data(sizes=(200, 150, 100))
@@ -157,6 +158,7 @@ def test_the_same_call_gives_the_same_answer_whatever_the_workers():
     assert leaderboard(gold, systems, n_resamples=200, seed=1).to_dict() != boards[0]
 
 
+@pytest.mark.wide
 @pytest.mark.wide
 @pytest.mark.needs_numba
 def test_the_answer_does_not_depend_on_the_executor():

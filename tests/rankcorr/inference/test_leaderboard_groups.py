@@ -42,6 +42,7 @@ def test_two_systems_have_the_ranks_of_their_paired_test():
 
 
 @pytest.mark.wide
+@pytest.mark.wide
 @pytest.mark.needs_numba
 def test_groups_of_systems_that_cannot_be_told_apart():
     gold, systems = data(sizes=(150, 150), noise={"good": 0.2, "as good": 0.2, "fair": 1.0, "as fair": 1.0, "poor": 9})
@@ -120,6 +121,7 @@ def test_systems_that_lack_items_exchange_those_that_both_have():
     assert np.isfinite(test.run(0.95).corrected[0, 1:]).all()
 
 
+@pytest.mark.wide
 @pytest.mark.wide
 @pytest.mark.needs_numba
 @pytest.mark.parametrize(

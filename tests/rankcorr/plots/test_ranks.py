@@ -153,6 +153,7 @@ def test_refused(call, error, message):
 
 
 @pytest.mark.wide
+@pytest.mark.wide
 def test_a_dense_figure_is_a_small_file(tmp_path):
     rng = np.random.default_rng(2)
     x, y = rng.normal(size=(2, 3_000))
