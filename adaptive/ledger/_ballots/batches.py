@@ -154,7 +154,7 @@ def is_more_wanted(transaction: Transaction, voter_id: int | None = None) -> boo
     return refused is None or refused.state != state_of(transaction)
 
 
-def note_in_vain(transaction: Transaction, voter_id: int) -> None:
+def record_no_pairs_left(transaction: Transaction, voter_id: int) -> None:
     """Record that a voter may be asked none of the remaining comparisons, though others may."""
     has_pairs = isinstance(transaction.info.plan, ContinuousPlan) and _n_unseen(transaction, voter_id) > 0
     if not has_pairs and (free_remainders(transaction) or is_more_wanted(transaction)):

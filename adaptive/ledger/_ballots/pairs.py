@@ -114,7 +114,7 @@ def pairs_of_voter(transaction: Transaction, voter_id: int) -> VoterPairs:
 
 
 def has_asked_pair(transaction: Transaction, sheet: Sheet, voter_id: int) -> bool:
-    """Return whether a sheet has a pair of another sheet of the same ballot that the voter has, or had."""
+    """Return whether a sheet has a pair that the voter holds, or has held, on another sheet of the same ballot."""
     table, lease = schema.comparison, schema.lease
     pairs = sa.select(table.c.left_item, table.c.right_item).where(table.c.ballot_id == sheet[0], _is_asked_once())
     of_sheet = sa.and_(lease.c.ballot_id == table.c.ballot_id, lease.c.sheet == table.c.sheet)
@@ -124,9 +124,9 @@ def has_asked_pair(transaction: Transaction, sheet: Sheet, voter_id: int) -> boo
 
 
 def dropped_sheets(transaction: Transaction) -> dict[Sheet, int]:
-    """Return the sheets that are given to nobody any more, and how many unanswered comparisons each has.
+    """Return the sheets that were dropped, with the number of unanswered comparisons of each.
 
-    An answer on such a sheet that is taken back leaves one more, in whose place another comparison can be drawn.
+    No voter gets a dropped sheet. If an answer on it is taken back, another comparison can be drawn in its place.
     """
     event, sheet = schema.audit_event, schema.sheet
     is_dropped = (event.c.campaign_id == transaction.info.id, event.c.kind == _DROPPED)
@@ -143,7 +143,7 @@ def dropped_sheets(transaction: Transaction) -> dict[Sheet, int]:
 
 
 def drop_sheets(transaction: Transaction, n_unanswered: Mapping[Sheet, int]) -> None:
-    """Record that the unanswered comparisons of sheets are asked no more, because others are drawn in their place."""
+    """Record that sheets are dropped: other comparisons are drawn in place of their unanswered ones."""
     by_ballot: defaultdict[int, list[Pair]] = defaultdict(list)
     for (ballot_id, sheet), number in n_unanswered.items():
         by_ballot[ballot_id].append((sheet, number))
@@ -152,7 +152,7 @@ def drop_sheets(transaction: Transaction, n_unanswered: Mapping[Sheet, int]) -> 
 
 
 def present_voters(transaction: Transaction, joined_by: sa.ScalarSelect[int] | None = None) -> set[int]:
-    """Return the voters who neither withdrew nor were left out, of all or of those who had joined by then."""
+    """Return the voters who have not withdrawn and are not left out; optionally only those who joined by a time."""
     voter = schema.voter
     present = sa.select(voter.c.id).where(voter.c.campaign_id == transaction.info.id, voter.c.withdrawn_at.is_(None))
     if joined_by is not None:
@@ -166,7 +166,7 @@ def _pair(row: Any) -> Pair:
 
 def _is_asked_once() -> sa.ColumnElement[bool]:
     probe = schema.comparison.c.probe
-    # A repeat counts by the comparison that it repeats: if another voter answers that one, the pair is still open.
+    # A repeat is not a pair of its own: if another voter answers the comparison it repeats, the pair stays open.
     return sa.or_(probe.is_(None), probe == "overlap")
 
 
@@ -206,10 +206,11 @@ def _answering_voters(transaction: Transaction, places: Iterable[tuple[int, int]
 
 
 def _scarce_copies(transaction: Transaction, copies: Sequence[Any], voter_id: int | None) -> set[tuple[int, int]]:
-    """Return the copies whose pair has a comparison for every other voter, by ballot's id and place.
+    """Return the overlaps that a voter must not answer, by ballot's id and place.
 
-    A voter who answers a copy cannot answer the comparison. The draw leaves enough voters for both, unless fewer come
-    than the ballot was drawn for; a continuous campaign draws other pairs instead.
+    An overlap is a copy of a comparison, and a voter who answers the copy cannot answer the comparison. These are the
+    overlaps whose pair has as many open comparisons as there are other voters who may answer them. If fewer voters come
+    than the ballot was drawn for, the voters would otherwise run out. A continuous campaign draws other pairs instead.
     """
     if not copies or voter_id is None or transaction.info.mode == "continuous":
         return set()
@@ -222,7 +223,7 @@ def _scarce_copies(transaction: Transaction, copies: Sequence[Any], voter_id: in
             lease.c.ballot_id == ballot_id, lease.c.sheet.in_(sheets), lease.c.voter_id == voter_id
         )
         is_held = lease.c.ended_at.is_(None)
-        # Voters who join while the sheet is answered do not change it.
+        # The sheet stays the same if voters join while it is answered.
         joined_by = given_at.where(is_held).scalar_subquery()
         has_sheet = transaction.execute(given_at.where(is_held)).scalar() is not None
         voters = present_voters(transaction, joined_by if has_sheet else None) - {voter_id}

@@ -301,7 +301,7 @@ def claim_sheet(
 ) -> Lease | None:
     """Lease the next sheet to a voter who asks for one, or return None if nothing is left for that voter.
 
-    A voter gets the sheet in hand again until it is done. The next sheet is one that is free or whose lease has
+    A voter gets the same sheet again until it is done. The next sheet is one that is free or whose lease has
     expired. It has no pair that the voter was already asked in the same ballot or, in a continuous campaign, in any
     batch; if there is no such sheet, it is one of whose pairs this voter may be asked some. Sheets with answers on them
     are given first. New voters get a sheet with practice while any is left. A sheet has no practice if its comparisons

@@ -124,7 +124,7 @@ class Transaction:
             self.open_overdue(ballot_id)
 
     def lock_voter(self, voter_id: int) -> None:
-        """Lock a voter until the transaction ends: what the voter does elsewhere is done before, or waits."""
+        """Lock a voter until the transaction ends, so that other requests of this voter come before it or wait."""
         voter = schema.voter
         self.execute(sa.select(voter.c.id).where(voter.c.id == voter_id).with_for_update(key_share=True))
 

@@ -65,7 +65,7 @@ class CampaignStatus:
         accuracy. "pairs": the last voter to ask has answered all remaining pairs, so other voters are needed. None if
         no voter was turned away.
     awaited : Awaited or None
-        Sheets that voters hold without an answer; None if all sheets in hand have answers.
+        Sheets that voters hold without an answer; None if all sheets that voters hold have answers.
 
     See Also
     --------

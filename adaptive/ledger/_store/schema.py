@@ -387,9 +387,9 @@ sheet = sa.Table(
     metadata,
     _reference("ballot", primary_key=True),
     _number_in_key("number"),
-    *_required(
-        Integer, "slot", "n_comparisons"
-    ),  # the slot is the index of the drawn voter; no pair comes twice in one
+    # The slot is the index of the drawn voter. It has a pair twice only if a plan has more presentations than slots; a
+    # voter is then asked one of the two.
+    *_required(Integer, "slot", "n_comparisons"),
     # A sheet is asked to its end, also if another voter takes it over: otherwise the pairs left out would be recognised
     # as checks. Checks are counted without practice.
     *[

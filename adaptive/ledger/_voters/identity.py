@@ -238,7 +238,7 @@ class VoterRow:
         ISO 8601.
     consent_version : str or None
     n_comparisons, n_answered : int
-        Comparisons on the sheets in hand in open ballots, and how many are answered.
+        Comparisons on the sheets that the voter holds in open ballots, and how many are answered.
     n_votes : int
         Votes in the whole campaign, including those on sheets later given to another voter.
     last_vote : str or None

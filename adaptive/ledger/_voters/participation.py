@@ -239,7 +239,7 @@ def erase(transaction: Transaction, voter_id: int, *, keep_hash: bool = False) -
 
 
 def withdraw(transaction: Transaction, voter_id: int) -> None:
-    """Release a voter: the sheets in hand become free for others."""
+    """Release a voter: the sheets that the voter holds become free for others."""
     at = now()
     # Lock the voter first: a request that is claiming a sheet holds that row, and its lease is then ended with the
     # others.

@@ -15,7 +15,7 @@ from adaptive.ledger._ballots.batches import (
     is_more_wanted,
     may_draw,
     may_replace,
-    note_in_vain,
+    record_no_pairs_left,
 )
 from adaptive.ledger._ballots.pairs import (
     Answered,
@@ -616,7 +616,7 @@ def next_sheet(
         return _state(transaction, pages, voter_id, _sheet(transaction, voter_id, lease))
     if is_due or (may_get_batch and may_replace(transaction, voter_id)):
         return None
-    note_in_vain(transaction, voter_id)
+    record_no_pairs_left(transaction, voter_id)
     return _state(transaction, pages, voter_id, None, why_none_left(transaction, voter_id))
 
 
