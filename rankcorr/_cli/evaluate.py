@@ -31,7 +31,7 @@ from rankcorr._weights import Uniform
 from rankcorr._workers import Progress, progress_bar
 from rankcorr.errors import OptionError, RankingError
 from rankcorr.evaluation._columns import DUPLICATES
-from rankcorr.evaluation._compare import HOLM, STEP_DOWN, RunComparison, compare_evaluated, corrected_together
+from rankcorr.evaluation._compare import compare_evaluated, corrected_together
 from rankcorr.evaluation._evaluate import Evaluation, evaluate_matches
 from rankcorr.evaluation._matching import (
     SELF_HITS,
@@ -48,6 +48,7 @@ from rankcorr.evaluation._nulls import RESAMPLES as NULL_RESAMPLES
 from rankcorr.evaluation._nulls import chance_level
 from rankcorr.evaluation._qrels import Qrels, Run
 from rankcorr.evaluation._query_tests import TESTS, PairedDifference
+from rankcorr.evaluation._run_comparison import HOLM, STEP_DOWN, RunComparison
 from rankcorr.evaluation._sources import grouped_queries, qrels_of, read_groups, read_qrels, read_run, runs_of
 from rankcorr.evaluation._values import UNDEFINED
 from rankcorr.evaluation._worst import Direction, QueryDifference, worst_evaluated

@@ -30,14 +30,7 @@ from rankcorr.errors import (
     UndefinedQueryError,
     UnjudgedError,
 )
-from rankcorr.evaluation._compare import (
-    GroupComparison,
-    RunComparison,
-    RunScore,
-    compare_evaluated,
-    compare_runs,
-    corrected_together,
-)
+from rankcorr.evaluation._compare import compare_evaluated, compare_runs, corrected_together
 from rankcorr.evaluation._evaluate import (
     ChanceLevel,
     Evaluation,
@@ -62,6 +55,7 @@ from rankcorr.evaluation._partitions.means import (
 from rankcorr.evaluation._partitions.streams import read_batches
 from rankcorr.evaluation._qrels import Qrels, Run
 from rankcorr.evaluation._query_tests import PairedDifference
+from rankcorr.evaluation._run_comparison import GroupComparison, RunComparison, RunScore
 from rankcorr.evaluation._sources import read_groups, read_qrels, read_run
 from rankcorr.evaluation._worst import DocumentDifference, QueryDifference, worst
 

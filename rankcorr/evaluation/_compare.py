@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rankcorr._checks import check_choice, checked_flag, checked_level, counted, first_few, shown
+from rankcorr._checks import check_choice, checked_flag, checked_level, shown
 from rankcorr._coefficients import Coefficient
 from rankcorr._input.numbers import ROUNDING
-from rankcorr._results import Result, TableNotes, TableResult, best_places, read_only
+from rankcorr._results import read_only
 from rankcorr._workers import Progress
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._evaluate import Evaluation, evaluate
-from rankcorr.evaluation._matching import Coverage, SelfHits, Unjudged, Unretrieved
+from rankcorr.evaluation._matching import SelfHits, Unjudged, Unretrieved
 from rankcorr.evaluation._metrics import MetricLike, as_metrics, largest_difference
 from rankcorr.evaluation._nulls import RESAMPLES
 from rankcorr.evaluation._query_tests import (
@@ -38,6 +37,7 @@ from rankcorr.evaluation._query_tests import (
     verdicts,
     without_one,
 )
+from rankcorr.evaluation._run_comparison import HOLM, STEP_DOWN, GroupComparison, RunComparison, RunScore
 from rankcorr.evaluation._sources import QrelsLike, RunsLike, cluster_numbers, grouped_queries, runs_of
 from rankcorr.evaluation._values import UndefinedPolicy
 from rankcorr.inference._conventions import alpha_of
@@ -45,223 +45,7 @@ from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._resampling import Draws, Values
 
 COLUMNS, PAIRS, GROUPS = range(3)  # parts of the resamples
-STEP_DOWN, HOLM = "step-down", "holm"
 LEFT_OUT = 2  # a part of those of pairs, after the paired and the joint ones
-
-
-@dataclass(frozen=True, eq=False)
-class RunScore(Result):
-    """One run of a comparison.
-
-    Attributes
-    ----------
-    run : str
-    rank : float
-        1 is the best; tied runs share their mid-rank. nan without a mean.
-    group : int or None
-        Number of the group, from 1. The first run of a group is significantly better than all runs of later groups;
-        other runs of two groups may not differ. None without a mean.
-    least_rank, largest_rank : int or None
-        The ranks that tests of all pairs leave possible, for all runs together: a run with `least_rank` 1 may be the
-        best. The correction for all pairs takes more evidence than the one test of `pvalue`, so `least_rank` may be 1
-        where `pvalue` is below 0.05. None without a mean.
-    mean, low, high : float
-        Mean over queries, and its interval.
-    n_queries : int
-        Number of queries with a value.
-    pvalue, corrected_pvalue : float
-        P-value of the test against the best run, without correction and corrected for all pairs of runs (step-down).
-        nan for the best run.
-
-    See Also
-    --------
-    RunComparison : Lists the scores as `rows`.
-    PairedDifference : The difference of two runs.
-
-    Examples
-    --------
-    >>> from rankcorr.evaluation import compare_runs
-    >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(6)}
-    >>> good, poor = {"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 2, "c": 3}
-    >>> runs = {"good": dict.fromkeys(qrels, good), "poor": dict.fromkeys(qrels, poor)}
-    >>> best, other = compare_runs(qrels, runs, metric="ap").rows
-    >>> best.run, best.rank, best.mean, best.n_queries
-    ('good', 1.0, 1.0, 6)
-    >>> other.run, round(other.mean, 4), other.pvalue
-    ('poor', 0.5833, 0.03125)
-    """
-
-    run: str
-    rank: float
-    group: int | None
-    least_rank: int | None
-    largest_rank: int | None
-    mean: float
-    low: float
-    high: float
-    n_queries: int
-    pvalue: float
-    corrected_pvalue: float
-
-
-@dataclass(frozen=True, eq=False)
-class GroupComparison(Result):
-    """Runs over the queries of one group.
-
-    Attributes
-    ----------
-    group : hashable
-    n_queries : int
-        Number of queries of the group.
-    means : tuple of float
-        Means of the runs, in the order of `RunComparison.rows`.
-    pairs : tuple of PairedDifference
-        P-values are corrected over the pairs of all groups.
-
-    See Also
-    --------
-    RunComparison : Lists the groups as `groups`.
-    read_groups : Read the groups from a file.
-
-    Examples
-    --------
-    >>> from rankcorr.evaluation import compare_runs
-    >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(6)}
-    >>> good, poor = {"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 2, "c": 3}
-    >>> runs = {"good": dict.fromkeys(qrels, good), "poor": dict.fromkeys(qrels, poor)}
-    >>> genres = {query: "war" if query < "q3" else "drama" for query in qrels}
-    >>> for group in compare_runs(qrels, runs, metric="ap", groups=genres).groups:
-    ...     print(group.group, group.n_queries, [round(mean, 4) for mean in group.means])
-    war 3 [1.0, 0.5833]
-    drama 3 [1.0, 0.5833]
-    """
-
-    group: Hashable
-    n_queries: int
-    means: tuple[float, ...]
-    pairs: tuple[PairedDifference, ...]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class RunComparison(TableResult):
-    """Runs from best to worst over queries, with the options used.
-
-    Attributes
-    ----------
-    rows : tuple of RunScore
-        Best first.
-    pairs : tuple of PairedDifference
-        Each pair of runs, the better one first; with a baseline, each other run against it.
-    groups : tuple of GroupComparison
-        The same pairs for each group of queries, if groups were given.
-    queries : tuple
-    values : ndarray of float64, shape (n_runs, n_queries), read-only
-        In the order of `rows`.
-    coverage : tuple of Coverage
-        Which documents of each run were compared, in the order of `rows`.
-    metric : str
-    standardized : bool
-    test : str
-    unit : str
-        The unit that is resampled, flipped and exchanged: always "queries".
-    baseline : str or None
-    correction : str
-        How the p-values of `pairs` are corrected: "step-down", by the largest difference of all of them in the same
-        exchanges, or "holm", by Holm's method over several metrics (`corrected_together`). In `rows`,
-        p-values, ranks and group numbers come from the step-down over all pairs of runs. In `groups`, p-values are
-        corrected by Holm's method.
-    level : float
-    n_resamples, seed : int
-
-    See Also
-    --------
-    compare_runs, compare_evaluated : Return it.
-    RunScore, PairedDifference, GroupComparison : The types of its parts.
-    rankcorr.plots.plot_queries : Draw the differences by query.
-
-    Examples
-    --------
-    >>> from rankcorr.evaluation import compare_runs
-    >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(6)}
-    >>> good, poor = {"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 2, "c": 3}
-    >>> runs = {"good": dict.fromkeys(qrels, good), "poor": dict.fromkeys(qrels, poor)}
-    >>> comparison = compare_runs(qrels, runs, metric="ap")
-    >>> comparison.runs, comparison.unit, comparison.pair("good", "poor").pvalue
-    (('good', 'poor'), 'queries', 0.03125)
-    """
-
-    rows: tuple[RunScore, ...]
-    pairs: tuple[PairedDifference, ...]
-    groups: tuple[GroupComparison, ...]
-    queries: tuple[Hashable, ...]
-    values: NDArray[np.float64]
-    coverage: tuple[Coverage, ...]
-    metric: str
-    standardized: bool
-    test: str
-    unit: str
-    baseline: str | None
-    correction: str
-    level: float
-    n_resamples: int
-    seed: int
-
-    @property
-    def runs(self) -> tuple[str, ...]:
-        """Names of the runs, best first."""
-        return tuple(row.run for row in self.rows)
-
-    def pair(self, first: str, second: str) -> PairedDifference:
-        """Return the difference of two compared runs: `first` minus `second`, whichever is better.
-
-        Raises
-        ------
-        OptionError
-            The two were not compared.
-        """
-        for pair in self.pairs:
-            if (pair.first, pair.second) == (first, second):
-                return pair
-            if (pair.second, pair.first) == (first, second):
-                return pair.turned()
-        raise OptionError(f"{shown(first)} and {shown(second)} were not compared; runs are {', '.join(self.runs)}")
-
-    def differences(self, first: str | None = None, second: str | None = None) -> NDArray[np.float64]:
-        """Values of `first` minus those of `second`, shape (n_queries,); by default those of the first pair.
-
-        Raises
-        ------
-        OptionError
-            No run has this name, or only one run is named.
-        """
-        if (first is None) != (second is None):
-            raise OptionError("first and second go together: name both runs or neither")
-        if first is None or second is None:
-            first, second = self.pairs[0].first, self.pairs[0].second
-        for run in (first, second):
-            if run not in self.runs:
-                raise OptionError(f"there is no run {shown(run)}; runs are {', '.join(self.runs)}")
-        return np.asarray(self.values[self.runs.index(first)] - self.values[self.runs.index(second)])
-
-    def _notes(self) -> TableNotes:
-        alpha, columns = alpha_of(self.level), self._columns()
-        place = list(columns).index("mean")
-        significant = {(row, place) for row, pvalue in enumerate(columns["corrected_pvalue"]) if pvalue <= alpha}
-        name = f"{self.metric}{', standardized' * self.standardized}"
-        caption = (
-            f"Runs by mean {name} over {counted(len(self.queries), 'query', 'queries')}. Bold: best; †: differs "
-            f"significantly from the best (corrected p at most {alpha:.3g})."
-        )
-        return TableNotes(caption, best_places(columns["mean"], place), significant)
-
-    def _columns(self) -> dict[str, list[Any]]:
-        places = ("rank", "group", "least_rank", "largest_rank", "run")
-        figures = ("mean", "low", "high", "pvalue", "corrected_pvalue", "n_queries")
-        return {name: [getattr(row, name) for row in self.rows] for name in (*places, *figures)}
-
-    def __repr__(self) -> str:
-        best = first_few([f"{row.run} {row.mean:.4f}" for row in self.rows])
-        return f"<RunComparison of {len(self.rows)} runs over {len(self.queries):,} queries, {self.metric}: {best}>"
 
 
 def compare_runs(

@@ -511,31 +511,6 @@ def drawn_counts(rng: np.random.Generator, counts: Array) -> None:
 
 
 @kernel
-def order_few(x: Array, y: Array, offsets: Array, order: Array) -> None:
-    """Sort the rows of each group of up to `MOST_PAIRED` by y, then by x.
-
-    Comparing all pairs runs on vectors: 2 us for 100 rows, a third of what sorting takes.
-    """
-    for group in range(offsets.size - 1):
-        start, stop = offsets[group], offsets[group + 1]
-        n = stop - start
-        u, v = x[start:stop], y[start:stop]
-        if n > MOST_PAIRED:
-            continue
-        for item in range(n):
-            y_value = v[item]
-            place, equal = 0, 0
-            for other in range(n):
-                place += v[other] < y_value
-                equal += v[other] == y_value
-            if equal > 1:
-                for other in range(n):
-                    is_before = (u[other] < u[item]) | ((u[other] == u[item]) & (other < item))
-                    place += (v[other] == y_value) & is_before
-            order[start + place] = start + item
-
-
-@kernel
 def scramble(numbers: Array) -> Array:
     """Mix the bits of each number, one to one: the finalizer of SplitMix64."""
     mixed: Array = (numbers ^ (numbers >> FIRST_SHIFT)) * FIRST_FACTOR

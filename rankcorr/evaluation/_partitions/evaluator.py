@@ -42,7 +42,7 @@ OPTIONS: Final = b"rankcorr"
 class QueryEvaluator:
     """Evaluate partitions of joined columns by query: rows of documents in, one row for each query out.
 
-    A value depends only on the rows of its query and on the options, to the last bit: not on the partition, its other
+    A value depends only on the rows of its query and on the options, to 12 digits: not on the partition, its other
     queries or the order of its rows. Standardized values draw a null distribution for each pattern of length and ties,
     from the seed and the pattern. `evaluate`, which sees all queries, interpolates most patterns if there are many.
 
@@ -256,11 +256,8 @@ class RunValues(NamedTuple):
     judged: NDArray[np.bool_]
 
 
-class Rearranged(NamedTuple):
-    """Rows that a run is judged by: those with a judgement or a score, of the queries with a judgement.
-
-    The rows of a query are put in an order that depends only on their numbers.
-    """
+class JudgedRows(NamedTuple):
+    """Rows that a run is judged by: those with a judgement or a score, of the queries with a judgement."""
 
     relevance: Numbers
     scores: Numbers
@@ -280,7 +277,7 @@ def run_values(columns: JoinedColumns, run: int, plan: QueryEvaluator) -> RunVal
     scores = columns.scores[run]
     _check_both(columns, scores, plan.scores[run], plan)
     judged = _any_of_each(~columns.relevance.absent, columns.offsets)
-    rows = _rearrange(columns, scores, judged)
+    rows = _select_judged(columns, scores, judged)
     pairs = _matched(rows, plan)
     raw: dict[str, Values] = {}
     standardized: dict[str, Values] = {}
@@ -315,25 +312,9 @@ def _check_both(columns: JoinedColumns, scores: Numbers, name: str, plan: QueryE
             raise kind(f"{offending(f'a document has {fault}; queries', queries)}; set {option}={choices} to accept it")
 
 
-def canonical_order(x: Values, y: Values, offsets: Codes) -> Codes:
-    """Rows of each group in an order that depends on their values alone, up to rows that are equal in both.
-
-    Sums then have the same last bit whichever way an engine shuffled the rows of a query.
-    """
-    from rankcorr.evaluation._query_kernels import MOST_PAIRED, order_few
-
-    order = np.empty(x.size, np.int64)
-    order_few(read_only(x), read_only(y), read_only(offsets), order)
-    for group in np.flatnonzero(np.diff(offsets) > MOST_PAIRED).tolist():
-        rows = slice(int(offsets[group]), int(offsets[group + 1]))
-        order[rows] = rows.start + np.lexsort((x[rows], y[rows]))
-    return order
-
-
-def _rearrange(columns: JoinedColumns, scores: Numbers, judged: NDArray[np.bool_]) -> Rearranged:
+def _select_judged(columns: JoinedColumns, scores: Numbers, judged: NDArray[np.bool_]) -> JudgedRows:
     relevance, documents, offsets, queries = columns.relevance, columns.documents, columns.offsets, columns.queries
-    has_absent = bool(relevance.absent.any() or scores.absent.any())
-    if has_absent:
+    if relevance.absent.any() or scores.absent.any():
         is_kept = ~(relevance.absent & scores.absent) & np.repeat(judged, np.diff(offsets))
         offsets = _kept_offsets(is_kept, offsets)[np.append(judged, True)]
         relevance, scores = (
@@ -342,18 +323,10 @@ def _rearrange(columns: JoinedColumns, scores: Numbers, judged: NDArray[np.bool_
         if documents is not None:
             documents = Documents(documents.codes[is_kept], documents.ids)
         queries = [query for query, is_judged in zip(queries.to_pylist(), judged.tolist(), strict=True) if is_judged]
-    x, y = (
-        np.where(numbers.absent, -np.inf, numbers.values) if has_absent else numbers.values
-        for numbers in (relevance, scores)
-    )
-    order = canonical_order(x, y, offsets)
-    relevance, scores = (Numbers(numbers.values[order], numbers.absent[order]) for numbers in (relevance, scores))
-    if documents is not None:
-        documents = Documents(documents.codes[order], documents.ids)
-    return Rearranged(relevance, scores, documents, offsets, queries)
+    return JudgedRows(relevance, scores, documents, offsets, queries)
 
 
-def _matched(rows: Rearranged, plan: QueryEvaluator) -> Matched:
+def _matched(rows: JudgedRows, plan: QueryEvaluator) -> Matched:
     """Gold and run of the documents that rank correlations compare."""
     x, y, offsets = rows.relevance.values, rows.scores.values, rows.offsets
     no_gold, no_score = rows.relevance.absent, rows.scores.absent
@@ -373,7 +346,7 @@ def _matched(rows: Rearranged, plan: QueryEvaluator) -> Matched:
     return Matched(read_only(x), read_only(y), read_only(offsets), np.empty(0, np.int64), (), nothing)
 
 
-def _joint(rows: Rearranged) -> Joined:
+def _joint(rows: JudgedRows) -> Joined:
     """Qrels and a run as `evaluate` joins them, for the other metrics."""
     codes, ids = rows.documents or Documents(_places(rows.offsets), tuple(range(int(np.diff(rows.offsets).max()))))
     judged, retrieved = ~rows.relevance.absent, ~rows.scores.absent

@@ -1,4 +1,4 @@
-"""Engines evaluate partitions in their own processes: the means are those of one process, to the last bit."""
+"""Engines evaluate partitions in their own processes: the means are those of one process."""
 
 import os
 import shutil
