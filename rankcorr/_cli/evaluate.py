@@ -146,9 +146,7 @@ class QueryOptions:
         console.figure_option("--plot", "Draw the differences from the run of --versus by query")
     )
     level: float = setting(options.level_option())
-    resamples: int = setting(
-        options.resamples_option(RESAMPLES, "Number of resamples of each interval and of each test.")
-    )
+    resamples: int = setting(options.resamples_option(RESAMPLES))
     seed: int = setting(console.seed_option())
     form: Any = setting(
         *("--form", "--format"),

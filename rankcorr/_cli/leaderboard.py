@@ -46,9 +46,7 @@ class BoardOptions:
     level: float = setting(
         options.level_option(help_text="Level of confidence of the intervals, and of the tests behind the groups.")
     )
-    resamples: int = setting(
-        options.resamples_option(RESAMPLES, "Number of resamples of each interval and of each test.")
-    )
+    resamples: int = setting(options.resamples_option(RESAMPLES))
     seed: int = setting(console.seed_option())
 
     def compute(

@@ -41,7 +41,7 @@ def split_columns(_context: click.Context, _parameter: click.Parameter, values: 
 
 
 def names_option(role: str) -> Decorator:
-    """Option --name of each `whose`."""
+    """Option --name, once for each file of this role."""
     help_text = f"Name to show for a {role} instead of its file's; once for each {role.upper()}, in order."
     return option("--name", multiple=True, metavar="NAME", help=help_text)
 
@@ -58,7 +58,9 @@ def coefficient_option(
     return option("--coefficient", type=click.Choice(choices), default=default, help=help_text)
 
 
-def resamples_option(default: int | None, help_text: str = "Number of random resamples.") -> Decorator:
+def resamples_option(
+    default: int | None, help_text: str = "Number of resamples of each interval and of each test."
+) -> Decorator:
     """Option --resamples."""
     return option("--resamples", type=click.IntRange(1, MAX_RESAMPLES), default=default, metavar="N", help=help_text)
 
@@ -121,8 +123,8 @@ def check_stdin(paths: Sequence[str]) -> None:
         raise OptionError("'-' (standard input) can be given only once")
 
 
-def check_once(names: Iterable[str], role: str) -> None:
-    """Refuse a name that is given twice, since a table could not tell the two apart; `whose` name it is."""
+def check_repeats(names: Iterable[str], role: str) -> None:
+    """Refuse a repeated name of a file or a set, since a table could not tell the two apart."""
     if again := repeated(names):
         raise OptionError(f"each {role} can be given only once; more than once: {', '.join(map(str, again))}")
 
@@ -167,7 +169,7 @@ def columns_of(scores: Sequence[str], n_files: int, hint: str = "") -> list[str 
     return list(scores) if len(scores) > 1 else [*scores, None][:1] * n_files
 
 
-def _joined(path: str, column: str | None) -> str:
+def _with_column(path: str, column: str | None) -> str:
     return path if column is None else f"{path}:{column}"
 
 
@@ -184,7 +186,7 @@ def _short_names(
     parts = [PurePath(path).parts for path in paths]
     for depth in range(1, max(map(len, parts)) + 1):
         ends = [str(PurePath(*path_parts[-depth:])) for path_parts in parts]
-        choices.append([_joined(end, column) for end, column in zip(ends, columns, strict=True)])
+        choices.append([_with_column(end, column) for end, column in zip(ends, columns, strict=True)])
     for choice in choices:
         short = [name or end for name, end in zip(titles, choice, strict=True)]
         if len(set(short)) == len(set(names)):
@@ -234,10 +236,11 @@ class Files:
             column if paths.count(path) > 1 else None for path, column in zip(paths, columns, strict=True)
         ]
         names = [
-            name or _joined(path, column) for name, path, column in zip(titles, paths, repeated_columns, strict=True)
+            name or _with_column(path, column)
+            for name, path, column in zip(titles, paths, repeated_columns, strict=True)
         ]
-        check_once(names[: len(golds)], "gold set")
-        check_once(names[len(golds) :], "system")
+        check_repeats(names[: len(golds)], "gold set")
+        check_repeats(names[len(golds) :], "system")
         short = _short_names(names, titles, paths, repeated_columns)
         return [
             replace(self._one(name, path, column), short=label)
@@ -406,11 +409,12 @@ def permutations_text(number: int, seed: int, sizes: Sequence[int]) -> str:
     return f"{draw_text}; all of {MAX_EXACT_ITEMS} items or fewer" if any(exact) else draw_text
 
 
-def decisive_text(unit: str, pvalue: float, without: Sequence[LeftOut | None], level: float) -> str:
-    """Return which item or query decides whether a test rejects, and the result without it."""
+def decisive_text(unit: str, pvalue: float, results: Sequence[LeftOut | None], level: float) -> str:
+    """Return which item or query decides whether a test rejects, and the result without it; `results` are those without one."""
     alpha = alpha_of(level)
-    found = next(each for each in without if each is not None and (each.pvalue <= alpha) != (pvalue <= alpha))
+    changed = (result for result in results if result and (result.pvalue <= alpha) != (pvalue <= alpha))
+    result = next(changed)
     return (
-        f"one {unit} decides: without {console.label_text(found.label)} the difference is {found.difference:z.4f}, "
-        f"p {console.pvalue_text(found.pvalue)}"
+        f"one {unit} decides: without {console.label_text(result.label)} the difference is {result.difference:z.4f}, "
+        f"p {console.pvalue_text(result.pvalue)}"
     )

@@ -236,7 +236,7 @@ def _check(vectors: tuple[str, ...], settings: VectorOptions) -> None:
             "(gold files are given by --gold)"
         )
     options.check_stdin([*vectors, *settings.golds])
-    options.check_once(vectors, "VECTORS")
+    options.check_repeats(vectors, "VECTORS")
     if settings.versus is not None:
         if len(vectors) < 2:
             raise OptionError("--versus needs at least two VECTORS")

@@ -74,8 +74,8 @@ class Source:
             place += f': column "{printable(column)}"'
         raise self.error(f"{place}: {message}")
 
-    def unpacked(self) -> bytes:
-        """Whole content of the file, unpacked if compressed by gzip."""
+    def read_bytes(self) -> bytes:
+        """Read the whole content of the file, unpacked if compressed by gzip."""
         if self.data is not None and not self.data.startswith(GZIP):
             return self.data
         return b"".join(self.chunks())

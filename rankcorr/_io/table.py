@@ -105,7 +105,7 @@ class TextTable(Source):
         """Whole text of the file, decoded, unpacked if compressed by gzip, and not empty."""
         codec = codecs.lookup(self.encoding or "utf-8").name
         is_utf_8 = codec in ("utf-8", "utf-8-sig")
-        data = self.unpacked()
+        data = self.read_bytes()
         self.check_format(data[:HEAD_BYTES], refuse_utf_16=is_utf_8, advice=self._or_encoding())
         try:
             text = data.decode("utf-8-sig" if is_utf_8 else codec).removeprefix("\ufeff")

@@ -323,7 +323,7 @@ def _read(kind: Any, path: Any, form: str | None, duplicates: str, name: str | N
     if form is not None:
         check_choice("form", form, FORMATS)
     table = TextTable(os.fspath(path), content=_CONTENT, form="Parquet, or as text of TREC or BEIR")
-    table.data = table.unpacked()
+    table.data = table.read_bytes()
     if table.data.startswith(ARROW_FILES):
         return _of_arrow(kind, table, duplicates, name)
     columns = read_columns(table, kind.value_name, form)
