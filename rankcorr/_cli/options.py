@@ -410,7 +410,7 @@ def permutations_text(number: int, seed: int, sizes: Sequence[int]) -> str:
 
 
 def decisive_text(unit: str, pvalue: float, results: Sequence[LeftOut | None], level: float) -> str:
-    """Return which item or query decides whether a test rejects, and the result without it; `results` are those without one."""
+    """Return which item or query decides whether a test rejects, and which of the `results` without one shows it."""
     alpha = alpha_of(level)
     changed = (result for result in results if result and (result.pvalue <= alpha) != (pvalue <= alpha))
     result = next(changed)
