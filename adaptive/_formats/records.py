@@ -398,10 +398,7 @@ def _instance(table: TextTable, entry: dict[str, Any], line: int, schemes: dict[
         if entry.get(key) is not None:
             row[name] = entry[key]
     answers = entry.get("label_annotations", entry)
-    for name, value in answers.items() if isinstance(answers, dict) else ():
-        if isinstance(value, dict) and _PREFERENCES & value.keys():
-            row[name] = _preference(table, value, line, name)
-            schemes[name] = "pairwise"
+    row |= _preferences(table, answers, line, schemes) if isinstance(answers, dict) else {}
     if answers is not entry and answers and not schemes.keys() & row.keys():
         table.fail(f"answers of a pairwise scheme are expected; got {shown(answers)}", line, "label_annotations")
     if answers is entry and "preference" in entry and "preference" not in row:
@@ -436,11 +433,14 @@ def _states(
             table.fail(f"no instance has the id {shown(instance)}", line)
         sides = {} if instances is None else dict(zip(("left", "right"), instances[instance], strict=True))
         row = {"comparison": instance, "voter": state.get("user_id"), **sides}
-        for name, value in answers.items():
-            if isinstance(value, dict) and _PREFERENCES & value.keys():
-                row[name] = _preference(table, value, line, name)
-                schemes[name] = "pairwise"
-        yield row
+        yield row | _preferences(table, answers, line, schemes)
+
+
+def _preferences(table: TextTable, answers: dict[str, Any], line: int, schemes: dict[str, str]) -> dict[str, Any]:
+    """Return the preference of each pairwise scheme of potato, and add the schemes to `schemes`."""
+    values = {name: value for name, value in answers.items() if isinstance(value, dict) and _PREFERENCES & value.keys()}
+    schemes |= dict.fromkeys(values, "pairwise")
+    return {name: _preference(table, value, line, name) for name, value in values.items()}
 
 
 def potato_instances(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> dict[str, tuple[str, str]]:
