@@ -6,6 +6,14 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from adaptive._draw import draw_ballot
+from adaptive._plan import plan_ballots
+from adaptive._protocol import Position, ballot_rng, checked_items, checked_labels, close_ballot, run_protocol
+from adaptive._record import ProtocolResult
+from adaptive._votes import UNANSWERED, Vote, comparisons_of
+from adaptive.errors import ProtocolError
 
 NO_INTEGERS = [True, np.True_, 2.0, np.float64(2), math.nan, "2", None, [2], Fraction(2)]
 NOT_POSITIVE = [0, -1, -0.5, math.nan, math.inf, True, "5", 10**400]
@@ -28,3 +36,108 @@ def naive_sizes(n_items, n_ballots, fraction):
     while len(sizes) < n_ballots:
         sizes.append(round(fraction * sizes[-1]))
     return sizes
+
+
+SEEDS = st.integers(0, 2**32 - 1)
+OPTIONS = {"n_ballots": st.integers(2, 3), "fraction": st.sampled_from([0.5, 0.7, 0.9])}
+PLANS = st.builds(plan_ballots, st.integers(8, 14), presentations=st.integers(1, 5), **OPTIONS)
+
+
+def answers_to(ballot, seed, *, all_answered=False):
+    """Random answers, a third of them ties; of the rest some are missing, but none that is an item's only one."""
+    rng = np.random.default_rng(seed)
+    answers = rng.integers(-1, 2, ballot.n_comparisons).astype(np.int8)
+    n_answers = np.bincount(np.concatenate([ballot.left, ballot.right]), minlength=len(ballot.items))
+    for comparison in rng.permutation(ballot.n_comparisons)[: 0 if all_answered else ballot.n_comparisons // 3]:
+        pair = [ballot.left[comparison], ballot.right[comparison]]
+        if (n_answers[pair] > 1).all():
+            n_answers[pair] -= 1
+            answers[comparison] = UNANSWERED
+    return answers
+
+
+def check_record(record, wanted):
+    """The record of a ballot is that of the naive twin."""
+    x, y, b, ybar = wanted
+    assert_allclose(record.b, float(b), rtol=1e-9)
+    for ours, theirs in ((record.x, x), (record.y, y), (record.ybar, ybar)):
+        assert_allclose(ours, [float(theirs[item]) for item in record.items], rtol=1e-9, atol=1e-12)
+
+
+def spelt_out(ballot, answers):
+    """A ballot and its answers as the naive twins take them."""
+    names = {Vote.LEFT: "left", Vote.RIGHT: "right", Vote.TIE: "tie", Vote.UNANSWERED: None}
+    comparisons = [
+        (ballot.items[left], ballot.items[right], names[answer])
+        for left, right, answer in zip(ballot.left, ballot.right, np.asarray(answers).tolist(), strict=True)
+    ]
+    return list(ballot.items), comparisons
+
+
+PLAN = plan_ballots(8, n_ballots=3, fraction=0.5, presentations=3)
+PAIRS = [("a", "b"), ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d"), ("d", "a,\n"), ("=1+1", "Ж")]
+
+
+def run_and_watch(plan, seed, **options):
+    """A result, and the ballots and answers that led to it."""
+    seen = []
+
+    def vote(ballot):
+        answers = answers_to(ballot, seed + len(seen))
+        seen.append((ballot, answers))
+        return answers
+
+    options = {"items": plan.n_items, "rng": np.random.default_rng(seed), "voters": 5, **options}
+    return run_protocol(plan, vote, **options), seen
+
+
+class Voting:
+    """The ballots of a plan, one after the other, each drawn and cut with a stream of random numbers of its own."""
+
+    def __init__(self, plan, items, voters, seed):
+        self.plan, self.seed = plan, seed
+        self.items, self.voters = checked_items(plan, items), checked_labels(voters, "voters")
+        self.standing, self.records, self.boxes = Position.first(plan), (), []
+
+    @property
+    def is_open(self):
+        return len(self.boxes) > len(self.records)
+
+    @property
+    def is_finished(self):
+        return len(self.records) == self.plan.n_ballots
+
+    @property
+    def ballot(self):
+        return self.boxes[-1][0]
+
+    def open_ballot(self):
+        number = len(self.boxes) + 1
+        rng = ballot_rng(self.seed, number, "draw")
+        ballot = draw_ballot(self.standing.labels(self.items), self.plan.presentations, self.voters, rng)
+        self.boxes.append((ballot, np.full(ballot.n_comparisons, UNANSWERED, np.int8)))
+        return ballot
+
+    def comparisons(self):
+        return comparisons_of(self.ballot, len(self.boxes))
+
+    def record(self, votes):
+        for comparison, winner in dict(votes).items():
+            number, place = map(int, comparison.split("-"))
+            self.boxes[number - 1][1][place] = winner if isinstance(winner, Vote) else Vote[winner.upper()]
+
+    def close_ballot(self):
+        number = len(self.boxes)
+        rng = ballot_rng(self.seed, number, "cut")
+        record, self.standing = close_ballot(self.plan, self.standing, *self.boxes[-1], rng=rng)
+        self.records = (*self.records, record)
+        return record
+
+    @property
+    def voted(self):
+        return tuple((ballot, answers.copy()) for ballot, answers in self.boxes)
+
+    def result(self):
+        if not self.is_finished:
+            raise ProtocolError("ballots are missing")
+        return ProtocolResult(self.plan, self.items, self.standing.mean, self.records)

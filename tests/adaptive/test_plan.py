@@ -4,15 +4,20 @@ import dataclasses
 import json
 import math
 import pickle
+from decimal import Decimal
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from adaptive._advice import advice_on
+from adaptive._budget import PlanOptions, answers_for, most_ballots, plan_for_budget, plan_for_top
 from adaptive._plan import BallotPlan, plan_ballots
 from adaptive.errors import AdaptiveError, PlanError
+from adaptive.ledger import ContinuousPlan
 from tests.adaptive.plans import NO_INTEGERS, NOT_POSITIVE, PAPER, naive_sizes, shapes
 
 
@@ -219,3 +224,310 @@ def test_a_number_of_voters_is_at_least_1():
 def test_a_plan_error_is_an_adaptive_error():
     assert issubclass(PlanError, AdaptiveError)
     assert issubclass(PlanError, ValueError)
+
+
+def test_a_plan_within_all_bounds_has_no_advice():
+    assert plan_ballots(990, presentations=22, n_ballots=5, fraction=0.5).advice == ()
+
+
+def share_bound(share, n_ballots):
+    """The fraction with which the last of so many ballots has this share of the items."""
+    return share ** (1 / (n_ballots - 1))
+
+
+TOO_MANY = [({"n_ballots": n, "fraction": share_bound(0.1, n)}, share_bound(0.1, n)) for n in (2, 5, 7, 10)]
+TOO_FEW = [
+    ({"n_items": n_items, "n_ballots": n, "fraction": share_bound(2 / n_items, n)}, share_bound(2 / n_items, n))
+    for n_items, n in [(990, 2), (990, 3), (54, 4), (990, 7), (8, 3)]
+]
+
+
+@pytest.mark.parametrize(
+    ("code", "within", "beyond", "value", "bound"),
+    [
+        ("many_ballots", {"n_items": 5000, "fraction": 0.6, "n_ballots": 10}, {"n_ballots": 11}, 11, 10),
+        ("few_top_presentations", {}, {"presentations": 19}, 95, 100),
+        ("odd_presentations", {}, {"presentations": 21}, 21, 22),
+        # Sizes 3 and 2; M = 60 gives 90 + 60 comparisons, as many as the bound 50 * 3 / (0.5 * 2) = 150.
+        ("few_comparisons", {"n_items": 3, "n_ballots": 2, "presentations": 60}, {"presentations": 59}, 89 + 59, 150),
+        # Sizes 64, 32, 16 and 8.
+        ("repeated_pairs", {"n_items": 64, "n_ballots": 4, "presentations": 7}, {"presentations": 8}, 8, 7),
+        *[("many_survivors", at, {"fraction": (up := math.nextafter(b, 1))}, up, b) for at, b in TOO_MANY],
+        *[("few_in_last_ballot", at, {"fraction": (down := math.nextafter(b, 0))}, down, b) for at, b in TOO_FEW],
+    ],
+)
+def test_advice_starts_beyond_its_bound(code, within, beyond, value, bound):
+    """The code is absent at the bound and there beyond it, with value, bound and a sentence."""
+    within = {"n_items": 990, "n_ballots": 5, "fraction": 0.5, "presentations": 20} | within
+    assert code not in {advice.code for advice in plan_ballots(**within).advice}
+    (advice,) = [advice for advice in plan_ballots(**within | beyond).advice if advice.code == code]
+    assert (advice.value, advice.bound) == (value, bound)
+    assert advice.sentence.endswith(".")
+    assert "\n" not in advice.sentence
+
+
+def test_odd_presentations_name_every_ballot_of_odd_size():
+    plan = plan_ballots(1000, presentations=41, n_ballots=8, fraction=0.5)
+    assert plan.sizes == (1000, 500, 250, 125, 62, 31, 16, 8)
+    found = sentence("odd_presentations", plan)
+    assert found == "An odd number of presentations, 41: in ballots 4 and 6, one item has 42."
+    plan = plan_ballots(64, presentations=7, n_ballots=4, fraction=0.5)  # none
+    found = sentence("odd_presentations", plan)
+    assert found == "An odd number of presentations, 7: in a ballot with an odd number of items, one item has 8."
+
+
+def sentence(code, plan):
+    (found,) = [advice.sentence for advice in plan.advice if advice.code == code]
+    return found
+
+
+def test_repeated_pairs_name_every_ballot():
+    (advice,) = plan_ballots(64, presentations=40, n_ballots=4, fraction=0.5).advice[-1:]
+    assert advice.code == "repeated_pairs"
+    assert (advice.value, advice.bound) == (40, 7)
+    repeat = "others to meet: pairs repeat."
+    assert advice.sentence == f"In ballots 2 to 4 an item has 40 presentations but only 31 to 7 {repeat}"
+    found = sentence("repeated_pairs", plan_ballots(64, presentations=20, n_ballots=4, fraction=0.5))
+    assert found == f"In ballots 3 and 4 an item has 20 presentations but only 15 to 7 {repeat}"
+    advice = plan_ballots(4, presentations=2, n_ballots=2, fraction=0.5).advice[-1]
+    assert advice.sentence == "In ballot 2 an item has 2 presentations but only 1 other to meet: pairs repeat."
+
+
+@pytest.mark.parametrize(
+    ("odd", "named"),
+    [
+        ((1,), "in ballot 1,"),
+        ((1, 2), "in ballots 1 and 2,"),
+        ((1, 2, 3), "in ballots 1 to 3,"),
+        ((1, 3, 4, 5, 7, 8), "in ballots 1, 3 to 5, 7 and 8,"),
+    ],
+)
+def test_names_of_ballots(odd, named):
+    sizes = [21 if ballot in odd else 20 for ballot in range(1, 9)]
+    found = {each.code: each for each in advice_on(sizes, fraction=0.5, presentations=3, n_comparisons=99)}
+    assert f" {named} one item has 4." in found["odd_presentations"].sentence
+
+
+def test_voter_sees_pair_twice():
+    plan = plan_ballots(64, presentations=40, n_ballots=4, fraction=0.5)  # 64, 32, 16, 8: pairs come 1, 2, 3, 6 times
+    assert plan.advice_for(6) == plan.advice
+    (advice,) = plan.advice_for(5)[len(plan.advice) :]
+    assert (advice.code, advice.value, advice.bound) == ("voter_sees_pair_twice", 6, 5)
+    assert advice.sentence == (
+        "In ballot 4 a pair is compared 6 times, but n_voters is 5: a voter sees it more than once."
+    )
+    (advice,) = plan.advice_for(2)[len(plan.advice) :]
+    assert advice.sentence.startswith("In ballots 3 and 4 a pair is compared 3 to 6 times, ")
+    assert (advice.value, advice.bound) == (6, 2)
+    assert plan.advice_for(1)[-1].sentence.startswith("In ballots 2 to 4 a pair is compared 2 to 6 times, ")
+
+
+def test_one_voter_suffices_while_no_pair_repeats():
+    plan = plan_ballots(64, presentations=7, n_ballots=4, fraction=0.5)
+    assert plan.advice_for(1) == plan.advice
+
+
+@given(shapes(60), st.integers(1, 40))
+def test_shown_bounds_are_on_the_side_where_advice_ends(shape, presentations):
+    n_items, options = shape
+    for advice in plan_ballots(n_items, presentations=presentations, **options).advice:
+        if advice.code == "many_survivors":
+            shown = float(advice.sentence.split("up to ")[1].split(" ")[0])
+            assert shown <= advice.bound < shown * 1.001
+        if advice.code == "few_in_last_ballot":
+            shown = float(advice.sentence.split("below ")[1].split(":")[0])
+            assert shown * 0.998 < advice.bound <= shown
+
+
+@given(st.integers(8, 40), st.integers(1, 400), st.integers(1, 30))
+def test_possible_comparisons_are_those_of_distinct_pairs(n_items, presentations, n_voters):
+    """Each voter answers each pair of a ballot at most once; pairs are listed one by one."""
+    plan = plan_ballots(n_items, n_ballots=3, fraction=0.5, presentations=presentations)
+    pairs = [len(list(combinations(range(size), 2))) for size in plan.sizes]
+    expected = sum(min(count, n_voters * n) for count, n in zip(plan.comparisons, pairs, strict=True))
+    assert plan.n_possible(n_voters) == expected
+    has_advice = "voter_sees_pair_twice" in [advice.code for advice in plan.advice_for(n_voters)]
+    assert has_advice == (expected < plan.n_comparisons)
+
+
+def test_a_continuous_plan_beyond_its_voters():
+    plan = ContinuousPlan(n_items=45, budget=12_000)
+    (advice,) = plan.advice_for(3)
+    assert (advice.code, advice.value, advice.bound) == ("too_many_comparisons", 12_000, 2_970)
+    assert "3 voters can answer at most 2,970 of 12,000" in advice.sentence
+    assert "13 voters" in advice.sentence
+    assert plan.advice_for(13) == ()
+    assert plan.advice_for(12)[0].bound == 12 * 990
+
+
+@given(shapes(), st.integers(1, 10**6))
+def test_a_budget_of_comparisons_has_no_room_for_more(shape, comparisons):
+    n_items, options = shape
+    assume(plan_ballots(n_items, presentations=1, **options).n_comparisons <= comparisons)
+    plan = plan_for_budget(n_items, comparisons=comparisons, **options)
+    assert plan.n_comparisons <= comparisons
+    assert dataclasses.replace(plan, presentations=plan.presentations + 1).n_comparisons > comparisons
+
+
+@given(shapes(), st.floats(0.01, 1e5), st.floats(0.1, 100))
+def test_a_budget_of_hours_has_no_room_for_more(shape, hours, seconds):
+    n_items, options = shape
+    assume(plan_ballots(n_items, presentations=1, **options).cost(seconds) <= hours)
+    plan = plan_for_budget(n_items, hours=hours, seconds_per_comparison=seconds, **options)
+    assert plan.cost(seconds) <= hours
+    assert dataclasses.replace(plan, presentations=plan.presentations + 1).cost(seconds) > hours
+
+
+@given(shapes(), st.integers(1, 300), st.sampled_from([0.1, 3.6, 5.0, 7.3]))
+def test_the_cost_of_a_plan_is_budget_enough_for_it(shape, presentations, seconds):
+    n_items, options = shape
+    plan = plan_ballots(n_items, presentations=presentations, **options)
+    assert plan_for_budget(n_items, comparisons=plan.n_comparisons, **options) == plan
+    assert plan_for_budget(n_items, hours=plan.cost(seconds), seconds_per_comparison=seconds, **options) == plan
+
+
+@given(shapes(), st.integers(1, 10**4))
+def test_a_wanted_top_is_reached_with_the_fewest_presentations(shape, wanted):
+    n_items, options = shape
+    plan = plan_for_top(n_items, top_presentations=wanted, **options)
+    assert plan.top_presentations >= wanted > plan.top_presentations - plan.n_ballots
+    assert plan == plan_ballots(n_items, presentations=plan.presentations, **options)
+
+
+def test_the_largest_budget_that_counts():
+    plan = plan_for_budget(2, n_ballots=2, fraction=0.9, comparisons=2**53)
+    assert plan.presentations == 2**52  # two ballots of M comparisons
+
+
+@given(st.floats(1e-3, 1e5))
+@example(0.03)  # the cost is a round number, and the float behind it a little more
+@example(1.2)
+def test_what_the_message_calls_enough_is_enough(seconds):
+    with pytest.raises(PlanError, match=r"takes [0-9.]+ hours$") as caught:
+        plan_for_budget(990, hours=1e-9, seconds_per_comparison=seconds, **PAPER)
+    named = Decimal(str(caught.value).split()[-2])
+    assert plan_for_budget(990, hours=float(named), seconds_per_comparison=seconds, **PAPER).presentations == 1
+    fourth_digit = Decimal(1).scaleb(named.adjusted() - 3)
+    assert named % fourth_digit == 0
+    with pytest.raises(PlanError, match="too small"):
+        plan_for_budget(990, hours=float(named - fourth_digit), seconds_per_comparison=seconds, **PAPER)
+
+
+@pytest.mark.parametrize(
+    ("budget", "message"),
+    [
+        ({}, r"^a budget is either comparisons or hours; got neither$"),
+        ({"comparisons": 5000, "hours": 1}, r"^a budget is either comparisons or hours; got both$"),
+        ({"seconds_per_comparison": 5}, r"got neither$"),
+        ({"comparisons": 5000, "seconds_per_comparison": 5}, r"^seconds_per_comparison belongs to a budget of hours"),
+        ({"hours": 1}, r"^a budget of hours needs seconds_per_comparison as well$"),
+        (
+            {"comparisons": 983},
+            r"^a budget of 983 comparisons is too small: the smallest plan, with 1 presentation, has 984 comparisons$",
+        ),
+        (
+            {"hours": 1, "seconds_per_comparison": 5},
+            r"^a budget of 1\.0 hours is too small: .* has 984 comparisons and takes 1\.367 hours$",
+        ),
+        ({"hours": 1e300, "seconds_per_comparison": 5}, r"is too large: it pays for more than 9007199254740992 pres"),
+        ({"comparisons": 0}, r"^comparisons must be at least 1; got 0$"),
+        ({"comparisons": 2**53 + 1}, r"^comparisons must be at most 9007199254740992; got"),
+        ({"comparisons": 5000.0}, r"^comparisons must be an integer; got 5000\.0$"),
+        ({"comparisons": "5000"}, r"^comparisons must be an integer; got '5000'$"),
+    ],
+)
+def test_budgets_that_make_no_plan(budget, message):
+    with pytest.raises(PlanError, match=message):
+        plan_for_budget(990, **PAPER, **budget)
+
+
+def test_the_smallest_budget_of_comparisons():
+    assert plan_for_budget(990, comparisons=984, **PAPER).presentations == 1  # 495+248+124+62+31+16+8
+
+
+def test_inverses_check_the_other_inputs_as_well():
+    with pytest.raises(PlanError, match=r"^n_items must be at least 2"):
+        plan_for_budget(1, comparisons=5000, **PAPER)
+    with pytest.raises(PlanError, match=r"^n_ballots must be an integer"):
+        plan_for_top(990, n_ballots=2.5, fraction=0.5, top_presentations=100)
+
+
+@pytest.mark.parametrize("value", NOT_POSITIVE)
+def test_seconds_and_hours_are_positive(value):
+    message = "must be a finite number above 0; got"
+    with pytest.raises(PlanError, match=f"^seconds_per_comparison {message}"):
+        plan_for_budget(990, hours=1, seconds_per_comparison=value, **PAPER)
+    with pytest.raises(PlanError, match=f"^hours {message}"):
+        plan_for_budget(990, hours=value, seconds_per_comparison=5, **PAPER)
+
+
+@pytest.mark.parametrize("value", NO_INTEGERS, ids=repr)
+def test_a_wanted_top_is_an_integer(value):
+    with pytest.raises(PlanError, match=r"^top_presentations must be an integer; got "):
+        plan_for_top(990, top_presentations=value, **PAPER)
+
+
+def test_a_wanted_top_is_at_least_1():
+    with pytest.raises(PlanError, match=r"^top_presentations must be at least 1; got 0$"):
+        plan_for_top(990, top_presentations=0, **PAPER)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [{}, {"presentations": 4, "comparisons": 100}, {"hours": 1, "seconds_per_comparison": 5, "presentations": 2}],
+)
+def test_a_plan_follows_from_exactly_one_number(numbers):
+    message = "exactly one of presentations, top_presentations, comparisons, hours is needed"
+    with pytest.raises(PlanError, match=message):
+        PlanOptions(n_ballots=3, fraction=0.5, **numbers).plan(100)
+
+
+def test_each_way_gives_the_plan_of_its_own_function():
+    shape = {"n_ballots": 3, "fraction": 0.5}
+    assert PlanOptions(**shape, presentations=7).plan(100).presentations == 7
+    assert PlanOptions(**shape, top_presentations=20).plan(100) == plan_for_top(100, **shape, top_presentations=20)
+    by_seconds = {"hours": 2, "seconds_per_comparison": 5}
+    assert PlanOptions(**shape, **by_seconds).plan(100) == plan_for_budget(100, **shape, **by_seconds)
+    # Seconds say nothing of a budget of comparisons.
+    of_comparisons = PlanOptions(**shape, comparisons=900, seconds_per_comparison=5).plan(100)
+    assert of_comparisons == plan_for_budget(100, **shape, comparisons=900)
+
+
+@pytest.mark.parametrize(("n_items", "fraction"), [(4, 0.5), (12, 0.5), (24, 0.3), (990, 0.5), (3, 0.7)])
+def test_the_most_ballots_are_as_many_as_make_a_plan(n_items, fraction):
+    most = most_ballots(n_items, fraction, most=50)
+    PlanOptions(n_ballots=most, fraction=fraction, presentations=2).plan(n_items)
+    if most < 50:
+        with pytest.raises(PlanError, match="every ballot needs two items"):
+            PlanOptions(n_ballots=most + 1, fraction=fraction, presentations=2).plan(n_items)
+
+
+def test_without_a_number_of_ballots_there_are_as_many_as_the_items_allow():
+    assert PlanOptions(fraction=0.5, presentations=2).plan(66).n_ballots == 6
+    assert PlanOptions(fraction=0.5, presentations=2).plan(990).n_ballots == 7
+    with pytest.raises(PlanError, match="fraction must be a number between 0 and 1"):
+        PlanOptions(fraction=float("nan"), presentations=2).plan(66)
+
+
+@given(st.floats(0.01, 1e6), st.floats(1e-3, 5), st.sampled_from([0.0, 0.25, 1 / 3, 0.2]))
+@example(300, 0.02, 0.0)
+@example(0.3, 0.1, 0.0)  # 0.3 / 0.1 is a little less than 3, but three answers cost a little more than 0.3
+def test_money_pays_for_these_answers_and_not_for_one_more(money, per_answer, fee):
+    assume(money >= per_answer * (1 + fee))
+    number = answers_for(money, per_answer=per_answer, fee=fee)
+    assert number * per_answer * (1 + fee) <= money < (number + 1) * per_answer * (1 + fee)
+
+
+@pytest.mark.parametrize(
+    ("money", "pay", "message"),
+    [
+        (0.01, {"per_answer": 0.02}, r"a budget of 0\.01 pays for not even one answer, at 0\.02 each"),
+        (1e300, {"per_answer": 0.02}, r"pays for more than 9007199254740992 answers"),
+        (0, {"per_answer": 0.02}, r"money must be a finite number above 0; got 0"),
+        (1, {"per_answer": float("nan")}, r"per_answer must be a finite number above 0; got nan"),
+        (1, {"per_answer": 0.1, "fee": -0.1}, r"fee must be a share of the pay, from 0 on; got -0\.1"),
+    ],
+)
+def test_money_that_makes_no_budget(money, pay, message):
+    with pytest.raises(PlanError, match=message):
+        answers_for(money, **pay)

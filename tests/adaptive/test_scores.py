@@ -8,12 +8,22 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from adaptive._draw import draw_ballot
-from adaptive._scores import borda_scores, rescale, running_mean, score_ballot, tally
-from adaptive._votes import LEFT, TIE, UNANSWERED
+from adaptive._draw import Ballot, draw_ballot
+from adaptive._scores import (
+    BallotScores,
+    borda_scores,
+    rescale,
+    running_mean,
+    score_ballot,
+    select_again,
+    select_by_mean,
+    select_top,
+    tally,
+)
+from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED, Comparison, Vote, checked_answers, comparisons_of
 from adaptive.errors import ProtocolError, VoteError
 from tests.adaptive import naive
-from tests.adaptive.ballots import SEEDS, answers_to, spelt_out
+from tests.adaptive.plans import SEEDS, answers_to, spelt_out
 
 SHARES = st.sampled_from(sorted({Fraction(n, d) for d in range(1, 21) for n in range(d + 1)}))
 
@@ -147,3 +157,150 @@ def test_an_average_must_be_one_finite_number_for_each_item(average):
     ballot = drawn(4, 2, 0)
     with pytest.raises(ProtocolError, match="average must return one finite number for each of 4 items"):
         score_ballot(ballot, [TIE] * 4, ballot_number=2, previous_mean=np.full(4, 0.5), average=average)
+
+
+@given(st.lists(st.integers(0, 3).map(float), min_size=1, max_size=12), st.data(), SEEDS)
+def test_the_largest_scores_are_selected_best_first(scores, data, seed):
+    n_selected = data.draw(st.integers(1, len(scores)))
+    selection = select_top(scores, n_selected, np.random.default_rng(seed))
+    chosen = selection.places.tolist()
+    assert len(set(chosen)) == n_selected
+    assert [scores[place] for place in chosen] == sorted(scores, reverse=True)[:n_selected]
+    assert selection.n_tied_at_cut == naive.n_tied_at_cut(scores, n_selected)
+
+
+@given(st.lists(st.integers(0, 9), min_size=2, max_size=9, unique=True), SEEDS)
+def test_the_generator_is_used_for_ties_alone(scores, seed):
+    rng = np.random.default_rng(seed)
+    before = rng.bit_generator.state
+    select_top(scores, 1, rng)
+    assert rng.bit_generator.state == before
+
+
+def test_ties_at_the_cut_are_broken_evenly():
+    rng = np.random.default_rng(0)
+    counts = np.zeros(5)
+    for _ in range(3000):
+        selection = select_top([1, 2, 1, 1, 0], 3, rng)
+        assert selection.n_tied_at_cut == 3
+        counts[selection.places] += 1
+    assert counts[1] == 3000
+    assert counts[4] == 0
+    # 2 of 3 go on: 2000 each, with a standard deviation of sqrt(3000 * 2/3 * 1/3) = 26
+    assert np.abs(counts[[0, 2, 3]] - 2000).max() < 4 * 26
+
+
+def test_infinite_scores_have_an_order():
+    assert select_top([-np.inf, 0.0, np.inf], 2, np.random.default_rng(0)).places.tolist() == [2, 1]
+
+
+def test_select_by_mean_looks_at_the_mean():
+    x, y, ybar = np.array([0.9, 0.1]), np.array([0.8, 0.2]), np.array([0.3, 0.7])
+    scores = BallotScores(None, x, y, 1.0, ybar)
+    assert select_by_mean(scores, 1, np.random.default_rng(0)).places.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("scores", "n_selected", "message"),
+    [
+        ([0.5, np.nan], 1, "one score for each item; got shape .* with 1 nan"),
+        ([[0.5, 0.5]], 1, r"one score for each item; got shape \(1, 2\)"),
+        ([0.5, 0.6], 0, "cannot select 0 of 2 items"),
+        ([0.5, 0.6], 3, "cannot select 3 of 2 items"),
+    ],
+)
+def test_what_cannot_be_selected(scores, n_selected, message):
+    with pytest.raises(ProtocolError, match=message):
+        select_top(scores, n_selected, np.random.default_rng(0))
+
+
+def scores_of(ybar):
+    return BallotScores(None, None, None, 1.0, np.array(ybar))
+
+
+@given(st.lists(st.integers(0, 3).map(float), min_size=1, max_size=12), st.data(), SEEDS)
+def test_a_selection_can_be_repeated_without_its_generator(ybar, data, seed):
+    n_selected = data.draw(st.integers(1, len(ybar)))
+    made = select_top(ybar, n_selected, np.random.default_rng(seed))
+    again = select_again(made.places, made.n_tied_at_cut)(scores_of(ybar), n_selected, None)
+    assert (again.places.tolist(), again.n_tied_at_cut) == (made.places.tolist(), made.n_tied_at_cut)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "n_tied_at_cut", "message"),
+    [
+        ([], 3, "2 different items must be selected; got 0"),
+        ([1, 1], 3, "2 different items must be selected; got 2"),
+        ([1, 0, 2], 3, "2 different items must be selected; got 3"),
+        ([0, 1], 3, "the items selected are not the best by the votes"),
+        ([0, 2], 3, "the items selected are not the best by the votes"),
+        ([1, 3], 2, "the votes leave 3 items tied at the cut; got 2"),
+        ([1, 3], 0, "the votes leave 3 items tied at the cut; got 0"),
+    ],
+)
+def test_a_selection_that_the_scores_do_not_give(chosen, n_tied_at_cut, message):
+    select = select_again(np.array(chosen, np.intp), n_tied_at_cut)
+    with pytest.raises(ProtocolError, match=message):
+        select(scores_of([0.4, 0.9, 0.4, 0.4]), 2, np.random.default_rng(0))
+
+
+BALLOT = Ballot(range(4), 2, range(1), [0, 1, 2, 3], [1, 2, 3, 0], [0, 0, 0, 0])
+
+
+def test_comparisons_have_labels_and_the_number_of_their_ballot():
+    ballot = Ballot(["a", "b", "c"], 2, ["Ann", "Bob"], [0, 1, 2], [1, 2, 0], [1, 0, 1])
+    assert comparisons_of(ballot, 12) == (
+        Comparison("12-0", "Bob", "a", "b"),
+        Comparison("12-1", "Ann", "b", "c"),
+        Comparison("12-2", "Bob", "c", "a"),
+    )
+
+
+def test_codes_are_those_of_the_contract():
+    assert (LEFT, TIE, RIGHT, UNANSWERED) == (1, 0, -1, -2)
+    assert [vote.value for vote in (Vote.LEFT, Vote.TIE, Vote.RIGHT, Vote.UNANSWERED)] == [1, 0, -1, -2]
+    assert all(type(code) is int for code in (LEFT, TIE, RIGHT, UNANSWERED))
+
+
+@given(
+    st.lists(st.sampled_from([1, 0, -1, -2]), min_size=4, max_size=4),
+    st.sampled_from(
+        [list, tuple, np.array, lambda codes: np.array(codes, np.int8), lambda codes: [Vote(code) for code in codes]]
+    ),
+)
+def test_answers_become_int8_codes(codes, container):
+    answers = checked_answers(BALLOT, container(codes))
+    assert answers.dtype == np.int8
+    assert answers.tolist() == codes
+    assert not answers.flags.writeable
+
+
+def test_answers_are_copied():
+    given_answers = np.zeros(4, np.int8)
+    answers = checked_answers(BALLOT, given_answers)
+    given_answers[0] = 1
+    assert answers.tolist() == [0, 0, 0, 0]
+
+
+def test_unsigned_answers_are_answers():
+    assert checked_answers(BALLOT, np.array([0, 1, 1, 0], np.uint8)).tolist() == [0, 1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ([1, 0, -1], "4 comparisons need as many answers; got 3"),
+        ([[1, 0, -1, 0]], r"4 comparisons need as many answers; got an array of shape \(1, 4\)"),
+        ([[1], [1, 0], 1, 1], r"answers must be a list of codes; got \[\[1\], \[1, 0\], 1, 1\]"),
+        ([1, 2, 0, 0], r"answers\[1\] is 2; an answer is 1 \(left\), 0 \(tie\), -1 \(right\) or -2 \(unanswered\)"),
+        ([1, 1, 0, -3], r"answers\[3\] is -3; an answer is"),
+        (np.array([0, 0, 255, 0], np.uint8), r"answers\[2\] is 255; an answer is"),
+        ([1.0, 0.0, 0.0, 0.0], "answers must be whole numbers, .*; got float64"),
+        ([True, False, False, True], "answers must be whole numbers, .*; got bool"),
+        (["left", "tie", "tie", "left"], "answers must be whole numbers, .*; got <U4"),
+        ([None, 1, 1, 1], "answers must be whole numbers, .*; got object"),
+    ],
+)
+def test_bad_answers(answers, message):
+    with pytest.raises(VoteError, match=message):
+        checked_answers(BALLOT, answers)

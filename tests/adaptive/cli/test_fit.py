@@ -6,14 +6,25 @@ import re
 import numpy as np
 import pytest
 
-from adaptive import Comparisons, borda, bradley_terry, plan_ballots, rank_centrality, read_comparisons, thurstone
+from adaptive import (
+    Comparisons,
+    borda,
+    bradley_terry,
+    next_comparisons,
+    plan_ballots,
+    rank_centrality,
+    read_comparisons,
+    thurstone,
+)
 from adaptive._tables import read_items
 from adaptive.model import _estimators as estimators
+from adaptive.plots import agreement, plot_in_top, plot_strengths, plot_voters, save_figure
 from tests.adaptive.cli.commands import as_csv, invoke, refusal, rows_of, run_ok, vote
-from tests.adaptive.votings import Voting
+from tests.adaptive.plans import Voting
+from tests.adaptive.test_plots import votes_of
+from tests.rankcorr.plots.conftest import matplotlib  # noqa: F401
 
 pytestmark = pytest.mark.wide
-
 VOTES = """comparison,voter,left,right,winner
 0,Ann,fig,kiwi,left
 1,Ann,fig,plum,left
@@ -215,3 +226,188 @@ def test_the_level_of_intervals_and_pairs(votes):
         "fit", "v.csv", "--better", "fig", "plum", "--model", "borda"
     )
     assert "level must be a number between 0 and 1" in refusal("fit", "v.csv", "--level", 1)
+
+
+NEXT_VOTES = "comparison,voter,left,right,winner\n" + "".join(
+    f"{n},{'Ann' if n % 2 else 'Bob'},i{n},i{n + 1},{'left' if n % 3 else 'tie'}\n" for n in range(8)
+)
+
+
+def matched(votes, size, seed, **options):
+    matches = next_comparisons(bradley_terry(votes), size, rng=np.random.default_rng(seed), **options)
+    return [
+        {"comparison": str(votes.n_comparisons + n), "voter": matches.voters[who], "left": a, "right": b, "winner": ""}
+        for n, (who, (a, b)) in enumerate(zip(matches.voter.tolist(), matches.pairs, strict=True))
+    ]
+
+
+def test_the_comparisons_are_those_of_the_library(votes, folder):
+    assert rows_of(run_ok("next", "v.csv", "--size", 5, "--seed", 3)) == matched(votes, 5, 3)
+    chosen = ("--voter", "Zoë", "--n0", 5, "--focus", 0.1, "--out", "n.csv")
+    assert run_ok("next", "v.csv", "--size", 5, "--seed", 3, *chosen) == "5 comparisons written to n.csv\n"
+    assert rows_of((folder / "n.csv").read_text()) == matched(votes, 5, 3, voters=["Zoë"], n0=5, focus=0.1)
+
+
+def test_from_items_to_votes_batch_by_batch(folder):
+    """No votes, then votes of one batch, then of both: nobody gets a pair twice, every item is compared."""
+    (folder / "items.csv").write_text("item\n" + "".join(f"{n}\n" for n in range(12)))
+    rng, files, rows = np.random.default_rng(1), [], []
+    for batch in range(6):
+        out = f"{batch}.csv"
+        voters = ["--voter", "Ann", "--voter", "Bob"]
+        run_ok("next", *files, "--items", "items.csv", *voters, "--size", 8, "--seed", batch, "--out", out)
+        shown = rows_of((folder / out).read_text())
+        assert len(shown) == 8
+        assert all(row["winner"] == "" for row in shown)
+        assert read_comparisons(out).n_unanswered == 8
+        for row in shown:
+            row["winner"] = rng.choice(["left", "right", "tie"])
+        (folder / out).write_text(as_csv(shown))
+        files.append(out)
+        rows += shown
+    assert [int(row["comparison"]) for row in rows] == list(range(48))
+    pairs = [(row["voter"], *sorted([row["left"], row["right"]])) for row in rows]
+    assert len(set(pairs)) == len(pairs)
+    assert {row["voter"] for row in rows} == {"Ann", "Bob"}
+    assert {label for row in rows for label in (row["left"], row["right"])} == {str(n) for n in range(12)}
+    together = rows_of(run_ok("next", *files, "--size", 1, "--seed", 1))
+    (folder / "all.csv").write_text(as_csv(rows))
+    assert rows_of(run_ok("next", "all.csv", "--size", 1, "--seed", 1))[0].keys() == together[0].keys()
+
+
+@pytest.mark.usefixtures("opened")
+def test_a_voting_goes_on_with_comparisons_of_our_choice(folder):
+    vote(folder / "ballot.csv", folder / "some.csv", skipped={"b1-0-0", "b1-0-1", "b1-0-2", "b1-0-3"})
+    run_ok("run", "record", "v.db", "some.csv")
+    rows = rows_of(run_ok("next", "v.db", "--size", 4, "--seed", 1, "--voter", "0"))
+    assert [row["comparison"] for row in rows] == ["20", "21", "22", "23"]
+    assert {row["voter"] for row in rows} == {"0"}
+    seen = [row for row in rows_of((folder / "some.csv").read_text()) if row["voter"] == "0"]
+
+    def pair(row):
+        return tuple(sorted([(row["left_1"], row["left_2"]), (row["right_1"], row["right_2"])]))
+
+    assert not {pair(row) for row in rows} & {pair(row) for row in seen}
+    for row in rows:
+        row["winner"] = "left"
+    (folder / "more.csv").write_text(as_csv(rows))
+    assert "10 items, 20 votes" in invoke("fit", "v.db", "more.csv").stdout
+
+
+@pytest.mark.parametrize(
+    ("ids", "first"), [((1, 2, 3), "4"), ((0, 40, 7), "41"), (("a", "b", "9" * 30), "3"), ((5, "x-9", "007"), "8")]
+)
+def test_ids_go_on_above_those_of_all_files(folder, ids, first):
+    """A file may count from 1, or from anywhere; ids that are no numbers cannot clash."""
+    rows = zip(ids, ("Ann,a,b,left", "Bob,b,c,tie", "Ann,c,d,"), strict=True)
+    (folder / "v.csv").write_text("comparison,voter,left,right,winner\n" + "".join(f"{n},{row}\n" for n, row in rows))
+    (folder / "plain.csv").write_text("voter,left,right,winner\nAnn,a,c,left\n")
+    shown = rows_of(run_ok("next", "v.csv", "--size", 2, "--seed", 1))
+    assert [row["comparison"] for row in shown] == [first, str(int(first) + 1)]
+    more = rows_of(run_ok("next", "v.csv", "plain.csv", "--size", 1, "--seed", 1))
+    assert more[0]["comparison"] == str(max(4, int(first)))
+    (folder / "all.csv").write_text((folder / "v.csv").read_text() + "".join(as_csv(shown).splitlines(True)[1:]))
+    assert read_comparisons("all.csv").n_unanswered == 3
+
+
+def test_a_batch_that_nobody_has_answered_yet_is_not_given_again(folder):
+    (folder / "v.csv").write_text(NEXT_VOTES)
+    pairs = []
+    for batch in range(4):
+        files = ["v.csv", *(f"{n}.csv" for n in range(batch))]
+        run_ok("next", *files, "--size", 9, "--seed", 1, "--out", f"{batch}.csv")
+        shown = rows_of((folder / files[-1]).read_text())
+        pairs += [(row["voter"], *sorted([row["left"], row["right"]])) for row in shown]
+    assert len(set(pairs)) == len(pairs)
+
+
+def test_votes_whose_voters_are_not_known(folder):
+    (folder / "v.csv").write_text("left,right,winner\na,b,left\nb,c,left\n")
+    result = invoke("next", "v.csv", "--size", 9, "--seed", 1)
+    assert list(rows_of(result.stdout)[0]) == ["comparison", "left", "right", "winner"]
+    assert result.stderr == "ballots: note: 3 of 9 comparisons: the voter has seen all other pairs\n"
+
+
+def test_no_possible_pair_is_left(folder):
+    (folder / "v.csv").write_text("voter,left,right,winner\nAnn,a,b,left\n")
+    result = invoke("next", "v.csv", "--size", 2, "--seed", 1, "--out", "n.csv")
+    assert (result.exit_code, result.stdout) == (0, "0 comparisons written to n.csv\n")
+    assert result.stderr == "ballots: note: 0 of 2 comparisons: the voter has seen all other pairs\n"
+    assert (folder / "n.csv").read_text() == "comparison,voter,left,right,winner\n"
+
+
+@pytest.fixture
+def figure_votes(folder):
+    (folder / "v.csv").write_text(votes_of(12).to_csv())
+    return read_comparisons("v.csv")
+
+
+def voters_of(strengths, level=0.9, top=50):
+    what = f"Votes that agree with the common order, with a {100 * level:g} % interval"
+    shares = agreement(strengths, level=level)
+    return plot_voters(shares, quantity=what, reference=(0.5, "answers at random"), top=top)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("strengths", lambda figure_votes: plot_strengths(bradley_terry(figure_votes))),
+        (
+            "strengths --top 3 --level 0.5 --model thurstone --prior 2",
+            lambda figure_votes: plot_strengths(thurstone(figure_votes, prior=2), top=3, level=0.5),
+        ),
+        ("strengths --scale rank", lambda figure_votes: plot_strengths(bradley_terry(figure_votes), scale="rank")),
+        ("top --k 3", lambda figure_votes: plot_in_top(bradley_terry(figure_votes), 3)),
+        (
+            "top --k 3 --top 5 --seed 2 --voters",
+            lambda figure_votes: plot_in_top(bradley_terry(figure_votes, voters=True), 3, top=5, seed=2),
+        ),
+        ("voters", lambda figure_votes: voters_of(bradley_terry(figure_votes))),
+        ("voters --top 2 --level 0.5", lambda figure_votes: voters_of(bradley_terry(figure_votes), level=0.5, top=2)),
+    ],
+)
+def test_figures_are_those_of_the_library(figure_votes, folder, arguments, expected):
+    command, *options = arguments.split()
+    result = invoke("plot", command, "v.csv", *options, "--out", "f.svg")
+    assert (result.exit_code, result.stdout) == (0, "f.svg\n")
+    reference = save_figure(expected(figure_votes), folder / "expected.svg")
+    assert (folder / "f.svg").read_bytes() == reference.read_bytes()
+
+
+@pytest.mark.parametrize("command", [["strengths", "--scale", "rank"], ["top", "--k", "3", "--seed", "2"]])
+@pytest.mark.usefixtures("figure_votes")
+def test_draws_advance_a_progress_bar(command, bars):
+    assert invoke("plot", command[0], "v.csv", *command[1:], "--out", "f.svg").exit_code == 0
+    assert (bars.asked, sum(bars.steps)) == ([(1_000, "draw")], 1_000)
+
+
+def test_what_to_know_of_the_fit_is_noted(folder):
+    (folder / "v.csv").write_text("left,right,winner\ngnu,\u4e00,left\n")
+    result = invoke("plot", "strengths", "v.csv", "--out", "f.png")
+    assert (result.exit_code, result.stdout) == (0, "f.png\n")
+    lines = [line.removeprefix("ballots: note: ") for line in result.stderr.splitlines()]
+    assert lines[1:] == list(bradley_terry(read_comparisons("v.csv")).warnings)
+    assert lines[0].startswith("Glyph 19968")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["strengths", "v.csv"], r"Missing option '--out'"),
+        (["strengths", "v.csv", "--out", "f.jpg"], r"'f\.jpg' must end with \.png, \.svg or \.pdf"),
+        (["strengths", "v.csv", "--out", "no/f.png"], r"no/f\.png: cannot be written: there is no folder no"),
+        (["strengths", "v.csv", "--out", "f.png", "--model", "borda"], r"'borda' is not one of"),
+        (["top", "v.csv", "--out", "f.png"], r"Missing option '--k'"),
+        (["voters", "plain.csv", "--out", "f.png"], r"the voters of these figure_votes are not known"),
+    ],
+)
+@pytest.mark.usefixtures("figure_votes")
+def test_refused(folder, arguments, message):
+    (folder / "plain.csv").write_text("left,right,winner\na,b,left\n")
+    assert re.search(message, refusal("plot", *arguments))
+
+
+@pytest.mark.usefixtures("figure_votes", "without_matplotlib")
+def test_without_matplotlib():
+    message = refusal("plot", "top", "v.csv", "--k", 2, "--out", "f.png")
+    assert message == "figures need matplotlib: pip install matplotlib"

@@ -2,11 +2,13 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from adaptive._budget import plan_for_budget, plan_for_top
+from adaptive._draw import draw_ballot
 from adaptive._plan import plan_ballots
-from tests.adaptive.cli.commands import run_ok
+from tests.adaptive.cli.commands import TOKENS, as_csv, invoke, refusal, rows_of, run_ok
 
 pytestmark = pytest.mark.wide
 
@@ -90,3 +92,85 @@ def test_plan_of_batches_advises_on_voters():
     ]
     (advice,) = json.loads(run_ok(*arguments, "--json"))["advice"]
     assert (advice["code"], advice["bound"]) == ("too_many_comparisons", 2_970)
+
+
+def test_pair_prints_items():
+    table = run_ok("pair", "tokens.csv").splitlines()
+    assert table[:2] == ["item_1,item_2,area", "tax,wage,work"]
+    assert len(table) == 11
+    assert run_ok("pair", "-", "--out", "-", stdin=TOKENS).splitlines() == table
+
+
+def test_pair_samples():
+    arguments = ("pair", "tokens.csv", "--sample", 3, "--seed", 2)
+    sample = run_ok(*arguments)
+    assert len(sample.splitlines()) == 4
+    assert sample == run_ok(*arguments)
+    assert run_ok(*arguments, "--out", "items.csv") == "3 of 10 items written to items.csv\n"
+
+
+def test_pair_across_areas_and_the_note_on_rare_tokens():
+    tokens = "token,area,frequency\na,x,5\nb,y,5\n"
+    result = invoke("pair", "-", "--across-areas", stdin=tokens)
+    assert (result.exit_code, result.stdout) == (0, "item_1,item_2,area,rare\na,b,,no\n")
+    assert result.stderr.startswith("ballots: note: 0 of 2 tokens are rare")
+
+
+def test_draw_is_that_of_the_library(items):
+    rows = rows_of(run_ok("draw", "items.csv", "--presentations", 4, "--voters", 3, "--seed", 7))
+    pairs = [(row["item_1"], row["item_2"]) for row in rows_of(items.read_text())]
+    ballot = draw_ballot(pairs, 4, 3, np.random.default_rng(7))
+    assert list(rows[0]) == ["comparison", "voter", "left_1", "left_2", "right_1", "right_2", "winner"]
+    found = sorted((int(row["comparison"].removeprefix("1-")), *list(row.values())[1:]) for row in rows)
+    columns = zip(ballot.voter.tolist(), ballot.left.tolist(), ballot.right.tolist(), strict=True)
+    assert found == [
+        (index, str(voter), *ballot.items[left], *ballot.items[right], "")
+        for index, (voter, left, right) in enumerate(columns)
+    ]
+    one = ("--presentations", 1, "--voters", 1, "--seed", 0, "--out", "b.csv")
+    assert run_ok("draw", "-", *one, stdin="item\na\nb\n") == "1 comparisons written to b.csv\n"
+
+
+def test_score_by_hand():
+    votes = "left,right,winner\na,b,left\nb,c,tie\nc,a,right\nb,a,\n"
+    # a wins both of its answered comparisons; b and c have half a win in two.
+    assert run_ok("score", "-", stdin=votes).splitlines() == [
+        "item,rank,ybar,presentations,wins,ties,losses,last_ballot",
+        "a,1.0,1.0,3,2,0,0,1",
+        "b,2.5,0.25,3,0,1,1,1",
+        "c,2.5,0.25,2,0,1,1,1",
+    ]
+    assert run_ok("score", "-", "--out", "r.csv", stdin=votes) == "3 items written to r.csv\n"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_score_and_the_result_of_the_voting_are_the_same_bytes(folder, seed):
+    """Whatever the order of the rows: 60 items, three ballots, random votes with ties and gaps."""
+    rng = np.random.default_rng(seed)
+    (folder / "items.csv").write_text("item\n" + "".join(f"{place}\n" for place in rng.permutation(60)))
+    options = ("--ballots", 3, "--presentations", 7, "--voters", 3, "--seed", seed)
+    run_ok("run", "init", "v.db", "--items", "items.csv", *options)
+    for number in (1, 2, 3):
+        rows = rows_of(run_ok("run", "open", "v.db"))
+        for row in rows:
+            row["winner"] = rng.choice(["left", "right", "tie", ""], p=[0.5, 0.2, 0.2, 0.1])
+        rng.shuffle(rows)
+        (folder / f"{number}.csv").write_text(as_csv(rows))
+        run_ok("run", "record", "v.db", f"{number}.csv")
+        run_ok("run", "close", "v.db", "--least-answered", "0.8")
+    run_ok("run", "result", "v.db", "--paper", "--out", "result.csv")
+    run_ok("score", "1.csv", "2.csv", "3.csv", "--out", "score.csv")
+    assert (folder / "score.csv").read_bytes() == (folder / "result.csv").read_bytes()
+    result = json.loads(run_ok("run", "result", "v.db", "--paper", "--json"))
+    scored = json.loads(run_ok("score", "1.csv", "2.csv", "3.csv", "--json"))
+    assert scored["items"] == result["items"]
+    assert [each["b"] for each in scored["ballots"]] == [each["b"] for each in result["ballots"]]
+
+
+def test_score_refuses_an_item_that_was_not_in_the_ballot_before(folder):
+    (folder / "1.csv").write_text("left,right,winner\na,b,left\n")
+    (folder / "2.csv").write_text("left,right,winner\na,b,left\na,c,tie\n")
+    assert refusal("score", "1.csv", "2.csv", "--out", "r.csv") == "2.csv:3: 'c' is not an item of ballot 1"
+    (folder / "3.csv").write_text("left,right,winner\na,c,left\n")
+    assert refusal("score", "2.csv", "1.csv", "3.csv") == "3.csv:2: 'c' is not an item of ballot 2"
+    assert not (folder / "r.csv").exists()

@@ -1,18 +1,35 @@
 """The columns of votes and what is counted from them; nothing that cannot be is kept."""
 
+import gzip
+import io
 import json
+import sys
+import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from adaptive import ComparisonError, Comparisons, VoteError
-from adaptive._votes import LEFT, UNANSWERED
+from adaptive import (
+    ComparisonError,
+    Comparisons,
+    NumberedItemsWarning,
+    TableError,
+    VoteError,
+    borda,
+    draw_ballot,
+    read_comparisons,
+)
+from adaptive._formats.votes import comparisons_csv
+from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED, comparisons_of
 from adaptive.model._columns import ShownPairs
+from rankcorr import OptionError
 from tests.adaptive import naive
-from tests.adaptive.model.votes import comparisons, small, spelt_out
+from tests.adaptive.model.votes import CELLS, comparisons, rows_of, small, spelt_out
 
 ANN, BOB = "Ann", "Bob"
 
@@ -108,9 +125,6 @@ def test_what_cannot_be_is_refused(changes, error, message):
         small(**changes)
 
 
-# --- comparisons without an answer -----------------------------------------------------------------------------------
-
-
 def pairs_of(shown):
     """Rows of `ShownPairs` as tuples of voter and the two items."""
     voter = [None] * len(shown) if shown.voter is None else shown.voter.tolist()
@@ -169,3 +183,311 @@ def test_rows_without_an_answer_are_shown_pairs():
 def test_messages_count_in_words(items, message):
     with pytest.raises(ComparisonError, match=message):
         Comparisons(items, [2], [1], [LEFT])
+
+
+ONE_KIND = st.sampled_from([CELLS, st.tuples(CELLS), st.tuples(CELLS, CELLS)])
+ARENA = (
+    "model_a,model_b,winner,judge\na,b,model_a,j1\nb,c,model_b,j1\nc,a,tie,j2\na,c,tie (bothbad),j2\na,b,both_bad,j2\n"
+)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    return tmp_path_factory.mktemp("comparisons") / "votes.csv"
+
+
+def lines_of(votes):
+    """Each comparison as a line of JSON."""
+    columns = votes._columns()
+    rows = zip(*columns.values(), strict=True)
+    return "".join(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows)
+
+
+@given(comparisons(labels=ONE_KIND, min_size=1), st.booleans())
+def test_comparisons_are_read_as_they_were_written(file, votes, as_json):
+    file.write_text(lines_of(votes) if as_json else votes.to_csv(), encoding="utf-8")
+    for kind in ("auto", "csv"):
+        again = read_comparisons(file, items=votes.items, format=kind)
+        assert rows_of(again) == rows_of(votes)
+        assert again.items == votes.items
+    assert (again.voters is None) == (votes.voters is None)
+    found = read_comparisons(file)
+    assert rows_of(found) == rows_of(votes)
+    assert set(found.items) == set(votes.items) - set(votes.never_compared)
+    assert found.n_unanswered == 0
+
+
+@given(comparisons(min_size=1))
+def test_pairs_are_read_as_they_were_written(file, votes):
+    won = votes.select(votes.winner == LEFT)
+    if not won.n_comparisons:
+        return
+    pairs = list(zip(won.left.tolist(), won.right.tolist(), strict=True))
+    expected = Comparisons.from_pairs(pairs, votes.n_items)
+    plain = "".join(f"{winner},{loser}\n" for winner, loser in pairs)
+    lists = "".join(f"[{winner}, {loser}]\n" for winner, loser in pairs)
+    objects = "".join(json.dumps({"loser": loser, "winner": winner}) + "\n" for winner, loser in pairs)
+    for text in (plain, "winner,loser\n" + plain, plain.replace(",", "\t"), lists, objects):
+        file.write_text(text)
+        assert read_comparisons(file, items=votes.n_items) == expected
+        assert read_comparisons(file, format="choix", items=votes.n_items) == expected
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NumberedItemsWarning)
+            assert read_comparisons(file).items == range(1 + max(map(max, pairs)))
+
+
+def test_a_ballot_is_read_as_it_was_shown(write):
+    items = [("a", "b"), ("a", "c,d"), ("b", "Ж")]
+    ballot = draw_ballot(items, 2, ["Ann", "Bob"], np.random.default_rng(0))
+    head, *rows = comparisons_csv(comparisons_of(ballot, 1)).splitlines()
+    text = "\n".join([head, rows[0] + "left", rows[1] + "tie", *rows[2:]]) + "\n"
+    votes = read_comparisons(write(text))
+    assert (votes.n_comparisons, votes.n_unanswered, votes.n_ties) == (2, ballot.n_comparisons - 2, 1)
+    assert set(votes.items) == set(items)
+    assert sorted(votes.voters) == ["Ann", "Bob"]
+
+
+@pytest.mark.parametrize("kind", ["auto", "arena"])
+@pytest.mark.parametrize("as_json", [False, True])
+def test_an_arena(write, kind, as_json):
+    if as_json:
+        text = "\n\n".join(map(json.dumps, pd.read_csv(io.StringIO(ARENA)).assign(turn=1).to_dict("records")))
+        path = write(text, "battles.jsonl")
+    else:
+        path = write(ARENA)
+    votes = read_comparisons(path, format=kind)
+    assert votes.winner.tolist() == [LEFT, RIGHT, TIE, TIE, TIE]
+    assert (votes.items, votes.voters, votes.voter.tolist()) == (("a", "b", "c"), ("j1", "j2"), [0, 0, 1, 1, 1])
+    with pytest.raises(TableError, match='no column "left"'):
+        read_comparisons(path, format="csv")
+
+
+def test_columns_of_evalica_and_the_voter_by_name(write):
+    path = write("id\twinner\tright\tleft\tworker\n1\tleft\tb\ta\t7\n2\tright\ta\tc\t8\n", "votes.tsv")
+    votes = read_comparisons(path)
+    assert rows_of(votes) == [(None, "a", "b", "left"), (None, "c", "a", "right")]
+    assert read_comparisons(path, voter="worker").voters == ("7", "8")
+    with pytest.raises(TableError, match=r'votes\.tsv:1: no column "judge"; the columns are "id", "winner"'):
+        read_comparisons(path, voter="judge")
+
+
+def test_an_empty_winner_is_no_answer(write):
+    text = "left,right,winner{}\na,b,{}\nb,c,tie{}\nc,a,cannot say{}\n"
+    votes = read_comparisons(write(text.format(",voter", ",Ann", ",Bob", ",Bob")))
+    assert (votes.n_comparisons, votes.n_unanswered) == (1, 2)
+    assert (votes.items, votes.voters) == (("a", "b", "c"), ("Ann", "Bob"))
+    assert read_comparisons(write(text.format("", " ", "", ""))).n_unanswered == 2
+    assert read_comparisons(write("model_a,model_b,winner\na,b,\nb,a,tie\n")).n_unanswered == 1
+    lines = write('{"left": "a", "right": "b", "winner": null, "voter": 3}\n', "v.jsonl")
+    assert read_comparisons(lines).n_unanswered == 1
+
+
+def test_compressed_and_from_standard_input(write, monkeypatch):
+    path = write(gzip.compress(ARENA.encode()), "battles.csv.gz")
+    votes = read_comparisons(path)
+    assert votes.n_ties == 3
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(ARENA.encode())))
+    assert read_comparisons("-") == votes
+    text = ARENA.replace("model_a,m", "left,m").replace("model_b,w", "right,w")
+    with pytest.raises(VoteError, match=r'battles\.csv\.gz:2: column "winner": a winner is .* got \'model_a\''):
+        read_comparisons(write(gzip.compress(text.encode()), "battles.csv.gz"))
+
+
+def test_labels_of_json_may_be_numbers_and_lists(write):
+    rows = [{"left": 1, "right": [1, "x"], "winner": "left"}, {"left": 2, "right": 1, "winner": "tie"}]
+    votes = read_comparisons(write("\r\n".join(map(json.dumps, rows)), "v.jsonl"))
+    assert votes.items == (1, (1, "x"), 2)
+    rows = [{"left": "several\nlines ", "right": "1", "winner": "left"}]
+    assert read_comparisons(write(json.dumps(rows), "v.jsonl")).items == ("several\nlines ", "1")
+    parts = [{"left_1": "a", "left_2": "b", "right_1": "a", "right_2": "c", "winner": "tie"}]
+    assert read_comparisons(write(json.dumps(parts[0]), "v.jsonl")).items == (("a", "b"), ("a", "c"))
+
+
+def test_items_of_pairs_may_have_labels_and_voters(write):
+    path = write("winner,loser,who\n2,0,Ann\n1,0,Bob\n")
+    votes = read_comparisons(path, items=["a", "b", "c", "d"], voter="who")
+    assert rows_of(votes) == [("Ann", "c", "a", "left"), ("Bob", "b", "a", "left")]
+    assert votes.never_compared == ("d",)
+
+
+HEAD = "comparison,voter,left,right,winner\n"
+PLAIN = "left,right,winner\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("", TableError, r"votes\.csv: the file is empty"),
+        ("a,b\nc,d\n", TableError, r'votes\.csv:1: the columns left, right and winner, .* are expected; got "a", "b"'),
+        ("Left,Right,Winner\na,b,left\n", TableError, r'votes\.csv:1: column "Left": did you mean "left"\?'),
+        ("left,right,Winner\na,b,left\n", TableError, r'column "Winner": did you mean "winner"\?'),
+        ("left,right\na,b\n", TableError, r'votes\.csv:1: no column "winner"; the columns are "left", "right"'),
+        ("left,right,winner,winner\na,b,tie,tie\n", TableError, 'column "winner": more than one column'),
+        ("left,right,winner,model_a,model_b\na,b,tie,a,b\n", TableError, "formats csv and arena; say which by format="),
+        ("left,right,winner,loser\n0,1,0,1\n", TableError, "formats csv and pairs"),
+        (PLAIN, TableError, r"votes\.csv:1: no votes, only the names"),
+        (PLAIN + "a,b\n", TableError, r'votes\.csv:2: 3 cells are expected.*none for "winner"'),
+        (PLAIN + "a,b,left\n,c,left\n", TableError, r'votes\.csv:3: column "left": empty cell'),
+        (PLAIN + "a, b,left\n", TableError, r'votes\.csv:2: column "right": \' b\' begins or ends with a space'),
+        (PLAIN + 'a,"b\nc",left\n', TableError, r'votes\.csv:2: column "right": .* has several lines'),
+        (PLAIN + "a,b,left\n\na,b,Tie\n", VoteError, r'votes\.csv:4: column "winner": .* got \'Tie\''),
+        (
+            "left,right,winner\na,b,draw\n",
+            VoteError,
+            "a winner is 'left', 'right', 'tie', 'cannot say'; got 'draw'. The option answers says what other answers",
+        ),
+        (PLAIN + "a,b,1\n", VoteError, "got '1'"),
+        (HEAD + "1,x,a,b,?\n", VoteError, r"votes\.csv:2: column \"winner\": a winner is .*'cannot say'; got '\?'"),
+        ("model_a,model_b,winner\na,b,left\n", VoteError, "a winner is 'model_a', .* 'both_bad'; got 'left'"),
+        (PLAIN + "a,b,left\nc,c,left\n", ComparisonError, r'votes\.csv:3: column "right": item \'c\' is compared'),
+        (HEAD + "1,x,a,b,tie\n2,x,b,b,\n", ComparisonError, r'votes\.csv:3: column "right": item \'b\' is compared'),
+        (
+            HEAD + "1,x,a,b,tie\n1,y,a,b,tie\n",
+            ComparisonError,
+            r"votes\.csv:3: column \"comparison\": comparison '1' is also on line 2",
+        ),
+        (HEAD + "1,,a,b,tie\n", TableError, r'votes\.csv:2: column "voter": empty cell; every row needs its voter'),
+        (HEAD + ",x,a,b,tie\n", TableError, 'column "comparison": empty cell'),
+        (HEAD + "1, x,a,b,tie\n", TableError, r'votes\.csv:2: column "voter": \' x\' begins or ends with a space'),
+        (
+            "left_1,right_1,right_2,winner\na,b,c,tie\n",
+            TableError,
+            "as many columns are expected for left as for right; got 1 and 2",
+        ),
+        ("left_1,left_3,right_1,winner\na,b,c,tie\n", TableError, 'no column "left_2"; parts are numbered from 1'),
+        ("left_1,right_1,winner\na,a,tie\n", ComparisonError, r'votes\.csv:2: column "right_1": item \(\'a\',\) is'),
+        ("0,1\n1,1\n", ComparisonError, r'votes\.csv:2: column "loser": item 1 is compared with itself'),
+        ("winner,loser\nfig,fig\n", ComparisonError, r'votes\.csv:2: column "loser": item \'fig\' is compared with'),
+        ("winner,loser\nfig,\n", TableError, r'votes\.csv:2: column "loser": empty cell; every row needs its loser'),
+        ("fig,plum\nplum,kiwi\n", TableError, r'votes\.csv:1: the columns .*, winner and loser, or .*"fig", "plum"'),
+        ("0,1\n1\n", TableError, r"votes\.csv:2: 2 cells are expected"),
+        ("0,1,2\n0,1,2\n", TableError, "are expected; got"),
+        (b"left,right,winner\n\xff,b,tie\n", TableError, r"votes\.csv:2: byte 0xff is not UTF-8"),
+    ],
+)
+def test_refused_tables(write, text, error, message):
+    with pytest.raises(error, match=message):
+        read_comparisons(write(text))
+
+
+ROW = '{"left": "a", "right": "b", "winner": "tie"}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        (ROW + "{'left'}\n", TableError, r"v\.jsonl:2: is not JSON: Expecting property name"),
+        ("[\n" + ROW + ROW + "]\n", TableError, r"v\.jsonl:3: is not JSON: a comma or the end of the list"),
+        ("[\n" + ROW + "]\n" + ROW, TableError, r"v\.jsonl:4: is not JSON: something follows the end of the list"),
+        ("[]", TableError, r"v\.jsonl: no votes"),
+        (ROW + '"a"\n', TableError, r"v\.jsonl:2: an object is expected for each vote; got 'a'"),
+        ("[" * 100_000 + "\n", TableError, r"v\.jsonl:1: cannot be read as JSON"),
+        ('{"left": "a", "left": "b"}\n', TableError, r"v\.jsonl:1: .* the key 'left' comes more than once"),
+        (ROW + '\n{"left": "a", "right": "b"}\n', TableError, r'v\.jsonl:3: no key "winner", which other votes have'),
+        ('{"left": "a", "right": "b"}', TableError, r'v\.jsonl:1: no column "winner"; the columns are "left", "right"'),
+        ('{"left": "a", "right": "b", "Winner": "tie"}\n', TableError, 'did you mean "winner"'),
+        ('{"a": 1}\n', TableError, r'v\.jsonl:1: the columns .* are expected; got "a"'),
+        (ROW + ROW.replace('"a"', "null"), TableError, r'v\.jsonl:2: column "left": a label is text, .* got None'),
+        (ROW.replace('"b"', "true"), TableError, 'column "right": a label is text, .* got True'),
+        (ROW.replace('"b"', "1.5"), TableError, "a label is text, .* got 1.5"),
+        (ROW.replace('"b"', '" "'), TableError, "a label is text, .* got ' '"),
+        (ROW.replace('"b"', "[]"), TableError, r"a label is text, .*; got \[\]"),
+        (ROW.replace('"b"', '["b", [1]]'), TableError, "a label is text"),
+        (ROW + ROW.replace("tie", "draw"), VoteError, r"v\.jsonl:2: column \"winner\": .* got 'draw'"),
+        (ROW.replace('"tie"', "0"), VoteError, "got 0"),
+        (ROW.replace('"tie"', '["tie"]'), VoteError, r"got \['tie'\]"),
+        (ROW.replace('"b"', '"a"'), ComparisonError, r"v\.jsonl:1: column \"right\": item 'a' is compared with itself"),
+        ("[0, true]\n", TableError, "a label is text, a whole number"),
+    ],
+)
+def test_refused_lines_of_json(write, text, error, message):
+    with pytest.raises(error, match=message):
+        read_comparisons(write(text, "v.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "error", "message"),
+    [
+        (ARENA, {"items": ["a", "b"]}, ComparisonError, r"votes\.csv:3: .*\"model_b\": 'c' is not one of the 2 items"),
+        ("0,1\n2,1\n", {"items": 2}, TableError, r'votes\.csv:2: column "winner": 2 is not one of the 2 items'),
+        (
+            ARENA,
+            {"format": "brat"},
+            OptionError,
+            "format must be one of 'auto', 'csv', 'arena', 'one_hot', 'pairs', 'choix', 'crowd_kit', 'label_studio'",
+        ),
+        (ARENA, {"format": None}, OptionError, "format must be one of"),
+        (ARENA, {"format": "choix"}, TableError, 'no column "loser"'),
+        (ARENA, {"voter": 3}, TableError, 'no column "3"'),
+        ("0,1\n", {"voter": "who"}, TableError, 'no column "who"'),
+    ],
+)
+def test_refused_options(write, text, options, error, message):
+    with pytest.raises(error, match=message):
+        read_comparisons(write(text), **options)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(TableError, match=r"none\.csv: cannot be read: No such file"):
+        read_comparisons(tmp_path / "none.csv")
+
+
+@pytest.mark.real_data
+def test_votes_of_llmfao(data_dir):
+    path = data_dir / "llmfao.csv"
+    with pytest.raises(TableError, match=r'column "prompt": differs between votes on the same item'):
+        read_comparisons(path)
+    votes = read_comparisons(path, voter="worker", ignore=["prompt"])
+    frame = pd.read_csv(path, dtype=str)
+    assert rows_of(votes) == list(frame[["worker", "left", "right", "winner"]].itertuples(index=False, name=None))
+    assert (votes.n_items, votes.n_voters, votes.parts) == (59, frame["worker"].nunique(), 1)
+    assert votes.n_ties == (frame["winner"] == "tie").sum()
+    assert Comparisons.from_frame(frame, voter="worker", ignore=["prompt"]) == votes
+    assert read_comparisons(path, ignore=["prompt"]).voters is None
+    won = frame["left"].where(frame["winner"] == "left", frame["right"])[frame["winner"] != "tie"].value_counts()
+    assert dict(zip(votes.items, votes.wins.tolist(), strict=True)) == won.reindex(votes.items, fill_value=0).to_dict()
+    assert votes.items[borda(votes).scores.argmax()] == "GPT 4"
+
+
+@pytest.mark.real_data
+def test_votes_of_ukpconvarg1(data_dir):
+    path = data_dir / "ukpconvarg1_votes.csv.gz"
+    frame = pd.read_csv(path)
+    names = {"left": "item_a", "right": "item_b", "winner": "vote", "voter": "worker"}
+    answers = {"a1": "left", "a2": "right", "equal": "tie"}
+    votes = read_comparisons(path, **names, answers=answers)
+    assert (votes.n_comparisons, votes.n_ties) == (len(frame), (frame["vote"] == "equal").sum())
+    assert votes.parts == frame["topic"].nunique() == 16  # no argument meets one of another topic
+    assert Comparisons.from_frame(frame, **names, answers=answers) == votes
+    assert not votes.never_compared
+
+
+@pytest.mark.parametrize("path", [None, 3, b"votes.csv"])
+def test_what_is_no_path(path):
+    with pytest.raises(TableError, match="a file of comparisons is expected, as text or a path; got "):
+        read_comparisons(path)
+
+
+@pytest.mark.parametrize("key", ["left", "right", "voter", "comparison"])
+def test_half_a_surrogate_pair_is_no_label(write, key):
+    """JSON can write it, UTF-8 cannot: the ranking could not be written again."""
+    rows = [{"comparison": n, "voter": "Ann", "left": "a", "right": "b", "winner": "left"} for n in range(2)]
+    for label in ("\ud800", ["a", "x\udc00"]):
+        faulty = [rows[0], {**rows[1], key: label}]
+        path = write("".join(json.dumps(row) + "\n" for row in faulty))
+        with pytest.raises(TableError, match=rf'votes.csv:2: column "{key}": .* has half of a surrogate pair'):
+            read_comparisons(path)
+    whole = [rows[0], {**rows[1], "left": "\U0001f600"}]
+    assert "\U0001f600" in read_comparisons(write("".join(json.dumps(row) + "\n" for row in whole))).items
+
+
+def test_numbers_that_stand_for_hardly_any_items_are_refused(write):
+    """Pairs of numbers name all items from 0 on: an id of another kind would be one of a billion."""
+    told = r"items are numbered from 0, so 999999999 implies 1,000,000,000 items, but only 3"
+    with pytest.raises(TableError, match=rf'votes.csv:3: column "loser": {told}'):
+        read_comparisons(write("winner,loser\n0,1\n0,999999999\n"))
+    with pytest.raises(TableError, match='column "winner": items are numbered from 0'):
+        read_comparisons(write("winner,loser\n100000,1\n"))
+    with pytest.warns(NumberedItemsWarning, match="99,998 items have no vote"):
+        assert read_comparisons(write("winner,loser\n99999,1\n")).n_items == 100_000
+    assert read_comparisons(write("winner,loser\n100000,1\n"), items=200_000).n_items == 200_000

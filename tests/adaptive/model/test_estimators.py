@@ -28,9 +28,8 @@ from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.model._estimators import fit_named
 from rankcorr import OptionError, TooFewItemsError
 from tests.adaptive import naive
-from tests.adaptive.ballots import SEEDS, answers_to
-from tests.adaptive.model.fits import simulated
-from tests.adaptive.model.votes import comparisons, spelt_out
+from tests.adaptive.model.votes import comparisons, simulated, spelt_out
+from tests.adaptive.plans import SEEDS, answers_to
 
 PLAIN = {"ties": "half", "oversight": 0}
 WINNERS = {LEFT: evalica.Winner.X, TIE: evalica.Winner.Draw, RIGHT: evalica.Winner.Y}

@@ -15,8 +15,7 @@ from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.model._estimators import evidence_slope
 from adaptive.model._likelihood import rows_of
 from tests.adaptive import naive
-from tests.adaptive.model.fits import MODELS, OVERSIGHT, naive_posterior, rows, simulated
-from tests.adaptive.model.votes import comparisons
+from tests.adaptive.model.votes import MODELS, OVERSIGHT, comparisons, naive_posterior, rows, simulated
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -1,11 +1,43 @@
 """Priors and the probability of an oversight: what is taken, and what is not."""
 
+import itertools
 import math
+from collections import Counter
+from dataclasses import replace
 
+import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize_scalar
 
-from adaptive import Comparisons, ModelError, Prior, bradley_terry
-from adaptive.model._likelihood import checked_oversight, checked_prior
+from adaptive import Comparisons, ModelError, Prior, bradley_terry, run_matching, stopping_rule
+from adaptive._votes import LEFT, RIGHT, TIE
+from adaptive.errors import ComparisonError
+from adaptive.model._likelihood import (
+    SPREADS,
+    STAKES,
+    Parameters,
+    VoteModel,
+    checked_oversight,
+    checked_prior,
+    curvature_at,
+    kernel_input,
+    rows_of,
+    signal,
+)
+from adaptive.model._likelihood_kernels import (
+    LOGISTIC,
+    NORMAL,
+    apply_curvature,
+    group_slopes,
+    outcome_chances,
+    solve_curvature,
+    vote_terms,
+)
+from tests.adaptive import naive
+from tests.adaptive.model.votes import MODELS, OVERSIGHT, WORDS, comparisons, rows, simulated
 
 
 def test_a_number_is_the_spread_of_the_strengths():
@@ -39,3 +71,449 @@ def test_an_oversight_is_a_probability_below_a_half():
     for value in (-0.01, 0.5, 1, math.nan, "0.1", None, True):
         with pytest.raises(ModelError, match=r"^oversight must be a number from 0 to below 0\.5; got "):
             checked_oversight(value)
+
+
+LINKS = {"logistic": LOGISTIC, "normal": NORMAL}
+# Link, nu, and whether a tie is half a vote for either side.
+KINDS = st.sampled_from(
+    [("logistic", 0.0, True), ("logistic", 0.4, False), ("logistic", 30.0, False), ("normal", 0.0, True)]
+)
+MARGINS = st.floats(-6, 6)
+WINNERS = st.sampled_from([LEFT, TIE, RIGHT])
+OVERSIGHTS = st.sampled_from([0.001, 0.03, 0.3, 0.9])
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+@given(MARGINS, KINDS)
+def test_chances_and_their_slopes(margin, kind):
+    link, nu, _ = kind
+    left, tie, right, d_left, d_right, b_left, b_right = outcome_chances(margin, nu, LINKS[link])
+    assert_allclose([left, tie, right], list(naive.chances(margin, nu, link).values()), rtol=1e-12)
+    for vote, slope, bend in (("left", d_left, b_left), ("right", d_right, b_right)):
+        chance = lambda u, vote=vote: naive.chances(u[0], nu, link)[vote]  # noqa: E731
+        assert_allclose(slope, naive.gradient(chance, [margin])[0], atol=1e-9)
+        assert_allclose(bend, naive.hessian(chance, [margin])[0, 0], atol=1e-6)
+
+
+@given(MARGINS, WINNERS, OVERSIGHTS, KINDS)
+@example(6.0, RIGHT, 0.001, ("normal", 0.0, True))
+def test_what_a_vote_adds_to_the_sums(margin, winner, oversight, kind):
+    link, nu, half = kind
+    value, score, expected, observed, tie, in_oversight = vote_terms(winner, margin, oversight, nu, LINKS[link], half)
+
+    def log_chance(vote, u, e=oversight):
+        return naive.vote_log_likelihood(vote, u, e, nu, link, half)
+
+    def slope(vote):
+        return naive.gradient(lambda u: log_chance(vote, u[0]), [margin])[0]
+
+    vote = WORDS[winner]
+    assert_allclose(math.log(value), log_chance(vote, margin), rtol=1e-12, atol=1e-14)
+    assert_allclose(score, slope(vote), atol=1e-6)
+    assert_allclose(observed, -naive.hessian(lambda u: log_chance(vote, u[0]), [margin])[0, 0], atol=1e-5)
+    seen = naive.seen_chances(margin, oversight, nu, link)
+    assert_allclose(expected, sum(p * slope(each) ** 2 for each, p in seen.items() if p > 0), atol=1e-6)
+    assert_allclose(tie, seen["tie"], atol=1e-15)
+    numerical = naive.gradient(lambda e: log_chance(vote, margin, e[0]), [oversight], 1e-7)[0]
+    assert_allclose(in_oversight, numerical, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("margin", [-1e4, -800.0, -40.0, 40.0, 800.0, 1e4])
+@pytest.mark.parametrize("link", [LOGISTIC, NORMAL])
+@pytest.mark.parametrize("winner", [LEFT, TIE, RIGHT])
+@pytest.mark.parametrize("oversight", [0.0, 0.03])
+def test_certain_outcomes_stay_finite(margin, link, winner, oversight):
+    half = link == NORMAL
+    terms = vote_terms(winner, margin, oversight, 0.0 if half else 0.5, link, half)
+    assert np.isfinite(terms).all()
+    assert terms[0] > 0
+    assert terms[2] >= 0
+
+
+@given(comparisons(voters=True), KINDS, SEEDS)
+def test_sums_over_votes_are_slopes_and_curvature_of_the_likelihood(votes, kind, seed):
+    link, nu, half = kind
+    found = rows_of(votes, VoteModel(link, "half" if half else "davidson", voters=True, side_bias=True))
+    rng = np.random.default_rng(seed)
+    a, e, s = rng.uniform(0.5, 2, 3), rng.uniform(0.01, 0.5, 3), rng.normal(0, 0.5, 3)
+    theta = rng.normal(0, 1, votes.n_items)
+    at = Parameters(theta, a, e, s, nu, 2.0)
+    seen = curvature_at(found, at, observed=True)
+
+    def of_theta(x):
+        return naive.log_likelihood(rows(votes, True), x, a, e, s, nu, link, half)
+
+    assert_allclose(seen.log_likelihood, of_theta(theta), rtol=1e-12, atol=1e-13)
+    assert_allclose(seen.slope, naive.gradient(of_theta, theta), atol=1e-6)
+    assert_allclose(seen.matrix(), np.eye(votes.n_items) / 4 - naive.hessian(of_theta, theta), atol=1e-5)
+    # The expected curvature is the mean over what voters could have answered, of the squared slope.
+    expected = np.eye(votes.n_items) / 4
+    for left, right, _, v in rows(votes, True):
+        ends = np.zeros(votes.n_items)
+        ends[left], ends[right] = a[v], -a[v]
+        margin = ends @ theta + s[v]
+        for vote, chance in naive.seen_chances(margin, e[v], nu, link).items():
+            if chance > 0:
+
+                def log_chance(u, vote=vote, v=v):
+                    return naive.vote_log_likelihood(vote, u[0], e[v], nu, link, half)
+
+                score = naive.gradient(log_chance, [margin])[0]
+                expected += chance * score**2 * np.outer(ends, ends)
+    assert_allclose(curvature_at(found, at).matrix(), expected, atol=1e-5)
+
+
+@given(comparisons(voters=True), KINDS, SEEDS)
+def test_slopes_in_the_parameters_of_voters_and_ties(votes, kind, seed):
+    link, nu, half = kind
+    found = rows_of(votes, VoteModel(link, "half" if half else "davidson", voters=True))
+    rng = np.random.default_rng(seed)
+    a, e, s = rng.uniform(0.5, 2, 3), rng.uniform(0.01, 0.5, 3), rng.normal(0, 0.5, 3)
+    theta = rng.normal(0, 1, votes.n_items)
+    out = np.empty((8, 3))
+    group_slopes(*kernel_input(found, Parameters(theta, a, e, s, nu, 2.0)), theta, out)
+
+    def of(log_a, oversights, sides, log_nu):
+        tie = math.exp(log_nu) if nu > 0 else 0.0
+        return naive.log_likelihood(rows(votes, True), theta, np.exp(log_a), oversights, sides, tie, link, half)
+
+    log_nu = math.log(nu) if nu > 0 else 0.0
+    assert_allclose(out[0], naive.gradient(lambda x: of(x, e, s, log_nu), np.log(a)), atol=1e-6)
+    assert_allclose(out[2], naive.gradient(lambda x: of(np.log(a), e, x, log_nu), s), atol=1e-6)
+    assert_allclose(out[4], naive.gradient(lambda x: of(np.log(a), x, s, log_nu), e, 1e-7), rtol=1e-4, atol=1e-5)
+    assert_allclose(out[6], np.bincount(votes.voter, minlength=3))
+    if nu > 0:
+        assert_allclose(out[7, 0], naive.gradient(lambda x: of(np.log(a), e, s, x[0]), [log_nu])[0], atol=1e-6)
+    assert (out[[1, 3, 5]] >= 0).all()
+
+
+@given(comparisons(min_size=1), SEEDS, st.integers(1, 3))
+def test_linear_systems_are_those_of_the_dense_matrix(votes, seed, n_columns):
+    rng = np.random.default_rng(seed)
+    n_items, weight = votes.n_items, rng.uniform(0.1, 2, votes.n_comparisons)
+    dense = 0.25 * np.eye(n_items)
+    for left, right, w in zip(votes.left, votes.right, weight, strict=True):
+        ends = np.zeros(n_items)
+        ends[left], ends[right] = 1, -1
+        dense += w * np.outer(ends, ends)
+    x, out = rng.normal(size=(n_items, n_columns)), np.empty((n_items, n_columns))
+    apply_curvature(votes.left, votes.right, weight, 0.25, x, out)
+    assert_allclose(out, dense @ x, atol=1e-12)
+    solved = np.empty_like(x)
+    steps = solve_curvature(votes.left, votes.right, weight, 0.25, np.diagonal(dense).copy(), out, 1e-12, 1000, solved)
+    assert 0 <= steps < 100
+    assert_allclose(solved, x, atol=1e-9)
+
+
+def test_an_indefinite_matrix_is_seen():
+    left, right, weight = np.array([0, 1], np.int32), np.array([1, 2], np.int32), np.array([1.0, -0.6])
+    left.flags.writeable = right.flags.writeable = False  # as in votes, for which the kernel is compiled anyhow
+    diagonal, x = np.array([1.1, 0.5, 0.1]), np.empty((3, 1))
+    wanted = np.array([[0.0], [1.0], [-1.0]])
+    assert solve_curvature(left, right, weight, 0.1, diagonal, wanted, 1e-6, 100, x) == -1
+
+
+def wealth(votes, n_items):
+    """The definition, vote by vote in plain Python."""
+    gamblers = [
+        {"stake": stake, "mean": [0.0] * n_items, "variance": [spread**2] * n_items, "wealth": 1.0}
+        for spread in SPREADS
+        for stake in STAKES
+    ]
+    pairs = {frozenset(vote[:2]): dict.fromkeys(vote[:2], 0) for vote in votes}
+    of_pairs = dict.fromkeys(STAKES, 1.0)
+    for one, other, winner in votes:
+        if winner:
+            won = pairs[frozenset((one, other))]
+            for stake in STAKES:
+                of_pairs[stake] *= 1 + stake * (won[one] - won[other]) / (won[one] + won[other] + 1) * winner
+            won[one if winner > 0 else other] += 1
+        for each in gamblers if winner else ():
+            mean, variance = each["mean"], each["variance"]
+            both = variance[one] + variance[other]
+            chance = 1 / (1 + math.exp(-(mean[one] - mean[other]) / math.sqrt(1 + math.pi * both / 8)))
+            each["wealth"] *= 1 + each["stake"] * (2 * chance - 1) * winner
+            curvature = chance * (1 - chance)
+            part = 1 / (1 + both * curvature)
+            surprise = (1 if winner > 0 else 0) - chance
+            mean[one] += variance[one] * part * surprise
+            mean[other] -= variance[other] * part * surprise
+            for item in (one, other):
+                variance[item] *= 1 - variance[item] * curvature * part
+        total = sum(each["wealth"] for each in gamblers) + sum(of_pairs.values())
+        yield total / (len(gamblers) + len(of_pairs))
+
+
+def ordered_comparisons(votes, n_items):
+    columns = np.array(votes, np.int64).reshape(-1, 3).T
+    return Comparisons(range(n_items), *columns[:2].astype(np.int32), columns[2].astype(np.int8))
+
+
+@st.composite
+def histories(draw):
+    n_items = draw(st.integers(2, 5))
+    pair = st.lists(st.integers(0, n_items - 1), min_size=2, max_size=2, unique=True)
+    votes = draw(st.lists(st.tuples(pair, st.sampled_from([-1, -1, 0, 1, 1])), min_size=1, max_size=30))
+    return [(*each, winner) for each, winner in votes], n_items
+
+
+@given(histories())
+def test_the_wealth_is_that_of_its_definition(history):
+    votes, n_items = history
+    found = signal(ordered_comparisons(votes, n_items))
+    path = list(wealth(votes, n_items))
+    assert_allclose(found.log_evidence, max(0.0, math.log(max(path))), rtol=1e-12, atol=1e-12)
+    assert found.n_votes == len(votes)
+
+
+@given(histories())
+def test_a_coin_flip_leaves_the_expected_wealth_as_it_is(history):
+    votes, n_items = history
+    before = [1.0, *wealth(votes, n_items)][-2]
+    *earlier, (one, other, _) = votes
+    after = [list(wealth([*earlier, (one, other, winner)], n_items))[-1] for winner in (1, -1, 0)]
+    assert_allclose((after[0] + after[1]) / 2, before, rtol=1e-12)
+    assert after[2] == pytest.approx(before, rel=1e-14)
+
+
+@given(histories())
+def test_sides_and_names_are_of_no_account(history):
+    votes, n_items = history
+    turned = [(n_items - 1 - other, n_items - 1 - one, -winner) for one, other, winner in votes]
+    found, other = (signal(ordered_comparisons(each, n_items)).log_evidence for each in (votes, turned))
+    assert_allclose(found, other, rtol=1e-12, atol=1e-12)
+
+
+@given(histories(), st.data())
+def test_evidence_never_falls(history, data):
+    votes, n_items = history
+    fewer = votes[: data.draw(st.integers(0, len(votes)))]
+    assert signal(ordered_comparisons(fewer, n_items)).pvalue >= signal(ordered_comparisons(votes, n_items)).pvalue
+
+
+@pytest.mark.wide
+@pytest.mark.needs_numba
+def test_coin_flippers_are_found_out_in_one_campaign_of_twenty_at_most():
+    # Campaigns that choose what to ask by the answers so far, looked at after each vote.
+    found = []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        votes = run_matching(8, lambda matches, rng=rng: rng.choice([-1, 1], len(matches)), 150, rng=rng, voters=5)
+        found.append(signal(votes.comparisons).found)
+    # Of 200 at a rate of .05, 19 or more come once in 340 times.
+    assert sum(found) <= 18
+
+
+@pytest.mark.wide
+@pytest.mark.needs_numba
+def test_an_order_is_found_early():
+    firsts = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        theta = rng.standard_normal(30)
+
+        def vote(matches, theta=theta, rng=rng):
+            apart = theta[matches.left] - theta[matches.right]
+            return np.where(rng.random(len(matches)) < 1 / (1 + np.exp(-3 * apart)), 1, -1)
+
+        firsts.append(signal(run_matching(30, vote, 200, rng=rng, voters=10).comparisons).first)
+    assert None not in firsts
+    assert np.median(firsts) < 120
+
+
+def test_strengths_say_that_there_is_no_signal_and_no_rule_stops():
+    rng = np.random.default_rng(1)
+    coins = [(*rng.choice(4, 2, replace=False), winner) for winner in rng.choice([-1, 1], 60)]
+    found = bradley_terry(ordered_comparisons(coins, 4))
+    assert not found.signal.found
+    assert "the votes do not rule out chance: the order may be random" in found.warnings
+    decision = stopping_rule(-0.99)(found)
+    assert not decision
+    assert decision.reason == "the votes do not rule out chance after 60 votes"
+    clear = bradley_terry(ordered_comparisons([(0, 1, 1), (1, 2, 1), (2, 3, 1)] * 20, 4))
+    assert clear.signal.found
+    assert stopping_rule(0.5)(clear)
+    assert not any("coin" in warning for warning in clear.warnings)
+
+
+@pytest.mark.needs_numba
+def test_a_chain_is_found_by_its_pairs():
+    left = np.tile(np.arange(199), 4)
+    votes = Comparisons(200, left, left + 1, np.ones(left.size, np.int8))
+    assert signal(votes).found
+    assert signal(votes).log_evidence > 100
+
+
+def test_only_comparisons_are_taken():
+    with pytest.raises(ComparisonError, match="signal takes Comparisons; got 'votes'"):
+        signal("votes")
+    assert signal(ordered_comparisons([], 2)).pvalue == 1
+
+
+ATOL = 5e-3  # the library takes the factor of the strengths to three digits
+
+
+@st.composite
+def fits(draw):
+    """Fits to few votes; ties, repeated pairs and strengths that tie are common."""
+    fit, options = draw(MODELS)
+    votes = draw(comparisons(min_size=1))
+    with_voters = votes.voter is not None and draw(st.booleans())
+    sd = draw(st.sampled_from([0.5, 2.0]))
+    return fit(votes, **options, prior=sd, oversight=draw(OVERSIGHT), voters=with_voters, side_bias=draw(st.booleans()))
+
+
+def spelt_out(strengths):
+    """The votes without ties, as the naive model takes them, and the place of each among all votes."""
+    votes = rows(strengths.comparisons, strengths.model.voters)
+    return [(place, vote) for place, vote in enumerate(votes) if vote[2] != "tie"]
+
+
+@given(fits())
+def test_the_numbers_are_sums_over_votes(strengths):
+    votes, at = strengths.comparisons, strengths.parameters
+    kept = spelt_out(strengths)
+
+    def chance(vote, factor, slips):
+        left, right, _, v = vote
+        margin = at.discrimination[v] * (at.theta[left] - at.theta[right])
+        # Given no tie: that of the curve alone, and an oversight turns it round.
+        oversight = at.oversight[v] if slips else 0.0
+        return naive.seen_chances(factor * margin + at.side[v], oversight, 0.0, strengths.model.link)["left"]
+
+    def cost(log_factor, slips):
+        chances = [chance(vote, math.exp(log_factor), slips) for _, vote in kept]
+        pairs = zip(kept, chances, strict=True)
+        return -sum(math.log(max(p if vote[2] == "left" else 1 - p, 1e-300)) for (_, vote), p in pairs)
+
+    # From each of several parts, because with many oversights there may be more than one peak.
+    ends = np.linspace(math.log(0.2), math.log(10), 9)
+    peaks = [
+        (minimize_scalar(cost, bounds=part, method="bounded", args=(slips,)), slips)
+        for slips in (True, False)
+        for part in itertools.pairwise(ends)
+    ]
+    best, slips = min(peaks, key=lambda peak: peak[0].fun)
+    factor = math.exp(best.x)
+
+    residual, variance, favoured, distance, pair = [], [], [], [], []
+    for _, vote in kept:
+        left, right, winner, v = vote
+        p = chance(vote, factor, slips)
+        residual.append((winner == "left") - p)
+        variance.append(p * (1 - p))
+        stronger = "left" if at.theta[left] >= at.theta[right] else "right"
+        favoured.append(residual[-1] if stronger == "left" else -residual[-1])
+        distance.append(at.discrimination[v] * abs(at.theta[left] - at.theta[right]))
+        pair.append(frozenset((left, right)))
+
+    def excess(values, groups, own=None):
+        both = [
+            (i, j)
+            for i in range(len(kept))
+            for j in range(len(kept))
+            if i != j and groups[i] == groups[j] and (own is None or own[i] != own[j])
+        ]
+        total = sum(values[i] * values[j] for i, j in both)
+        return total / math.sqrt(2 * sum(variance[i] * variance[j] for i, j in both) + 1)
+
+    def of_lower(vote, value):
+        return value if vote[0] < vote[1] else -value
+
+    signed = [of_lower(vote, value) for (_, vote), value in zip(kept, residual, strict=True)]
+    mean = sum(v * d for v, d in zip(variance, distance, strict=True)) / max(sum(variance), 1e-9)
+    spread = sum(v * (d - mean) ** 2 for v, d in zip(variance, distance, strict=True))
+    far = sum(f * (d - mean) for f, d in zip(favoured, distance, strict=True))
+    found = strengths.misfit
+    assert_allclose(found.far * math.sqrt(spread), far, atol=ATOL)
+    voter = None if votes.voter is None else [int(votes.voter[place]) for place, _ in kept]
+    assert_allclose(found.pairs, excess(signed, pair, voter), atol=ATOL)
+    assert_allclose(found.voters, 0.0 if voter is None else excess(favoured, voter), atol=ATOL)
+    assert found.n_repeated == sum(number for number in Counter(pair).values() if number > 1)
+
+
+def drawn_from(strengths, rng):
+    """Votes of the fitted model on the same pairs by the same voters."""
+    votes, at = strengths.comparisons, strengths.parameters
+    margin = at.theta[votes.left] - at.theta[votes.right]
+    likely = at.oversight[0] + (1 - 2 * at.oversight[0]) / (1 + np.exp(-margin))
+    winner = np.where(rng.random(votes.n_comparisons) < likely, LEFT, RIGHT)
+    return Comparisons(votes.items, votes.left, votes.right, winner, votes.voters, votes.voter)
+
+
+def test_the_numbers_are_small_where_the_model_holds():
+    """On random pairs of 20 items, of which each is asked about three times."""
+    rng = np.random.default_rng(1)
+    votes, _ = simulated(20, 600, seed=1)
+    truth = bradley_terry(votes)
+    found = [bradley_terry(drawn_from(truth, rng), prior=truth.prior_sd).misfit for _ in range(200)]
+    pairs, far = (np.array([getattr(each, name) for each in found]) for name in ("pairs", "far"))
+    assert pairs.max() < 3
+    assert np.count_nonzero(pairs <= -3) <= 6  # its mean is -1
+    assert np.abs(far).max() < 3
+    # And they are of about this size, not all 0.
+    assert_allclose([pairs.mean(), far.mean()], [-1, 0], atol=0.3)
+    assert_allclose([pairs.std(), far.std()], 1, atol=0.3)
+    assert all(each.n_repeated > 400 for each in found)
+
+
+def circle(n_rounds):
+    votes = Comparisons.from_labels(
+        ["fig", "kiwi", "plum"] * n_rounds, ["kiwi", "plum", "fig"] * n_rounds, ["left"] * 3 * n_rounds
+    )
+    return bradley_terry(votes)
+
+
+def test_preferences_that_go_in_circles_are_found():
+    assert circle(9).misfit.pairs > 8
+    assert any("preferences go in circles" in warning for warning in circle(9).warnings)
+    # A single vote on each pair says nothing about it.
+    assert (circle(1).misfit.pairs, circle(1).misfit.n_repeated) == (0, 0)
+    assert not any("circles" in warning for warning in circle(1).warnings)
+
+
+def test_careless_voters_are_found():
+    rng = np.random.default_rng(2)
+    votes, _ = simulated(20, 1_200, seed=2, n_voters=12)
+    coins = rng.choice([LEFT, RIGHT], votes.n_comparisons)
+    careless = replace(votes, winner=np.where(votes.voter < 3, coins, votes.winner))
+    assert abs(bradley_terry(votes).misfit.voters) < 3
+    assert bradley_terry(careless).misfit.voters > 3
+
+
+def test_oversights_that_the_model_leaves_out_are_found():
+    """They cost the stronger of two items far apart more victories than that of two close ones."""
+    rng = np.random.default_rng(2)
+    votes, _ = simulated(20, 3_000, seed=2, sd=3)
+    turned = replace(votes, winner=np.where(rng.random(votes.n_comparisons) < 0.1, -votes.winner, votes.winner))
+    assert bradley_terry(turned, oversight=0).misfit.far < -3
+    assert abs(bradley_terry(turned, oversight=0.1).misfit.far) < 3
+
+
+def test_neither_the_order_of_items_nor_that_of_votes_matters():
+    votes, _ = simulated(8, 120, seed=3, tie=0.1)
+    rng = np.random.default_rng(4)
+    items, rows_ = rng.permutation(8), rng.permutation(votes.n_comparisons)
+    labels = tuple(f"item {np.flatnonzero(items == place)[0]}" for place in range(8))
+    some = votes.select(rows_)
+    moved = Comparisons(labels, items[some.left], items[some.right], some.winner, some.voters, some.voter)
+    found, again = (bradley_terry(each, prior=2).misfit for each in (votes, moved))
+    for name in ("pairs", "far", "voters"):
+        assert_allclose(getattr(again, name), getattr(found, name), atol=1e-3)
+    assert again.n_repeated == found.n_repeated > 0
+
+
+@pytest.mark.parametrize("winner", [[], [0, 0, 0]])
+def test_without_a_decided_vote_nothing_is_found(winner):
+    votes = Comparisons(3, [0, 1, 0][: len(winner)], [1, 2, 1][: len(winner)], winner)
+    found = bradley_terry(votes, prior=2).misfit
+    assert (found.pairs, found.far, found.voters, found.n_repeated) == (0, 0, 0, 0)
+
+
+def test_a_voter_who_sees_a_pair_again_says_nothing_of_it():
+    """Only what other voters say of a pair shows that it is particular."""
+    left, right = ["fig", "kiwi", "plum"] * 9, ["kiwi", "plum", "fig"] * 9
+    alone = Comparisons.from_labels(left, right, ["left"] * 27, voter=["Ann"] * 27)
+    many = Comparisons.from_labels(left, right, ["left"] * 27, voter=[f"voter {k // 3}" for k in range(27)])
+    assert bradley_terry(alone).misfit.pairs == 0
+    assert bradley_terry(many).misfit.pairs > 8

@@ -7,10 +7,19 @@ import pytest
 from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
-from adaptive import Comparisons, ModelError, Prior, bradley_terry, thurstone
+from adaptive import (
+    Comparisons,
+    ModelError,
+    Prior,
+    bradley_terry,
+    next_comparisons,
+    score_leaderboard,
+    score_system,
+    thurstone,
+)
 from adaptive._votes import LEFT, RIGHT, TIE
-from tests.adaptive.model.fits import MODELS, simulated
-from tests.adaptive.model.votes import comparisons
+from rankcorr import LabelError, LabelMismatchError, Ranking, Tau, TauW, correlation_interval, weighted_tau
+from tests.adaptive.model.votes import MODELS, comparisons, simulated
 
 CHANCE = "the votes do not rule out chance: the order may be random"
 INDEPENDENT = "voters are not known: intervals are as if all votes were independent"
@@ -136,3 +145,126 @@ def test_a_number_of_draws_that_is_none(n):
     found = bradley_terry(Comparisons(2, [0], [1], [LEFT]), prior=1)
     with pytest.raises(ModelError, match=r"^n must be a positive whole number; got "):
         found.sample(n, np.random.default_rng(1))
+
+
+def settled(n_votes, upsets):
+    """Six items in the order 5, 4, .. 0, of which neighbours met so often that no draw doubts it."""
+    worse = np.repeat(np.arange(5), n_votes)
+    winner = np.where(np.arange(worse.size) % n_votes < upsets * n_votes, -1, 1)
+    return bradley_terry(Comparisons(6, worse + 1, worse, winner))
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("n0", [-0.9, 2.0])
+@pytest.mark.parametrize("upsets", [0.0, 0.15])
+def test_a_settled_order_is_asked_about_at_the_top(upsets, n0):
+    strengths = settled(4_000, upsets)
+    shown = [next_comparisons(strengths, 1, rng=np.random.default_rng(seed), n0=n0) for seed in range(100)]
+    counts = np.bincount(np.concatenate([[match.left[0], match.right[0]] for match in shown]), minlength=6)
+    assert counts[5] > counts[0]
+    assert counts[5] > 20
+
+
+@pytest.mark.wide
+@pytest.mark.needs_numba
+@pytest.mark.parametrize(("wins", "losses"), [(3, 2), (12, 8)])
+def test_draws_of_two_items_are_near_the_exact_posterior(wins, losses):
+    """Exact under the normal prior, by a grid; the heavy tails of the draws change it by a few hundredths."""
+    votes = Comparisons(2, [0] * (wins + losses), [1] * (wins + losses), [1] * wins + [-1] * losses)
+    strengths = bradley_terry(votes, prior=2.0)
+    grid = np.linspace(-20, 20, 40_001)
+    chance = 0.03 + 0.94 / (1 + np.exp(-grid))
+    density = chance**wins * (1 - chance) ** losses * np.exp(-(grid**2) / (4 * 2.0**2))
+    exact = density[grid > 0].sum() / density.sum()
+    drawn = strengths.sample(20_000, np.random.default_rng(1))
+    assert abs(np.mean(drawn[:, 0] > drawn[:, 1]) - exact) < 0.05
+
+
+ITEMS = tuple("abcdefgh")
+FEW = {"n_samples": 200, "n_resamples": 1_000}
+
+
+def fitted(times=1):
+    rng = np.random.default_rng(1)
+    left = np.tile(rng.integers(0, 8, 60), times)
+    right = (left + np.tile(rng.integers(1, 8, 60), times)) % 8
+    return bradley_terry(Comparisons(ITEMS, left, right, np.where(left < right, 1, -1)), prior=2)
+
+
+def system(noise=2.0, items=ITEMS):
+    rng = np.random.default_rng(5)
+    return {item: -place + noise * rng.normal() for place, item in enumerate(items)}
+
+
+def test_the_statistic_and_the_known_interval_are_those_of_rankcorr():
+    strengths = fitted()
+    found = score_system(strengths, system(), TauW(n0=5), **FEW)
+    known = correlation_interval(strengths.ranking, system(), coefficient=TauW(n0=5), n_resamples=1_000)
+    assert found.known == known
+    assert found.statistic == weighted_tau(strengths.ranking, system(), n0=5)
+    assert found.low <= known.low <= known.statistic <= known.high <= found.high
+
+
+def test_values_are_coefficients_with_drawn_rankings_whatever_the_order_of_labels():
+    strengths = fitted()
+    shuffled = dict(reversed(system().items()))
+    coefficient = TauW(scheme="first")
+    found = score_system(strengths, shuffled, coefficient, **FEW)
+    drawn = strengths.drawn(200, 0)
+    values = [coefficient(Ranking.from_ranks(row, labels=ITEMS), shuffled) for row in drawn.ranks]
+    assert_allclose(found.values, values, atol=1e-12)
+    assert_allclose(found.votes_error, np.std(values, ddof=1))
+    assert found == score_system(strengths, system(), coefficient, workers=2, **FEW)
+
+
+def test_squared_distances_add_on_fishers_scale():
+    found = score_system(fitted(), system(), "rho", **FEW)
+    reach = 1.959963984540054 * np.arctanh(np.minimum(found.values, np.tanh(np.log(8)))).std(ddof=1)
+    centre = np.arctanh(found.statistic)
+    below = np.arctanh(found.known.low) - centre
+    assert_allclose(np.arctanh(found.low), centre - np.hypot(below, reach))
+
+
+def test_more_votes_leave_less_error():
+    left, right = np.triu_indices(8, 1)
+
+    def error(times):
+        votes = Comparisons(ITEMS, np.tile(left, times), np.tile(right, times), np.ones(28 * times, int))
+        return score_system(bradley_terry(votes, prior=2), system(), "tau", **FEW).votes_error
+
+    assert error(20) < 0.5 * error(1)
+
+
+@pytest.mark.parametrize(("missing", "n_items"), [("intersection", 6), ("bottom", 10), ("gold", 8)])
+def test_items_that_are_missing_are_treated_alike_in_all_drawn_rankings(missing, n_items):
+    strengths = fitted()
+    partial = system(items=("y", "z", *ITEMS[:6]))
+    found = score_system(strengths, partial, "tau", missing=missing, **FEW)
+    assert found.known.n_items == n_items
+    drawn = strengths.drawn(200, 0)
+    expected = [Tau()(Ranking.from_ranks(row, labels=ITEMS), partial, missing=missing) for row in drawn.ranks[:20]]
+    assert_allclose(found.values[:20], expected, atol=1e-12)
+
+
+def test_leaderboard_ranks_systems_and_says_who_is_best_by_the_votes():
+    strengths = fitted()
+    board = score_leaderboard(strengths, {"poor": system(50), "good": system(0.1), "same": system(0.1)}, "tau", **FEW)
+    assert board.systems == ("good", "same", "poor")
+    assert_allclose(board.best.sum(), 1)
+    assert board.best[0] == board.best[1]
+    assert board._columns()["rank"] == [1.5, 1.5, 3.0]
+    assert board.scores[2] == score_system(strengths, system(50), "tau", **FEW)
+
+
+def test_what_cannot_be_scored_is_refused():
+    strengths = fitted()
+    with pytest.raises(ModelError, match="systems are scored by Strengths; got 3"):
+        score_system(3, system())
+    with pytest.raises(LabelError, match="the fitted ranking has labels and the system has none"):
+        score_system(strengths, [1, 2, 3, 4, 5, 6, 7, 8])
+    with pytest.raises(LabelMismatchError, match="system 'short': labels in the fitted ranking only"):
+        score_leaderboard(strengths, {"short": {"a": 1, "b": 2}})
+    with pytest.raises(ModelError, match="systems must be a mapping of name to ranking, not empty"):
+        score_leaderboard(strengths, {})
+    with pytest.raises(ModelError, match="level must be a number between 0 and 1"):
+        score_system(strengths, system(), level=1)

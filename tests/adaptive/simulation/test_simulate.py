@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import os
 import sys
 import types
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -24,9 +25,9 @@ from adaptive.simulation._simulate import SimulationResult, coefficients, simula
 from adaptive.simulation._voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking, weighted_tau
 from rankcorr._coefficients import COEFFICIENTS
+from tests.processes import two_workers
 
 pytestmark = pytest.mark.wide
-
 PLAN = plan_ballots(24, n_ballots=3, fraction=0.5, presentations=6)
 SIMILARITY = exponential_similarity(24)
 POPULATION = VoterPopulation(n_voters=9)
@@ -42,9 +43,6 @@ def latest_only(_previous, y, _ballot_number):
 
 def table(result):
     return np.array([[result.statistics[a][c] for c in COEFFICIENTS] for a in result.statistics])
-
-
-# Randomness.
 
 
 class Backwards(Executor):
@@ -116,9 +114,6 @@ def test_a_pool_keeps_its_voters_and_a_population_does_not():
     assert np.unique(result.statistics["uniform"]["rho"]).size == 2
 
 
-# What is computed.
-
-
 def test_the_parts_in_a_row_by_hand():
     rng, twin = np.random.default_rng(8), np.random.default_rng(8)
     adaptive = simulate_ranking(PLAN, POPULATION, SIMILARITY, "adaptive", rng)
@@ -181,9 +176,6 @@ def test_adaptive_is_better_at_the_top():
     assert mean["adaptive"]["rho_w"] > mean["uniform"]["rho_w"]
 
 
-# The result.
-
-
 def test_mean_and_unbiased_sd():
     values = np.array([0.1, 0.4, 0.7])
     result = SimulationResult({"uniform": dict.fromkeys(COEFFICIENTS, values)})
@@ -204,9 +196,6 @@ def test_what_is_undefined_is_null_in_json():
     assert list(cells) == ["adaptive", "uniform"]
     assert list(cells["adaptive"]) == ["rho_w", "tau_w", "rho", "tau"]
     assert cells["adaptive"]["rho"] == {"mean": result.mean["adaptive"]["rho"], "sd": None, "se": None}
-
-
-# Bad input.
 
 
 @pytest.mark.parametrize(
@@ -254,9 +243,6 @@ def test_an_error_in_a_task_ends_the_others():
     assert [future.cancelled() for future in executor.futures] == [False, True, True, True]
 
 
-# Progress.
-
-
 def test_progress_counts_the_simulations_and_may_end_them():
     done = []
     simulate(PLAN, POPULATION, SIMILARITY, n_simulations=5, seed=1, progress=done.append)
@@ -278,9 +264,6 @@ def test_no_bar_is_drawn_on_a_terminal_unless_asked_for(monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm", types.SimpleNamespace(tqdm=lambda **_: pytest.fail("a bar was drawn")))
     simulate(PLAN, POPULATION, SIMILARITY, n_simulations=1, seed=0)
     assert sys.stderr.getvalue() == ""
-
-
-# Table 2.
 
 
 @pytest.fixture(scope="module")
@@ -347,9 +330,6 @@ def test_embedding_row_from_the_table_and_from_the_file_agree(data_dir, n_simula
             assert abs(ours.mean[approach][name] - theirs.mean[approach][name]) < 3 * error
 
 
-# What a simulation costs.
-
-
 @pytest.mark.parametrize("presentations", [1, 3, 6, 20])
 @pytest.mark.parametrize("approach", PAPER_APPROACHES)
 def test_the_comparisons_are_those_that_are_answered(monkeypatch, approach, presentations):
@@ -370,3 +350,31 @@ def test_the_comparisons_of_the_paper():
     plan = plan_ballots(990, n_ballots=7, fraction=0.5, presentations=20)
     assert sum(simulated_comparisons(plan, "adaptive")) == 19_660
     assert simulated_comparisons(plan, "uniform") == (19_800,)
+
+
+pytest.importorskip("distributed", reason="distributed is not installed: it is the extra 'cluster'")
+
+
+@pytest.fixture
+def client():
+    with two_workers() as client:
+        yield client
+
+
+def test_two_worker_processes_give_the_numbers_of_a_serial_run(client):
+    plan = plan_ballots(24, n_ballots=3, fraction=0.5, presentations=6)
+    arguments = plan, VoterPopulation(n_voters=9), exponential_similarity(24)
+    alone = simulate(*arguments, n_simulations=13, seed=11)
+    with client.get_executor() as executor:
+        together = simulate(*arguments, n_simulations=13, seed=11, executor=executor)
+    for approach, values_by_name in alone.statistics.items():
+        for name, values in values_by_name.items():
+            assert_array_equal(together.statistics[approach][name], values)
+            assert np.unique(values).size > 1
+
+    # The numbers are no proof that the workers had a part in it: count what each of them ran.
+    processes = client.run(os.getpid)
+    assert len({os.getpid(), *processes.values()}) == 3
+    ran = client.run(lambda dask_worker: dask_worker.state.executed_count)
+    assert sum(ran.values()) == 12  # the first simulation runs here, to compile the kernels once
+    assert min(ran.values()) > 0

@@ -1,5 +1,6 @@
 """Tuning: who wins, what is told of it, the same whatever the executor, and what is refused."""
 
+import math
 import re
 from concurrent.futures import ThreadPoolExecutor
 
@@ -21,16 +22,20 @@ from adaptive import (
     plan_ballots,
     true_ranking,
     tune_plan,
+    votes_needed,
 )
 from adaptive._tuning.candidates import CANDIDATES, Trial, paper_candidate
+from adaptive._tuning.needed import _crossing
+from adaptive._tuning.outlook import outlook_of_ballots, outlook_of_matching
 from adaptive._tuning.tune import tuning_runs
 from adaptive.model._matched_ballots import MatchedBallots
 from adaptive.model._matching import Matching
 from adaptive.simulation._approaches import simulate_ranking
+from adaptive.simulation._simulate import simulate
 from rankcorr import TauW, weighted_tau
+from tests.processes import two_workers
 
 pytestmark = pytest.mark.wide
-
 Z = exponential_similarity(12)
 VOTERS = VoterPopulation(n_voters=6)
 PLANS = [plan_ballots(12, n_ballots=2, fraction=0.5, presentations=m) for m in (1, 2, 8, 12)]
@@ -171,3 +176,134 @@ def test_a_candidate_names_itself():
     assert str(Candidate("matched_ballots", plan, matched_ballots=MatchedBallots(0.5, 4, 0.6))) == (
         "matched ballots, 4 of fraction 0.6, noise 0.5"
     )
+
+
+def needed(accuracy=0.7, **arguments):
+    return votes_needed(accuracy, **{"similarity": Z, "voters": VOTERS, "simulations": 4, "seed": 2, **arguments})
+
+
+def test_the_crossing_is_linear_in_the_logarithm_of_votes():
+    budgets = np.array([100, 400, 1600])
+    means = np.array([0.2, 0.6, 0.8])
+    assert _crossing(budgets, means, 0.4) == pytest.approx(200)
+    assert _crossing(budgets, means, 0.6) == pytest.approx(400)
+    assert _crossing(budgets, means, 0.1) == 100
+    assert _crossing(budgets, means, 0.9) == math.inf
+    assert _crossing(budgets, np.array([0.2, 0.6, 0.5]), 0.6) == pytest.approx(400)  # chance, not fewer votes
+
+
+def test_more_accuracy_takes_more_votes():
+    low, high = needed(0.5), needed(0.85)
+    assert low.reached
+    assert high.reached
+    assert low.votes < high.votes
+    assert low.interval[0] <= low.votes <= low.interval[1]
+    assert_allclose(low.means, high.means)
+    assert f"takes {high.votes:,.0f} votes" in high.verdict
+    assert repr(low).startswith("<VotesNeeded (matched, 4 simulations): a mean tau_w of 0.5 takes ")
+    assert list(low.to_frame().columns) == ["votes", "mean", "se"]
+
+
+def test_what_voters_do_not_know_cannot_be_reached():
+    vague = needed(0.99, voters=VoterPopulation(3, (1.0, 1.5)), most=100)
+    assert not vague.reached
+    assert not vague.possible
+    assert "cannot be reached with these voters" in vague.verdict
+    assert math.isnan(vague.votes)
+    assert vague.interval == (math.inf, math.inf)
+    few = needed(0.97, voters=VoterPopulation(6, (0.0, 0.001), (0.0, 0.0)), most=12)
+    assert not few.reached
+    assert few.possible
+    assert "takes more than 12 votes" in few.verdict
+
+
+def test_an_accuracy_that_any_votes_reach():
+    assert "takes at most 6 votes, the fewest that were tried" in needed(-0.99).verdict
+
+
+@pytest.mark.parametrize("approach", ["adaptive", "uniform", "matched_ballots"])
+def test_other_approaches_run_once_for_each_checkpoint(approach):
+    found = needed(0.3, approach=approach, most=150)
+    assert found.approach == approach
+    assert found.budgets[-1] == 150
+    assert np.isfinite(found.means).all()
+
+
+def test_the_executor_changes_no_votes_needed():
+    counted = []
+    alone = needed(progress=counted.append)
+    assert sum(counted) == 8
+    with ThreadPoolExecutor(2) as executor:
+        assert needed(executor=executor) == alone
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"accuracy": 1}, "accuracy must be a number between -1 and 1; got 1"),
+        ({"accuracy": math.nan}, "accuracy must be a number between -1 and 1"),
+        ({"approach": "full_rankings"}, "an approach is one of .*; got 'full_rankings'"),
+        ({"approach": "matcht"}, "got 'matcht'"),
+        ({"most": 0}, "most must be a positive whole number; got 0"),
+        ({"simulations": 1}, "simulations must be a whole number of 2 or more; got 1"),
+        ({"voters": None}, "voters are a VoterPool or a VoterPopulation; got None"),
+        ({"seed": -2}, "seed"),
+    ],
+)
+def test_votes_needed_refuses(arguments, message):
+    with pytest.raises(SimilarityError, match=message):
+        needed(**arguments)
+
+
+PLAN = plan_ballots(30, n_ballots=3, fraction=0.5, presentations=8)
+
+
+def test_it_is_the_mean_of_simulations_as_simulate_gives_them():
+    outlook = outlook_of_ballots(PLAN, 20, seed=3)
+    options = {"n_simulations": 40, "seed": 3, "approaches": ("adaptive", "adaptive_fitted")}
+    wanted = simulate(PLAN, VoterPopulation(20), exponential_similarity(30), **options)
+    assert outlook.n_simulations == 40
+    assert outlook.scores.mean == wanted.mean["adaptive"]["tau_w"]
+    assert outlook.strengths.mean == wanted.mean["adaptive_fitted"]["tau_w"]
+    for reached in (outlook.scores, outlook.strengths):
+        assert reached.worst <= reached.mean <= reached.best
+        assert reached.low < reached.mean < reached.high <= 1
+
+
+def test_the_number_of_simulations_follows_from_the_plan_and_the_time():
+    large = plan_ballots(990, n_ballots=7, fraction=0.5, presentations=20)
+    assert 4 <= outlook_of_ballots(large, 100, seconds=1).n_simulations < 40
+
+
+def test_a_large_plan_is_simulated_with_scores_alone_and_a_larger_one_not_at_all():
+    plan = plan_ballots(2_000, n_ballots=7, fraction=0.5, presentations=10)
+    outlook = outlook_of_ballots(plan, 20, seconds=0.1)
+    assert outlook.scores is not None
+    assert outlook.strengths is None
+    none = outlook_of_ballots(plan, 20, seconds=0.001)
+    assert (none.n_simulations, none.scores, none.strengths) == (0, None, None)
+
+
+def test_more_votes_reach_more():
+    few, many = (outlook_of_matching(30, budget, 20, Matching()) for budget in (60, 600))
+    assert few.strengths.mean < many.strengths.mean
+    assert few.scores is None
+
+
+@pytest.mark.parametrize("n_items", [2, 3])
+def test_two_items_are_enough(n_items):
+    assert outlook_of_matching(n_items, 20, 5, Matching(batch=5)).n_simulations == 40
+
+
+pytest.importorskip("distributed", reason="distributed is not installed: it is the extra 'cluster'")
+
+
+def test_two_worker_processes_find_the_same_plan():
+    with two_workers() as client:
+        arguments = {"similarity": exponential_similarity(12), "voters": VoterPopulation(6)}
+        arguments |= {"candidates": candidates_for(12, 100, approaches=["matched"]), "simulations": 2, "fresh": 3}
+        with client.get_executor() as executor:
+            together = tune_plan(100, executor=executor, **arguments)
+        ran = client.run(lambda dask_worker: dask_worker.state.executed_count)
+    assert together == tune_plan(100, **arguments)
+    assert min(ran.values()) > 0
