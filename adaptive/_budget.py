@@ -130,9 +130,9 @@ def plan_for_top(n_items: int, *, n_ballots: int, fraction: float, top_presentat
     >>> plan_for_top(990, n_ballots=7, fraction=0.5, top_presentations=100)
     BallotPlan(n_items=990, n_ballots=7, fraction=0.5, presentations=15)
     """
-    wanted = checked_integer(top_presentations, "top_presentations", least=1)
+    n_top = checked_integer(top_presentations, "top_presentations", least=1)
     smallest = BallotPlan(n_items, n_ballots=n_ballots, fraction=fraction, presentations=1)
-    presentations = -(-wanted // smallest.n_ballots)
+    presentations = -(-n_top // smallest.n_ballots)
     return BallotPlan(n_items, n_ballots=n_ballots, fraction=fraction, presentations=presentations)
 
 

@@ -179,7 +179,7 @@ class AskLimits:
     def __post_init__(self) -> None:
         check_declared(self, OptionError)
 
-    def reached(self, n_asked: int, spent: float, dearest: float, since: float) -> str | None:
+    def find_limit(self, n_asked: int, spent: float, dearest: float, since: float) -> str | None:
         """Return the option that forbids one more comparison, which may cost as much as the dearest so far."""
         if self.most is not None and n_asked >= self.most:
             return "--most"
@@ -254,7 +254,7 @@ def _ask_all(
     spent, dearest, start = math.fsum(costs), max(costs, default=0.0), time.monotonic()
     with progress_bar(len(rows), "comparison", "answers of the judge") as advance:
         for n_asked, row in enumerate(rows):
-            if stopped := limits.reached(n_asked, spent, dearest, start):
+            if stopped := limits.find_limit(n_asked, spent, dearest, start):
                 return stopped
             try:
                 vote = _vote(judge, row, both_sides)

@@ -212,7 +212,7 @@ def next_command(
 ) -> None:
     """Choose the next comparisons, those that tell most about the top given all votes in the VOTES files.
 
-    Strengths are fitted, and items whose rank is in doubt meet their neighbours. No voter gets a pair that they were
+    Strengths are fitted, and items whose rank is uncertain meet their neighbours. No voter gets a pair that they were
     shown before, answered or not. The voter who was shown the fewest pairs gets the next one. The comparisons are CSV,
     in the order to show them, with the columns comparison (ids above those of VOTES), voter (if voters are known),
     left, right (or left_1, left_2, ...) and an empty winner to fill in: left, right or tie. Pass the filled file as

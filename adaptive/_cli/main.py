@@ -1,4 +1,4 @@
-"""The `ballots` command: the group, and `ballots verify`, which checks a bundle with nothing else at hand."""
+"""The `ballots` command: the group, and `ballots verify`, which checks a bundle without its ledger."""
 
 import click
 

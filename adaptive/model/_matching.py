@@ -1,7 +1,7 @@
 """Choose the next comparisons: items whose place is uncertain where it costs most, against items of similar strength.
 
-strengths -> draws of the ranking -> cost of each item's doubt -> items -> opponents -> voters and sides -> votes ->
-strengths, until the votes are spent (`run_matching`)
+strengths -> draws of the ranking -> loss by each item's uncertain rank -> items -> opponents -> voters and sides ->
+votes -> strengths, until the votes are spent (`run_matching`)
 
 Each draw is a ranking that could be true (Thompson's rule). Opponents are neighbours in the fitted ranking, not in a
 drawn one, because a vote is most informative when both answers are equally likely. (6,000 votes on 990 items of
@@ -11,7 +11,7 @@ opponents are farther away. (With 23 % ties between random items of exponential 
 of .19 with neighbours and .87 with these; 2 and 3 simulations.)
 
 The draws are normal and hardly ever lift an item far above its place, but a top item may have lost its first
-comparisons by oversights. The chance that an item belongs far above (`RankChances`) therefore adds to its doubt. The
+comparisons by oversights. The chance that an item belongs far above (`RankChances`) therefore adds to its loss. The
 item then meets a stronger one than itself, which shows sooner whether a victory was luck.
 
 Voters may not follow the model. A tenth of the items meet a random one, which ties distant parts of the ranking
@@ -235,14 +235,14 @@ def _chosen_items(
     ranks = np.empty((DRAWS, n_items))
     for row, order in zip(ranks, falling_orders(draws), strict=True):
         row[order] = np.arange(1.0, n_items + 1)
-    of_tau, of_rho = rank_doubts(ranks, n0)
+    of_tau, of_rho = rank_losses(ranks, n0)
     # Shuffle items of equal strength: neighbours in the order of their labels could be alike, and teach little.
     mixed = rng.permutation(n_items)
     order = mixed[falling_orders(strengths.theta[np.newaxis, mixed])[0]]
-    far_tau, far_rho, aim = _far_doubts(strengths, strengths.theta + FAR * width, order, n0)
-    # A vote saves the share width^2 / 4 of the cost of doubt near an item's place, but much of that of a far rank.
+    far_tau, far_rho, aim = _far_rank_losses(strengths, strengths.theta + FAR * width, order, n0)
+    # A vote saves the share width^2 / 4 of the loss near an item's place, but much of that of a far rank.
     top = (1 + n0) ** -2.0
-    nothing = 1e-9 * np.array([top * top, top])  # where all draws agree, the least chance of a far rank is no doubt
+    nothing = 1e-9 * np.array([top * top, top])  # where all draws agree, the least chance of a far rank is no loss
     shares = np.array([focus, 1 - focus]) / np.maximum([of_tau.sum(), of_rho.sum()], nothing)
     near = width * width * (shares @ np.stack([of_tau, of_rho]))
     far = FAR_SHARE * (shares @ np.stack([far_tau, far_rho]))
@@ -283,9 +283,9 @@ def _frequent_pairs(strengths: Strengths, pairs: ShownPairs) -> Array:
     return np.asarray(keys[times >= np.maximum(1.0, shares[0] * fewest)])
 
 
-def _far_doubts(strengths: Strengths, far: Array, order: Array, n0: float) -> tuple[Array, Array, Array]:
+def _far_rank_losses(strengths: Strengths, far: Array, order: Array, n0: float) -> tuple[Array, Array, Array]:
     """Return the cost to tau_w and rho_w of items that belong at strengths above `far`, and the strengths to aim at."""
-    from adaptive.model._matching_kernels import far_doubts
+    from adaptive.model._matching_kernels import far_rank_losses
 
     chances, n_items = strengths.rank_chances, order.size
     own_ranks = np.empty(n_items)
@@ -293,7 +293,7 @@ def _far_doubts(strengths: Strengths, far: Array, order: Array, n0: float) -> tu
     of_tau, of_rho, aim = np.empty((3, n_items))
     step = max(STEP, telling_distance(strengths.tie_parameter))
     levels = (chances.strengths, chances.ranks, chances.last, chances.chances)
-    far_doubts(strengths.theta, own_ranks, far, *levels, float(n0), step, of_tau, of_rho, aim)
+    far_rank_losses(strengths.theta, own_ranks, far, *levels, float(n0), step, of_tau, of_rho, aim)
     return of_tau, of_rho, aim
 
 
@@ -346,8 +346,8 @@ def _places_away(theta: Array, order: Array, distance: float) -> Array:
     return np.stack([below, above])
 
 
-def rank_doubts(ranks: Array, n0: float) -> tuple[Array, Array]:
-    """Return the cost to tau_w and rho_w of the doubt about each item's rank, up to a factor.
+def rank_losses(ranks: Array, n0: float) -> tuple[Array, Array]:
+    """Return the loss of tau_w and rho_w by the uncertainty of each item's rank, up to a factor.
 
     Parameters
     ----------

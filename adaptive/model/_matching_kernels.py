@@ -212,7 +212,7 @@ def deal_matches(
 
 
 @kernel
-def far_doubts(
+def far_rank_losses(
     theta: Array,
     own_ranks: Array,
     far: Array,
@@ -230,7 +230,7 @@ def far_doubts(
 
     The level that represents the item's own rank is excluded.
 
-    Costs are those of `rank_doubts`. ``aim[i]`` gets the strength that an opponent should have: halfway to the mean
+    Costs are those of `rank_losses`. ``aim[i]`` gets the strength that an opponent should have: halfway to the mean
     level, weighted by cost, but at most `step` above the item.
     """
     for i in range(theta.size):

@@ -508,8 +508,8 @@ class Strengths(TableResult):
 
     def __repr__(self) -> str:
         name = "Thurstone" if self.model.link == "normal" else "Bradley-Terry"
-        doubt = "" if self.converged else ", not converged"
-        return f"<Strengths ({name}) of {counted(self.comparisons.n_comparisons, 'vote')}: {self.ranking!r}{doubt}>"
+        suffix = "" if self.converged else ", not converged"
+        return f"<Strengths ({name}) of {counted(self.comparisons.n_comparisons, 'vote')}: {self.ranking!r}{suffix}>"
 
 
 @dataclass(frozen=True, eq=False)

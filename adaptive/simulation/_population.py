@@ -367,8 +367,8 @@ def similarity_of_strengths(strengths: Strengths) -> NDArray[np.float64]:
     """
     theta = strengths.theta
     spread = float(theta.var())
-    doubt = float(np.mean(1.0 / strengths.curvature.diagonal)) if spread > 0 else 0.0
-    factor = math.sqrt(1.0 + min(doubt / spread, 1.0)) if spread > 0 else 1.0
+    error_variance = float(np.mean(1.0 / strengths.curvature.diagonal)) if spread > 0 else 0.0
+    factor = math.sqrt(1.0 + min(error_variance / spread, 1.0)) if spread > 0 else 1.0
     if strengths.model.link == "logistic":
         factor /= _LOGISTIC
     return np.asarray(np.tanh(theta * (factor * _REFERENCE * math.sqrt(2.0))))

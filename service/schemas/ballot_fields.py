@@ -45,14 +45,14 @@ class ItemCount(fields.Count):
 class ItemNames(fields.Documented):
     """Labels of items, or a number N for the labels 0 to N - 1."""
 
-    what, least, limit = "items", 2, "max_items"
+    noun, least, limit = "items", 2, "max_items"
 
     def __init__(self, *, of: str = "", required: bool = True, **kwargs: Any) -> None:
         super().__init__(required=required, **kwargs)
-        self.of = of or f"{self.what} of a ballot"
+        self.of = of or f"{self.noun} of a ballot"
         most = fields.Limit(self.limit)
         self.documented = one_of(
-            WHOLE(minimum=self.least, maximum=most, title=f"number of {self.what}"),
+            WHOLE(minimum=self.least, maximum=most, title=f"number of {self.noun}"),
             list_of(fields.LABEL_SCHEMA, minItems=self.least, maxItems=most, uniqueItems=True, title="labels"),
         )
         self._number = fields.Whole(least=self.least)
@@ -63,28 +63,28 @@ class ItemNames(fields.Documented):
             self._check_count(len(value))
             check_labels(value)
             try:
-                checked_labels(value, self.what)
+                checked_labels(value, self.noun)
             except AdaptiveError as error:
                 raise ValidationError(str(error)) from error
             return tuple(value)
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ValidationError(f"must be a number of {self.what}, or a list of labels; got {shown(value)}")
+            raise ValidationError(f"must be a number of {self.noun}, or a list of labels; got {shown(value)}")
         count: int = self._number.read(value)
         self._check_count(count)
         return count
 
     def _check_count(self, count: int) -> None:
         if count < self.least:
-            raise ValidationError(f"must be at least {counted(self.least, self.what.removesuffix('s'))}; got {count}")
+            raise ValidationError(f"must be at least {counted(self.least, self.noun.removesuffix('s'))}; got {count}")
         fields.check_limit(self.limit, count, of=self.of)
-        if self.what == "items":
+        if self.noun == "items":
             g.n_items = count
 
 
 class VoterNames(ItemNames):
     """Names of voters, or a number V for the names 0 to V - 1."""
 
-    what, least, limit = "voters", 1, "max_comparisons"
+    noun, least, limit = "voters", 1, "max_comparisons"
 
 
 class Interval(fields.Documented):
@@ -164,7 +164,7 @@ class VotedBallots(fields.Documented):
                 _check_form(form, str(place), "comparisons", str(number))
         total = sum(len(form["votes"]) for ballot in value for form in ballot["comparisons"])
         fields.check_limit("max_comparisons", total, of="comparisons of all ballots together")
-        return [_voted(ballot["comparisons"]) for ballot in value]
+        return [_read_votes(ballot["comparisons"]) for ballot in value]
 
 
 def _check_form(form: Any, *path: str) -> None:
@@ -206,7 +206,7 @@ def check_keys(value: Any, needed: set[str], possible: set[str], *path: str) -> 
         raise fields.placed(faults, *path)
 
 
-def _voted(forms: list[dict[str, Any]]) -> BallotVotes:
+def _read_votes(forms: list[dict[str, Any]]) -> BallotVotes:
     columns = {key: list(chain.from_iterable(form[key] for form in forms)) for key in ("left", "right", "votes")}
     answers = np.array([ANSWERS[vote] for vote in columns["votes"]], np.int8)
     return BallotVotes(columns["left"], columns["right"], answers)

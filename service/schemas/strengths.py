@@ -68,9 +68,9 @@ class ComparisonsField(fields.Documented):
         """Check a value, and return it as the library call takes it."""
         if not isinstance(value, list | dict):
             raise ValidationError(f"must be an object of columns, or a list of comparisons; got {shown(value)}")
-        found = _of_rows(value) if isinstance(value, list) else _of_columns(value)
-        g.n_items = g.get("n_items", 0) + len(found.winner)
-        return found
+        columns = _of_rows(value) if isinstance(value, list) else _of_columns(value)
+        g.n_items = g.get("n_items", 0) + len(columns.winner)
+        return columns
 
 
 def _of_columns(value: dict[str, Any]) -> Answered:

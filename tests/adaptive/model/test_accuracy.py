@@ -24,7 +24,7 @@ from adaptive.model._accuracy import (
     top_probabilities_of,
 )
 from adaptive.model._matching import FAR, STEP
-from adaptive.model._matching_kernels import far_doubts
+from adaptive.model._matching_kernels import far_rank_losses
 from adaptive.model._posterior import rank_groups
 from rankcorr import Ranking, TauW, weighted_tau
 from rankcorr.errors import OptionError
@@ -300,7 +300,7 @@ def test_doubts_are_the_costs_of_far_ranks_times_their_chances():
     own, far = strengths.ranking.ranks.copy(), theta + 0.7
     of_tau, of_rho, aim = np.empty((3, 40))
     levels = (found.strengths, found.ranks, found.last, found.chances)
-    far_doubts(theta, own, far, *levels, 2.0, STEP, of_tau, of_rho, aim)
+    far_rank_losses(theta, own, far, *levels, 2.0, STEP, of_tau, of_rho, aim)
     for item in range(40):
         above = [k for k in range(found.ranks.size) if found.strengths[k] > far[item] and found.last[k] < own[item]]
         tau, rho = [0.0], [0.0]

@@ -22,7 +22,7 @@ from adaptive.model._matching import (
     PAIR_SHARES,
     Matches,
     Matching,
-    rank_doubts,
+    rank_losses,
     run_matching,
     telling_distance,
 )
@@ -129,7 +129,7 @@ def test_what_cannot_be_asked(options, message):
 def test_doubts_are_those_of_neighbouring_draws():
     """Spelt out: the weight of the ranks between, and the square of their difference, each by the item's weights."""
     ranks = np.random.default_rng(1).permuted(np.tile(np.arange(1.0, 8.0), (4, 1)), axis=1)
-    of_tau, of_rho = rank_doubts(ranks, 2.0)
+    of_tau, of_rho = rank_losses(ranks, 2.0)
     for item in range(7):
         tau, rho = [], []
         for draw in range(4):
