@@ -241,11 +241,17 @@ def matched(votes, size, seed, **options):
     ]
 
 
-def test_the_comparisons_are_those_of_the_library(votes, folder):
-    assert rows_of(run_ok("next", "v.csv", "--size", 5, "--seed", 3)) == matched(votes, 5, 3)
+@pytest.fixture
+def next_votes(folder):
+    (folder / "v.csv").write_text(NEXT_VOTES)
+    return read_comparisons("v.csv")
+
+
+def test_the_comparisons_are_those_of_the_library(next_votes, folder):
+    assert rows_of(run_ok("next", "v.csv", "--size", 5, "--seed", 3)) == matched(next_votes, 5, 3)
     chosen = ("--voter", "Zoë", "--n0", 5, "--focus", 0.1, "--out", "n.csv")
     assert run_ok("next", "v.csv", "--size", 5, "--seed", 3, *chosen) == "5 comparisons written to n.csv\n"
-    assert rows_of((folder / "n.csv").read_text()) == matched(votes, 5, 3, voters=["Zoë"], n0=5, focus=0.1)
+    assert rows_of((folder / "n.csv").read_text()) == matched(next_votes, 5, 3, voters=["Zoë"], n0=5, focus=0.1)
 
 
 def test_from_items_to_votes_batch_by_batch(folder):
