@@ -404,7 +404,7 @@ def test_what_to_know_of_the_fit_is_noted(folder):
         (["strengths", "v.csv", "--out", "no/f.png"], r"no/f\.png: cannot be written: there is no folder no"),
         (["strengths", "v.csv", "--out", "f.png", "--model", "borda"], r"'borda' is not one of"),
         (["top", "v.csv", "--out", "f.png"], r"Missing option '--k'"),
-        (["voters", "plain.csv", "--out", "f.png"], r"the voters of these figure_votes are not known"),
+        (["voters", "plain.csv", "--out", "f.png"], r"the voters of these votes are not known"),
     ],
 )
 @pytest.mark.usefixtures("figure_votes")
