@@ -291,7 +291,7 @@ EXCLUDE = ["run", "exclude", "v.db", "2"]
     [
         ([*NEW, "--items", "none.csv"], r"none\.csv: cannot be read"),
         ([*NEW, "--sheet-size", 0], r"'--sheet-size': 0 is not in the range x>=1"),
-        ([*NEW, "--least-answered", 2], r"least_answered must be a share"),
+        ([*NEW, "--least-answered", 2], r"'--least-answered': 2.0 is not in the range 0<=x<=1"),
         ([*NEW, "--continuous"], r"--continuous does not take --presentations or --top"),
         (["run", "init", "none/new.db", *INIT[3:]], r"none/new\.db: unable to open database file"),
         (["run", "open", "v.db"], r"ballot 1 is open: close it before"),
@@ -316,7 +316,7 @@ EXCLUDE = ["run", "exclude", "v.db", "2"]
         ([*NEW, "--checks", "odd.csv"], r"odd\.csv:2: \('nut', 'price'\) is no item"),
         ([*NEW, "--checks-per-sheet", 2], r"--checks-per-sheet requires --checks"),
         ([*NEW, "--checks-per-sheet", -1], r"'--checks-per-sheet': -1 is not in the range"),
-        ([*NEW, "--repeats", 0.6], r"repeats must be a share from 0 to 0\.5; got 0\.6"),
+        ([*NEW, "--repeats", 0.6], r"'--repeats': 0\.6 is not in the range 0<=x<=0\.5"),
         ([*NEW, "--pay-per-vote", 1, "--pay-per-hour", 1], r"give either --pay or --pay-per-vote; got both"),
         ([*NEW, "--pay-per-hour", 1], r"--pay needs --seconds"),
         ([*NEW, "--fee", 0.1], r"--fee and --currency require --pay or --pay-per-vote"),
@@ -399,7 +399,7 @@ def test_a_preview_of_a_continuous_campaign_does_not_end_it(folder):
     assert preview.endswith(f"it cannot be closed yet: {few}\n")
     assert run_ok("run", "close", "c.db", "--preview", "--least-answered", 0.5).endswith("which ends the campaign\n")
     assert refusal("run", "close", "c.db").startswith(f"{few}; nothing was closed (--least-answered 0.")
-    assert refusal("run", "close", "c.db", "--least-answered", 5) == "--least-answered is a share from 0 to 1; got 5"
+    assert "'--least-answered': 5.0 is not in the range" in refusal("run", "close", "c.db", "--least-answered", 5)
     assert rows_in("c.db") == before
     assert run_ok("run", "close", "c.db", "--least-answered", 0.5).startswith("the campaign has ended with 6 votes")
 
