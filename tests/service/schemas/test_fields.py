@@ -1,4 +1,4 @@
-"""Each field accepts what the JSON Schema in its documentation accepts, and nothing else."""
+"""Fields accept what their documentation accepts: rankings, weights, and all others."""
 
 import pytest
 from hypothesis import given
@@ -7,8 +7,10 @@ from jsonschema import Draft202012Validator
 from marshmallow import ValidationError
 
 from adaptive._budget import PlanOptions
+from rankcorr import Logarithmic, Ranking, TopK, Uniform, weighted_rho, weighted_tau
 from service.schemas.ballot_fields import Interval
 from service.schemas.fields import Choice, Choices, Flag, Number, Seed, Text, Vocabulary, Whole, declared_field
+from tests.service.answers import GOLD, SYSTEM, posted, problem_of
 
 LETTER = Vocabulary("Letter", {"type": "string", "enum": ["a", "b"]})
 COMPONENTS = {"components": {"schemas": {LETTER.name: LETTER.schema}}}
@@ -43,3 +45,85 @@ def test_a_field_is_as_strict_as_its_documentation(field, value):
         assert not documented
     else:
         assert documented
+
+
+@pytest.mark.parametrize(
+    "ranking",
+    [
+        {"scores": {"a": 3, "b": 2, "c": 2}},
+        {"scores": [3, 2, 2], "labels": ["a", "b", "c"]},
+        {"ranks": {"a": 1, "b": 2, "c": 2}},
+        {"ranks": [1, 2.5, 2.5], "labels": ["a", "b", "c"]},
+        {"order": ["a", ["b", "c"]]},
+        {"order": [["a"], ["c", "b"]]},
+    ],
+)
+def test_the_ways_to_write_a_ranking_mean_the_same(ranking):
+    gold = {"scores": {"b": 0.5, "a": 0.75, "c": 0.25}}
+    expected = weighted_tau({"b": 0.5, "a": 0.75, "c": 0.25}, Ranking.from_order(["a", ["b", "c"]]))
+    assert posted(gold=gold, system=ranking).json["coefficients"]["tau_w"] == expected.statistic
+
+
+def test_labels_may_be_whole_numbers():
+    answer = posted(gold={"order": [7, 8, 9]}, system={"ranks": [3, 2, 1], "labels": [7, 8, 9]})
+    assert answer.json["coefficients"]["tau"] == -1
+
+
+@pytest.mark.parametrize(
+    ("ranking", "pointer", "message"),
+    [
+        (None, "/system", "this field may not be null"),
+        ([1, 2], "/system", 'must be an object with one of the keys "scores", "ranks" and "order"; got [1, 2]'),
+        ({}, "/system", "is needed; got none, but []"),
+        ({"score": [1, 2]}, "/system", 'is needed; got none, but ["score"]'),
+        ({"scores": [1, 2], "ranks": [1, 2]}, "/system", 'is needed; got both "scores" and "ranks"'),
+        ({"scores": [1, 2], "extra": 1}, "/system/extra", "unknown field"),
+        ({"scores": "12"}, "/system/scores", 'must be an object of label to number, or an array of numbers; got "12"'),
+        ({"order": {"a": 1}}, "/system/order", 'must be an array; got {"a": 1}'),
+        ({"scores": [1, "2"]}, "/system/scores/1", 'must be a number; got "2"'),
+        ({"scores": {"a": 1, "b/c~": [2]}}, "/system/scores/b~1c~0", "must be a number; got [2]"),
+        ({"scores": [1]}, "/system/scores", "a ranking needs at least two items; got 1"),
+        ({"scores": [1, 2], "labels": ["a"]}, "/system/labels", "every item needs one label; got 1 labels for 2"),
+        ({"scores": [1, 2], "labels": ["a", "a"]}, "/system/labels", "labels must be unique; more than once: 'a'"),
+        ({"scores": [1, 2], "labels": ["a", 1.5]}, "/system/labels/1", "a label is text or a whole number; got 1.5"),
+        ({"scores": [1, 2], "labels": ["a", None]}, "/system/labels/1", "a label is text or a whole number; got null"),
+        ({"scores": [1, 2], "labels": None}, "/system/labels", "must be a list of labels; got null"),
+        ({"scores": {"a": 1, "b": 2}, "labels": ["a", "b"]}, "/system/labels", "the keys of the object are the labels"),
+        ({"order": ["a", "b"], "labels": ["a", "b"]}, "/system/labels", "an order is made of labels"),
+        ({"order": ["a", []]}, "/system/order", "order[1] is an empty group of ties"),
+        ({"order": ["a", {"b": 1}]}, "/system/order/1", "must be a label (text or whole number) or a list of tied"),
+        ({"order": ["a", ["b", ["c"]]]}, "/system/order/1/1", 'a label is text or a whole number; got ["c"]'),
+        ({"order": ["a", ["b", "a"]]}, "/system/order", "labels must be unique; more than once: 'a'"),
+        ({"order": []}, "/system/order", "a ranking needs at least two items; got 0"),
+    ],
+)
+def test_rankings_that_are_refused(ranking, pointer, message):
+    found = problem_of(posted(gold=GOLD, system=ranking))
+    assert found["type"] == "urn:rankcorr:problem:invalid-request"
+    ((place, messages),) = found["errors"].items()
+    assert place == pointer
+    assert message in messages[0]
+    assert f"{pointer}: " in found["detail"]
+
+
+def test_empty_groups_of_ties_count_as_items(make_client):
+    client = make_client(max_items=3)
+    answer = client.post("/v1/correlations", json={"gold": {"order": [[], [], [], []]}, "system": {"order": [1, 2]}})
+    assert "at most 3 items of a ranking (RANKCORR_MAX_ITEMS); got 4" in answer.json["detail"]
+
+
+def test_every_wrong_field_is_named_at_once():
+    assert list(problem_of(posted(system=3, n0="x", extra=1))["errors"]) == ["/n0", "/gold", "/system", "/extra"]
+
+
+def test_weighers_by_name():
+    for name, weigher in [("logarithmic", Logarithmic()), ("uniform", Uniform()), ("top-k:2", TopK(2))]:
+        answer = posted(gold=GOLD, system=SYSTEM, weigher=name, coefficients=["rho_w"])
+        expected = weighted_rho(GOLD["scores"], Ranking.from_order(SYSTEM["order"]), weigher=weigher)
+        assert answer.json["coefficients"]["rho_w"] == expected.statistic
+
+
+@pytest.mark.parametrize("weigher", ["top-k:010", "top-k:0", "top-k:" + "9" * 19, "top-k: 1", "top-k:1\n"])
+def test_a_weigher_that_is_not_of_the_documented_form(client, weigher):
+    answer = client.post("/v1/correlations", json={"gold": GOLD, "system": SYSTEM, "weigher": weigher})
+    assert list(answer.json["errors"]) == ["/weigher"]
