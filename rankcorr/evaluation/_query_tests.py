@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rankcorr._input.numbers import ROUNDING
 from rankcorr._results import Result
-from rankcorr.inference._conventions import MAX_EXACT, POWER, alpha_of
+from rankcorr.inference._conventions import MAX_EXACT, POWER, alpha_of, power_margin
 from rankcorr.inference._exchange_distribution import ExchangeDistribution, all_swaps
 from rankcorr.inference._multiple_tests import PairTests, judge_pairs, step_down
 from rankcorr.inference._paired import N_LEFT_OUT, LeftOut
@@ -229,9 +229,8 @@ def verdicts(
         tails = np.where((summary.errors == 0) & (means == 0), 1.0, tails)
         half = stdtrit(freedom, (1 + level) / 2) * summary.errors
         shifts = nctdtrinc(freedom, 1 - POWER, stdtrit(freedom, (1 + level) / 2))  # of a noncentral t
-        detectable = np.where(
-            (summary.errors > ROUNDING) & (shifts * summary.errors < bound), shifts * summary.errors, math.nan
-        )
+        differences = shifts * power_margin(freedom) * summary.errors
+        detectable = np.where((summary.errors > ROUNDING) & (differences < bound), differences, math.nan)
         return Verdicts(tails, summary.means - half, summary.means + half, detectable)
     verdict = Verdicts(*np.full((4, columns.shape[1]), math.nan))
     for column, orbit in flip_distributions(columns, draws, clusters):
@@ -274,7 +273,8 @@ def _bootstrap_tests(
             low, high = (known[-least], known[least - 1]) if 0 < least <= known.size else (math.inf, -math.inf)
             ends = (mean - low * error, mean - high * error)
             verdict.lows[column], verdict.highs[column] = (0.0 if abs(end) <= ROUNDING else end for end in ends)
-            difference = error * ((low - high) / 2 + ndtri(POWER))
+            margin = power_margin(float(summary.n_units[column] - 1))
+            difference = margin * error * ((low - high) / 2 + ndtri(POWER))
             verdict.detectable[column] = difference if difference < bound else math.nan
     return verdict
 

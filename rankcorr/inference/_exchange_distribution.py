@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._input.numbers import DECIMALS, ROUNDING
-from rankcorr.inference._conventions import POWER, Alternative, alpha_of
+from rankcorr.inference._conventions import POWER, Alternative, alpha_of, power_margin
 from rankcorr.inference._resampling import Values
 
 MOST_NULLS: Final = 64  # of the enumerated exchanges, as data without a difference; 32 of them change the power by .01
@@ -87,13 +87,13 @@ class ExchangeDistribution:
         difference, whose own exchanges are the same values. Such data plus a difference D are significant if D exceeds
         the end of their interval: the result is the 0.8 quantile of these ends. If exchanges were drawn, it is the
         just significant difference plus the 0.8 quantile of a normal distribution times the standard deviation of the
-        exchanges.
+        exchanges. Both grow by `power_margin`, because few values give a poor estimate of their noise.
         """
         spread = float((self.net_shares**2).mean())  # 1 / n items or queries
         if spread >= 1:
             return math.nan
-        # The mean square of n centred values is too small; few of them also do not show how large others can be.
-        scale = math.sqrt((1 + spread * self.is_exact) / (1 - spread))
+        # The mean square of n centred values is too small.
+        scale = power_margin(1 / spread - 1) / math.sqrt(1 - spread) if spread else 1.0
         noise = scale * (self.differences - self.observed * self.net_shares)
         ends = []
         for row in noise:

@@ -113,7 +113,7 @@ def flips(values, observed=0.0):
     st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0, 2.0]), min_size=6, max_size=6), st.sampled_from([0.9, 0.95])
 )
 def test_the_detectable_difference_is_significant_in_four_of_five_flips(values, level):
-    noise = math.sqrt(7 / 5) * (np.array(values) - np.mean(values))
+    noise = (1 + 0.9 / 5) * math.sqrt(6 / 5) * (np.array(values) - np.mean(values))
     least = flips(values).detectable(level)
     for observed in (-1.5, 3.0):
         assert_allclose(flips(values, observed).detectable(level), least, rtol=1e-9)
