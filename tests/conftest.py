@@ -25,33 +25,15 @@ WIDE = (
     *("tests/service/server/", "tests/service/deploy/"),
     *("tests/service/http/test_pool.py", "tests/service/test_contract.py"),
     # Clusters and further processes.
-    *("tests/rankcorr/evaluation/partitions/test_engines.py", "tests/rankcorr/cli/test_launch.py"),
-    *("tests/rankcorr/cli/test_main.py::test_process", "tests/rankcorr/cli/test_main.py::test_broken_pipe"),
-    "tests/rankcorr/cli/test_main.py::test_full_disk",
-    "tests/rankcorr/evaluation/test_values.py::test_odd_judg",
-    "tests/rankcorr/evaluation/test_values.py::test_queries_j",
-    "tests/rankcorr/evaluation/partitions/test_bad_partitions.py::test_import",
     # Packages that `make test` does not install.
-    *("tests/rankcorr/integrations/test_huggingface.py", "tests/rankcorr/vectors/test_gensim.py"),
+    "tests/rankcorr/integrations/test_huggingface.py",
     # Commands, simulations and figures.
-    "tests/rankcorr/cli/test_plot.py",
     # What many draws, or many simulated data sets, have in the mean.
-    "tests/rankcorr/evaluation/partitions/test_means.py::test_intervals_of_many",
-    "tests/rankcorr/evaluation/test_nulls.py::test_longer",
-    "tests/rankcorr/evaluation/test_nulls.py::test_many",
-    "tests/rankcorr/evaluation/test_query_tests.py::test_the_level",
-    "tests/rankcorr/evaluation/test_query_tests.py::test_a_difference_that_can",
     # Commands in the documents and in the help, and the distributions.
     "tests/service/test_docs.py",
-    "tests/rankcorr/cli/test_main.py::test_examples_of_the_help_run",
     # The definitions once more, in JavaScript.
     # What takes more than half a second.
-    "tests/rankcorr/cli/test_evaluate_versus.py::test_the_figure",
-    "tests/rankcorr/evaluation/partitions/test_evaluator.py::test_values_depend",
     "tests/service/http/test_body.py::test_a_repeated_key_among",
-    "tests/rankcorr/evaluation/test_bad_input.py::TestMany",
-    "tests/rankcorr/evaluation/partitions/test_streams.py::test_a_query_longer",
-    "tests/rankcorr/evaluation/partitions/test_means.py::test_intervals_hold",
     "tests/service/test_schemas.py::test_what_fits_the_schema",
     "tests/service/api/test_strengths.py::test_two_hundred",
 )
