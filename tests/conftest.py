@@ -19,30 +19,12 @@ WIDE_EXAMPLES = (
     *("docs/how-to/integrations.md", "rankcorr/integrations/huggingface.py"),  # need packages that it does not install
 )
 
-# Tests that do not say themselves that they are wide, by the beginnings of names.
-WIDE = (
-    # Servers, nginx, browsers, generated clients.
-    *("tests/service/server/", "tests/service/deploy/"),
-    *("tests/service/http/test_pool.py", "tests/service/test_contract.py"),
-    # Clusters and further processes.
-    # Packages that `make test` does not install.
-    "tests/rankcorr/integrations/test_huggingface.py",
-    # Commands, simulations and figures.
-    # What many draws, or many simulated data sets, have in the mean.
-    # Commands in the documents and in the help, and the distributions.
-    "tests/service/test_docs.py",
-    # The definitions once more, in JavaScript.
-    # What takes more than half a second.
-    "tests/service/http/test_body.py::test_a_repeated_key_among",
-    "tests/service/test_schemas.py::test_what_fits_the_schema",
-    "tests/service/api/test_strengths.py::test_two_hundred",
-)
-
+# A file whose tests are all wide says so in this form.
 WIDE_FILE = re.compile(rb"^pytestmark = (\[\s*)?pytest\.mark\.wide\b", re.MULTILINE)
 
 kernel_cache.choose()
 
-gc.set_threshold(50_000, 20, 50)  # to look for circles less often spares an eighth of the time
+gc.set_threshold(50_000, 20, 50)  # fewer garbage collections save an eighth of the time
 
 # No deadline: the first call of a numba kernel compiles it, so one example takes far longer than the rest.
 # Every setting is given in each, because hypothesis changes its own defaults where CI is set.
@@ -64,33 +46,30 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if collection_path.suffix == ".py" and WIDE_FILE.search(collection_path.read_bytes()):
         return True
     try:
-        return collection_path.relative_to(config.rootpath).as_posix().startswith(WIDE + WIDE_EXAMPLES) or None
+        return collection_path.relative_to(config.rootpath).as_posix().startswith(WIDE_EXAMPLES) or None
     except ValueError:  # elsewhere
         return None
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is marked
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark wide tests, and begin with those that start servers: they wait more than they compute.
+    """Mark wide examples and tests on PostgreSQL, and begin with tests that start servers: they wait more than compute.
 
-    The very first takes longest, and needs none of the kernels that another process compiles meanwhile for both. Then
-    come the doctests whose kernels many others need: two processes compile them, one each for both.
+    Then come the doctests whose kernels many other tests need. Two processes compile different ones, and copy those of
+    the other.
     """
     servers = ("tests/service/server/", "tests/service/deploy/")
     compiling = ("adaptive/_draw.py", "adaptive/README.md", "rankcorr/errors.py", "adaptive/model/_accuracy.py")
     first = (*servers, *compiling)
     for item in items:
-        if (
-            item.nodeid.startswith(WIDE + WIDE_EXAMPLES)
-            or "[postgresql" in item.nodeid
-            or "postgresql" in item.fixturenames
-        ):
+        postgresql = "[postgresql" in item.nodeid or "postgresql" in item.fixturenames
+        if postgresql or item.nodeid.startswith(WIDE_EXAMPLES):
             item.add_marker("wide")
     items.sort(key=lambda item: [not item.nodeid.startswith(start) for start in first])
 
 
 def pytest_collection_finish() -> None:
-    """Let no search for circles go through what stays till the end."""
+    """Exclude what collection has made from all later garbage collections."""
     gc.collect()
     gc.freeze()
 
