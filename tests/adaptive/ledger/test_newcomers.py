@@ -126,7 +126,7 @@ def test_those_who_were_invited_are_not_counted_by_address(campaign):
 
 
 def test_an_address_is_kept_as_24_bits(campaign):
-    hashes = {Origin(address, 1).hashed(campaign.info) for address in ("192.0.2.1", "192.0.2.2", "unknown")}
+    hashes = {Origin(address, 1).hash_address(campaign.info) for address in ("192.0.2.1", "192.0.2.2", "unknown")}
     assert {len(each) for each in hashes} == {6}
     assert len(hashes) == 3
 
