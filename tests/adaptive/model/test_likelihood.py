@@ -1,4 +1,4 @@
-"""Priors and the probability of an oversight: what is taken, and what is not."""
+"""Tests of the votes against the model: kernels of the likelihood, the signal against coin flips, and the misfit."""
 
 import itertools
 import math
