@@ -291,18 +291,8 @@ def tree_size(n_keys: int) -> int:
 
 
 @helper
-def sign_sum(tree: Array, key: int) -> float:
-    """Sum over the weights in a tree of signs, each times the sign of `key` less its own key."""
-    total, node = 0.0, np.uintp(tree.size // 2 + key)
-    while node > ONE:
-        total += tree[node ^ ONE] * SIGNS[node & ONE]
-        node >>= ONE
-    return total
-
-
-@helper
 def sign_enter(tree: Array, key: int, weight: float) -> float:
-    """Return the same sum, and then enter the weight at its key."""
+    """Enter a weight; return the sum over those in the tree of signs, each times the sign of `key` less its key."""
     total, node = 0.0, np.uintp(tree.size // 2 + key)
     while node > ONE:
         total += tree[node ^ ONE] * SIGNS[node & ONE]
@@ -336,7 +326,7 @@ def tau_of(
             numerator += mass * sign_enter(tree, y_keys[start], mass)
         else:
             for entry in range(start, stop):
-                numerator += copies[entry] * weights[entry] * sign_sum(tree, y_keys[entry])
+                numerator += copies[entry] * weights[entry] * sign_enter(tree, y_keys[entry], 0.0)
             for entry in range(start, stop):
                 sign_enter(tree, y_keys[entry], copies[entry] * weights[entry])
         untied_in_x += mass * before
@@ -389,7 +379,8 @@ def tau_of_rows(
         for position in range(n_items):
             x_weight = tables[0, x_halves[position] >> halving]
             weights[position] = combine(scheme, x_weight, tables[y_table, y_halves[position] >> halving])
-        n_entries, first = 0, 0
+        n_entries: Any = np.int64(0)  # numba would compile what takes the constant 0 once more
+        first: Any = 0
         for position in range(n_items):
             key, is_tied = y_halves[position] >> 1, False  # the integer part of a mid-rank tells groups apart
             if position > 0 and x_halves[position] == x_halves[position - 1]:

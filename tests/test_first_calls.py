@@ -11,12 +11,12 @@ ROOT = Path(__file__).parents[1]
 
 # Signatures of kernels, and loops that numba itself adds for what they use: arrays, powers of numbers, generators.
 MOST = {
-    "weighted_tau": (9, 5),
-    "weighted_rho": (5, 3),
-    "correlate_many": (10, 5),
-    "compare_systems": (23, 7),
-    "leaderboard": (28, 10),
-    "evaluate": (21, 7),
+    "weighted_tau": (10, 5),
+    "weighted_rho": (7, 4),
+    "correlate_many": (11, 5),
+    "compare_systems": (21, 6),
+    "leaderboard": (22, 8),
+    "evaluate": (20, 7),
     "compare_runs": (12, 7),
     "bradley_terry": (6, 4),
     "draw_ballot": (25, 13),

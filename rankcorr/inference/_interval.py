@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rankcorr._checks import check_choice, checked_level, shown, warn_undefined
 from rankcorr._coefficients import UNDEFINED, Coefficient, CoefficientLike, Tau, as_coefficient
 from rankcorr._input.numbers import ROUNDING
+from rankcorr._input.scores import read_only
 from rankcorr._ranking import Missing, Ranking, RankingLike, align, as_ranking, n_missing
 from rankcorr._results import Computed
 from rankcorr._workers import Progress
@@ -377,7 +378,7 @@ class Residuals:
         """Fit the regressions."""
         from scipy.special import ndtri
 
-        plain = replace(items, table=np.ones_like(items.table), scheme=0, kind=kind_of(Tau()))
+        plain = replace(items, table=read_only(np.ones_like(items.table)), scheme=0, kind=kind_of(Tau()))
         tau = plain.coefficients(np.ones((1, items.n_items), np.int32))[0]
         slopes = np.nan_to_num(np.sin(0.5 * math.pi * tau))[:, np.newaxis]
         x_scores, y_scores = (-ndtri((ranks - 0.5) / items.n_items) for ranks in (items.x_ranks, 0.5 * items.y_halves))

@@ -9,7 +9,7 @@ Working memory is made by the callers: each array that a kernel makes adds .03 s
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -207,7 +207,7 @@ def rank_sorted(codes: Array, size: int, formula: Formula, keys: Array, ranks: A
 @helper
 def enter(counts: Array, x_keys: Array, formula: Formula, groups: Groups, entries: Entries) -> int:
     """Collect the items drawn, from best to worst in x, with their ranks in x; return how many there are."""
-    n_entries = 0
+    n_entries: Any = np.int64(0)  # numba would compile what takes the constant 0 once more
     for item in range(x_keys.size):
         if counts[item] > 0:
             entries.items[n_entries] = item
@@ -215,7 +215,7 @@ def enter(counts: Array, x_keys: Array, formula: Formula, groups: Groups, entrie
             entries.x_keys[n_entries] = x_keys[item]
             n_entries += 1
     rank_entries(n_entries, entries.x_keys, entries.copies, groups, formula, entries.x_ranks, entries.x_weights)
-    return n_entries
+    return int(n_entries)
 
 
 @helper
@@ -315,7 +315,8 @@ def exchanged_coefficients(
     """
     n_systems, n_items = present.shape
     by_gold, tree = memory.entries, memory.tree
-    n_entries, entered = 0, -1
+    n_entries: Any = np.int64(0)
+    entered = -1
     for draw in range(choices.shape[0]):
         for item in range(n_items):
             n_having = 0
