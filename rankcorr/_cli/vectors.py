@@ -1,6 +1,7 @@
 """`rankcorr evaluate-vectors`: word vectors against gold scores of pairs of words, or of the relata of words."""
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -18,6 +19,7 @@ from rankcorr._results import TableNotes, best_places
 from rankcorr._workers import progress_bar
 from rankcorr.errors import OptionError, RankingError
 from rankcorr.inference._conventions import alpha_of
+from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._paired import SystemComparisons, compare_many
 from rankcorr.vectors._pairs import (
     OOV,
@@ -33,6 +35,8 @@ from rankcorr.vectors._pairs import (
 )
 from rankcorr.vectors._reading import FORMS, UNDECODABLE, read_vectors
 from rankcorr.vectors._relata import CANDIDATES, METRICS, RelataEvaluation, evaluate_relata
+from rankcorr.vectors._reliability import KINDS, compare_reliability, reliability_score
+from rankcorr.vectors._target_groups import read_target_groups
 from rankcorr.vectors._words import MissingGensimError, WordVectors
 
 MAX_WORDS: Final = 10
@@ -44,7 +48,13 @@ class VectorOptions:
     """Options to read vectors and gold scores, and to compute correlations."""
 
     golds: tuple[str, ...] = console.several_setting(
-        "--gold", "FILE", "Gold scores of pairs of words; may be repeated.", required=True
+        "--gold", "FILE", "Gold scores of pairs of words; may be repeated."
+    )
+    groups: str | None = setting(
+        "--groups",
+        metavar="FILE",
+        help="Target groups instead of --gold: comparisons of candidates, each weighted by the agreement of its "
+        "annotators.",
     )
     versus: str | None = setting(
         "--versus",
@@ -127,7 +137,11 @@ class VectorOptions:
 
     def read(self, path: str, golds: dict[str, dict[Pair, float]]) -> WordVectors:
         """Vectors of the words of the gold scores."""
-        words = {word.lower() if self.lower else word for pairs in golds.values() for pair in pairs for word in pair}
+        return self.read_words(path, {word for pairs in golds.values() for pair in pairs for word in pair})
+
+    def read_words(self, path: str, listed_words: Collection[str]) -> WordVectors:
+        """Vectors of words."""
+        words = {word.lower() for word in listed_words} if self.lower else set(listed_words)
         try:
             with progress_bar(None, "word", f"reading {whole(path)}") as advance:
                 file_options: dict[str, Any] = {
@@ -160,12 +174,19 @@ def vectors_command(vectors: tuple[str, ...], settings: VectorOptions, weights: 
     files are read as published: CSV, TSV, or cells separated by spaces, with or without a header. All files may be
     compressed by gzip; '-' is stdin.
 
+    With --groups the score is the share of the comparisons that a model decides like most annotators, weighted by how
+    sure these are, with an interval over targets; several VECTORS are compared with the first, or with --versus.
+
     Example:
       rankcorr evaluate-vectors glove.txt.gz --gold wordsim353.tsv --gold rg65.tsv
+      rankcorr evaluate-vectors a.txt b.txt --groups groups.csv
       rankcorr evaluate-vectors a.txt b.txt c.txt --gold wordsim353.tsv --gold men.txt --versus a.txt
       rankcorr evaluate-vectors word2vec.bin --gold rdt.csv --relata --candidates all --depth 100
     """
     _check(vectors, settings)
+    if settings.groups is not None:
+        _evaluate_groups(vectors, settings.groups, settings, as_json)
+        return
     weights.described()  # refuses options that contradict each other before files are read
     if settings.relata:
         metrics = options.metrics_of(settings.metrics or METRICS, weights)
@@ -235,7 +256,11 @@ def _check(vectors: tuple[str, ...], settings: VectorOptions) -> None:
             f"--relata evaluates one set of vectors at a time; got {len(vectors)} files: run the command once for each "
             "(gold files are given by --gold)"
         )
-    options.check_stdin([*vectors, *settings.golds])
+    if (settings.groups is None) == (not settings.golds):
+        raise OptionError("either --gold or --groups is needed" + (", not both" if settings.golds else ""))
+    if settings.groups is not None and (settings.relata or settings.metrics):
+        raise OptionError(f"{'--relata' if settings.relata else '--metric'} does not go with --groups")
+    options.check_stdin([*vectors, *settings.golds, *filter(None, [settings.groups])])
     options.check_repeats(vectors, "VECTORS")
     if settings.versus is not None:
         if len(vectors) < 2:
@@ -374,6 +399,8 @@ def _print_relata(results: dict[str, RelataEvaluation]) -> None:
         click.echo(f"{whole(name)}: {counted(result.n_words, 'word')}, {result.n_relata:,} relata")
         _print_words("words without a vector", result.oov_words)
         _print_words("relata without a vector", result.oov_relata)
+        if not math.isnan(result.pooled_ap):
+            click.echo(f"  average precision of all pairs in one list: {number_text(result.pooled_ap)}")
     rows = [(name, row) for name, result in results.items() for row in result.evaluation.table()]
     click.echo()
     console.print_table(
@@ -390,3 +417,68 @@ def _print_relata(results: dict[str, RelataEvaluation]) -> None:
 def _print_words(title: str, words: tuple[str, ...]) -> None:
     if words:
         click.echo(f"  {title} ({len(words):,}): {first_few(list(map(label_text, words)), MAX_WORDS)}")
+
+
+def _evaluate_groups(vectors: tuple[str, ...], path: str, settings: VectorOptions, as_json: bool) -> None:
+    """Score vectors on target groups, compare them, and print both."""
+    shared: dict[str, Any] = {"oov": settings.oov, "lower": settings.lower, "level": settings.level}
+    n_resamples: dict[str, Any] = {} if settings.resamples is None else {"n_resamples": settings.resamples}
+    with collected_notices() as notices:
+        groups = read_target_groups(path)
+        loaded = {name: settings.read_words(name, groups.words) for name in vectors}
+        scores = {
+            name: reliability_score(groups, vectors_of, seed=settings.seed, **shared, **n_resamples)
+            for name, vectors_of in loaded.items()
+        }
+        versus = settings.versus or vectors[0]
+        differences = {
+            name: compare_reliability(groups, loaded[name], loaded[versus], seed=settings.seed, **shared, **n_resamples)
+            for name in vectors
+            if name != versus
+        }
+    notes = console.notes_of(notices, [])
+    corrected = dict(zip(differences, holm([result.pvalue for result in differences.values()]), strict=True))
+    if as_json:
+        rows = [
+            {"vectors": name, "versus": versus, **result.to_dict(), "corrected_pvalue": float(corrected[name])}
+            for name, result in differences.items()
+        ]
+        evaluations = [{"vectors": name, **score.to_dict()} for name, score in scores.items()]
+        about = {"name": path, "n_targets": len(groups.categories), "n_comparisons": len(groups.shares)}
+        document = {"groups": about, "options": {**shared, **n_resamples, "seed": settings.seed}}
+        console.print_json({**document, "evaluations": evaluations, "comparisons": rows, "warnings": notes})
+        return
+    sizes = counted(len(groups.categories), "target"), counted(len(groups.shares), "comparison")
+    click.echo(f"{whole(path)}: {', '.join(sizes)} by annotators, {counted(len(groups.triplets), 'triplet')} in all")
+    for name, score in scores.items():
+        _print_words(f"{whole(name)}: words without a vector", score.oov_words)
+    click.echo()
+    console.print_table(
+        ["vectors", "score", "low", "high", *KINDS, "triplets", "left out"],
+        [
+            [
+                whole(name),
+                *map(number_text, (score.score, score.low, score.high, *(part.score for part in score.kinds))),
+                *(f"{number:,}" for number in (score.n_triplets, score.n_omitted)),
+            ]
+            for name, score in scores.items()
+        ],
+        notes=TableNotes("Reliability scores on target groups."),
+    )
+    if differences:
+        click.echo()
+        console.print_table(
+            ["vectors", "versus", "difference", "low", "high", "p", "corrected p"],
+            [
+                [
+                    whole(name),
+                    whole(versus),
+                    *map(number_text, (result.difference, result.low, result.high)),
+                    *map(pvalue_text, (result.pvalue, float(corrected[name]))),
+                ]
+                for name, result in differences.items()
+            ],
+            left=[1],
+            notes=TableNotes("Differences of reliability scores; p-values are corrected by Holm's method."),
+        )
+    console.print_notes(notes)

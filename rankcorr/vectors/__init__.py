@@ -5,7 +5,8 @@
 - cosines against gold scores, with chance levels and intervals: `evaluate_vectors`
 - several sets of vectors on the pairs that all of them have: `common_pairs`, and then `rankcorr.compare_many`
 - the relata of each word ranked by cosine, evaluated by query: `evaluate_relata`
-- target groups, whose decisions count by how sure their annotators are: `TargetGroups`, `reliability_score`,
+- target groups, whose decisions count by how sure their annotators are: `TargetGroups`, `read_target_groups`,
+  `reliability_score`,
   `compare_reliability`
 - words that are among the neighbours of too many others: `hubness`
 - errors: all are subclasses of `rankcorr.RankingError`
@@ -23,15 +24,14 @@ from rankcorr.vectors._hubness import Hubness, hubness
 from rankcorr.vectors._pairs import VectorCoefficient, VectorEvaluation, common_pairs, evaluate_vectors, read_pairs
 from rankcorr.vectors._reading import read_vectors
 from rankcorr.vectors._relata import RelataEvaluation, evaluate_relata
-from rankcorr.vectors._target_groups import (
+from rankcorr.vectors._reliability import (
     ReliabilityDifference,
     ReliabilityPart,
     ReliabilityScore,
-    TargetGroupError,
-    TargetGroups,
     compare_reliability,
     reliability_score,
 )
+from rankcorr.vectors._target_groups import TargetGroupError, TargetGroups, read_target_groups
 from rankcorr.vectors._words import (
     DuplicatePairError,
     DuplicateWordError,
@@ -47,6 +47,6 @@ __all__ = ["LowCoverageWarning", "SelfPairWarning", "common_pairs"]
 __all__ += ["VectorCoefficient", "VectorEvaluation", "evaluate_vectors", "read_pairs", "read_vectors"]
 __all__ += ["Hubness", "RelataEvaluation", "evaluate_relata", "hubness"]
 __all__ += ["ReliabilityDifference", "ReliabilityPart", "ReliabilityScore", "TargetGroupError", "TargetGroups"]
-__all__ += ["compare_reliability", "reliability_score"]
+__all__ += ["compare_reliability", "read_target_groups", "reliability_score"]
 __all__ += ["DuplicatePairError", "DuplicateWordError", "MissingGensimError", "UnknownWordError", "VectorError"]
 __all__ += ["VectorFileError", "VectorValueError", "WordVectors"]

@@ -5,7 +5,16 @@ import numpy as np
 import pytest
 
 from rankcorr import compare_many, holm
-from rankcorr.vectors import common_pairs, evaluate_relata, evaluate_vectors, read_pairs, read_vectors
+from rankcorr.vectors import (
+    TargetGroups,
+    common_pairs,
+    compare_reliability,
+    evaluate_relata,
+    evaluate_vectors,
+    read_pairs,
+    read_vectors,
+    reliability_score,
+)
 from tests.rankcorr.cli.commands import refusal, run, run_json, run_ok
 from tests.rankcorr.vectors.forms import binary_of, text_of, written
 from tests.rankcorr.vectors.test_pairs import case
@@ -185,7 +194,7 @@ def test_low_coverage_is_a_note():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("v.bin", "Missing option '--gold'"),
+        ("v.bin", "either --gold or --groups is needed"),
         ("v.bin --gold gold.csv", "gold.csv:1: say which column holds the numbers (--score); the columns are"),
         ("v.bin --gold rdt.csv", "rdt.csv: at least two pairs with vectors are needed; 0 of 42 have them"),
         ("v.bin relata.txt --gold rdt.csv", "rdt.csv: at least two pairs must have all vectors; 0 of 42 have them"),
@@ -257,3 +266,48 @@ def test_latex_tables_have_captions():
     assert text.count(r"\textbf") == 1
     relata = run("evaluate-vectors", "relata.txt", "--gold", "rdt.csv", "--relata", "--table", "latex").stdout
     assert r"\caption{Relata of words ranked by cosine: means over words.}" in relata
+
+
+@pytest.fixture
+def groups(tmp_path):
+    """Target groups over the words of the files of vectors."""
+    words = list(read_vectors("v.bin").words)
+    categories = {
+        words[start]: dict(zip(words[start + 1 : start + 5], ["positive"] * 2 + ["distractor", "random"], strict=True))
+        for start in (0, 5, 10, 15)
+    }
+    shares = {(target, *list(group)[:2]): 0.8 for target, group in categories.items()}
+    groups = TargetGroups(categories, shares)
+    groups.write(tmp_path / "groups.csv")
+    return groups
+
+
+def test_scores_on_target_groups_are_those_of_the_library(groups):
+    scores = [reliability_score(groups, path, seed=3, n_resamples=200) for path in ("v.bin", "v.txt.gz")]
+    difference = compare_reliability(groups, "v.txt.gz", "v.bin", seed=3, n_resamples=200)
+    arguments = ["evaluate-vectors", "v.bin", "v.txt.gz", "--groups", "groups.csv", "--seed", "3", "--resamples", "200"]
+    document = run_json(*arguments, "--json")
+    assert [
+        {"vectors": name, **score.to_dict()} for name, score in zip(["v.bin", "v.txt.gz"], scores, strict=True)
+    ] == (document["evaluations"])
+    assert document["comparisons"][0]["pvalue"] == difference.pvalue == 1
+    lines = run_ok(*arguments).splitlines()
+    assert lines[0] == "groups.csv: 4 targets, 4 comparisons by annotators, 20 triplets in all"
+    assert lines[2].split()[:4] == ["vectors", "score", "low", "high"]
+    assert lines[3].split()[:2] == ["v.bin", f"{scores[0].score:.4f}"]
+    assert lines[-1].split()[:3] == ["v.txt.gz", "v.bin", "0.0000"]
+
+
+@pytest.mark.usefixtures("groups")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "either --gold or --groups is needed"),
+        (["--gold", "gold.csv", "--groups", "groups.csv"], "either --gold or --groups is needed, not both"),
+        (["--groups", "groups.csv", "--relata"], "--relata does not go with --groups"),
+        (["--groups", "groups.csv", "--metric", "rho"], "--metric does not go with --groups"),
+        (["--groups", "gold.csv"], 'no column "target"'),
+    ],
+)
+def test_options_that_do_not_go_with_target_groups(arguments, message):
+    assert message in refusal("evaluate-vectors", "v.bin", *arguments)

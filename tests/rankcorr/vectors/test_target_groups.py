@@ -1,3 +1,4 @@
+import gzip
 import math
 import pickle
 from itertools import product
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from rankcorr import OptionError, UndefinedCorrelationWarning
+from rankcorr import OptionError, TableError, UndefinedCorrelationWarning
 from rankcorr.measures import AnnotatorError, comparison_agreement
 from rankcorr.vectors import (
     LowCoverageWarning,
@@ -17,6 +18,7 @@ from rankcorr.vectors import (
     UnknownWordError,
     compare_reliability,
     hubness,
+    read_target_groups,
     reliability_score,
 )
 from tests import naive
@@ -275,3 +277,64 @@ def test_hubness_options_and_parts():
         hubness(vectors, words=["w1", "w2", "w3"], k=3)
     with pytest.raises(OptionError, match="k must be a positive whole number; got 0"):
         hubness(vectors, k=0)
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "json"])
+@pytest.mark.parametrize(
+    "groups", [GROUPS, TargetGroups(CATEGORIES), TargetGroups(CATEGORIES, SHARES, {("car", "vehicle", "machine"): 7})]
+)
+def test_files_give_the_groups_back(groups, ending, tmp_path):
+    path = tmp_path / f"groups.{ending}"
+    groups.write(path)
+    assert read_target_groups(path) == groups
+
+
+def test_a_table_may_be_in_any_order_and_say_less(tmp_path):
+    path = tmp_path / "groups.csv.gz"
+    lines = [
+        "share;second_category;second;first;first_category;target",
+        ";positive;person;song;distractor;singer",  # a positive on the right wins
+        "0.25;positive;person;musician;positive;singer",
+        '"1";random;"ink, black";person;positive;singer',
+    ]
+    path.write_bytes(gzip.compress("\r\n".join(lines).encode("utf-8-sig")))
+    groups = read_target_groups(path)
+    assert groups.shares == {("singer", "musician", "person"): 0.25}
+    assert groups.categories["singer"] == {
+        "person": "positive", "song": "distractor", "musician": "positive", "ink, black": "random"
+    }  # fmt: skip
+
+
+HEADER = "target,first,first_category,second,second_category,share,n_answers"
+
+
+@pytest.mark.parametrize(
+    ("lines", "error", "message"),
+    [
+        (["target,first,second", "t,a,b"], TableError, '1: no column "first_category", "second_category", "share"'),
+        ([f"{HEADER},prompt", ""], TableError, '1: unknown or repeated column "prompt"'),
+        ([HEADER, "t,a,positive,b,positive"], TableError, "2: 5 cells; the header has 7"),
+        ([HEADER, "t,a,good,b,positive,1,"], TableError, "2: column \"first_category\": must be one of .*; got 'good'"),
+        ([HEADER, "t,a,positive,b,positive,x,"], TableError, '2: column "share": "x" is not a number'),
+        ([HEADER, "t,a,positive,b,positive,2,"], TargetGroupError, "a share must be a number from 0 to 1"),
+        ([HEADER, "t,a,positive,b,positive,1,3.5"], TableError, '2: column "n_answers": must be a whole number'),
+        ([HEADER, "t,a,positive,b,random,0.5,"], TableError, '2: column "share": a positive candidate .* it is 1'),
+        ([HEADER, "t,a,random,b,distractor,1,"], TableError, "2: one of the two candidates must be positive"),
+        (
+            [HEADER, "t,a,positive,b,positive,1,", "t,b,random,a,positive,,"],
+            TableError,
+            "3: column \"first_category\": 'b' was positive for 't' before",
+        ),
+        ([HEADER, *["t,a,positive,b,positive,1,"] * 2], TableError, "3: 'a' and 'b' have a share for 't' already"),
+        ([HEADER, "t,a,positive,c,random,,"], TargetGroupError, "groups.csv: target 't' needs two positive"),
+        (['{"groups": [{"target": "t"}]}'], TableError, "is not JSON of target groups: no field 'candidates'"),
+        (['{"groups": [], "groups": []}'], TableError, "field 'groups' is given twice"),
+        (['{"groups": [{"target": "t", "candidates": 5}]}'], TableError, "is not JSON of target groups"),
+        (['{"groups": []}'], TargetGroupError, "target groups are needed; got none"),
+    ],
+)
+def test_bad_files_are_named(lines, error, message, tmp_path):
+    path = tmp_path / "groups.csv"
+    path.write_text("\n".join(lines))
+    with pytest.raises(error, match=message):
+        read_target_groups(path)
