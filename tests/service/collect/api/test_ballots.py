@@ -49,7 +49,7 @@ def test_what_is_missing_is_said_and_the_ballot_stays_open(voting):
     assert problem(refused) == (
         "not-ready",
         "ballot 1: 4 of 12 comparisons are answered, 33%, and 90% are required; nothing was closed "
-        "(least_answered=0.33 closes it)",
+        '("least_answered": 0.33 closes it)',
     )
     assert voting.get("/ballots/1").json["ballot"]["state"] == "open"
     voting.answer(6)
