@@ -13,20 +13,18 @@
 0.973
 """
 
-from rankcorr.measures._annotators import (
+from rankcorr.measures._agreement import (
     Adjudication,
-    AlphaInterval,
-    AnnotatorError,
     PairwiseAgreement,
     adjudicate,
-    alpha_interval,
     comparison_agreement,
-    krippendorff_alpha,
     mean_pairwise_agreement,
 )
+from rankcorr.measures._alpha import AlphaInterval, alpha_interval, krippendorff_alpha
 from rankcorr.measures._correlations import blest_nu, tau_ap, top_down_correlation, vigna_tau
 from rankcorr.measures._lists import RelevanceError, average_precision
 from rankcorr.measures._overlap import RankBiasedOverlap, rank_biased_overlap
+from rankcorr.measures._ratings import AnnotatorError
 
 __all__ = ["Adjudication", "AlphaInterval", "AnnotatorError", "PairwiseAgreement", "adjudicate", "alpha_interval"]
 __all__ += ["comparison_agreement", "krippendorff_alpha", "mean_pairwise_agreement"]

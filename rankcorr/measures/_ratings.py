@@ -1,0 +1,144 @@
+"""Ratings of many annotators -> one checked matrix, nan where a rating is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankcorr._checks import check_unique, offending, shown
+from rankcorr._input.frames import by_name
+from rankcorr._input.numbers import as_floats, exact_array, numbers_beyond_floats
+from rankcorr._input.scores import ScoresLike, is_masked, split_labels
+from rankcorr._results import read_only
+from rankcorr.errors import DimensionError, DuplicateLabelError, LabelError, LengthError, NonNumericError, RankingError
+
+RatingsLike: TypeAlias = Mapping[Any, ScoresLike] | ArrayLike
+
+
+class AnnotatorError(RankingError):
+    """Too few annotators, or annotators with too few items in common, to measure how they agree.
+
+    See Also
+    --------
+    krippendorff_alpha, mean_pairwise_agreement : Raise it.
+
+    Examples
+    --------
+    >>> from rankcorr.measures import mean_pairwise_agreement
+    >>> mean_pairwise_agreement({"ann": [1, 2, 3, 4]})
+    Traceback (most recent call last):
+        ...
+    rankcorr.measures._ratings.AnnotatorError: agreement needs at least two annotators; got 1
+    """
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Ratings:
+    """Ratings, shape (n_annotators, n_items), nan where one is missing; names of annotators, and labels of items."""
+
+    values: NDArray[np.float64]
+    names: tuple[Any, ...] | None
+    items: tuple[Hashable, ...] | None = None
+
+    def name(self, row: int) -> Any:
+        """Name of an annotator, or its index where the annotators have no names."""
+        return self.names[row] if self.names is not None else row
+
+
+def read_ratings(ratings: RatingsLike) -> Ratings:
+    """Check ratings: a matrix, or a mapping or frame of annotator to ratings, by item or in one order."""
+    named = by_name(ratings)
+    if named is not None:
+        names = tuple(named.keys())
+        check_unique(names, "names of annotators", DuplicateLabelError)
+        rows = [split_labels(named[name], f"rating of {shown(name)}") for name in names]
+        parsed_ratings = Ratings(*_of_annotators(names, rows))
+    else:
+        parsed_ratings = Ratings(_matrix(cast(ArrayLike, ratings)), None)
+    if len(parsed_ratings.values) < 2:
+        raise AnnotatorError(f"agreement needs at least two annotators; got {len(parsed_ratings.values)}")
+    infinite = np.argwhere(np.isinf(parsed_ratings.values))
+    if infinite.size:
+        infinite_ratings = [(parsed_ratings.name(row), column) for row, column in infinite.tolist()]
+        raise NonNumericError(offending("every rating must be finite; infinite at (annotator, item)", infinite_ratings))
+    read_only(parsed_ratings.values)
+    return parsed_ratings
+
+
+def _matrix(ratings: ArrayLike) -> NDArray[np.float64]:
+    array = _unmask(ratings)
+    if array.ndim != 2:
+        raise DimensionError(f"ratings must have a row for each annotator; got an array of shape {array.shape}")
+    return _floats("every rating", array)
+
+
+def _of_annotators(
+    names: tuple[Any, ...], rows: list[tuple[list[Hashable] | None, ArrayLike]]
+) -> tuple[NDArray[np.float64], tuple[Any, ...], tuple[Hashable, ...] | None]:
+    """Ratings of named annotators, with a column for each item that any of them rated; the names; labels of items."""
+    labelled = [labels is not None for labels, _ in rows]
+    if not rows:
+        return np.empty((0, 0)), names, None
+    if any(labelled) != all(labelled):
+        with_labels, unlabelled = names[labelled.index(True)], names[labelled.index(False)]
+        raise LabelError(
+            f"the ratings of {shown(with_labels)} have labels and those of {shown(unlabelled)} have none, "
+            "so their items cannot be matched"
+        )
+    vectors = [_vector(name, values) for name, (_, values) in zip(names, rows, strict=True)]
+    if not all(labelled):
+        lengths = {vector.size for vector in vectors}
+        if len(lengths) > 1:
+            raise LengthError(
+                f"ratings without labels must have the same length, with nan for a missing one; got lengths "
+                f"{', '.join(map(str, sorted(lengths)))}"
+            )
+        return np.array(vectors), names, None
+    place: dict[Hashable, int] = {}
+    for name, (labels, _) in zip(names, rows, strict=True):
+        if len(set(labels or ())) < len(labels or ()):
+            raise DuplicateLabelError(f"the ratings of {shown(name)} name an item more than once")
+        for label in labels or ():
+            place.setdefault(label, len(place))
+    matrix = np.full((len(rows), len(place)), np.nan)
+    for row, ((labels, _), vector) in enumerate(zip(rows, vectors, strict=True)):
+        matrix[row, [place[label] for label in labels or ()]] = vector
+    return matrix, names, tuple(place)
+
+
+def _vector(name: Any, values: ArrayLike) -> NDArray[np.float64]:
+    array = _unmask(values)
+    if array.ndim != 1:
+        raise DimensionError(f"the ratings of {shown(name)} must have one dimension; got shape {array.shape}")
+    return _floats(f"every rating of {shown(name)}", array)
+
+
+def _unmask(values: ArrayLike) -> NDArray[Any]:
+    """Return an array with nan for masked values, and with integers unchanged."""
+    if is_masked(values):
+        array = np.array(values.data, dtype=object)
+        array[np.ma.getmaskarray(values)] = np.nan
+        return array
+    if isinstance(values, list | tuple):
+        values = [_unmask(row) if is_masked(row) else row for row in values]  # numpy would drop the masks of rows
+    try:
+        return exact_array(values)
+    except ValueError as error:  # how numpy reports rows of different lengths
+        raise DimensionError("ratings must form an array; their rows differ in length") from error
+
+
+def _floats(subject: str, array: NDArray[Any]) -> NDArray[np.float64]:
+    """Check that these are numbers, and that no two integers become the same float."""
+    if array.dtype.kind not in "biuf":
+        wrong = [value for value in array.ravel().tolist() if not isinstance(value, Real | Decimal)]
+        if wrong:
+            raise NonNumericError(offending(f"{subject} must be a number, or nan; got", wrong))
+    if large := numbers_beyond_floats(array):
+        raise NonNumericError(offending(f"{subject} that is not a float must be at most 2^53 in size; got", large))
+    return as_floats(array)
