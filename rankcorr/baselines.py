@@ -1,7 +1,7 @@
 """Baselines of text similarity that need no model: the official ones of SemEval-2014 task 3.
 
 Texts are compared character by character, or word by word if they are lists of words. A system that does not beat them
-has found nothing but common strings.
+may only count common strings.
 
 >>> from rankcorr.baselines import greedy_string_tiling, longest_common_substring
 >>> longest_common_substring("a red car", "the red car"), greedy_string_tiling("b and a", "a and b", min_length=1)
@@ -90,11 +90,12 @@ def longest_common_substring(first: Text, second: Text, *, relative_to: Length =
 
 
 def greedy_string_tiling(first: Text, second: Text, *, min_length: int = 6, relative_to: Length = "shorter") -> float:
-    """Share of two texts covered by common runs, wherever they stand: Wise's greedy string tiling.
+    """Share of two texts that common runs cover, in any order: Wise's greedy string tiling.
 
     The longest run that both texts have becomes a tile; then the longest one of what is left, until no run has
-    `min_length` characters or words. Each character belongs to one tile at most. Of runs of one length those that come
-    first in the first text, and then in the second, are taken first. Takes O(n m) for each length that tiles have.
+    `min_length` characters or words. Each character belongs to one tile at most. Among runs of the same length, the
+    earlier one in the first text is taken, and then the earlier one in the second. Takes O(n m) for each length that
+    tiles have.
 
     Parameters
     ----------

@@ -52,9 +52,9 @@ class ReliabilityPart(Result):
     score : float
         nan if no triplet counts.
     n_triplets, n_contradicted : int
-        Number of triplets, and of those on which the model decides against most annotators.
+        Number of triplets, and how often the model decides against most annotators.
     weight : float
-        Sum of ``|2R - 1|``: what the part weighs in the whole score.
+        Sum of ``|2R - 1|``: the weight of the part in the whole score.
 
     See Also
     --------
@@ -137,7 +137,8 @@ class ReliabilityDifference(JsonResult):
     first, second : float
         Scores of the two models on the triplets that both know.
     difference, low, high : float
-        First minus second, with its interval at `level`; targets are resampled.
+        First minus second, and the differences that the test does not reject at `level`: 0 is outside exactly if the
+        p-value is at most 1 - level. From -1 to 1 if no p-value can be so small.
     pvalue : float
         Two-sided: the scores of a target are exchanged between the models.
     n_targets, n_triplets : int
@@ -247,8 +248,8 @@ def reliability_score(
         Similarities are cosines of vectors, or are looked up as (target, candidate) in either order, or are
         ``model(target, candidate)``.
     oov : {"omit", "error", "lowest"}
-        How to treat words without a similarity: leave their triplets out, raise an error, or rank such candidates below
-        all others of their target, tied.
+        How to treat words without a similarity: leave their triplets out, raise an error, or tie them below all other
+        candidates of their target.
     lower : bool, default False
         Look words up in lower case.
     level : float, default 0.95
@@ -339,7 +340,7 @@ def compare_reliability(
         As in `reliability_score`.
     first, second : WordVectors, mapping of word to vector, KeyedVectors of gensim, path, mapping of pairs, or callable
     n_resamples : int, default 9999
-        Number of sign changes, and of resamples of the targets behind the interval.
+        Number of exchanges behind p-value and interval.
 
     Returns
     -------
@@ -374,14 +375,14 @@ def compare_reliability(
     if not weights.any():
         warn_undefined("annotators are divided on every comparison", statistic="the difference", stacklevel=3)
     differences = sums[0] - sums[1]
-    low, high = _interval(differences, weights, level, n_resamples, seed)
+    pvalue, low, high = _exchange(differences, weights, level, n_resamples, seed)
     return ReliabilityDifference(
         first=_ratio(sums[0], weights),
         second=_ratio(sums[1], weights),
         difference=_ratio(differences, weights),
         low=low,
         high=high,
-        pvalue=_sign_test(differences[weights > 0], n_resamples, seed),
+        pvalue=pvalue,
         n_targets=int(np.count_nonzero(weights)),
         n_triplets=int(np.count_nonzero(counts)),
         level=float(level),
@@ -481,18 +482,38 @@ def _ratios(numbers: NDArray[np.int64], credit: Values, weights: Values) -> tupl
     return ratios, np.sqrt(squares * n_targets / (n_targets - 1)) / totals
 
 
-def _sign_test(differences: Values, n_resamples: int, seed: int) -> float:
-    """Two-sided p-value of the sum under independent changes of sign."""
-    if differences.size < 2:  # one change of sign alone: nothing is more extreme
-        return 1.0 if differences.size else math.nan
-    from scipy.stats import permutation_test
+def _exchange(
+    differences: Values, weights: Values, level: float, n_resamples: int, seed: int
+) -> tuple[float, float, float]:
+    """P-value of the difference when targets exchange their models, and the ends of the interval that inverts the test.
 
-    test = permutation_test(
-        (differences,),
-        lambda values, axis: values.sum(axis=axis),
-        permutation_type="samples",
-        vectorized=True,
-        n_resamples=n_resamples,
-        rng=np.random.default_rng(seed),
-    )
-    return float(test.pvalue)
+    A draw exchanges a set of targets. With a shift delta its sum is as far from 0 as the observed one exactly if delta
+    lies between the ratios of the exchanged targets and of the others, so that each draw has an interval of shifts, and
+    the p-value of a shift is the share of the draws whose interval holds it.
+    """
+    counts = weights > 0
+    differences, weights = differences[counts], weights[counts]
+    n_targets = differences.size
+    if not n_targets:
+        return math.nan, math.nan, math.nan
+    if 2**n_targets <= n_resamples:
+        is_exchanged = (np.arange(2**n_targets)[:, np.newaxis] >> np.arange(n_targets)) & 1
+    else:
+        is_exchanged = np.random.default_rng(seed).integers(0, 2, (n_resamples + 1, n_targets))
+        is_exchanged[0] = 0  # the observed order is one of the draws
+    exchanged = _part_ratios(is_exchanged, differences, weights)
+    others = _part_ratios(1 - is_exchanged, differences, weights)
+    is_whole = np.isnan(exchanged) | np.isnan(others)  # all targets or none: any shift is as far
+    low = np.where(is_whole, -1.0, np.minimum(exchanged, others))
+    high = np.where(is_whole, 1.0, np.maximum(exchanged, others))
+    pvalue = float(np.mean((low <= ROUNDING) & (high >= -ROUNDING)))
+    place = math.floor((1 - level) * len(low) + ROUNDING)
+    return pvalue, float(np.partition(low, place)[place]), float(-np.partition(-high, place)[place])
+
+
+def _part_ratios(members: NDArray[np.int64], differences: Values, weights: Values) -> Values:
+    """Ratio of sums over the targets of each row of `members`, nan for a row without any."""
+    totals = members @ weights
+    ratios = np.full(len(members), np.nan)
+    np.divide(members @ differences, totals, out=ratios, where=totals > 0)
+    return ratios

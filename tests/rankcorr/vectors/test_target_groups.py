@@ -21,6 +21,7 @@ from rankcorr.vectors import (
     read_target_groups,
     reliability_score,
 )
+from rankcorr.vectors._reliability import _exchange
 from tests import naive
 
 CATEGORIES = {
@@ -338,3 +339,28 @@ def test_bad_files_are_named(lines, error, message, tmp_path):
     path.write_text("\n".join(lines))
     with pytest.raises(error, match=message):
         read_target_groups(path)
+
+
+@given(st.lists(st.tuples(st.integers(-4, 4), st.integers(4, 6)), min_size=1, max_size=6), st.floats(0.5, 0.99))
+def test_interval_of_a_difference_holds_the_shifts_that_the_test_does_not_reject(rows, level):
+    differences, weights = (np.array(column, np.float64) for column in zip(*rows, strict=True))
+    pvalue, low, high = _exchange(differences, weights, level, 9_999, 0)
+
+    def pvalue_of(shift):
+        """By all changes of sign, written out."""
+        sums = [abs(np.dot(signs, differences - shift * weights)) for signs in product((1, -1), repeat=len(rows))]
+        return np.mean([value >= sums[0] - 1e-9 for value in sums])
+
+    assert pvalue == pvalue_of(0)
+    for shift in np.linspace(-1, 1, 41):
+        if min(abs(shift - low), abs(shift - high)) > 1e-9:
+            assert (pvalue_of(shift) > 1 - level) == (low < shift < high)
+
+
+def test_many_targets_are_exchanged_at_random():
+    rng = np.random.default_rng(8)
+    differences, weights = rng.normal(0.3, 1, 40), np.full(40, 5.0)
+    exact = [_exchange(differences[:12], weights[:12], 0.95, n, 0) for n in (4_096, 4_095)]
+    assert exact[0] == pytest.approx(exact[1], abs=0.03)
+    assert exact[0] != exact[1]
+    assert _exchange(differences, weights, 0.95, 999, 1) == _exchange(differences, weights, 0.95, 999, 1)
