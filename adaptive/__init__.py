@@ -42,7 +42,7 @@ from adaptive.errors import (
     TokenError,
     VoteError,
 )
-from adaptive.model._accuracy import Better, Cut, ExpectedCorrelation, RankIntervals, TopProbabilities
+from adaptive.model._accuracy import Better, Cut, ExpectedCorrelation, RankIntervals, StopDecision, TopProbabilities
 from adaptive.model._comparisons import Comparisons, read_comparisons
 from adaptive.model._estimators import bradley_terry, thurstone
 from adaptive.model._likelihood import Prior, VoteModel
@@ -58,7 +58,7 @@ from adaptive.model._scoring import (
     score_leaderboard,
     score_system,
 )
-from adaptive.model._strengths import StopDecision, StoppingRule, Strengths, stopping_rule
+from adaptive.model._strengths import StoppingRule, Strengths, stopping_rule
 from adaptive.model._voters import Influence, VoterReport, influence, voter_report
 from adaptive.simulation._population import PopulationFit, fit_population
 from adaptive.simulation._similarity import (

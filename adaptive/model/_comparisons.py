@@ -386,7 +386,7 @@ class Comparisons(TableResult):
 
         Parameters
         ----------
-        which : array_like
+        rows : array_like
             A mask, bool of shape (n_comparisons,), or indices in any order, repeats allowed.
 
         Returns
@@ -472,17 +472,19 @@ class Comparisons(TableResult):
         ProtocolError
             When a label is not a string, an integer or a tuple of those.
         """
-        named = self._columns()
-        for name in {"voter", "left", "right"} & named.keys():
-            named[name] = [json_label(label) for label in named[name]]
+
+        def plain(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
+            roles = {"voter", "left", "right"} & columns.keys()
+            return columns | {role: [json_label(label) for label in columns[role]] for role in roles}
+
         return {
             "format": COMPARISONS_FORMAT,
             "version": COMPARISONS_VERSION,
             "items": [json_label(item) for item in self.items],
             "voters": None if self.voters is None else [json_label(voter) for voter in self.voters],
             "n_unanswered": self.n_unanswered,
-            "unanswered": self._unanswered_columns(),
-            **named,
+            "unanswered": None if self.unanswered is None else plain(self._labels_of(self.unanswered)),
+            **plain(self._columns()),
         }
 
     def to_json(self) -> str:
@@ -496,25 +498,17 @@ class Comparisons(TableResult):
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def _columns(self) -> dict[str, list[Any]]:
-        items, voters = self.items, self.voters
-        named: dict[str, list[Any]] = {"comparison": list(range(self.n_comparisons))}
-        if voters is not None and self.voter is not None:
-            named["voter"] = [voters[place] for place in self.voter.tolist()]
-        named["left"] = [items[place] for place in self.left.tolist()]
-        named["right"] = [items[place] for place in self.right.tolist()]
-        named["winner"] = [_WORD[code] for code in self.winner.tolist()]
-        return named
+        winner = [_WORD[code] for code in self.winner.tolist()]
+        return {"comparison": list(range(self.n_comparisons)), **self._labels_of(self), "winner": winner}
 
-    def _unanswered_columns(self) -> dict[str, list[Any]] | None:
-        """Return the known rows without an answer as columns of labels; None if there are no rows."""
-        pairs = self.unanswered
-        if pairs is None:
-            return None
-        voters = {} if pairs.voter is None else {"voter": (self.voters, pairs.voter)}
-        sides = {"left": (self.items, pairs.left), "right": (self.items, pairs.right)}
+    def _labels_of(self, pairs: Comparisons | ShownPairs) -> dict[str, list[Any]]:
+        """Return the voters, if they are known, and the items of pairs as columns of labels."""
+        names = {"voter": self.voters or (), "left": self.items, "right": self.items}
+        places = {role: getattr(pairs, role) for role in names}
         return {
-            name: [json_label((labels or ())[place]) for place in places.tolist()]
-            for name, (labels, places) in {**voters, **sides}.items()
+            role: [names[role][place] for place in column.tolist()]
+            for role, column in places.items()
+            if column is not None
         }
 
     def _flat(self) -> Columns:
@@ -528,12 +522,9 @@ class Comparisons(TableResult):
         return copy
 
     def __repr__(self) -> str:
-        parts = [
-            counted(self.n_comparisons, "comparison"),
-            counted(self.n_ties, "tie"),
-            *([] if self.voters is None else [counted(self.n_voters, "voter")]),
-            *([f"{self.n_unanswered:,} unanswered"] if self.n_unanswered else []),
-        ]
+        parts = [counted(self.n_comparisons, "comparison"), counted(self.n_ties, "tie")]
+        parts += [] if self.voters is None else [counted(self.n_voters, "voter")]
+        parts += [f"{self.n_unanswered:,} unanswered"] if self.n_unanswered else []
         return f"<Comparisons of {counted(self.n_items, 'item')}: {', '.join(parts)}>"
 
 

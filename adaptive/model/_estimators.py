@@ -39,7 +39,7 @@ from adaptive.model._likelihood import (
     kernel_input,
 )
 from adaptive.model._scoring import BordaScores, borda, rank_centrality
-from adaptive.model._strengths import Strengths
+from adaptive.model._strengths import Strengths, rows_of
 from rankcorr._checks import check_choice, checked_count, real_number, shown
 from rankcorr._options import declare
 from rankcorr._workers import Progress
@@ -280,7 +280,7 @@ def _fitted(
             f"without a prior the strengths are infinite: the items fall into {n_parts} groups of which one never lost "
             "to another, or never met it; give prior=, a standard deviation"
         )
-    rows = likelihood.rows_of(comparisons, model)
+    rows = rows_of(comparisons, model)
     begin = None if start is None else _start(start, comparisons, model, own_oversight)
     accuracy = float(tolerance)
     solution = fit(

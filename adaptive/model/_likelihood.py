@@ -2,19 +2,6 @@
 
 Votes are the rows of the matrix of curvature: no n x n array is built, and the memory is linear in votes.
 
-`signal` tells votes from coin flips, at any time: an e-process that bets on each vote before it is counted.
-
-A gambler starts with one unit, predicts each vote from the earlier ones, and bets a share of the wealth at even odds
-on the item that should win. If the voters flip coins, no bet is favourable, and the wealth exceeds 20 with a
-probability of at most 1 / 20, however long the campaign lasts and whatever is asked next (Ville 1939). Wealth is
-therefore evidence: once it reaches 20, votes depend on the items, at the level .05 and at any time.
-
-This holds even if the predictions are wrong. They come from the Bradley-Terry model with normal strengths of mean 0,
-updated vote by vote as in a Kalman filter without covariances. On a chain of items this model errs, but earlier votes
-on the same pair predict well: they are one more predictor. The spread of the strengths and the reliability of the
-predictions are unknown. The wealth is therefore a mean: over the pairs' predictor and several spreads, and over several
-shares of the stake that Kelly's rule would bet.
-
 `misfit` compares votes with the model: on the same pair, between near and far opponents, by the same voter.
 
 Each vote has a residual: 1 if the voter chose the stronger item, 0 if not, less the probability of that. The strengths
@@ -33,8 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive.errors import ComparisonError, ModelError
-from adaptive.model._comparisons import Comparisons
+from adaptive.errors import ModelError
 from rankcorr._checks import check_choice, real_number, shown
 from rankcorr._results import JsonResult, Result
 
@@ -53,9 +39,6 @@ INDEFINITE: Final = (
     "infinite ones; give prior=, a smaller standard deviation"
 )
 _VANISHED: Final = 1e-9  # curvature of a vote whose outcome is certain
-SIGNAL_LEVEL: Final = 0.05
-SPREADS: Final = (0.25, 0.5, 1.0, 2.0, 4.0)
-STAKES: Final = (0.25, 0.5, 1.0)
 _LEAST_VARIANCE: Final = 1.0  # that of four pairs of close items with two votes each: fewer say nothing
 _LOG_FACTORS: Final = (math.log(0.2), math.log(10.0))
 MISFIT_LIMIT: Final = 3.0
@@ -119,24 +102,6 @@ class Rows:
     def half(self) -> bool:
         """True if a tie is half a win for either side."""
         return self.model.ties == "half"
-
-
-def rows_of(comparisons: Comparisons, model: VoteModel) -> Rows:
-    """Return votes as the loops take them.
-
-    Raises
-    ------
-    ModelError
-        When voters are to be modelled but are not known.
-    """
-    group = np.zeros(comparisons.n_comparisons, np.int32)
-    n_groups = 1
-    if model.voters:
-        if comparisons.voter is None:
-            raise ModelError("voters=True needs votes whose voters are known; these have no column of voters")
-        group, n_groups = comparisons.voter, max(1, comparisons.n_voters)
-    group.flags.writeable = False  # like voters: a loop is compiled again for a writeable array
-    return Rows(comparisons.left, comparisons.right, comparisons.winner, group, comparisons.n_items, n_groups, model)
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,81 +328,6 @@ def check_bounded(curved: Curvature) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Signal(JsonResult):
-    """Evidence that votes depend on the items that they compare.
-
-    Attributes
-    ----------
-    found : bool
-        Whether the votes rule out coin flips at the level .05.
-    first : int or None
-        Number of votes after which they were; None if they were not.
-    pvalue : float
-        Anytime-valid: whenever a campaign of coin flippers is looked at, it is at most p with a probability of at most
-        p. It only falls as votes come.
-    log_evidence : float
-        Natural logarithm of the largest wealth so far.
-    n_votes : int
-        Number of votes, ties included; a tie changes nothing.
-    """
-
-    found: bool
-    first: int | None
-    pvalue: float
-    log_evidence: float
-    n_votes: int
-
-
-def signal(comparisons: Comparisons) -> Signal:
-    """Test whether votes rule out coin flips.
-
-    The test takes votes in their order. It holds for the order in which they were cast, and for any other that does not
-    depend on the answers. A file sorted by the winner would show a false signal. Voters who always take the left side
-    are no signal if sides are random.
-
-    Parameters
-    ----------
-    comparisons : Comparisons
-
-    Returns
-    -------
-    Signal
-
-    Raises
-    ------
-    ComparisonError
-        Anything but `Comparisons`.
-
-    References
-    ----------
-    J. Ville, Étude critique de la notion de collectif, 1939. G. Shafer, Testing by betting, Journal of the Royal
-    Statistical Society A 184 (2021).
-
-    Examples
-    --------
-    >>> left, right = ["fig", "fig", "kiwi"] * 10, ["kiwi", "plum", "plum"] * 10
-    >>> clear = Comparisons.from_labels(left, right, ["left"] * 30)
-    >>> coins = Comparisons.from_labels(left, right, ["left", "left", "left", "right", "right", "right"] * 5)
-    >>> signal(clear).found, signal(coins).found, signal(clear).first
-    (True, False, 13)
-    """
-    if not isinstance(comparisons, Comparisons):
-        raise ComparisonError(f"signal takes Comparisons; got {shown(comparisons)}")
-    from adaptive.model._likelihood_kernels import wealth_of_bets
-
-    log_wealth = np.empty(comparisons.n_comparisons)
-    votes = comparisons.left, comparisons.right, comparisons.winner
-    lower, upper = np.minimum(*votes[:2]).astype(np.int64), np.maximum(*votes[:2])
-    pairs, pair = np.unique(lower * comparisons.n_items + upper, return_inverse=True)
-    won = np.zeros((pairs.size, 2))
-    wealth_of_bets(*votes, comparisons.n_items, pair, won, np.array(SPREADS), np.array(STAKES), log_wealth)
-    largest = max(0.0, float(log_wealth.max(initial=0.0)))
-    reached = np.flatnonzero(log_wealth >= -math.log(SIGNAL_LEVEL))
-    first = int(reached[0]) + 1 if reached.size else None
-    return Signal(first is not None, first, math.exp(-largest), largest, comparisons.n_comparisons)
-
-
-@dataclass(frozen=True, eq=False)
 class Misfit(JsonResult):
     """How far votes depart from the model, in standard errors.
 
@@ -463,14 +353,14 @@ class Misfit(JsonResult):
     n_repeated: int
 
 
-def misfit(votes: Comparisons, rows: Rows, at: Parameters) -> Misfit:
+def misfit(rows: Rows, voter: Array | None, at: Parameters) -> Misfit:
     """Compare votes with the model fitted to them; ties are left out.
 
     Parameters
     ----------
-    votes : Comparisons
     rows : Rows
-        The same votes.
+    voter : ndarray of int, shape (n_votes,), or None
+        Who cast each vote; None if that is not known.
     at : Parameters
         As fitted.
 
@@ -485,22 +375,21 @@ def misfit(votes: Comparisons, rows: Rows, at: Parameters) -> Misfit:
     >>> round(bradley_terry(circle).misfit.pairs, 1)
     10.2
     """
-    decided = np.flatnonzero(votes.winner)
-    left, right, group = votes.left[decided], votes.right[decided], rows.group[decided]
+    decided = np.flatnonzero(rows.winner)
+    left, right, group = rows.left[decided], rows.right[decided], rows.group[decided]
+    voter = None if voter is None else voter[decided]
     difference = at.theta[left] - at.theta[right]
     margin = at.discrimination[group] * difference
-    chose_left = votes.winner[decided] > 0
+    chose_left = rows.winner[decided] > 0
     likely = _recalibrate(rows.model, margin, at.side[group], at.oversight[group], chose_left)
     residual: Array = chose_left - likely
     variance = likely * (1.0 - likely)
     lower, upper = np.minimum(left, right).astype(np.int64), np.maximum(left, right)
-    pair, of_pair = np.unique(lower * votes.n_items + upper, return_inverse=True)
+    pair, of_pair = np.unique(lower * rows.n_items + upper, return_inverse=True)
     number = np.bincount(of_pair, minlength=pair.size)
-    repeats = np.arange(
-        decided.size
-    )  # votes whose products say nothing: a voter who sees a pair again has the same opinion
-    if votes.voter is not None:
-        repeats = np.unique(of_pair * votes.n_voters + votes.voter[decided], return_inverse=True)[1]
+    single = repeats = np.arange(decided.size)
+    if voter is not None:  # products of these say nothing: a voter who sees a pair again has the same opinion
+        repeats = np.unique(of_pair * (1 + voter.max(initial=0)) + voter, return_inverse=True)[1]
     favoured = residual * np.where(difference >= 0, 1.0, -1.0)
     distance = np.abs(margin)
     distance -= float(variance @ distance) / max(float(variance.sum()), 1e-9)
@@ -508,9 +397,7 @@ def misfit(votes: Comparisons, rows: Rows, at: Parameters) -> Misfit:
     return Misfit(
         pairs=_excess(residual * np.where(left < right, 1.0, -1.0), variance, of_pair, repeats),
         far=float(favoured @ distance) / math.sqrt(spread) if spread > 0 else 0.0,
-        voters=0.0
-        if votes.voter is None
-        else _excess(favoured, variance, votes.voter[decided], np.arange(decided.size)),
+        voters=0.0 if voter is None else _excess(favoured, variance, voter, single),
         n_repeated=int(number[number > 1].sum()),
     )
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from adaptive._record import item_table, json_label, places_best_first
 from adaptive.errors import ComparisonError, ModelError
 from adaptive.model import _accuracy as accuracy
-from adaptive.model._accuracy import N_SAMPLES, Cut, DrawnRanks, ExpectedCorrelation, RankIntervals, TopProbabilities
+from adaptive.model._accuracy import N_SAMPLES, DrawnRanks, ExpectedCorrelation, RankIntervals, StopDecision
 from adaptive.model._columns import places_among
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._likelihood import (
@@ -25,18 +25,16 @@ from adaptive.model._likelihood import (
     Misfit,
     Parameters,
     Prior,
-    Signal,
+    Rows,
     VoteModel,
     curvature_at,
     misfit,
-    rows_of,
-    signal,
 )
-from adaptive.model._posterior import MAX_DENSE, Opinions, RankChances, cluster_ratio, covariance, draw, shared_opinions
+from adaptive.model._posterior import MAX_DENSE, Opinions, cluster_ratio, covariance, draw, shared_opinions
 from rankcorr import Ranking, TauW
 from rankcorr._checks import check_rng, checked_count, checked_seed, counted, real_number, shown, told_apart
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr._results import JsonResult, TableResult, json_ready, read_only, table_rows
+from rankcorr._results import TableResult, json_ready, read_only, table_rows
 from rankcorr._workers import Progress
 
 MAX_EXACT: Final = 3_000  # most items for exact standard errors: 0.1 s at 1,000, 2 s at 3,000
@@ -45,6 +43,17 @@ LARGEST_RATIO: Final = 1.5  # at most 1.03 in 180 simulations of nine crowds, up
 SHORT: Final = 0.05  # a coefficient so far below the target is too low
 RISK: Final = 0.05  # most drawn rankings that may be too low when a rule stops
 SE_DRAWS: Final = 1_000  # for more items: a relative error of 1 / sqrt(2 * 1000) = 2.2 %
+
+
+def rows_of(comparisons: Comparisons, model: VoteModel) -> Rows:
+    """Return votes as the loops take them; voters that are modelled must be known."""
+    group, n_groups = np.zeros(comparisons.n_comparisons, np.int32), 1
+    if model.voters:
+        if comparisons.voter is None:
+            raise ModelError("voters=True needs votes whose voters are known; these have no column of voters")
+        group, n_groups = comparisons.voter, max(1, comparisons.n_voters)
+    group.flags.writeable = False  # like voters: a loop is compiled again for a writeable array
+    return Rows(comparisons.left, comparisons.right, comparisons.winner, group, comparisons.n_items, n_groups, model)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,14 +150,14 @@ class Strengths(TableResult):
         return self.comparisons.never_compared
 
     @cached_property
-    def signal(self) -> Signal:
+    def signal(self) -> accuracy.Signal:
         """Whether the votes, in their order, rule out coin flips (docs/explain/signal.md)."""
-        return signal(self.comparisons)
+        return accuracy.signal(self.comparisons)
 
     @cached_property
     def misfit(self) -> Misfit:
         """How far the votes depart from the model (docs/explain/signal.md)."""
-        return misfit(self.comparisons, rows_of(self.comparisons, self.model), self.parameters)
+        return misfit(rows_of(self.comparisons, self.model), self.comparisons.voter, self.parameters)
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -204,9 +213,9 @@ class Strengths(TableResult):
         return curvature_at(rows_of(self.comparisons, self.model), self.parameters)
 
     @cached_property
-    def rank_chances(self) -> RankChances:
+    def rank_chances(self) -> accuracy.RankChances:
         """Probabilities of ranks, given an item's own votes, with all other strengths as fitted."""
-        return RankChances.of(rows_of(self.comparisons, self.model), self.parameters)
+        return accuracy.RankChances.of(rows_of(self.comparisons, self.model), self.parameters)
 
     @cached_property
     def opinions(self) -> Opinions | None:
@@ -259,8 +268,7 @@ class Strengths(TableResult):
         Up to 1,500 items, the prior of the draws is a two-piece generalized t, whose mode, scales, degrees of freedom
         and power are drawn as well. Unlike a normal prior, it allows for a few top items far apart and many others
         close together, and for strengths that end abruptly. The draws are therefore centred on other strengths than the
-        fitted ones, and their spread differs from `standard_errors`. With more items, the draws are normal around the
-        fitted strengths.
+        fitted ones. With more items, the draws are normal around the fitted strengths.
         Draws are joint, so an order can be read from each; the mean of every draw is 0. If voters are known, the draws
         are as wide as if other voters from the same population had voted.
 
@@ -293,15 +301,7 @@ class Strengths(TableResult):
         return draw(self.curvature, self.parameters, self.opinions, number, rng, progress)
 
     def drawn(self, n_samples: int = N_SAMPLES, seed: int = 0, *, progress: Progress | None = None) -> DrawnRanks:
-        """Draw rankings from the posterior; those of the last call are kept, so that all questions share them.
-
-        `progress` works as in `sample`.
-
-        Raises
-        ------
-        ModelError
-            A number of samples that is not positive, or an invalid seed.
-        """
+        """Draw rankings as `sample` does; those of the last call are kept, so that all questions share them."""
         key = (checked_count(n_samples, "n_samples", ModelError), checked_seed(seed, ModelError))
         cached: tuple[tuple[int, int], DrawnRanks] | None = self.__dict__.get("_drawn")
         if cached is None or cached[0] != key:
@@ -371,17 +371,15 @@ class Strengths(TableResult):
         (True, 1.0)
         """
         try:
-            pair = places_among([first, second], self.items, "item", "better")
+            pair = places_among([first, second], self.items, "item", "better").tolist()
         except ComparisonError as error:
             raise ModelError(str(error)) from None
         if pair[0] == pair[1]:
             raise ModelError(f"an item is compared with another; got {shown(first)} twice")
-        n = checked_count(n_samples, "n_samples", ModelError)
-        rng = np.random.default_rng(checked_seed(seed, ModelError))
-        names = [self.items[place] for place in pair.tolist()]
-        return accuracy.better_of(self.sample(n, rng)[:, pair], names[0], names[1], level)
+        theta = self.drawn(n_samples, seed).theta[:, pair]
+        return accuracy.better_of(theta, self.items[pair[0]], self.items[pair[1]], level)
 
-    def in_top(self, k: int, *, n_samples: int = N_SAMPLES, seed: int = 0) -> TopProbabilities:
+    def in_top(self, k: int, *, n_samples: int = N_SAMPLES, seed: int = 0) -> accuracy.TopProbabilities:
         """Return the probability that each item is among the true top k; they sum to k.
 
         Raises
@@ -398,7 +396,7 @@ class Strengths(TableResult):
         """
         return accuracy.top_probabilities_of(self.drawn(n_samples, seed), k)
 
-    def cut(self, k: int, *, n_samples: int = N_SAMPLES, seed: int = 0) -> Cut:
+    def cut(self, k: int, *, n_samples: int = N_SAMPLES, seed: int = 0) -> accuracy.Cut:
         """Return the confidence of a cut after the estimated top k: the probability that these are the true top k.
 
         Raises
@@ -492,12 +490,11 @@ class Strengths(TableResult):
         }
 
     def _voters(self) -> list[dict[str, Any]]:
-        fitted, names = self.parameters, self.comparisons.voters or ()
-        columns = (fitted.discrimination.tolist(), fitted.oversight.tolist(), fitted.side.tolist())
-        return [
-            {"voter": json_label(name), "discrimination": a, "oversight": e, "side_bias": s}
-            for name, a, e, s in zip(names, *columns, strict=False)  # without voters there is still one group
-        ]
+        fitted, names = self.parameters, list(map(json_label, self.comparisons.voters or ()))
+        columns = {"discrimination": fitted.discrimination, "oversight": fitted.oversight, "side_bias": fitted.side}
+        # Without voters there is still one group.
+        of_voters = {name: column[: len(names)].tolist() for name, column in columns.items()}
+        return table_rows({"voter": names, **of_voters})
 
     def _columns(self, *, standard_errors: bool = True) -> dict[str, Sequence[Any]]:
         ranks, votes = self.ranking.ranks, self.comparisons
@@ -510,32 +507,6 @@ class Strengths(TableResult):
         name = "Thurstone" if self.model.link == "normal" else "Bradley-Terry"
         suffix = "" if self.converged else ", not converged"
         return f"<Strengths ({name}) of {counted(self.comparisons.n_comparisons, 'vote')}: {self.ranking!r}{suffix}>"
-
-
-@dataclass(frozen=True, eq=False)
-class StopDecision(JsonResult):
-    """A decision whether to stop, and why; true means stop.
-
-    See Also
-    --------
-    stopping_rule : Returns the rule that decides.
-    ExpectedCorrelation : The type of `expected`.
-
-    Examples
-    --------
-    >>> from adaptive import Comparisons, bradley_terry, stopping_rule
-    >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
-    >>> decision = stopping_rule(0.95)(bradley_terry(votes, prior=2))
-    >>> bool(decision), decision.reason
-    (False, 'the votes do not rule out chance after 3 votes')
-    """
-
-    stop: bool
-    expected: ExpectedCorrelation
-    reason: str
-
-    def __bool__(self) -> bool:
-        return self.stop
 
 
 @dataclass(frozen=True)
@@ -575,12 +546,10 @@ class StoppingRule:
         statement = f"expected {self.coefficient.name} is {told_apart(expected.mean, self.target, 3)} {after}"
         if not expected.mean >= self.target:
             return StopDecision(False, expected, f"{statement}, below the target of {self.target}")
-        # A ranking without the coefficient is not known to be good enough.
-        short = float(np.mean(~(expected.values >= self.target - SHORT)))
+        least = self.target - SHORT
+        short = float(np.mean(~(expected.values >= least)))  # nan is not known to be good enough
         if short > RISK:
-            return StopDecision(
-                False, expected, f"{statement}, but below {self.target - SHORT:g} in {short:.1%} of draws"
-            )
+            return StopDecision(False, expected, f"{statement}, but below {least:g} in {short:.1%} of draws")
         return StopDecision(True, expected, f"{statement}, at least the target of {self.target}")
 
 

@@ -20,12 +20,12 @@ from adaptive.model._accuracy import (
     better_of,
     cut_of,
     expected_correlation_of,
+    rank_groups,
     rank_intervals_of,
     top_probabilities_of,
 )
 from adaptive.model._matching import FAR, STEP
 from adaptive.model._matching_kernels import far_rank_losses
-from adaptive.model._posterior import rank_groups
 from rankcorr import Ranking, TauW, weighted_tau
 from rankcorr.errors import OptionError
 from tests.adaptive import naive

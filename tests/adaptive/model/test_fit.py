@@ -13,7 +13,7 @@ from scipy.special import log_expit, log_ndtr, logsumexp
 from adaptive import Comparisons, Prior, bradley_terry, next_comparisons, thurstone
 from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.model._estimators import evidence_slope
-from adaptive.model._likelihood import rows_of
+from adaptive.model._strengths import rows_of
 from tests.adaptive import naive
 from tests.adaptive.model.votes import MODELS, OVERSIGHT, comparisons, naive_posterior, rows, simulated
 

@@ -15,17 +15,14 @@ from scipy.optimize import minimize_scalar
 from adaptive import Comparisons, ModelError, Prior, bradley_terry, run_matching, stopping_rule
 from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.errors import ComparisonError
+from adaptive.model._accuracy import SPREADS, STAKES, signal
 from adaptive.model._likelihood import (
-    SPREADS,
-    STAKES,
     Parameters,
     VoteModel,
     checked_oversight,
     checked_prior,
     curvature_at,
     kernel_input,
-    rows_of,
-    signal,
 )
 from adaptive.model._likelihood_kernels import (
     LOGISTIC,
@@ -36,6 +33,7 @@ from adaptive.model._likelihood_kernels import (
     solve_curvature,
     vote_terms,
 )
+from adaptive.model._strengths import rows_of
 from tests.adaptive import naive
 from tests.adaptive.model.votes import MODELS, OVERSIGHT, WORDS, comparisons, rows, simulated
 

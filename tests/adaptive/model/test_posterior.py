@@ -15,7 +15,7 @@ from scipy.stats import gennorm, t, truncnorm
 from adaptive import Comparisons, ModelError, bradley_terry, thurstone
 from adaptive._votes import LEFT, RIGHT
 from adaptive.model import _sweep_kernels as posterior_kernels
-from adaptive.model._likelihood import Curvature, Rows, VoteModel, rows_of
+from adaptive.model._likelihood import Curvature, Rows, VoteModel
 from adaptive.model._likelihood_kernels import LOGISTIC, NORMAL, GroupParameters, chance
 from adaptive.model._posterior import (
     MOST_READ,
@@ -26,6 +26,7 @@ from adaptive.model._posterior import (
     draw_normal,
     shared_opinions,
 )
+from adaptive.model._strengths import rows_of
 from adaptive.model._sweep_kernels import Shape, log_density, sweep
 from tests.adaptive import naive
 from tests.adaptive.model.votes import MODELS, comparisons, naive_posterior, simulated
