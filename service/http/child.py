@@ -24,7 +24,8 @@ NICENESS: Final = 10  # small requests find a processor at once; heavy ones use 
 MOST_REQUESTS: Final = 100
 MOST_GROWTH: Final = 1 << 28  # bytes that may be kept after a request
 BUDGET: Final = struct.Struct("=d?")  # seconds, and whether the request begins again if they do not suffice
-DONE, LAST, DISK_FULL = b"d", b"l", b"f"  # to the supervisor; after LAST the child ends
+NEWS: Final = struct.Struct("=cd")  # to the supervisor: one of the next line, and the seconds that the request took
+DONE, LAST, DISK_FULL = b"d", b"l", b"f"  # after LAST the child ends
 
 Answer: TypeAlias = Callable[[Any, bytes], tuple[Any, bytes]]
 
@@ -50,8 +51,10 @@ def work(control: socket.socket, compiler_lock: IO[bytes], answer: Answer, n_byt
                 break
             budget.begin(*BUDGET.unpack(message))
             with os.fdopen(files[0], "rb") as request, os.fdopen(files[1], "r+b", buffering=0) as reply:
+                start = time.process_time()
                 head, body = answer(*read_work(request))
                 budget.end()
+                seconds = time.process_time() - start
                 n_requests += 1
                 news = LAST if n_requests >= MOST_REQUESTS or _memory()[1] - before > MOST_GROWTH else DONE
                 try:
@@ -60,7 +63,7 @@ def work(control: socket.socket, compiler_lock: IO[bytes], answer: Answer, n_byt
                     if error.errno != errno.ENOSPC:
                         raise
                     news = DISK_FULL
-            control.sendall(news)
+            control.sendall(NEWS.pack(news, seconds))
         os._exit(0)
     except BaseException:
         log.exception("the process of a request failed")

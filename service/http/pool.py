@@ -7,8 +7,10 @@ children that have everything loaded. Files in memory carry a request to a child
     worker --- files, socket for news ---> supervisor --- files ---> child
        |<--- started, again, done ------------|<-------- done --------|
 
-Each request begins as short work. If it uses up SHORT_SECONDS, it begins again as long work, and so does the client's
-next request. Long work leaves one place free, and waits apart, so that it cannot hold up short work.
+The processor time of a client's latest requests predicts that of the next one. A request that is expected to take less
+than SHORT_SECONDS begins as short work; if it uses them up, it begins again as long work. Long work leaves one place
+and half of the room free, and waits apart. Short work is served in the order of the expected time, and a full room
+turns away the request that is expected to take longest. Many clients with long work thus cannot keep out short work.
 """
 
 import contextlib
@@ -29,14 +31,14 @@ from typing import Any, Final
 
 from service.environment import variable
 from service.http import metrics
-from service.http.child import BUDGET, DISK_FULL, DONE, LAST, Answer, work
+from service.http.child import BUDGET, DISK_FULL, DONE, LAST, NEWS, Answer, work
 from service.http.jobs import Jobs
 from service.http.problems import CLIENT_LEFT, Problem
 from service.http.work_files import memory_file, read_work, write_work
 
 SHORT_SECONDS: Final = 1.0  # of processor time; the system counts whole seconds, which adds up to one
 MOST_OF_CLIENT: Final = 6  # requests that run or wait: a browser sends as many to a host
-MOST_LONG_CLIENTS: Final = 10_000  # that are remembered
+MOST_CLIENTS: Final = 10_000  # whose processor time is remembered
 _CLIENT_BYTES: Final = 16
 _STATUS: Final = struct.Struct("=i")
 _IGNORED: Final = ("SIGINT", "SIGTERM", "SIGQUIT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGWINCH", "SIGTTIN", "SIGTTOU")
@@ -247,7 +249,7 @@ class Task:
     news: socket.socket | None = None
     turn: Turn = Turn.SHORT
     job: str = ""
-    start: float = 0.0
+    is_running: bool = False
 
     def tell(self, news: bytes) -> None:
         """Tell the thread that waits; it may have left."""
@@ -276,7 +278,7 @@ class Supervisor:
         self._requests: dict[int, Task] = {}  # by descriptor of the news, in the order of arrival
         self._jobs: dict[str, Task] = {}
         self._jobs_of_client: Counter[bytes] = Counter()  # that have started
-        self._long_clients: dict[bytes, None] = {}  # whose latest request was long, the latest last
+        self._client_seconds: dict[bytes, float] = {}  # of processor time that a request took lately, the latest last
         self._compiler_lock = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process lives
         self._poll = select.poll()
         self._poll.register(control, select.POLLIN)
@@ -303,18 +305,36 @@ class Supervisor:
         """Take a request, or news of jobs; return False once all workers have ended."""
         client, files, _, _ = socket.recv_fds(self._control, _CLIENT_BYTES, 3)
         if len(files) == 3:
-            turn = Turn.LONG if client in self._long_clients else Turn.SHORT
+            turn = Turn.LONG if self._expected_seconds(client) >= SHORT_SECONDS else Turn.SHORT
             task = Task(client, files[0], files[1], socket.socket(fileno=files[2]), turn)
             if sum(other.client == client for other in self._requests.values()) >= MOST_OF_CLIENT:
                 self._end(task, TOO_MANY_OF_CLIENT)
-            elif len(self._requests) >= self._pool.waiting or (turn is Turn.LONG and self._is_full_of_long_work()):
+            elif turn is Turn.LONG and self._is_full_of_long_work():
                 self._end(task, TOO_MANY)
             else:
                 self._requests[files[2]] = task
                 self._poll.register(files[2], 0)
+                if len(self._requests) > self._pool.waiting:
+                    waiting = [other for other in reversed(self._requests.values()) if not other.is_running]
+                    self._end(max(waiting, key=self._place_in_queue), TOO_MANY)  # of several, the newest
         elif client:
             self._list_jobs()
         return bool(client)
+
+    def _expected_seconds(self, client: bytes) -> float:
+        """Return the processor time that a request of this client is expected to take."""
+        return self._client_seconds.get(client, SHORT_SECONDS / 2)
+
+    def _remember(self, client: bytes, seconds: float) -> None:
+        """Note what a request took; what earlier ones took counts half as much after each."""
+        self._client_seconds[client] = max(seconds, self._client_seconds.pop(client, 0.0) / 2)
+        if len(self._client_seconds) > MOST_CLIENTS:
+            del self._client_seconds[next(iter(self._client_seconds))]
+
+    def _place_in_queue(self, task: Task) -> tuple[Turn, float]:
+        """Return the order of a task: short ones by expected time, then long ones, then jobs by turns of clients."""
+        expected = {Turn.SHORT: self._expected_seconds(task.client), Turn.JOB: self._jobs_of_client[task.client]}
+        return task.turn, expected.get(task.turn, 0.0)
 
     def _is_full_of_long_work(self) -> bool:
         """Return whether as much long work runs or waits as leaves half of the room to short work."""
@@ -335,14 +355,13 @@ class Supervisor:
             self._jobs_of_client.clear()
 
     def _start_tasks(self) -> None:
-        """Start all tasks that have a place: short ones before long ones, and jobs by turns of their clients."""
-        tasks = [*self._requests.values(), *self._jobs.values()]
-        for task in sorted(tasks, key=lambda task: (task.turn, self._jobs_of_client[task.client])):
+        """Start all tasks that have a place."""
+        for task in sorted([*self._requests.values(), *self._jobs.values()], key=self._place_in_queue):
             if self._has_place(task):
                 idle = [child for child in self._children.values() if child.task is None and not child.is_ending]
                 child = next((child for child in idle if child.client == task.client), None)
                 child = child or (idle[-1] if idle else self._fork())
-                child.task, child.client, task.start = task, task.client, time.monotonic()
+                child.task, child.client, task.is_running = task, task.client, True
                 if task.job:
                     self._jobs_of_client[task.client] += 1
                 budget = BUDGET.pack(self._pool.seconds[task.turn], task.turn is Turn.SHORT)
@@ -352,7 +371,7 @@ class Supervisor:
 
     def _has_place(self, task: Task) -> bool:
         running = [child.task for child in self._children.values() if child.task is not None]
-        if any(other is task or other.client == task.client for other in running):
+        if any(other.client == task.client for other in running):
             return False
         n_running = Counter(other.turn for other in running)
         if task.turn is Turn.JOB:
@@ -364,13 +383,14 @@ class Supervisor:
         """Handle the end of a task, or of the child."""
         news, task, child.task = b"", child.task, None
         with contextlib.suppress(ConnectionError):  # it was killed before it read of its last task
-            news = child.control.recv(1)
+            news = child.control.recv(NEWS.size)
         if news:
-            child.is_ending = news == LAST
+            kind, seconds = NEWS.unpack(news)
+            child.is_ending = kind == LAST
             if task is not None:
-                if time.monotonic() - task.start < SHORT_SECONDS:
-                    self._long_clients.pop(task.client, None)
-                self._end(task, DISK_FULL if news == DISK_FULL else DONE)
+                if not task.job:
+                    self._remember(task.client, seconds)
+                self._end(task, DISK_FULL if kind == DISK_FULL else DONE)
             return
         self._poll.unregister(child.control)
         del self._children[child.control.fileno()]
@@ -378,14 +398,14 @@ class Supervisor:
         _, status = os.waitpid(child.pid, 0)
         if task is None:
             return
-        if task.turn is Turn.SHORT and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
-            self._long_clients[task.client] = None
-            if len(self._long_clients) > MOST_LONG_CLIENTS:
-                del self._long_clients[next(iter(self._long_clients))]
+        is_used_up = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU
+        if is_used_up and not task.job:
+            self._remember(task.client, self._pool.seconds[task.turn])
+        if is_used_up and task.turn is Turn.SHORT:
             if self._is_full_of_long_work():
                 self._end(task, TOO_MANY)
             else:
-                task.turn = Turn.LONG
+                task.turn, task.is_running = Turn.LONG, False
                 task.tell(AGAIN)
         else:
             self._end(task, ENDED + _STATUS.pack(status))

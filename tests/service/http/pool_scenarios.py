@@ -30,6 +30,7 @@ from tests.service.load import in_threads
 MEMORY = bytearray()
 STARTED = mmap.mmap(-1, 256)  # shared with all children: a byte for each task that waits
 NUMBERS = itertools.count()
+SECONDS = {"work a second": 1.1, "work a while": 2.5}  # of processor time; as short work, only the second is ended
 
 
 def answer(head, body):
@@ -40,8 +41,8 @@ def answer(head, body):
     elif head == "work" or isinstance(head, dict):
         while True:
             pass
-    elif head == "work a while":
-        end = time.process_time() + 2.5
+    elif head in SECONDS:
+        end = time.process_time() + SECONDS[head]
         while time.process_time() < end:
             pass
     elif head == "take":
@@ -215,6 +216,61 @@ def work_that_proves_long_begins_again():
         head, _ = pool.ask("a", "work a while", b"")
         assert head[0] == "work a while"
     assert echo(pool, "b") != head  # answered by whichever child there is
+
+
+def the_latest_requests_tell_the_next():
+    """Work of a second is long from the second time on, and stays so for some short requests."""
+    pool = opened(waiting=2)
+    for client in "ab":
+        pool.ask(client, "work a second", b"")
+    with occupied(pool, "a"):
+        for _ in range(2):
+            assert refused(pool, "echo", "b").status == 503
+        echo(pool, "c")
+    echo(pool, "b")
+    with occupied(pool, "a"):
+        echo(pool, "b")  # 1.1 s counted half
+
+
+def the_shortest_work_comes_first():
+    """A client with short work takes the place of the newest client that is not known yet, and is served first."""
+    pool = opened(waiting=4)
+    echo(pool, "short")
+    with occupied(pool, "a"), occupied(pool, "b"):
+        others = []
+        for client in "cd":
+            others.append(Waiting(pool, client))
+            eventually(lambda: n_waiting() == len(others))
+        short = Waiting(pool, "short")
+        eventually(lambda: others[1].problem, what="a refusal")
+        assert others[1].problem.detail == "the service has 4 heavy requests already (RANKCORR_MAX_WAITING); try again"
+        assert refused(pool, "echo", "e").status == 503  # it is no shorter than c's
+        assert not short.has_started()
+    eventually(lambda: short.has_started() and others[0].has_started())
+    assert [short.leave(), others[0].leave()] == [CLIENT_LEFT] * 2
+
+
+def many_clients_with_work_of_a_second():
+    """They hold up short work, but do not keep it out."""
+    pool = opened(waiting=16)
+    echo(pool, "short")
+    stop = threading.Event()
+
+    def work(client):
+        while not stop.is_set():
+            with contextlib.suppress(Problem):
+                pool.ask(client, "work a second", b"")
+            stop.wait(0.2)
+
+    threads = [threading.Thread(target=work, args=(f"client {place}",), daemon=True) for place in range(50)]
+    for thread in threads:
+        thread.start()
+    for _ in range(6):
+        echo(pool, "short")
+        time.sleep(0.2)
+    stop.set()
+    for thread in threads:
+        thread.join(60)
 
 
 def no_turn_in_time():
@@ -445,6 +501,9 @@ SCENARIOS = (
     short_work_beside_long_work,
     long_work_leaves_half_of_the_room,
     work_that_proves_long_begins_again,
+    the_latest_requests_tell_the_next,
+    the_shortest_work_comes_first,
+    many_clients_with_work_of_a_second,
     no_turn_in_time,
     few_wait,
     many_at_once,
