@@ -1,4 +1,4 @@
-"""Rankings for property tests; ties are common in every one."""
+"""Rankings, and lists of groups of labels, for property tests; ties are common in every one."""
 
 import math
 
@@ -56,3 +56,27 @@ def weighings():
     )
     steps = st.integers(2, 15).map(lambda k: ({"weigher": TopK(k)}, lambda rank: float(rank <= k)))
     return st.one_of(n0s, plain, steps)
+
+
+LABELS = "abcdefgh"
+
+
+def in_groups(draw, order):
+    groups = []
+    for label in order:
+        if not groups or draw(st.booleans()):
+            groups.append([])
+        groups[-1].append(label)
+    return groups
+
+
+@st.composite
+def grouped(draw, min_items=1, max_items=7):
+    """Some of the labels in an order that is cut into groups of ties."""
+    return in_groups(draw, draw(st.permutations(LABELS))[: draw(st.integers(min_items, max_items))])
+
+
+@st.composite
+def grouped_alike(draw, n_items=4):
+    """The same labels twice, in two orders that are cut into groups of ties."""
+    return tuple(in_groups(draw, draw(st.permutations(LABELS[:n_items]))) for _ in range(2))

@@ -18,7 +18,7 @@ from adaptive._budget import PlanOptions, answers_for, most_ballots, plan_for_bu
 from adaptive._plan import BallotPlan, plan_ballots
 from adaptive.errors import AdaptiveError, PlanError
 from adaptive.ledger import ContinuousPlan
-from tests.adaptive.plans import NO_INTEGERS, NOT_POSITIVE, PAPER, naive_sizes, shapes
+from tests.adaptive.strategies import NO_INTEGERS, NOT_POSITIVE, PAPER, naive_sizes, shapes
 
 
 def test_the_setting_of_the_paper():

@@ -16,7 +16,7 @@ from adaptive._votes import LEFT, TIE, UNANSWERED
 from adaptive.errors import DrawError, ProtocolError, VoteError
 from rankcorr import Ranking, RankingError
 from tests.adaptive import naive
-from tests.adaptive.plans import PLAN, PLANS, SEEDS, Voting, answers_to, check_record, run_and_watch, spelt_out
+from tests.adaptive.strategies import PLAN, PLANS, SEEDS, Voting, answers_to, check_record, run_and_watch, spelt_out
 
 
 @given(PLANS, SEEDS)

@@ -35,8 +35,8 @@ from adaptive._scores import score_ballot
 from adaptive.errors import ProtocolError
 from rankcorr._io.table import read_ranking
 from tests.adaptive import naive
-from tests.adaptive.plans import PAIRS, PLAN, PLANS, SEEDS, run_and_watch, spelt_out
-from tests.values import arrays_in, check_copies, check_equality
+from tests.adaptive.strategies import PAIRS, PLAN, PLANS, SEEDS, run_and_watch, spelt_out
+from tests.results import arrays_in, check_copies, check_equality
 
 
 @given(PLANS, SEEDS)

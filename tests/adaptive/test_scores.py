@@ -23,7 +23,7 @@ from adaptive._scores import (
 from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED, Comparison, Vote, checked_answers, comparisons_of
 from adaptive.errors import ProtocolError, VoteError
 from tests.adaptive import naive
-from tests.adaptive.plans import SEEDS, answers_to, spelt_out
+from tests.adaptive.strategies import SEEDS, answers_to, spelt_out
 
 SHARES = st.sampled_from(sorted({Fraction(n, d) for d in range(1, 21) for n in range(d + 1)}))
 

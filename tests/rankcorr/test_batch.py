@@ -23,7 +23,7 @@ from rankcorr import (
 )
 from rankcorr import _batch as batch
 from rankcorr._coefficients import named_coefficient
-from tests.coefficients import collapsed
+from tests.results import collapsed
 
 ONE_BY_ONE = {"tau_w": weighted_tau, "rho_w": weighted_rho, "tau": weighted_tau, "rho": weighted_rho}
 

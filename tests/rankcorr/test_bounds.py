@@ -11,7 +11,7 @@ from rankcorr import Logarithmic, Ranking, RhoW, TauW, TopK, UndefinedCorrelatio
 from rankcorr._bounds import coefficient_bounds
 from rankcorr._coefficients import named_coefficient
 from tests import naive
-from tests.coefficients import collapsed
+from tests.results import collapsed
 from tests.strategies import SCHEME
 
 NAIVE = {"tau_w": naive.weighted_tau, "rho_w": naive.weighted_rho}

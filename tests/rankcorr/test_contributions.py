@@ -11,7 +11,7 @@ from rankcorr import Ranking, RhoW, TauW, TopK, UndefinedCorrelationWarning, ite
 from rankcorr._coefficients import named_coefficient
 from rankcorr._contributions import ItemContribution, contributions
 from tests import naive
-from tests.coefficients import collapsed
+from tests.results import collapsed
 from tests.strategies import N0S, SCHEME, TIED_WEIGHT, distinguishing_pairs, weighings
 
 

@@ -25,7 +25,7 @@ from rankcorr import (
     weighted_tau,
 )
 from tests import naive
-from tests.coefficients import statistic_of
+from tests.results import statistic_of
 from tests.strategies import N0S, SCHEME, TIED_WEIGHT, distinguishing_pairs, tied_pairs, weighings
 
 COEFFICIENTS = pytest.mark.parametrize("coefficient", [weighted_rho, weighted_tau])

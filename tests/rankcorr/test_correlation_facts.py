@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from rankcorr import Uniform, weighted_rho, weighted_tau
-from tests.coefficients import statistic_of
+from tests.results import statistic_of
 from tests.strategies import (
     N0S,
     SCHEME,

@@ -13,7 +13,7 @@ import pytest
 from rankcorr import Ranking, Uniform, correlate_many, correlation_matrix, item_weights, weighted_rho, weighted_tau
 from rankcorr import _rank_kernels as kernels
 from rankcorr._rank_kernels import add
-from tests.coefficients import collapsed
+from tests.results import collapsed
 
 JIT = hasattr(kernels.tau_of_rows, "signatures")
 

@@ -17,7 +17,7 @@ from rankcorr._results import MAX_HTML_ROWS, Computed, Result, TableResult, json
 from rankcorr._shares import weight_table
 from rankcorr.evaluation import compare_runs
 from rankcorr.measures import mean_pairwise_agreement, rank_biased_overlap
-from tests.values import check_copies, check_equality
+from tests.results import check_copies, check_equality
 
 RNG = np.random.default_rng(0)
 GOLD, A, B = (RNG.normal(size=12) for _ in range(3))

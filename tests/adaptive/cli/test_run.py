@@ -13,7 +13,7 @@ import pytest
 from adaptive._plan import plan_ballots
 from adaptive.ledger import Ledger
 from tests.adaptive.cli.commands import INIT, as_csv, finish, invoke, refusal, rows_of, run_json, run_ok, vote
-from tests.adaptive.plans import Voting
+from tests.adaptive.strategies import Voting
 
 pytestmark = pytest.mark.wide
 

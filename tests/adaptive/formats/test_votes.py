@@ -24,7 +24,7 @@ from adaptive._formats.votes import comparisons_csv, read_votes
 from adaptive._votes import LEFT, RIGHT, TIE, Comparison, comparisons_of
 from adaptive.ledger import Ledger
 from rankcorr import OptionError, UnicodeFormWarning
-from tests.adaptive.model.votes import rows_of
+from tests.adaptive.strategies import rows_of
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from adaptive.ledger import Ledger
-from tests.adaptive.ledger.databases import SERVER, PostgreSQL, own_server
-from tests.adaptive.ledger.voted import empty_file, postgres, sqlite, target
+from tests.adaptive.ledger.databases import SERVER, PostgreSQL, empty_file, own_server, postgres, sqlite, target
 
 __all__ = ["postgres", "sqlite", "target"]  # fixtures, for the folders below
 

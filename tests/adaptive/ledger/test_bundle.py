@@ -27,8 +27,8 @@ from adaptive.ledger._votes.casting import correct, retract
 from adaptive.ledger.errors import BundleError
 from rankcorr._io.table import unguarded
 from tests.adaptive.ledger.campaigns import check_ids, new_id, pair_ids, read, write
+from tests.adaptive.ledger.databases import ITEMS, PAIRS, VOTERS, ledger_at, record, rows_of, voted
 from tests.adaptive.ledger.test_bundle_members import edited, members_of, packed
-from tests.adaptive.ledger.voted import ITEMS, PAIRS, VOTERS, ledger_at, record, rows_of, voted
 
 
 def lively(target, **options):

@@ -23,7 +23,7 @@ from adaptive.ledger._bundle.files import contents_of, verify_bundle
 from adaptive.ledger._store.schema import label_text
 from adaptive.ledger.errors import BundleError
 from tests.adaptive.ledger.campaigns import read
-from tests.adaptive.ledger.voted import ITEMS, PAIRS, voted
+from tests.adaptive.ledger.databases import ITEMS, PAIRS, voted
 
 
 def members_of(data):

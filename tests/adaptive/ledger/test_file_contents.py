@@ -7,8 +7,8 @@ import json
 import pytest
 
 from adaptive._tables import csv_text
+from tests.adaptive.ledger.databases import ITEMS, PAIRS, ledger_at, voted
 from tests.adaptive.ledger.test_bundle_members import edited
-from tests.adaptive.ledger.voted import ITEMS, PAIRS, ledger_at, voted
 
 PLUM = ("image", "fruit/plum.png", "a plum")
 KIWI = ("markdown", "**kiwi**", "")

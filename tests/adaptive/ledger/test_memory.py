@@ -16,8 +16,8 @@ from adaptive.ledger import ContinuousPlan, Ledger, LedgerError, NotReadyError
 from adaptive.ledger._ballots.stored import load_ballot
 from adaptive.ledger._store.database import back_up
 from tests.adaptive import naive
-from tests.adaptive.ledger.voted import PAIRS
-from tests.adaptive.plans import PLAN, PLANS, SEEDS, Voting, answers_to, check_record
+from tests.adaptive.ledger.databases import PAIRS
+from tests.adaptive.strategies import PLAN, PLANS, SEEDS, Voting, answers_to, check_record
 
 
 @pytest.fixture(scope="module")

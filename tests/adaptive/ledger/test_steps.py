@@ -32,7 +32,7 @@ from adaptive.ledger._voters.identity import set_excluded
 from adaptive.ledger._voters.participation import withdraw
 from adaptive.ledger._votes.casting import correct, retract
 from tests.adaptive.ledger.campaigns import ITEMS, change, in_ballots, new_id, query, vote, voters_of, write
-from tests.adaptive.plans import Voting
+from tests.adaptive.strategies import Voting
 
 
 @dataclass(eq=False)

@@ -13,9 +13,9 @@ from adaptive.ledger._campaign.info import KnownPair, Probing
 from adaptive.ledger._store.schema import digest_of, json_of
 from adaptive.ledger.errors import BundleError, LedgerError
 from tests.adaptive.ledger.campaigns import check_ids
+from tests.adaptive.ledger.databases import ledger_at, voted
+from tests.adaptive.ledger.databases import record as voted_record
 from tests.adaptive.ledger.test_bundle_members import edited, edited_json, edited_line, members_of, packed
-from tests.adaptive.ledger.voted import ledger_at, voted
-from tests.adaptive.ledger.voted import record as voted_record
 
 
 @pytest.fixture(scope="module")

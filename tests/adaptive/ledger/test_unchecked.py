@@ -23,8 +23,8 @@ from adaptive.ledger._campaign.pages import PageTexts, VotingPages
 from adaptive.ledger._store.schema import digest_of, json_of
 from adaptive.ledger.errors import BundleError
 from tests.adaptive.ledger.campaigns import check_ids
+from tests.adaptive.ledger.databases import ITEMS, PLAN, VOTERS, ledger_at, record, rows_of
 from tests.adaptive.ledger.test_bundle_members import edited, members_of, packed
-from tests.adaptive.ledger.voted import ITEMS, PLAN, VOTERS, ledger_at, record, rows_of
 
 CONTENTS = [ItemContent("image", "plum.png", "A plum.")] * len(ITEMS)
 PROBING = Probing((KnownPair("gold", "plum", "kiwi", "left"),), 1, 0.2, 0.2)

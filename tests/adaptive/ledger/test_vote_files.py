@@ -18,7 +18,7 @@ from adaptive.model._comparisons import read_comparisons
 from rankcorr._io.table import read_ranking, unguarded
 from rankcorr.errors import OptionError, TableError
 from tests.adaptive.ledger.campaigns import read
-from tests.adaptive.ledger.voted import ITEMS, PAIRS, PLAN, VOTERS, ledger_at, record, rows_of, voted
+from tests.adaptive.ledger.databases import ITEMS, PAIRS, PLAN, VOTERS, ledger_at, record, rows_of, voted
 
 EXPRESSES = {
     "csv": {"left", "right", "tie", "cannot say"},

@@ -29,7 +29,7 @@ from adaptive.model._matching_kernels import far_rank_losses
 from rankcorr import Ranking, TauW, weighted_tau
 from rankcorr.errors import OptionError
 from tests.adaptive import naive
-from tests.adaptive.model.votes import MODELS, OVERSIGHT, comparisons, rows, simulated
+from tests.adaptive.strategies import MODELS, OVERSIGHT, comparisons, rows, simulated
 
 
 @st.composite

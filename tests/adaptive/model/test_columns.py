@@ -29,7 +29,7 @@ from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED, comparisons_of
 from adaptive.model._columns import ShownPairs
 from rankcorr import OptionError
 from tests.adaptive import naive
-from tests.adaptive.model.votes import CELLS, comparisons, rows_of, small, spelt_out
+from tests.adaptive.strategies import CELLS, comparisons, items_and_triples, rows_of, small
 
 ANN, BOB = "Ann", "Bob"
 
@@ -68,7 +68,7 @@ def test_it_may_be_empty():
 
 @given(comparisons())
 def test_counts_are_those_of_the_comparisons(votes):
-    items, triples = spelt_out(votes)
+    items, triples = items_and_triples(votes)
     for name in ("wins", "ties", "losses"):
         assert getattr(votes, name).tolist() == [naive.count(item, triples)[name] for item in items]
     assert_array_equal(votes.presentations, votes.wins + votes.ties + votes.losses)
@@ -79,7 +79,7 @@ def test_counts_are_those_of_the_comparisons(votes):
 
 @given(comparisons())
 def test_parts_are_those_that_comparisons_join(votes):
-    items, triples = spelt_out(votes)
+    items, triples = items_and_triples(votes)
     parts = naive.parts(items, triples)
     assert votes.parts == len(parts)
     numbers = dict(zip(items, votes.part.tolist(), strict=True))

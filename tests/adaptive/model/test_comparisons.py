@@ -16,8 +16,19 @@ from adaptive import ComparisonError, Comparisons, Vote, VoteError, draw_ballot,
 from adaptive._scores import tally
 from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED
 from rankcorr import DimensionError, OptionError
-from tests.adaptive.model.votes import CELLS, LABELS, WORDS, comparisons, rows_of, small
-from tests.adaptive.plans import PLAN, SEEDS, Voting, answers_to, run_and_watch
+from tests.adaptive.strategies import (
+    CELLS,
+    LABELS,
+    PLAN,
+    SEEDS,
+    WORDS,
+    Voting,
+    answers_to,
+    comparisons,
+    rows_of,
+    run_and_watch,
+    small,
+)
 
 ANN, BOB = "Ann", "Bob"
 

@@ -28,8 +28,7 @@ from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.model._estimators import fit_named
 from rankcorr import OptionError, TooFewItemsError
 from tests.adaptive import naive
-from tests.adaptive.model.votes import comparisons, simulated, spelt_out
-from tests.adaptive.plans import SEEDS, answers_to
+from tests.adaptive.strategies import SEEDS, answers_to, comparisons, items_and_triples, simulated
 
 PLAIN = {"ties": "half", "oversight": 0}
 WINNERS = {LEFT: evalica.Winner.X, TIE: evalica.Winner.Draw, RIGHT: evalica.Winner.Y}
@@ -243,7 +242,7 @@ def test_voters_change_nothing_where_they_all_vote_alike(votes, side_bias):
 
 @given(comparisons())
 def test_scores_are_eq_1(votes):
-    items, triples = spelt_out(votes)
+    items, triples = items_and_triples(votes)
     compared = [item for item in items if item not in votes.never_compared]
     expected = naive.borda_scores(compared, triples)
     scores = borda(votes)

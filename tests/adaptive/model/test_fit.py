@@ -15,7 +15,7 @@ from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.model._estimators import evidence_slope
 from adaptive.model._strengths import rows_of
 from tests.adaptive import naive
-from tests.adaptive.model.votes import MODELS, OVERSIGHT, comparisons, naive_posterior, rows, simulated
+from tests.adaptive.strategies import MODELS, OVERSIGHT, comparisons, naive_posterior, rows, simulated
 
 SEEDS = st.integers(0, 2**32 - 1)
 

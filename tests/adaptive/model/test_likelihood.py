@@ -35,7 +35,7 @@ from adaptive.model._likelihood_kernels import (
 )
 from adaptive.model._strengths import rows_of
 from tests.adaptive import naive
-from tests.adaptive.model.votes import MODELS, OVERSIGHT, WORDS, comparisons, rows, simulated
+from tests.adaptive.strategies import MODELS, OVERSIGHT, WORDS, comparisons, rows, simulated
 
 
 def test_a_number_is_the_spread_of_the_strengths():

@@ -14,7 +14,7 @@ from adaptive.errors import DrawError, ModelError, PlanError, ProtocolError, Vot
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import bradley_terry
 from adaptive.model._matched_ballots import MatchedBallots, draw_matched_ballot, run_matched_ballots
-from tests.adaptive.plans import NO_INTEGERS
+from tests.adaptive.strategies import NO_INTEGERS
 
 
 def fitted(n_items, n_voters, presentations, seed):

@@ -27,8 +27,7 @@ from adaptive.model._matching import (
     telling_distance,
 )
 from adaptive.model._matching_kernels import by_load, seen_pairs
-from tests.adaptive.model.votes import comparisons, small
-from tests.adaptive.plans import NO_INTEGERS
+from tests.adaptive.strategies import NO_INTEGERS, comparisons, small
 
 SEEDS = st.integers(0, 2**32 - 1)
 CODES = st.sampled_from([LEFT, TIE, RIGHT, UNANSWERED])

@@ -29,7 +29,7 @@ from adaptive.model._posterior import (
 from adaptive.model._strengths import rows_of
 from adaptive.model._sweep_kernels import Shape, log_density, sweep
 from tests.adaptive import naive
-from tests.adaptive.model.votes import MODELS, comparisons, naive_posterior, simulated
+from tests.adaptive.strategies import MODELS, comparisons, naive_posterior, simulated
 
 
 def centred(covariance):

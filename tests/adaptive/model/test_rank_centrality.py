@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from adaptive import ComparisonError, Comparisons, ModelError, bradley_terry, rank_centrality
 from adaptive._votes import LEFT, TIE
 from adaptive.model._estimators import fit_named
-from tests.adaptive.model.votes import comparisons
+from tests.adaptive.strategies import comparisons
 
 
 def stationary(votes, alpha):

@@ -19,7 +19,7 @@ from adaptive import (
 )
 from adaptive._votes import LEFT, RIGHT, TIE
 from rankcorr import LabelError, LabelMismatchError, Ranking, Tau, TauW, correlation_interval, weighted_tau
-from tests.adaptive.model.votes import MODELS, comparisons, simulated
+from tests.adaptive.strategies import MODELS, comparisons, simulated
 
 CHANCE = "the votes do not rule out chance: the order may be random"
 INDEPENDENT = "voters are not known: intervals are as if all votes were independent"

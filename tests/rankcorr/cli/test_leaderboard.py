@@ -11,8 +11,8 @@ from rankcorr import UndefinedCorrelationWarning, compare_systems
 from rankcorr._cli.console import pvalue_text, rank_text, ranks_text
 from rankcorr._cli.leaderboard import RESAMPLES
 from rankcorr.inference._leaderboard import leaderboard
-from tests.coefficients import collapsed
 from tests.rankcorr.cli.commands import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_json, run_ok, write_scores
+from tests.results import collapsed
 
 FILES = ("long_gold.csv", "long_a.csv", "long_b.csv", "long_c.csv")
 GOLDS = {"long_gold.csv": LONG["long_gold.csv"]}

@@ -10,7 +10,7 @@ import pytest
 from rankcorr import __version__, weighted_tau
 from rankcorr._cli import main as cli
 from tests.rankcorr.cli.commands import GOLD, SYSTEM, run, run_ok
-from tests.rankcorr.vectors.forms import binary_of, text_of, written
+from tests.rankcorr.vectors.test_reading import binary_of, text_of, written
 
 
 def in_process(*args, **options):

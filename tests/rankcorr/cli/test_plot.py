@@ -10,9 +10,9 @@ from rankcorr._cli import plot as cli_plot
 from rankcorr.inference._leaderboard import leaderboard
 from rankcorr.inference._null import null_distribution
 from rankcorr.plots import chance_levels, plot_leaderboard, plot_null, plot_offset, plot_ranks, save_figure, theme
-from tests.coefficients import collapsed
 from tests.rankcorr.cli.commands import LONG, refusal, run, run_ok
 from tests.rankcorr.plots.conftest import matplotlib
+from tests.results import collapsed
 
 __all__ = ["matplotlib"]  # a fixture
 

@@ -13,9 +13,9 @@ from rankcorr._results import json_ready
 from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._paired import compare_systems
 from rankcorr.inference._permutation import permutation_test
-from tests.coefficients import collapsed
 from tests.rankcorr.cli.commands import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_json, run_ok, write_scores
 from tests.rankcorr.inference.cases import decided_by_one
+from tests.results import collapsed
 
 FILES = ("long_gold.csv", "long_a.csv", "long_b.csv", "long_c.csv")
 GOLD_RANKING, A, B, C = (LONG[name] for name in FILES)

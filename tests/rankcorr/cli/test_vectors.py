@@ -16,8 +16,8 @@ from rankcorr.vectors import (
     reliability_score,
 )
 from tests.rankcorr.cli.commands import refusal, run, run_json, run_ok
-from tests.rankcorr.vectors.forms import binary_of, text_of, written
 from tests.rankcorr.vectors.test_pairs import case
+from tests.rankcorr.vectors.test_reading import binary_of, text_of, written
 from tests.rankcorr.vectors.test_relata import case as relata_case
 
 

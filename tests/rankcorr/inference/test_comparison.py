@@ -30,8 +30,8 @@ from rankcorr.inference._exchange import Exchange, draw_exchanges
 from rankcorr.inference._paired import align_three, compare_systems
 from rankcorr.inference._resampling import Draws
 from tests import naive
-from tests.coefficients import collapsed
 from tests.rankcorr.inference.cases import decided_by_one
+from tests.results import collapsed
 from tests.strategies import scores
 
 SWAPS = st.sampled_from(["scores", "ranks"])

@@ -23,8 +23,8 @@ from rankcorr import (
 )
 from rankcorr.inference._leaderboard import leaderboard
 from rankcorr.inference._paired import compare_systems
-from tests.coefficients import collapsed
 from tests.rankcorr.inference.cases import by_name, data
+from tests.results import collapsed
 
 GOLD, SYSTEM = {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 3, "c": 2}
 X = {"x": SYSTEM}

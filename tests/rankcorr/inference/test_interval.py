@@ -39,8 +39,8 @@ from rankcorr.inference._interval import (
 )
 from rankcorr.inference._resampling import Draws, derived_seed
 from tests import naive
-from tests.coefficients import collapsed
 from tests.rankcorr.inference.cases import sorted_items
+from tests.results import collapsed
 from tests.strategies import TIED_WEIGHT, scores, weighings
 
 COEFFICIENT = pytest.mark.parametrize("coefficient", COEFFICIENTS)

@@ -16,8 +16,8 @@ from rankcorr.inference._leaderboard import leaderboard
 from rankcorr.inference._paired import compare_systems
 from rankcorr.inference._resampling import Draws
 from tests import naive
-from tests.coefficients import collapsed
 from tests.rankcorr.inference.cases import data
+from tests.results import collapsed
 
 
 @pytest.mark.needs_numba

@@ -18,8 +18,8 @@ from rankcorr._weights import SCHEMES, TIED_WEIGHTS
 from rankcorr.inference import _null as null_module
 from rankcorr.inference._null import null_distribution
 from tests import naive
-from tests.coefficients import collapsed
 from tests.rankcorr.inference.cases import numpy_rho, scipy_tau
+from tests.results import collapsed
 from tests.strategies import distinguishing_pairs, scores, tied_pairs, weighings
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 from rankcorr import Logarithmic, OptionError, TauW, UndefinedCorrelationWarning, weighted_rho, weighted_tau
 from rankcorr.measures import AnnotatorError, mean_pairwise_agreement
-from tests.coefficients import collapsed
+from tests.results import collapsed
 
 NAN = math.nan
 

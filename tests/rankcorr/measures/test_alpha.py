@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 from rankcorr import NonNumericError, OptionError, UndefinedCorrelationWarning
 from rankcorr.measures import AnnotatorError, krippendorff_alpha
-from tests.rankcorr.measures import naive
+from tests import naive
 
 NAN = math.nan
 LEVELS = ("nominal", "ordinal", "interval", "ratio")

@@ -8,9 +8,8 @@ from numpy.testing import assert_allclose
 
 from rankcorr import LabelMismatchError, OptionError, Ranking, UndefinedCorrelationWarning
 from rankcorr.measures import tau_ap
-from tests.rankcorr.measures import naive
-from tests.rankcorr.measures.strategies import grouped_alike
-from tests.strategies import distinguishing_pairs, tied_pairs, tied_scores, untied_pairs
+from tests import naive
+from tests.strategies import distinguishing_pairs, grouped_alike, tied_pairs, tied_scores, untied_pairs
 
 # tests/testthat/helper_data.R and test_tauAP.R of the R package ircor of Urbano and Marrero, which tests to 5e-5.
 SCORES = [

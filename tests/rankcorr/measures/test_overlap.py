@@ -9,9 +9,8 @@ from numpy.testing import assert_allclose
 
 from rankcorr import LabelError, LengthError, OptionError, Ranking
 from rankcorr.measures import RankBiasedOverlap, rank_biased_overlap
-from tests.rankcorr.measures import naive
-from tests.rankcorr.measures.strategies import LABELS, grouped, grouped_alike
-from tests.strategies import tied_pairs, tied_scores
+from tests import naive
+from tests.strategies import LABELS, grouped, grouped_alike, tied_pairs, tied_scores
 
 TIES = st.sampled_from(["w", "a", "b"])
 P = st.sampled_from([0.1, 0.5, 0.7])

@@ -17,9 +17,8 @@ from rankcorr import (
     TooFewItemsError,
 )
 from rankcorr.measures import RelevanceError, average_precision
-from tests.rankcorr.measures import naive
-from tests.rankcorr.measures.strategies import grouped
-from tests.strategies import untied_pairs
+from tests import naive
+from tests.strategies import grouped, untied_pairs
 
 
 @st.composite
@@ -34,7 +33,7 @@ def judged(draw):
 @given(judged())
 def test_average_precision_is_the_mean_over_all_ways_to_break_ties(case):
     groups, relevance = case
-    values = [naive.average_precision(relevance, order) for order in naive.breakings(groups)]
+    values = [naive.mean_precision(relevance, order) for order in naive.breakings(groups)]
     found = average_precision(relevance, Ranking.from_order(groups))
     assert_allclose(found, float(sum(values) / len(values)), rtol=1e-14)
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from rankcorr import OptionError, Ranking, UndefinedCorrelationWarning
 from rankcorr.measures import vigna_tau
-from tests.rankcorr.measures import naive
+from tests import naive
 from tests.strategies import SYMMETRIC_SCHEME, distinguishing_pairs
 
 COMBINE = {"additive": lambda a, b: a + b, "multiplicative": lambda a, b: a * b}

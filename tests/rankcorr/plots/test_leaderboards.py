@@ -10,8 +10,8 @@ import rankcorr
 from rankcorr.inference._leaderboard import leaderboard
 from rankcorr.inference._null import null_distribution
 from rankcorr.plots import chance_levels, plot_leaderboard
-from tests.coefficients import collapsed
 from tests.rankcorr.plots.figures import GOLD, legend_of, minus, own_axes, title_of
+from tests.results import collapsed
 
 LABELS = [f"item {number}" for number in range(60)]
 NOISE = np.random.default_rng(6).normal(0, 0.1, (3, 60))

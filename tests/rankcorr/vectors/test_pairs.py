@@ -38,7 +38,7 @@ from rankcorr.vectors import (
     read_vectors,
 )
 from tests import naive
-from tests.rankcorr.vectors.forms import binary_of, text_of, written
+from tests.rankcorr.vectors.test_reading import binary_of, text_of, written
 
 
 def case(seed=0, n_words=30, n_pairs=60, n_absent=3):

@@ -1,6 +1,8 @@
 """Every form of file gives the vectors that were written; a file that is not what it says is an error with a place."""
 
+import gzip
 import io
+import struct
 import sys
 
 import numpy as np
@@ -20,7 +22,31 @@ from rankcorr.vectors import (
     read_vectors,
 )
 from rankcorr.vectors import _reading as reading
-from tests.rankcorr.vectors.forms import binary_of, text_of, written
+
+
+def text_of(vectors, *, header=True, separator=" "):
+    """Word2vec's text, or GloVe's without a header."""
+    lines = [separator.join([word, *(repr(float(number)) for number in numbers)]) for word, numbers in vectors.items()]
+    dimension = len(next(iter(vectors.values())))
+    return "\n".join([f"{len(vectors)} {dimension}"] * header + lines) + "\n"
+
+
+def binary_of(vectors, *, breaks=True, encoding="utf-8"):
+    """Word2vec's binary form; the original program ends each record by a line break, and gensim does not."""
+    dimension = len(next(iter(vectors.values())))
+    records = [
+        word.encode(encoding) + b" " + struct.pack(f"<{dimension}f", *map(float, numbers)) + b"\n" * breaks
+        for word, numbers in vectors.items()
+    ]
+    return f"{len(vectors)} {dimension}\n".encode() + b"".join(records)
+
+
+def written(path, content, *, packed=False):
+    """The path of a file that holds a text or bytes."""
+    data = content.encode() if isinstance(content, str) else content
+    path.write_bytes(gzip.compress(data) if packed else data)
+    return path
+
 
 VECTORS = {"cat": [1.5, -2.0, 0.25], "dög": [0.1, 0.2, 0.3], "новый": [1e-8, 3.0, 7.0]}
 

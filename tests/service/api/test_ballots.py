@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from adaptive import DrawError, draw_ballot, plan_ballots
 from adaptive._protocol import ballot_rng
-from tests.adaptive.plans import Voting
+from tests.adaptive.strategies import Voting
 from tests.service.answers import answer, problem
 
 PATH = "/v1/ballots"

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from adaptive import next_comparisons, thurstone
 from rankcorr import TauW
-from tests.adaptive.model.votes import comparisons
+from tests.adaptive.strategies import comparisons
 from tests.service.answers import answer, example
 from tests.service.api.test_strengths import COLUMNS, columns_of, library, rows_of
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from adaptive import plan_ballots, run_protocol
 from adaptive._votes import Vote
 from rankcorr import Ranking, correlate
-from tests.adaptive.plans import PLANS, SEEDS, Voting, answers_to
+from tests.adaptive.strategies import PLANS, SEEDS, Voting, answers_to
 from tests.service.answers import answer, example, problem
 
 PATH = "/v1/scores"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from adaptive import Comparisons, bradley_terry, thurstone
 from adaptive._votes import LEFT, RIGHT, TIE
-from tests.adaptive.model.votes import comparisons
+from tests.adaptive.strategies import comparisons
 from tests.service.answers import answer, example, problem
 
 PATH = "/v1/strengths"

@@ -7,7 +7,7 @@ import pytest
 
 from service.collect import CollectSettings, create_app
 from service.http.state import state
-from tests.adaptive.ledger.voted import empty_file
+from tests.adaptive.ledger.databases import empty_file
 from tests.service.collect.browsing import ADMIN, Organiser, Voter, new_campaign
 
 # `make test` installs no playwright.

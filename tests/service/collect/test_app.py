@@ -27,7 +27,7 @@ from service.collect import state as state_module
 from service.collect.state import LazyLedger, collecting
 from service.http.problems import Problem
 from service.http.state import state
-from tests.service.load import in_threads
+from tests.service.live import in_threads
 
 BUSY = "the ledger is busy, and nothing was changed; try again"
 UNREACHABLE = "the ledger cannot be read or written; try again later"

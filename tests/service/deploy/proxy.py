@@ -16,8 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import guarded
-from tests.service.live import PATIENCE, REPOSITORY, Answer, Asked, Server, ask, eventually
-from tests.service.load import in_threads
+from tests.service.live import PATIENCE, REPOSITORY, Answer, Asked, Server, ask, eventually, in_threads
 
 DEPLOY = REPOSITORY / "service" / "deploy"
 # Where Debian puts it, which is not on the path of every user.

@@ -11,8 +11,7 @@ import ssl
 import pytest
 
 from tests.service.deploy.proxy import BUNDLE, NGINX, open_files, proxied, refused_of_many, slow_clients
-from tests.service.live import PATIENCE, eventually
-from tests.service.load import IN_PROGRESS, PAIR
+from tests.service.live import IN_PROGRESS, PAIR, PATIENCE, eventually
 
 pytestmark = [
     pytest.mark.wide,

@@ -10,8 +10,7 @@ import pytest
 
 from tests.service.collect.live import LiveVoter, collecting
 from tests.service.deploy.proxy import BUNDLE, NGINX, open_files, proxied, refused_of_many, slow_clients
-from tests.service.live import ask, eventually
-from tests.service.load import IN_PROGRESS
+from tests.service.live import IN_PROGRESS, ask, eventually
 
 pytestmark = [
     pytest.mark.wide,

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from adaptive.ledger import Ledger
-from tests.adaptive.ledger.voted import POSTGRES, voted
+from tests.adaptive.ledger.databases import SERVER, voted
 from tests.repository import PAGES, fenced
 from tests.service.collect.live import collecting
 from tests.service.deploy.proxy import DEPLOY, make_certificate
@@ -60,7 +60,7 @@ def blocks(page, heading):
 def database():
     """Name of a database that is dropped afterwards, as is the one that the page restores to."""
     name = f"rankcorr_{secrets.token_hex(6)}"
-    with psycopg.connect(POSTGRES, autocommit=True) as server:
+    with psycopg.connect(SERVER, autocommit=True) as server:
         server.execute(f"CREATE DATABASE {name}")
         yield name
         for made in (name, f"{name}_restored"):
@@ -79,7 +79,7 @@ def shell(tmp_path, database):
         services = ", ".join(map(repr, COMPOSE["services"]))
         docker.write_text(DOCKER.format(**parts, services=services, assets=str(tmp_path / "assets")))
         docker.chmod(0o755)
-        server = psycopg.conninfo.conninfo_to_dict(POSTGRES)
+        server = psycopg.conninfo.conninfo_to_dict(SERVER)
         environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("RANKCORR_", "PG"))},
             "PATH": os.pathsep.join([str(tmp_path / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]),
@@ -99,7 +99,7 @@ def shell(tmp_path, database):
 
 
 def url_of(database):
-    return f"{POSTGRES.rsplit('/', 1)[0]}/{database}"
+    return f"{SERVER.rsplit('/', 1)[0]}/{database}"
 
 
 def votes_at(target):

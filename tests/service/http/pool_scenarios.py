@@ -24,8 +24,7 @@ from service.http.hooks import answer_alone
 from service.http.jobs import Jobs
 from service.http.pool import MOST_OF_CLIENT, Heavy, Pool
 from service.http.problems import CLIENT_LEFT, Problem
-from tests.service.live import children, eventually, state
-from tests.service.load import in_threads
+from tests.service.live import children, eventually, in_threads, state
 
 MEMORY = bytearray()
 STARTED = mmap.mmap(-1, 256)  # shared with all children: a byte for each task that waits

@@ -8,8 +8,18 @@ import numpy as np
 import pytest
 
 from rankcorr import correlate
-from tests.service.live import AMPLE, ask, children, eventually, running
-from tests.service.load import IN_PROGRESS, PAIR, in_threads, seconds_of_work, simulation
+from tests.service.live import (
+    AMPLE,
+    IN_PROGRESS,
+    PAIR,
+    ask,
+    children,
+    eventually,
+    in_threads,
+    running,
+    seconds_of_work,
+    simulation,
+)
 
 pytestmark = pytest.mark.wide
 

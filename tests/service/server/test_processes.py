@@ -13,8 +13,20 @@ import pytest
 
 from service.server.launch import METRICS_FOLDER
 from tests.processes import guarded
-from tests.service.live import AMPLE, COMMAND, START_SECONDS, clean_environment, eventually, resident_bytes, running
-from tests.service.load import IN_PROGRESS, PAIR, Load, in_threads, seconds_of_work
+from tests.service.live import (
+    AMPLE,
+    COMMAND,
+    IN_PROGRESS,
+    PAIR,
+    START_SECONDS,
+    Load,
+    clean_environment,
+    eventually,
+    in_threads,
+    resident_bytes,
+    running,
+    seconds_of_work,
+)
 
 pytestmark = pytest.mark.wide
 

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.service.live import PATIENCE, eventually, running
-from tests.service.load import IN_PROGRESS, in_threads, simulation
+from tests.service.live import IN_PROGRESS, PATIENCE, eventually, in_threads, running, simulation
 
 pytestmark = pytest.mark.wide
 

@@ -13,21 +13,21 @@ pytestmark = [
 ]
 
 
-def report_of(module):
-    """What a module of this folder prints in a process of its own."""
+def report_of(part):
+    """What `after_warm_up.py` prints of campaigns or requests in a process of its own."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RANKCORR_")}
-    program = [sys.executable, "-W", "error", "-m", f"tests.service.server.{module}"]
+    program = [sys.executable, "-W", "error", "-m", "tests.service.server.after_warm_up", part]
     done = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=3_000, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])  # below the lines of the log
 
 
 def test_no_campaign_compiles_a_kernel_after_the_warm_up():
-    assert report_of("campaigns_after_warm_up") == {"n_closed": 5, "n_seen": 12, "late": {}}
+    assert report_of("campaigns") == {"n_closed": 5, "n_seen": 12, "late": {}}
 
 
 def test_no_request_compiles_a_kernel_after_the_warm_up():
-    report = report_of("requests_after_warm_up")
+    report = report_of("requests")
     # These take longest: none is compiled twice, for arrays that differ in their order or may be written to. Sums over
     # pairs are, unless the cache on the disk has what calls them: one pair of rankings is read-only, and rankings by
     # query are written into buffers.

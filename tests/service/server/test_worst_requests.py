@@ -17,8 +17,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests.service.live import Server, children, running
-from tests.service.load import in_threads
+from tests.service.live import Server, children, in_threads, running
 
 pytestmark = pytest.mark.wide
 

@@ -25,7 +25,7 @@ from rankcorr.evaluation import (
     streamed_means,
 )
 from rankcorr.evaluation._partitions import streams
-from tests.rankcorr.evaluation.partitions.joined import EVALUATOR, assert_same_means, joined_rows, means_of
+from tests.rankcorr.evaluation.cases import EVALUATOR, assert_same_means, joined_rows, means_of
 
 COLUMNS = {"query": ["q", "q", "r"], "relevance": [1, 0, 2], "score": [0.5, 0.25, 1.0]}
 TAU_EVALUATOR = QueryEvaluator("tau")

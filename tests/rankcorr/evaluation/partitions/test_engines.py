@@ -15,7 +15,7 @@ import pytest
 
 from rankcorr.evaluation import QueryEvaluator, combined_means, partial_means, streamed_means
 from tests.processes import two_workers
-from tests.rankcorr.evaluation.partitions.joined import EVALUATOR, assert_same_means, joined_rows, means_of
+from tests.rankcorr.evaluation.cases import EVALUATOR, assert_same_means, joined_rows, means_of
 from tests.repository import PAGES, ROOT, fenced
 
 pytestmark = pytest.mark.wide
@@ -98,7 +98,7 @@ def printed_by(program, folder):
 
 SPARK = """
 from pyspark.sql import SparkSession
-from tests.rankcorr.evaluation.partitions.joined import EVALUATOR
+from tests.rankcorr.evaluation.cases import EVALUATOR
 
 spark = (
     SparkSession.builder.master("local[2]")

@@ -14,8 +14,7 @@ from rankcorr import RhoW, TauW, null_distribution
 from rankcorr._checks import collected_notices
 from rankcorr.evaluation import QueryEvaluator, UndefinedQueryError, evaluate
 from rankcorr.measures import rank_biased_overlap, tau_ap
-from tests.rankcorr.evaluation.cases import QRELS, RUNS
-from tests.rankcorr.evaluation.partitions.joined import joined_rows
+from tests.rankcorr.evaluation.cases import QRELS, RUNS, joined_rows
 
 OWN = ["tau_w", RhoW(n0=0), "tau", "tau_ap", "rbo", "ap", "p@3"]
 EVALUATOR = QueryEvaluator(["tau_w", "rho_w"], scores=("bm25", "dense"), standardized=True)

@@ -26,7 +26,7 @@ from rankcorr.evaluation._partitions.poisson import STEP, WORD, moments_of, quer
 from rankcorr.evaluation._query_kernels import scramble
 from rankcorr.inference._resampling import derived_seed
 from tests import naive
-from tests.rankcorr.evaluation.partitions.joined import EVALUATOR, assert_same_means, joined_rows, means_of, parts_of
+from tests.rankcorr.evaluation.cases import EVALUATOR, assert_same_means, joined_rows, means_of, parts_of
 
 ONE, TWO = QueryEvaluator("tau"), QueryEvaluator("tau", scores=("a", "b"))
 # Eighths: the spread of a resample whose values nearly agree would lose digits to cancellation.

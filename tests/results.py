@@ -1,12 +1,14 @@
-"""Results as values, in every package: equal and hashed by content, read-only also in copies."""
+"""Results in tests: values equal and hashed by content, and coefficients of options that are drawn one by one."""
 
 import copy
 import pickle
+import warnings
 from dataclasses import fields, is_dataclass
 
 import numpy as np
 
-from rankcorr import Ranking
+from rankcorr import Ranking, UndefinedCorrelationWarning
+from rankcorr._coefficients import named_coefficient
 
 
 def arrays_in(value):
@@ -39,3 +41,21 @@ def check_copies(result):
         assert copied == result
         assert repr(copied) == repr(result)
         assert [array.flags.writeable for array in arrays_in(copied)] == [False] * n_arrays
+
+
+OPTIONS = ("n0", "weigher", "scheme", "tied_weights", "variant")
+
+
+def collapsed(**keywords):
+    """Keywords of a library call, with the options of the coefficient collapsed into its value."""
+    options = {name: keywords.pop(name) for name in OPTIONS if name in keywords}
+    coefficient = keywords.pop("coefficient", "tau_w")
+    if not options and coefficient == "tau_w":
+        return keywords
+    return {"coefficient": named_coefficient(coefficient, **options) if options else coefficient, **keywords}
+
+
+def statistic_of(coefficient, x, y, **options):
+    """The value, nan included."""
+    with warnings.catch_warnings(action="ignore", category=UndefinedCorrelationWarning):
+        return coefficient(x, y, **options).statistic
