@@ -304,7 +304,7 @@ def test_a_model_by_name():
 @pytest.mark.parametrize(
     ("model", "options", "message"),
     [
-        ("elo", {}, "model must be one of 'bradley-terry', 'thurstone', 'borda'; got 'elo'"),
+        ("elo", {}, "model must be one of 'bradley-terry', 'thurstone', 'borda', 'rank-centrality'; got 'elo'"),
         ("thurstone", {"ties": "half"}, "ties is an option of bradley-terry; thurstone does not have it"),
         ("borda", {"prior": 1}, "prior is an option of bradley-terry and thurstone; borda does not have it"),
         ("borda", {"prier": 1}, "prier is an option of no model"),
