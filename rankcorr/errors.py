@@ -14,12 +14,9 @@ class RankingError(ValueError):
 
     Examples
     --------
-    >>> from rankcorr import RankingError, weighted_tau
-    >>> try:
-    ...     weighted_tau([3, 2, 1], [2, 1])
-    ... except RankingError as error:
-    ...     print(type(error).__name__)
-    LengthError
+    >>> from rankcorr import LengthError, RankingError
+    >>> issubclass(LengthError, RankingError), issubclass(RankingError, ValueError)
+    (True, True)
     """
 
 
@@ -36,7 +33,6 @@ class DimensionError(RankingError):
     >>> from rankcorr import weighted_tau
     >>> weighted_tau([[3, 2], [1, 4]], [4, 3])
     Traceback (most recent call last):
-        ...
     rankcorr.errors.DimensionError: scores must have one dimension; got an array of shape (2, 2)
     """
 
@@ -54,7 +50,6 @@ class TooFewItemsError(RankingError):
     >>> from rankcorr import weighted_tau
     >>> weighted_tau([1], [1])
     Traceback (most recent call last):
-        ...
     rankcorr.errors.TooFewItemsError: a ranking needs at least two items; got 1
     """
 
@@ -72,7 +67,6 @@ class NonNumericError(RankingError):
     >>> from rankcorr import weighted_tau
     >>> weighted_tau(["3", "2", "1"], [3, 2, 1])
     Traceback (most recent call last):
-        ...
     rankcorr.errors.NonNumericError: every score must be a real number; got '3' at scores[0], scores[1], ...
     """
 
@@ -90,7 +84,6 @@ class MissingValueError(RankingError):
     >>> from rankcorr import weighted_tau
     >>> weighted_tau([3, float("nan"), 1], [3, 2, 1])
     Traceback (most recent call last):
-        ...
     rankcorr.errors.MissingValueError: every item needs a score; nan: scores[1]
     """
 
@@ -108,7 +101,6 @@ class LengthError(RankingError):
     >>> from rankcorr import weighted_tau
     >>> weighted_tau([3, 2, 1], [2, 1])
     Traceback (most recent call last):
-        ...
     rankcorr.errors.LengthError: rankings without labels must have the same length; x has 3 items and y has 2
     """
 
@@ -126,7 +118,6 @@ class LabelError(RankingError):
     >>> from rankcorr import weighted_tau
     >>> weighted_tau({"ant": 2, "bee": 1}, [2, 1])
     Traceback (most recent call last):
-        ...
     rankcorr.errors.LabelError: x has labels and y has none, so their items cannot be matched: give both ...
     """
 
@@ -144,7 +135,6 @@ class DuplicateLabelError(LabelError):
     >>> from rankcorr import Ranking
     >>> Ranking.from_order(["ant", "bee", "ant"])
     Traceback (most recent call last):
-        ...
     rankcorr.errors.DuplicateLabelError: labels must be unique; more than once: 'ant'
     """
 
@@ -162,7 +152,6 @@ class LabelMismatchError(LabelError):
     >>> from rankcorr import weighted_tau
     >>> weighted_tau({"ant": 2, "bee": 1}, {"ant": 2, "cat": 1})
     Traceback (most recent call last):
-        ...
     rankcorr.errors.LabelMismatchError: labels in x only: 'bee'; labels in y only: 'cat' ...
     """
 
@@ -180,7 +169,6 @@ class WeightError(RankingError):
     >>> from rankcorr import weighted_tau
     >>> weighted_tau([3, 2, 1], [3, 1, 2], n0=-1)
     Traceback (most recent call last):
-        ...
     rankcorr.errors.WeightError: n0 must be a finite number greater than -1; got -1
     """
 
@@ -198,7 +186,6 @@ class ShareError(RankingError):
     >>> from rankcorr import offset_for_share
     >>> offset_for_share(0.05, n_items=10)
     Traceback (most recent call last):
-        ...
     rankcorr.errors.ShareError: share must lie in the open interval (k/n_items, 1) = (1/10, 1); got 0.05
     """
 
@@ -217,7 +204,6 @@ class StandardizationError(RankingError):
     >>> from rankcorr.evaluation import evaluate
     >>> evaluate({"q": dict(a=2, b=1, c=0)}, {"q": dict(a=3, b=1, c=2)}, metrics=TauW(n0=-0.999999))
     Traceback (most recent call last):
-        ...
     rankcorr.errors.StandardizationError: chance alone gives nearly the same value for almost every ...
     """
 
@@ -235,7 +221,6 @@ class OptionError(RankingError):
     >>> from rankcorr import weighted_tau
     >>> weighted_tau([3, 2, 1], [3, 1, 2], scheme="both")
     Traceback (most recent call last):
-        ...
     rankcorr.errors.OptionError: scheme must be one of 'additive', 'multiplicative', 'first', 'second'; ...
     """
 
@@ -281,7 +266,6 @@ class MissingPandasError(ImportError):
     >>> with patch.dict(sys.modules, pandas=None):  # as if it were not installed
     ...     result.to_frame()
     Traceback (most recent call last):
-        ...
     rankcorr.errors.MissingPandasError: to_frame needs pandas, which is not installed: pip install pandas
     """
 
@@ -301,7 +285,6 @@ class UndefinedCorrelationWarning(UserWarning):
     ...     warnings.simplefilter("error", UndefinedCorrelationWarning)
     ...     weighted_tau([1, 2], [3, 3])
     Traceback (most recent call last):
-        ...
     rankcorr.errors.UndefinedCorrelationWarning: the correlation is undefined: all items that have weight ...
     """
 
@@ -344,7 +327,6 @@ class SelfPairWarning(UserWarning):
     ...     warnings.simplefilter("error", SelfPairWarning)
     ...     evaluate_vectors(vectors, gold)
     Traceback (most recent call last):
-        ...
     rankcorr.errors.SelfPairWarning: pairs of a word with itself have the cosine 1 whatever the vectors, ...
     """
 
@@ -365,8 +347,8 @@ class LowCoverageWarning(UserWarning):
     >>> gold = {("cat", "dog"): 8.0, ("cat", "car"): 2.0} | {("cat", word): 1.0 for word in ("van", "bus", "bike")}
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore", LowCoverageWarning)
-    ...     found = evaluate_vectors(vectors, gold, coefficients=["rho"])
-    >>> found.n_compared, found.n_pairs
+    ...     evaluation = evaluate_vectors(vectors, gold, coefficients=["rho"])
+    >>> evaluation.n_compared, evaluation.n_pairs
     (2, 5)
     """
 
@@ -385,7 +367,6 @@ class ColumnError(RankingError):
     >>> from rankcorr.evaluation import Qrels
     >>> Qrels.from_frame(pd.DataFrame({"query": ["q"], "document": ["a"]}))
     Traceback (most recent call last):
-        ...
     rankcorr.errors.ColumnError: there is no column for the relevance, such as 'relevance', 'rel', ...
     """
 
@@ -402,7 +383,6 @@ class DuplicateDocumentError(RankingError):
     >>> from rankcorr.evaluation import Run
     >>> Run.from_columns(["q", "q"], ["a", "a"], [2.5, 1.5])
     Traceback (most recent call last):
-        ...
     rankcorr.errors.DuplicateDocumentError: a query may have each document once; more than once ...
     """
 
@@ -420,7 +400,6 @@ class QueryMismatchError(RankingError):
     >>> from rankcorr.evaluation import evaluate
     >>> evaluate({"q1": {"a": 1, "b": 0}}, {"q2": {"a": 2, "b": 1}}, metrics="tau_w")
     Traceback (most recent call last):
-        ...
     rankcorr.errors.QueryMismatchError: qrels and the run share no query; qrels have 'q1', the run has 'q2'
     """
 
@@ -438,7 +417,6 @@ class UnjudgedError(RankingError):
     >>> from rankcorr.evaluation import evaluate
     >>> evaluate({"q": {"a": 1, "b": 0}}, {"q": {"a": 2, "x": 1}}, metrics="tau_w", unjudged="error")
     Traceback (most recent call last):
-        ...
     rankcorr.errors.UnjudgedError: every retrieved document needs a judgement; without one ...
     """
 
@@ -456,7 +434,6 @@ class UndefinedQueryError(RankingError):
     >>> from rankcorr.evaluation import evaluate
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": {"a": 2, "b": 1}}, metrics="tau_w", undefined="error")
     Traceback (most recent call last):
-        ...
     rankcorr.errors.UndefinedQueryError: run 'run', tau_w: all gold scores are tied; queries: 'q'
     """
 
@@ -473,7 +450,6 @@ class MetricError(RankingError):
     >>> from rankcorr.evaluation import evaluate
     >>> evaluate({"q": {"a": 1, "b": 0}}, {"q": {"a": 2, "b": 1}}, metrics="tau_b")
     Traceback (most recent call last):
-        ...
     rankcorr.errors.MetricError: 'tau_b' is no metric: rho_w, tau_w, rho, tau, ap, ndcg, tau_ap, rbo, ...
     """
 
@@ -494,7 +470,6 @@ class SplitQueryError(RankingError):
     >>> part = partial_means(rows, QueryEvaluator("tau"))
     >>> combined_means([part, part])
     Traceback (most recent call last):
-        ...
     rankcorr.errors.SplitQueryError: queries come in more than one partition, or twice: 'q', 'r'; all ...
     """
 
@@ -515,7 +490,6 @@ class PartialMismatchError(RankingError):
     >>> parts = [partial_means(rows[k : k + 1], QueryEvaluator("tau"), seed=k) for k in range(2)]
     >>> combined_means(parts)
     Traceback (most recent call last):
-        ...
     rankcorr.errors.PartialMismatchError: seed of intervals is 0 in one part, and 1 in another: only ...
     """
 
@@ -536,7 +510,6 @@ class MissingArrowError(ImportError):
     >>> with patch.dict(sys.modules, {"pyarrow": None, "pyarrow.parquet": None}):  # as if not installed
     ...     next(read_batches("rows.parquet", ["score"]))
     Traceback (most recent call last):
-        ...
     rankcorr.errors.MissingArrowError: Parquet and Arrow files and partitions need pyarrow, which is not ...
     """
 
@@ -557,7 +530,6 @@ class MissingMeasuresError(ImportError):
     >>> with patch.dict(sys.modules, ir_measures=None):  # as if it were not installed
     ...     evaluate({"q": {"a": 1, "b": 0}}, {"q": {"a": 2, "b": 1}}, metrics="rr")
     Traceback (most recent call last):
-        ...
     rankcorr.errors.MissingMeasuresError: the metric needs ir_measures: pip install ir_measures
     """
 
@@ -622,6 +594,5 @@ class UnicodeFormWarning(UserWarning):
     ...     warnings.simplefilter("error", UnicodeFormWarning)
     ...     align({"caf\u00e9": 2, "tea": 1}, {"cafe\u0301": 2, "tea": 1}, missing="bottom")
     Traceback (most recent call last):
-        ...
     rankcorr.errors.UnicodeFormWarning: item ids that look the same differ in their Unicode normalisation ...
     """
