@@ -14,7 +14,7 @@ import click
 from rankcorr import OptionError
 from rankcorr._checks import collected_notices
 from rankcorr._cli import console, options
-from rankcorr._cli.console import Note, detectable_text, gathered, label_text, pvalue_text, setting
+from rankcorr._cli.console import Note, alike, detectable_text, gathered, label_text, pvalue_text, setting, whole
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._coefficients import COEFFICIENTS
 from rankcorr._contributions import contributions
@@ -216,18 +216,9 @@ class Details:
             f"{name} is short of 1"
         )
         click.echo(f"\n{heading}")
-        console.print_table(
-            ["item", "gold rank", "system rank", "weight", "contribution", "cost"],
-            [
-                [
-                    label_text(item["label"]),
-                    *(console.rank_text(item[column]) for column in ("gold_rank", "system_rank")),
-                    *(f"{item[column]:{form}}" for column in ("weight", "contribution", "cost")),
-                ]
-                for item in items
-            ],
-            notes=TableNotes(heading),
-        )
+        ranks = {f"{role} rank": (f"{role}_rank", console.rank_text) for role in ("gold", "system")}
+        figures = alike(f"{{:{form}}}", "weight", "contribution", "cost")
+        console.print_rows(items, {"item": ("label", label_text), **ranks, **figures}, TableNotes(heading))
 
 
 @console.command(short_help="Compute the coefficients of systems with gold.")
@@ -276,21 +267,14 @@ def compare(
     if details.by_coefficient:
         details.print_table([other.shown for other in others], rows)
     else:
-        console.print_table(
-            ["system", *COEFFICIENTS, "n", "ties"],
-            [
-                [other.shown, *(f"{row[name]:.4f}" for name in COEFFICIENTS), str(row["n"]), str(row["ties"])]
-                for other, row in zip(others, rows, strict=True)
-            ],
-            notes=TableNotes(
-                f"Agreement with {reference.shown}{'. Bold: best.' * (len(rows) > 1)}",
-                {
-                    place
-                    for column, name in enumerate(COEFFICIENTS, start=1)
-                    for place in best_places([row[name] for row in rows], column)
-                },
-            ),
-        )
+        best = {
+            place
+            for column, name in enumerate(COEFFICIENTS, start=1)
+            for place in best_places([row[name] for row in rows], column)
+        }
+        columns = {**alike(whole, "system"), **alike("{:.4f}", *COEFFICIENTS), **alike("{}", "n", "ties")}
+        caption = f"Agreement with {reference.shown}{'. Bold: best.' * (len(rows) > 1)}"
+        console.print_rows(rows, columns, TableNotes(caption, best))
     if details.worst is not None:
         for other, row in zip(others, rows, strict=True):
             details.print_worst(other.shown, row)
@@ -395,10 +379,10 @@ def run_tests(
     click.echo("\n".join([options.gold_line(reference), *options.coverage_lines(matches, others, files.missing)]))
     if versus:
         if clusters is not None:
-            click.echo(f"clusters: {console.whole(clusters)}; tests exchange whole clusters")
+            click.echo(f"clusters: {whole(clusters)}; tests exchange whole clusters")
         _print_differences(others, rows, results, option_values)
     else:
-        _print_tests(others, rows, option_values)
+        _print_tests(rows, option_values)
     console.print_notes(notes)
 
 
@@ -422,24 +406,16 @@ def _test_row(system: Named, test: PermutationTest) -> dict[str, Any]:
     return {"system": system.name, **chance, **figures, **null, "n": test.n_items}
 
 
-def _print_tests(systems: Sequence[Named], rows: Sequence[dict[str, Any]], option_values: dict[str, Any]) -> None:
+def _print_tests(rows: Sequence[dict[str, Any]], option_values: dict[str, Any]) -> None:
     draw_text = options.permutations_text(option_values["resamples"], option_values["seed"], [row["n"] for row in rows])
     coefficient, side = option_values["coefficient"], option_values["alternative"]
     click.echo(f"{coefficient} against chance, {side} ({draw_text})\n")
-    console.print_table(
-        ["system", coefficient, "chance", "standardized", "percentile", f"p ({side})", "n", "ties"],
-        [
-            [
-                system.shown,
-                *(f"{row[name]:z.4f}" for name in ("statistic", "chance", "standardized")),
-                f"{row['percentile']:.2f}",
-                pvalue_text(row["pvalue"]),
-                str(row["n"]),
-                str(row["ties"]),
-            ]
-            for system, row in zip(systems, rows, strict=True)
-        ],
-        notes=TableNotes(
+    columns: dict[str, console.Column] = {"system": ("system", whole), coefficient: ("statistic", "{:z.4f}")}
+    columns |= {**alike("{:z.4f}", "chance", "standardized"), **alike("{:.2f}", "percentile")}
+    console.print_rows(
+        rows,
+        {**columns, f"p ({side})": ("pvalue", pvalue_text), **alike("{}", "n", "ties")},
+        TableNotes(
             f"{coefficient} against chance. Bold: best; †: p at most 0.05.",
             best_places([row["statistic"] for row in rows], 1),
             {(place, 1) for place, row in enumerate(rows) if row["pvalue"] <= 0.05},
@@ -499,22 +475,29 @@ def _print_differences(
     )
     click.echo(f"low, high: {console.percent_text(option_values['level'])} interval of a - b, by the same test")
     click.echo("detectable: least true difference that the test finds with a power of 0.8\n")
-    console.print_table(
+    figures = {
+        f"{name} of a": "statistic_a",
+        "of b": "statistic_b",
+        "a - b": "difference",
+        "low": "low",
+        "high": "high",
+    }
+    pvalues = {
+        f"p ({option_values['alternative']})": "pvalue",
+        **({"p (Holm)": "corrected_pvalue"} if has_several else {}),
+    }
+    console.print_rows(
         [
-            *("b", f"{name} of a", "of b", "a - b", "low", "high", f"p ({option_values['alternative']})"),
-            *(*(["p (Holm)"] * has_several), "detectable", "n"),
+            row | {"detectable": detectable_text(result.detectable, result.pvalue)}
+            for row, result in zip(rows, results, strict=True)
         ],
-        [
-            [
-                other.shown,
-                *(f"{row[column]:z.4f}" for column in ("statistic_a", "statistic_b", "difference", "low", "high")),
-                *(pvalue_text(row[column]) for column in ["pvalue", *(["corrected_pvalue"] * has_several)]),
-                detectable_text(result.detectable, result.pvalue),
-                str(row["n"]),
-            ]
-            for other, row, result in zip(others, rows, results, strict=True)
-        ],
-        notes=TableNotes(
+        {
+            **alike(whole, "b"),
+            **{heading: (source, "{:z.4f}") for heading, source in figures.items()},
+            **{heading: (source, pvalue_text) for heading, source in pvalues.items()},
+            **alike("{}", "detectable", "n"),
+        },
+        TableNotes(
             f"{name} of a = {first.shown} and of b. †: {'corrected ' * has_several}p at most {alpha:.3g}.",
             significant={(place, 3) for place, row in enumerate(rows) if row[pvalue] <= alpha},
         ),

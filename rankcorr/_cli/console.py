@@ -15,10 +15,11 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import redirect_stdout, suppress
 from dataclasses import field, fields
 from functools import reduce, wraps
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar, cast
 
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 Note: TypeAlias = dict[str, Any]
+CellText: TypeAlias = Callable[..., str] | str  # a function of the values, or a format of the value
+Column: TypeAlias = tuple[str | tuple[str, ...], CellText]  # names of the values in a row, and how they become text
 
 _ASIDE: Final = f"{__name__}.aside"
 TABLES: Final = ("text", "markdown", "latex", "csv")
@@ -275,6 +278,24 @@ def print_table(
         click.echo(latex_table(table, right, notes), file=file)
     else:
         click.echo({"text": text_table, "markdown": markdown_table}[form](table, right), file=file)
+
+
+def alike(text: CellText, *names: str) -> dict[str, Column]:
+    """Columns whose headings are their names in the rows, and whose values become text alike."""
+    return {name: (name, text) for name in names}
+
+
+def print_rows(rows: Iterable[Any], columns: Mapping[str, Column], notes: TableNotes = NO_NOTES) -> None:
+    """Print a line for each of the rows, which are mappings or objects; names and labels are aligned to the left."""
+    left = [place for place, (_, text) in enumerate(columns.values()) if text in (whole, label_text)]
+    cells = [[_cell(row, *column) for column in columns.values()] for row in rows]
+    print_table(list(columns), cells, left=left, notes=notes)
+
+
+def _cell(row: Any, source: str | tuple[str, ...], text: CellText) -> str:
+    names = (source,) if isinstance(source, str) else source
+    values = [row[name] if isinstance(row, Mapping) else attrgetter(name)(row) for name in names]
+    return text.format(*values) if isinstance(text, str) else text(*values)
 
 
 def notes_of(messages: Sequence[str], coefficients: Sequence[str], system: str | None = None) -> list[Note]:

@@ -14,6 +14,8 @@ import numpy as np
 from rankcorr._checks import checked_level, collected_notices, counted, first_few, give_notice, offending, repeated
 from rankcorr._cli import console, options
 from rankcorr._cli.console import (
+    Column,
+    alike,
     choice_setting,
     detectable_text,
     gathered,
@@ -285,9 +287,8 @@ def evaluate_command(
     _print_chance(pairs_of_runs, evaluation, metrics)
     for comparison in comparisons:
         click.echo(f"\n{_heading(comparison)}\n")
-        cells = [[whole(pair.first), *_difference_cells(pair)] for pair in comparison.pairs]
         emphasis = _difference_notes(_heading(comparison), comparison.pairs, 1, comparison.level)
-        console.print_table(["run", *_difference_headings(comparison.correction)], cells, notes=emphasis)
+        console.print_rows(comparison.pairs, _difference_columns(comparison.correction), emphasis)
         _print_too_few(comparison.pairs, comparison.level)
         for pair in comparison.pairs:
             if pair.fragile:
@@ -454,12 +455,8 @@ def _print_rows(
         }
     if best:
         caption += " Bold: best by each metric."
-    cells = []
-    for row in rows:
-        figures = [number_text(row[column]) for column in columns]
-        cells.append([*(whole(row[name]) for name in names), *figures, f"{row['n_queries']:,}"])
-    notes = TableNotes(caption, best, significant)
-    console.print_table([*names, *columns, "queries"], cells, left=range(len(names)), notes=notes)
+    table_columns = {**alike(whole, *names), **alike(number_text, *columns), "queries": ("n_queries", "{:,}")}
+    console.print_rows(rows, table_columns, TableNotes(caption, best, significant))
 
 
 def _coverage_text(coverage: Coverage, policies: dict[str, Any]) -> str:
@@ -494,21 +491,17 @@ def _heading(comparison: RunComparison, place: str = "") -> str:
     )
 
 
-def _difference_headings(correction: str) -> list[str]:
-    """Return the headings of a table of differences; that of the corrected p-values names the method."""
-    figures = ("difference", "low", "high", "p (two-sided)", _CORRECTIONS[correction], "detectable", "effect size")
-    return [*figures, "better", "worse", "queries"]
-
-
-def _difference_cells(pair: PairedDifference) -> list[str]:
-    return [
-        *(number_text(value) for value in (pair.difference, pair.low, pair.high)),
-        pvalue_text(pair.pvalue),
-        pvalue_text(pair.corrected_pvalue),
-        detectable_text(pair.detectable, pair.pvalue),
-        number_text(pair.effect_size),
-        *(f"{number:,}" for number in (pair.n_better, pair.n_worse, pair.n_queries)),
-    ]
+def _difference_columns(correction: str) -> dict[str, Column]:
+    """Return the columns of a table of differences; the heading of the corrected p-values names the method."""
+    return {
+        "run": ("first", whole),
+        **alike(number_text, "difference", "low", "high"),
+        "p (two-sided)": ("pvalue", pvalue_text),
+        _CORRECTIONS[correction]: ("corrected_pvalue", pvalue_text),
+        "detectable": (("detectable", "pvalue"), detectable_text),
+        "effect size": ("effect_size", number_text),
+        **{name: (f"n_{name}", "{:,}") for name in ("better", "worse", "queries")},
+    }
 
 
 def _print_group_differences(comparison: RunComparison) -> None:
@@ -516,13 +509,9 @@ def _print_group_differences(comparison: RunComparison) -> None:
     heading = _heading(comparison, " of each group")
     click.echo(f"\n{heading}\n")
     pairs = [pair for group in comparison.groups for pair in group.pairs]
-    rows = [
-        [label_text(group.group), whole(pair.first), *_difference_cells(pair)]
-        for group in comparison.groups
-        for pair in group.pairs
-    ]
-    notes = _difference_notes(heading, pairs, 2, comparison.level)
-    console.print_table(["group", "run", *_difference_headings(HOLM)], rows, left=[1], notes=notes)
+    rows = [{"group": group.group, **vars(pair)} for group in comparison.groups for pair in group.pairs]
+    columns = {**alike(label_text, "group"), **_difference_columns(HOLM)}
+    console.print_rows(rows, columns, _difference_notes(heading, pairs, 2, comparison.level))
     _print_too_few(pairs, comparison.level)
 
 

@@ -10,7 +10,7 @@ import click
 
 from rankcorr._checks import collected_notices, real_text
 from rankcorr._cli import console, options
-from rankcorr._cli.console import Decorator, Note, gathered, pvalue_text, setting, whole
+from rankcorr._cli.console import Decorator, Note, alike, gathered, pvalue_text, setting, whole
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._io.table import TextTable, list_names
 from rankcorr._results import TableNotes, best_places
@@ -160,28 +160,19 @@ def _print(board: Leaderboard, golds: list[Named], settings: BoardOptions) -> No
         [*(f"gold {number}" for number in range(1, len(golds) + 1)), total] if has_several else [board.coefficient]
     )
     rows = board.table()
-    lacking = any(row["n_missing"] for row in rows)
-    console.print_table(
-        [
-            *("rank", "ranks", "group", "system", *headings, "low", "high", "p (two-sided, step-down)", "n"),
-            *(["missing"] * lacking),
-        ],
-        [
-            [
-                console.rank_text(row["rank"]),
-                console.ranks_text(row["least_rank"], row["largest_rank"]),
-                "-" if row["group"] is None else str(row["group"]),
-                whole(row["system"]),
-                *(f"{row[column]:z.4f}" for column in (*columns, "low", "high")),
-                pvalue_text(row["corrected_pvalue"]),
-                str(board_row.total.n_items),
-                *([str(row["n_missing"])] * lacking),
-            ]
-            for row, board_row in zip(rows, board.rows, strict=True)
-        ],
-        left=[3],
-        notes=_emphasis(rows, columns, heading, board),
-    )
+    table_columns: dict[str, console.Column] = {
+        "rank": ("rank", console.rank_text),
+        "ranks": (("least_rank", "largest_rank"), console.ranks_text),
+        "group": ("group", lambda group: "-" if group is None else str(group)),
+        "system": ("system", whole),
+        **{title: (column, "{:z.4f}") for title, column in zip(headings, columns, strict=True)},
+        **alike("{:z.4f}", "low", "high"),
+        "p (two-sided, step-down)": ("corrected_pvalue", pvalue_text),
+        "n": ("n_items", "{}"),
+        **({"missing": ("n_missing", "{}")} if any(row["n_missing"] for row in rows) else {}),
+    }
+    sized_rows = [row | {"n_items": board_row.total.n_items} for row, board_row in zip(rows, board.rows, strict=True)]
+    console.print_rows(sized_rows, table_columns, _emphasis(rows, columns, heading, board))
 
 
 def _emphasis(

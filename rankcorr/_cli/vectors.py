@@ -11,7 +11,7 @@ import click
 from rankcorr._checks import check_choice, collected_notices, counted, first_few
 from rankcorr._cli import console, options
 from rankcorr._cli.compare import TEST_RESAMPLES
-from rankcorr._cli.console import choice_setting, gathered, label_text, number_text, pvalue_text, setting, whole
+from rankcorr._cli.console import alike, choice_setting, gathered, label_text, number_text, pvalue_text, setting, whole
 from rankcorr._cli.options import Weights
 from rankcorr._coefficients import COEFFICIENTS
 from rankcorr._io.table import DUPLICATES
@@ -378,20 +378,17 @@ def _print_comparisons(compared: SystemComparisons, settings: VectorOptions) -> 
     click.echo(f"\n{heading}\n")
     alpha = alpha_of(settings.level)
     significant = {(place, 4) for place, row in enumerate(compared.rows) if row.corrected_pvalue <= alpha}
-    console.print_table(
-        ["gold", "coefficient", "a", "b", "a - b", "low", "high", "p (two-sided)", "p (Holm)", "n"],
-        [
-            [
-                *map(whole, (row.gold_set, row.coefficient, row.a, row.b)),
-                *(number_text(value) for value in (row.comparison.difference, row.comparison.low, row.comparison.high)),
-                *map(pvalue_text, (row.comparison.pvalue, row.corrected_pvalue)),
-                f"{row.comparison.n_items:,}",
-            ]
-            for row in compared.rows
-        ],
-        left=[1, 2, 3],
-        notes=TableNotes(f"{heading}. †: corrected p at most {alpha:.3g}.", significant=significant),
-    )
+    figures = {"a - b": "difference", "low": "low", "high": "high"}
+    columns: dict[str, console.Column] = {
+        "gold": ("gold_set", whole),
+        **alike(whole, "coefficient", "a", "b"),
+        **{heading: (f"comparison.{name}", number_text) for heading, name in figures.items()},
+        "p (two-sided)": ("comparison.pvalue", pvalue_text),
+        "p (Holm)": ("corrected_pvalue", pvalue_text),
+        "n": ("comparison.n_items", "{:,}"),
+    }
+    caption = f"{heading}. †: corrected p at most {alpha:.3g}."
+    console.print_rows(compared.rows, columns, TableNotes(caption, significant=significant))
 
 
 def _print_relata(results: dict[str, RelataEvaluation]) -> None:
@@ -401,17 +398,11 @@ def _print_relata(results: dict[str, RelataEvaluation]) -> None:
         _print_words("relata without a vector", result.oov_relata)
         if not math.isnan(result.pooled_ap):
             click.echo(f"  average precision of all pairs in one list: {number_text(result.pooled_ap)}")
-    rows = [(name, row) for name, result in results.items() for row in result.evaluation.table()]
+    rows = [{"gold": name, **row} for name, result in results.items() for row in result.evaluation.table()]
+    columns = {**alike(whole, "gold", "metric"), **alike(number_text, "mean", "standardized")}
     click.echo()
-    console.print_table(
-        ["gold", "metric", "mean", "standardized", "words"],
-        [
-            [whole(gold), row["metric"], *map(number_text, (row["mean"], row["standardized"])), f"{row['n_queries']:,}"]
-            for gold, row in rows
-        ],
-        left=[1],
-        notes=TableNotes("Relata of words ranked by cosine: means over words."),
-    )
+    caption = "Relata of words ranked by cosine: means over words."
+    console.print_rows(rows, {**columns, "words": ("n_queries", "{:,}")}, TableNotes(caption))
 
 
 def _print_words(title: str, words: tuple[str, ...]) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from rankcorr import __version__, weighted_tau
 from rankcorr._cli import main as cli
+from rankcorr.vectors import TargetGroups
 from tests.rankcorr.cli.commands import GOLD, SYSTEM, run, run_ok
 from tests.rankcorr.vectors.test_reading import binary_of, text_of, written
 
@@ -61,9 +62,11 @@ def test_examples_of_the_help_run(folder):
     (folder / "men.txt").write_text("a b 50.0\na c 10.0\nb c 20.0\n")
     for name in ("wordsim353.tsv", "rg65.tsv", "rdt.csv"):
         (folder / name).write_text("word1\tword2\tgold\na\tb\t1\na\tc\t0\nb\tc\t1\n")
+    groups = TargetGroups({"a": {"b": "positive", "c": "positive"}}, {("a", "b", "c"): 0.8})
+    groups.write(folder / "groups.csv")
     lines = "".join(run_ok(*command, "-h") for command in COMMANDS).splitlines()
     examples = [line.split()[1:] for line in lines if line.startswith("    rankcorr ")]
-    assert len(examples) == 33
+    assert len(examples) == 34
     for example in examples:
         result = run(*example)
         assert (result.exit_code, bool(result.stdout)) == (0, True), f"{example}: {result.output}"
