@@ -14,7 +14,7 @@ import click
 from rankcorr import OptionError
 from rankcorr._checks import collected_notices
 from rankcorr._cli import console, options
-from rankcorr._cli.console import Note, alike, detectable_text, gathered, label_text, pvalue_text, setting, whole
+from rankcorr._cli.console import Note, detectable_text, gathered, label_text, pvalue_text, setting, text_columns, whole
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._coefficients import COEFFICIENTS
 from rankcorr._contributions import contributions
@@ -79,13 +79,13 @@ class Details:
         return n_permutations + (0 if self._ci is None else self._ci["resamples"])
 
     @property
-    def taken_apart(self) -> Any:
+    def worst_coefficient(self) -> Any:
         """Coefficient of --worst."""
         return self.coefficient or "tau_w"
 
-    def described(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The options that were given, ready for JSON."""
-        worst = None if self.worst is None else {"k": self.worst, "coefficient": self.taken_apart}
+        worst = None if self.worst is None else {"k": self.worst, "coefficient": self.worst_coefficient}
         options_by_name = {"worst": worst, "ci": self._ci, "standardize": self._standardize}
         return {name: value for name, value in options_by_name.items() if value is not None}
 
@@ -121,15 +121,13 @@ class Details:
             for name, result in results.items():
                 with collected_notices() as notices:
                     shared = {"coefficient": weights.of(name), "missing": files.missing}
-                    row["coefficients"][name] = self._inferred(
-                        gold, system, result.statistic, shared, progress, notices
-                    )
+                    row["coefficients"][name] = self._infer(gold, system, result.statistic, shared, progress, notices)
                 for message in dict.fromkeys(notices):
                     notes.setdefault(message, []).append(name)
         if self.worst is not None:
             with collected_notices():  # those of the coefficient itself have been reported
                 parts = contributions(
-                    gold.ranking, system.ranking, coefficient=weights.of(self.taken_apart), missing=files.missing
+                    gold.ranking, system.ranking, coefficient=weights.of(self.worst_coefficient), missing=files.missing
                 )
             names = {"x_rank": "gold_rank", "y_rank": "system_rank"}
             row["worst"] = None
@@ -140,7 +138,7 @@ class Details:
             note for message, names in notes.items() for note in console.notes_of([message], names, system.name)
         ]
 
-    def _inferred(
+    def _infer(
         self,
         gold: Named,
         system: Named,
@@ -204,7 +202,7 @@ class Details:
 
     def print_worst(self, title: str, row: Mapping[str, Any]) -> None:
         """Print the items that cost a system most, below the other tables."""
-        name, items = self.taken_apart, row["worst"]
+        name, items = self.worst_coefficient, row["worst"]
         if not items:
             why = "undefined, and cannot be taken apart" if items is None else "1: no item costs anything"
             click.echo(f"\n{title}: {name} is {why}")
@@ -217,7 +215,7 @@ class Details:
         )
         click.echo(f"\n{heading}")
         ranks = {f"{role} rank": (f"{role}_rank", console.rank_text) for role in ("gold", "system")}
-        figures = alike(f"{{:{form}}}", "weight", "contribution", "cost")
+        figures = text_columns(f"{{:{form}}}", "weight", "contribution", "cost")
         console.print_rows(items, {"item": ("label", label_text), **ranks, **figures}, TableNotes(heading))
 
 
@@ -244,7 +242,7 @@ def compare(
       rankcorr compare --id word1,word2 --score gold --score lch pairs.tsv pairs.tsv
       rankcorr compare gold.csv system_a.csv --ci --standardize --worst 10
     """
-    weighing = weights.described()
+    weighing = weights.to_dict()
     details.check()
     reference, *others = files.read([gold], systems)
     matches = [options.match_items(reference, other, files.missing) for other in others]
@@ -254,30 +252,34 @@ def compare(
     with progress_bar(n_steps, "resample", "coefficients") as advance:
         for other, match in zip(others, matches, strict=True):
             row, messages = _row(reference, other, files, weights, details, advance)
-            rows.append(row | match.described())
+            rows.append(row | match.to_dict())
             notes += messages
     if as_json:
-        option_values = {**files.described(), **weighing, **details.described()}
+        option_values = {**files.to_dict(), **weighing, **details.to_dict()}
         console.print_json(
-            {"gold": options.described(reference), "options": option_values, "systems": rows, "warnings": notes}
+            {"gold": options.describe_ranking(reference), "options": option_values, "systems": rows, "warnings": notes}
         )
         return
     lines = [options.gold_line(reference), *options.coverage_lines(matches, others, files.missing)]
     click.echo("\n".join([*lines, *details.headings([row["n"] for row in rows]), ""]))
     if details.by_coefficient:
-        details.print_table([other.shown for other in others], rows)
+        details.print_table([other.text for other in others], rows)
     else:
         best = {
             place
             for column, name in enumerate(COEFFICIENTS, start=1)
             for place in best_places([row[name] for row in rows], column)
         }
-        columns = {**alike(whole, "system"), **alike("{:.4f}", *COEFFICIENTS), **alike("{}", "n", "ties")}
-        caption = f"Agreement with {reference.shown}{'. Bold: best.' * (len(rows) > 1)}"
+        columns = {
+            **text_columns(whole, "system"),
+            **text_columns("{:.4f}", *COEFFICIENTS),
+            **text_columns("{}", "n", "ties"),
+        }
+        caption = f"Agreement with {reference.text}{'. Bold: best.' * (len(rows) > 1)}"
         console.print_rows(rows, columns, TableNotes(caption, best))
     if details.worst is not None:
         for other, row in zip(others, rows, strict=True):
-            details.print_worst(other.shown, row)
+            details.print_worst(other.text, row)
     console.print_notes(notes)
 
 
@@ -354,21 +356,20 @@ def run_tests(
     test_options = {"alternative": alternative, "n_resamples": resamples, "seed": seed}
     reference, *others = files.read([gold], systems)
     matches = [options.match_items(reference, other, files.missing) for other in others]
-    option_values = {**files.described(), "coefficient": coefficient, **weights.described(coefficient)}
+    option_values = {**files.to_dict(), "coefficient": coefficient, **weights.to_dict(coefficient)}
     option_values |= {"alternative": alternative, **(paired if versus else {}), "resamples": resamples, "seed": seed}
-    document: dict[str, Any] = {"gold": options.described(reference), "options": option_values}
+    document: dict[str, Any] = {"gold": options.describe_ranking(reference), "options": option_values}
     if versus:
         first, *rest = others
         shared["clusters"] = files.read_clusters(clusters)
         results, notes = _differences(reference, first, rest, {**shared, **test_options, **paired})
         rows = _difference_rows(rest, results)
-        document |= {"a": options.described(first), "comparisons": rows}
+        document |= {"a": options.describe_ranking(first), "comparisons": rows}
         option_values["clusters"] = clusters
     else:
         tests, notes = _tests(reference, others, {**shared, **test_options})
         rows = [
-            _test_row(other, test) | match.described()
-            for other, test, match in zip(others, tests, matches, strict=True)
+            _test_row(other, test) | match.to_dict() for other, test, match in zip(others, tests, matches, strict=True)
         ]
         document |= {"systems": rows}
     notes = options.reading_notes([reference, *others]) + notes
@@ -411,10 +412,10 @@ def _print_tests(rows: Sequence[dict[str, Any]], option_values: dict[str, Any]) 
     coefficient, side = option_values["coefficient"], option_values["alternative"]
     click.echo(f"{coefficient} against chance, {side} ({draw_text})\n")
     columns: dict[str, console.Column] = {"system": ("system", whole), coefficient: ("statistic", "{:z.4f}")}
-    columns |= {**alike("{:z.4f}", "chance", "standardized"), **alike("{:.2f}", "percentile")}
+    columns |= {**text_columns("{:z.4f}", "chance", "standardized"), **text_columns("{:.2f}", "percentile")}
     console.print_rows(
         rows,
-        {**columns, f"p ({side})": ("pvalue", pvalue_text), **alike("{}", "n", "ties")},
+        {**columns, f"p ({side})": ("pvalue", pvalue_text), **text_columns("{}", "n", "ties")},
         TableNotes(
             f"{coefficient} against chance. Bold: best; †: p at most 0.05.",
             best_places([row["statistic"] for row in rows], 1),
@@ -429,7 +430,7 @@ def _differences(
     """The first system against each other one, and the warnings of the library."""
     results, notes = [], []
     number = arguments["n_resamples"]
-    with progress_bar(len(others) * number, "swap", f"tests against {first.shown}") as advance:
+    with progress_bar(len(others) * number, "swap", f"tests against {first.text}") as advance:
         for other in others:
             with options.errors_of(gold, first, other), collected_notices() as notices:
                 systems = first.ranking, other.ranking
@@ -492,17 +493,17 @@ def _print_differences(
             for row, result in zip(rows, results, strict=True)
         ],
         {
-            **alike(whole, "b"),
+            **text_columns(whole, "b"),
             **{heading: (source, "{:z.4f}") for heading, source in figures.items()},
             **{heading: (source, pvalue_text) for heading, source in pvalues.items()},
-            **alike("{}", "detectable", "n"),
+            **text_columns("{}", "detectable", "n"),
         },
         TableNotes(
-            f"{name} of a = {first.shown} and of b. †: {'corrected ' * has_several}p at most {alpha:.3g}.",
+            f"{name} of a = {first.text} and of b. †: {'corrected ' * has_several}p at most {alpha:.3g}.",
             significant={(place, 3) for place, row in enumerate(rows) if row[pvalue] <= alpha},
         ),
     )
     for other, result in zip(others, results, strict=True):
         if result.fragile:
             decides = options.decisive_text("item", result.pvalue, (result.least, result.most), result.level)
-            click.echo(f"{other.shown}: {decides}")
+            click.echo(f"{other.text}: {decides}")

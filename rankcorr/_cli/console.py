@@ -280,7 +280,7 @@ def print_table(
         click.echo({"text": text_table, "markdown": markdown_table}[form](table, right), file=file)
 
 
-def alike(text: CellText, *names: str) -> dict[str, Column]:
+def text_columns(text: CellText, *names: str) -> dict[str, Column]:
     """Columns whose headings are their names in the rows, and whose values become text alike."""
     return {name: (name, text) for name in names}
 

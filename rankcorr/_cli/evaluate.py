@@ -15,7 +15,6 @@ from rankcorr._checks import checked_level, collected_notices, counted, first_fe
 from rankcorr._cli import console, options
 from rankcorr._cli.console import (
     Column,
-    alike,
     choice_setting,
     detectable_text,
     gathered,
@@ -23,6 +22,7 @@ from rankcorr._cli.console import (
     number_text,
     pvalue_text,
     setting,
+    text_columns,
     whole,
 )
 from rankcorr._cli.options import Weights
@@ -271,7 +271,7 @@ def evaluate_command(
         } or None
         content["worst"] = worst or None
         content["worse"] = None if settings.fail_if_worse is None else worse
-        console.print_json({**content, "weights": weights.described(), "warnings": notes})
+        console.print_json({**content, "weights": weights.to_dict(), "warnings": notes})
         _fail_if(worse)
         return
     judged = f"{counted(gold.n_queries, 'query', 'queries')}, {counted(len(gold), 'judgement')}"
@@ -455,7 +455,11 @@ def _print_rows(
         }
     if best:
         caption += " Bold: best by each metric."
-    table_columns = {**alike(whole, *names), **alike(number_text, *columns), "queries": ("n_queries", "{:,}")}
+    table_columns = {
+        **text_columns(whole, *names),
+        **text_columns(number_text, *columns),
+        "queries": ("n_queries", "{:,}"),
+    }
     console.print_rows(rows, table_columns, TableNotes(caption, best, significant))
 
 
@@ -495,7 +499,7 @@ def _difference_columns(correction: str) -> dict[str, Column]:
     """Return the columns of a table of differences; the heading of the corrected p-values names the method."""
     return {
         "run": ("first", whole),
-        **alike(number_text, "difference", "low", "high"),
+        **text_columns(number_text, "difference", "low", "high"),
         "p (two-sided)": ("pvalue", pvalue_text),
         _CORRECTIONS[correction]: ("corrected_pvalue", pvalue_text),
         "detectable": (("detectable", "pvalue"), detectable_text),
@@ -510,7 +514,7 @@ def _print_group_differences(comparison: RunComparison) -> None:
     click.echo(f"\n{heading}\n")
     pairs = [pair for group in comparison.groups for pair in group.pairs]
     rows = [{"group": group.group, **vars(pair)} for group in comparison.groups for pair in group.pairs]
-    columns = {**alike(label_text, "group"), **_difference_columns(HOLM)}
+    columns = {**text_columns(label_text, "group"), **_difference_columns(HOLM)}
     console.print_rows(rows, columns, _difference_notes(heading, pairs, 2, comparison.level))
     _print_too_few(pairs, comparison.level)
 

@@ -10,7 +10,7 @@ import click
 
 from rankcorr._checks import collected_notices, real_text
 from rankcorr._cli import console, options
-from rankcorr._cli.console import Decorator, Note, alike, gathered, pvalue_text, setting, whole
+from rankcorr._cli.console import Decorator, Note, gathered, pvalue_text, setting, text_columns, whole
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._io.table import TextTable, list_names
 from rankcorr._results import TableNotes, best_places
@@ -137,7 +137,7 @@ def leaderboard_command(
         raise OptionError(_rows_are_models(gold, benchmarks) if benchmarks else "name at least one SYSTEM file")
     board, golds, _, notes = settings.compute(gold, systems, files, weights)
     if as_json:
-        option_values = {**files.described(), **weights.described(settings.coefficient), "clusters": settings.clusters}
+        option_values = {**files.to_dict(), **weights.to_dict(settings.coefficient), "clusters": settings.clusters}
         option_values["seed"] = settings.seed
         console.print_json({**board.to_dict(), "options": option_values, "warnings": notes})
         return
@@ -152,7 +152,7 @@ def _print(board: Leaderboard, golds: list[Named], settings: BoardOptions) -> No
     criterion = whole(settings.by)
     ranked = f"ranked by {f'the {criterion}' if settings.by in TOTALS else criterion}, its " if has_several else ""
     name = f"{board.coefficient}{', standardized' * board.standardized}"
-    heading = f"{name}: {ranked}{console.percent_text(board.level)} intervals{_drawn(board, settings.seed)}"
+    heading = f"{name}: {ranked}{console.percent_text(board.level)} intervals{_resampling_text(board, settings.seed)}"
     click.echo(f"{heading}\n")
     total = MEAN if settings.by == MEAN else SUM
     columns = [*board.gold_sets, total] if has_several else [SUM]
@@ -166,7 +166,7 @@ def _print(board: Leaderboard, golds: list[Named], settings: BoardOptions) -> No
         "group": ("group", lambda group: "-" if group is None else str(group)),
         "system": ("system", whole),
         **{title: (column, "{:z.4f}") for title, column in zip(headings, columns, strict=True)},
-        **alike("{:z.4f}", "low", "high"),
+        **text_columns("{:z.4f}", "low", "high"),
         "p (two-sided, step-down)": ("corrected_pvalue", pvalue_text),
         "n": ("n_items", "{}"),
         **({"missing": ("n_missing", "{}")} if any(row["n_missing"] for row in rows) else {}),
@@ -187,7 +187,7 @@ def _emphasis(
     return TableNotes(caption, best, significant)
 
 
-def _drawn(board: Leaderboard, seed: int) -> str:
+def _resampling_text(board: Leaderboard, seed: int) -> str:
     """Return how the resamples of intervals and tests were drawn."""
     if board.exact is False:
         swaps = f"items and swaps of {board.swap}"

@@ -56,8 +56,8 @@ def weights(
     table = weight_table(n0, share=share, k=k, top=top, n_items=n_items)
     n0, first = table.n0, table.first_rank_share
     if as_json:
-        asked = {"share": share, "k": (k or 1) if share is not None else None, "n_items": n_items}
-        print_json({"n0": n0, "first_rank_share": first, **asked, "ranks": table.rows()})
+        share_options = {"share": share, "k": (k or 1) if share is not None else None, "n_items": n_items}
+        print_json({"n0": n0, "first_rank_share": first, **share_options, "ranks": table.rows()})
         return
     length = "endless list" if n_items is None else f"{n_items} items"
     form = ".6f" if table.weights[-1] >= 1e-4 else ".4e"

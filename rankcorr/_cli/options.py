@@ -102,7 +102,7 @@ class Named:
     messages: tuple[str, ...] = ()
 
     @property
-    def shown(self) -> str:
+    def text(self) -> str:
         """The name as a terminal can show it."""
         return whole(self.name)
 
@@ -272,7 +272,7 @@ class Files:
         """Read the cluster of each item, with labels as in the other files."""
         return None if path is None else read_clusters(path, max(1, len(self.ids)), unordered=self.unordered)
 
-    def described(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The options, ready for JSON."""
         read: dict[str, Any] = {"id": self.ids or None, "score": list(self.scores) or None}
         read |= {"ranks": self.ranks, "header": not self.no_header}
@@ -328,7 +328,7 @@ class Weights:
         except WeightError as error:
             raise OptionError(f"--weigher: {error}") from error
 
-    def described(self, coefficient: str | None = None) -> dict[str, Any]:
+    def to_dict(self, coefficient: str | None = None) -> dict[str, Any]:
         """The options, ready for JSON."""
         weigher = self._weigher()
         has_offset = isinstance(weigher, InverseSquare) and coefficient not in PLAIN
@@ -366,14 +366,14 @@ class ItemMatch(NamedTuple):
     n_other: int
     ties: int
 
-    def described(self) -> dict[str, int]:
+    def to_dict(self) -> dict[str, int]:
         """The numbers, ready for JSON."""
         return {"ties": self.ties, "n_shared": self.n_shared, "n_other": self.n_other}
 
     def line(self, system: Named) -> str:
         """How many of gold's items a system has, as a line above a table."""
         others = f", and {counted(self.n_other, 'other')}" if self.n_other else ""
-        return f"coverage: {system.shown} has {self.n_shared:,} of gold's {self.n_gold:,} items{others}"
+        return f"coverage: {system.text} has {self.n_shared:,} of gold's {self.n_gold:,} items{others}"
 
 
 def match_items(gold: Named, system: Named, missing: Missing) -> ItemMatch:
@@ -390,14 +390,14 @@ def coverage_lines(matches: Sequence[ItemMatch], systems: Sequence[Named], missi
     return [] if missing == "raise" else [match.line(system) for match, system in pairs]
 
 
-def described(ranking: Named) -> dict[str, Any]:
+def describe_ranking(ranking: Named) -> dict[str, Any]:
     """A ranking, ready for JSON."""
     return {"name": ranking.name, "n": ranking.ranking.n_items, "ties": ranking.ranking.n_ties}
 
 
 def gold_line(ranking: Named, role: str = "gold") -> str:
     """A gold ranking, as the line above a table."""
-    return f"{role}: {ranking.shown} ({ranking.ranking.n_items} items, {ranking.ranking.n_ties} ties)"
+    return f"{role}: {ranking.text} ({ranking.ranking.n_items} items, {ranking.ranking.n_ties} ties)"
 
 
 def permutations_text(number: int, seed: int, sizes: Sequence[int]) -> str:

@@ -11,7 +11,16 @@ import click
 from rankcorr._checks import check_choice, collected_notices, counted, first_few
 from rankcorr._cli import console, options
 from rankcorr._cli.compare import TEST_RESAMPLES
-from rankcorr._cli.console import alike, choice_setting, gathered, label_text, number_text, pvalue_text, setting, whole
+from rankcorr._cli.console import (
+    choice_setting,
+    gathered,
+    label_text,
+    number_text,
+    pvalue_text,
+    setting,
+    text_columns,
+    whole,
+)
 from rankcorr._cli.options import Weights
 from rankcorr._coefficients import COEFFICIENTS
 from rankcorr._io.table import DUPLICATES
@@ -151,7 +160,7 @@ class VectorOptions:
         except MissingGensimError as error:
             raise click.ClickException(str(error)) from error
 
-    def described(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The options of the files, ready for JSON."""
         read: dict[str, Any] = {"versus": self.versus, "words": self.words or None}
         read |= {"score": list(self.scores) or None, "header": not self.no_header}
@@ -187,7 +196,7 @@ def vectors_command(vectors: tuple[str, ...], settings: VectorOptions, weights: 
     if settings.groups is not None:
         _evaluate_groups(vectors, settings.groups, settings, as_json)
         return
-    weights.described()  # refuses options that contradict each other before files are read
+    weights.to_dict()  # refuses options that contradict each other before files are read
     if settings.relata:
         metrics = options.metrics_of(settings.metrics or METRICS, weights)
     else:
@@ -218,15 +227,15 @@ def vectors_command(vectors: tuple[str, ...], settings: VectorOptions, weights: 
             compared = _compare(golds, results, settings, metrics)
         notes += console.notes_of(notices, [])
     if as_json:
-        described = [
+        vector_files = [
             {"name": path, "form": vectors_of.form, "n_words": vectors_of.n_known, "dimension": vectors_of.dimension}
             | {"n_undecodable": vectors_of.n_undecodable}
             for path, vectors_of in loaded.items()
         ]
         content = [{"vectors": path, "gold_set": gold, **result.to_dict()} for (path, gold), result in results.items()]
         of_files = [{"name": gold, "n_pairs": len(pairs)} for gold, pairs in golds.items()]
-        option_values = {**settings.described(), **weights.described()}
-        document = {"vectors": described, "golds": of_files, "options": option_values}
+        option_values = {**settings.to_dict(), **weights.to_dict()}
+        document = {"vectors": vector_files, "golds": of_files, "options": option_values}
         comparisons = {} if compared is None else {"comparisons": compared.to_dict()["rows"]}
         console.print_json({**document, "evaluations": content, **comparisons, "warnings": notes})
         return
@@ -381,7 +390,7 @@ def _print_comparisons(compared: SystemComparisons, settings: VectorOptions) -> 
     figures = {"a - b": "difference", "low": "low", "high": "high"}
     columns: dict[str, console.Column] = {
         "gold": ("gold_set", whole),
-        **alike(whole, "coefficient", "a", "b"),
+        **text_columns(whole, "coefficient", "a", "b"),
         **{heading: (f"comparison.{name}", number_text) for heading, name in figures.items()},
         "p (two-sided)": ("comparison.pvalue", pvalue_text),
         "p (Holm)": ("corrected_pvalue", pvalue_text),
@@ -399,7 +408,7 @@ def _print_relata(results: dict[str, RelataEvaluation]) -> None:
         if not math.isnan(result.pooled_ap):
             click.echo(f"  average precision of all pairs in one list: {number_text(result.pooled_ap)}")
     rows = [{"gold": name, **row} for name, result in results.items() for row in result.evaluation.table()]
-    columns = {**alike(whole, "gold", "metric"), **alike(number_text, "mean", "standardized")}
+    columns = {**text_columns(whole, "gold", "metric"), **text_columns(number_text, "mean", "standardized")}
     click.echo()
     caption = "Relata of words ranked by cosine: means over words."
     console.print_rows(rows, {**columns, "words": ("n_queries", "{:,}")}, TableNotes(caption))
