@@ -21,7 +21,7 @@ from adaptive._plan import BallotPlan
 from adaptive._protocol import Items, Position
 from adaptive._record import BallotRecord, ProtocolResult
 from adaptive._votes import Comparison
-from adaptive.ledger._ballots import batches, pairs, rounds, sheets, stored
+from adaptive.ledger._ballots import batches, pairs, rounds, stored
 from adaptive.ledger._ballots.pairs import ShownPair
 from adaptive.ledger._ballots.stored import (
     MOST_EVENTS,
@@ -420,7 +420,7 @@ class Campaign(OpenCampaign):
         unanswered : bool
             Restrict the list to comparisons without a current answer.
         """
-        return self.read(sheets.open_comparisons, number=number, voter=voter, unanswered=unanswered)
+        return self.read(rounds.open_comparisons, number=number, voter=voter, unanswered=unanswered)
 
     def shown_pairs(self, number: int, sheet: int) -> tuple[ShownPair, ...]:
         """Return all pairs of a sheet, in their fixed display order.

@@ -1,4 +1,4 @@
-"""Run the rounds of a campaign, the ballots of a plan in order or batches: open, preview, close."""
+"""Run the rounds of a campaign, the ballots of a plan in order or batches: open, list what they ask, preview, close."""
 
 import uuid
 from collections.abc import Mapping
@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from adaptive._draw import Ballot, draw_ballot
 from adaptive._protocol import Position, ballot_rng
 from adaptive._record import BallotRecord
+from adaptive._votes import Comparison
 from adaptive.errors import VoteError
 from adaptive.ledger._ballots.batches import draw_batch, n_spent
 from adaptive.ledger._ballots.draws import store_ballot
@@ -36,6 +37,8 @@ from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, closer_time, is_overdue
 from adaptive.ledger._reports.results import Preview, preview_of, result_of
 from adaptive.ledger._store import schema
+from adaptive.ledger._store.schema import pair_id
+from adaptive.ledger._voters.identity import voter_named
 from adaptive.ledger.errors import ChangedError, ConflictError, LedgerBusyError, LedgerError, NotReadyError
 from rankcorr._workers import Progress
 
@@ -270,3 +273,37 @@ def preview(
         cut=None if result is None else result.cut,
         of_ballot=None,
     )
+
+
+def open_comparisons(
+    transaction: Transaction, *, number: int | None = None, voter: str | None = None, unanswered: bool = False
+) -> tuple[Comparison, ...]:
+    """Return the comparisons of all open ballots, checks included, by sheet and in display order.
+
+    The options are those of `Campaign.asked`.
+    """
+    ballot, pair, lease, event = schema.ballot, schema.comparison, schema.lease, schema.vote_event
+    of_sheet = sa.and_(lease.c.ballot_id == pair.c.ballot_id, lease.c.sheet == pair.c.sheet, lease.c.ended_at.is_(None))
+    of_pair = (ballot.c.number, pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item)
+    query = (
+        sa.select(*of_pair, lease.c.voter_id)
+        .select_from(pair)
+        .join(ballot, ballot.c.id == pair.c.ballot_id)
+        .outerjoin(lease, of_sheet)
+        .where(ballot.c.campaign_id == transaction.info.id, ballot.c.state == "open")
+        .order_by(ballot.c.number, pair.c.sheet, pair.c.position)
+    )
+    if number is not None:
+        query = query.where(ballot.c.number == number)
+    if voter is not None:
+        query = query.where(lease.c.voter_id == voter_named(transaction, voter))
+    if unanswered:
+        same = (event.c.ballot_id == pair.c.ballot_id, event.c.place == pair.c.place)
+        query = query.where(~sa.exists().where(*same, *schema.in_force(event)))
+    names = transaction.voter_names()
+    comparisons = []
+    for row in transaction.execute(query):
+        left, right = transaction.info.items[row.left_item], transaction.info.items[row.right_item]
+        pair_name = pair_id(row.number, row.sheet, row.position)
+        comparisons.append(Comparison(pair_name, names.get(row.voter_id, ""), left, right))
+    return tuple(comparisons)

@@ -17,14 +17,13 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from adaptive._votes import Comparison
 from adaptive.ledger._ballots.pairs import OpenPairs, Sheet, dropped_sheets, has_asked_pair, open_pairs
 from adaptive.ledger._ballots.stored import stored_ballots
 from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.pages import PLATFORMS
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import now, pair_id, time_text
+from adaptive.ledger._store.schema import now
 from adaptive.ledger._voters.identity import file_name, register, voter_named
 from adaptive.ledger.errors import LedgerError
 
@@ -65,24 +64,6 @@ class Origin:
         """Return the hash of the address, which the ledger stores."""
         key = bytes.fromhex(info.hash_key)
         return hmac.new(key, f"address {self.address}".encode(), hashlib.sha256).hexdigest()[:_DIGITS]
-
-
-@dataclass(frozen=True)
-class Awaited:
-    """Sheets that voters hold without having answered anything on them.
-
-    Attributes
-    ----------
-    n_sheets : int
-    n_of_one_address : int
-        The largest number held from one address; 0 if no address is known.
-    back_by : str
-        When the last of them becomes free unless it is answered before, in ISO 8601.
-    """
-
-    n_sheets: int
-    n_of_one_address: int
-    back_by: str
 
 
 def has_room(transaction: Transaction, origin: Origin) -> bool:
@@ -143,10 +124,8 @@ def is_in_time(transaction: Transaction) -> sa.ColumnElement[bool]:
 
 def first_end(transaction: Transaction) -> sa.ColumnElement[int]:
     """Return when a sheet that was just claimed becomes free for others if no answer arrives."""
-    minutes = min(
-        transaction.info.settings.first_minutes,
-        transaction.info.settings.lease_minutes or transaction.info.settings.first_minutes,
-    )
+    settings = transaction.info.settings
+    minutes = min(settings.first_minutes, settings.lease_minutes or settings.first_minutes)
     return transaction.clock() + sa.literal(int(minutes * MINUTE), sa.BigInteger)
 
 
@@ -155,18 +134,6 @@ def mark_answered(transaction: Transaction, lease_id: int, voter_id: int) -> Non
     table = schema.lease
     values = {"unanswered": False, "address": None, "expires_at": lease_end(transaction, voter_id)}
     transaction.execute(sa.update(table).where(table.c.id == lease_id).values(**values))
-
-
-def awaited_sheets(transaction: Transaction) -> Awaited | None:
-    """Return the sheets held without an answer now; None if all have answers."""
-    lease = schema.lease
-    joined = lease.join(schema.ballot, schema.ballot.c.id == lease.c.ballot_id)
-    counts = sa.select(lease.c.address, sa.func.count(), sa.func.max(lease.c.expires_at)).select_from(joined)
-    rows = transaction.execute(counts.where(*held_unanswered(transaction)).group_by(lease.c.address)).all()
-    if not rows:
-        return None
-    most = max((number for address, number, _ in rows if address is not None), default=0)
-    return Awaited(sum(row[1] for row in rows), most, time_text(max(row[2] for row in rows)))
 
 
 def forget_addresses(transaction: Transaction, ballot_id: int | None = None) -> None:
@@ -248,7 +215,9 @@ def give_sheet(transaction: Transaction, ballot_id: int, sheet: int, voter_id: i
         withdrawn, already holds the sheet, or was already asked one of its pairs.
     """
     transaction.lock_ballot(ballot_id, exclusive=False)  # waits while a file of votes is checked against its leases
-    row = _sheet_row(transaction, ballot_id, sheet, locked=True)
+    table = schema.sheet
+    query = sa.select(table).where(table.c.ballot_id == ballot_id, table.c.number == sheet)
+    row = transaction.execute(query.with_for_update(key_share=True)).first()
     if row is None:
         raise LedgerError(f"the ballot has no sheet {sheet + 1}")
     state = transaction.execute(sa.select(schema.ballot.c.state).where(schema.ballot.c.id == ballot_id)).scalar_one()
@@ -272,15 +241,7 @@ def give_sheet(transaction: Transaction, ballot_id: int, sheet: int, voter_id: i
 def give_sheets(transaction: Transaction, name: str, *, giver: str | None = None, sheets: Sequence[int] = ()) -> int:
     """Give sheets of the open ballot to a voter, adding the voter if the name is new, and return how many.
 
-    Parameters
-    ----------
-    giver : str or None
-        Take all unfinished sheets of this voter. None: take those in `sheets`, counted from 1.
-
-    Raises
-    ------
-    LedgerError
-        If no ballot is open, if the giver has no unfinished sheet, or for the reasons given in `give_sheet`.
+    Options and errors are those of `Voters.give_sheets`.
     """
     open_ones = [stored for stored in stored_ballots(transaction) if stored.state == "open"]
     if not open_ones:
@@ -303,21 +264,10 @@ def claim_sheet(
 
     A voter gets the same sheet again until it is done. The next sheet is one that is free or whose lease has
     expired. It has no pair that the voter was already asked in the same ballot or, in a continuous campaign, in any
-    batch; if there is no such sheet, it is one of whose pairs this voter may be asked some. Sheets with answers on them
-    are given first. New voters get a sheet with practice while any is left. A sheet has no practice if its comparisons
-    are the practice pairs, or if a voter did its practice and then left.
-
-    A sheet without an answer is held only for the first minutes. Asking for it again does not extend that time.
-
-    Parameters
-    ----------
-    only_whole : bool
-        Whether to pass over sheets with a pair that the voter was asked, because a batch is due instead.
-
-    Raises
-    ------
-    LedgerError
-        If the voter has withdrawn.
+    batch; if there is no such sheet, it is one of whose pairs this voter may be asked some, unless `only_whole` because
+    a batch is due instead. Sheets with answers on them are given first. New voters get a sheet with practice while any
+    is left. A sheet has no practice if its comparisons are the practice pairs, or if a voter did its practice and then
+    left. A sheet without an answer is held only for the first minutes. Asking for it again does not extend that time.
     """
     _check_present(transaction, voter_id)  # two simultaneous requests of a voter get one sheet: the second waits here
     current = lease_of_voter(transaction, voter_id)
@@ -481,12 +431,6 @@ def _check_present(transaction: Transaction, voter_id: int) -> None:
         raise LedgerError(f"there is no voter {voter_id}")
     if row.withdrawn_at is not None:
         raise LedgerError("the voter has withdrawn: no sheet is given out")
-
-
-def _sheet_row(transaction: Transaction, ballot_id: int, sheet: int, *, locked: bool = False) -> Any:
-    table = schema.sheet
-    query = sa.select(table).where(table.c.ballot_id == ballot_id, table.c.number == sheet)
-    return transaction.execute(query.with_for_update(key_share=True) if locked else query).first()
 
 
 def _lease_of(transaction: Transaction, ballot_id: int, sheet: int) -> Any:
@@ -654,46 +598,3 @@ def unused_practice(info: CampaignInfo) -> sa.Subquery | None:
         .group_by(probe.c.ballot_id, probe.c.sheet)
         .subquery()
     )
-
-
-def open_comparisons(
-    transaction: Transaction, *, number: int | None = None, voter: str | None = None, unanswered: bool = False
-) -> tuple[Comparison, ...]:
-    """Return the comparisons of all open ballots, checks included, by sheet and in display order.
-
-    The voter is the holder of the sheet, or "" for a free sheet. The rows do not reveal which comparisons are checks.
-
-    Parameters
-    ----------
-    number : int or None
-        Restrict the list to this ballot.
-    voter : str or None
-        Restrict the list to the sheets of this voter, given by the name in a file or by key.
-    unanswered : bool
-        Restrict the list to comparisons without a current answer.
-    """
-    ballot, pair, lease, event = schema.ballot, schema.comparison, schema.lease, schema.vote_event
-    of_sheet = sa.and_(lease.c.ballot_id == pair.c.ballot_id, lease.c.sheet == pair.c.sheet, lease.c.ended_at.is_(None))
-    of_pair = (ballot.c.number, pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item)
-    query = (
-        sa.select(*of_pair, lease.c.voter_id)
-        .select_from(pair)
-        .join(ballot, ballot.c.id == pair.c.ballot_id)
-        .outerjoin(lease, of_sheet)
-        .where(ballot.c.campaign_id == transaction.info.id, ballot.c.state == "open")
-        .order_by(ballot.c.number, pair.c.sheet, pair.c.position)
-    )
-    if number is not None:
-        query = query.where(ballot.c.number == number)
-    if voter is not None:
-        query = query.where(lease.c.voter_id == voter_named(transaction, voter))
-    if unanswered:
-        same = (event.c.ballot_id == pair.c.ballot_id, event.c.place == pair.c.place)
-        query = query.where(~sa.exists().where(*same, *schema.in_force(event)))
-    names = transaction.voter_names()
-    comparisons = []
-    for row in transaction.execute(query):
-        left, right = transaction.info.items[row.left_item], transaction.info.items[row.right_item]
-        pair_name = pair_id(row.number, row.sheet, row.position)
-        comparisons.append(Comparison(pair_name, names.get(row.voter_id, ""), left, right))
-    return tuple(comparisons)

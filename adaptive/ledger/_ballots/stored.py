@@ -275,13 +275,7 @@ def write_record(
 
 
 def ballot_stamp(transaction: Transaction, number: int) -> str:
-    """Return a stamp of a ballot's state and of the voters who are left out, but not of its votes.
-
-    Raises
-    ------
-    LedgerError
-        If the ballot has not been opened.
-    """
+    """Return a stamp of an opened ballot's state and of the voters who are left out, but not of its votes."""
     table, event = schema.ballot, schema.audit_event
     has_number = (table.c.campaign_id == transaction.info.id, table.c.number == number)
     row = transaction.execute(sa.select(table.c.state, table.c.chain_digest).where(*has_number)).first()
@@ -379,7 +373,7 @@ def _answer_json(answer: int | None) -> str:
 
 
 def counted_votes(transaction: Transaction) -> Comparisons:
-    """Return the votes of `votes_of` by voters who are not left out."""
+    """Return the votes of all voters who are not left out."""
     return votes_of(transaction, excluded=transaction.excluded_voters())
 
 
@@ -395,7 +389,7 @@ def votes_of(
 
     Parameters
     ----------
-    without : collection of int
+    excluded : collection of int
         Ids of the voters to leave out.
     read : mapping of int to (DrawnColumns, CurrentVotes), optional
         Comparisons, and votes without these voters, of ballots that the caller has read, by id.
@@ -410,11 +404,8 @@ def votes_of(
         )
         is_decided = votes.answer != CANNOT_SAY
         place = votes.place[is_decided]
-        answered.append(
-            np.stack(
-                [comparisons.left[place], comparisons.right[place], votes.answer[is_decided], votes.voter[is_decided]]
-            )
-        )
+        answers = votes.answer[is_decided], votes.voter[is_decided]
+        answered.append(np.stack([comparisons.left[place], comparisons.right[place], *answers]))
         holder = _holders(transaction, stored.id, int(comparisons.sheet.max()) + 1)[comparisons.sheet]
         holder[place] = _NOBODY
         rest = np.flatnonzero(holder != _NOBODY)
@@ -504,33 +495,16 @@ class LedgerEvent:
 
 
 def events_after(transaction: Transaction, after: int = 0, *, most: int = MOST_EVENTS) -> tuple[LedgerEvent, ...]:
-    """Return vote events with a higher number than `after`, in their order.
-
-    No event appears later with a lower number than one already read: the function waits for votes that have a number
-    but are not committed yet. It needs a transaction that may write.
-
-    Parameters
-    ----------
-    most : int
-        Maximum number of events; there are fewer only at the end of the ledger.
-    """
+    """Return the events of `Campaign.events_after`, in a transaction that may write: it waits for votes by locks."""
     ballot, event, comparison, voter = schema.ballot, schema.vote_event, schema.comparison, schema.voter
-    opened = (
-        sa.select(ballot.c.id, ballot.c.number).where(ballot.c.campaign_id == transaction.info.id).order_by(ballot.c.id)
-    )
-    numbers = {row.id: row.number for row in transaction.execute(opened)}
+    opened = sa.select(ballot.c.id, ballot.c.number).where(ballot.c.campaign_id == transaction.info.id)
+    numbers = {row.id: row.number for row in transaction.execute(opened.order_by(ballot.c.id))}
     same = ("event_id", "revision", "kind", "response_ms", "given_by", "layout")
     for ballot_id in numbers:
         transaction.lock_ballot(ballot_id, exclusive=True)
+    pair = (comparison.c.sheet, comparison.c.position, comparison.c.left_item, comparison.c.right_item)
     rows = transaction.execute(
-        sa.select(
-            event,
-            comparison.c.sheet,
-            comparison.c.position,
-            comparison.c.left_item,
-            comparison.c.right_item,
-            voter.c.key,
-        )
+        sa.select(event, *pair, voter.c.key)
         .join(comparison, sa.and_(comparison.c.ballot_id == event.c.ballot_id, comparison.c.place == event.c.place))
         .join(voter, voter.c.id == event.c.voter_id)
         .where(event.c.ballot_id.in_(list(numbers)), event.c.id > after, comparison.c.probe.is_(None))

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from adaptive._plan import BallotPlan
 from adaptive.ledger._ballots.batches import Waits, why_it_waits
 from adaptive.ledger._ballots.pairs import dropped_sheets
-from adaptive.ledger._ballots.sheets import Awaited, awaited_sheets
+from adaptive.ledger._ballots.sheets import held_unanswered
 from adaptive.ledger._ballots.stored import ballot_stamp, n_left_out, stored_ballots
 from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.transaction import Transaction
@@ -21,6 +21,24 @@ from adaptive.ledger._store.schema import digest_of, now, time_text, value_of
 State = Literal["ready", "open", "closing", "finished"]
 _RECENT: Final = 200  # votes that the rate is computed from
 _SEARCHED: Final = 20_000  # latest events of the ledger that are searched for them
+
+
+@dataclass(frozen=True)
+class Awaited:
+    """Sheets that voters hold without having answered anything on them.
+
+    Attributes
+    ----------
+    n_sheets : int
+    n_of_one_address : int
+        The largest number held from one address; 0 if no address is known.
+    back_by : str
+        When the last of them becomes free unless it is answered before, in ISO 8601.
+    """
+
+    n_sheets: int
+    n_of_one_address: int
+    back_by: str
 
 
 @dataclass(frozen=True)
@@ -404,3 +422,15 @@ def progress_stamp(transaction: Transaction) -> str:
     """Return a stamp of a campaign's progress, which time alone can change, because unanswered sheets expire."""
     stamp, sheets = campaign_stamp(transaction), awaited_sheets(transaction)
     return stamp if sheets is None else digest_of([stamp, str(sheets)])[:32]
+
+
+def awaited_sheets(transaction: Transaction) -> Awaited | None:
+    """Return the sheets held without an answer now; None if all have answers."""
+    lease = schema.lease
+    joined = lease.join(schema.ballot, schema.ballot.c.id == lease.c.ballot_id)
+    counts = sa.select(lease.c.address, sa.func.count(), sa.func.max(lease.c.expires_at)).select_from(joined)
+    rows = transaction.execute(counts.where(*held_unanswered(transaction)).group_by(lease.c.address)).all()
+    if not rows:
+        return None
+    most = max((number for address, number, _ in rows if address is not None), default=0)
+    return Awaited(sum(row[1] for row in rows), most, time_text(max(row[2] for row in rows)))

@@ -415,7 +415,14 @@ class Voters(OpenCampaign):
         LedgerError
             If the platform, the study or the id is invalid, as in `join`.
         """
-        return self.read(is_turned_away, pages, visit)
+
+        def is_turned_away(transaction: Transaction) -> bool:
+            name, source = platform_name(pages, visit)
+            if find_voter(transaction, name, source=source) is not None:
+                return False
+            return not is_more_left(transaction) and why_none_left(transaction) == "none left"
+
+        return self.read(is_turned_away)
 
     def is_left_out(self, token: str) -> bool:
         """Return whether a token is, or was, that of a session of a voter who is left out."""
@@ -502,20 +509,6 @@ class Voters(OpenCampaign):
         return self.read(of_platform)
 
 
-def is_turned_away(transaction: Transaction, pages: VotingPages, visit: Visit) -> bool:
-    """Return whether a platform's participant is new and no sheet is left for a newcomer.
-
-    Raises
-    ------
-    LedgerError
-        If the platform, the study or the id is invalid, as in `join`.
-    """
-    name, source = platform_name(pages, visit)
-    if find_voter(transaction, name, source=source) is not None:
-        return False
-    return not is_more_left(transaction) and why_none_left(transaction) == "none left"
-
-
 def state_of(transaction: Transaction, pages: VotingPages, voter_id: int) -> VoterState:
     """Return the state of a voter, without changing anything."""
     sheet = sheet_of_voter(transaction, voter_id)
@@ -567,11 +560,8 @@ def why_none_left(transaction: Transaction, voter_id: int | None = None) -> Reas
     if is_more_wanted(transaction, voter_id) and is_budget_left(transaction):
         return "wait"
     ballot = schema.ballot
-    states = (
-        transaction.execute(sa.select(ballot.c.state).where(ballot.c.campaign_id == transaction.info.id))
-        .scalars()
-        .all()
-    )
+    of_campaign = sa.select(ballot.c.state).where(ballot.c.campaign_id == transaction.info.id)
+    states = transaction.execute(of_campaign).scalars().all()
     if not isinstance(transaction.info.plan, BallotPlan) or any(state != "closed" for state in states):
         return "none left"
     return "not open" if len(states) < transaction.info.plan.n_ballots else "none left"
@@ -585,16 +575,10 @@ def next_sheet(
     *,
     may_get_batch: bool = False,
 ) -> VoterState | None:
-    """Give a voter the same sheet until all its pairs are answered, then the next one; return the voter's state.
+    """Take the steps of `Voter.next_sheet`; with `may_get_batch`, None says that a batch can be drawn instead.
 
-    Parameters
-    ----------
-    origin : Origin or None
-        Limits the unanswered sheets of its address, but not those of invited voters, because each has a link, nor of
-        voters who have answered something: they need not wait because another voter at their address does not answer.
-        None: no limit.
-    may_get_batch : bool
-        Whether to return None if a batch can be drawn for a voter for whom no whole sheet is left.
+    The origin does not limit invited voters, because each has a link, nor voters who have answered something: they need
+    not wait because another voter at their address does not answer.
     """
     sheet = sheet_of_voter(transaction, voter_id)
     if sheet is not None and sheet.missing:
@@ -631,13 +615,7 @@ def _reason_to_stop(
 
 
 def finish(transaction: Transaction, pages: VotingPages, voter_id: int) -> Ending:
-    """End a voter's participation, and record the outcome if it has a code or the voter came from a platform.
-
-    Raises
-    ------
-    UnfinishedError
-        If pairs or sheets are still to be answered.
-    """
+    """Take the steps of `Voter.finish`."""
     transaction.lock_voter(voter_id)  # an answer that is being taken back is taken back before, or not
     state = state_of(transaction, pages, voter_id)
     missing = 0 if state.sheet is None else len(state.sheet.missing)

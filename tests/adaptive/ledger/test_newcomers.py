@@ -6,7 +6,8 @@ import pytest
 
 from adaptive._formats.votes import VoteFile, VoteRow
 from adaptive.ledger import KnownPair, LedgerError, Probing, Settings, Visit, VotingPages
-from adaptive.ledger._ballots.sheets import Origin, awaited_sheets
+from adaptive.ledger._ballots.sheets import Origin
+from adaptive.ledger._reports.status import awaited_sheets
 from adaptive.ledger._store.schema import now, pair_id
 from adaptive.ledger._voters.participation import consent, join
 from adaptive.ledger._voters.voter import next_sheet

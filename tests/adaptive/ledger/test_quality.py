@@ -17,7 +17,7 @@ from adaptive import bradley_terry, influence, voter_report
 from adaptive._formats.votes import VoteFile, VoteRow
 from adaptive._plan import plan_ballots
 from adaptive.ledger import LedgerError
-from adaptive.ledger._ballots.sheets import open_comparisons as asked_of
+from adaptive.ledger._ballots.rounds import open_comparisons as asked_of
 from adaptive.ledger._ballots.stored import ballot_probes, votes_of
 from adaptive.ledger._campaign.info import KnownPair, Probing
 from adaptive.ledger._reports.agreement import (
