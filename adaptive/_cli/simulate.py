@@ -13,7 +13,7 @@ from adaptive._cli.output import print_note, quiet_executor
 from adaptive._cli.plan import PlanArguments, plan_options, print_advice
 from adaptive._plan import BallotPlan
 from adaptive._tuning.candidates import CANDIDATES, candidates_for
-from adaptive._tuning.needed import votes_needed
+from adaptive._tuning.needed import Repetitions, votes_needed
 from adaptive._tuning.tune import Search, TunedPlan, tune_plan, tuning_runs
 from adaptive.model._comparisons import Comparisons, read_comparisons
 from adaptive.model._matched_ballots import MatchedBallots
@@ -24,7 +24,6 @@ from adaptive.simulation._simulate import LEGEND, TIES, simulate
 from adaptive.simulation._voters import VoterPopulation
 from rankcorr import OptionError
 from rankcorr._cli import console
-from rankcorr._cli.console import Decorator
 from rankcorr._coefficients import COEFFICIENTS, CoefficientName
 from rankcorr._workers import progress_bar
 
@@ -32,10 +31,6 @@ _SIMILARITY_HELP = f"Name of a distribution, {', '.join(SIMILARITIES)}, or a CSV
 Judge: TypeAlias = Literal["relatedness", "similarity"]
 _judge_option = console.choice_option("--judge", get_args(Judge), "Voters judge abs(z), or z itself.")
 _workers_option = console.option("--workers", type=click.IntRange(min=1), default=1, help="Number of processes.")
-
-
-def _simulations_option(default: int) -> Decorator:
-    return console.option("--simulations", type=int, default=default, metavar="S", help="Number of simulations.")
 
 
 @console.command("simulate", short_help="Simulate the accuracy of a plan.")
@@ -52,7 +47,7 @@ def _simulations_option(default: int) -> Decorator:
     help="How votes are collected and counted; repeat it to compare several.",
 )
 @console.declared_option(VoterPopulation, "n_voters", "--voters", metavar="V")
-@_simulations_option(50)
+@console.option("--simulations", type=int, default=50, metavar="S", help="Number of simulations.")
 @console.seed_option()
 @_workers_option
 @console.json_option()
@@ -280,7 +275,7 @@ def tune_command(
     help="How comparisons are chosen.",
 )
 @click.option("--most", type=int, metavar="VOTES", help="Maximum number of votes to try (default: 20 for each item).")
-@_simulations_option(20)
+@console.declared_option(Repetitions, "simulations", metavar="S")
 @console.gathered("shared", Shared)
 def votes_needed_command(
     *, shared: Shared, accuracy: float, similarity: str, approach: Approach, most: int | None, simulations: int

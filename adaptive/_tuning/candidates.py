@@ -108,7 +108,12 @@ def paper_candidate(n_items: int, budget: int) -> Candidate:
 
 
 def candidates_for(
-    n_items: int, budget: int, *, approaches: Iterable[Approach] = CANDIDATES, batch: int | None = None, n0: float = 2.0
+    n_items: int,
+    budget: int,
+    *,
+    approaches: Iterable[Approach] = CANDIDATES,
+    batch: int | None = None,
+    n0: float = Matching.n0,
 ) -> tuple[Candidate, ...]:
     """List candidates: 12 plans with the paper's scores, 12 with strengths, 12 of matched ballots, 6 matched.
 

@@ -19,12 +19,20 @@ from adaptive.simulation._similarity import positive_count
 from adaptive.simulation._voters import Interval, VoterPool, VoterPopulation
 from rankcorr._checks import checked_level, checked_seed, real_number, shown, told_apart
 from rankcorr._coefficients import CoefficientLike, as_coefficient
+from rankcorr._options import declare
 from rankcorr._results import TableResult, read_only
 from rankcorr._workers import Progress
 
 CHECKPOINTS: Final = 16
 _RESAMPLES: Final = 2000
 _PAPER_VOTERS: Final = VoterPopulation()
+
+
+@dataclass(frozen=True)
+class Repetitions:
+    """How many votings `votes_needed` simulates."""
+
+    simulations: int = declare(int, 20, least=2, about="Number of simulations.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,7 +140,7 @@ def votes_needed(
     matching: Matching = MATCHING,
     matched_ballots: MatchedBallots = MATCHED_BALLOTS,
     most: int | None = None,
-    simulations: int = 20,
+    simulations: int = Repetitions.simulations,
     level: float = 0.95,
     seed: int = 0,
     executor: Executor | None = None,

@@ -43,6 +43,7 @@ from rankcorr._checks import check_rng, checked_count, counted, real_number, sho
 from rankcorr._input.identifiers import identifier_text
 from rankcorr._options import check_declared, declare
 from rankcorr._results import Result, read_only
+from rankcorr._weights import DEFAULT_N0
 
 Array: TypeAlias = NDArray[Any]
 
@@ -128,7 +129,7 @@ def next_comparisons(
     rng: np.random.Generator,
     voters: Items | None = None,
     voter_history: Comparisons | None = None,
-    n0: float = 2.0,
+    n0: float = DEFAULT_N0,
     focus: float = FOCUS,
     first: int = FIRST,
 ) -> Matches:
@@ -450,7 +451,7 @@ class Matching(Result):
         most=LIMIT,
         about="Comparisons of every item with random others before any other comparison.",
     )
-    n0: float = declare(float, 2.0, above=-1, about="Offset of the weights 1/(n + n0)^2.")
+    n0: float = declare(float, DEFAULT_N0, above=-1, about="Offset of the weights 1/(n + n0)^2.")
     focus: float = declare(
         float,
         FOCUS,

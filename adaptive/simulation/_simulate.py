@@ -35,6 +35,7 @@ from rankcorr import Ranking
 from rankcorr._checks import checked_seed, shown, whole_number
 from rankcorr._coefficients import COEFFICIENTS, named_coefficient
 from rankcorr._results import TableResult, json_ready, read_only
+from rankcorr._weights import DEFAULT_N0
 from rankcorr._workers import Progress, in_executor
 
 TIES: Final = "midrank"
@@ -206,7 +207,7 @@ class AccuracyCurve(TableResult):
         return f"<AccuracyCurve of {n_simulations} simulations: {budgets} comparisons>"
 
 
-def coefficients(gold: Ranking, ranking: Ranking, *, n0: float = 2.0) -> tuple[float, ...]:
+def coefficients(gold: Ranking, ranking: Ranking, *, n0: float = DEFAULT_N0) -> tuple[float, ...]:
     """Return rho_w, tau_w, rho and tau, in the order of `rankcorr._coefficients.COEFFICIENTS`.
 
     Examples
@@ -230,7 +231,7 @@ def simulate(
     seed: int,
     relatedness: bool = True,
     approaches: tuple[Approach, ...] = PAPER_APPROACHES,
-    n0: float = 2.0,
+    n0: float = DEFAULT_N0,
     select: Select = select_by_mean,
     average: Average = running_mean,
     matching: Matching = MATCHING,
@@ -325,7 +326,7 @@ def simulate_curve(
     fraction: float = 0.5,
     relatedness: bool = True,
     approaches: tuple[Approach, ...] = PAPER_APPROACHES,
-    n0: float = 2.0,
+    n0: float = DEFAULT_N0,
     matching: Matching = MATCHING,
     matched_ballots: MatchedBallots = MATCHED_BALLOTS,
     executor: Executor | None = None,

@@ -62,8 +62,8 @@ class ContinuousPlan:
     n_items: int
     budget: int
     batch: int = 50
-    n0: float = 2.0
-    focus: float = Matching().focus
+    n0: float = Matching.n0
+    focus: float = Matching.focus
     target: float | None = None
 
     def __post_init__(self) -> None:
