@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from adaptive._tables import check_spelling, check_width, csv_text, header_and_records
+from adaptive._tables import check_spelling, csv_text, header_and_records
 from adaptive.errors import TokenError
 from rankcorr._checks import give_notice, real_number, shown, whole_number
 from rankcorr._io.table import Record, TextTable
@@ -405,7 +405,7 @@ def _read(table: TextTable) -> tuple[Token, ...]:
     tokens, lines = [], []
     for record in records:
         cells, line = record.cells, record.line
-        check_width(table, header, record)
+        table.check_width(header, record)
         for name, column in columns.items():
             if not cells[column].strip():
                 table.fail(f"empty cell; every token needs {_NEEDED[name]}", line, name)

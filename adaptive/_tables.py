@@ -36,20 +36,6 @@ def check_spelling(table: TextTable, header: Record, columns: Iterable[str]) -> 
             table.fail(f'did you mean "{near}"? Capitals and spaces count in the names of columns', header.line, cell)
 
 
-def check_width(table: TextTable, header: Record, record: Record) -> None:
-    """Refuse a row that does not have one cell for each column; a short row lacks the last ones.
-
-    Raises
-    ------
-    Exception
-        The table's error, with file and line.
-    """
-    n_expected, got = len(header.cells), len(record.cells)
-    if got != n_expected:
-        lacking = f", none for {list_names(header.cells[got:])}" if got < n_expected else ""
-        table.fail(f"{n_expected} cells are expected, as in the first row; got {got}{lacking}", record.line)
-
-
 def open_table(path: str | os.PathLike[str], columns: str) -> tuple[TextTable, Record, Iterator[Record]]:
     """Open a table whose first line names the columns, and return the rows after it."""
     table = TextTable(os.fspath(path))
@@ -72,10 +58,7 @@ def header_and_records(table: TextTable, text: str, *columns: str) -> tuple[Reco
 def named_column(table: TextTable, header: Record, name: str) -> list[int]:
     """Return the position of a column in a list, which is empty if the column is missing."""
     check_spelling(table, header, [name])
-    places = [place for place, other in enumerate(header.cells) if other == name]
-    if len(places) > 1:
-        table.fail("more than one column has this name", header.line, name)
-    return places
+    return table.places(header, name)
 
 
 def label_columns(table: TextTable, header: Record, stem: str) -> list[int]:
@@ -106,7 +89,7 @@ def item_label_columns(table: TextTable, header: Record) -> list[int]:
 
 def label_in(table: TextTable, header: Record, record: Record, columns: Sequence[int]) -> Label:
     """Return the item that a row names in these columns; a tuple if the columns are numbered."""
-    check_width(table, header, record)
+    table.check_width(header, record)
     for column in columns:
         check_text(table, record.cells[column], record.line, header.cells[column])
     cells = tuple(record.cells[column] for column in columns)

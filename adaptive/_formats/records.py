@@ -16,12 +16,12 @@ from itertools import chain
 from typing import Any, Final, NoReturn
 
 from adaptive._record import has_half_a_pair
-from adaptive._tables import check_text, check_width, guarded, header_and_records, label_columns, named_column
+from adaptive._tables import check_spelling, check_text, guarded, header_and_records, label_columns
 from adaptive.errors import ComparisonError
 from rankcorr._checks import repeated, shown
 from rankcorr._input.frames import columns_of, python_values
 from rankcorr._io.source import printable
-from rankcorr._io.table import Record, TextTable, json_values, list_names, unguarded
+from rankcorr._io.table import Record, TextTable, json_values, unguarded
 from rankcorr.errors import OptionError, TableError
 
 EXPORT_COLUMNS: Final = ("seconds", "received_at")  # the last columns of a campaign's export
@@ -152,12 +152,8 @@ class Records(ABC):
         return stem in self.names or f"{stem}_1" in self.names
 
     def _place(self, name: object) -> int:
-        place = named_column(self.table, self.header, str(name))
-        if not place:
-            self.table.fail(
-                f'no column "{printable(str(name))}"; the columns are {list_names(self.names)}', self.header.line
-            )
-        return place[0]
+        check_spelling(self.table, self.header, [str(name)])
+        return self.table.place(self.header, str(name))
 
     def _places(self, name: object) -> list[int]:
         if isinstance(name, Sequence) and not isinstance(name, str):
@@ -175,7 +171,7 @@ class Cells(Records):
         lines: list[int] = []
         for record in records:
             if len(record.cells) != len(header.cells):
-                check_width(table, header, record)
+                table.check_width(header, record)
             self.rows.append(record.cells)
             lines.append(record.line)
         super().__init__(table, header, lines)

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adaptive._tables import check_spelling, check_width, header_and_records
+from adaptive._tables import check_spelling, header_and_records
 from adaptive.errors import SimilarityError
 from rankcorr._checks import checked_count, shown
 from rankcorr._io.table import TextTable, list_names
@@ -255,7 +255,7 @@ def read_similarities(path: str | os.PathLike[str], *, column: str = "similarity
     position = header.cells.index(column)
     values = []
     for record in records:
-        check_width(table, header, record)
+        table.check_width(header, record)
         cell = record.cells[position]
         value = table.number(cell, record.line, column)
         if not -1 <= value <= 1:

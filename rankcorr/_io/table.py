@@ -179,6 +179,28 @@ class TextTable(Source):
             if cells and not (len(cells) == 1 and cells[0].isspace()):
                 yield Record(line, cells)
 
+    def places(self, header: Record, name: str) -> list[int]:
+        """Position of the column of a name in a list, which is empty if there is none; two columns are an error."""
+        places = [place for place, other in enumerate(header.cells) if other == name]
+        if len(places) > 1:
+            self.fail("more than one column has this name", header.line, name)
+        return places
+
+    def place(self, header: Record, name: str, hint: str = "") -> int:
+        """Position of the column of a name, which must be there."""
+        places = self.places(header, name)
+        if not places:
+            self.fail(f'no column "{printable(name)}"; the columns are {list_names(header.cells)}{hint}', header.line)
+        return places[0]
+
+    def check_width(self, header: Record, record: Record) -> None:
+        """Refuse a row that does not have one cell for each column; a short row lacks the last ones."""
+        n_expected, n_cells = len(header.cells), len(record.cells)
+        if n_cells != n_expected:
+            lacking = f", none for {list_names(header.cells[n_cells:])}" if n_cells < n_expected else ""
+            message = f"{n_expected} cells are expected, as in the first row; got {n_cells}{lacking}"
+            self.fail(message, record.line)
+
     def number(self, cell: str, line: int, column: str) -> float:
         """Number in a cell; an integer stays exact."""
         digits = cell.strip()
@@ -472,17 +494,9 @@ def _find_columns(
     names = first.cells if header else [str(number) for number in range(1, len(first.cells) + 1)]
     numeric = header and any(real_text(cell) for cell in first.cells)
     hint = "; if this line holds data, use --no-header" if numeric else ""
-
-    def position(name: str) -> int:
-        places = [i for i, other in enumerate(names) if other == name]
-        if not places:
-            table.fail(f'no column "{printable(name)}"; the columns are {list_names(names)}{hint}', first.line)
-        if len(places) > 1:
-            table.fail(f"{len(places)} columns have this name", first.line, name)
-        return places[0]
-
-    ids = None if id_columns is None else tuple(position(name) for name in id_columns)
-    score = None if score_column is None else position(score_column)
+    named = Record(first.line, names)
+    ids = None if id_columns is None else tuple(table.place(named, name, hint) for name in id_columns)
+    score = None if score_column is None else table.place(named, score_column, hint)
     used = [*(ids or ()), *(() if score is None else (score,))]
     for i in used:
         if used.count(i) > 1:
@@ -520,13 +534,13 @@ def _items(
     duplicates: Duplicates,
     are_pairs: bool,
 ) -> dict[Label, float]:
-    names, width = columns.names, len(columns.names)
+    names = columns.names
     lines: dict[Label, tuple[int, tuple[str, ...]]] = {}
     numbers: dict[Label, list[float]] = {}
     for record in records:
         cells, line = record.cells, record.line
-        if len(cells) != width:
-            table.fail(f"{width} cells are expected, as in the first row; got {len(cells)}", line)
+        if len(cells) != len(names):
+            table.check_width(Record(1, names), record)
         for i in columns.ids:
             if not cells[i] or cells[i].isspace():
                 table.fail("empty cell; every item needs an id", line, names[i])

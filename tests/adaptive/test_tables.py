@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adaptive._pairing import FewRareTokensWarning, pair_tokens, pairing_csv
-from adaptive._tables import check_spelling, check_width, csv_text, item_columns, read_items
+from adaptive._tables import check_spelling, csv_text, item_columns, read_items
 from rankcorr._io.table import Record, TextTable
 from rankcorr.errors import TableError
 
@@ -114,8 +114,8 @@ def test_capitals_of_a_wanted_name_count_too():
 )
 def test_a_row_of_another_width(cells, message):
     with pytest.raises(TableError, match=message):
-        check_width(TABLE, Record(1, list("abcd")), Record(3, cells))
+        TABLE.check_width(Record(1, list("abcd")), Record(3, cells))
 
 
 def test_a_row_of_the_right_width():
-    check_width(TABLE, Record(1, ["a", "b"]), Record(2, ["1", ""]))
+    TABLE.check_width(Record(1, ["a", "b"]), Record(2, ["1", ""]))

@@ -305,7 +305,7 @@ def test_faults_are_named_with_their_place(write, content, message):
         ({"id_columns": ["a"]}, ':1: say which column holds the numbers (--score); the columns are "a", "b"'),
         ({"score_column": "B"}, ':1: no column "B"; the columns are "a", "b", "c", "c"'),
         ({"id_columns": ["a", "x\ty"]}, ':1: no column "x\\ty"; the columns are "a", "b", "c", "c"'),
-        ({"score_column": "c"}, ':1: column "c": 2 columns have this name'),
+        ({"score_column": "c"}, ':1: column "c": more than one column has this name'),
         ({"id_columns": ["a"], "score_column": "a"}, ':1: column "a": chosen twice; every id and the score need'),
         ({"id_columns": ["a", "b", "a"]}, ':1: column "a": chosen twice'),
         ({"id_columns": ["0"], "header": False}, ':1: no column "0"; the columns are "1", "2", "3", "4"'),
