@@ -365,7 +365,6 @@ COMMAND = ("ask", "p.csv", "--judge", "false", "--out", "w.csv")
         (["ask", "none.csv", "--judge", "false", "--out", "w.csv"], r"none\.csv: cannot be read: No such file"),
         (["ask", "items.json", "--judge", "false", "--out", "w.csv"], r"items\.json: is JSON; comparisons as"),
         (["ask", "twice.csv", "--judge", "false", "--out", "w.csv"], r"twice\.csv: comparison '0' comes twice"),
-        (["ask", "lines.csv", "--judge", "false", "--out", "w.csv"], r"lines\.csv:2: column .left.: .* several lines"),
         (["ask", "plain.csv", "--judge", "false", "--out", "w.csv"], r'plain\.csv:1: no column "comparison"'),
         (["ask", "none_yet.csv", "--judge", "false", "--out", "w.csv"], r"none_yet\.csv has no comparison"),
         (["ask", "voters.csv", *COMMAND[2:], "--voter", "Bob"], r"no comparison .* voter 'Bob'"),
@@ -381,7 +380,6 @@ COMMAND = ("ask", "p.csv", "--judge", "false", "--out", "w.csv")
 def test_refused(folder, arguments, message):
     (folder / "items.json").write_text('[{"comparison": "0", "left": "a\\nb", "right": "c", "winner": ""}]')
     (folder / "twice.csv").write_text(PAIRS + "0,fig,kiwi,\n")
-    (folder / "lines.csv").write_text('comparison,left,right,winner\n0,"a\nb",c,\n')
     (folder / "plain.csv").write_text("left,right,winner\na,b,\n")
     (folder / "none_yet.csv").write_text("comparison,left,right,winner\n")
     (folder / "voters.csv").write_text("comparison,voter,left,right,winner\n0,Ann,a,b,\n")

@@ -195,11 +195,7 @@ def test_low_coverage_is_a_note():
     ("arguments", "message"),
     [
         ("v.bin", "either --gold or --groups is needed"),
-        ("v.bin --gold gold.csv", "gold.csv:1: say which column holds the numbers (--score); the columns are"),
         ("v.bin --gold rdt.csv", "rdt.csv: at least two pairs with vectors are needed; 0 of 42 have them"),
-        ("v.bin relata.txt --gold rdt.csv", "rdt.csv: at least two pairs must have all vectors; 0 of 42 have them"),
-        ("v.bin gold.csv --gold rdt.csv", "gold.csv:1: a word and numbers are expected; got 1 cell"),
-        ("v.bin --gold gold.csv --score score --oov error", "gold.csv: words without a vector: 'absent0', 'absent1'"),
         ("v.bin --gold gold.csv --depth 3", "--depth belongs to --relata, which is missing"),
         ("v.bin --gold gold.csv --relata --self-pairs omit", "--self-pairs does not go with --relata"),
         (

@@ -273,6 +273,7 @@ def test_what_csv_writes_is_read_back(rows, delimiter, header):
         ('[\n {"id": "gem"}]', ": is JSON: save it as CSV"),
         ("PK\x03\x04", ": is a zip: unpack it first, or save the sheet of a workbook (.xlsx, .ods) as CSV"),
         (b"\xd0\xcf\x11\xe0\xa1", ": is an old workbook (.xls): save its sheet as CSV"),
+        (b"%PDF-1.7\n", ": is a PDF, and no table in text"),
         (b"\xfd7zXZ\0\0", ": is compressed by xz: unpack it first, or compress it by gzip"),
         ("id,s\nx,1\n\0y,2\n", ":3: a null byte; this is not a text file"),
         (b"id,s\r\nx,1\r\ncaf\xe9,2\n", ":3: byte 0xe9 is not UTF-8; save the file as UTF-8"),
