@@ -153,7 +153,10 @@ def _passed_on() -> Response:
     environ["HTTP_X_REQUEST_ID"] = g.request_id
     if is_job():
         return _as_job(environ, g.body)
-    (status, headers, about), body = state().pool.ask(g.client, environ, g.body, request.environ.get("gunicorn.socket"))
+    connection = request.environ.get("gunicorn.socket")
+    (status, headers, about), body = state().pool.ask(
+        g.client, environ, g.body, connection, operation=request.endpoint or ""
+    )
     for name, value in about.items():
         setattr(g, name, value)
     return Response(body, status, headers)

@@ -7,10 +7,11 @@ children that have everything loaded. Files in memory carry a request to a child
     worker --- files, socket for news ---> supervisor --- files ---> child
        |<--- started, again, done ------------|<-------- done --------|
 
-The processor time of a client's latest requests predicts that of the next one. A request that is expected to take less
-than SHORT_SECONDS begins as short work; if it uses them up, it begins again as long work. Long work leaves one place
-and half of the room free, and waits apart. Short work is served in the order of the expected time, and a full room
-turns away the request that is expected to take longest. Many clients with long work thus cannot keep out short work.
+Each request begins as short work, unless the client's latest ones took SHORT_SECONDS. If it uses them up, it begins
+again as long work. Long work leaves one place and half of the room free, and waits apart. The latest requests of a
+client, or those for the same operation if the client is new, predict the processor time of the next one. Short work is
+served in the order of this time, and a full room turns away the request that is expected to take longest. Many clients
+with long work thus cannot keep out short work.
 """
 
 import contextlib
@@ -38,8 +39,8 @@ from service.http.work_files import memory_file, read_work, write_work
 
 SHORT_SECONDS: Final = 1.0  # of processor time; the system counts whole seconds, which adds up to one
 MOST_OF_CLIENT: Final = 6  # requests that run or wait: a browser sends as many to a host
-MOST_CLIENTS: Final = 10_000  # whose processor time is remembered
-_CLIENT_BYTES: Final = 16
+MOST_KEYS: Final = 10_000  # of clients and operations, whose processor time is remembered
+_KEY_BYTES: Final = 16
 _STATUS: Final = struct.Struct("=i")
 _IGNORED: Final = ("SIGINT", "SIGTERM", "SIGQUIT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGWINCH", "SIGTTIN", "SIGTTOU")
 # Linux reports that the client has closed its side even if unread bytes come before.
@@ -159,17 +160,26 @@ class Pool:
 
     def client_key(self, client: str) -> bytes:
         """Return the key under which the requests of a client count; it does not tell the client's address."""
-        name = client.encode("utf-8", "surrogateescape")
-        return hashlib.blake2b(name, digest_size=_CLIENT_BYTES, key=self._key).digest()
+        return self._hash("client " + client)
+
+    def _hash(self, name: str) -> bytes:
+        text = name.encode("utf-8", "surrogateescape")
+        return hashlib.blake2b(text, digest_size=_KEY_BYTES, key=self._key).digest()
 
     def look_at_jobs(self) -> None:
         """Tell the supervisor that jobs were added or deleted."""
         if self._control is not None:
             with contextlib.suppress(OSError):  # the supervisor and its guard are gone; jobs wait for a restart
-                self._control.sendall(bytes(_CLIENT_BYTES))
+                self._control.sendall(bytes(_KEY_BYTES))
 
     def ask(
-        self, client: str, head: Any, body: bytes | bytearray, connection: socket.socket | None = None
+        self,
+        client: str,
+        head: Any,
+        body: bytes | bytearray,
+        connection: socket.socket | None = None,
+        *,
+        operation: str = "",
     ) -> tuple[Any, bytes]:
         """Have a child answer a client's request; return head and body of the answer.
 
@@ -181,6 +191,8 @@ class Pool:
         body : bytes or bytearray
         connection : socket.socket, optional
             The client's connection. If the client leaves, its work is ended.
+        operation : str
+            What the client asks for.
 
         Raises
         ------
@@ -195,7 +207,7 @@ class Pool:
                 write_work(request, head, body)
                 files = [request.fileno(), answer.fileno(), theirs.fileno()]
                 try:
-                    socket.send_fds(self._control, [self.client_key(client)], files)
+                    socket.send_fds(self._control, [self.client_key(client) + self._hash(operation)], files)
                 except OSError as error:
                     log.exception("the supervisor of heavy requests is gone: restart the service")
                     raise over_capacity("the processes for heavy requests have ended", None) from error
@@ -244,6 +256,7 @@ class Task:
     """A request or a job, as the supervisor sees it."""
 
     client: bytes
+    operation: bytes
     request: int  # descriptor of its file
     answer: int
     news: socket.socket | None = None
@@ -278,7 +291,7 @@ class Supervisor:
         self._requests: dict[int, Task] = {}  # by descriptor of the news, in the order of arrival
         self._jobs: dict[str, Task] = {}
         self._jobs_of_client: Counter[bytes] = Counter()  # that have started
-        self._client_seconds: dict[bytes, float] = {}  # of processor time that a request took lately, the latest last
+        self._recent_seconds: dict[bytes, float] = {}  # of processor time, by client and by operation, the latest last
         self._compiler_lock = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process lives
         self._poll = select.poll()
         self._poll.register(control, select.POLLIN)
@@ -303,10 +316,11 @@ class Supervisor:
 
     def _receive(self) -> bool:
         """Take a request, or news of jobs; return False once all workers have ended."""
-        client, files, _, _ = socket.recv_fds(self._control, _CLIENT_BYTES, 3)
+        keys, files, _, _ = socket.recv_fds(self._control, 2 * _KEY_BYTES, 3)
         if len(files) == 3:
-            turn = Turn.LONG if self._expected_seconds(client) >= SHORT_SECONDS else Turn.SHORT
-            task = Task(client, files[0], files[1], socket.socket(fileno=files[2]), turn)
+            client, operation = keys[:_KEY_BYTES], keys[_KEY_BYTES:]
+            turn = Turn.LONG if self._recent_seconds.get(client, 0.0) >= SHORT_SECONDS else Turn.SHORT
+            task = Task(client, operation, files[0], files[1], socket.socket(fileno=files[2]), turn)
             if sum(other.client == client for other in self._requests.values()) >= MOST_OF_CLIENT:
                 self._end(task, TOO_MANY_OF_CLIENT)
             elif turn is Turn.LONG and self._is_full_of_long_work():
@@ -317,24 +331,23 @@ class Supervisor:
                 if len(self._requests) > self._pool.waiting:
                     waiting = [other for other in reversed(self._requests.values()) if not other.is_running]
                     self._end(max(waiting, key=self._place_in_queue), TOO_MANY)  # of several, the newest
-        elif client:
+        elif keys:
             self._list_jobs()
-        return bool(client)
+        return bool(keys)
 
-    def _expected_seconds(self, client: bytes) -> float:
-        """Return the processor time that a request of this client is expected to take."""
-        return self._client_seconds.get(client, SHORT_SECONDS / 2)
-
-    def _remember(self, client: bytes, seconds: float) -> None:
+    def _remember(self, task: Task, seconds: float) -> None:
         """Note what a request took; what earlier ones took counts half as much after each."""
-        self._client_seconds[client] = max(seconds, self._client_seconds.pop(client, 0.0) / 2)
-        if len(self._client_seconds) > MOST_CLIENTS:
-            del self._client_seconds[next(iter(self._client_seconds))]
+        for key in (task.client, task.operation):
+            self._recent_seconds[key] = max(seconds, self._recent_seconds.pop(key, 0.0) / 2)
+            if len(self._recent_seconds) > MOST_KEYS:
+                del self._recent_seconds[next(iter(self._recent_seconds))]
 
     def _place_in_queue(self, task: Task) -> tuple[Turn, float]:
         """Return the order of a task: short ones by expected time, then long ones, then jobs by turns of clients."""
-        expected = {Turn.SHORT: self._expected_seconds(task.client), Turn.JOB: self._jobs_of_client[task.client]}
-        return task.turn, expected.get(task.turn, 0.0)
+        if task.turn is Turn.JOB:
+            return task.turn, self._jobs_of_client[task.client]
+        of_operation = self._recent_seconds.get(task.operation, SHORT_SECONDS / 2)
+        return task.turn, self._recent_seconds.get(task.client, of_operation) if task.turn is Turn.SHORT else 0.0
 
     def _is_full_of_long_work(self) -> bool:
         """Return whether as much long work runs or waits as leaves half of the room to short work."""
@@ -350,7 +363,7 @@ class Supervisor:
             with contextlib.suppress(OSError):  # it has just been deleted, or the disk is full: later
                 if self._pool.jobs is not None and name not in self._jobs:
                     client, request, answer = self._pool.jobs.files(name)
-                    self._jobs[name] = Task(client, request, answer, turn=Turn.JOB, job=name)
+                    self._jobs[name] = Task(client, b"", request, answer, turn=Turn.JOB, job=name)
         if not self._jobs:
             self._jobs_of_client.clear()
 
@@ -389,7 +402,7 @@ class Supervisor:
             child.is_ending = kind == LAST
             if task is not None:
                 if not task.job:
-                    self._remember(task.client, seconds)
+                    self._remember(task, seconds)
                 self._end(task, DISK_FULL if kind == DISK_FULL else DONE)
             return
         self._poll.unregister(child.control)
@@ -400,7 +413,7 @@ class Supervisor:
             return
         is_used_up = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU
         if is_used_up and not task.job:
-            self._remember(task.client, self._pool.seconds[task.turn])
+            self._remember(task, self._pool.seconds[task.turn])
         if is_used_up and task.turn is Turn.SHORT:
             if self._is_full_of_long_work():
                 self._end(task, TOO_MANY)

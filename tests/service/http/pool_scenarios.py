@@ -73,9 +73,9 @@ def opened(*, waiting=40, wait_seconds=60.0, work_seconds=60.0, places=1, work_b
     return pool
 
 
-def echo(pool, client="a"):
+def echo(pool, client="a", operation=""):
     """Process of the child that answers."""
-    head, body = pool.ask(client, "echo", b"abc")
+    head, body = pool.ask(client, "echo", b"abc", operation=operation)
     assert (head[0], body) == ("echo", b"cba")
     return head[1]
 
@@ -96,16 +96,16 @@ def supervisor():
 class Waiting:
     """A request that runs until its client leaves."""
 
-    def __init__(self, pool, client="a"):
+    def __init__(self, pool, client="a", operation="wait"):
         self.connection, self.end = socket.socketpair()
         self.number = next(NUMBERS)
         self.problem = None
-        self.thread = threading.Thread(target=self._ask, args=(pool, client), daemon=True)
+        self.thread = threading.Thread(target=self._ask, args=(pool, client, operation), daemon=True)
         self.thread.start()
 
-    def _ask(self, pool, client):
+    def _ask(self, pool, client, operation):
         try:
-            pool.ask(client, "wait", bytes([self.number]), self.connection)
+            pool.ask(client, "wait", bytes([self.number]), self.connection, operation=operation)
         except Problem as problem:
             self.problem = problem
 
@@ -234,13 +234,24 @@ def the_latest_requests_tell_the_next():
 def the_shortest_work_comes_first():
     """A client with short work takes the place of the newest client that is not known yet, and is served first."""
     pool = opened(waiting=4)
-    echo(pool, "short")
+    echo(pool, "short", "echo")
+    _come_first(pool, "short", "wait")
+
+
+def a_short_operation_comes_first():
+    """The same for a client that is not known yet, if requests of others for the same operation were short."""
+    pool = opened(waiting=4)
+    echo(pool, "short", "echo")
+    _come_first(pool, "new", "echo")
+
+
+def _come_first(pool, client, operation):
     with occupied(pool, "a"), occupied(pool, "b"):
         others = []
-        for client in "cd":
-            others.append(Waiting(pool, client))
+        for name in "cd":
+            others.append(Waiting(pool, name))
             eventually(lambda: n_waiting() == len(others))
-        short = Waiting(pool, "short")
+        short = Waiting(pool, client, operation)
         eventually(lambda: others[1].problem, what="a refusal")
         assert others[1].problem.detail == "the service has 4 heavy requests already (RANKCORR_MAX_WAITING); try again"
         assert refused(pool, "echo", "e").status == 503  # it is no shorter than c's
@@ -485,7 +496,8 @@ class PoolOfCalls:
         if self.is_open:
             raise Heavy
 
-    def ask(self, client, head, body, _connection):
+    def ask(self, client, head, body, _connection, *, operation):
+        assert operation
         self.clients.append(client)
         self.is_open = False  # a child passes nothing on
         with ThreadPoolExecutor(1) as other:  # which has no request of its own
@@ -502,6 +514,7 @@ SCENARIOS = (
     work_that_proves_long_begins_again,
     the_latest_requests_tell_the_next,
     the_shortest_work_comes_first,
+    a_short_operation_comes_first,
     many_clients_with_work_of_a_second,
     no_turn_in_time,
     few_wait,
