@@ -14,6 +14,8 @@ from rankcorr.inference._permutation import permutation_test
 from service.http.state import state
 from service.openapi.blueprint import Blueprint
 from service.schemas import correlations as schemas
+from service.schemas.inference import CHANCE, INTERVAL, TEST
+from service.schemas.shapes import content_of
 
 blueprint = Blueprint("correlations", __name__, url_prefix="/v1/correlations", description="Compare rankings")
 
@@ -105,17 +107,8 @@ def _infer(
     interval = correlation_interval(gold, system, level=inference["level"], method=inference["method"], **shared)
     if interval.note is not None:
         notices.append(interval.note)
-    return {
-        "chance": {key: getattr(test.null, key) for key in ("mean", "std", "exact", "n_resamples", "n_undefined")},
-        **{key: getattr(test, key) for key in ("standardized", "percentile", "zscore", "pvalue", "alternative")},
-        "interval": {
-            key: getattr(interval, key)
-            for key in (
-                *("low", "high", "method", "standard_error", "n_resamples", "n_undefined"),
-                *("jackknife_share", "jackknife_item"),
-            )
-        },
-    }
+    content: dict[str, Any] = {name: getattr(test, name) for name in TEST}
+    return {"chance": content_of(test.null, CHANCE), **content, "interval": content_of(interval, INTERVAL)}
 
 
 @blueprint.post("/batch", name="correlateBatch")

@@ -12,23 +12,15 @@ from rankcorr.evaluation import Evaluation, Qrels, Run, RunComparison, compare_e
 from rankcorr.evaluation._metrics import Metric, as_metrics
 from service.http.problems import invalid
 from service.openapi.blueprint import Blueprint
-from service.schemas.evaluations import N_LISTED, EvaluationAnswer, EvaluationRequest
+from service.schemas.evaluations import COMPARISON_OF_RUNS, N_LISTED, EvaluationAnswer, EvaluationRequest
 from service.schemas.fields import check_text_bytes
+from service.schemas.shapes import content_of
 
 blueprint = Blueprint(
     "evaluations", __name__, url_prefix="/v1/evaluations", description="Which run is better, by query?"
 )
 
 _BY_QUERY: Final = ("queries", "values", "standardized")
-_COMPARED: Final = (
-    "metric",
-    "standardized",
-    "unit",
-    "correction",
-    "rows",
-    "pairs",
-    "groups",
-)  # `by_query` has the values by query
 
 
 @blueprint.post("", name="evaluateRuns")
@@ -70,7 +62,7 @@ def evaluate_runs(
         "undefined": [list_queries(gap) for gap in evaluation.undefined],
         "chance": evaluation.chance,
         "by_query": {name: getattr(evaluation, name) for name in _BY_QUERY} if by_query else None,
-        "comparisons": [{name: json_ready(getattr(tested, name)) for name in _COMPARED} for tested in compared],
+        "comparisons": [json_ready(content_of(tested, COMPARISON_OF_RUNS.schema)) for tested in compared],
         "warnings": list(dict.fromkeys(map(json_options, notices))),
     }
     try:

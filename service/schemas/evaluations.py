@@ -8,15 +8,18 @@ from flask import g
 from marshmallow import ValidationError, validates_schema
 
 from rankcorr import RankingError
-from rankcorr.evaluation import Qrels, Run
+from rankcorr.evaluation import Coverage, PairedDifference, Qrels, Run, RunComparison
+from rankcorr.evaluation._evaluate import ChanceLevel, Undefined
 from rankcorr.evaluation._metrics import METRIC_NAMES, ir_measures_package
 from rankcorr.evaluation._nulls import RESAMPLES
+from rankcorr.evaluation._run_comparison import GroupComparison, RunScore
+from rankcorr.inference._paired import LeftOut
 from service.http.problems import Name, shown
 from service.schemas import fields
 from service.schemas.base import Answer, ItemWeights, Request
-from service.schemas.inference import LARGEST_RANK, LEAST_RANK, TWO_SIDED, UNDEFINED, GroupsByName, level
+from service.schemas.inference import UNDEFINED, GroupsByName, level
 from service.schemas.ranking_fields import check_labels
-from service.schemas.shapes import COUNT, NUMBER, TEXT, TRUTH, WHOLE, WHOLE_OR_NULL, at_least, exactly, list_of, map_of
+from service.schemas.shapes import COUNT, NUMBER, TEXT, WHOLE, at_least, exactly, list_of, map_of, result_shapes
 
 _DEPTH: Final = "@[1-9][0-9]{0,5}"
 _FAMILIAR: Final = ("rr", "r@K")
@@ -250,13 +253,7 @@ class EvaluationRequest(ItemWeights):
         fields.check_limit("max_query_values", n_values, of=f"values of an evaluation, {of}", field="metrics")
 
 
-_QUERIES: Final = list_of(fields.LABEL_SCHEMA, about=f"The first {N_LISTED}.")
-
-
-def _run_metric_shape(**properties: Any) -> dict[str, Any]:
-    return at_least(run=TEXT, metric=TEXT, **properties)
-
-
+_QUERIES: Final = {"items": fields.LABEL_SCHEMA, "maxItems": N_LISTED}
 MEAN: Final = fields.Component.at_least(
     "MeanOfQueries",
     run=TEXT,
@@ -268,60 +265,29 @@ MEAN: Final = fields.Component.at_least(
 COVERAGE: Final = fields.Component.at_least(
     "Coverage",
     run=TEXT,
-    n_queries=COUNT("Queries of qrels."),
     n_not_in_run=COUNT,
-    not_in_run=_QUERIES,
-    n_not_in_qrels=COUNT("Queries that the run alone has, which are left out."),
-    not_in_qrels=_QUERIES,
-    n_compared=COUNT("Documents."),
-    **dict.fromkeys(("n_unjudged", "n_unretrieved"), COUNT),
-    n_cut=COUNT("Documents beyond the depth."),
-    n_negative=COUNT("Judgements below 0, which rank below 0."),
-    n_self_hits=COUNT("Queries with a hit that has their id."),
+    n_not_in_qrels=COUNT,
+    **result_shapes(Coverage, not_in_run=_QUERIES, not_in_qrels=_QUERIES),
 )
-_LEFT_OUT: Final = at_least(label=fields.LABEL_SCHEMA, difference=UNDEFINED, pvalue=TWO_SIDED)
+_LEFT_OUT: Final = at_least(**result_shapes(LeftOut, label=fields.LABEL_SCHEMA))
 PAIRED: Final = fields.Component.at_least(
     "PairedDifference",
-    **dict.fromkeys(("first", "second"), TEXT),
-    difference=UNDEFINED("Mean of the first less that of the second."),
-    low=UNDEFINED("The interval inverts the test; null where it is unbounded."),
-    high=UNDEFINED,
-    pvalue=TWO_SIDED,
-    corrected_pvalue=UNDEFINED(
-        "Two-sided, by the method that correction names; within groups of queries by Holm's, over all groups and "
-        "metrics."
+    **result_shapes(
+        PairedDifference,
+        least=_LEFT_OUT.or_null("The same without the query whose absence lowers the difference most."),
+        most=_LEFT_OUT.or_null("The same without the query whose absence raises the difference most."),
     ),
-    effect_size=UNDEFINED("Mean difference over the standard deviation of the differences."),
-    **dict.fromkeys(("n_queries", "n_better", "n_worse"), COUNT),
-    detectable=UNDEFINED("The least true difference that the test finds with a power of 0.8."),
-    least=_LEFT_OUT.or_null("The same without the query whose absence lowers the difference most."),
-    most=_LEFT_OUT.or_null("The same without the query whose absence raises the difference most."),
-    fragile=TRUTH("Whether one query decides if the test rejects."),
 )
 _PAIRS: Final = list_of(PAIRED.reference)
+_GROUP: Final = result_shapes(GroupComparison, group=TEXT, means={"items": UNDEFINED}, pairs=_PAIRS)
 COMPARISON_OF_RUNS: Final = fields.Component.at_least(
     "RunComparison",
-    metric=TEXT,
-    standardized=TRUTH,
-    unit=TEXT("The unit that is resampled, flipped and exchanged: queries."),
-    correction=TEXT("How p-values of pairs are corrected: step-down for one metric, holm for several together."),
-    rows=list_of(
-        at_least(
-            run=TEXT,
-            rank=UNDEFINED("Mid-rank; null without a mean."),
-            group=WHOLE_OR_NULL("The first run of a group is significantly better than all of later groups."),
-            least_rank=LEAST_RANK,
-            largest_rank=LARGEST_RANK,
-            **dict.fromkeys(("mean", "low", "high"), UNDEFINED),
-            n_queries=COUNT,
-            pvalue=TWO_SIDED("Two-sided, of the test against the best."),
-            corrected_pvalue=UNDEFINED("Against the best, two-sided, corrected for all pairs of runs (step-down)."),
-        ),
-        about="Runs, best first.",
-    ),
-    pairs=_PAIRS,
-    groups=list_of(
-        at_least(group=TEXT, n_queries=COUNT, means=list_of(UNDEFINED, about="In the order of the rows."), pairs=_PAIRS)
+    **result_shapes(
+        RunComparison,
+        *("metric", "standardized", "unit", "correction"),
+        rows=list_of(at_least(**result_shapes(RunScore)), about="Runs, best first."),
+        pairs=_PAIRS,
+        groups=list_of(at_least(**_GROUP)),
     ),
 )
 
@@ -336,12 +302,13 @@ class EvaluationAnswer(Answer):
     coverage = fields.Dumped(list_of(COVERAGE.reference))
     undefined = fields.Dumped(
         list_of(
-            _run_metric_shape(reason=TEXT, n_queries=COUNT, queries=_QUERIES), about="Queries without a value, and why."
+            at_least(**result_shapes(Undefined, n_queries=COUNT, queries=_QUERIES)),
+            about="Queries without a value, and why.",
         )
     )
     chance = fields.Dumped(
         list_of(
-            _run_metric_shape(n_patterns=COUNT, n_drawn=COUNT, error=UNDEFINED),
+            at_least(**result_shapes(ChanceLevel)),
             about="How values were standardized: tie patterns, how many were drawn, error of the others.",
         )
     )

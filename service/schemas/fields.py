@@ -37,7 +37,7 @@ from service.environment import variable
 from service.http.body import is_above_zero
 from service.http.problems import Name, shown
 from service.http.state import settings
-from service.schemas.shapes import NUMBER, TEXT, TRUTH, WHOLE, Shape, at_least, exactly, list_of, shapes_of
+from service.schemas.shapes import NUMBER, TEXT, TRUTH, WHOLE, Shape, at_least, exactly, list_of, result_shapes
 
 
 @dataclass(frozen=True)
@@ -386,8 +386,8 @@ class Dumped(Documented):
 
 def dumped(cls: type, *names: str, **descriptions: str) -> dict[str, Dumped]:
     """Return the fields of a response that are attributes of a dataclass of the libraries."""
-    schemas = shapes_of(cls, *names)
-    return {name: Dumped(schema, about=descriptions.get(name)) for name, schema in schemas.items()}
+    changes = {name: {"description": about} for name, about in descriptions.items()}
+    return {name: Dumped(schema) for name, schema in result_shapes(cls, *names, has_nan=False, **changes).items()}
 
 
 class Part(Nested):

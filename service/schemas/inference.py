@@ -5,22 +5,13 @@ from typing import Any, Final
 
 from marshmallow import ValidationError, validates_schema
 
+from rankcorr import CorrelationInterval, Leaderboard, NullDistribution, PermutationTest
+from rankcorr.inference._leaderboard import LeaderboardRow, Score
 from service.http.problems import Name, shown
 from service.schemas import fields
 from service.schemas.base import NOTICES, Answer, Request, WeightOptions, check_one
 from service.schemas.ranking_fields import NamedRankings, RankingField
-from service.schemas.shapes import (
-    NUMBER,
-    NUMBER_OR_NULL,
-    TEXT,
-    TEXT_OR_NULL,
-    TRUTH,
-    WHOLE,
-    WHOLE_OR_NULL,
-    at_least,
-    list_of,
-    map_of,
-)
+from service.schemas.shapes import NUMBER_OR_NULL, TEXT, at_least, list_of, map_of, result_shapes
 
 UNDEFINED: Final = NUMBER_OR_NULL
 
@@ -41,49 +32,32 @@ class InferenceOptions(Request):
 
 
 TWO_SIDED: Final = UNDEFINED("Two-sided.")
+CHANCE: Final = at_least(
+    "Values when one ranking is permuted at random.",
+    **result_shapes(NullDistribution, "mean", "std", "exact", "n_resamples", "n_undefined"),
+)
+INTERVAL: Final = at_least(
+    **result_shapes(
+        CorrelationInterval,
+        *("low", "high", "method", "standard_error", "n_resamples", "n_undefined", "jackknife_share"),
+        jackknife_share={"minimum": 0, "maximum": 1},
+        method=fields.INTERVAL_METHOD.reference,
+        jackknife_item={"type": ["string", "integer", "null"]},
+    )
+)
+TEST: Final = result_shapes(
+    PermutationTest,
+    *("standardized", "percentile", "zscore", "pvalue"),
+    percentile={"minimum": 0, "maximum": 100},
+    pvalue={"minimum": 0, "maximum": 1},
+    alternative=fields.ALTERNATIVE.reference,
+)
 INFERENCE: Final = map_of(
-    at_least(
-        chance=at_least(
-            "Values when one ranking is permuted at random.",
-            mean=UNDEFINED,
-            std=UNDEFINED,
-            exact=TRUTH,
-            n_resamples=WHOLE,
-            n_undefined=WHOLE,
-        ),
-        standardized=UNDEFINED(
-            "Mapped so that chance gives 0, and -1 and 1 stay; null where n0 is so near -1 that different "
-            "coefficients would have the same value."
-        ),
-        percentile=UNDEFINED(
-            "Per cent of the values of chance below the coefficient, equal ones counted half.", minimum=0, maximum=100
-        ),
-        zscore=UNDEFINED("Standard deviations of chance above the mean of chance."),
-        pvalue=UNDEFINED("Of the side that alternative names.", minimum=0, maximum=1),
-        alternative=fields.ALTERNATIVE.reference,
-        interval=at_least(
-            low=UNDEFINED,
-            high=UNDEFINED,
-            method=fields.INTERVAL_METHOD.reference,
-            standard_error=UNDEFINED,
-            n_resamples=WHOLE,
-            n_undefined=WHOLE,
-            jackknife_share=UNDEFINED(
-                "Largest share of one item in the jackknife variance; a warning names an item with more than half.",
-                minimum=0,
-                maximum=1,
-            ),
-            jackknife_item={"type": ["string", "integer", "null"]},
-        ),
-    ),
+    at_least(chance=CHANCE, **TEST, interval=INTERVAL),
     about="By coefficient: how it compares with chance, and its interval.",
 )
 
-SCORE: Final = fields.Component.at_least(
-    "LeaderboardScore",
-    **dict.fromkeys(("statistic", "low", "high"), UNDEFINED),
-    **dict.fromkeys(("n_items", "n_missing", "n_undefined"), WHOLE),
-)
+SCORE: Final = fields.Component.at_least("LeaderboardScore", **result_shapes(Score))
 
 
 class GroupsByName(fields.Documented):
@@ -153,21 +127,13 @@ class LeaderboardRequest(WeightOptions):
         fields.check_limit("max_resampled_values", n_values, of=f"values, {of}", field="n_resamples")
 
 
-LARGEST_RANK: Final = WHOLE_OR_NULL
-LEAST_RANK: Final = LARGEST_RANK("With largest_rank, the ranks that tests of all pairs leave possible.")
 _ROW: Final = at_least(
-    system=TEXT,
-    rank=UNDEFINED("Mid-rank; null where the coefficient is undefined."),
-    group=WHOLE_OR_NULL("The first system of a group is significantly better than all of later groups."),
-    least_rank=LEAST_RANK,
-    largest_rank=LARGEST_RANK,
-    scores=map_of(SCORE.reference, about="By gold set."),
-    total=SCORE.reference,
-    mean=SCORE.reference,
-    pvalue=TWO_SIDED("Two-sided, of the paired test against the best."),
-    corrected_pvalue=UNDEFINED("Against the best, two-sided, corrected for all pairs of systems (step-down)."),
-    swap=TEXT_OR_NULL("What the paired test exchanges; null for the best."),
-    n_unused=WHOLE("Items of the system that are in no gold set."),
+    **result_shapes(
+        LeaderboardRow,
+        scores=map_of(SCORE.reference, about="By gold set."),
+        total=SCORE.reference,
+        mean=SCORE.reference,
+    ),
     optional=["n_unused"],
 )
 
@@ -175,16 +141,10 @@ _ROW: Final = at_least(
 class LeaderboardAnswer(Answer):
     """Systems from best to worst, with the tests of each against the best."""
 
+    class Meta(Answer.Meta):  # noqa: D106
+        include = fields.dumped(Leaderboard, "by", "standardized", "exact", "unit", "gold_sets", "level", "n_resamples")
+
     coefficient = fields.Dumped(fields.COEFFICIENT.reference)
-    by = fields.Dumped(TEXT)
-    standardized = fields.Dumped(TRUTH)
     swap = fields.Dumped(fields.SWAP.reference)
-    exact = fields.Dumped(
-        {"type": ["boolean", "null"]}, about="Whether the tests enumerate all swaps; null where nothing is tested."
-    )
-    unit = fields.Dumped(TEXT, about="The unit that is resampled: items, within each gold set.")
-    gold_sets = fields.Dumped(list_of(TEXT))
-    level = fields.Dumped(NUMBER)
-    n_resamples = fields.Dumped(WHOLE)
     rows = fields.Dumped(list_of(_ROW))
     warnings = fields.Dumped(NOTICES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import types
 from collections.abc import Hashable, Mapping
 from dataclasses import fields, is_dataclass
@@ -73,6 +74,51 @@ def shapes_of(cls: type, *names: str) -> dict[str, Shape]:
         getter = vars(cls)[name].fget
         schemas[name] = _schema(get_type_hints(getter)["return"])(inspect.getdoc(getter))
     return {name: schemas[name] for name in names}
+
+
+def result_shapes(cls: type, *names: str, has_nan: bool = True, **changes: Mapping[str, Any]) -> dict[str, Shape]:
+    """Return the JSON Schemas of fields of a result, by default of all, with the texts of its docstring.
+
+    Parameters
+    ----------
+    cls : type
+        A dataclass whose docstring has numpydoc's section of attributes.
+    *names : str
+    has_nan : bool
+        Whether numbers may be nan, which is null in an answer.
+    **changes
+        Keywords that are added to the schema of a field; whole schemas replace it, or are those of further fields.
+
+    Examples
+    --------
+    >>> from rankcorr import CorrelationInterval
+    >>> result_shapes(CorrelationInterval, "low")["low"]
+    {'type': ['number', 'null'], 'description': 'Ends of the interval; null if undefined.'}
+    """
+    whole = {name: Shape(change) for name, change in changes.items() if change.keys() & {"type", "$ref", "oneOf"}}
+    names = names or tuple(field.name for field in fields(cls))
+    schemas = shapes_of(cls, *(name for name in names if name not in whole))
+    texts = _attribute_texts(cls)
+    for name, schema in schemas.items():
+        keywords = {"minimum": 0} if schema.get("type") == "integer" and name.startswith("n_") else {}
+        nullable = {"type": ["number", "null"]} if schema.get("type") == "number" and has_nan else {}
+        schemas[name] = schema(texts.get(name), **keywords, **nullable, **changes.get(name, {}))
+    schemas |= whole
+    return {name: schemas[name] for name in dict.fromkeys((*names, *whole))}
+
+
+def content_of(result: Any, shape: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a result that the schema of an object lists."""
+    return {name: getattr(result, name) for name in shape["properties"]}
+
+
+def _attribute_texts(cls: type) -> dict[str, str]:
+    """Return the text on each attribute in the docstring of a class, as it holds for JSON."""
+    _, _, section = (inspect.getdoc(cls) or "").partition("Attributes\n----------\n")
+    texts: dict[str, str] = {}
+    for names, text in re.findall(r"^(\w.*?) : .*\n((?:    .*\n?)+)", section.partition("\n\n")[0], re.MULTILINE):
+        texts |= dict.fromkeys(names.split(", "), re.sub(r"\b(nan|None)\b", "null", " ".join(text.split())))
+    return texts
 
 
 def exactly(about: str | None = None, /, *, optional: Any = (), **properties: Any) -> Shape:
