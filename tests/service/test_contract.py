@@ -95,7 +95,7 @@ FIELDS = {
     ),
     ("post /v1/simulations", "simulatePlan"): (
         "approaches n0 n_simulations! plan! relatedness seed! similarity! voters",
-        "approaches n_simulations warnings",
+        "advice approaches n_simulations warnings",
     ),
     ("get /v1/jobs/{job}", "readJob"): ("", ""),
     ("delete /v1/jobs/{job}", "deleteJob"): ("", ""),
