@@ -1,7 +1,7 @@
 """`rankcorr evaluate-vectors`: word vectors against gold scores of pairs of words, or of the relata of words."""
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -35,7 +35,6 @@ from rankcorr.vectors._pairs import (
     RESAMPLES,
     SELF_PAIRS,
     Pair,
-    VectorCoefficient,
     VectorEvaluation,
     common_pairs,
     evaluate_vectors,
@@ -345,34 +344,25 @@ def _print_pairs(results: Results, names: list[str], settings: VectorOptions) ->
     heading = f"low, high: {console.percent_text(settings.level)} interval; p: of agreement by chance alone"
     click.echo(f"{heading}\n")
     rows = [
-        (gold, path, name, figures_of)
+        {**vars(coefficient), "gold": gold, "vectors": path, "coefficient": name}
         for (path, gold), result in results.items()
         if isinstance(result, VectorEvaluation)
-        for name, figures_of in zip(names, result.coefficients, strict=True)
+        for name, coefficient in zip(names, result.coefficients, strict=True)
     ]
-    figures = {"value": "statistic", "chance": "chance", "standardized": "standardized", "low": "low", "high": "high"}
-    console.print_table(
-        ["gold", *(["vectors"] * has_several), "coefficient", *figures, "p (greater)"],
-        [
-            [
-                *(whole(gold), *([whole(path)] * has_several), name),
-                *(number_text(getattr(figures_of, figure)) for figure in figures.values()),
-                pvalue_text(figures_of.pvalue),
-            ]
-            for gold, path, name, figures_of in rows
-        ],
-        left=[1, 2] if has_several else [1],
-        notes=_pair_notes(rows, heading, 2 + has_several, alpha_of(settings.level)),
-    )
+    columns: dict[str, console.Column] = {
+        **text_columns(whole, "gold", *(["vectors"] * has_several), "coefficient"),
+        "value": ("statistic", number_text),
+        **text_columns(number_text, "chance", "standardized", "low", "high"),
+        "p (greater)": ("pvalue", pvalue_text),
+    }
+    console.print_rows(rows, columns, _pair_notes(rows, heading, 2 + has_several, alpha_of(settings.level)))
 
 
-def _pair_notes(
-    rows: Sequence[tuple[str, str, str, VectorCoefficient]], heading: str, column: int, alpha: float
-) -> TableNotes:
+def _pair_notes(rows: Sequence[Mapping[str, Any]], heading: str, column: int, alpha: float) -> TableNotes:
     """Caption of the coefficients in LaTeX; the best of each gold file, and those above chance, are in `column`."""
-    groups = [(gold, name) for gold, _, name, _ in rows]
-    best = best_places([row.statistic for *_, row in rows], column, groups)
-    significant = {(place, column) for place, (*_, row) in enumerate(rows) if row.pvalue <= alpha}
+    groups = [(row["gold"], row["coefficient"]) for row in rows]
+    best = best_places([row["statistic"] for row in rows], column, groups)
+    significant = {(place, column) for place, row in enumerate(rows) if row["pvalue"] <= alpha}
     bold = "Bold: best. " * bool(best)
     caption = f"Coefficients of gold scores and cosines; {heading}. {bold}†: above chance (p at most {alpha:.3g})."
     return TableNotes(caption, best, significant)
@@ -453,32 +443,19 @@ def _evaluate_groups(vectors: tuple[str, ...], path: str, settings: VectorOption
     for name, score in scores.items():
         _print_words(f"{whole(name)}: words without a vector", score.oov_words)
     click.echo()
-    console.print_table(
-        ["vectors", "score", "low", "high", *KINDS, "triplets", "left out"],
-        [
-            [
-                whole(name),
-                *map(number_text, (score.score, score.low, score.high, *(part.score for part in score.kinds))),
-                *(f"{number:,}" for number in (score.n_triplets, score.n_omitted)),
-            ]
-            for name, score in scores.items()
-        ],
-        notes=TableNotes("Reliability scores on target groups."),
-    )
+    kinds = [dict(zip(KINDS, (kind.score for kind in score.kinds), strict=True)) for score in scores.values()]
+    rows = [{"vectors": name, **vars(score), **row} for (name, score), row in zip(scores.items(), kinds, strict=True)]
+    columns = {**text_columns(whole, "vectors"), **text_columns(number_text, "score", "low", "high", *KINDS)}
+    columns |= {"triplets": ("n_triplets", "{:,}"), "left out": ("n_omitted", "{:,}")}
+    console.print_rows(rows, columns, TableNotes("Reliability scores on target groups."))
     if differences:
         click.echo()
-        console.print_table(
-            ["vectors", "versus", "difference", "low", "high", "p", "corrected p"],
-            [
-                [
-                    whole(name),
-                    whole(versus),
-                    *map(number_text, (result.difference, result.low, result.high)),
-                    *map(pvalue_text, (result.pvalue, float(corrected[name]))),
-                ]
-                for name, result in differences.items()
-            ],
-            left=[1],
-            notes=TableNotes("Differences of reliability scores; p-values are corrected by Holm's method."),
-        )
+        rows = [
+            {**vars(result), "vectors": name, "versus": versus, "corrected p": float(corrected[name])}
+            for name, result in differences.items()
+        ]
+        columns = {**text_columns(whole, "vectors", "versus"), **text_columns(number_text, "difference", "low", "high")}
+        columns |= {"p": ("pvalue", pvalue_text), **text_columns(pvalue_text, "corrected p")}
+        caption = "Differences of reliability scores; p-values are corrected by Holm's method."
+        console.print_rows(rows, columns, TableNotes(caption))
     console.print_notes(notes)
