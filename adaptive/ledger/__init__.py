@@ -17,17 +17,15 @@ from adaptive.ledger._campaign.info import (
     LEASE_MINUTES,
     SHEET_SIZE,
     ContinuousPlan,
-    ItemContent,
     KnownPair,
     Mode,
     Pay,
     Probing,
     Settings,
     batch_for,
-    is_asset,
 )
 from adaptive.ledger._campaign.items import ItemFault, ItemSheet, read_item_file, read_item_sheet, read_known_pairs
-from adaptive.ledger._campaign.pages import PageTexts, VotingPages
+from adaptive.ledger._campaign.pages import ItemContent, PageTexts, VotingPages, is_asset
 from adaptive.ledger._ledger import Campaign, Ledger
 from adaptive.ledger._reports.agreement import Flag, Limits
 from adaptive.ledger._reports.quality import CampaignQuality, ExclusionPreview
@@ -35,10 +33,10 @@ from adaptive.ledger._reports.results import CampaignResult, ClosePreview, Previ
 from adaptive.ledger._reports.spending import PlannedSpending, affordable_plan, planned_spending
 from adaptive.ledger._reports.status import BallotProgress, CampaignStatus
 from adaptive.ledger._store.schema import ANSWERS, file_id, is_line, pair_at, pair_id, time_text
-from adaptive.ledger._voters.identity import DECISIONS, Participant, VoterRow
+from adaptive.ledger._voters.identity import DECISIONS, Participant, PlatformVoters, VoterRow
 from adaptive.ledger._voters.participation import Visit
 from adaptive.ledger._voters.tokens import Holder, TokenKind, TokenRow
-from adaptive.ledger._voters.voter import PlatformVoters, Voter, VoterSheet, VoterState
+from adaptive.ledger._voters.voter import Voter, VoterSheet, VoterState
 from adaptive.ledger._votes.casting import Receipt, VoteCast
 from adaptive.ledger._votes.exports import FORMATS
 from adaptive.ledger.errors import (

@@ -34,9 +34,9 @@ from adaptive.ledger._ballots.stored import (
 from adaptive.ledger._bundle import files
 from adaptive.ledger._bundle.checking import Verified
 from adaptive.ledger._bundle.contents import MOST_BYTES
-from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, ItemContent, Settings
+from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, Settings
 from adaptive.ledger._campaign.items import contents_of
-from adaptive.ledger._campaign.pages import VotingPages
+from adaptive.ledger._campaign.pages import ItemContent, VotingPages
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, insert_campaign, load_campaign
 from adaptive.ledger._reports import results, status
 from adaptive.ledger._reports.agreement import Limits

@@ -256,11 +256,9 @@ class Strengths(TableResult):
         `rank_intervals`, use a prior with heavier tails and a fitted shape. Their spread is larger than these errors,
         most of all at both ends of the list.
         """
-        if len(self.items) <= MAX_EXACT:
-            errors: NDArray[np.float64] = np.sqrt(np.diagonal(covariance(self.curvature, self.opinions)))
-        else:
-            errors = self.sample(SE_DRAWS, np.random.default_rng(0)).std(axis=0)
-        return read_only(errors)
+        if len(self.items) > MAX_EXACT:
+            return read_only(self.sample(SE_DRAWS, np.random.default_rng(0)).std(axis=0))
+        return read_only(np.sqrt(np.diagonal(covariance(self.curvature, self.opinions))))
 
     def sample(self, n: int, rng: np.random.Generator, *, progress: Progress | None = None) -> NDArray[np.float64]:
         """Draw strengths from their joint posterior.
@@ -306,8 +304,7 @@ class Strengths(TableResult):
         cached: tuple[tuple[int, int], DrawnRanks] | None = self.__dict__.get("_drawn")
         if cached is None or cached[0] != key:
             theta = self.sample(key[0], np.random.default_rng(key[1]), progress=progress)
-            cached = key, DrawnRanks.of(self.ranking, theta)
-            self.__dict__["_drawn"] = cached
+            self.__dict__["_drawn"] = cached = key, DrawnRanks.of(self.ranking, theta)
         return cached[1]
 
     def rank_intervals(self, level: float = 0.9, *, n_samples: int = N_SAMPLES, seed: int = 0) -> RankIntervals:
@@ -499,8 +496,8 @@ class Strengths(TableResult):
     def _columns(self, *, standard_errors: bool = True) -> dict[str, Sequence[Any]]:
         ranks, votes = self.ranking.ranks, self.comparisons
         errors = self.standard_errors if standard_errors else np.full(ranks.size, None)
-        counts = {name: getattr(votes, name) for name in ("presentations", "wins", "ties", "losses")}
-        columns = {"rank": ranks, "strength": self.theta, "standard_error": errors, **counts}
+        columns = {"rank": ranks, "strength": self.theta, "standard_error": errors}
+        columns |= {name: getattr(votes, name) for name in ("presentations", "wins", "ties", "losses")}
         return item_table(self.items, places_best_first(self.items, ranks), **columns)
 
     def __repr__(self) -> str:

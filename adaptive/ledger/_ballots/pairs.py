@@ -315,15 +315,7 @@ class VoteEvent:
 def shown_pairs(transaction: Transaction, number: int, sheet: int) -> tuple[ShownPair, ...]:
     """Return all pairs of a sheet, in their fixed display order.
 
-    Parameters
-    ----------
-    number, sheet : int
-        Ballot, counted from 1, and sheet in it, counted from 0.
-
-    Raises
-    ------
-    VoteError
-        If the sheet does not exist.
+    Its options and errors are those of `Campaign.shown_pairs`.
     """
     values = {"campaign": transaction.info.id, "number": number, "sheet": sheet}
     rows = transaction.execute(_pairs_statement(), values).all()

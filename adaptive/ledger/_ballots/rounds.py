@@ -48,25 +48,7 @@ def close(
 ) -> BallotRecord:
     """Close a ballot: count its votes, score it, and select the items of the next ballot.
 
-    Parameters
-    ----------
-    number : int
-        Number of the open ballot, so that two simultaneous calls cannot close two ballots.
-    least_answered : float or None
-        Share of the comparisons that must be answered; None: the campaign's setting.
-    stamp : str or None
-        The `ballot_stamp` that the caller has seen; None: accept any.
-
-    Raises
-    ------
-    LedgerError
-        If that ballot is not the open one.
-    ChangedError
-        If the ballot's stamp has changed.
-    NotReadyError
-        If too few comparisons are answered, or an item has no answer; the ballot stays open.
-    ConflictError
-        If it is already being closed.
+    Its options and errors are those of `Campaign.close`.
     """
     closer = uuid.uuid4().hex
     ballot_id = campaign.write(lambda transaction: _elect(transaction, number, closer, stamp))
@@ -86,10 +68,7 @@ def close(
 def reopen(transaction: Transaction, number: int, reason: str) -> None:
     """Reopen the last closed ballot and set its record aside, provided that no later ballot was opened.
 
-    Raises
-    ------
-    LedgerError
-        If it is not closed, or another ballot was drawn from its scores.
+    Its errors are those of `Campaign.reopen`.
     """
     ballots = stored_ballots(transaction)
     if 1 <= number <= len(ballots):
@@ -183,17 +162,7 @@ def open_next(campaign: OpenCampaign, *, at_once: bool = False) -> int:
 
     Votes are read in one transaction, and the ballot is stored in another, which checks that nothing has changed.
 
-    Parameters
-    ----------
-    at_once : bool
-        Draw a batch even if much of the last one is unanswered.
-
-    Raises
-    ------
-    NotReadyError
-        If too much of the last batch is unanswered.
-    LedgerError
-        If a ballot is open, all are closed, or the campaign needs no further batch.
+    Its options and errors are those of `Campaign.open_next`.
     """
     if campaign.info.mode == "continuous":
         return draw_batch(campaign, at_once=at_once)
@@ -235,19 +204,7 @@ def preview(
 ) -> Preview:
     """Return the effect of closing the open ballot, or all batches, without changing anything.
 
-    Parameters
-    ----------
-    number : int or None
-        The ballot of the stamp; None: the last one.
-    least_answered : float or None
-        Share of the comparisons that must be answered; None: the campaign's setting.
-    progress : callable, optional
-        Progress function, as in `Strengths.comparisons`.
-
-    Raises
-    ------
-    LedgerError
-        If no ballot is open.
+    Its options and errors are those of `Campaign.preview`.
     """
     if transaction.info.mode == "ballots":
         ballot = preview_of(transaction, least_answered=least_answered, progress=progress)

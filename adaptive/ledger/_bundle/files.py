@@ -49,10 +49,7 @@ from rankcorr._io.files import write_atomically
 def write_bundle(campaign: OpenCampaign, path: str | os.PathLike[str], *, names: bool = False) -> None:
     """Write a campaign as a zip: see `bundle_bytes`.
 
-    Raises
-    ------
-    BundleError
-        If the ledger contradicts itself, or the file cannot be written.
+    Its errors are those of `Campaign.write_bundle`.
     """
     data = bundle_bytes(campaign, names=names)
     try:
@@ -68,16 +65,7 @@ def bundle_bytes(campaign: OpenCampaign, *, names: bool = False) -> bytes:
     items, plan, drawn comparisons, checks, all events, the votes that count and their ranking, a data sheet, Croissant
     metadata, and checksums. The bundle is checked before it is written, as in `verify_bundle`.
 
-    Parameters
-    ----------
-    names : bool
-        Whether to include voters' names, for another ledger with the same people. Without them, the bundle can be
-        published, provided that columns of files and reasons that people typed contain no names.
-
-    Raises
-    ------
-    BundleError
-        If the ledger contradicts itself.
+    Its options and errors are those of `Campaign.bundle`.
     """
     contents = campaign.read(lambda transaction: read_contents(transaction, names=names))
     members = data_members(contents)
@@ -139,10 +127,7 @@ def verify_bundle(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES)
 def verify_campaign(campaign: OpenCampaign) -> Verified:
     """Check a campaign in its ledger, as `verify_bundle` checks a bundle.
 
-    Raises
-    ------
-    BundleError
-        The message says which part fails, and how.
+    Its errors are those of `Campaign.verify`.
     """
     contents = campaign.read(lambda transaction: read_contents(transaction, names=False))
     return checked(contents, seed=True)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, get_args
 
 from adaptive._advice import Advice, advice_on_budget
 from adaptive._budget import BatchOptions, PayOptions, answers_for
 from adaptive._plan import BallotPlan
-from adaptive.ledger._store.schema import MOST_BRACKETS, is_line, is_quick_to_render, label_text, value_of
+from adaptive.ledger._store.schema import is_line, label_text, value_of
 from adaptive.ledger.errors import LedgerError, require
 from adaptive.model._matching import Matching
 from rankcorr._checks import shown, whole_number
@@ -20,9 +19,6 @@ from rankcorr._options import check_declared, declare
 
 SHEET_SIZE: Final = 20  # of batches without a size, and what pages for voters offer
 LEASE_MINUTES: Final = 60.0  # what pages for voters offer
-Kind: TypeAlias = Literal["text", "markdown", "image", "audio"]
-_MOST_OF_ITEM: Final = 10_000  # characters of an item's content
-_ASSET: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 Mode = Literal["ballots", "continuous"]
 CheckKind = Literal["practice", "attention", "gold"]
 Expected = Literal["left", "right", "tie"]
@@ -190,81 +186,6 @@ class Pay(PayOptions):
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
         return asdict(self)
-
-
-@dataclass(frozen=True)
-class ItemContent:
-    """The content shown for an item.
-
-    Attributes
-    ----------
-    kind : {"text", "markdown", "image", "audio"}
-    content : str or None
-        Text or markdown, or the path of an image or a recording below the folder of the server's assets; None, for
-        text: the label.
-    alt_text : str or None
-        Description of an image or a recording for people who cannot see or hear it; required for both.
-
-    See Also
-    --------
-    read_item_file, read_item_sheet : Read contents from a file.
-    is_asset : The paths that are allowed.
-    Ledger.new_campaign : Takes contents.
-
-    Examples
-    --------
-    >>> from adaptive.ledger import ItemContent
-    >>> ItemContent("image", "trees/oak.png", alt_text="An oak in a field").kind
-    'image'
-    >>> ItemContent()  # shows the label
-    ItemContent(kind='text', content=None, alt_text=None)
-    """
-
-    kind: Kind = "text"
-    content: str | None = None
-    alt_text: str | None = None
-
-    def __post_init__(self) -> None:
-        for _, message in content_faults(self.kind, self.content, self.alt_text):
-            raise LedgerError(message)
-
-
-def content_faults(kind: str, content: str | None, alt_text: str | None) -> Iterator[tuple[str, str]]:
-    """Yield each error in an item's content: the field and a message.
-
-    >>> [field for field, _ in content_faults("image", "../fig.png", None)]
-    ['content', 'alt_text']
-    """
-    if kind not in get_args(Kind):
-        yield "kind", f"the kind of an item is text, markdown, image or audio; got {shown(kind)}"
-        return
-    if kind != "text" and not (content or "").strip():
-        yield "content", f"an item of kind {kind} needs its content; got none"
-    elif kind in ("image", "audio") and not is_asset(content or ""):
-        expectation = f"the content of {kind} is the path of a file, of letters, digits, . _ - and /"
-        yield "content", f"{expectation}; got {shown(content)}"
-    for name, text in (("content", content), ("alt_text", alt_text)):
-        if text is not None and not is_quick_to_render(text, _MOST_OF_ITEM):
-            most = f"at most {_MOST_OF_ITEM:,} characters and {MOST_BRACKETS:,} opening brackets"
-            yield name, f"{name} must have {most}; got {len(text):,} and {text.count('['):,}"
-    if kind in ("image", "audio") and not (alt_text or "").strip():
-        yield "alt_text", f"an item of kind {kind} needs a text that says what it is (alt_text); got none"
-
-
-def is_asset(path: str) -> bool:
-    """Return whether a path is below the folder of assets and contains no hidden files.
-
-    Examples
-    --------
-    >>> from adaptive.ledger import is_asset
-    >>> is_asset("trees/oak.png"), is_asset("../oak.png"), is_asset("/etc/passwd")
-    (True, False, False)
-
-    See Also
-    --------
-    ItemContent : Its `content` may be such a path.
-    """
-    return _ASSET.fullmatch(path) is not None
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ import sqlalchemy as sa
 
 from adaptive._formats.votes import VoteFile, VoteRow, read_votes
 from adaptive._tables import Label, header_and_records, item_label_columns, label_in, named_column, open_table
-from adaptive.ledger._campaign.info import KINDS, ItemContent, KnownPair, content_faults, is_asset
+from adaptive.ledger._campaign.info import KINDS, KnownPair
+from adaptive.ledger._campaign.pages import ItemContent, content_faults, is_asset
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger.errors import LedgerError

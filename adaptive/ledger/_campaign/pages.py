@@ -1,9 +1,12 @@
-"""Define the pages that voters see and the rules of who may take part; each change is stored as a new version."""
+"""Define what voters see, the content of items and the pages, and the rules of who may take part.
+
+Contents are fixed at creation; each change of the pages is stored as a new version.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, TypeAlias, get_args
 
@@ -12,6 +15,9 @@ from adaptive.ledger.errors import LedgerError, require
 from rankcorr._checks import shown
 from rankcorr._options import check_declared, declare
 
+Kind: TypeAlias = Literal["text", "markdown", "image", "audio"]
+_MOST_OF_ITEM: Final = 10_000  # characters of an item's content
+_ASSET: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 Platform: TypeAlias = Literal["prolific", "mturk"]
 PLATFORMS: Final[tuple[Platform, ...]] = get_args(Platform)
 Outcome: TypeAlias = Literal["complete", "screened out", "quota full"]
@@ -22,6 +28,81 @@ _CODES: Final = {"complete": "completion_code", "screened out": "screened_out_co
 _PROLIFIC: Final = "https://app.prolific.com/submissions/complete?cc="
 _MOST_OF_A_LINE: Final = 500
 _MOST_OF_TEXT: Final = 20_000  # characters of a text of several lines
+
+
+@dataclass(frozen=True)
+class ItemContent:
+    """The content shown for an item.
+
+    Attributes
+    ----------
+    kind : {"text", "markdown", "image", "audio"}
+    content : str or None
+        Text or markdown, or the path of an image or a recording below the folder of the server's assets; None, for
+        text: the label.
+    alt_text : str or None
+        Description of an image or a recording for people who cannot see or hear it; required for both.
+
+    See Also
+    --------
+    read_item_file, read_item_sheet : Read contents from a file.
+    is_asset : The paths that are allowed.
+    Ledger.new_campaign : Takes contents.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import ItemContent
+    >>> ItemContent("image", "trees/oak.png", alt_text="An oak in a field").kind
+    'image'
+    >>> ItemContent()  # shows the label
+    ItemContent(kind='text', content=None, alt_text=None)
+    """
+
+    kind: Kind = "text"
+    content: str | None = None
+    alt_text: str | None = None
+
+    def __post_init__(self) -> None:
+        for _, message in content_faults(self.kind, self.content, self.alt_text):
+            raise LedgerError(message)
+
+
+def content_faults(kind: str, content: str | None, alt_text: str | None) -> Iterator[tuple[str, str]]:
+    """Yield each error in an item's content: the field and a message.
+
+    >>> [field for field, _ in content_faults("image", "../fig.png", None)]
+    ['content', 'alt_text']
+    """
+    if kind not in get_args(Kind):
+        yield "kind", f"the kind of an item is text, markdown, image or audio; got {shown(kind)}"
+        return
+    if kind != "text" and not (content or "").strip():
+        yield "content", f"an item of kind {kind} needs its content; got none"
+    elif kind in ("image", "audio") and not is_asset(content or ""):
+        expectation = f"the content of {kind} is the path of a file, of letters, digits, . _ - and /"
+        yield "content", f"{expectation}; got {shown(content)}"
+    for name, text in (("content", content), ("alt_text", alt_text)):
+        if text is not None and not is_quick_to_render(text, _MOST_OF_ITEM):
+            most = f"at most {_MOST_OF_ITEM:,} characters and {MOST_BRACKETS:,} opening brackets"
+            yield name, f"{name} must have {most}; got {len(text):,} and {text.count('['):,}"
+    if kind in ("image", "audio") and not (alt_text or "").strip():
+        yield "alt_text", f"an item of kind {kind} needs a text that says what it is (alt_text); got none"
+
+
+def is_asset(path: str) -> bool:
+    """Return whether a path is below the folder of assets and contains no hidden files.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import is_asset
+    >>> is_asset("trees/oak.png"), is_asset("../oak.png"), is_asset("/etc/passwd")
+    (True, False, False)
+
+    See Also
+    --------
+    ItemContent : Its `content` may be such a path.
+    """
+    return _ASSET.fullmatch(path) is not None
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from adaptive._plan import BallotPlan
 from adaptive._protocol import Items, checked_items, checked_labels
 from adaptive._tables import item_cells
 from adaptive.errors import VoteError
-from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, ItemContent, Mode, Settings
-from adaptive.ledger._campaign.pages import VotingPages
+from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, Mode, Settings
+from adaptive.ledger._campaign.pages import ItemContent, VotingPages
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import Database, clock, lock_ballot
 from adaptive.ledger._store.schema import json_of, label_of, label_text, now, value_of

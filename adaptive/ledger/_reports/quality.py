@@ -92,10 +92,7 @@ class CampaignQuality:
 def quality_of(transaction: Transaction, limits: Limits | None = None) -> CampaignQuality:
     """Return statistics of the voters from a campaign's answers so far, without changing anything.
 
-    Parameters
-    ----------
-    limits : Limits
-        Limits that decide when a voter gets a flag.
+    Its options and errors are those of `Campaign.quality`.
     """
     thresholds = Limits() if limits is None else limits
     votes, probes = answers_of(transaction)
@@ -260,10 +257,7 @@ class ExclusionPreview:
 def exclusion_preview(transaction: Transaction, voter_id: int) -> ExclusionPreview:
     """Return the effect of leaving a voter out, or of taking back one who is left out, without changing anything.
 
-    Raises
-    ------
-    LedgerError
-        If the voter has no votes, or no other voter has any.
+    Its errors are those of `Voter.preview_exclusion`.
     """
     excluded = transaction.excluded_voters()
     name = transaction.voter_names()[voter_id]

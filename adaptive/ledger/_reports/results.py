@@ -25,8 +25,9 @@ from adaptive.ledger._ballots.stored import (
     too_few,
     votes_of,
 )
-from adaptive.ledger._campaign.info import CampaignInfo, ItemContent
+from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.items import contents_of
+from adaptive.ledger._campaign.pages import ItemContent
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store.schema import CANNOT_SAY
 from adaptive.ledger.errors import LedgerError
@@ -305,17 +306,7 @@ def result_of(
 ) -> CampaignResult:
     """Return the ranking of all items; `interim` allows it at any time, from the strengths alone.
 
-    Parameters
-    ----------
-    top : int or None
-        k of the cut; None: the size of the last ballot, or a tenth of the items.
-    progress : callable, optional
-        Progress function, as in `Strengths.comparisons`.
-
-    Raises
-    ------
-    LedgerError
-        If a ballot is not closed and `interim` is false, or if there is no vote yet.
+    Its options and errors are those of `Campaign.result`.
     """
     ballots = stored_ballots(transaction)
     n_closed = sum(stored.state == "closed" for stored in ballots)
@@ -369,17 +360,7 @@ def preview_of(
 ) -> ClosePreview:
     """Return the effect of closing the open ballot now, without changing anything.
 
-    Parameters
-    ----------
-    least_answered : float or None
-        Share of the comparisons that must be answered; None: the campaign's setting.
-    progress : callable, optional
-        Progress function, as in `Strengths.comparisons`.
-
-    Raises
-    ------
-    LedgerError
-        If no ballot is open.
+    Its options and errors are those of `Campaign.preview`.
     """
     plan = transaction.info.ballot_plan
     ballots = stored_ballots(transaction)

@@ -73,6 +73,40 @@ class Participant:
     reason: str | None
 
 
+@dataclass(frozen=True)
+class PlatformVoters:
+    """The participants sent by a platform.
+
+    Attributes
+    ----------
+    platform : {"prolific", "mturk"} or None
+    participants : tuple of Participant
+
+    See Also
+    --------
+    Participant : The type of its participants.
+    Visit : A participant who opens the link of the study.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger, Settings, Visit, VotingPages
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger, pages = Ledger.in_memory(), VotingPages(platform="prolific", study="6f8d0d55b54764421b715dd2")
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False))
+    >>> version = campaign.set_pages(pages, replaces=0)
+    >>> visit = Visit("prolific", participant="5f8d0d55b54764421b715dd1", study=pages.study)
+    >>> voter, session = campaign.voters.join(pages, consent="1", hours=1, visit=visit)
+    >>> found = campaign.voters.of_platform()
+    >>> found.platform, len(found.participants)
+    ('prolific', 1)
+    >>> ledger.close()
+    """
+
+    platform: str | None
+    participants: tuple[Participant, ...]
+
+
 def external_hash(info: CampaignInfo, external_id: str) -> str:
     """Return the keyed hash of the name that a source uses for a voter."""
     return hmac.new(bytes.fromhex(info.hash_key), external_id.encode(), hashlib.sha256).hexdigest()
@@ -159,7 +193,7 @@ def write_outcome(transaction: Transaction, voter_id: int, outcome: Outcome) -> 
         transaction.audit(_ENDED, ended, voter_id=voter_id)
 
 
-def participants(transaction: Transaction) -> tuple[Participant, ...]:
+def platform_voters(transaction: Transaction) -> PlatformVoters:
     """Return all participants whose ids are known, in order of joining; those who withdrew are forgotten."""
     voter, identity = schema.voter, schema.voter_identity
     excluded = transaction.excluded_voters()
@@ -184,7 +218,7 @@ def participants(transaction: Transaction) -> tuple[Participant, ...]:
         if decision == "reject" and reason is None:
             reason = "no answer is left"
         result.append(Participant(name, study, row.key, outcome, decision, reason))
-    return tuple(result)
+    return PlatformVoters(transaction.pages()[1].platform, tuple(result))
 
 
 def has_finished(transaction: Transaction, voter_id: int) -> bool:

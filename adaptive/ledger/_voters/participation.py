@@ -80,10 +80,7 @@ def join(transaction: Transaction, pages: VotingPages, visit: Visit | None) -> i
 def invite(transaction: Transaction, names: Sequence[str]) -> list[str]:
     """Add a voter for each name and return the tokens of their links; voters already invited get another token.
 
-    Raises
-    ------
-    LedgerError
-        If a name is repeated, or is that of a voter who was left out of the scores and then left.
+    Its errors are those of `Voters.invite`.
     """
     if len(set(names)) < len(names):
         raise LedgerError("a name is twice among those to invite")
@@ -98,10 +95,7 @@ def invite(transaction: Transaction, names: Sequence[str]) -> list[str]:
 def consent(transaction: Transaction, pages: VotingPages, voter_id: int, version: str) -> None:
     """Record that a voter agreed to a version of the consent text.
 
-    Raises
-    ------
-    LedgerError
-        If another version is in force.
+    Its errors are those of `Voter.consent`.
     """
     if version != pages.consent_version:
         raise LedgerError(f"the consent text is of version {pages.consent_version}; got {shown(version)}")
@@ -119,10 +113,7 @@ def leave(transaction: Transaction, voter_id: int) -> int:
     Votes in closed ballots are kept under an untraceable key, because those ballots have been decided. For a voter who
     was left out of the scores, the keyed hash of the name is also kept, so that the voter cannot leave and then rejoin.
 
-    Raises
-    ------
-    LedgerBusyError
-        While a ballot is being closed; try again in a moment.
+    Its errors are those of `Voter.leave`.
     """
     n_voided = _void_all(transaction, voter_id, "the voter left")
     transaction.audit("left", {"voided": n_voided}, voter_id=voter_id)
@@ -138,12 +129,7 @@ def ask_others(transaction: Transaction, voter_id: int) -> int:
     being asked again. The voter's sheets become free for others. Voided votes stay in the ledger and do not count again
     if the voter is taken back.
 
-    Raises
-    ------
-    LedgerError
-        If the voter is not left out.
-    LedgerBusyError
-        While a ballot is being closed; try again in a moment.
+    Its errors are those of `Voter.ask_others`.
     """
     if voter_id not in transaction.excluded_voters():
         raise LedgerError("the voter is not excluded: the answers count, so no other voter is asked")

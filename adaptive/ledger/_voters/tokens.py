@@ -181,10 +181,7 @@ def token_rows(
 ) -> tuple[int, tuple[TokenRow, ...]]:
     """Return the number of tokens of organisers, invitations and studies, and some of them, the latest first.
 
-    Parameters
-    ----------
-    names : bool
-        Whether to include the names of invited voters, which are personal data.
+    Its options and errors are those of `Tokens.rows`.
     """
     table, voter, identity = schema.token, schema.voter, schema.voter_identity
     listed = (table.c.campaign_id == transaction.info.id, table.c.kind.in_(_LISTED))
@@ -214,15 +211,7 @@ def revoke_listed(transaction: Transaction, token_id: str, *, mine: str = "") ->
     Revoking an organiser's token also ends the sessions of all organisers' browsers, and revoking an invitation ends
     those of its voter, because the link may have been used. The row is kept, and the action is recorded.
 
-    Parameters
-    ----------
-    mine : str
-        Token of the caller's session, which stays valid.
-
-    Raises
-    ------
-    LedgerError
-        For the last token of an organiser, without which the campaign could not be organised.
+    Its options and errors are those of `Tokens.revoke_listed`.
     """
     table = schema.token
     transaction.lock_campaign()  # otherwise two simultaneous calls could revoke the last two tokens

@@ -35,7 +35,7 @@ from adaptive.ledger._reports.quality import ExclusionPreview, exclusion_preview
 from adaptive.ledger._store import schema
 from adaptive.ledger._voters import identity, participation
 from adaptive.ledger._voters.identity import (
-    Participant,
+    PlatformVoters,
     VoterRow,
     find_voter,
     is_participant,
@@ -167,40 +167,6 @@ class Ending:
 
     outcome: Outcome
     n_answers: int
-
-
-@dataclass(frozen=True)
-class PlatformVoters:
-    """The participants sent by a platform.
-
-    Attributes
-    ----------
-    platform : {"prolific", "mturk"} or None
-    participants : tuple of Participant
-
-    See Also
-    --------
-    Participant : The type of its participants.
-    Visit : A participant who opens the link of the study.
-
-    Examples
-    --------
-    >>> from adaptive import plan_ballots
-    >>> from adaptive.ledger import Ledger, Settings, Visit, VotingPages
-    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
-    >>> ledger, pages = Ledger.in_memory(), VotingPages(platform="prolific", study="6f8d0d55b54764421b715dd2")
-    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False))
-    >>> version = campaign.set_pages(pages, replaces=0)
-    >>> visit = Visit("prolific", participant="5f8d0d55b54764421b715dd1", study=pages.study)
-    >>> voter, session = campaign.voters.join(pages, consent="1", hours=1, visit=visit)
-    >>> found = campaign.voters.of_platform()
-    >>> found.platform, len(found.participants)
-    ('prolific', 1)
-    >>> ledger.close()
-    """
-
-    platform: str | None
-    participants: tuple[Participant, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -502,11 +468,7 @@ class Voters(OpenCampaign):
 
     def of_platform(self) -> PlatformVoters:
         """List the participants of the campaign's platform by their ids, which are personal data."""
-
-        def of_platform(transaction: Transaction) -> PlatformVoters:
-            return PlatformVoters(transaction.pages()[1].platform, identity.participants(transaction))
-
-        return self.read(of_platform)
+        return self.read(identity.platform_voters)
 
 
 def state_of(transaction: Transaction, pages: VotingPages, voter_id: int) -> VoterState:

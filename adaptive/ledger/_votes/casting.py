@@ -131,18 +131,7 @@ class Receipt:
 def cast(campaign: OpenCampaign, vote: VoteCast) -> Receipt:
     """Record a vote, and return once it is on the disk.
 
-    Raises
-    ------
-    VoteError
-        If the comparison does not exist, the answer is unknown, or the voter never had the sheet.
-    ConflictError
-        If the comparison has another vote in force, which the message names, or the event id was used for another vote.
-        A voter who has finished replaces the own vote instead.
-    LateVoteError
-        If the ballot is closed or the sheet was given to another voter. The vote is kept as a late one. If sent again
-        after the ballot is reopened or the sheet returned, it counts, provided that the comparison has no other vote.
-    LedgerBusyError
-        While the ballot is being closed; send the same vote again in a moment.
+    Its errors are those of `Campaign.cast`.
     """
     code = answer_code(vote.answer)
     _check_event_id(vote.event_id)
@@ -199,16 +188,7 @@ def cast(campaign: OpenCampaign, vote: VoteCast) -> Receipt:
 def retract(campaign: OpenCampaign, event_id: str, number: int, place: int, voter_id: int) -> Receipt:
     """Retract a voter's current vote while the ballot is open, so that the comparison may be answered again.
 
-    Raises
-    ------
-    FinishedError
-        If the voter has finished.
-    ConflictError
-        If this voter has no current vote on the comparison.
-    LateVoteError
-        If the ballot is closed; the vote stays in force.
-    LedgerBusyError
-        While the ballot is being closed.
+    Its errors are those of `Voter.retract`.
     """
     payload = vote_hash(number, place, voter_id, "retract")
     return _replace_vote(
@@ -225,14 +205,7 @@ def correct(campaign: OpenCampaign, event_id: str, number: int, place: int, answ
     The vote remains its voter's, and the ledger keeps both answers with the reason. Repeating the current answer
     confirms it and so resolves a conflict.
 
-    Raises
-    ------
-    ConflictError
-        If the comparison has no current vote.
-    LateVoteError
-        If the ballot is closed; reopen it first.
-    LedgerBusyError
-        While the ballot is being closed.
+    Its errors are those of `Campaign.correct`.
     """
     code = None if answer is None else answer_code(answer)
     payload = correction_hash(number, place, answer, reason)

@@ -33,8 +33,8 @@ import sqlalchemy as sa
 from adaptive._formats.records import EXPORT_COLUMNS
 from adaptive._record import json_label
 from adaptive._tables import csv_text, guarded, item_cells, item_columns
-from adaptive.ledger._campaign.info import ItemContent
 from adaptive.ledger._campaign.items import contents_of
+from adaptive.ledger._campaign.pages import ItemContent
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import ANSWERS, answer_name, file_id, pair_id, time_text, value_of

@@ -87,13 +87,7 @@ def record_file(campaign: OpenCampaign, file: VoteFile) -> Recorded:
     A row without a voter belongs to the voter who holds the sheet. The column ``seconds`` is the time that an answer
     took; unknown columns are stored with the vote.
 
-    Raises
-    ------
-    VoteError
-        If a comparison was never drawn, the items or the voter do not match the comparison, or the voter never had the
-        sheet. The message names file and lines.
-    LedgerBusyError
-        While a ballot of the file is being closed.
+    Its errors are those of `Campaign.record_file`.
     """
     rows = [(row, *_pair(file, row)) for row in file.rows if row.answer is not None]
     for number in sorted({number for _, number, *_ in rows}):

@@ -21,7 +21,7 @@ from adaptive.ledger._ballots.batches import draw_batch
 from adaptive.ledger._ballots.pairs import VoteEvent, pair_of_event
 from adaptive.ledger._campaign.items import contents_of
 from adaptive.ledger._store.schema import pair_id
-from adaptive.ledger._voters.identity import participants, set_excluded
+from adaptive.ledger._voters.identity import platform_voters, set_excluded
 from adaptive.ledger._voters.participation import ask_others, consent, join
 from adaptive.ledger._voters.tokens import holder_of, issue, revoke
 from adaptive.ledger._voters.voter import is_more_left, next_sheet, state_of
@@ -456,7 +456,7 @@ def test_after_the_end_an_answer_can_be_changed_and_not_taken_back(ledger):
     receipt = voter.cast(other)
     assert (receipt.revision, receipt.answer, voter.cast(other).repeated) == (2, "right", True)
     assert voter.state(STUDY_PAGES).n_answers == len(votes)
-    assert [each.decision for each in read(campaign, participants)] == ["approve"]
+    assert [each.decision for each in read(campaign, platform_voters).participants] == ["approve"]
     check_ledger(campaign)
 
 
@@ -466,7 +466,7 @@ def test_a_participant_without_an_answer_in_force_is_not_approved(ledger):
     voter.finish(STUDY_PAGES)
     for (pair,) in [(voter.vote(sent.event_id).pair,) for sent in votes]:
         campaign.correct(pair, None, "not an answer")
-    (one,) = read(campaign, participants)
+    (one,) = read(campaign, platform_voters).participants
     assert (one.outcome, one.decision, one.reason) == ("complete", "reject", "no answer is left")
 
 
