@@ -302,9 +302,16 @@ def claim_sheet(
 
 
 def _answered_parts(transaction: Transaction, voter_id: int | None) -> dict[Sheet, int]:
-    """Return sheets whose holder has answered all that this voter may be asked there, with their leases.
+    """Return sheets whose holder has answered all that this voter may be asked there, with their leases."""
+    rows = _finished_parts(transaction)
+    open_to_voter = open_pairs(transaction, list(rows), voter_id)
+    return {sheet: row.id for sheet, row in rows.items() if open_to_voter[sheet].places}
 
-    The holder may be asked no other pair of the sheet, and has not asked for the next sheet yet.
+
+def _finished_parts(transaction: Transaction) -> dict[Sheet, Any]:
+    """Return unfinished sheets whose holder may be asked no other pair of them, and has not asked for the next yet.
+
+    Each row has the id of the lease, and the number of unanswered comparisons, without checks.
     """
     sheet, lease, ballot = schema.sheet, schema.lease, schema.ballot
     of_sheet = (lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number)
@@ -314,16 +321,14 @@ def _answered_parts(transaction: Transaction, voter_id: int | None) -> dict[Shee
         lease.c.ended_at.is_(None),
         lease.c.exclusive,
     )
-    leases = sa.select(lease.c.id, lease.c.ballot_id, lease.c.sheet, lease.c.voter_id).where(*is_open)
+    left = (sheet.c.n_comparisons - sheet.c.n_answered).label("n_left")
+    leases = sa.select(lease.c.id, lease.c.ballot_id, lease.c.sheet, lease.c.voter_id, left).where(*is_open)
     joined = leases.join(ballot, ballot.c.id == lease.c.ballot_id).join(sheet, sa.and_(*of_sheet))
-    rows = transaction.execute(joined.where(_is_unfinished(), ~lease.c.unanswered)).all()
-    open_to_voter = open_pairs(transaction, [(row.ballot_id, row.sheet) for row in rows], voter_id)
-    parts = {}
-    for row in rows:
-        at = row.ballot_id, row.sheet
-        if open_to_voter[at].places and not open_pairs(transaction, [at], row.voter_id)[at].places:
-            parts[at] = row.id
-    return parts
+    rows = {
+        (row.ballot_id, row.sheet): row
+        for row in transaction.execute(joined.where(_is_unfinished(), ~lease.c.unanswered))
+    }
+    return {at: row for at, row in rows.items() if not open_pairs(transaction, [at], row.voter_id)[at].places}
 
 
 def _lease_free(transaction: Transaction, sheet: Sheet, voter_id: int, origin: Origin | None, *, waits: bool) -> bool:
@@ -401,11 +406,15 @@ def n_unanswered_for(transaction: Transaction, voter_id: int) -> int:
 
 
 def free_remainders(transaction: Transaction) -> dict[Sheet, int]:
-    """Return the number of unanswered comparisons on each free sheet that has some, without checks."""
+    """Return the number of unanswered comparisons on each free sheet that has some, without checks.
+
+    A sheet is also free once its holder may be asked none of them.
+    """
     sheet = schema.sheet
     left = (sheet.c.n_comparisons - sheet.c.n_answered).label("n_left")
     rows = transaction.execute(_free_sheets(transaction).add_columns(left))
-    return {(row.ballot_id, row.number): int(row.n_left) for row in rows if row.n_left}
+    free = {(row.ballot_id, row.number): int(row.n_left) for row in rows if row.n_left}
+    return free | {at: int(row.n_left) for at, row in _finished_parts(transaction).items() if row.n_left}
 
 
 def lock_remainders(transaction: Transaction, remainders: Mapping[Sheet, int]) -> bool:
@@ -418,7 +427,7 @@ def lock_remainders(transaction: Transaction, remainders: Mapping[Sheet, int]) -
     for sheet in remainders:
         lease = _lease_of(transaction, *sheet)
         if lease is not None:
-            _end(transaction, lease.id, "expired")
+            _end(transaction, lease.id, "expired" if lease.expired else "done")
     return True
 
 
