@@ -28,6 +28,7 @@ CONCORDANT, DISCORDANT, TIED_IN_Y, TIED_IN_X, TIED_IN_BOTH = range(5)
 
 ONE = np.uintp(1)
 SIGNS = np.array([-1.0, 1.0])  # of a node less its neighbour: of a left one, and of a right one
+LAST_DIGITS = 4 * 2.0**-52  # a ranking and its reverse have -1 with this error
 BLOCK = 1024  # terms that are summed before they are added to a total
 
 
@@ -206,7 +207,7 @@ def item_weights(x_ranks: Array, y_ranks: Array, tables: Array, scheme: int, wei
 
 @helper
 def quotient(numerator: float, x_norm: float, y_norm: float) -> float:
-    """Divide as Eq. 7 does; nan when a norm is zero, and never outside [-1, 1] by rounding."""
+    """Divide as Eq. 7 does; nan when a norm is zero, and 1 or -1 for what differs from it by rounding alone."""
     # The second form is for squares too small for a float; the first gives 1 exactly for a ranking with itself.
     denominator = math.sqrt(x_norm * y_norm)
     if denominator == 0.0:
@@ -214,9 +215,9 @@ def quotient(numerator: float, x_norm: float, y_norm: float) -> float:
     if denominator == 0.0:
         return math.nan
     value = numerator / denominator
-    if value > 1.0:
-        return 1.0
-    return value if value > -1.0 else -1.0
+    if abs(value) > 1.0 - LAST_DIGITS:
+        return math.copysign(1.0, value)
+    return value
 
 
 # Weighted entries: an entry stands for `copies` of an item, or of items tied in both rankings, each with the same
