@@ -151,7 +151,6 @@ def test_standard_input(monkeypatch):
         ("query-id\tcorpus-id\tscore\n", "there is no line after the header"),
         ("query-id\tcorpus-id\tscore\nq\t\t1\n", r':2: column "document": empty cell'),
         ("query-id\tcorpus-id\tscore\nq a 1\n", ":2: 3 fields separated by tabs"),
-        (b"q1 0 a\0 2\n", "a null byte"),
         (b"q1 0 \xff 2\n", ":1: byte 0xff is not UTF-8"),
         (gzip.compress(QRELS.encode(), mtime=0)[:-9], "cannot be decompressed"),
         ("{", ":1: is not JSON"),
@@ -190,11 +189,6 @@ def test_what_is_wrong_names_file_line_and_column(write, text, message):
 def test_beir_needs_its_head(write):
     with pytest.raises(TableError, match=":1: the first line must be the head query-id, corpus-id, score"):
         read_run(write("q\ta\t1\n"), form="beir")
-
-
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(TableError, match="cannot be read: No such file"):
-        read_run(tmp_path / "nothing")
 
 
 @pytest.mark.parametrize(("duplicates", "kept"), [("first", 1.0), ("max", 5.0)])
