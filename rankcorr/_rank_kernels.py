@@ -384,7 +384,7 @@ def tau_of_rows(
         n_entries: Any = np.int64(0)  # numba would compile what takes the constant 0 once more
         first: Any = 0
         is_tied_before = False
-        # Each tie is looked at once: to compare with both neighbours takes twice as long at a million untied items.
+        # Each pair of neighbours is compared once.
         for position in range(n_items):
             key, is_tied = y_halves[position] >> 1, False  # the integer part of a mid-rank tells groups apart
             is_tied_after = position + 1 < n_items and x_halves[position] == x_halves[position + 1]
