@@ -47,7 +47,7 @@ def pair(n_items: int, **options: object) -> dict:
 def votes(n_items: int, n_votes: int, n_voters: int = 0) -> dict:
     """Columns of votes on all items in a chain, and then on pairs ever farther apart."""
     left = [place % n_items for place in range(n_votes)]
-    right = [(place + 1 + place // n_items) % n_items for place in range(n_votes)]
+    right = [(place + 1 + place // n_items % (n_items - 1)) % n_items for place in range(n_votes)]
     answers = itertools.cycle(["left", "tie", "right", "left", None])
     columns = {"left": left, "right": right, "winner": [next(answers) for _ in range(n_votes)]}
     return columns | ({"voter": [place % n_voters for place in range(n_votes)]} if n_voters else {})
@@ -111,24 +111,24 @@ REQUESTS = (
             "tied_weights": "expected",
         },
     ),
-    light("60,000 tie groups", CORRELATIONS, lambda: b'{"gold":{"order":[[]' + b",[]" * 40_000 + b"]}}"),
-    light("60,000 groups of labels", CORRELATIONS, lambda: {"gold": {"order": [[n] for n in range(12_000)]}}),
-    light("30,000 numbers", CORRELATIONS, lambda: b'{"gold":{"scores":[1' + b",1" * 60_000 + b"]}}"),
-    light("30,000 numbers and labels", CORRELATIONS, lambda: {"gold": {**scores(9_000), "labels": [*range(9_000)]}}),
+    light("40,000 empty groups", CORRELATIONS, lambda: b'{"gold":{"order":[[]' + b",[]" * 40_000 + b"]}}"),
+    light("12,000 groups of labels", CORRELATIONS, lambda: {"gold": {"order": [[n] for n in range(12_000)]}}),
+    light("60,000 numbers", CORRELATIONS, lambda: b'{"gold":{"scores":[1' + b",1" * 60_000 + b"]}}"),
+    light("9,000 numbers and labels", CORRELATIONS, lambda: {"gold": {**scores(9_000), "labels": [*range(9_000)]}}),
     light(
         "1e-400 and long numbers", CORRELATIONS, lambda: b'{"a":[1e-400' + b",12345678901234567890123" * 5_000 + b"]}"
     ),
     light("a number of 130,000 digits", CORRELATIONS, lambda: b'{"a":' + b"9" * 130_000 + b"}"),
-    light("130,000 backslashes", CORRELATIONS, lambda: b'{"a":"' + b"\\\\" * 64_000 + b'"}'),
+    light("128,000 backslashes", CORRELATIONS, lambda: b'{"a":"' + b"\\\\" * 64_000 + b'"}'),
     light("deep arrays", CORRELATIONS, lambda: b"[" * 60_000 + b"]" * 60_000),
     light("deep arrays, admitted", CORRELATIONS, lambda: b'{"gold":' + b"[" * 1_000 + b"]" * 1_000 + b"}"),
-    light("20,000 unknown fields", CORRELATIONS, lambda: {str(n): n for n in range(10_000)}),
-    light("20,000 wrong numbers", CORRELATIONS, lambda: {"gold": {"scores": ["x"] * 30_000}}),
+    light("10,000 unknown fields", CORRELATIONS, lambda: {str(n): n for n in range(10_000)}),
+    light("30,000 wrong numbers", CORRELATIONS, lambda: {"gold": {"scores": ["x"] * 30_000}}),
     light("repeated keys", CORRELATIONS, lambda: b"{" + b'"a":1,' * 21_000 + b'"a":1}'),
     light("ids of 60,000 letters", CORRELATIONS, lambda: {"gold": {"order": ["a" * 60_000, "b" * 60_000]}}),
     light("an id twice, 60,000 letters", CORRELATIONS, lambda: {"gold": {"order": ["a" * 60_000, "a" * 60_000]}}),
     light("a weigher of 60,000 letters", CORRELATIONS, lambda: pair(3, weigher="top-k:" + "9" * 60_000)),
-    light("many coefficients", CORRELATIONS, lambda: pair(3, coefficients=["rho"] * 12_000)),
+    light("12,000 coefficients", CORRELATIONS, lambda: pair(3, coefficients=["rho"] * 12_000)),
     Worst("200,000 items", CORRELATIONS, lambda: pair(200_000, worst=1_000)),
     Worst(
         "200,000 labels, none shared",
@@ -141,10 +141,10 @@ REQUESTS = (
     Worst("a million empty groups", CORRELATIONS, lambda: b'{"gold":{"order":[[]' + b",[]" * 999_000 + b"]}}"),
     Worst("5 million empty groups", CORRELATIONS, lambda: b'{"gold":{"order":[[]' + b",[]" * 5_000_000 + b"]}}"),
     Worst("8 million numbers", CORRELATIONS, lambda: b'{"gold":{"scores":[1' + b",1" * 8_000_000 + b"]}}"),
-    Worst("2 ids of 8 MB", CORRELATIONS, lambda: {"gold": {"order": ["a" * (7 * MIB), "b" * (7 * MIB)]}}),
+    Worst("2 ids of 7 MB", CORRELATIONS, lambda: {"gold": {"order": ["a" * (7 * MIB), "b" * (7 * MIB)]}}),
     Worst("a million unknown fields", CORRELATIONS, lambda: {str(n): n for n in range(1_000_000)}),
     Worst("a number of 16 million digits", CORRELATIONS, lambda: b'{"a":' + b"9" * (BODY - 100) + b"}"),
-    Worst("a million long numbers", CORRELATIONS, lambda: b'{"a":[1' + b",12345678901234567890123" * 600_000 + b"]}"),
+    Worst("600,000 long numbers", CORRELATIONS, lambda: b'{"a":[1' + b",12345678901234567890123" * 600_000 + b"]}"),
     Worst("16 MB of backslashes", CORRELATIONS, lambda: b'{"a":"' + b"\\\\" * (8 * MIB - 100) + b'"}'),
     Worst("repeated keys, 16 MB", CORRELATIONS, lambda: b"{" + b'"a":1,' * 2_700_000 + b'"a":1}'),
     Worst(
@@ -187,12 +187,12 @@ REQUESTS = (
         lambda: {
             "gold": scores(50),
             "systems": {str(n): scores(50, 7 + 2 * n) for n in range(1_000)},
-            "n_resamples": 1,
+            "n_resamples": 20_000,
             "seed": 1,
         },
     ),
     Worst(
-        "100 gold sets of 100 systems",
+        "100 gold sets of 50 systems",
         "/v1/leaderboards",
         lambda: {
             "gold_sets": {str(n): {"scores": {f"{n},{m}": m for m in range(20)}} for n in range(100)},
@@ -224,12 +224,12 @@ REQUESTS = (
     Worst(
         "2 runs compared", EVALUATION, lambda: evaluation(20_000, 10, 2, comparison=INFERENCE, standardized=INFERENCE)
     ),
-    Worst("one query of 500,000 documents", EVALUATION, lambda: evaluation(1, 300_000, 1, standardized=INFERENCE)),
+    Worst("one query of 300,000 documents", EVALUATION, lambda: evaluation(1, 300_000, 1, standardized=INFERENCE)),
     Worst(
         "missing queries with long ids",
         EVALUATION,
         lambda: {
-            "qrels": {f"{n:050000d}": {"a": 1, "b": 0} for n in range(250)},
+            "qrels": {"q": {"a": 1, "b": 0}} | {f"{n:0300d}": {"a": 1, "b": 0} for n in range(250)},
             "runs": {str(n): {"q": {"a": 1}} for n in range(1_000)},
         },
     ),
@@ -239,9 +239,7 @@ REQUESTS = (
         lambda: evaluation(600, 5, 200, comparison=INFERENCE | {"groups": {str(n): f"g{n // 2}" for n in range(600)}}),
     ),
     Worst(
-        "200,000 pairs",
-        "/v1/pairings",
-        lambda: {"tokens": [{"token": f"{n:010000d}", "area": "a"} for n in range(630)]},
+        "200,000 pairs", "/v1/pairings", lambda: {"tokens": [{"token": f"{n:0160d}", "area": "a"} for n in range(630)]}
     ),
     Worst(
         "tokens in many areas",
@@ -262,16 +260,16 @@ REQUESTS = (
     Worst(
         "top presentations",
         "/v1/plans",
-        lambda: {"n_items": 200_000, "n_ballots": 10_000, "fraction": 0.9995, "top_presentations": 2**53},
+        lambda: {"n_items": 200_000, "n_ballots": 10_000, "fraction": 0.9995, "top_presentations": 2**38},
     ),
     Worst(
-        "10,000 ballots of 1 fraction",
+        "4,490 ballots",
         "/v1/plans",
         lambda: {
             "n_items": 200_000,
             "n_ballots": 4_490,
             "fraction": 0.999,
-            "hours": 1e6,
+            "hours": 2e3,
             "seconds_per_comparison": 1e-9,
             "n_voters": 2**53,
         },
@@ -283,7 +281,11 @@ REQUESTS = (
     Worst("two items", "/v1/ballots", lambda: {"items": 2, "presentations": 500_000, "voters": 500_000, "seed": 1}),
     Worst("three items", "/v1/ballots", lambda: {"items": 3, "presentations": 333_333, "voters": 7, "seed": 1}),
     Worst("1,000 items", "/v1/ballots", lambda: {"items": 1_000, "presentations": 1_000, "voters": 1, "seed": 1}),
-    Worst("1,000 items, 999", "/v1/ballots", lambda: {"items": 1_001, "presentations": 999, "voters": 3, "seed": 1}),
+    Worst(
+        "1,001 items, 999 presentations",
+        "/v1/ballots",
+        lambda: {"items": 1_001, "presentations": 999, "voters": 3, "seed": 1},
+    ),
     Worst(
         "long labels",
         "/v1/ballots",
@@ -292,13 +294,13 @@ REQUESTS = (
     Worst("500,000 votes", "/v1/scores", lambda: ballots(50_000, 2, 500_000)),
     Worst("500,000 votes of few items", "/v1/scores", lambda: ballots(10, 2, 500_000)),
     Worst(
-        "a million comparisons",
+        "249,000 empty columns",
         "/v1/scores",
         lambda: {
             "plan": PLAN,
             "items": 200_000,
             "seed": 1,
-            "ballots": [{"comparisons": [{"left": [], "right": [], "votes": []}] * 300_000}],
+            "ballots": [{"comparisons": [{"left": [], "right": [], "votes": []}] * 249_000}],
         },
     ),
     Worst("46,900 items", "/v1/strengths", lambda: {"comparisons": votes(46_900, 400_000, 100)}),
@@ -329,23 +331,23 @@ REQUESTS = (
         lambda: {"items": 200_000, "comparisons": votes(1_000, 1_000), "size": 500_000, "voters": 500_000, "seed": 1},
     ),
     Worst(
-        "of 2,000 items",
+        "500,000 of 2,000 items",
         "/v1/comparisons/next",
         lambda: {"comparisons": votes(2_000, 300_000, 50), "size": 500_000, "seed": 1},
     ),
     Worst(
-        "500,000 of 46,900 items",
+        "50 of 46,900 items",
         "/v1/comparisons/next",
         lambda: {"comparisons": votes(46_900, 400_000, 1_000), "size": 50, "seed": 1, "n0": -0.99},
     ),
-    Worst("50 voters", "/v1/simulations", lambda: simulation(PLAN | {"n_ballots": 2}, 100, voters={"n_voters": 50})),
+    Worst("50 voters", "/v1/simulations", lambda: simulation(PLAN | {"n_ballots": 2}, 80, voters={"n_voters": 50})),
     Worst(
         "very many simulations",
         "/v1/simulations",
         lambda: simulation({"n_items": 4, "n_ballots": 2, "fraction": 0.5, "presentations": 1}, 5_000_000),
     ),
     Worst(
-        "one simulation of 500,000 votes",
+        "30 simulations of 300,000 votes",
         "/v1/simulations",
         lambda: simulation(
             {"n_items": 1_000, "n_ballots": 2, "fraction": 0.5, "presentations": 600}, 30, voters={"n_voters": 10_000}
