@@ -346,7 +346,8 @@ class Supervisor:
         """Return the order of a task: short ones by expected time, then long ones, then jobs by turns of clients."""
         if task.turn is Turn.JOB:
             return task.turn, self._jobs_of_client[task.client]
-        of_operation = self._recent_seconds.get(task.operation, SHORT_SECONDS / 2)
+        # Nothing but the work of others tells that of a new client, which comes after clients with short work.
+        of_operation = (self._recent_seconds.get(task.operation, SHORT_SECONDS) + SHORT_SECONDS) / 2
         return task.turn, self._recent_seconds.get(task.client, of_operation) if task.turn is Turn.SHORT else 0.0
 
     def _is_full_of_long_work(self) -> bool:

@@ -107,7 +107,7 @@ def test_a_large_body_is_passed_on_before_it_is_parsed(passed_on, monkeypatch):
 def test_a_problem_of_the_pool_is_an_answer(passed_on, monkeypatch, body):
     client, pool = passed_on
 
-    def refuse(*_):
+    def refuse(*_args, **_options):
         raise Problem(503, "no turn came", kind="over-capacity", headers={"Retry-After": "1"})
 
     monkeypatch.setattr(pool, "ask", refuse)
