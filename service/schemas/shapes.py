@@ -95,16 +95,18 @@ def result_shapes(cls: type, *names: str, has_nan: bool = True, **changes: Mappi
     >>> result_shapes(CorrelationInterval, "low")["low"]
     {'type': ['number', 'null'], 'description': 'Ends of the interval; null if undefined.'}
     """
-    whole = {name: Shape(change) for name, change in changes.items() if change.keys() & {"type", "$ref", "oneOf"}}
+    replacements = {
+        name: Shape(change) for name, change in changes.items() if change.keys() & {"type", "$ref", "oneOf"}
+    }
     names = names or tuple(field.name for field in fields(cls))
-    schemas = shapes_of(cls, *(name for name in names if name not in whole))
+    schemas = shapes_of(cls, *(name for name in names if name not in replacements))
     texts = _attribute_texts(cls)
     for name, schema in schemas.items():
         keywords = {"minimum": 0} if schema.get("type") == "integer" and name.startswith("n_") else {}
         nullable = {"type": ["number", "null"]} if schema.get("type") == "number" and has_nan else {}
         schemas[name] = schema(texts.get(name), **keywords, **nullable, **changes.get(name, {}))
-    schemas |= whole
-    return {name: schemas[name] for name in dict.fromkeys((*names, *whole))}
+    schemas |= replacements
+    return {name: schemas[name] for name in dict.fromkeys((*names, *replacements))}
 
 
 def content_of(result: Any, shape: Mapping[str, Any]) -> dict[str, Any]:
