@@ -78,7 +78,7 @@ def test_each_request_is_a_line_of_json_and_nothing_else_is_on_stdout(live_serve
 def test_beside_much_work_little_is_done_at_once_and_more_is_turned_away(tmp_path):
     capacity = {
         "RANKCORR_MAX_HEAVY": "1",
-        "RANKCORR_MAX_WAITING": "2",
+        "RANKCORR_MAX_WAITING": "4",  # of these at most two long ones: a third is turned away once it proves long
         "RANKCORR_WORKERS": "1",
         "RANKCORR_TRUSTED_PROXIES": "1",
     }
