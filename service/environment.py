@@ -199,7 +199,11 @@ class HttpSettings(FromEnvironment):
         0, whole_number(0, 10), "number of proxies in front, whose X-Forwarded-For is trusted"
     )
     max_heavy: int = setting(0, whole_number(0, 64), "requests with long work at once, 0: as many as workers")
-    max_waiting: int = setting(16, whole_number(1, 1_000), "heavy requests at once, running or waiting for their turn")
+    max_waiting: int = setting(
+        16,
+        whole_number(1, 1_000),
+        "heavy requests at once, running or waiting for their turn; long ones take at most half of them",
+    )
     max_wait_seconds: float = setting(
         10.0, seconds, "seconds that a heavy request waits for its turn, before it is turned away"
     )
