@@ -107,6 +107,11 @@ def combine_submissions(
     {'x': 0.65, 'y': 0.2833}
     """
     check_choice("weights", weights, RANK_WEIGHTS)
+    for role, value in {"submissions": submissions, "results": results, "teams": teams or {}}.items():
+        if not isinstance(value, Mapping):
+            raise RankingError(f"{role} must be a mapping; got {shown(value)}")
+    if wrong := [name for name, scores in submissions.items() if not isinstance(scores, Mapping)]:
+        raise RankingError(offending("each submission must map items to scores; not", wrong))
     if not submissions:
         raise RankingError("submissions are needed; got none")
     for role, numbers in ({"results": results} | ({"teams": teams} if teams is not None else {})).items():

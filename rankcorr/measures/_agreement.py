@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import check_choice, checked_count, offending, real_number, shown, warn_undefined
+from rankcorr._checks import check_choice, checked_count, is_unhashable, offending, real_number, shown, warn_undefined
 from rankcorr._coefficients import CoefficientLike, as_coefficient
 from rankcorr._ranking import Ranking
 from rankcorr._results import JsonResult, TableResult, described_by, mean_of, read_only
@@ -164,7 +164,10 @@ def comparison_agreement(votes: Iterable[tuple[Hashable, Hashable, Hashable, Has
     [0.5, 0.5, 0.0]
     """
     answers: dict[Hashable, dict[tuple[Hashable, frozenset[Hashable]], Hashable]] = {}
-    for annotator, target, better, worse in votes:
+    for vote in votes:
+        if not isinstance(vote, tuple | list) or len(vote) != 4 or any(map(is_unhashable, vote)):
+            raise AnnotatorError(f"a vote is (annotator, target, better, worse); got {shown(vote)}")
+        annotator, target, better, worse = vote
         if better == worse:
             raise AnnotatorError(f"{shown(annotator)} compared {shown(better)} with itself")
         comparison = target, frozenset((better, worse))
@@ -344,6 +347,8 @@ def adjudicate(
     """
     if not real_number(limit) > 0:
         raise OptionError(f"limit must be a positive number; got {shown(limit)}")
+    if decisions is not None and not isinstance(decisions, Mapping):
+        raise OptionError(f"decisions must map items to ratings; got {shown(decisions)}")
     parsed_ratings = read_ratings(ratings)
     items = parsed_ratings.items or tuple(range(parsed_ratings.values.shape[1]))
     decided = dict(decisions or {})

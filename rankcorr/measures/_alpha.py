@@ -144,7 +144,8 @@ def alpha_interval(ratings: RatingsLike, *, level: Level = "nominal", confidence
 
     The jackknife over items on the scale log(1 - alpha), with Student's t. Its 95 % cover .91 to .96 for 20 to 200
     items with normal, skewed and heavy-tailed values (500 data sets each), where percentiles of resampled items cover
-    .89 to .95. More than 200 items are left out in 200 blocks.
+    .89 to .95. More than 200 items are left out in 200 blocks. If the annotators disagree on one item alone, the
+    logarithm does not exist, and the jackknife is that of alpha.
 
     Parameters
     ----------
@@ -195,11 +196,15 @@ def alpha_interval(ratings: RatingsLike, *, level: Level = "nominal", confidence
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedCorrelationWarning)
             rest = [krippendorff_alpha(items[:, block_of != block], level=level) for block in range(n_blocks)]
-        logs = np.log(np.maximum(1 - np.array(rest), np.finfo(np.float64).tiny))
-        if not np.isnan(logs).any():
-            error = math.sqrt((n_blocks - 1) / n_blocks * float(((logs - logs.mean()) ** 2).sum()))
-            reach = float(t.ppf((1 + confidence) / 2, n_blocks - 1)) * error
+        alphas = np.array(rest)
+        has_log = bool((alphas < 1).all())  # not if the annotators disagree on one item alone
+        values = np.log(1 - alphas) if has_log else alphas
+        error = math.sqrt((n_blocks - 1) / n_blocks * float(((values - values.mean()) ** 2).sum()))
+        reach = float(t.ppf((1 + confidence) / 2, n_blocks - 1)) * error
+        if has_log:
             low, high = 1 - (1 - alpha) * math.exp(reach), 1 - (1 - alpha) * math.exp(-reach)
+        else:
+            low, high = alpha - reach, float(np.minimum(1.0, alpha + reach))  # nan stays nan
     return AlphaInterval(alpha, low, high, n_items, level, float(confidence))
 
 

@@ -17,7 +17,7 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
-from rankcorr._checks import counted, offending, real_number, shown
+from rankcorr._checks import counted, offending, real_number, shown, whole_number
 from rankcorr._io.files import write_atomically
 from rankcorr._io.table import TextTable, is_json, list_names
 from rankcorr._results import JsonResult
@@ -101,6 +101,9 @@ class TargetGroups(JsonResult):
         shares: Mapping[Triplet, float] | None = None,
         n_answers: Mapping[Triplet, int] | None = None,
     ) -> None:
+        for name, value in (("categories", categories), ("shares", shares), ("n_answers", n_answers)):
+            if value is not None and not isinstance(value, Mapping):
+                raise TargetGroupError(f"{name} must be a mapping; got {shown(value)}")
         checked = {target: _checked_candidates(target, group) for target, group in categories.items()}
         if not checked:
             raise TargetGroupError("target groups are needed; got none")
@@ -109,6 +112,8 @@ class TargetGroups(JsonResult):
         unknown = [key for key in n_answers or {} if key not in self.shares]
         if unknown:
             raise TargetGroupError(offending("n_answers has triplets that shares lacks", unknown))
+        if wrong := [number for number in (n_answers or {}).values() if (whole_number(number) or 0) < 1]:
+            raise TargetGroupError(offending("n_answers must be whole numbers from 1; got", wrong))
         object.__setattr__(self, "n_answers", dict(n_answers or {}))
 
     @classmethod
@@ -140,7 +145,10 @@ class TargetGroups(JsonResult):
         """
         wins: Counter[Triplet] = Counter()
         comparisons: set[tuple[Hashable, str, frozenset[str]]] = set()
-        for annotator, target, better, worse in votes:
+        for vote in votes:
+            if not isinstance(vote, tuple | list) or len(vote) != 4:
+                raise TargetGroupError(f"a vote is (annotator, target, better, worse); got {shown(vote)}")
+            annotator, target, better, worse = vote
             comparison = annotator, target, frozenset((better, worse))
             if comparison in comparisons:
                 both = f"{shown(better)} and {shown(worse)}"

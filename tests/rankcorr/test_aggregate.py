@@ -51,6 +51,8 @@ def test_many_submissions_do_not_overflow():
     ("submissions", "results", "options", "error", "message"),
     [
         ({}, {}, {}, RankingError, "submissions are needed; got none"),
+        ([1], {}, {}, RankingError, "submissions must be a mapping"),
+        ({"a": [1]}, {"a": 1}, {}, RankingError, "each submission must map items to scores; not: 'a'"),
         ({"a": {"x": 1}}, {"b": 1}, {}, LabelMismatchError, "submissions and results must name the same ones"),
         ({"a": {"x": 1}}, {"a": 1}, {"teams": {}}, LabelMismatchError, "submissions and teams must .*: 'a'"),
         ({"a": {"x": 1}, "b": {"y": 1}}, {"a": 2, "b": 1}, {}, LabelMismatchError, "different items: 'x', 'y'"),

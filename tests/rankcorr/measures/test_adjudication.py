@@ -60,6 +60,13 @@ def test_perfect_and_undefined_agreement():
         alpha_interval([[1, 2], [2, 2]], confidence=95)
 
 
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+def test_a_single_disagreement_has_a_finite_interval(confidence):
+    interval = alpha_interval([[1, 2, 3, 4, 5], [1, 2, 3, 4, 4]], level="interval", confidence=confidence)
+    assert math.isfinite(interval.low)
+    assert interval.low < interval.alpha < interval.high <= 1
+
+
 def test_decisions_replace_means_of_disputed_items():
     open_items = adjudicate(RATINGS)
     assert open_items.scores == {"a": pytest.approx(11.5 / 3), "d": 3.0}
@@ -83,6 +90,7 @@ def test_decisions_replace_means_of_disputed_items():
         ),
         ({"z": 3}, 1, AnnotatorError, "decision is given on: 'z'"),
         ({"b": NAN}, 1, NonNumericError, "decisions must be finite numbers; not those on: 'b'"),
+        ([1], 1, OptionError, "decisions must map items to ratings"),
         ({}, 0, OptionError, "limit must be a positive number; got 0"),
     ],
 )

@@ -101,6 +101,14 @@ def test_undecided_comparisons_cost_nothing():
     assert result.to_dict()["score"] is None
 
 
+def test_counts_and_votes_of_another_form_are_named():
+    key = ("car", "vehicle", "machine")
+    with pytest.raises(TargetGroupError, match="n_answers must be whole numbers from 1; got: -3"):
+        TargetGroups(CATEGORIES, {key: 0.5}, {key: -3})
+    with pytest.raises(TargetGroupError, match=r"a vote is .annotator, target, better, worse.; got"):
+        TargetGroups.of_votes([key], CATEGORIES)
+
+
 def test_votes_become_shares():
     votes = [(annotator, "car", "vehicle", "machine") for annotator in "abc"] + [("d", "car", "machine", "vehicle")]
     groups = TargetGroups.of_votes(votes, CATEGORIES)
@@ -148,6 +156,8 @@ def test_exchanges_of_targets_are_exact_with_few_of_them():
     ("categories", "shares", "message"),
     [
         ({}, {}, "target groups are needed; got none"),
+        ([CATEGORIES], {}, "categories must be a mapping"),
+        (CATEGORIES, [1], "shares must be a mapping"),
         ({"t": {"t": "positive", "a": "positive"}}, {}, "target 't' is among its own candidates"),
         ({"t": {"a": "positive", "b": "random"}}, {}, "target 't' needs two positive candidates or more; it has 1"),
         ({"t": {"a": "positive", "b": "near"}}, {}, "the category of 'b' for 't' must be one of .*; got 'near'"),
@@ -228,6 +238,8 @@ def test_annotators_agree_by_the_share_of_equal_answers():
     [
         ([("ann", "t", "a", "b")], "agreement needs at least two annotators; got 1"),
         ([("ann", "t", "a", "b"), ("bob", "t", "a", "c")], "no two of 2 annotators made the same comparison"),
+        ([("ann", "t", "a")], r"a vote is .annotator, target, better, worse.; got"),
+        ([("ann", ["t"], "a", "b")], r"a vote is .annotator, target, better, worse.; got"),
         ([("ann", "t", "a", "a")], "'ann' compared 'a' with itself"),
         ([("ann", "t", "a", "b"), ("ann", "t", "b", "a")], "'ann' compared 'b' and 'a' for 't' twice"),
     ],
