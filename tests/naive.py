@@ -533,3 +533,49 @@ def krippendorff_alpha(rows, level):
     observed = sum(coincidences[c, k] * difference(c, k) for c in values for k in values)
     expected = sum(totals[c] * totals[k] * difference(c, k) for c in values for k in values)
     return 1 - (n - 1) * observed / expected if expected else None
+
+
+def kemeny_distance(order, rankings, weights):
+    """Weighted mean number of pairs that rankings (dicts of item to rank) order otherwise; their ties count half."""
+    total = 0
+    for ranks, weight in zip(rankings, weights, strict=True):
+        for one, other in itertools.combinations(order, 2):
+            if one in ranks and other in ranks:
+                total += weight * (1 if ranks[one] > ranks[other] else 0.5 if ranks[one] == ranks[other] else 0)
+    return total / sum(weights)
+
+
+def weak_orders(n_items):
+    """Mid-ranks of every order with ties."""
+    return {tuple(midranks(scores)) for scores in itertools.product(range(n_items), repeat=n_items)}
+
+
+def mean_tau_w(ranks, rankings, weights, f):
+    """Weighted mean tau_w of a list of ranks with lists of ranks, of which None stands for an absent item."""
+    values = []
+    for ranking, weight in zip(rankings, weights, strict=True):
+        present = [item for item, rank in enumerate(ranking) if rank is not None]
+        gold = [ranking[item] for item in present]
+        system = midranks([-ranks[item] for item in present])
+        values.append((weight, weighted_tau(gold, system, item_weights(gold, system, f))))
+    return sum(weight * value for weight, value in values) / sum(weights)
+
+
+def fused_scores(runs, query, method, norm, k=60):
+    """Score of each document of a query: runs are dicts of query to dict of document to score."""
+    fused = {}
+    for run in runs:
+        scores = run[query]
+        if method == "rrf":
+            ordered = sorted(scores, key=scores.get, reverse=True)
+            values = {document: 1 / (k + place) for place, document in enumerate(ordered, start=1)}
+        elif norm == "min-max":
+            low, high = min(scores.values()), max(scores.values())
+            values = {document: (score - low) / max(high - low, 1e-9) for document, score in scores.items()}
+        else:
+            mean = sum(scores.values()) / len(scores)
+            spread = math.sqrt(sum((score - mean) ** 2 for score in scores.values()) / len(scores))
+            values = {document: (score - mean) / max(spread, 1e-9) for document, score in scores.items()}
+        for document, value in values.items():
+            fused.setdefault(document, []).append(value)
+    return {document: sum(values) * (len(values) if method == "combmnz" else 1) for document, values in fused.items()}

@@ -1,14 +1,43 @@
+import itertools
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankcorr import LabelMismatchError, NonNumericError, OptionError, RankingError
-from rankcorr.aggregate import combine_submissions
+from rankcorr import (
+    LabelError,
+    LabelMismatchError,
+    LengthError,
+    NonNumericError,
+    OptionError,
+    Ranking,
+    RankingError,
+    Tau,
+    TauW,
+    TooFewItemsError,
+    UndefinedCorrelationWarning,
+    correlate_many,
+)
+from rankcorr.aggregate import _rankings as rankings_module
+from rankcorr.aggregate import _search as search
+from rankcorr.aggregate import (
+    borda,
+    combine_submissions,
+    consensus,
+    kemeny,
+    mean_rank,
+    rank_weights,
+    reciprocal_rank_fusion,
+)
+from tests import naive
 
 WEIGHTS = {"rank": lambda r: r, "exponential": math.exp, "square_root": math.sqrt}
 NUMBERS = st.sampled_from([0.1, 0.2, 0.5, 0.9])
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:the correlation is undefined")
 
 
 @given(
@@ -28,6 +57,8 @@ def test_scores_are_the_weighted_means_of_section_4_1(rows, weights):
         expected = sum(alphas[name] * submissions[name][item] for name in results) / sum(alphas.values())
         assert combined.scores[item] == pytest.approx(expected, abs=1e-12)
     assert sum(combined.weights.values()) == pytest.approx(1)
+    kept = {name: results[name] for name in results}
+    assert rank_weights(kept, kind=weights) == pytest.approx(combined.weights)
 
 
 def test_the_best_submission_of_each_team_counts():
@@ -64,3 +95,210 @@ def test_many_submissions_do_not_overflow():
 def test_bad_input_is_named(submissions, results, options, error, message):
     with pytest.raises(error, match=message):
         combine_submissions(submissions, results, **options)
+
+
+def sets_of_rankings(max_items):
+    """Rows of scores with many ties, and a weight for each row."""
+    sizes = st.tuples(st.integers(1, 4), st.integers(2, max_items))
+    row = st.integers(0, 3).map(float)
+    return sizes.flatmap(
+        lambda size: st.tuples(
+            st.lists(st.lists(row, min_size=size[1], max_size=size[1]), min_size=size[0], max_size=size[0]),
+            st.lists(st.sampled_from([1.0, 2.0, 0.5]), min_size=size[0], max_size=size[0]),
+        )
+    )
+
+
+def lacking(rows):
+    """Mappings of the items of each row but one, which differs."""
+    return [{item: score for item, score in enumerate(row) if item != place} for place, row in enumerate(rows)]
+
+
+@given(sets_of_rankings(6))
+def test_scores_are_the_means_of_points_ranks_and_reciprocals(case):
+    rows, weights = case
+    ranks = [naive.midranks(row) for row in rows]
+    n_items = len(rows[0])
+
+    def mean(of_rank):
+        return [
+            sum(weight * of_rank(row[item]) for row, weight in zip(ranks, weights, strict=True)) / sum(weights)
+            for item in range(n_items)
+        ]
+
+    points, means, reciprocals = mean(lambda r: n_items - r), mean(lambda r: r), mean(lambda r: 1 / (60 + r))
+    assert list(borda(rows, weights=weights).scores.values()) == pytest.approx(points)
+    merged = mean_rank(rows, weights=weights)
+    assert list(merged.scores.values()) == pytest.approx(means)
+    assert merged.ranking.ranks.tolist() == naive.midranks([-round(value, 9) for value in means])
+    fused = reciprocal_rank_fusion(rows, weights=weights).scores
+    assert list(fused.values()) == pytest.approx([value * len(rows) for value in reciprocals])
+    agreements = correlate_many(merged.ranking, np.array(rows)).statistic.tolist()
+    assert list(merged.agreements.values()) == pytest.approx(agreements, abs=1e-12, nan_ok=True)
+
+
+@given(sets_of_rankings(5), st.booleans())
+def test_kemeny_is_the_best_of_all_orders(case, is_lacking):
+    rows, weights = case
+    rankings = lacking(rows) if is_lacking else rows
+    labels = sorted({item for ranking in rankings for item in range(len(rows[0])) if not is_lacking or item in ranking})
+    if is_lacking and (len(labels) < 2 or any(len(ranking) < 2 for ranking in rankings)):
+        return
+    merged = kemeny(rankings, weights=weights, missing="skip" if is_lacking else "raise")
+    keyed = [dict(zip(row, naive.midranks(list(row.values())), strict=True)) for row in lacking(rows)]
+    if not is_lacking:
+        keyed = [dict(enumerate(naive.midranks(row))) for row in rows]
+    distances = [naive.kemeny_distance(order, keyed, weights) for order in itertools.permutations(labels)]
+    assert merged.objective == pytest.approx(min(distances), abs=1e-9)
+    items = merged.ranking.labels or range(len(labels))
+    order = [items[place] for place in merged.ranking.best_first]
+    assert naive.kemeny_distance(order, keyed, weights) == pytest.approx(min(distances), abs=1e-9)
+    assert merged.exact
+    assert merged.ranking.n_ties == 0
+
+
+@pytest.mark.parametrize("method", ["order_by_program", "order_by_moves"])
+def test_longer_lists_are_ordered_as_well_as_by_dynamic_programming(method):
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        costs = rng.random((9, 9))
+        costs = np.round(np.triu(costs, 1) + np.tril(1 - costs.T, -1), 2)
+        exact, order = search.order_by_subsets(costs), getattr(search, method)(costs)
+        best, found = (np.triu(costs[np.ix_(o, o)], 1).sum() for o in (exact, order))
+        if method == "order_by_program":
+            assert found == pytest.approx(best)
+        else:
+            assert best - 1e-9 <= found <= 1.1 * best
+        assert sorted(order) == list(range(9))
+
+
+def test_kemeny_says_when_the_list_is_too_long_to_be_sure(monkeypatch):
+    rows = [np.roll(np.arange(15), shift) for shift in (0, 5, 10)]  # majorities in a circle
+    assert kemeny(rows).exact
+    monkeypatch.setattr(search, "MOST_PROGRAMMED", 2)
+    merged = kemeny(rows)
+    assert not merged.exact
+    assert "by local search" in repr(merged)
+    monkeypatch.setattr(search, "MOST_PROGRAMMED", 60)
+    monkeypatch.setattr(search, "SECONDS", 0.0)
+    assert not kemeny(rows).exact
+
+
+@given(sets_of_rankings(4), st.booleans())
+def test_consensus_is_the_best_of_all_orders_with_ties(case, is_lacking):
+    rows, weights = case
+    rows = [row for row in rows if len(set(row)) > 1]
+    weights = weights[: len(rows)]
+    rankings = lacking(rows) if is_lacking else rows
+    if not rows or (is_lacking and (len(rows) < 2 or any(len(set(row.values())) < 2 for row in rankings))):
+        return
+    merged = consensus(rankings, weights=weights, missing="skip" if is_lacking else "raise")
+    items = list(range(len(rows[0]))) if merged.ranking.labels is None else list(merged.ranking.labels)
+    keyed = [
+        dict(zip(row, naive.midranks(list(row.values())), strict=True))
+        if is_lacking
+        else dict(enumerate(naive.midranks(row)))
+        for row in rankings
+    ]
+    listed = [[ranks.get(item) for item in items] for ranks in keyed]
+    f = naive.inverse_square(2)
+    means = [naive.mean_tau_w(order, listed, weights, f) for order in naive.weak_orders(len(items))]
+    best = max(value for value in means if not math.isnan(value))
+    assert merged.objective == pytest.approx(best, abs=1e-9)
+    assert naive.mean_tau_w(merged.ranking.ranks.tolist(), listed, weights, f) == pytest.approx(best, abs=1e-9)
+
+
+def test_consensus_of_six_items_and_its_search(monkeypatch):
+    rows = [[6, 5, 4, 3, 2, 1], [6, 5, 3, 4, 1, 2], [5, 6, 4, 1, 2, 3]]
+    ranks, f = [naive.midranks(row) for row in rows], naive.inverse_square(2)
+    best = max(naive.mean_tau_w(o, ranks, [1, 1, 1], f) for o in naive.weak_orders(6) if len(set(o)) > 1)
+    merged = consensus(rows)
+    assert merged.objective == pytest.approx(best, abs=1e-9)
+    assert merged.exact
+    monkeypatch.setattr(rankings_module, "MOST_ENUMERATED", 1)
+    climbed = consensus(rows)
+    assert climbed.objective == pytest.approx(best, abs=1e-9)
+    assert not climbed.exact
+    flat = consensus(rows, coefficient=TauW(n0=1e6)).objective
+    assert consensus(rows, coefficient=Tau()).objective == pytest.approx(flat, abs=1e-5)
+
+
+def test_consensus_of_copies_is_the_ranking_itself():
+    row = [9, 7, 7, 5, 3, 2, 2, 2, 1, 0]
+    merged = consensus([row, row, row])
+    assert merged.objective == pytest.approx(1)
+    assert merged.ranking.ranks.tolist() == naive.midranks(row)
+
+
+def test_tied_rankings_have_no_agreement():
+    with pytest.warns(UndefinedCorrelationWarning, match="tied in the merged ranking, or in: 'b'"):
+        merged = consensus({"a": [3, 2, 1], "b": [1, 1, 1]})
+    assert merged.ranking == Ranking.from_scores([3, 2, 1])
+    assert merged.objective == pytest.approx(1)
+    assert math.isnan(merged.agreements["b"])
+    with pytest.warns(UndefinedCorrelationWarning, match="'a', 'b'"):
+        merged = consensus({"a": [1, 1, 1], "b": [1, 1, 1]})
+    assert merged.ranking.ranks.tolist() == [2, 2, 2]
+    assert math.isnan(merged.objective)
+
+
+def test_items_that_a_ranking_lacks():
+    juries = {"first": {"ant": 4, "bee": 3, "cat": 2, "dog": 1}, "second": {"bee": 9, "ant": 4}}
+    assert borda(juries, missing="skip").scores == {"ant": 1.5, "bee": 2.5, "cat": 1.0, "dog": 0.0}
+    assert borda(juries, missing="intersection").scores == {"ant": 0.5, "bee": 0.5}
+    assert borda(juries, missing="bottom").scores == {"ant": 2.5, "bee": 2.5, "cat": 0.75, "dog": 0.25}
+    skipped = reciprocal_rank_fusion(juries, missing="skip").scores
+    assert skipped == pytest.approx({"ant": 1 / 61 + 1 / 62, "bee": 1 / 61 + 1 / 62, "cat": 1 / 63, "dog": 1 / 64})
+    assert mean_rank(juries, missing="skip").missing == "skip"
+    assert borda({"first": {"ant": 2, "bee": 1}, "second": {"bee": 1, "cat": 2}}, missing="skip").scores == {
+        "ant": 2.0,
+        "bee": 0.0,
+        "cat": 2.0,
+    }
+
+
+def test_results_are_tables():
+    merged = borda({"first": {"ant": 3, "bee": 2}, "second": {"ant": 9, "bee": 4}})
+    assert merged.to_dict()["ranking"] == [["ant", 1.0], ["bee", 2.0]]
+    assert merged.to_dict()["agreements"] == {"first": 1.0, "second": 1.0}
+    assert "2 rankings merged by borda." in merged.to_latex()
+    assert list(merged.to_frame().columns) == ["rank", "item", "score"]
+    assert list(kemeny([[2, 1]]).to_frame().columns) == ["rank", "item"]
+    assert merged == borda({"first": {"ant": 3, "bee": 2}, "second": {"ant": 9, "bee": 4}})
+
+
+@pytest.mark.parametrize(
+    ("rankings", "options", "error", "message"),
+    [
+        ({}, {}, TooFewItemsError, "there is no ranking to merge"),
+        ("abc", {}, RankingError, "rankings must be a mapping, a list or a data frame of rankings; got 'abc'"),
+        ([[1, 2], {"a": 1, "b": 2}], {}, LabelError, "some have none; without labels: 0"),
+        ([[1, 2], [1, 2, 3]], {}, LengthError, "must have the same length; got 2, 3 items"),
+        ([{"a": 1, "b": 2}, {"a": 1, "c": 2}], {}, LabelMismatchError, "ranking 0 lacks items of other rankings: 'c'"),
+        ([{"a": 1, "b": 2}, {"c": 1, "d": 2}], {"missing": "intersection"}, TooFewItemsError, "in common; they have 0"),
+        ([{7: 1, "b": 2}, {"7": 1, "b": 2}], {}, LabelMismatchError, "labels differ only in their types"),
+        ([[1, 2]], {"missing": "gold"}, OptionError, "missing must be one of"),
+        ([[1, 2]], {"weights": [1, 2]}, OptionError, "a number for each of the 1 rankings"),
+        ([[1, 2]], {"weights": [-1]}, OptionError, "weights must be finite, not negative and not all 0"),
+        ([[1, 2]], {"weights": {"a": 1}}, LabelMismatchError, "rankings and weights must name the same ones"),
+    ],
+)
+def test_rankings_that_cannot_be_merged(rankings, options, error, message):
+    for merge in (borda, mean_rank, reciprocal_rank_fusion, kemeny, consensus):
+        with pytest.raises(error, match=message):
+            merge(rankings, **options)
+
+
+@pytest.mark.parametrize("k", [-1, math.nan, math.inf, "60"])
+def test_offset_of_reciprocal_ranks(k):
+    with pytest.raises(OptionError, match="k must be a finite number, not negative"):
+        reciprocal_rank_fusion([[1, 2]], k=k)
+
+
+@pytest.mark.parametrize(
+    ("results", "error", "message"),
+    [([1], RankingError, "results must be a mapping"), ({}, RankingError, "results are needed; got none")],
+)
+def test_results_without_weights(results, error, message):
+    with pytest.raises(error, match=message):
+        rank_weights(results)
