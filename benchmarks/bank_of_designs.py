@@ -140,6 +140,12 @@ def pvalues_of(scores: Array, name: str, n_resamples: int, seed: int) -> dict[st
     return found
 
 
+def pearson_pvalue(draw: Callable[..., Array], n: int, n_resamples: int, seed: int) -> float:
+    """Return the p-value of two systems by Pearson's correlation, the second of which has another scale."""
+    gold, first, second = draw(np.random.default_rng([14, n, seed]), n)
+    return compare_systems(gold, first, 20 + 3 * second, coefficient="pearson", n_resamples=n_resamples).pvalue
+
+
 def one(draw: Callable[..., Array], n: int, name: str, n_resamples: int, seed: int) -> list[tuple[float, ...]]:
     """Return the result of each kind of exchange for one data set."""
     found = pvalues_of(draw(np.random.default_rng([n, seed]), n), name, n_resamples, seed)
@@ -467,6 +473,14 @@ def main() -> None:
             for n, test in itertools.product((15, 50, 200), TESTS):
                 share = ran(partial(skewed_differences, n, test, options.resamples), options.draws).mean()
                 row(f"10 % large losses, {n} queries", test, f"{share:.3f}", "")
+
+        if options.only in "pearson":
+            heading(
+                f"pearson, two scales: share of {options.draws:,} p-values at most 0.05", "design", "items", "level"
+            )
+            for design, n in itertools.product(("normal", "skewed", "Cauchy", "censored below"), (15, 40, 200)):
+                tails = ran(partial(pearson_pvalue, DESIGNS[design], n, options.resamples), options.draws)
+                row(design, n, add("pearson", design, "level", n, float((tails <= LEVEL).mean()), options.draws))
 
         if options.only in "detectable":
             heading(

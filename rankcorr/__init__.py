@@ -5,7 +5,7 @@ Scores become a `Ranking`, two rankings become item weights, and both become a `
 - rankings: `Ranking.from_scores`, `Ranking.from_ranks`, `Ranking.from_order`
 - coefficients of two rankings: `weighted_rho` and `weighted_tau`; of two score matrices: `kendall_gamma`
 - coefficients with their options as one value: `RhoW`, `TauW`, `Rho`, `Tau`. Other functions accept the value or its
-  name
+  name. `Pearson` compares scores
 - many values in one call: `correlate` (several coefficients), `correlate_many` (one gold ranking, many systems),
   `correlation_matrix`
 - uncertainty: `null_distribution`, `permutation_test`, `correlation_interval`
@@ -31,7 +31,7 @@ column.
 
 from rankcorr._batch import RankCorrelations, correlate_many, correlation_matrix
 from rankcorr._bounds import CoefficientBounds, coefficient_bounds
-from rankcorr._coefficients import Coefficient, Rho, RhoW, Tau, TauW
+from rankcorr._coefficients import Coefficient, Pearson, Rho, RhoW, Tau, TauW
 from rankcorr._contributions import Contributions, ItemContribution, contributions
 from rankcorr._correlation import correlate, kendall_gamma, weighted_rho, weighted_tau
 from rankcorr._ranking import Ranking, align
@@ -69,7 +69,7 @@ __version__ = "0.1.0"
 
 __all__ = ["RankCorrelations", "align", "correlate_many", "correlation_matrix"]
 __all__ += ["CoefficientBounds", "coefficient_bounds"]
-__all__ += ["Coefficient", "Rho", "RhoW", "Tau", "TauW"]
+__all__ += ["Coefficient", "Pearson", "Rho", "RhoW", "Tau", "TauW"]
 __all__ += ["Contributions", "ItemContribution", "contributions"]
 __all__ += ["correlate", "kendall_gamma", "weighted_rho", "weighted_tau"]
 __all__ += ["DimensionError", "DuplicateLabelError", "LabelError", "LabelMismatchError", "LengthError"]

@@ -1,12 +1,12 @@
 """A coefficient with its options as one value, checked on creation: `TauW(n0=10)`, `RhoW()`, `Tau()`, `Rho()`.
 
-A kernel turns aligned ranks and weights into the coefficient: Eq. 7 of Lombardo et al. 2020.
+A kernel turns aligned ranks and weights into the coefficient: Eq. 7 of Lombardo et al. 2020. `Pearson` reads scores.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar, get_args
@@ -16,20 +16,25 @@ from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, shown, warn_undefined
 from rankcorr._input.scores import Ranks, loops
-from rankcorr._ranking import Missing, Ranking, RankingLike, align, as_ranking, n_missing
+from rankcorr._ranking import Missing, Ranking, RankingLike, align, as_ranking, n_missing, stacked
 from rankcorr._results import RankCorrelation
 from rankcorr._weights import DEFAULT_N0, Scheme, TiedWeights, Uniform, Weigher, Weighting, check_usable, name_of
-from rankcorr.errors import OptionError
+from rankcorr.errors import MissingValueError, OptionError
 
 CoefficientName: TypeAlias = Literal["rho_w", "tau_w", "rho", "tau"]
+ScoreCoefficientName: TypeAlias = Literal["pearson"]
 Variant: TypeAlias = Literal["a", "b"]
 
 VARIANTS: Final[tuple[Variant, ...]] = get_args(Variant)
+NEEDS_SCORES: Final = (
+    "pearson compares scores, and ranks are compared here: take rho, or one of correlate, compare_systems, "
+    "compare_many, correlation_interval and leaderboard"
+)
 UNDEFINED: Final = "all items that have weight are tied in one ranking"
 
 
 class Coefficient:
-    """Base of the four coefficients: a value compared and hashed by its options, and callable on two rankings.
+    """Base of the coefficients: a value compared and hashed by its options, and callable on two rankings.
 
     It can be passed wherever a function of two vectors is expected: ``DataFrame.corr(method=TauW(n0=10))``,
     ``scipy.stats.permutation_test``, ``sklearn.metrics.make_scorer``.
@@ -38,6 +43,7 @@ class Coefficient:
     --------
     TauW, RhoW : The weighted coefficients.
     Tau, Rho : The plain coefficients.
+    Pearson : The correlation of scores.
     correlate_many : One of the functions that accept a coefficient.
 
     Examples
@@ -52,12 +58,12 @@ class Coefficient:
     0.7622
     """
 
-    name: ClassVar[CoefficientName]
+    name: ClassVar[CoefficientName | ScoreCoefficientName]
     weighting: Weighting
     variant: Variant | None
 
     def __init__(self) -> None:
-        raise TypeError("Coefficient is the base of RhoW, TauW, Rho and Tau: make one of these")
+        raise TypeError("Coefficient is the base of RhoW, TauW, Rho, Tau and Pearson: make one of these")
 
     def __call__(self, x: RankingLike, y: RankingLike, *, missing: Missing = "raise") -> RankCorrelation:
         """Return the coefficient of two rankings; `weighted_tau` describes rankings and `missing`."""
@@ -117,6 +123,16 @@ class Coefficient:
         if weightless == "raise":
             check_usable(float(results[:, 1].min()))
         return results[:, 0].copy()
+
+    def of_rankings(self, x: Ranking, others: Sequence[Ranking]) -> NDArray[np.float64]:
+        """Coefficient of x with each of other rankings, all aligned with it; nan if undefined.
+
+        Raises
+        ------
+        WeightError
+            A ranking leaves no item with weight.
+        """
+        return self.of_rows(x, *stacked(others), weightless="raise")
 
     def _results(self, x: Ranking, y_ranks: Ranks, y_tied: bool) -> NDArray[np.float64]:
         """Return the coefficient with each row of y, nan if undefined, and the largest weight, shape (n_rows, 2)."""
@@ -316,10 +332,96 @@ class Tau(Coefficient):
         check_choice("variant", self.variant, VARIANTS)
 
 
+@dataclass(frozen=True, repr=False)
+class Pearson(Coefficient):
+    """Pearson's correlation of scores, as a value: an official score of SemEval-2014 task 3, beside Spearman's.
+
+    It compares scores instead of ranks, so it depends on the scale of the scores and on outliers, and refuses rankings
+    that were made from ranks or an order. `correlate`, `compare_systems`, `compare_many`, `correlation_interval` and
+    `leaderboard` accept it; functions that know ranks alone do not.
+
+    See Also
+    --------
+    Rho : The same of ranks: Spearman's rho.
+    leaderboard : Systems by the sum of their coefficients over gold sets.
+
+    References
+    ----------
+    D. Jurgens, M. T. Pilehvar and R. Navigli, SemEval-2014 Task 3: Cross-Level Semantic Similarity, section 4.
+
+    Examples
+    --------
+    >>> from rankcorr import Pearson, Ranking
+    >>> round(Pearson()([4, 3, 2, 0], [8, 6, 5, 1]), 4)
+    0.9945
+    >>> Pearson()([4, 3, 2, 0], Ranking.from_ranks([1, 2, 3, 4]))
+    Traceback (most recent call last):
+        ...
+    rankcorr.errors.OptionError: pearson compares scores: y was made from ranks or lacks items; give all scores
+    """
+
+    name: ClassVar[ScoreCoefficientName] = "pearson"
+    variant: ClassVar[None] = None  # type: ignore[misc]
+    weighting: ClassVar[Weighting] = Weighting(Uniform(), "additive", "midrank")  # type: ignore[misc]
+
+    def of_pair(self, x: Ranking, y: Ranking) -> float:
+        """Coefficient of two aligned rankings; nan if all scores of one are equal."""
+        return float(unit_scores(x, "x") @ unit_scores(y, "y"))
+
+    def of_rankings(self, x: Ranking, others: Sequence[Ranking]) -> NDArray[np.float64]:
+        """Coefficient of x with each of other rankings, all aligned with it; nan if undefined."""
+        gold = unit_scores(x, "gold")
+        return np.array([gold @ unit_scores(other, "a system") for other in others])
+
+    def of_rows(self, *_arguments: Any, **_options: Any) -> NDArray[np.float64]:
+        """Refuse rows of ranks."""
+        raise OptionError(NEEDS_SCORES)
+
+
+def scores_of(ranking: Ranking, name: str) -> NDArray[np.float64]:
+    """Scores that a ranking was made from, as floats.
+
+    Raises
+    ------
+    OptionError
+        It was made from ranks or an order, or has items without a score.
+    MissingValueError
+        A score is infinite.
+    """
+    if ranking.scores is None:
+        raise OptionError(f"pearson compares scores: {name} was made from ranks or lacks items; give all scores")
+    scores = np.asarray(ranking.scores, np.float64)
+    if not np.isfinite(scores).all():
+        raise MissingValueError(f"pearson needs finite scores; {name} has {scores[~np.isfinite(scores)][0]}")
+    return scores
+
+
+def unit_scores(ranking: Ranking, name: str) -> NDArray[np.float64]:
+    """Scores less their mean, with a sum of squares of 1; nan if all are equal.
+
+    Examples
+    --------
+    >>> unit_scores(Ranking.from_scores([1, 3]), "x").round(3)
+    array([-0.707,  0.707])
+    """
+    return unit_rows(scores_of(ranking, name))
+
+
+def unit_rows(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Do the same with the last axis of an array of scores."""
+    largest = np.abs(scores).max(axis=-1, keepdims=True)
+    scaled = scores / np.where(largest > 0, largest, 1.0)  # squares neither overflow nor vanish
+    centred = scaled - scaled.mean(axis=-1, keepdims=True)
+    constant = (scores == scores[..., :1]).all(axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(constant, np.nan, centred / np.linalg.norm(centred, axis=-1, keepdims=True)))
+
+
 CoefficientLike: TypeAlias = Coefficient | CoefficientName
-Key = TypeVar("Key", bound=CoefficientLike)
+ScoreCoefficientLike: TypeAlias = CoefficientLike | ScoreCoefficientName
+Key = TypeVar("Key", bound=ScoreCoefficientLike)
 BY_NAME: Final[dict[str, Coefficient]] = {kind.name: kind() for kind in (RhoW, TauW, Rho, Tau)}
-COEFFICIENTS: Final[tuple[CoefficientName, ...]] = tuple(coefficient.name for coefficient in BY_NAME.values())
+COEFFICIENTS: Final[tuple[CoefficientName, ...]] = get_args(CoefficientName)
 
 
 def coefficient_of(
@@ -341,34 +443,38 @@ def _cached_coefficient(kind: Callable[..., Coefficient], n0: float | None, *opt
     return kind(n0, None, *options)
 
 
-def as_coefficient(coefficient: CoefficientLike) -> Coefficient:
+def as_coefficient(coefficient: ScoreCoefficientLike, *, of_scores: bool = False) -> Coefficient:
     """Return a coefficient unchanged, and for a name the coefficient with its default options.
 
     Raises
     ------
     OptionError
-        The value is neither a `Coefficient` nor one of the names.
+        The value is neither a `Coefficient` nor one of the names, or it is "pearson" without `of_scores`.
 
     Examples
     --------
     >>> as_coefficient("tau_w")
     TauW()
     """
+    if coefficient == Pearson.name or isinstance(coefficient, Pearson):
+        if not of_scores:
+            raise OptionError(NEEDS_SCORES)
+        return Pearson()
     if isinstance(coefficient, Coefficient):
         return coefficient
     known = BY_NAME.get(coefficient) if isinstance(coefficient, str) else None
     if known is None:
-        names = ", ".join(map(repr, COEFFICIENTS))
+        names = ", ".join(map(repr, (*COEFFICIENTS, Pearson.name) if of_scores else COEFFICIENTS))
         raise OptionError(
             f"coefficient must be one of {names}, or a value such as TauW(n0=10); got {shown(coefficient)}"
         )
     return known
 
 
-def different_coefficients(coefficients: Iterable[Key]) -> dict[Key, Coefficient]:
+def different_coefficients(coefficients: Iterable[Key], *, of_scores: bool = False) -> dict[Key, Coefficient]:
     """Coefficients by what each was requested by; refuse an empty list, and two that are one."""
     keys = [] if isinstance(coefficients, str) or not isinstance(coefficients, Iterable) else list(coefficients)
-    values = {key: as_coefficient(key) for key in keys}
+    values = {key: as_coefficient(key, of_scores=of_scores) for key in keys}
     if not values or len(set(values.values())) < len(keys):
         raise OptionError(f"coefficients must be a list of different coefficients; got {shown(coefficients)}")
     return values
@@ -389,7 +495,7 @@ def named_coefficient(name: str, **options: Any) -> Coefficient:
     >>> named_coefficient("tau_w", n0=10, variant="a"), named_coefficient("rho", n0=10, variant="a")
     (TauW(n0=10, variant='a'), Rho())
     """
-    kind = type(as_coefficient(name))  # type: ignore[arg-type]
+    kind = type(as_coefficient(name, of_scores=True))  # type: ignore[arg-type]
     known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     return kind(**{option: value for option, value in options.items() if option in known})
 

@@ -188,7 +188,7 @@ def correlate(
     ----------
     x, y : Ranking, mapping of label to score, or array_like of shape (n_items,)
         Plain numbers are scores: larger is better.
-    coefficients : sequence of Coefficient or {"rho_w", "tau_w", "rho", "tau"}
+    coefficients : sequence of Coefficient or {"rho_w", "tau_w", "rho", "tau", "pearson"}
         At least one, without repeats; a name selects the default options, as "tau_w" for ``TauW()``.
     missing : {"raise", "intersection", "bottom", "gold"}
         As in `weighted_tau`.
@@ -221,7 +221,7 @@ def correlate(
     >>> {value: round(result, 4) for value, result in correlate(gold, system, coefficients=[TauW(n0=10)]).items()}
     {TauW(n0=10): 0.3105}
     """
-    named = different_coefficients(coefficients)
+    named = different_coefficients(coefficients, of_scores=True)
     x, y = as_ranking(x), as_ranking(y)
     first, second = align(x, y, names=names, missing=missing)
     values = {key: coefficient.of_pair(first, second) for key, coefficient in named.items()}

@@ -5,6 +5,7 @@ Equation numbers are those of Lombardo et al. 2020.
 
 import itertools
 import math
+import statistics
 import struct
 from fractions import Fraction
 
@@ -98,6 +99,16 @@ def exchanges(a, b):
         first = [q if swapped else p for p, q, swapped in zip(a, b, swap, strict=True)]
         second = [p if swapped else q for p, q, swapped in zip(a, b, swap, strict=True)]
         yield first, second, 1 - 2 * sum(swap) / len(swap)
+
+
+def pearson_exchanges(gold, a, b, standardized):
+    """Differences of Pearson's correlations of gold with a and b, after each exchange; the first changes nothing."""
+    if standardized:
+        a, b = ([(value - statistics.fmean(x)) / statistics.pstdev(x) for value in x] for x in (a, b))
+    for swaps in itertools.product([False, True], repeat=len(gold)):
+        first = [y if swap else x for x, y, swap in zip(a, b, swaps, strict=True)]
+        second = [x if swap else y for x, y, swap in zip(a, b, swaps, strict=True)]
+        yield statistics.correlation(gold, first) - statistics.correlation(gold, second)
 
 
 def share_as_extreme(true, observed, exchanged, alternative="two-sided", exact=True):

@@ -16,7 +16,7 @@ from rankcorr._checks import collected_notices
 from rankcorr._cli import console, options
 from rankcorr._cli.console import Note, detectable_text, gathered, label_text, pvalue_text, setting, text_columns, whole
 from rankcorr._cli.options import Files, Named, Weights
-from rankcorr._coefficients import COEFFICIENTS
+from rankcorr._coefficients import COEFFICIENTS, Pearson
 from rankcorr._contributions import contributions
 from rankcorr._correlation import correlate
 from rankcorr._results import RankCorrelation, TableNotes, best_places, json_ready
@@ -308,7 +308,7 @@ def _row(
 @click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
 @click.option("--versus", is_flag=True, help="Test the first SYSTEM against each other one, over the same items.")
 @options.file_options
-@options.coefficient_option()
+@options.coefficient_option(choices=options.SYSTEM_COEFFICIENTS)
 @options.weight_options
 @options.alternative_option("the system beats chance, or with --versus the first one beats the other")
 @options.swap_option(None, f"What two systems exchange in a test with --versus.  [default: {SWAPS[0]}]")
@@ -350,6 +350,8 @@ def run_tests(
     """
     if versus and len(systems) < 2:
         raise OptionError("--versus needs at least two SYSTEM files; got one")
+    if coefficient == Pearson.name and not versus:
+        raise OptionError("--coefficient pearson compares systems with each other: add --versus")
     options.check_owner("--versus", versus, {"--swap": swap, "--level": level, "--clusters": clusters})
     paired = {"swap": SWAPS[0] if swap is None else swap, "level": options.DEFAULT_LEVEL if level is None else level}
     shared = {"coefficient": weights.of_one(coefficient), "missing": files.missing}

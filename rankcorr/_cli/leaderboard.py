@@ -42,7 +42,7 @@ class BoardOptions:
     )
     swap: Any = setting(options.swap_option())
     clusters: str | None = setting(options.clusters_option())
-    coefficient: Any = setting(options.coefficient_option())
+    coefficient: Any = setting(options.coefficient_option(choices=options.SYSTEM_COEFFICIENTS))
     level: float = setting(
         options.level_option(help_text="Level of confidence of the intervals, and of the tests behind the groups.")
     )

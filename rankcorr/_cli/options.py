@@ -15,7 +15,7 @@ from rankcorr import Coefficient, InverseSquare, OptionError, Ranking, RankingEr
 from rankcorr._checks import checked_level, collected_notices, counted, repeated
 from rankcorr._cli import console
 from rankcorr._cli.console import Decorator, Note, choice_option, choice_setting, gathered, option, setting, whole
-from rankcorr._coefficients import BY_NAME, COEFFICIENTS, VARIANTS, named_coefficient
+from rankcorr._coefficients import BY_NAME, COEFFICIENTS, VARIANTS, Pearson, named_coefficient
 from rankcorr._io.table import DUPLICATES, read_numbers
 from rankcorr._io.trec import is_trec
 from rankcorr._ranking import MISSING, Missing, align
@@ -26,7 +26,9 @@ from rankcorr.inference._conventions import ALTERNATIVES, MAX_EXACT_ITEMS, alpha
 from rankcorr.inference._exchange import SWAPS
 from rankcorr.inference._paired import LeftOut
 
-PLAIN: Final = tuple(name for name, coefficient in BY_NAME.items() if type(coefficient.weighting.weigher) is Uniform)
+UNIFORM: Final = [name for name, coefficient in BY_NAME.items() if type(coefficient.weighting.weigher) is Uniform]
+PLAIN: Final = (*UNIFORM, Pearson.name)  # without weights
+SYSTEM_COEFFICIENTS: Final = (*COEFFICIENTS, Pearson.name)  # where systems are compared: these have scores
 DEFAULT_LEVEL: Final = 0.95
 DEFAULT_SEED: Final = 0
 MAX_RESAMPLES: Final = 10_000_000  # 80 MB for each interval

@@ -17,8 +17,9 @@ rejects only if it rejects on both:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
@@ -26,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import equals_itself, is_unhashable, offending, repeated, shown
-from rankcorr._coefficients import Coefficient
+from rankcorr._coefficients import Coefficient, Pearson, scores_of, unit_rows
 from rankcorr._input.frames import labelled_values, python_values
 from rankcorr._input.identifiers import comparable
 from rankcorr._input.numbers import order_codes
@@ -34,7 +35,7 @@ from rankcorr._ranking import Ranking
 from rankcorr.errors import OptionError
 from rankcorr.inference._conventions import MAX_EXACT
 from rankcorr.inference._exchange_distribution import ExchangeDistribution, all_swaps
-from rankcorr.inference._resampling import Draws, SortedItems, Values, comes_after
+from rankcorr.inference._resampling import Draws, ScoredItems, SortedItems, Values, comes_after, quotients
 from rankcorr.inference._standardization import standardize
 
 Swap: TypeAlias = Literal["auto", "scores", "ranks"]
@@ -116,8 +117,11 @@ class Exchange:
         """Systems that exchange their scores, given as `codes_of_scores`, or without them their places on either scale.
 
         `codes` has the shape (n_systems, n_items); `present` says which items of gold each system has. A system has a
-        rank for each item of gold; the items that it lacks must be last, in a tie.
+        rank for each item of gold; the items that it lacks must be last, in a tie. A coefficient of scores gives a
+        `ScoreExchange`.
         """
+        if isinstance(coefficient, Pearson):
+            return ScoreExchange.of_scores(gold, systems, clusters, are_alike=codes is not None)
         items = SortedItems.of(coefficient, gold, systems)
         has = np.ones(items.y_halves.shape, bool) if present is None else present[:, gold.best_first]
         scales: tuple[Scale, ...] = ()
@@ -142,6 +146,11 @@ class Exchange:
     def by_scores(self) -> bool:
         """Whether scores are exchanged."""
         return len(self.scales) == 1
+
+    @property
+    def swap(self) -> str:
+        """What the systems exchange, in words."""
+        return "scores" if self.by_scores else "ranks"
 
     @property
     def n_items(self) -> int:
@@ -217,6 +226,81 @@ class Exchange:
         return np.asarray(self.present * self.items.y_halves / (2 * self.present.sum(axis=1, keepdims=True)))
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class ScoreExchange(Exchange):
+    """Systems that exchange scores, for a coefficient that compares these.
+
+    Scores of different scales are standardized first, because the coefficient does not depend on the scale of a system.
+    The test is then exact only in large samples: means and variances of the systems are taken from the same items.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (n_systems, n_items)
+        What is exchanged, in the order of gold.
+    are_alike : bool
+        Whether these are the scores as they are.
+    """
+
+    items: ScoredItems  # type: ignore[assignment]
+    values: Values = field(kw_only=True)
+    are_alike: bool = field(kw_only=True)
+
+    @classmethod
+    def of_scores(
+        cls, gold: Ranking, systems: Sequence[Ranking], clusters: NDArray[np.intp] | None, *, are_alike: bool
+    ) -> ScoreExchange:
+        """Return the exchange of rankings with scores, over the same items."""
+        scores = np.array([scores_of(system, "a system")[gold.best_first] for system in systems])
+        if are_alike:
+            largest = float(np.abs(scores).max())
+            values = scores / largest if largest > 0 else scores
+        else:
+            values = unit_rows(scores)
+        if clusters is not None:
+            clusters = numbered_by_place(clusters[gold.best_first])
+        present = np.ones(scores.shape, np.int32)
+        items = ScoredItems.of(gold, systems)
+        return cls(items, present, (), clusters=clusters, values=values, are_alike=are_alike)
+
+    def drop_item(self, item: int) -> ScoreExchange:
+        """The same without one item, given by its place in gold."""
+        values = np.delete(self.values, item, axis=1)
+        clusters = None if self.clusters is None else numbered_by_place(np.delete(self.clusters, item))
+        return replace(
+            self,
+            items=self.items.drop_item(item),
+            present=np.delete(self.present, item, axis=1),
+            clusters=clusters,
+            values=values if self.are_alike else unit_rows(values),
+        )
+
+    @property
+    def by_scores(self) -> bool:
+        """Whether scores are exchanged."""
+        return True
+
+    @property
+    def swap(self) -> str:
+        """What the systems exchange, in words."""
+        return "scores" if self.are_alike else "standardized scores"
+
+    def coefficients_after(self, choices: Choices) -> Values:
+        """Coefficients of all systems after these exchanges, shape (1, len(choices), n_systems)."""
+        exchanged = np.broadcast_to(self.values.T, (len(choices), self.n_items, len(self.values))).copy()
+        for last in range(len(self.values) - 1, 0, -1):  # as Fisher and Yates do
+            other = (choices[:, :, last - 1].astype(np.uint64) * np.uint64(last + 1)) >> np.uint64(32)
+            others = other.astype(np.intp)[:, :, np.newaxis]
+            values = exchanged[:, :, last : last + 1].copy()
+            exchanged[:, :, last : last + 1] = np.take_along_axis(exchanged, others, axis=2)
+            np.put_along_axis(exchanged, others, values, axis=2)
+        exchanged -= exchanged.mean(axis=1, keepdims=True)
+        squares = np.einsum("dis,dis->ds", exchanged, exchanged)
+        scale = np.square(self.values - self.values.mean()).sum() / len(self.values)
+        products = np.einsum("i,dis->ds", self.items.x, exchanged)
+        shares = squares / scale if scale > 0 else squares
+        return quotients(products / math.sqrt(scale or 1.0), np.ones(1), shares, self.n_items)[np.newaxis]
+
+
 def find_scales(
     halves: NDArray[Any], has: NDArray[np.bool_], x_keys: NDArray[Any] | None = None
 ) -> tuple[Scale, Scale]:
@@ -275,6 +359,12 @@ def common_scale(halves: NDArray[Any], has: NDArray[np.bool_]) -> Values:
         # Rounded: the eighth of eleven groups lies at 1e-15 below the eighth of eleven others.
         places[system] = np.round(np.where(after == 0, first_ends[gap], between), 9)[groups[system]]
     return places
+
+
+def check_swap(coefficient: Coefficient, swap: Swap) -> None:
+    """Raise an `OptionError` if ranks are to be exchanged, and the coefficient compares scores."""
+    if swap == "ranks" and isinstance(coefficient, Pearson):
+        raise OptionError('pearson compares scores, which swap="ranks" does not exchange; take "auto" or "scores"')
 
 
 def on_one_scale(codes: Places) -> bool:

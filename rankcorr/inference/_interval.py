@@ -16,13 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, checked_level, shown, warn_undefined
-from rankcorr._coefficients import UNDEFINED, Coefficient, CoefficientLike, Tau, as_coefficient
+from rankcorr._coefficients import UNDEFINED, Coefficient, ScoreCoefficientLike, Tau, as_coefficient
 from rankcorr._input.numbers import ROUNDING
 from rankcorr._input.scores import read_only
 from rankcorr._ranking import Missing, Ranking, RankingLike, align, as_ranking, n_missing
 from rankcorr._results import Computed
 from rankcorr._workers import Progress
-from rankcorr.inference._resampling import Counts, Draws, SortedItems, Values, kind_of
+from rankcorr.inference._resampling import (
+    Counts,
+    Draws,
+    Resampled,
+    ScoredItems,
+    SortedItems,
+    Values,
+    kind_of,
+    sorted_items,
+)
 
 Method: TypeAlias = Literal["envelope", "percentile"]
 
@@ -107,7 +116,7 @@ def correlation_interval(
     x: RankingLike,
     y: RankingLike,
     *,
-    coefficient: CoefficientLike = "tau_w",
+    coefficient: ScoreCoefficientLike = "tau_w",
     missing: Missing = "raise",
     level: float = 0.95,
     method: Method = "envelope",
@@ -127,7 +136,8 @@ def correlation_interval(
       copula: each copy of an item gets a new place in both rankings, near those of the item. For resampled residuals,
       normal scores of the second ranking are regressed on those of the first, and each item gets the residual of an
       item drawn at random. Groups of ties keep their places. Each kind gives the quantiles (1 - level) / 2 and
-      (1 + level) / 2; the interval holds all of them, and the coefficient itself.
+      (1 + level) / 2; the interval holds all of them, and the coefficient itself. Pearson's correlation takes scores in
+      place of normal scores, and items with replacement in place of smoothed ones.
     - "percentile" draws items with replacement, and lies between the same quantiles. Copies of an item are ties in both
       rankings, which distorts a top-weighted coefficient. Use it to compare with other software.
 
@@ -139,7 +149,7 @@ def correlation_interval(
     ----------
     x, y : Ranking, mapping of label to score, or array_like of shape (n_items,)
         Plain numbers are scores: larger is better.
-    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho", "pearson"}
         A value with its options, such as ``TauW(n0=10)``; a name selects the default options. Resamples have ties, so a
         weigher must accept the ranks 1, 1.5, 2 and so on.
     missing : {"raise", "intersection", "bottom", "gold"}
@@ -196,7 +206,7 @@ def correlation_interval(
     >>> interval.low < interval.statistic < interval.high
     True
     """
-    formula = as_coefficient(coefficient)
+    formula = as_coefficient(coefficient, of_scores=True)
     check_choice("method", method, METHODS)
     confidence, draws = checked_level(level), Draws.checked(n_resamples, seed, workers, progress)
     rankings = as_ranking(x), as_ranking(y)
@@ -209,7 +219,7 @@ def correlation_interval(
     if math.isnan(value):
         warn_undefined(UNDEFINED, stacklevel=3)
     else:
-        items = SortedItems.of(formula, first, [second])
+        items = sorted_items(formula, first, [second])
         values = (resample_envelope if method == "envelope" else resample_with_replacement)(items, draws)[:, 0]
         n_undefined = int(np.isnan(values).sum())
         kinds = split_kinds(values) if method == "envelope" else (values,)
@@ -237,25 +247,26 @@ def correlation_interval(
     )
 
 
-def resample_with_replacement(items: SortedItems, draws: Draws) -> Values:
+def resample_with_replacement(items: SortedItems | ScoredItems, draws: Draws) -> Values:
     """Return coefficients of x with each other ranking, shape (n_resamples, n_rankings); nan if undefined."""
     return _concatenate(draws.in_blocks(partial(_resample_counts, items), items.n_items), items)
 
 
-def _resample_counts(items: SortedItems, rng: np.random.Generator, size: int) -> Values:
+def _resample_counts(items: Resampled, rng: np.random.Generator, size: int) -> Values:
     return items.coefficients(items.draw_counts(rng, size))
 
 
-def resample_envelope(items: SortedItems, draws: Draws) -> Values:
+def resample_envelope(items: SortedItems | ScoredItems, draws: Draws) -> Values:
     """Return coefficients of x with each other ranking: of half-samples, of smoothed resamples, of resampled residuals.
 
-    The shape is (n_resamples, n_rankings); undefined values are nan. `split_kinds` separates the kinds.
+    The shape is (n_resamples, n_rankings); undefined values are nan. `split_kinds` separates the kinds. Scores are not
+    smoothed: copies of an item do not distort a coefficient that does not rank them.
     """
-    tasks: tuple[Callable[[np.random.Generator, int], Values], ...] = (
-        partial(_resample_half, items),
-        SmoothedItems.of(items).resample,
-        Residuals.of(items).resample,
-    )
+    tasks: tuple[Callable[[np.random.Generator, int], Values], ...]
+    if isinstance(items, ScoredItems):
+        tasks = partial(_resample_half, items), partial(_resample_counts, items), items.resample_residuals
+    else:
+        tasks = partial(_resample_half, items), SmoothedItems.of(items).resample, Residuals.of(items).resample
     numbers = [part.size for part in split_kinds(np.empty(draws.n_resamples))]
     n_numbers = 2 * items.n_items * (1 + len(items.y_halves))
     return np.concatenate(
@@ -271,11 +282,11 @@ def split_kinds(values: Values) -> list[Values]:
     return np.array_split(values, 3)
 
 
-def _concatenate(blocks: list[Values], items: SortedItems) -> Values:
+def _concatenate(blocks: list[Values], items: SortedItems | ScoredItems) -> Values:
     return np.concatenate([np.empty((0, len(items.y_halves))), *blocks])
 
 
-def _resample_half(items: SortedItems, rng: np.random.Generator, size: int) -> Values:
+def _resample_half(items: Resampled, rng: np.random.Generator, size: int) -> Values:
     return items.coefficients(draw_halves(items.n_items, rng, size))
 
 
@@ -434,7 +445,7 @@ def jackknife_share(coefficient: Coefficient, x: Ranking, y: Ranking, draws: Dra
 
     The jackknife leaves items out one at a time: at most 1,000, those with the most weight.
     """
-    items = SortedItems.of(coefficient, x, [y])
+    items = sorted_items(coefficient, x, [y])
     places = np.arange(items.n_items)
     if items.n_items > MAX_DELETED:
         weights = coefficient.weighting.item_weights(x, y)[x.best_first]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._coefficients import Coefficient
+from rankcorr._coefficients import Coefficient, Pearson
 from rankcorr._ranking import Ranking, align
 from rankcorr.inference._conventions import MAX_EXACT, alpha_of
 from rankcorr.inference._exchange import (
@@ -93,7 +93,9 @@ class JointTest:
     @property
     def swap(self) -> str:
         """What all systems exchange together."""
-        return "scores" if self._is_by_scores else "ranks"
+        if self._is_by_scores:
+            return "scores"
+        return "standardized scores" if isinstance(self._coefficient, Pearson) else "ranks"
 
     @property
     def n_systems(self) -> int:
@@ -143,7 +145,7 @@ class JointTest:
         for other in range(1, self.n_systems):
             self._draws.progress(0)  # the caller may stop the work between its steps
             pairs.append(self._pair(0, other))
-        self.paired_swaps[1:] = ["scores" if pair[0].by_scores else "ranks" for pair in pairs]
+        self.paired_swaps[1:] = [pair[0].swap for pair in pairs]
         distributions = draw_exchanges(pairs, draws)
         leads = np.array([distribution.observed for distribution in distributions])
         pvalues = np.array([distribution.pvalue() for distribution in distributions])

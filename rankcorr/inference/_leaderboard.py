@@ -6,6 +6,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -21,13 +22,13 @@ from rankcorr._checks import (
     shown,
     warn_undefined,
 )
-from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike, stacked
+from rankcorr._coefficients import Coefficient, Pearson, ScoreCoefficientLike, as_coefficient
+from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike
 from rankcorr._results import Computed, Result, TableNotes, TableResult, best_places, json_ready
 from rankcorr._workers import Progress
 from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError
 from rankcorr.inference._conventions import MAX_EXACT, alpha_of
-from rankcorr.inference._exchange import SWAPS, Codes, Swap, codes_of_scores
+from rankcorr.inference._exchange import SWAPS, Codes, Swap, check_swap, codes_of_scores
 from rankcorr.inference._gold_sets import (
     MEAN,
     PLACES,
@@ -43,7 +44,7 @@ from rankcorr.inference._interval import envelope, resample_envelope
 from rankcorr.inference._joint_test import JointTest, RankedSystem
 from rankcorr.inference._multiple_tests import TESTED
 from rankcorr.inference._null import null_of
-from rankcorr.inference._resampling import Draws, SortedItems, Values
+from rankcorr.inference._resampling import Draws, Values, sorted_items
 from rankcorr.inference._standardization import standardize
 
 MANY_GOLD_SETS: Final = 5
@@ -239,7 +240,7 @@ def leaderboard(
     gold: RankingLike | Mapping[str, RankingLike],
     systems: Mapping[str, RankingLike],
     *,
-    coefficient: CoefficientLike = "tau_w",
+    coefficient: ScoreCoefficientLike = "tau_w",
     by: str = SUM,
     standardized: bool = False,
     swap: Swap = "auto",
@@ -287,8 +288,8 @@ def leaderboard(
         be names.
     systems : mapping of name to ranking
         One ranking of the items of all gold sets together; in each gold set it is restricted to the items of that.
-    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
-        As in `correlate_many`.
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho", "pearson"}
+        As in `correlate_many`; `Pearson` compares scores, so every ranking needs them.
     by : str
         "sum", "mean" or the name of a gold set.
     standardized : bool, default False
@@ -371,7 +372,7 @@ def leaderboard(
     >>> [(row.system, row.group) for row in board.rows]
     [('quiet', 1), ('calm', 1), ('loud', 2)]
     """
-    formula = as_coefficient(coefficient)
+    formula = as_coefficient(coefficient, of_scores=True)
     check_choice("missing", missing, MISSING)
     standardized = checked_flag(standardized, "standardized")
     confidence = checked_level(level)
@@ -380,6 +381,9 @@ def leaderboard(
     set_names, names = list(sets), list(rankings)
     check_choice("by", by, (*TOTALS, *sets))
     check_choice("swap", swap, SWAPS)
+    check_swap(formula, swap)
+    if standardized and isinstance(formula, Pearson):
+        raise OptionError("pearson averages 0 by chance as it is: leave standardized out")
     if len(sets) > MANY_GOLD_SETS:
         give_notice(
             f"{len(sets)} gold sets are taken as they are: items are resampled within each, so that intervals and "
@@ -389,6 +393,11 @@ def leaderboard(
     unused = count_unused_labels(sets, rankings, missing)
     entries = align_systems(sets, rankings, missing, draws.progress)
     by_set = [list(column) for column in zip(*entries, strict=True)]
+    if isinstance(formula, Pearson):
+        cells = ((name, set_name) for name in names for set_name in set_names)
+        lacking = [cell for cell, entry in zip(cells, chain(*entries), strict=True) if entry.n_missing]
+        if lacking:
+            raise OptionError(offending("pearson needs a score for each item; without one (system, gold set)", lacking))
     codes = _codes(rankings, swap)
     columns = list(range(len(sets))) if by in TOTALS else [set_names.index(by)]
 
@@ -454,7 +463,7 @@ def _resample(coefficient: Coefficient, column: Sequence[AlignedSystem], draws: 
     """Resampled coefficients of one gold set, shape (n_resamples, n_systems)."""
     values = np.empty((draws.n_resamples, len(column)))
     for rows in _group_by_items(column):
-        items = SortedItems.of(coefficient, column[rows[0]].gold, [column[row].system for row in rows])
+        items = sorted_items(coefficient, column[rows[0]].gold, [column[row].system for row in rows])
         values[:, rows] = resample_envelope(items, draws)
     return values
 
@@ -544,8 +553,7 @@ def _coefficients(coefficient: Coefficient, column: Sequence[AlignedSystem]) -> 
     """Coefficient of each system in one gold set."""
     values = np.empty(len(column))
     for rows in _group_by_items(column):
-        ranks, ties = stacked([column[row].system for row in rows])
-        values[rows] = coefficient.of_rows(column[rows[0]].gold, ranks, ties, weightless="raise")
+        values[rows] = coefficient.of_rankings(column[rows[0]].gold, [column[row].system for row in rows])
     return values
 
 

@@ -20,8 +20,8 @@ from rankcorr._checks import (
     shown,
     warn_undefined,
 )
-from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient, different_coefficients
-from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike, align, as_ranking, stacked
+from rankcorr._coefficients import Coefficient, ScoreCoefficientLike, as_coefficient, different_coefficients
+from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike, align, as_ranking
 from rankcorr._results import Computed, Result, TableNotes, TableResult
 from rankcorr._workers import Progress
 from rankcorr.errors import LabelError, OptionError, RankingError, TooFewItemsError, UndefinedCorrelationWarning
@@ -30,6 +30,7 @@ from rankcorr.inference._exchange import (
     SWAPS,
     Exchange,
     Swap,
+    check_swap,
     clusters_of_items,
     codes_of_items,
     codes_of_scores,
@@ -38,7 +39,7 @@ from rankcorr.inference._exchange import (
 )
 from rankcorr.inference._gold_sets import name_gold_sets, name_systems
 from rankcorr.inference._multiple_tests import holm
-from rankcorr.inference._resampling import Draws, SortedItems
+from rankcorr.inference._resampling import Draws, sorted_items
 
 NAMES: Final = ("gold", "a", "b")
 MIRRORED: Final[dict[Alternative, Alternative]] = {"two-sided": "two-sided", "greater": "less", "less": "greater"}
@@ -86,7 +87,8 @@ class SystemComparison(Computed):
     alternative : str
         "two-sided", "greater" (the first system is better) or "less".
     swap : str
-        What the test exchanged, "scores" or "ranks".
+        What the test exchanged, "scores" or "ranks"; "standardized scores" if Pearson's correlation compares systems
+        that do not share a scale.
     exact : bool
         Whether all exchanges were enumerated.
     low, high : float
@@ -149,7 +151,7 @@ def compare_systems(
     a: RankingLike,
     b: RankingLike,
     *,
-    coefficient: CoefficientLike = "tau_w",
+    coefficient: ScoreCoefficientLike = "tau_w",
     missing: Missing = "raise",
     alternative: Alternative = "two-sided",
     swap: Swap = "auto",
@@ -183,7 +185,7 @@ def compare_systems(
     ----------
     gold, a, b : Ranking, mapping of label to score, or array_like of shape (n_items,)
         Plain numbers are scores: larger is better. Labelled rankings are matched by label.
-    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho", "pearson"}
         A value with its options, such as ``TauW(n0=10)``; a name selects the default options. Exchanged systems have
         ties, so a weigher must accept the ranks 1, 1.5, 2 and so on.
     missing : {"raise", "intersection", "bottom", "gold"}
@@ -237,16 +239,16 @@ def compare_systems(
     >>> comparison.difference > 0, comparison.pvalue < 0.01, comparison.low > 0, comparison.fragile
     (True, True, True, False)
     """
-    formula = as_coefficient(coefficient)
+    formula = as_coefficient(coefficient, of_scores=True)
     check_choice("alternative", alternative, ALTERNATIVES)
     check_choice("swap", swap, SWAPS)
     confidence, draws = checked_level(level), Draws.checked(n_resamples, seed, workers, progress)
     systems = as_ranking(a), as_ranking(b)
     (first, second, third), n_lone = align_three(gold, *systems, missing)
-    values = formula.of_rows(first, *stacked([second, third]), weightless="raise")
+    values = formula.of_rankings(first, [second, third])
     difference = float(values[0] - values[1])
     # Tests take two systems in one order, so that a and b draw the same numbers as b and a.
-    is_reversed = SortedItems.of(formula, first, [second, third]).is_reversed
+    is_reversed = sorted_items(formula, first, [second, third]).is_reversed
     exchange = _exchange(formula, (first, second, third), systems, swap, is_reversed, clusters)
 
     n_undefined, least, most, is_fragile = 0, None, None, False
@@ -275,7 +277,7 @@ def compare_systems(
         difference=difference,
         pvalue=pvalue,
         alternative=alternative,
-        swap="scores" if exchange.by_scores else "ranks",
+        swap=exchange.swap,
         exact=exchange.n_units <= MAX_EXACT,
         low=low,
         high=high,
@@ -380,7 +382,7 @@ def compare_many(
     gold: RankingLike | Mapping[str, RankingLike],
     systems: Mapping[str, RankingLike],
     *,
-    coefficients: Sequence[CoefficientLike] = ("tau_w",),
+    coefficients: Sequence[ScoreCoefficientLike] = ("tau_w",),
     baseline: str | None = None,
     missing: Missing = "raise",
     alternative: Alternative = "two-sided",
@@ -405,7 +407,7 @@ def compare_many(
     systems : mapping of name to ranking
         Two or more. With several gold sets, a system has the items of all, at least two of each. Each comparison
         leaves out the items of the other gold sets; `missing` decides about all others.
-    coefficients : sequence of Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+    coefficients : sequence of Coefficient or {"tau_w", "rho_w", "tau", "rho", "pearson"}
     baseline : str, optional
         Name of a system. Each other one is then compared with it; by default all pairs are compared.
     missing, alternative, swap, clusters, level, n_resamples, seed, workers, progress
@@ -437,7 +439,7 @@ def compare_many(
     >>> [(row.gold_set, row.comparison.pvalue, row.corrected_pvalue) for row in table.rows]
     [('nouns', 0.25, 0.5), ('verbs', 0.5, 0.5)]
     """
-    formulas = list(different_coefficients(coefficients).values())
+    formulas = list(different_coefficients(coefficients, of_scores=True).values())
     names_of_formulas = [formula.name for formula in formulas]
     labels = [formula.name if names_of_formulas.count(formula.name) == 1 else repr(formula) for formula in formulas]
     golds, rankings = name_gold_sets(gold), name_systems(systems)
@@ -493,6 +495,7 @@ def _exchange(
     """The exchange of two systems, the second of which comes first if `is_reversed`."""
     gold, *systems = aligned
     codes = None
+    check_swap(coefficient, swap)
     if swap == "scores" or (swap == "auto" and all(system.scores is not None for system in unaligned)):
         named = dict(zip(NAMES[1:], unaligned, strict=True))
         codes = np.array([codes_of_items(codes, gold.labels) for codes in codes_of_scores(named)])
@@ -508,9 +511,7 @@ def _leave_items_out(
 ) -> tuple[LeftOut, LeftOut]:
     """The comparison without the item that lets the difference be least, and without that which lets it be largest."""
     items = exchange.items
-    weights = items.table[items.y_halves.min(axis=0) // (2 if items.expected else 1) - (1 if items.expected else 2)]
-    weighted_distances = weights * np.abs(np.diff(items.y_halves, axis=0)[0])
-    candidates = np.sort(np.argsort(-weighted_distances, kind="stable")[:MOST_LEFT_OUT])
+    candidates = np.sort(np.argsort(-items.item_distances, kind="stable")[:MOST_LEFT_OUT])
     differences = -np.diff(items.delete_each(candidates, draws), axis=1)
     # An item without which the difference is undefined decides it: the test then has no p-value below 1.
     differences = np.where(np.isnan(differences), 0.0, differences)[:, 0]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import checked_resamples, checked_seed, shown
-from rankcorr._coefficients import Coefficient
+from rankcorr._coefficients import Coefficient, Pearson, unit_rows, unit_scores
 from rankcorr._input.scores import loops
 from rankcorr._ranking import Ranking
 from rankcorr._weights import SCHEMES, rank_table
@@ -115,8 +115,44 @@ def _run_all(
     return [_run(task, seed, block) for block in blocks]
 
 
+class Resampled:
+    """Rankings whose items can be drawn: the base of `SortedItems` and `ScoredItems`."""
+
+    __slots__ = ()
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        raise NotImplementedError
+
+    def coefficients(self, counts: Counts) -> Values:
+        """Coefficients of the first ranking with the others, if items are drawn as often as `counts` says."""
+        raise NotImplementedError
+
+    def draw_counts(self, rng: np.random.Generator, size: int) -> Counts:
+        """Number of times that each item occurs in each of `size` resamples with replacement, shape (size, n_items)."""
+        from rankcorr.inference import _resampling_kernels as kernels
+
+        draws = rng.integers(0, self.n_items, (size, self.n_items), dtype=np.int32)
+        counts = np.zeros_like(draws)
+        kernels.count_draws(draws, counts)
+        return counts
+
+    def delete_each(self, places: NDArray[np.int64], draws: Draws) -> Values:
+        """Coefficients without each of the items at these places of x, shape (n_places, n_rankings)."""
+        step = max(1, BLOCK_NUMBERS // self.n_items)
+
+        def coefficients_without(block: NDArray[np.int64]) -> Values:
+            counts = np.ones((block.size, self.n_items), np.int32)
+            counts[np.arange(block.size), block] = 0
+            return self.coefficients(counts)
+
+        blocks = [places[start : start + step] for start in range(0, places.size, step)]
+        return np.concatenate(in_threads(coefficients_without, blocks, draws.workers, draws.progress, lambda _: 0))
+
+
 @dataclass(frozen=True, eq=False, slots=True)
-class SortedItems:
+class SortedItems(Resampled):
     """One ranking x and rows of others, over the same items, in the order of x from best to worst.
 
     Attributes
@@ -160,6 +196,13 @@ class SortedItems:
         return self.x_keys.size
 
     @property
+    def item_distances(self) -> Values:
+        """How far each item is apart in the first two other rankings, times its weight where it ranks higher."""
+        step, first = (2, 1) if self.expected else (1, 2)
+        weights = self.table[self.y_halves.min(axis=0) // step - first]
+        return np.asarray(weights * np.abs(np.diff(self.y_halves, axis=0)[0]))
+
+    @property
     def y_keys(self) -> Counts:
         """Whole numbers from 0 that ascend with the rank in each other ranking, shape (n_rankings, n_items)."""
         return self.y_halves // 2 - 1
@@ -196,33 +239,12 @@ class SortedItems:
         """
         return self._resampled(np.ones((1, self.n_items), np.int32), keys, len(keys))
 
-    def draw_counts(self, rng: np.random.Generator, size: int) -> Counts:
-        """Number of times that each item occurs in each of `size` resamples with replacement, shape (size, n_items)."""
-        from rankcorr.inference import _resampling_kernels as kernels
-
-        draws = rng.integers(0, self.n_items, (size, self.n_items), dtype=np.int32)
-        counts = np.zeros_like(draws)
-        kernels.count_draws(draws, counts)
-        return counts
-
     def coefficients(self, counts: Counts) -> Values:
         """Coefficient of x with each other ranking in each resample, shape (n_resamples, n_rankings); nan if undefined.
 
         `counts` holds how often each item was drawn. All are ranked again within a resample.
         """
         return self._resampled(counts, np.vstack((self.x_keys, self.y_keys))[np.newaxis], len(counts))
-
-    def delete_each(self, places: NDArray[np.int64], draws: Draws) -> Values:
-        """Coefficients without each of the items at these places of x, shape (n_places, n_rankings)."""
-        step = max(1, BLOCK_NUMBERS // self.n_items)
-
-        def coefficients_without(block: NDArray[np.int64]) -> Values:
-            counts = np.ones((block.size, self.n_items), np.int32)
-            counts[np.arange(block.size), block] = 0
-            return self.coefficients(counts)
-
-        blocks = [places[start : start + step] for start in range(0, places.size, step)]
-        return np.concatenate(in_threads(coefficients_without, blocks, draws.workers, draws.progress, lambda _: 0))
 
     def formula(self) -> Formula:
         """The coefficient as kernels take it."""
@@ -236,6 +258,93 @@ class SortedItems:
         values = np.empty((size, keys.shape[1] - 1))
         kernels.resampled_coefficients(counts, keys, self.formula(), kernels.new_memory(self.n_items), values)
         return values
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ScoredItems(Resampled):
+    """Scores of one ranking x and of others, for a coefficient of scores; the items are in the order of x.
+
+    Attributes
+    ----------
+    x : ndarray of float64, shape (n_items,)
+        Scores with mean 0 and a sum of squares of 1; nan if all are equal.
+    y : ndarray of float64, shape (n_rankings, n_items)
+        Those of the other rankings.
+    y_halves : ndarray of int32, shape (n_rankings, n_items)
+        Mid-ranks times 2.
+    """
+
+    x: Values
+    y: Values
+    y_halves: Counts
+
+    @classmethod
+    def of(cls, x: Ranking, others: Sequence[Ranking]) -> ScoredItems:
+        """Sort aligned rankings by x."""
+        order = x.best_first
+        scores = np.array([unit_scores(other, "a system")[order] for other in others])
+        halves = np.array([(2 * other.ranks[order]).astype(np.int32) for other in others])
+        return cls(unit_scores(x, "gold")[order], scores, halves)
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return self.x.size
+
+    @property
+    def item_distances(self) -> Values:
+        """How far each item is apart in the first two other rankings."""
+        return np.asarray(np.abs(np.diff(self.y, axis=0)[0]))
+
+    @property
+    def is_reversed(self) -> bool:
+        """As that of `SortedItems`."""
+        return comes_after(*self.y)
+
+    def drop_item(self, item: int) -> ScoredItems:
+        """The same without one item, given by its place in x; the others are ranked again."""
+        halves, item_halves = np.delete(self.y_halves, item, axis=1), self.y_halves[:, item : item + 1]
+        halves -= 2 * (halves > item_halves).astype(np.int32) + (halves == item_halves)
+        x, y = np.delete(self.x, item), np.delete(self.y, item, axis=1)
+        return ScoredItems(unit_rows(x), unit_rows(y), halves)
+
+    def coefficients(self, counts: Counts) -> Values:
+        """Coefficient of x with each other ranking in each resample, shape (n_resamples, n_rankings); nan if undefined.
+
+        `counts` holds how often each item was drawn.
+        """
+        shares = counts / counts.sum(axis=1, keepdims=True)
+        x_means, y_means = shares @ self.x, shares @ self.y.T
+        x_squares, y_squares = shares @ self.x**2, shares @ (self.y**2).T
+        products = shares @ (self.x * self.y).T
+        covariances = products - x_means[:, np.newaxis] * y_means
+        return quotients(covariances, (x_squares - x_means**2)[:, np.newaxis], y_squares - y_means**2, self.n_items)
+
+    def resample_residuals(self, rng: np.random.Generator, size: int) -> Values:
+        """Coefficients if each item gets the residual of a random item in the regressions on x."""
+        drawn_items = rng.integers(0, self.n_items, (size, self.n_items))
+        values = np.empty((size, len(self.y)))
+        for ranking, scores in enumerate(self.y):
+            slope = float(self.x @ scores)
+            drawn = slope * self.x + (scores - slope * self.x)[drawn_items]
+            values[:, ranking] = unit_rows(drawn) @ self.x
+        return values
+
+
+def sorted_items(coefficient: Coefficient, x: Ranking, others: Sequence[Ranking]) -> SortedItems | ScoredItems:
+    """Sort aligned rankings by x: with their scores if the coefficient compares these, else with their ranks."""
+    if isinstance(coefficient, Pearson):
+        return ScoredItems.of(x, others)
+    return SortedItems.of(coefficient, x, others)
+
+
+def quotients(covariances: Values, x_variances: Values, y_variances: Values, n_items: int) -> Values:
+    """Return correlations; nan where a variance is 0 but for rounding, given that all of x and y have 1 / n_items."""
+    least = 1e-13 / n_items
+    is_defined = (x_variances > least) & (y_variances > least)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        values = covariances / np.sqrt(x_variances * y_variances)
+    return np.where(is_defined, np.clip(values, -1.0, 1.0), np.nan)
 
 
 def kind_of(coefficient: Coefficient) -> int:

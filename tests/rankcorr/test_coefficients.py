@@ -22,8 +22,11 @@ from rankcorr import (
     Coefficient,
     Hyperbolic,
     InverseSquare,
+    MissingValueError,
     OptionError,
+    Pearson,
     RankCorrelation,
+    Ranking,
     Rho,
     RhoW,
     Tau,
@@ -39,7 +42,7 @@ from rankcorr import (
 from rankcorr._coefficients import as_coefficient, named_coefficient
 from rankcorr._weights import SCHEMES, TIED_WEIGHTS
 from tests import naive
-from tests.strategies import distinguishing_pairs, tied_pairs, weighings
+from tests.strategies import distinguishing_pairs, scores, tied_pairs, weighings
 
 VALUES = [TauW(), TauW(n0=10, scheme="first"), TauW(weigher=TopK(3), variant="a"), RhoW(n0=0), RhoW(), Tau("a"), Rho()]
 X, Y = np.array([4.0, 3.0, 2.0, 1.0]), np.array([4.0, 3.0, 1.0, 2.0])
@@ -335,3 +338,47 @@ def test_every_function_that_takes_a_coefficient_takes_a_value_or_its_name():
 def test_the_base_class_is_for_isinstance():
     assert all(isinstance(value, Coefficient) for value in VALUES)
     assert not isinstance("tau_w", Coefficient)
+
+
+# Scores instead of ranks.
+
+
+@given(st.integers(2, 12).flatmap(lambda n_items: st.tuples(scores(n_items), scores(n_items))))
+def test_pearson_is_that_of_scipy(pair):
+    x, y = (np.asarray(values, float) for values in pair)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert Pearson()(x, y).statistic == pytest.approx(scipy.stats.pearsonr(x, y).statistic, abs=1e-9, nan_ok=True)
+
+
+def test_pearson_does_not_depend_on_scale():
+    x, y = np.array([1.0, 2.0, 4.0]), np.array([2.0, 1.0, 5.0])
+    expected = scipy.stats.pearsonr(x, y).statistic
+    for factor in (1e-200, 1e200):
+        assert Pearson()(factor * x, y).statistic == pytest.approx(expected, rel=1e-12)
+
+
+def test_pearson_of_labels_and_its_undefined_value():
+    assert Pearson()({"a": 1, "b": 2}, {"b": 5, "a": 7, "c": 0}, missing="intersection").statistic == pytest.approx(-1)
+    with pytest.warns(UndefinedCorrelationWarning):
+        assert math.isnan(Pearson()([0.1, 0.1, 0.1], [1, 2, 3]))
+
+
+def test_pearson_refuses_what_has_no_scores():
+    with pytest.raises(OptionError, match="y was made from ranks or lacks items"):
+        Pearson()([1, 2, 3], Ranking.from_order([0, 1, 2]))
+    with pytest.raises(OptionError, match="x was made from ranks or lacks items"):
+        Pearson()({"a": 1, "b": 2}, {"a": 1, "b": 2, "c": 3}, missing="bottom")
+    with pytest.raises(MissingValueError, match="finite scores; y has inf"):
+        Pearson()([1, 2, 3], [1, 2, math.inf])
+
+
+@pytest.mark.parametrize("coefficient", ["pearson", Pearson()])
+def test_functions_of_ranks_refuse_pearson(coefficient):
+    with pytest.raises(OptionError, match="pearson compares scores, and ranks are compared here"):
+        correlate_many(X, {"a": Y}, coefficient=coefficient)
+    for function in (rankcorr.permutation_test, rankcorr.null_distribution, rankcorr.contributions):
+        with pytest.raises(OptionError, match="pearson compares scores, and ranks are compared here"):
+            function(X, Y, coefficient=coefficient)
+    with pytest.raises(OptionError, match="pearson compares scores"):
+        Pearson().of_rows(Ranking.from_scores(X), np.array([[1.0, 2, 3, 4]]), np.zeros(1, np.int64))

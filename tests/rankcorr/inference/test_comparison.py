@@ -441,3 +441,42 @@ def test_two_measures_of_rg65(data_dir):
     found = compare_systems(*(columns[name] for name in ("gold", "path", "wup")))
     assert (found.swap, found.exact) == ("ranks", False)
     assert (found.low > 0 or found.high < 0) == (found.pvalue <= 0.05)
+
+
+# Pearson's correlation: scores are exchanged, standardized unless they share a scale.
+
+
+@pytest.mark.parametrize("swap", ["scores", "auto"])
+def test_pearson_enumerates_the_exchanges_of_scores(swap):
+    rng = np.random.default_rng(4)
+    gold = rng.normal(size=10)
+    a, b = gold + rng.normal(size=10), 20 + 3 * (gold + rng.normal(size=10))
+    comparison = compare_systems(gold, a, b, coefficient="pearson", swap=swap)
+    differences = list(naive.pearson_exchanges(gold.tolist(), a.tolist(), b.tolist(), standardized=swap == "auto"))
+    assert comparison.exact
+    assert comparison.swap == ("scores" if swap == "scores" else "standardized scores")
+    assert_allclose(comparison.difference, differences[0], atol=1e-12)
+    assert comparison.pvalue == np.mean(np.abs(differences) >= abs(differences[0]) - 1e-9)
+    mirrored = compare_systems(gold, b, a, coefficient="pearson", swap=swap)
+    assert (mirrored.low, mirrored.high, mirrored.pvalue) == (-comparison.high, -comparison.low, comparison.pvalue)
+
+
+def test_pearson_leaves_out_the_item_that_decides():
+    gold = [1.0, 2, 3, 4, 5, 6, 7, 8, 9, 100]
+    a, b = [*gold[:9], 110.0], [*gold[8::-1], 90.0]
+    comparison = compare_systems(gold, a, b, coefficient="pearson")
+    without = scipy.stats.pearsonr(gold[:9], a[:9]).statistic - scipy.stats.pearsonr(gold[:9], b[:9]).statistic
+    assert comparison.most.label == 9
+    assert_allclose(comparison.most.difference, without)
+
+
+def test_pearson_exchanges_no_ranks():
+    with pytest.raises(OptionError, match='which swap="ranks" does not exchange'):
+        compare_systems([1, 2, 3], [1, 2, 4], [1, 3, 2], coefficient="pearson", swap="ranks")
+
+
+@given(st.integers(3, 8).flatmap(lambda n_items: st.tuples(*[scores(n_items)] * 3)), ALTERNATIVES)
+def test_the_interval_of_pearson_agrees_with_its_test(three, alternative):
+    comparison = compared(*three, coefficient="pearson", alternative=alternative)
+    if not math.isnan(comparison.difference) and not comparison.n_undefined:
+        assert (comparison.pvalue <= alpha_of(0.95)) == (not comparison.low <= 0 <= comparison.high)

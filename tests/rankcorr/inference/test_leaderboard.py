@@ -8,6 +8,7 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
+import scipy.stats
 from numpy.testing import assert_allclose
 
 from rankcorr import (
@@ -457,3 +458,29 @@ def test_the_order_of_systems_does_not_matter():
         options = {"missing": missing, "n_resamples": 99, "workers": 1}
         boards = [leaderboard(gold, board_systems, **options).to_dict() for board_systems in (systems, turned)]
         assert boards[0] == boards[1]
+
+
+def test_a_leaderboard_of_pearson_sums_over_gold_sets():
+    gold, systems = data()
+    systems["scaled"] = {item: 50 + 9 * value for item, value in systems["fair"].items()}
+    board = leaderboard(gold, systems, coefficient="pearson", n_resamples=199)
+    rows = by_name(board)
+    for name, scores in systems.items():
+        for set_name, score in zip(gold, rows[name].scores, strict=True):
+            expected = scipy.stats.pearsonr(list(gold[set_name].values()), [scores[item] for item in gold[set_name]])
+            assert score.statistic == pytest.approx(expected.statistic)
+            assert score.low < score.statistic < score.high
+    assert board.swap == "standardized scores"
+    assert rows["scaled"].total.statistic == pytest.approx(rows["fair"].total.statistic)
+    assert rows["good"].group == 1 < rows["poor"].group
+
+
+def test_pearson_needs_a_score_of_each_item_and_no_standardization():
+    gold, systems = data((10,))
+    del systems["poor"]["0-3"]
+    with pytest.raises(
+        OptionError, match=r"a score for each item; without one \(system, gold set\): \('poor', 'set 0'\)"
+    ):
+        leaderboard(gold, systems, coefficient="pearson", missing="intersection")
+    with pytest.raises(OptionError, match="averages 0 by chance as it is"):
+        leaderboard(gold, systems, coefficient="pearson", standardized=True, missing="intersection")
