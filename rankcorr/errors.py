@@ -388,7 +388,7 @@ class DuplicateDocumentError(RankingError):
 
 
 class QueryMismatchError(RankingError):
-    """Qrels and runs that share no query, or ids of different types.
+    """Qrels and runs that share no query, ids of different types, or runs of different queries that are fused.
 
     See Also
     --------

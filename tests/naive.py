@@ -573,20 +573,21 @@ def mean_tau_w(ranks, rankings, weights, f):
 
 
 def fused_scores(runs, query, method, norm, k=60):
-    """Score of each document of a query: runs are dicts of query to dict of document to score."""
+    """Score of each document of a query: runs are dicts of query to dict of document to score; ties share mid-ranks."""
     fused = {}
     for run in runs:
-        scores = run[query]
+        scores = run.get(query, {})
+        documents, numbers = list(scores), list(scores.values())
         if method == "rrf":
-            ordered = sorted(scores, key=scores.get, reverse=True)
-            values = {document: 1 / (k + place) for place, document in enumerate(ordered, start=1)}
+            values = [1 / (k + rank) for rank in midranks(numbers)]
+        elif len(set(numbers)) < 2:
+            values = [0.0 for _ in numbers]
         elif norm == "min-max":
-            low, high = min(scores.values()), max(scores.values())
-            values = {document: (score - low) / max(high - low, 1e-9) for document, score in scores.items()}
+            values = [(score - min(numbers)) / (max(numbers) - min(numbers)) for score in numbers]
         else:
-            mean = sum(scores.values()) / len(scores)
-            spread = math.sqrt(sum((score - mean) ** 2 for score in scores.values()) / len(scores))
-            values = {document: (score - mean) / max(spread, 1e-9) for document, score in scores.items()}
-        for document, value in values.items():
+            mean = math.fsum(numbers) / len(numbers)
+            spread = math.sqrt(math.fsum((score - mean) ** 2 for score in numbers) / len(numbers))
+            values = [(score - mean) / spread for score in numbers]
+        for document, value in zip(documents, values, strict=True):
             fused.setdefault(document, []).append(value)
     return {document: sum(values) * (len(values) if method == "combmnz" else 1) for document, values in fused.items()}

@@ -53,7 +53,9 @@ def test_the_commands_print_what_the_page_shows(steps, tmp_path, monkeypatch):
         assert (command, printed(command).strip()) == (command, output.strip())
 
 
-@pytest.mark.parametrize("command", ["compare", "test", "leaderboard", "weights", "evaluate", "evaluate-vectors"])
+@pytest.mark.parametrize(
+    "command", ["compare", "test", "leaderboard", "weights", "evaluate", "fuse", "evaluate-vectors"]
+)
 def test_the_pages_show_each_command_at_work(command):
     run = [step for parameter in consoles() for step, _ in parameter.values[0]]
     assert any(step.startswith(f"rankcorr {command} ") for step in run)

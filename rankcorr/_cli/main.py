@@ -6,6 +6,7 @@ from rankcorr import __version__
 from rankcorr._cli.compare import compare, run_tests
 from rankcorr._cli.console import OneLineErrors, json_option, print_json, print_table
 from rankcorr._cli.evaluate import evaluate_command
+from rankcorr._cli.fuse import fuse_command
 from rankcorr._cli.leaderboard import leaderboard_command
 from rankcorr._cli.plot import plot
 from rankcorr._cli.vectors import vectors_command
@@ -22,13 +23,14 @@ def main() -> None:
       rankcorr test gold.csv system_a.csv system_b.csv --versus
       rankcorr leaderboard gold.csv system_a.csv system_b.csv
       rankcorr evaluate qrels.txt bm25.run lsa.run --metric tau_w --metric ndcg@10 --versus bm25.run
+      rankcorr fuse bm25.run lsa.run -o fused.run --qrels qrels.txt --metric ndcg@10
       rankcorr evaluate-vectors glove.txt.gz word2vec.bin --gold wordsim353.tsv --gold rg65.tsv
       rankcorr plot ranks gold.csv system_a.csv --out ranks.png
       rankcorr weights --n0 2 --top 10
     """
 
 
-for command in (compare, run_tests, leaderboard_command, evaluate_command, vectors_command, plot):
+for command in (compare, run_tests, leaderboard_command, evaluate_command, fuse_command, vectors_command, plot):
     main.add_command(command)
 
 

@@ -5,6 +5,7 @@
 - values by query and their means, raw and standardized: `evaluate`; for plain arrays and columns: `correlate_groups`
 - comparison of runs, with intervals and tests: `compare_runs`, or `compare_evaluated` for an `Evaluation`
 - the queries and documents behind a difference: `worst`
+- several runs fused into one: `fuse`
 - the same for files and clusters, one partition at a time: `QueryEvaluator`, `partial_means`, `combined_means`,
   `read_batches`, `streamed_means`
 - metrics with options: the coefficients of `rankcorr`, `RBO`, `TauAP`, `AveragePrecision`, `PrecisionAt`
@@ -39,6 +40,7 @@ from rankcorr.evaluation._evaluate import (
     correlate_groups,
     evaluate,
 )
+from rankcorr.evaluation._fuse import fuse
 from rankcorr.evaluation._matching import Coverage
 from rankcorr.evaluation._metrics import RBO, AveragePrecision, PrecisionAt, TauAP
 from rankcorr.evaluation._partitions.evaluator import QueryEvaluator
@@ -69,4 +71,4 @@ __all__ += ["Coverage", "Qrels", "Run", "read_groups", "read_qrels", "read_run"]
 __all__ += ["RBO", "AveragePrecision", "PrecisionAt", "TauAP"]
 __all__ += ["MeanDifference", "PartialMeans", "QueryEvaluator", "QueryMean", "QueryMeans"]
 __all__ += ["combined_means", "merged_means", "partial_means", "read_batches", "streamed_means"]
-__all__ += ["DocumentDifference", "QueryDifference", "worst"]
+__all__ += ["DocumentDifference", "QueryDifference", "fuse", "worst"]

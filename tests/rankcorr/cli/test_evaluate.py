@@ -12,7 +12,16 @@ import pandas as pd
 import pytest
 
 from rankcorr import null_distribution
-from rankcorr.evaluation import compare_runs, corrected_together, evaluate, read_qrels, read_run, worst
+from rankcorr.evaluation import (
+    compare_evaluated,
+    compare_runs,
+    corrected_together,
+    evaluate,
+    fuse,
+    read_qrels,
+    read_run,
+    worst,
+)
 from rankcorr.evaluation._matching import join_run
 from rankcorr.evaluation._worst import DIRECTIONS
 from tests.rankcorr.cli.commands import refusal, run, run_json, run_ok
@@ -538,3 +547,60 @@ def test_too_few_queries_for_an_interval_are_named(tmp_path, monkeypatch):
     output = run_ok("evaluate", "q.txt", "x.run", "y.run", "--metric", "ap", "--versus", "y", "--groups", "groups.csv")
     assert "-inf, inf: 3 queries are too few to bound a difference at 95 %\n" in output
     assert "-inf, inf: 1 or 2 queries are too few to bound a difference at 95 %\n" in output
+
+
+def test_a_fused_run_is_that_of_the_library(files):
+    _, runs = files
+    output = run_ok("fuse", *RUNS, "--method", "combmnz", "--norm", "z", "-o", "fused.run")
+    assert output == "combmnz: 3 runs fused (15 queries, 150 documents)\n"
+    expected = fuse(runs, method="combmnz", norm="z")
+    assert read_run("fused.run") == expected
+    ranks = [line.split()[3:5] for line in Path("fused.run").read_text().splitlines()[:10]]
+    assert ranks == [[str(rank), repr(score)] for rank, score in enumerate(expected[expected.queries[0]].values(), 1)]
+    assert run_ok("fuse", *RUNS, "--method", "combmnz", "--norm", "z", "-o", "-") == Path("fused.run").read_text()
+
+
+def test_a_fused_run_is_tested_against_its_parts(files):
+    qrels, runs = files
+    arguments = ["fuse", *RUNS, "--qrels", "qrels.txt", "--metric", "ap", "--metric", "ndcg@5", "--resamples", "200"]
+    evaluation = evaluate(qrels, {"rrf": fuse(runs), **runs}, metrics=["ap", "ndcg@5"])
+    options = {"baseline": "rrf", "n_resamples": 200}
+    expected = corrected_together(compare_evaluated(evaluation, metric, **options) for metric in evaluation.metrics)
+    content = run_json(*arguments)
+    for comparison in expected:
+        assert content["comparisons"][comparison.metric]["pairs"] == comparison.to_dict()["pairs"]
+    assert (content["method"], content["runs"], content["n_queries"]) == ("rrf", ["a", "b", "c"], 15)
+    result = run(*arguments, "--table", "csv")
+    rows = {line.split(",")[0]: line.split(",") for line in result.stdout.splitlines()[:5]}
+    for pair in expected[0].pairs:
+        assert rows[pair.first][2:5] == [f"{value:z.4f}" for value in (pair.difference, pair.low, pair.high)]
+    assert rows["rrf"][2:5] == ["-", "-", "-"]
+    assert "rrf: 3 runs fused" in result.stderr
+
+
+@pytest.mark.usefixtures("files")
+def test_runs_with_one_name_are_named_by_their_paths(tmp_path):
+    (tmp_path / "other").mkdir()
+    shutil.copy("b.run.gz", "other/a.run.gz")
+    content = run_json("fuse", "a.run.gz", "other/a.run.gz", "--qrels", "qrels.txt", "--resamples", "50")
+    assert content["runs"] == ["a.run.gz", "other/a.run.gz"]
+    named = ["--name", "one", "--name", "two", "-o", "fused.run"]
+    assert run_json("fuse", "a.run.gz", "other/a.run.gz", *named)["runs"] == ["one", "two"]
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["a.run.gz", "b.run.gz"], "nothing to do: give -o FILE"),
+        (["a.run.gz", "-o", "x.run"], "at least two runs are needed to fuse; got 'a'"),
+        (["a.run.gz", "a.run.gz", "-o", "x.run"], "each run can be given only once; more than once: a.run.gz"),
+        (["a.run.gz", "b.run.gz", "-o", "-", "--qrels", "qrels.txt"], "-o - writes the run to stdout"),
+        (["a.run.gz", "b.run.gz", "-o", "no/x.run"], "no/x.run: cannot be written: No such file or directory"),
+        (["a.run.gz", "b.run.gz", "-o", "x.run", "--k", "-1"], "k must be a finite number, not negative"),
+        (["a.run.gz", "b.run.gz", "-o", "x.run", "--name", "rrf", "--name", "b"], "each run can be given only once"),
+    ],
+)
+def test_runs_that_are_not_fused(arguments, message):
+    assert message in refusal("fuse", *arguments)
+    assert not Path("x.run").exists()

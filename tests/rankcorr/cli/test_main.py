@@ -30,7 +30,7 @@ def test_version():
 
 COMMANDS = [[], *([name] for name in ("compare", "test", "leaderboard", "evaluate", "plot"))]
 COMMANDS += [["plot", figure] for figure in ("ranks", "offset", "leaderboard", "null")]
-COMMANDS += [["weights"], ["evaluate-vectors"]]
+COMMANDS += [["weights"], ["evaluate-vectors"], ["fuse"]]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -52,7 +52,7 @@ def test_examples_of_the_help_run(folder):
     (folder / "qrels.txt").write_text("q1 0 a 1\nq1 0 b 0\nq2 0 a 2\nq2 0 b 1\n")
     for name, query in (("fold1.txt", "q1"), ("fold2.txt", "q2")):
         (folder / name).write_text(f"{query} 0 a 1\n{query} 0 b 0\n")
-    for name in ("bm25.run", "lsa.run"):
+    for name in ("bm25.run", "lsa.run", "dense.run"):
         (folder / name).write_text("q1 Q0 a 1 2.5 x\nq1 Q0 b 2 1.5 x\nq2 Q0 b 1 2.5 x\nq2 Q0 a 2 1.5 x\n")
     vectors = {"a": [1, 0.5], "b": [0.5, 1], "c": [-1, 1]}
     written(folder / "glove.txt.gz", text_of(vectors, header=False), packed=True)
@@ -66,7 +66,7 @@ def test_examples_of_the_help_run(folder):
     groups.write(folder / "groups.csv")
     lines = "".join(run_ok(*command, "-h") for command in COMMANDS).splitlines()
     examples = [line.split()[1:] for line in lines if line.startswith("    rankcorr ")]
-    assert len(examples) == 34
+    assert len(examples) == 37
     for example in examples:
         result = run(*example)
         assert (result.exit_code, bool(result.stdout)) == (0, True), f"{example}: {result.output}"

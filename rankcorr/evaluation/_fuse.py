@@ -1,0 +1,209 @@
+"""Runs of several systems -> one run: reciprocal ranks or normalised scores of each query, added by document."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr._checks import check_choice, counted, offending, real_number, shown
+from rankcorr._input.identifiers import comparable
+from rankcorr._input.numbers import DECIMALS
+from rankcorr._results import read_only
+from rankcorr.errors import NonNumericError, OptionError, QueryMismatchError
+from rankcorr.evaluation._columns import Codes
+from rankcorr.evaluation._qrels import Rows, Run
+from rankcorr.evaluation._sources import RunsLike, runs_of
+from rankcorr.inference._resampling import Values
+
+Fusion: TypeAlias = Literal["rrf", "combsum", "combmnz"]
+Norm: TypeAlias = Literal["min-max", "z"]
+MissingQueries: TypeAlias = Literal["raise", "skip"]
+
+FUSIONS: Final[tuple[Fusion, ...]] = get_args(Fusion)
+NORMS: Final[tuple[Norm, ...]] = get_args(Norm)
+MISSING_QUERIES: Final[tuple[MissingQueries, ...]] = get_args(MissingQueries)
+RRF: Final = "rrf"
+COMBMNZ: Final = "combmnz"
+OFFSET: Final = 60.0
+
+
+def fuse(
+    runs: RunsLike,
+    *,
+    method: Fusion = "rrf",
+    k: float = OFFSET,
+    norm: Norm = "min-max",
+    missing: MissingQueries = "raise",
+    name: str | None = None,
+) -> Run:
+    """Fuse runs into one, query by query: a document's score is a sum over the runs that retrieved it.
+
+    ========= ================================================================
+    method    score of a document
+    ========= ================================================================
+    rrf       sum of 1 / (k + rank)
+    combsum   sum of normalised scores
+    combmnz   the same, times the number of runs that retrieved the document
+    ========= ================================================================
+
+    A run that did not retrieve a document adds nothing. Tied documents share their mid-rank; ranx ranks them in the
+    order of the run. Without ties, the scores are those of ranx, which has further methods.
+
+    Parameters
+    ----------
+    runs : mapping of name to run, or sequence of Run or paths
+        Two runs or more; each run is whatever `evaluate` takes.
+    method : {"rrf", "combsum", "combmnz"}
+    k : float, default 60
+        Offset of "rrf": larger numbers give the first ranks less weight; not negative.
+    norm : {"min-max", "z"}
+        How "combsum" and "combmnz" normalise the scores of a run for a query: to the range from 0 to 1, or to the mean
+        0 and the standard deviation 1 (of n, not n - 1). If all scores are equal, they become 0.
+    missing : {"raise", "skip"}
+        How to treat queries that a run lacks: raise an error, or fuse the runs that have the query.
+    name : str, optional
+        Name of the fused run; by default the method.
+
+    Returns
+    -------
+    Run
+        Queries in the order of the first run; documents of a query from best to worst.
+
+    Raises
+    ------
+    RankingError
+        `OptionError` for fewer than two runs or a wrong k, `QueryMismatchError` for different queries,
+        `NonNumericError` for infinite scores unless `method` is "rrf", and the errors of `Run`.
+
+    See Also
+    --------
+    compare_runs : Test whether the fused run is better than its parts.
+    rankcorr.aggregate.reciprocal_rank_fusion : The same for rankings of one list of items.
+
+    References
+    ----------
+    G. V. Cormack, C. L. A. Clarke and S. Büttcher, Reciprocal Rank Fusion outperforms Condorcet and individual Rank
+    Learning Methods, SIGIR 2009.
+
+    E. A. Fox and J. A. Shaw, Combination of multiple searches, TREC-2, 1993.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import fuse
+    >>> runs = {"bm25": {"q": {"a": 9.5, "b": 7.0}}, "dense": {"q": {"b": 0.9, "c": 0.4}}}
+    >>> {document: round(score, 5) for document, score in fuse(runs)["q"].items()}
+    {'b': 0.03252, 'a': 0.01639, 'c': 0.01613}
+    >>> fuse(runs, method="combmnz")["q"]
+    {'b': 2.0, 'a': 1.0, 'c': 0.0}
+    """
+    for option, value, choices in (
+        ("method", method, FUSIONS),
+        ("norm", norm, NORMS),
+        ("missing", missing, MISSING_QUERIES),
+    ):
+        check_choice(option, value, choices)
+    offset = real_number(k)
+    if not (math.isfinite(offset) and offset >= 0):
+        raise OptionError(f"k must be a finite number, not negative; got {shown(k)}")
+    named = runs_of(runs)
+    if len(named) < 2:
+        raise OptionError(f"at least two runs are needed to fuse; got {', '.join(map(shown, named))}")
+    queries, query_places = _joined_ids(list(comparable(*(run.queries for run in named.values()))))
+    documents, document_places = _joined_ids(list(comparable(*(run.documents for run in named.values()))))
+    if missing == "raise":
+        _check_queries(named, queries, query_places)
+    keys, terms = [], []
+    for (run_name, run), places, codes in zip(named.items(), query_places, document_places, strict=True):
+        rows = np.repeat(places, np.diff(run.offsets))
+        keys.append(rows * len(documents) + codes[run.codes])
+        if method == RRF:
+            terms.append(1 / (offset + _ranks(run)))
+        else:
+            if n_infinite := int(np.count_nonzero(~np.isfinite(run.values))):
+                raise NonNumericError(
+                    f"run {shown(run_name)}: scores must be finite to be normalised; got "
+                    f'{counted(n_infinite, "infinite one")}; method="rrf" takes them'
+                )
+            terms.append(_normalised(run, norm))
+    pairs, row_of = np.unique(np.concatenate(keys), return_inverse=True)
+    scores = np.bincount(row_of, np.concatenate(terms)).astype(np.float64)
+    if method == COMBMNZ:
+        scores = scores * np.bincount(row_of)
+    return _run_of(pairs, _rounded(scores), queries, documents, method if name is None else name)
+
+
+def _joined_ids(sources: list[Any]) -> tuple[tuple[Hashable, ...], list[Codes]]:
+    """Ids of all runs in the order of their first appearance, and where those of each run are."""
+    places: dict[Hashable, int] = {}
+    codes = [np.array([places.setdefault(label, len(places)) for label in source], np.int64) for source in sources]
+    return tuple(places), codes
+
+
+def _check_queries(runs: dict[str, Run], queries: tuple[Hashable, ...], places: list[Codes]) -> None:
+    for name, codes in zip(runs, places, strict=True):
+        if codes.size < len(queries):
+            lacking = [queries[place] for place in np.setdiff1d(np.arange(len(queries)), codes).tolist()]
+            message = offending(f"run {shown(name)} lacks queries of other runs", lacking)
+            raise QueryMismatchError(f'{message}; missing="skip" fuses the runs that have a query')
+
+
+def _ranks(run: Run) -> Values:
+    """Mid-rank of each row among those of its query; the largest score is 1."""
+    rows = np.repeat(np.arange(run.n_queries), np.diff(run.offsets))
+    order = np.lexsort((-run.values, rows))
+    values, sorted_rows = run.values[order], rows[order]
+    is_start = np.append(True, (values[1:] != values[:-1]) | (sorted_rows[1:] != sorted_rows[:-1]))
+    starts = np.flatnonzero(is_start)
+    sizes = np.diff(starts, append=values.size)
+    ranks = np.empty(values.size)
+    ranks[order] = np.repeat(starts - run.offsets[sorted_rows[starts]] + (sizes + 1) / 2, sizes)
+    return ranks
+
+
+def _normalised(run: Run, norm: Norm) -> Values:
+    """Scores of a run, normalised within each query."""
+    starts, sizes = run.offsets[:-1], np.diff(run.offsets)
+    if norm == "min-max":
+        lows, highs = np.minimum.reduceat(run.values, starts), np.maximum.reduceat(run.values, starts)
+        shifts, scales = lows, highs - lows
+    else:
+        shifts = np.add.reduceat(run.values, starts) / sizes
+        spread = np.minimum.reduceat(run.values, starts) < np.maximum.reduceat(run.values, starts)
+        squares = np.add.reduceat((run.values - np.repeat(shifts, sizes)) ** 2, starts)
+        scales = np.where(spread, np.sqrt(squares / sizes), 0.0)
+    ratios = (run.values - np.repeat(shifts, sizes)) / np.repeat(np.where(scales > 0, scales, 1.0), sizes)
+    return np.asarray(np.where(np.repeat(scales > 0, sizes), ratios, 0.0))
+
+
+def _rounded(scores: Values) -> Values:
+    """Scores without the last digits, in which equal sums of several runs may differ."""
+    largest = float(np.abs(scores).max())
+    return np.round(scores, DECIMALS + 1 - math.floor(math.log10(largest))) if largest > 0 else scores
+
+
+def _run_of(
+    pairs: NDArray[np.int64], scores: Values, queries: tuple[Hashable, ...], documents: tuple[Hashable, ...], name: str
+) -> Run:
+    rows, codes = np.divmod(pairs, len(documents))
+    order = np.lexsort((codes, -scores, rows))
+    offsets = np.append(0, np.cumsum(np.bincount(rows, minlength=len(queries))))
+    columns = read_only(codes[order]), read_only(scores[order])
+    return Run._from_rows(Rows(queries, read_only(offsets), documents, *columns), name)
+
+
+def trec_lines(run: Run) -> Iterator[str]:
+    """Lines of a run in the form of TREC, from best to worst; ties as trec_eval orders them, by descending id.
+
+    Examples
+    --------
+    >>> list(trec_lines(Run.from_dict({"q": {"a": 0.5, "b": 2.0, "c": 0.5}}, name="mine")))
+    ['q Q0 b 1 2.0 mine', 'q Q0 c 2 0.5 mine', 'q Q0 a 3 0.5 mine']
+    """
+    for query in run.queries:
+        by_id = sorted(run[query].items(), key=lambda pair: str(pair[0]), reverse=True)
+        for rank, (document, score) in enumerate(sorted(by_id, key=lambda pair: -pair[1]), start=1):
+            yield f"{query} Q0 {document} {rank} {score!r} {run.name}"

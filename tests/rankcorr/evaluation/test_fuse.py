@@ -1,0 +1,87 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankcorr import MissingValueError, NonNumericError, OptionError
+from rankcorr.evaluation import QueryMismatchError, fuse, read_run
+from rankcorr.evaluation._fuse import trec_lines
+from tests import naive
+
+METHODS = [("rrf", "min-max"), ("combsum", "min-max"), ("combsum", "z"), ("combmnz", "min-max"), ("combmnz", "z")]
+
+
+@given(
+    st.lists(
+        st.dictionaries(
+            st.sampled_from(["q1", "q2", "q3"]),
+            st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 4).map(float), min_size=1),
+            min_size=1,
+        ),
+        min_size=2,
+        max_size=4,
+    ),
+    st.sampled_from(METHODS),
+    st.sampled_from([0.0, 1.0, 60.0]),
+)
+def test_fused_scores_are_those_of_the_definition(runs, choice, k):
+    method, norm = choice
+    named = {f"run{number}": run for number, run in enumerate(runs)}
+    fused = fuse(named, method=method, norm=norm, k=k, missing="skip")
+    assert set(fused.queries) == {query for run in runs for query in run}
+    for query in fused.queries:
+        expected = naive.fused_scores(runs, query, method, norm, k)
+        assert fused[query] == pytest.approx(expected, abs=1e-12)
+        assert list(fused[query].values()) == sorted(fused[query].values(), reverse=True)
+    again = fuse(dict(reversed(named.items())), method=method, norm=norm, k=k, missing="skip")
+    assert again.to_dict() == fused.to_dict()
+
+
+def test_fusing_files_and_ids_of_two_types(tmp_path):
+    file = tmp_path / "bm25.run"
+    file.write_text("1 Q0 7 1 9.5 bm25\n1 Q0 8 2 3.1 bm25\n")
+    fused = fuse({"bm25": str(file), "dense": {1: {8: 0.9, 9: 0.5}}}, name="both")
+    assert fused["1"] == pytest.approx({"8": 1 / 61 + 1 / 62, "7": 1 / 61, "9": 1 / 62})
+    assert fused.name == "both"
+    (tmp_path / "fused.run").write_text("\n".join(trec_lines(fused)))
+    assert read_run(tmp_path / "fused.run") == fused
+
+
+ONE = {"q": {"a": 2.0, "b": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("runs", "options", "error", "message"),
+    [
+        ({"a": ONE}, {}, OptionError, "at least two runs are needed to fuse; got 'a'"),
+        (ONE, {}, OptionError, "at least two runs are needed to fuse; got 'run'"),
+        (
+            {"a": ONE, "b": {"r": {"a": 1}}},
+            {},
+            QueryMismatchError,
+            "run 'a' lacks queries of other runs: 'r'; missing=",
+        ),
+        ({"a": ONE, "b": ONE}, {"method": "borda"}, OptionError, "method must be one of"),
+        ({"a": ONE, "b": ONE}, {"norm": "l2"}, OptionError, "norm must be one of"),
+        ({"a": ONE, "b": ONE}, {"missing": "bottom"}, OptionError, "missing must be one of"),
+        ({"a": ONE, "b": ONE}, {"k": -1}, OptionError, "k must be a finite number, not negative; got -1"),
+        ({"a": ONE, "b": ONE}, {"k": math.nan}, OptionError, "k must be a finite number"),
+        ({"a": ONE, "b": {"q": {"a": math.nan}}}, {}, MissingValueError, "nan"),
+        (
+            {"a": ONE, "b": {"q": {"a": -math.inf, "b": 1}}},
+            {"method": "combsum"},
+            NonNumericError,
+            "run 'b': scores must be finite to be normalised; got 1 infinite one; method=\"rrf\" takes them",
+        ),
+    ],
+)
+def test_runs_that_cannot_be_fused(runs, options, error, message):
+    with pytest.raises(error, match=message):
+        fuse(runs, **options)
+
+
+def test_infinite_scores_have_ranks():
+    assert fuse({"a": {"q": {"a": -math.inf, "b": 1}}, "b": {"q": {"a": math.inf}}})["q"] == pytest.approx(
+        {"a": 1 / 62 + 1 / 61, "b": 1 / 61}
+    )
