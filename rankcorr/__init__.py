@@ -9,8 +9,8 @@ Scores become a `Ranking`, two rankings become item weights, and both become a `
 - many values in one call: `correlate` (several coefficients), `correlate_many` (one gold ranking, many systems),
   `correlation_matrix`
 - uncertainty: `null_distribution`, `permutation_test`, `correlation_interval`
-- comparison of systems: `compare_systems`, `compare_many`, `leaderboard`, `holm`, and `contributions` for the items
-  behind a value
+- comparison of systems: `compare_systems`, `compare_many`, `leaderboard`, `holm`, `rank_sets`, and `contributions` for
+  the items behind a value
 - top-k lists: the option `missing` of all these functions, and `coefficient_bounds`
 - weights: `item_weights`; the weighers `Hyperbolic`, `Logarithmic`, `TopK` and `Uniform` replace 1/(n + n0)^2
 - the meaning of n0: `first_rank_share`, `top_share`, `offset_for_share`
@@ -64,6 +64,7 @@ from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._null import NullDistribution, null_distribution
 from rankcorr.inference._paired import ComparedPair, SystemComparison, SystemComparisons, compare_many, compare_systems
 from rankcorr.inference._permutation import PermutationTest, permutation_test
+from rankcorr.inference._rank_sets import RankSets, rank_sets
 
 __version__ = "0.1.0"
 
@@ -80,6 +81,7 @@ __all__ += ["CorrelationInterval", "NullDistribution", "PermutationTest"]
 __all__ += ["correlation_interval", "null_distribution", "permutation_test"]
 __all__ += ["Leaderboard", "LeaderboardRow", "leaderboard"]
 __all__ += ["ComparedPair", "SystemComparison", "SystemComparisons", "compare_many", "compare_systems", "holm"]
+__all__ += ["RankSets", "rank_sets"]
 __all__ += ["RankCorrelation", "Ranking"]
 __all__ += ["first_rank_share", "offset_for_share", "top_share"]
 __all__ += ["Hyperbolic", "InverseSquare", "Logarithmic", "TopK", "Uniform", "item_weights"]

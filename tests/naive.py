@@ -285,6 +285,28 @@ def step_down(statistics, exchanged, exact=False):
     return pvalues
 
 
+def rank_sets(estimates, errors, noise, alpha, of=None):
+    """Sets of ranks by Mogstad et al., stepwise: `errors[i][j]` is that of a difference, `noise` has a row a draw.
+
+    A pair falls if its ratio exceeds all but a share alpha of the largest ratios of the pairs that have not fallen.
+    """
+    number = len(estimates)
+    pairs = {(i, j) for i in range(number) for j in range(number) if i != j and (of is None or of in (i, j))}
+    ratios = {(i, j): (estimates[i] - estimates[j]) / errors[i][j] for i, j in pairs}
+    fallen, is_new = set(), True
+    while is_new:
+        left = pairs - fallen
+        largest = [max(((row[i] - row[j]) / errors[i][j] for i, j in left), default=0.0) for row in noise]
+        new = {
+            pair
+            for pair in left
+            if (1 + sum(value >= ratios[pair] - 1e-12 for value in largest)) / (1 + len(noise)) <= alpha + 1e-12
+        }
+        fallen, is_new = fallen | new, bool(new)
+    better = [[(i, j) in fallen and estimates[i] > estimates[j] for j in range(number)] for i in range(number)]
+    return possible_ranks(better)
+
+
 def groups(better):
     """Groups of systems from best to worst: the first of each is better than all systems of the groups after it."""
     numbers, leader = [1] if better else [], 0

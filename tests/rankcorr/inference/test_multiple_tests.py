@@ -4,12 +4,23 @@ import math
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rankcorr import DimensionError, NonNumericError, OptionError
+from rankcorr import (
+    DimensionError,
+    LabelMismatchError,
+    LengthError,
+    MissingValueError,
+    NonNumericError,
+    OptionError,
+    RankSets,
+    TooFewItemsError,
+    rank_sets,
+)
 from rankcorr.inference import _multiple_tests
 from rankcorr.inference._multiple_tests import holm, judge_pairs, step_down
 from tests import naive
@@ -131,3 +142,96 @@ def test_invalid_lists_of_p_values():
         holm(["0.1", "0.2"])
     with pytest.raises(NonNumericError, match="must be a real number; got an array of bool"):
         holm([True, False])
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 12).map(float), st.sampled_from([0.5, 1.0, 2.0])), min_size=2, max_size=5),
+    st.booleans(),
+    st.integers(0, 5),
+)
+def test_rank_sets_are_those_of_the_definition(rows, is_dependent, seed):
+    estimates, errors = map(list, zip(*rows, strict=True))
+    covariance = np.diag(np.square(errors)) + (0.2 if is_dependent else 0.0)
+    options = {"covariance": covariance} if is_dependent else {"standard_errors": errors}
+    sets = rank_sets(estimates, **options, n_resamples=39, level=0.9, seed=seed)
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(values) if is_dependent else np.diag(errors)
+    noise = (np.random.default_rng(seed).standard_normal((39, len(rows))) @ root.T).tolist()
+    variances = np.diag(covariance)
+    of_differences = np.sqrt(variances[:, np.newaxis] + variances - 2 * covariance).tolist()
+    expected = naive.rank_sets(estimates, of_differences, noise, 0.1)
+    assert list(zip(sets.least_ranks, sets.largest_ranks, strict=True)) == expected
+    marginal = [naive.rank_sets(estimates, of_differences, noise, 0.1, of=own)[own] for own in range(len(rows))]
+    assert list(zip(sets.marginal_least_ranks, sets.marginal_largest_ranks, strict=True)) == marginal
+    assert np.all(sets.groups <= sets.least_ranks)
+    assert np.all(np.diff(sets.groups[np.argsort(sets.ranks, kind="stable")]) >= 0)
+
+
+@pytest.mark.real_data
+def test_rank_sets_of_pisa_are_those_published(data_dir):
+    """What csranks prints for mathematics in 2018: danielwilhelm.github.io/R-CS-ranks, article Inference for Ranks."""
+    table = pd.read_csv(data_dir / "published" / "pisa.csv", index_col="jurisdiction")
+    sets = rank_sets(table["math_score"], standard_errors=table["math_se"])
+    best = [
+        "Belgium",
+        "Canada",
+        "Denmark",
+        "Estonia",
+        "Finland",
+        "Japan",
+        "Korea",
+        "Netherlands",
+        "Poland",
+        "Slovenia",
+        "Sweden",
+        "Switzerland",
+    ]
+    assert list(sets.best(5)) == best
+    fewer = rank_sets(table["math_score"], standard_errors=table["math_se"], level=0.9)
+    assert list(fewer.best(5)) == [name for name in best if name != "Sweden"]
+    place = sets.names.index("United Kingdom")
+    assert sets.ranks[place] == 13
+    assert (sets.marginal_least_ranks[place], sets.marginal_largest_ranks[place]) == (8, 23)
+
+
+def test_rank_sets_of_ties_and_of_numbers_without_error():
+    sets = rank_sets({"a": 2.0, "b": 2.0, "c": 1.0}, standard_errors=[0.0, 0.0, 0.0], n_resamples=99)
+    assert sets.ranks.tolist() == [1.5, 1.5, 3]
+    assert list(zip(sets.least_ranks, sets.largest_ranks, strict=True)) == [(1, 2), (1, 2), (3, 3)]
+    assert sets.best(2) == ("a", "b")
+    assert sets.to_dict()["groups"] == [1, 1, 2]
+    assert list(sets.to_frame()["name"]) == ["a", "b", "c"]
+    assert "at level 0.95" in sets.to_latex()
+    same = rank_sets([3.0, 1.0], covariance=[[1.0, 1.0], [1.0, 1.0]], n_resamples=99)
+    assert same.least_ranks.tolist() == [1, 2]
+    assert isinstance(same, RankSets)
+    named = rank_sets({"a": 2.0, "b": 9.0}, standard_errors={"b": 0.1, "a": 5.0}, n_resamples=99)
+    assert named == rank_sets({"a": 2.0, "b": 9.0}, standard_errors=[5.0, 0.1], n_resamples=99)
+
+
+@pytest.mark.parametrize(
+    ("estimates", "options", "error", "message"),
+    [
+        ([2, 1], {}, OptionError, "give either standard_errors or covariance"),
+        ([2, 1], {"standard_errors": [1, 1], "covariance": np.eye(2)}, OptionError, "give either"),
+        ([2], {"standard_errors": [1]}, TooFewItemsError, "at least two items; got 1"),
+        ([2, math.nan], {"standard_errors": [1, 1]}, MissingValueError, r"nan: estimates\[1\]"),
+        ([2, math.inf], {"standard_errors": [1, 1]}, NonNumericError, "every estimate must be finite; .*: 1"),
+        ({"a": 2, "b": "x"}, {"standard_errors": [1, 1]}, NonNumericError, "estimate of 'b'"),
+        ([2, 1], {"standard_errors": [1, -1]}, OptionError, "a standard error is not negative; got -1.0"),
+        ([2, 1], {"standard_errors": [1, 1, 1]}, LengthError, "every estimate needs a standard error; got 3 for 2"),
+        ({"a": 2, "b": 1}, {"standard_errors": {"a": 1, "c": 1}}, LabelMismatchError, "the same names: '[bc]', '[bc]'"),
+        ([2, 1], {"covariance": np.eye(3)}, LengthError, r"2 rows and columns; got shape \(3, 3\)"),
+        ([2, 1], {"covariance": [[1, 2], [0, 1]]}, OptionError, "finite and symmetric"),
+        ([2, 1], {"covariance": [[1, 2], [2, 1]]}, OptionError, "no negative eigenvalue; got -1"),
+        ([2, 1], {"standard_errors": [1, 1], "n_resamples": 18}, OptionError, "n_resamples must be at least 19 at"),
+    ],
+)
+def test_estimates_that_have_no_rank_sets(estimates, options, error, message):
+    with pytest.raises(error, match=message):
+        rank_sets(estimates, **options)
+
+
+def test_the_number_of_the_best():
+    with pytest.raises(OptionError, match="tau must be a positive whole number; got 0"):
+        rank_sets([2, 1], standard_errors=[1, 1], n_resamples=99).best(0)
