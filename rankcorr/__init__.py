@@ -58,6 +58,7 @@ from rankcorr.errors import (
     UnicodeFormWarning,
     WeightError,
 )
+from rankcorr.inference._gold_sets import group_items
 from rankcorr.inference._interval import CorrelationInterval, correlation_interval
 from rankcorr.inference._leaderboard import Leaderboard, LeaderboardRow, leaderboard
 from rankcorr.inference._multiple_tests import holm
@@ -79,7 +80,7 @@ __all__ += ["RankingError", "ShareError", "StandardizationError", "TableError", 
 __all__ += ["UndefinedCorrelationWarning", "UnicodeFormWarning", "WeightError"]
 __all__ += ["CorrelationInterval", "NullDistribution", "PermutationTest"]
 __all__ += ["correlation_interval", "null_distribution", "permutation_test"]
-__all__ += ["Leaderboard", "LeaderboardRow", "leaderboard"]
+__all__ += ["Leaderboard", "LeaderboardRow", "group_items", "leaderboard"]
 __all__ += ["ComparedPair", "SystemComparison", "SystemComparisons", "compare_many", "compare_systems", "holm"]
 __all__ += ["RankSets", "rank_sets"]
 __all__ += ["RankCorrelation", "Ranking"]

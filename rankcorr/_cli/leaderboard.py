@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from rankcorr._checks import collected_notices, real_text
+from rankcorr._checks import collected_notices, offending, real_text
 from rankcorr._cli import console, options
 from rankcorr._cli.console import Decorator, Note, gathered, pvalue_text, setting, text_columns, whole
 from rankcorr._cli.options import Files, Named, Weights
@@ -17,7 +17,7 @@ from rankcorr._results import TableNotes, best_places
 from rankcorr._workers import progress_bar
 from rankcorr.errors import OptionError, TableError
 from rankcorr.inference._conventions import alpha_of
-from rankcorr.inference._gold_sets import MEAN, SUM, TOTALS
+from rankcorr.inference._gold_sets import MEAN, SUM, TOTALS, group_items
 from rankcorr.inference._leaderboard import Leaderboard, leaderboard
 
 RESAMPLES: Final = 1_000
@@ -39,6 +39,17 @@ class BoardOptions:
     )
     standardized: bool = console.flag_setting(
         "--standardized", "Standardize coefficients, so that chance gives 0 in each gold set."
+    )
+    groups: str | None = setting(
+        "--groups",
+        metavar="FILE",
+        help="Groups of items, such as genres: CSV or TSV with the id, in as many columns as --id names, and the "
+        "group. Shows a column for each group; systems are ranked by all items of GOLD unless --by says otherwise.",
+    )
+    unranked: tuple[str, ...] = console.several_setting(
+        "--unranked",
+        "SYSTEM",
+        "A system that is shown without rank or test, such as a late submission; may be repeated.",
     )
     swap: Any = setting(options.swap_option())
     clusters: str | None = setting(options.clusters_option())
@@ -66,7 +77,17 @@ class BoardOptions:
         }:
             raise OptionError(_rows_are_models(gold, benchmarks))
         read = files.read([gold, *self.golds], systems)
-        golds, others = options.by_name(read[:n_golds]), options.by_name(read[n_golds:])
+        gold_sets = read[:n_golds]
+        golds: dict[str, Any] = options.by_name(gold_sets)
+        others = options.by_name(read[n_golds:])
+        computation["unranked"] = self._unranked_names(read[n_golds:])
+        if (groups := files.read_clusters(self.groups)) is not None:
+            if self.golds:
+                raise OptionError("--groups divides one gold set: leave --gold out")
+            ((name, ranking),) = golds.items()
+            golds = group_items(ranking, groups, name=name)
+            computation["by"] = name if self.by == SUM else self.by
+            gold_sets = [Named(label, part, label) for label, part in golds.items()]
         with progress_bar(None, "resample", "leaderboard") as advance, collected_notices() as notices:
             board = leaderboard(golds, others, **computation, n_resamples=self.resamples, progress=advance)
         about = [f"{gold} has a row for each model: the table ranks columns by their agreement with gold, not models"]
@@ -75,7 +96,14 @@ class BoardOptions:
             about.append("tests exchange whole clusters, but intervals resample single items, and may be too narrow")
         notes = options.reading_notes(read) + console.notes_of(about, [])
         notes += console.notes_of(notices, [self.coefficient])
-        return board, read[:n_golds], read[n_golds:], notes
+        return board, gold_sets, read[n_golds:], notes
+
+    def _unranked_names(self, systems: Sequence[Named]) -> list[str]:
+        """Return the names of the systems that --unranked gives by name or by file."""
+        names = {text: system.name for system in systems for text in (system.short, system.name)}
+        if unknown := [text for text in self.unranked if text not in names]:
+            raise OptionError(offending("--unranked must name systems; unknown", unknown))
+        return [names[text] for text in self.unranked]
 
 
 def benchmarks_of_models(path: str) -> list[str]:
@@ -138,6 +166,7 @@ def leaderboard_command(
     board, golds, _, notes = settings.compute(gold, systems, files, weights)
     if as_json:
         option_values = {**files.to_dict(), **weights.to_dict(settings.coefficient), "clusters": settings.clusters}
+        option_values |= {"groups": settings.groups, "unranked": list(settings.unranked)}
         option_values["seed"] = settings.seed
         console.print_json({**board.to_dict(), "options": option_values, "warnings": notes})
         return
@@ -148,17 +177,20 @@ def leaderboard_command(
 def _print(board: Leaderboard, golds: list[Named], settings: BoardOptions) -> None:
     has_several = len(golds) > 1
     for number, gold in enumerate(golds, start=1):
-        click.echo(options.gold_line(gold, f"gold {number}" if has_several else "gold"))
-    criterion = whole(settings.by)
-    ranked = f"ranked by {f'the {criterion}' if settings.by in TOTALS else criterion}, its " if has_several else ""
+        role = f"gold {number}" if has_several and settings.groups is None else ("group" if number > 1 else "gold")
+        click.echo(options.gold_line(gold, role))
+    criterion = f"the {board.by}" if board.by in TOTALS else whole(board.by)
+    ranked = f"ranked by {criterion}, its " if has_several else ""
     name = f"{board.coefficient}{', standardized' * board.standardized}"
     heading = f"{name}: {ranked}{console.percent_text(board.level)} intervals{_resampling_text(board, settings.seed)}"
     click.echo(f"{heading}\n")
-    total = MEAN if settings.by == MEAN else SUM
-    columns = [*board.gold_sets, total] if has_several else [SUM]
-    headings = (
-        [*(f"gold {number}" for number in range(1, len(golds) + 1)), total] if has_several else [board.coefficient]
-    )
+    columns, headings = [SUM], [board.coefficient]
+    if settings.groups is not None:
+        columns, headings = list(board.gold_sets), ["all", *board.gold_sets[1:]]
+    elif has_several:
+        totals = [MEAN if board.by == MEAN else SUM]
+        columns = [*board.gold_sets, *totals]
+        headings = [*(f"gold {number}" for number in range(1, len(golds) + 1)), *totals]
     rows = board.table()
     table_columns: dict[str, console.Column] = {
         "rank": ("rank", console.rank_text),
@@ -171,7 +203,8 @@ def _print(board: Leaderboard, golds: list[Named], settings: BoardOptions) -> No
         "n": ("n_items", "{}"),
         **({"missing": ("n_missing", "{}")} if any(row["n_missing"] for row in rows) else {}),
     }
-    sized_rows = [row | {"n_items": board_row.total.n_items} for row, board_row in zip(rows, board.rows, strict=True)]
+    sizes = [board.column_score(row).n_items for row in board.rows]
+    sized_rows = [row | {"n_items": size} for row, size in zip(rows, sizes, strict=True)]
     console.print_rows(sized_rows, table_columns, _emphasis(rows, columns, heading, board))
 
 

@@ -498,37 +498,42 @@ def numbered_by_place(clusters: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def clusters_of_items(clusters: Any, labels: Sequence[Hashable] | None, n_items: int) -> NDArray[np.intp]:
-    """Return the number of each item's cluster, from 0.
+    """Return the number of each item's cluster, from 0; `clusters` is as in `names_of_items`."""
+    names = names_of_items(clusters, labels, n_items, "cluster")
+    numbers: dict[Hashable, int] = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.array([numbers[name] for name in names], np.intp)
 
-    `clusters` is a mapping of label to cluster, or a series with labels, if the items have labels; else a sequence in
-    the order of the items.
+
+def names_of_items(parts: Any, labels: Sequence[Hashable] | None, n_items: int, role: str) -> list[Hashable]:
+    """Return the name of the cluster, or another part, that each item belongs to.
+
+    `parts` is a mapping of label to name, or a series with labels, if the items have labels; else a sequence in the
+    order of the items. `role` says what a part is.
 
     Raises
     ------
     OptionError
-        Anything else, or an item without a cluster.
+        Anything else, or an item without a part.
     """
     if labels is not None:
-        by_label = clusters if isinstance(clusters, Mapping) else labelled_values(clusters)
+        by_label = parts if isinstance(parts, Mapping) else labelled_values(parts)
         if by_label is None:
-            raise OptionError(f"clusters must be a mapping of label to cluster; got {shown(clusters)}")
+            raise OptionError(f"{role}s must be a mapping of label to {role}; got {shown(parts)}")
         ids, keys = comparable(labels, by_label)  # keys of JSON are text, also for the item 7
         by_id = dict(zip(keys, by_label.values(), strict=True))
         if duplicates := repeated(keys):
-            raise OptionError(offending("every item needs one cluster; with more", duplicates))
+            raise OptionError(offending(f"every item needs one {role}; with more", duplicates))
         if lacking := [label for label, identifier in zip(labels, ids, strict=True) if identifier not in by_id]:
-            raise OptionError(offending("every item needs a cluster; without one", lacking))
+            raise OptionError(offending(f"every item needs a {role}; without one", lacking))
         names = [by_id[identifier] for identifier in ids]
     else:
-        is_sequence = hasattr(clusters, "__len__") and not isinstance(clusters, str | bytes | Mapping | Set)
-        if not is_sequence or len(clusters) != n_items:
-            raise OptionError(f"clusters must be a sequence of {n_items:,} clusters, one for each item")
-        names = list(python_values(clusters))
-    numbers: dict[Hashable, int] = {}
+        is_sequence = hasattr(parts, "__len__") and not isinstance(parts, str | bytes | Mapping | Set)
+        if not is_sequence or len(parts) != n_items:
+            raise OptionError(f"{role}s must be a sequence of {n_items:,} {role}s, one for each item")
+        names = list(python_values(parts))
     for name in names:
         if is_unhashable(name):
-            raise OptionError(f"the name of a cluster must be hashable, such as text or a number; got {shown(name)}")
+            raise OptionError(f"the name of a {role} must be hashable, such as text or a number; got {shown(name)}")
         if name is None or not equals_itself(name) or name == "":
-            raise OptionError(f"every item needs a cluster; got {shown(name)}")
-        numbers.setdefault(name, len(numbers))
-    return np.array([numbers[name] for name in names], np.intp)
+            raise OptionError(f"every item needs a {role}; got {shown(name)}")
+    return names

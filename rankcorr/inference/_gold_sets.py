@@ -11,9 +11,10 @@ import numpy as np
 from rankcorr._batch import named_rankings
 from rankcorr._checks import offending, shown
 from rankcorr._input.frames import by_name
-from rankcorr._ranking import Missing, Ranking, align, as_ranking
+from rankcorr._ranking import Missing, Ranking, RankingLike, align, as_ranking
 from rankcorr._workers import Progress, silent
 from rankcorr.errors import DimensionError, LabelError, LabelMismatchError, OptionError, TooFewItemsError
+from rankcorr.inference._exchange import names_of_items
 from rankcorr.inference._multiple_tests import TESTED
 
 SUM, MEAN = TOTALS = ("sum", "mean")
@@ -31,6 +32,67 @@ class AlignedSystem:
     gold: Ranking
     system: Ranking
     n_missing: int
+
+
+def group_items(gold: RankingLike, groups: Any, *, name: str | None = None) -> dict[str, Ranking]:
+    """Divide a gold ranking by groups of its items, such as genres or types of pairs.
+
+    The result serves as gold sets: `leaderboard` then shows a column with intervals for each group, and `compare_many`
+    tests each group, with one correction for all.
+
+    Parameters
+    ----------
+    gold : Ranking, or mapping of label to score
+        It must have labels.
+    groups : mapping of label to group, or labelled series
+        Each item of gold needs a group.
+    name : str, optional
+        Adds gold as a whole under this name, first. ``leaderboard(..., by=name)`` ranks and tests by it.
+
+    Returns
+    -------
+    dict of str to Ranking
+        By group, in the order of their first items. Items are ranked anew within a group, and keep their scores.
+
+    Raises
+    ------
+    LabelError
+        Gold has no labels.
+    OptionError
+        An item has no group, or a group has the name `name`.
+    TooFewItemsError
+        A group has one item.
+
+    See Also
+    --------
+    leaderboard, compare_many : Take the result.
+    rankcorr.evaluation.compare_runs : Its `groups` are those of queries.
+
+    Examples
+    --------
+    >>> from rankcorr import compare_many, group_items
+    >>> gold = {"fig": 4, "kiwi": 3, "plum": 1, "run": 5, "go": 2, "be": 1}
+    >>> kinds = {"fig": "noun", "kiwi": "noun", "plum": "noun", "run": "verb", "go": "verb", "be": "verb"}
+    >>> sets = group_items(gold, kinds, name="all")
+    >>> {name: ranking.n_items for name, ranking in sets.items()}
+    {'all': 6, 'noun': 3, 'verb': 3}
+    >>> table = compare_many(group_items(gold, kinds), {"a": gold, "b": gold | {"run": 0}}, coefficients=["tau"])
+    >>> [(row.gold_set, round(row.comparison.difference, 2)) for row in table.rows]
+    [('noun', 0.0), ('verb', 1.33)]
+    """
+    ranking = as_ranking(gold)
+    if ranking.labels is None:
+        raise LabelError("groups need a gold ranking with labels, to find the items of each")
+    names = [str(group) for group in names_of_items(groups, ranking.labels, ranking.n_items, "group")]
+    if name is not None and name in names:
+        raise OptionError(f"a group has the name {shown(name)}, which stands for all items; choose another name")
+    places: dict[str, list[int]] = {}
+    for place, group in enumerate(names):
+        places.setdefault(group, []).append(place)
+    if single := [group for group, members in places.items() if len(members) < 2]:
+        raise TooFewItemsError(offending("a correlation needs two items; groups of one item", single))
+    whole = {} if name is None else {name: ranking}
+    return whole | {group: ranking.take(np.array(members)) for group, members in places.items()}
 
 
 def read_gold_sets(gold: Any) -> dict[str, Ranking]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence, Set
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankcorr._checks import (
     check_choice,
@@ -83,14 +84,14 @@ class LeaderboardRow(Result):
     system : str
         Its name.
     rank : float
-        1 is the best; tied systems share their mid-rank. nan if the coefficient is undefined.
+        1 is the best; tied systems share their mid-rank. nan if the coefficient is undefined, or the system unranked.
     group : int or None
         Number of the group, from 1 for that of the best. The first system of a group is significantly better than all
-        systems of later groups; others of two groups may not differ. None if the coefficient is undefined.
+        systems of later groups; others of two groups may not differ. None without a rank.
     least_rank, largest_rank : int or None
         The ranks that tests of all pairs leave possible, for all systems together: a system with `least_rank` 1 may be
         the best. The correction for all pairs takes more evidence than the one test of `pvalue`, so `least_rank` may
-        be 1 where `pvalue` is below 0.05. None if the coefficient is undefined.
+        be 1 where `pvalue` is below 0.05. None without a rank.
     scores : tuple of Score
         One score for each gold set.
     total, mean : Score
@@ -192,11 +193,12 @@ class Leaderboard(Computed, TableResult):
     n_resamples: int
 
     def __repr__(self) -> str:
-        best = first_few([f"{row.system} {self._column(row).statistic:.3f}" for row in self.rows])
+        best = first_few([f"{row.system} {self.column_score(row).statistic:.3f}" for row in self.rows])
         systems, sets = counted(len(self.rows), "system"), counted(len(self.gold_sets), "gold set")
         return f"<Leaderboard of {systems}, {self.coefficient}, {sets}, by {self.by}: {best}>"
 
-    def _column(self, row: LeaderboardRow) -> Score:
+    def column_score(self, row: LeaderboardRow) -> Score:
+        """Return the score that a system is ranked by: the sum, the mean, or that of a gold set."""
         totals = {SUM: row.total, MEAN: row.mean}
         return totals[self.by] if self.by in totals else row.scores[self.gold_sets.index(self.by)]
 
@@ -206,7 +208,7 @@ class Leaderboard(Computed, TableResult):
             {name: getattr(row, name) for name in PLACES}
             | {name: score.statistic for name, score in zip(self.gold_sets, row.scores, strict=True)}
             | {SUM: row.total.statistic, MEAN: row.mean.statistic}
-            | {"low": self._column(row).low, "high": self._column(row).high}
+            | {"low": self.column_score(row).low, "high": self.column_score(row).high}
             | {name: getattr(row, name) for name in TESTED}
             | {"n_missing": row.total.n_missing}
             for row in self.rows
@@ -245,6 +247,7 @@ def leaderboard(
     standardized: bool = False,
     swap: Swap = "auto",
     clusters: Mapping[Any, Hashable] | Sequence[Hashable] | None = None,
+    unranked: Collection[str] = (),
     missing: Missing = "raise",
     level: float = 0.95,
     n_resamples: int = 1_000,
@@ -302,6 +305,9 @@ def leaderboard(
     clusters : mapping of label to cluster, or sequence of shape (n_items,), optional
         Items that are not independent, such as those of one topic: tests exchange whole clusters. Labelled items need
         a mapping, or a series with these labels. Intervals still resample single items, and may be too narrow.
+    unranked : collection of str, optional
+        Names of systems that are shown with their values and intervals, but get no rank and take no part in tests and
+        corrections, such as late submissions and baselines.
     missing : {"raise", "intersection", "bottom", "gold"}
         How to treat items of gold that a system lacks. "raise": raise an error. "intersection": leave them out of that
         gold set for that system; scores are then of different items, and tests use the items that both systems have.
@@ -328,8 +334,8 @@ def leaderboard(
     Returns
     -------
     Leaderboard
-        Systems with undefined coefficients are at the end: nan with an `UndefinedCorrelationWarning`, and no rank or
-        p-value.
+        Unranked systems come after all others. Systems with undefined coefficients are at the end: nan with an
+        `UndefinedCorrelationWarning`, and no rank or p-value.
 
     Raises
     ------
@@ -382,6 +388,7 @@ def leaderboard(
     check_choice("by", by, (*TOTALS, *sets))
     check_choice("swap", swap, SWAPS)
     check_swap(formula, swap)
+    is_ranked = _are_ranked(names, unranked)
     if standardized and isinstance(formula, Pearson):
         raise OptionError("pearson averages 0 by chance as it is: leave standardized out")
     if len(sets) > MANY_GOLD_SETS:
@@ -406,7 +413,8 @@ def leaderboard(
     if exponents is not None:
         values = standardize(values, exponents)
     sums = values[:, columns].sum(axis=1)
-    best_first = np.argsort(-sums, kind="stable")  # nan sorts last
+    best_first = np.lexsort((-sums, np.where(np.isnan(sums), 2, ~is_ranked)))
+    sums[~is_ranked] = np.nan
     ranked_systems = [
         RankedSystem(
             name=names[system],
@@ -457,6 +465,15 @@ def leaderboard(
         n_resamples=draws.n_resamples,
         **formula.described(sum(ranking.n_items for ranking in sets.values()), missing),
     )
+
+
+def _are_ranked(names: Sequence[str], unranked: Collection[str]) -> NDArray[np.bool_]:
+    """Whether each system gets a rank."""
+    if isinstance(unranked, str) or not isinstance(unranked, Sequence | Set):
+        raise OptionError(f"unranked must be a list of names of systems; got {shown(unranked)}")
+    if unknown := [name for name in unranked if name not in names]:
+        raise OptionError(offending("unranked must name systems; unknown", unknown))
+    return np.array([name not in unranked for name in names])
 
 
 def _resample(coefficient: Coefficient, column: Sequence[AlignedSystem], draws: Draws) -> Values:

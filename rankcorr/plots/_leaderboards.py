@@ -291,9 +291,10 @@ def _sum_of_chance(parts: list[Values], divisor: int) -> _Chance | None:
 def _title(leaderboard: Leaderboard, n_all: int) -> str:
     """Return the title: the number of systems (with those that are not drawn), the coefficient and the items."""
     n_rows, n_sets = len(leaderboard.rows), len(leaderboard.gold_sets)
+    n_items = leaderboard.column_score(leaderboard.rows[0]).n_items
     systems = counted(n_all, "system") if n_rows == n_all else f"The best {n_rows} of {n_all:,} systems"
     sets = f" on {n_sets} gold sets" if n_sets > 1 else ""
-    return f"{systems} by {symbol(leaderboard.coefficient)}{sets}, {counted(leaderboard.rows[0].total.n_items, 'item')}"
+    return f"{systems} by {symbol(leaderboard.coefficient)}{sets}, {counted(n_items, 'item')}"
 
 
 def _name_of(leaderboard: Leaderboard, name: str) -> str:
@@ -317,7 +318,7 @@ def _draw_panel(axes: Axes, leaderboard: Leaderboard, column: _Column) -> list[A
         if number is not None and number % 2 == 1:
             axes.axhspan(place - 0.5, place + count - 0.5, color=ink.grey(0.94), lw=0, zorder=0)
         marker = MARKERS[((number or 1) - 1) % len(MARKERS)]
-        colour = ink.colour((number or 1) - 1)
+        colour = ink.grey(0.4) if number is None else ink.colour(number - 1)
         for line in range(place, place + count):
             value, low, high = column.values[line]
             if not math.isnan(low):
@@ -379,13 +380,13 @@ def _name_groups(
     place = 0
     for number, members in groupby(leaderboard.rows, key=lambda row: row.group):
         listed = list(members)
-        if number is None:
-            write(0, place + (len(listed) - 1) / 2, "undefined")
-        else:
+        if number is not None:
             write(1 + has_several_rows, place + (len(listed) - 1) / 2, f"group {number}")
         for line, row in enumerate(listed, start=place):
-            if not math.isnan(values[line][0]):
-                write(0, line, signed(values[line][0]))
+            is_undefined = math.isnan(values[line][0])
+            write(0, line, "undefined" if is_undefined else signed(values[line][0]))
+            if number is None and not is_undefined and has_several_rows:
+                write(1, line, "unranked")
             if has_several_rows and row.least_rank is not None:
                 write(1, line, "–".join(map(str, dict.fromkeys((row.least_rank, row.largest_rank)))))  # noqa: RUF001
         place += len(listed)

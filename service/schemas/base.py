@@ -164,6 +164,6 @@ class WeightOptions(ItemWeights):
 
 # A note on an answer, such as why a statistic is null.
 NOTICE: Final = fields.Component.at_least(
-    "Notice", coefficients=list_of(fields.COEFFICIENT.reference, about="Those that are concerned."), message=TEXT
+    "Notice", coefficients=list_of(fields.SYSTEM_COEFFICIENT.reference, about="Those that are concerned."), message=TEXT
 )
 NOTICES: Final = list_of(NOTICE.reference)

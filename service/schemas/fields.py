@@ -23,7 +23,7 @@ from adaptive.model._estimators import STRENGTH_MODELS
 from adaptive.model._likelihood import TIES
 from adaptive.simulation._approaches import PAPER_APPROACHES
 from adaptive.simulation._similarity import SIMILARITIES
-from rankcorr._coefficients import COEFFICIENTS, VARIANTS
+from rankcorr._coefficients import COEFFICIENTS, VARIANTS, Pearson
 from rankcorr._options import declaration_of
 from rankcorr._ranking import MISSING
 from rankcorr._weights import SCHEMES, TIED_WEIGHTS
@@ -84,12 +84,16 @@ def vocabulary(name: str, words: Iterable[str], about: str) -> Vocabulary:
 
 
 COEFFICIENT: Final = vocabulary("Coefficient", COEFFICIENTS, "Top-weighted or plain, Spearman's or Kendall's.")
+SYSTEM_COEFFICIENT: Final = vocabulary(
+    "SystemCoefficient", (*COEFFICIENTS, Pearson.name), "A coefficient of ranks, or Pearson's of scores."
+)
 SCHEME: Final = vocabulary("Scheme", SCHEMES, "How an item's weight follows from its two ranks.")
 TIED_WEIGHT: Final = vocabulary("TiedWeights", TIED_WEIGHTS, "Weight of tied items: at the mid-rank, or the mean.")
 VARIANT: Final = vocabulary("Variant", VARIANTS, "Denominator of tau_w and tau.")
 MISSING_ITEMS: Final = vocabulary("MissingItems", MISSING, "What becomes of items that one of two rankings lacks.")
 INTERVAL_METHOD: Final = vocabulary("IntervalMethod", METHODS, "Kind of interval.")
 ALTERNATIVE: Final = vocabulary("Alternative", ALTERNATIVES, "Of the p-value.")
+EXCHANGED: Final = vocabulary("Exchanged", ("scores", "ranks", "standardized scores"), "By systems, in tests.")
 SWAP: Final = vocabulary("Swap", SWAPS, "What systems exchange in tests.")
 APPROACH: Final = vocabulary("Approach", PAPER_APPROACHES, "The plan, or one uniform ballot of equal cost.")
 DISTRIBUTION: Final = vocabulary("SimilarityDistribution", SIMILARITIES, "Underlying similarities by name.")

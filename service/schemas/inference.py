@@ -83,6 +83,20 @@ class ClustersOfItems(GroupsByName):
     )
 
 
+class SystemNames(fields.Documented):
+    """Names of systems."""
+
+    documented: Mapping[str, Any] = list_of(
+        TEXT, about="Systems that are shown without rank or test, such as late submissions."
+    )
+
+    def read(self, value: Any) -> list[str]:
+        """Check a value, and return it as the library call takes it."""
+        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+            raise ValidationError(f"must be a list of names of systems; got {shown(value)}")
+        return value
+
+
 class LeaderboardRequest(WeightOptions):
     """Systems to rank against one gold ranking, or against several gold sets."""
 
@@ -95,7 +109,7 @@ class LeaderboardRequest(WeightOptions):
     gold = RankingField(about="One gold ranking; or gold_sets.")
     gold_sets = NamedRankings(limit="max_systems", of="gold sets", about="By name; or gold.")
     systems = NamedRankings(required=True)
-    coefficient = fields.Choice(fields.COEFFICIENT, load_default="tau_w")
+    coefficient = fields.Choice(fields.SYSTEM_COEFFICIENT, load_default="tau_w")
     by = fields.Text(load_default="sum", about="What ranks the systems: sum, mean, or the name of a gold set.")
     standardized = fields.Flag(load_default=False, about="Standardize coefficients: chance gives 0 in each gold set.")
     swap = fields.Choice(
@@ -105,6 +119,7 @@ class LeaderboardRequest(WeightOptions):
         "systems have them and their distributions may be one, else ranks; the answer says which.",
     )
     clusters = ClustersOfItems()
+    unranked = SystemNames(load_default=())
     level = level()
     n_resamples = fields.Count(limit="max_resamples", of="resamples", load_default=1_000)
     seed = fields.Seed()
@@ -144,7 +159,7 @@ class LeaderboardAnswer(Answer):
     class Meta(Answer.Meta):  # noqa: D106
         include = fields.dumped(Leaderboard, "by", "standardized", "exact", "unit", "gold_sets", "level", "n_resamples")
 
-    coefficient = fields.Dumped(fields.COEFFICIENT.reference)
-    swap = fields.Dumped(fields.SWAP.reference)
+    coefficient = fields.Dumped(fields.SYSTEM_COEFFICIENT.reference)
+    swap = fields.Dumped(fields.EXCHANGED.reference)
     rows = fields.Dumped(list_of(_ROW))
     warnings = fields.Dumped(NOTICES)

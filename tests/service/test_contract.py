@@ -58,7 +58,8 @@ FIELDS = {
         "coefficient matrix n_compared n_items names warnings",
     ),
     ("post /v1/leaderboards", "rankSystems"): (
-        "by clusters coefficient gold gold_sets level missing n_resamples seed! standardized swap systems! " + WEIGHTS,
+        "by clusters coefficient gold gold_sets level missing n_resamples seed! standardized swap systems! unranked "
+        + WEIGHTS,
         "by coefficient exact gold_sets level n_resamples rows standardized swap unit warnings",
     ),
     ("post /v1/evaluations", "evaluateRuns"): (

@@ -4,6 +4,7 @@ import csv
 import inspect
 import io
 import json
+import re
 
 import pytest
 
@@ -271,3 +272,27 @@ def test_clusters_of_items_with_two_ids(folder):
     assert "every item needs a cluster; without one" in refusal("leaderboard", *files, "--clusters", "turned.csv")
     refused = refusal("leaderboard", *files[:3], "--id", "word1", "--clusters", "turned.csv")
     assert "turned.csv:1: 2 columns are expected, id and cluster; got 3" in refused
+
+
+@pytest.mark.needs_numba
+def test_groups_of_items_are_columns(folder):
+    genres = {label: "even" if int(label.split()[1]) % 2 == 0 else "odd" for label in GOLDS["long_gold.csv"]}
+    (folder / "genres.csv").write_text("id,genre\n" + "".join(f"{label},{genre}\n" for label, genre in genres.items()))
+    printed = run_ok("leaderboard", *FILES, "--groups", "genres.csv", "--resamples", "199")
+    assert re.search(r"^rank .* system +all +even +odd +low", printed, re.MULTILINE)
+    assert "ranked by long_gold.csv, its 95 % intervals" in printed
+    found = document(*FILES, "--groups", "genres.csv", "--resamples", "199")
+    alone = document(*FILES, "--resamples", "199")
+    assert [row["group"] for row in found["rows"]] == [row["group"] for row in alone["rows"]]
+    assert found["gold_sets"] == ["long_gold.csv", "even", "odd"]
+    assert document(*FILES, "--groups", "genres.csv", "--by", "odd", "--resamples", "199")["by"] == "odd"
+    message = refusal("leaderboard", *FILES, "--groups", "genres.csv", "--gold", "half.csv", "--missing", "gold")
+    assert "--groups divides one gold set" in message
+
+
+@pytest.mark.needs_numba
+def test_an_unranked_system_has_no_rank():
+    *ranked, late = document(*FILES, "--unranked", "long_a.csv", "--resamples", "199")["rows"]
+    assert (late["system"], late["rank"], late["pvalue"]) == ("long_a.csv", None, None)
+    assert [row["rank"] for row in ranked] == [1, 2]
+    assert "--unranked must name systems; unknown: 'x'" in refusal("leaderboard", *FILES, "--unranked", "x")

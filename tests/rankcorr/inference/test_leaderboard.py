@@ -12,10 +12,12 @@ import scipy.stats
 from numpy.testing import assert_allclose
 
 from rankcorr import (
+    LabelError,
     OptionError,
     Ranking,
     StandardizationError,
     TauW,
+    TooFewItemsError,
     TopK,
     UndefinedCorrelationWarning,
     weighted_rho,
@@ -23,10 +25,11 @@ from rankcorr import (
 )
 from rankcorr._checks import collected_notices
 from rankcorr._coefficients import named_coefficient
-from rankcorr.inference._gold_sets import COLUMNS, TOTALS
+from rankcorr._results import json_ready
+from rankcorr.inference._gold_sets import COLUMNS, TOTALS, group_items
 from rankcorr.inference._leaderboard import leaderboard
 from rankcorr.inference._null import null_distribution
-from rankcorr.inference._paired import compare_systems
+from rankcorr.inference._paired import compare_many, compare_systems
 from tests.rankcorr.inference.cases import by_name, data
 
 
@@ -484,3 +487,70 @@ def test_pearson_needs_a_score_of_each_item_and_no_standardization():
         leaderboard(gold, systems, coefficient="pearson", missing="intersection")
     with pytest.raises(OptionError, match="averages 0 by chance as it is"):
         leaderboard(gold, systems, coefficient="pearson", standardized=True, missing="intersection")
+
+
+def test_unranked_systems_are_shown_and_change_no_test():
+    gold, systems = data((30,))
+    alone = leaderboard(gold, systems, n_resamples=199)
+    late = gold["set 0"] | {"0-0": -9.0}
+    board = leaderboard(gold, {"late": late} | systems, n_resamples=199, unranked=["late"])
+    *ranked, last = board.rows
+    assert json_ready(ranked) == json_ready(alone.rows)
+    assert (last.system, last.group, last.least_rank, last.swap) == ("late", None, None, None)
+    assert math.isnan(last.rank)
+    assert math.isnan(last.pvalue)
+    score = leaderboard(gold, {"late": late}, n_resamples=199).rows[0].total
+    assert (last.total.statistic, last.total.low, last.total.high) == (score.statistic, score.low, score.high)
+
+
+def test_unranked_systems_come_before_undefined_ones_and_in_their_order():
+    gold = dict(zip("abcdef", range(6), strict=True))
+    worse = gold | {"f": -1}
+    systems = {"flat": dict.fromkeys(gold, 1), "worse": worse, "late": gold, "a": worse}
+    with collected_notices():
+        board = leaderboard(gold, systems, unranked={"worse", "late"}, n_resamples=100)
+    assert [row.system for row in board.rows] == ["a", "late", "worse", "flat"]
+    everything = leaderboard(gold, {"late": gold, "a": worse}, unranked=["late", "a"], n_resamples=100)
+    assert [row.group for row in everything.rows] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("unranked", "message"), [("late", "must be a list of names"), (["x"], "must name systems; unknown: 'x'")]
+)
+def test_unranked_names_systems(unranked, message):
+    gold, systems = data((10,))
+    with pytest.raises(OptionError, match=message):
+        leaderboard(gold, systems, unranked=unranked)
+
+
+def test_groups_of_items_are_gold_sets():
+    gold, systems = data((20,))
+    (ranking,) = gold.values()
+    genres = {item: "news" if place % 3 else "travel" for place, item in enumerate(ranking)}
+    sets = group_items(ranking, genres, name="all")
+    board = leaderboard(sets, systems, by="all", n_resamples=199)
+    alone = leaderboard(ranking, systems, n_resamples=199)
+    assert [(row.system, row.group) for row in board.rows] == [(row.system, row.group) for row in alone.rows]
+    for row in board.rows:
+        for genre, score in zip(("travel", "news"), row.scores[1:], strict=True):
+            part = {item: value for item, value in ranking.items() if genres[item] == genre}
+            assert score.n_items == len(part)
+            assert score.statistic == weighted_tau(part, systems[row.system], missing="gold").statistic
+    table = compare_many(group_items(ranking, genres), systems, baseline="good", n_resamples=199)
+    assert {row.gold_set for row in table.rows} == {"news", "travel"}
+
+
+@pytest.mark.parametrize(
+    ("gold", "groups", "error", "message"),
+    [
+        ([1, 2, 3], ["a", "a", "b"], LabelError, "a gold ranking with labels"),
+        ({"x": 1, "y": 2}, {"x": "a"}, OptionError, "every item needs a group; without one: 'y'"),
+        ({"x": 1, "y": 2, "z": 3}, {"x": "a", "y": "a", "z": "b"}, TooFewItemsError, "groups of one item: 'b'"),
+        ({"x": 1, "y": 2}, {"x": "all", "y": "all"}, OptionError, "a group has the name 'all'"),
+        ({"x": 1, "y": 2}, {"x": "a", "y": ""}, OptionError, "every item needs a group; got ''"),
+        ({"x": 1, "y": 2}, "xy", OptionError, "groups must be a mapping of label to group"),
+    ],
+)
+def test_groups_need_labels_and_two_items(gold, groups, error, message):
+    with pytest.raises(error, match=message):
+        group_items(gold, groups, name="all")
