@@ -20,7 +20,7 @@ tokens -> pairs -> plan -> ballot -> votes -> scores -> selection -> the next ba
 
 from adaptive._advice import Advice
 from adaptive._budget import plan_for_budget, plan_for_top
-from adaptive._draw import Ballot, BallotCertificate, draw_ballot
+from adaptive._draw import Ballot, BallotCertificate, draw_assignment, draw_ballot
 from adaptive._pairing import FewRareTokensWarning, Pairing, Token, pair_tokens, read_tokens
 from adaptive._plan import BallotPlan, plan_ballots
 from adaptive._protocol import BallotVotes, InterimResult, run_protocol, score_ballots
@@ -77,7 +77,8 @@ __distribution__ = "rankcorr-adaptive"
 # In the order of the description above.
 __all__ = ["FewRareTokensWarning", "Pairing", "Token", "pair_tokens", "read_tokens"]
 __all__ += ["Advice", "BallotPlan", "plan_ballots", "plan_for_budget", "plan_for_top"]
-__all__ += ["LEFT", "RIGHT", "TIE", "UNANSWERED", "Ballot", "BallotCertificate", "Vote", "draw_ballot"]
+__all__ += ["LEFT", "RIGHT", "TIE", "UNANSWERED", "Ballot", "BallotCertificate", "Vote"]
+__all__ += ["draw_assignment", "draw_ballot"]
 __all__ += ["Selection", "borda_scores", "rescale", "running_mean", "select_by_mean", "select_top"]
 __all__ += ["BallotRecord", "BallotVotes", "InterimResult", "ProtocolResult", "run_protocol", "score_ballots"]
 __all__ += ["BordaScores", "Comparisons", "Prior", "Strengths", "VoteModel"]

@@ -301,6 +301,55 @@ def draw_ballot(
     return Ballot(labels, n_presentations, names, left, right, voter)
 
 
+def draw_assignment(counts: Mapping[Hashable, int], size: int, *, rng: np.random.Generator) -> list[Hashable]:
+    """Draw the items that the next annotator rates: the fewer ratings an item has, the likelier it is drawn.
+
+    Items without a rating come first, at random. The others are drawn without replacement with probabilities in
+    proportion to 1 / number of ratings.
+
+    Parameters
+    ----------
+    counts : mapping of item to int
+        Number of ratings that each item has so far.
+    size : int
+        Number of items to draw, at most that of all items.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    list of item
+
+    Raises
+    ------
+    DrawError
+        More items than there are, or a number of ratings that is not a whole number from 0.
+
+    See Also
+    --------
+    rankcorr.measures.mean_ratings : Scores from the ratings.
+    draw_ballot : Comparisons instead of ratings.
+
+    References
+    ----------
+    A. Panchenko et al., Human and Machine Judgements for Russian Semantic Relatedness (2017), section 3.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adaptive import draw_assignment
+    >>> draw_assignment({"a": 3, "b": 0, "c": 1, "d": 0}, 2, rng=np.random.default_rng(0))
+    ['d', 'b']
+    """
+    items = list(counts)
+    numbers = [checked_integer(f"number of ratings of {shown(item)}", count, least=0) for item, count in counts.items()]
+    number = checked_integer("size", size, least=1)
+    if number > len(items):
+        raise DrawError(f"size is {number:,}, and there are {len(items):,} items to rate")
+    # The smallest of exponential waiting times are a draw without replacement; items without ratings do not wait.
+    waiting = rng.exponential(size=len(items)) * np.array(numbers) + 1e-12 * rng.random(len(items))
+    return [items[place] for place in np.argsort(waiting, kind="stable")[:number].tolist()]
+
+
 def checked_integer(name: str, value: object, *, least: int) -> int:
     """Return a whole number as an int; DrawError for anything else, or a number below `least`."""
     number = whole_number(value)

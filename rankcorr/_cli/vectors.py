@@ -30,6 +30,7 @@ from rankcorr.errors import OptionError, RankingError
 from rankcorr.inference._conventions import alpha_of
 from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._paired import SystemComparisons, compare_many
+from rankcorr.vectors._hubness import hubness
 from rankcorr.vectors._pairs import (
     OOV,
     RESAMPLES,
@@ -48,6 +49,7 @@ from rankcorr.vectors._target_groups import read_target_groups
 from rankcorr.vectors._words import MissingGensimError, WordVectors
 
 MAX_WORDS: Final = 10
+NEIGHBOURS: Final = 10  # of each word, for its hubness
 Results: TypeAlias = dict[tuple[str, str], VectorEvaluation | RelataEvaluation]  # by vectors and gold file
 
 
@@ -231,7 +233,10 @@ def vectors_command(vectors: tuple[str, ...], settings: VectorOptions, weights: 
             | {"n_undecodable": vectors_of.n_undecodable}
             for path, vectors_of in loaded.items()
         ]
-        content = [{"vectors": path, "gold_set": gold, **result.to_dict()} for (path, gold), result in results.items()]
+        content = [
+            {"vectors": path, "gold_set": gold, **result.to_dict(), **_hubness_of(loaded[path], result)}
+            for (path, gold), result in results.items()
+        ]
         of_files = [{"name": gold, "n_pairs": len(pairs)} for gold, pairs in golds.items()]
         option_values = {**settings.to_dict(), **weights.to_dict()}
         document = {"vectors": vector_files, "golds": of_files, "options": option_values}
@@ -245,7 +250,9 @@ def vectors_command(vectors: tuple[str, ...], settings: VectorOptions, weights: 
             f"{counted(vectors_of.dimension, 'dimension')})"
         )
     if settings.relata:
-        _print_relata({gold: result for (_, gold), result in results.items() if isinstance(result, RelataEvaluation)})
+        (word_vectors,) = loaded.values()
+        relata = {gold: result for (_, gold), result in results.items() if isinstance(result, RelataEvaluation)}
+        _print_relata(relata, word_vectors)
     else:
         _print_coverage(golds, loaded, results, settings)
         _print_pairs(results, [metric.name for metric in metrics], settings)
@@ -390,13 +397,24 @@ def _print_comparisons(compared: SystemComparisons, settings: VectorOptions) -> 
     console.print_rows(compared.rows, columns, TableNotes(caption, significant=significant))
 
 
-def _print_relata(results: dict[str, RelataEvaluation]) -> None:
+def _hubness_of(vectors: WordVectors, result: VectorEvaluation | RelataEvaluation) -> dict[str, Any]:
+    """Hubness among the words that were read from the file, ready for JSON; empty for ten or fewer."""
+    if not isinstance(result, RelataEvaluation) or len(vectors.words) <= NEIGHBOURS:
+        return {}
+    hubs = hubness(vectors, k=NEIGHBOURS)
+    return {"hubness": {name: getattr(hubs, name) for name in ("k", "skewness", "orphan_share")}}
+
+
+def _print_relata(results: dict[str, RelataEvaluation], vectors: WordVectors) -> None:
     for name, result in results.items():
         click.echo(f"{whole(name)}: {counted(result.n_words, 'word')}, {result.n_relata:,} relata")
         _print_words("words without a vector", result.oov_words)
         _print_words("relata without a vector", result.oov_relata)
         if not math.isnan(result.pooled_ap):
             click.echo(f"  average precision of all pairs in one list: {number_text(result.pooled_ap)}")
+        for hubs in _hubness_of(vectors, result).values():
+            orphans = f"{100 * hubs['orphan_share']:.0f} % of the {len(vectors.words):,} words are neighbours of none"
+            click.echo(f"  hubness (k = {hubs['k']}): skewness {number_text(hubs['skewness'])}; {orphans}")
     rows = [{"gold": name, **row} for name, result in results.items() for row in result.evaluation.table()]
     columns = {**text_columns(whole, "gold", "metric"), **text_columns(number_text, "mean", "standardized")}
     click.echo()

@@ -5,7 +5,8 @@
   Conover)
 - against binary relevance: `average_precision`
 - agreement of annotators: `krippendorff_alpha`, `alpha_interval`, `mean_pairwise_agreement`; `comparison_agreement`
-  for pairwise votes; `adjudicate` for disputed ratings
+  for pairwise votes
+- one value for each item from many ratings: `mean_ratings`, `majority_vote`, `adjudicate` for disputed ratings
 - errors: `RelevanceError`, `AnnotatorError`; both are subclasses of `RankingError`
 
 >>> from rankcorr.measures import rank_biased_overlap
@@ -15,10 +16,13 @@
 
 from rankcorr.measures._agreement import (
     Adjudication,
+    AggregateRatings,
     PairwiseAgreement,
     adjudicate,
     comparison_agreement,
+    majority_vote,
     mean_pairwise_agreement,
+    mean_ratings,
 )
 from rankcorr.measures._alpha import AlphaInterval, alpha_interval, krippendorff_alpha
 from rankcorr.measures._correlations import blest_nu, tau_ap, top_down_correlation, vigna_tau
@@ -28,5 +32,6 @@ from rankcorr.measures._ratings import AnnotatorError
 
 __all__ = ["Adjudication", "AlphaInterval", "AnnotatorError", "PairwiseAgreement", "adjudicate", "alpha_interval"]
 __all__ += ["comparison_agreement", "krippendorff_alpha", "mean_pairwise_agreement"]
+__all__ += ["AggregateRatings", "majority_vote", "mean_ratings"]
 __all__ += ["RelevanceError", "average_precision", "blest_nu", "tau_ap", "top_down_correlation", "vigna_tau"]
 __all__ += ["RankBiasedOverlap", "rank_biased_overlap"]

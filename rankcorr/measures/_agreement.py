@@ -1,4 +1,4 @@
-"""How annotators agree with each other, in ratings and in comparisons, and decisions where they do not."""
+"""How annotators agree with each other, in ratings and in comparisons, and one value for each item from all of them."""
 
 from __future__ import annotations
 
@@ -6,20 +6,33 @@ import math
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from statistics import multimode
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import check_choice, checked_count, is_unhashable, offending, real_number, shown, warn_undefined
+from rankcorr._checks import (
+    check_choice,
+    checked_count,
+    counted,
+    is_unhashable,
+    offending,
+    real_number,
+    shown,
+    warn_undefined,
+)
 from rankcorr._coefficients import CoefficientLike, as_coefficient
 from rankcorr._ranking import Ranking
 from rankcorr._results import JsonResult, TableResult, described_by, mean_of, read_only
 from rankcorr.errors import NonNumericError, OptionError
-from rankcorr.measures._ratings import AnnotatorError, RatingsLike, read_ratings
+from rankcorr.measures._ratings import AnnotatorError, Ratings, RatingsLike, read_ratings
 
 FewCommon: TypeAlias = Literal["raise", "leave_out"]
 
+TiesOfVotes: TypeAlias = Literal["raise", "omit", "lowest", "highest"]
+
+TIES_OF_VOTES: Final[tuple[TiesOfVotes, ...]] = get_args(TiesOfVotes)
 FEW_COMMON: Final[tuple[FewCommon, ...]] = get_args(FewCommon)
 
 
@@ -369,3 +382,144 @@ def adjudicate(
             offending(f"no two ratings of these differ by {limit:g} or more, and yet a decision is given on", needless)
         )
     return Adjudication(scores, disputed, len(decided))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AggregateRatings(TableResult):
+    """One value for each item from the ratings of several annotators.
+
+    Attributes
+    ----------
+    scores : dict of item to float
+        Means, or the ratings with most votes; items without ratings, and ties that are left out, are not in it.
+    counts : dict of item to int
+        Number of ratings of each item.
+    tied : tuple
+        Items of which two ratings have the most votes; none for means.
+
+    See Also
+    --------
+    mean_ratings, majority_vote : Return it.
+
+    Examples
+    --------
+    >>> from rankcorr.measures import majority_vote
+    >>> majority_vote({"ann": {"a": 1, "b": 0}, "bob": {"a": 1, "b": 1}, "eve": {"a": 0, "b": 1}})
+    <AggregateRatings of 2 items, 0 tied>
+    """
+
+    scores: dict[Any, float]
+    counts: dict[Any, int]
+    tied: tuple[Any, ...] = ()
+
+    def _columns(self) -> dict[str, Any]:
+        items = list(self.counts)
+        scores = [self.scores.get(item, math.nan) for item in items]
+        return {"item": items, "score": scores, "ratings": list(self.counts.values())}
+
+    def __repr__(self) -> str:
+        return f"<AggregateRatings of {counted(len(self.counts), 'item')}, {len(self.tied)} tied>"
+
+
+def mean_ratings(ratings: RatingsLike, *, scale: tuple[float, float] | None = None) -> AggregateRatings:
+    """Average the ratings of each item, on request rescaled to the range from 0 to 1.
+
+    Parameters
+    ----------
+    ratings : array_like of shape (n_annotators, n_items), or mapping of annotator to ratings
+        As in `krippendorff_alpha`.
+    scale : pair of float, optional
+        Lowest and highest rating that annotators could give, such as ``(0, 3)``: means are divided by this range.
+
+    Returns
+    -------
+    AggregateRatings
+
+    Raises
+    ------
+    RankingError
+        `OptionError` for a scale that is no range; `AnnotatorError` for ratings outside it.
+
+    See Also
+    --------
+    majority_vote : The most frequent rating.
+    adjudicate : Means, with decisions on disputed items.
+
+    References
+    ----------
+    A. Panchenko et al., Human and Machine Judgements for Russian Semantic Relatedness (2017), section 3.1.
+
+    Examples
+    --------
+    >>> from rankcorr.measures import mean_ratings
+    >>> mean_ratings({"ann": {"a": 3, "b": 0}, "bob": {"a": 3, "b": 1}}, scale=(0, 3)).scores
+    {'a': 1.0, 'b': 0.16666666666666666}
+    """
+    low, width = 0.0, 1.0
+    if scale is not None:
+        ends = [real_number(end) for end in scale] if isinstance(scale, list | tuple) and len(scale) == 2 else []
+        if not ends or not all(map(math.isfinite, ends)) or not ends[0] < ends[1]:
+            raise OptionError(f"scale must be the lowest and the highest rating, such as (0, 3); got {shown(scale)}")
+        low, width = ends[0], ends[1] - ends[0]
+    by_item = _ratings_by_item(read_ratings(ratings))
+    if scale is not None:
+        outside = [item for item, values in by_item.items() if min(values) < low or max(values) > low + width]
+        if outside:
+            raise AnnotatorError(offending(f"ratings must be from {low:g} to {low + width:g}; others on", outside))
+    scores = {item: (math.fsum(values) / len(values) - low) / width for item, values in by_item.items()}
+    return AggregateRatings(scores, {item: len(values) for item, values in by_item.items()})
+
+
+def majority_vote(ratings: RatingsLike, *, ties: TiesOfVotes = "raise") -> AggregateRatings:
+    """Take the most frequent rating of each item.
+
+    Parameters
+    ----------
+    ratings : array_like of shape (n_annotators, n_items), or mapping of annotator to ratings
+        As in `krippendorff_alpha`; 1 and 0 for a choice between yes and no.
+    ties : {"raise", "omit", "lowest", "highest"}
+        If two ratings have the most votes: raise an error, leave the item out, or take the lowest or highest of these.
+
+    Returns
+    -------
+    AggregateRatings
+
+    Raises
+    ------
+    RankingError
+        `AnnotatorError` for a tie and ``ties="raise"``; the message names the items.
+
+    See Also
+    --------
+    mean_ratings : Graded scores.
+    krippendorff_alpha : Whether annotators agree.
+
+    References
+    ----------
+    A. Panchenko et al., Human and Machine Judgements for Russian Semantic Relatedness (2017), section 4.2.
+
+    Examples
+    --------
+    >>> from rankcorr.measures import majority_vote
+    >>> votes = {"ann": {"a": 1, "b": 0}, "bob": {"a": 1, "b": 1}, "eve": {"a": 0}}
+    >>> majority_vote(votes, ties="omit").scores
+    {'a': 1.0}
+    """
+    check_choice("ties", ties, TIES_OF_VOTES)
+    by_item = _ratings_by_item(read_ratings(ratings))
+    modes = {item: multimode(values) for item, values in by_item.items()}
+    tied = tuple(item for item, values in modes.items() if len(values) > 1)
+    if tied and ties == "raise":
+        raise AnnotatorError(offending("two ratings have the most votes (the option ties decides); items", tied))
+    choose = max if ties == "highest" else min
+    scores = {item: choose(values) for item, values in modes.items() if len(values) == 1 or ties != "omit"}
+    return AggregateRatings(scores, {item: len(values) for item, values in by_item.items()}, tied)
+
+
+def _ratings_by_item(parsed_ratings: Ratings) -> dict[Any, list[float]]:
+    """Ratings of each item that has some."""
+    items = parsed_ratings.items or tuple(range(parsed_ratings.values.shape[1]))
+    columns = {
+        item: column[~np.isnan(column)].tolist() for item, column in zip(items, parsed_ratings.values.T, strict=True)
+    }
+    return {item: values for item, values in columns.items() if values}

@@ -4,7 +4,7 @@
 - gold scores of pairs of words: `read_pairs`, or any mapping of (word, word) to score
 - cosines against gold scores, with chance levels and intervals: `evaluate_vectors`
 - several sets of vectors on the pairs that all of them have: `common_pairs`, and then `rankcorr.compare_many`
-- the relata of each word ranked by cosine, evaluated by query: `evaluate_relata`
+- the relata of each word ranked by cosine, evaluated by query: `evaluate_relata`, `relata_by_relation`
 - target groups, whose decisions count by how sure their annotators are: `TargetGroups`, `read_target_groups`,
   `reliability_score`,
   `compare_reliability`
@@ -23,7 +23,7 @@ from rankcorr.errors import LowCoverageWarning, SelfPairWarning
 from rankcorr.vectors._hubness import Hubness, hubness
 from rankcorr.vectors._pairs import VectorCoefficient, VectorEvaluation, common_pairs, evaluate_vectors, read_pairs
 from rankcorr.vectors._reading import read_vectors
-from rankcorr.vectors._relata import RelataEvaluation, evaluate_relata
+from rankcorr.vectors._relata import RelataEvaluation, evaluate_relata, relata_by_relation
 from rankcorr.vectors._reliability import (
     ReliabilityDifference,
     ReliabilityPart,
@@ -45,7 +45,7 @@ from rankcorr.vectors._words import (
 
 __all__ = ["LowCoverageWarning", "SelfPairWarning", "common_pairs"]
 __all__ += ["VectorCoefficient", "VectorEvaluation", "evaluate_vectors", "read_pairs", "read_vectors"]
-__all__ += ["Hubness", "RelataEvaluation", "evaluate_relata", "hubness"]
+__all__ += ["Hubness", "RelataEvaluation", "evaluate_relata", "hubness", "relata_by_relation"]
 __all__ += ["ReliabilityDifference", "ReliabilityPart", "ReliabilityScore", "TargetGroupError", "TargetGroups"]
 __all__ += ["compare_reliability", "read_target_groups", "reliability_score"]
 __all__ += ["DuplicatePairError", "DuplicateWordError", "MissingGensimError", "UnknownWordError", "VectorError"]

@@ -10,6 +10,7 @@ import numpy as np
 from rankcorr._checks import check_choice, checked_flag, counted, offending
 from rankcorr._results import JsonResult, json_ready
 from rankcorr._workers import Progress
+from rankcorr.errors import OptionError
 from rankcorr.evaluation._evaluate import Evaluation, evaluate
 from rankcorr.evaluation._metrics import MetricLike
 from rankcorr.evaluation._nulls import RESAMPLES
@@ -169,6 +170,63 @@ def evaluate_relata(
     options = {"oov": oov, "lower": bool(lower), "candidates": candidates}
     pooled_ap = _pooled_ap(word_vectors, judged, looked_up)
     return RelataEvaluation(evaluation, len(words), len(pairs), oov_words, oov_relata, pooled_ap, options)
+
+
+def relata_by_relation(
+    vectors: VectorsLike, gold: PairsLike, relations: Mapping[Pair, str], **options: Any
+) -> dict[str, RelataEvaluation]:
+    """Evaluate word vectors on each type of relation, in data such as BLESS: hypernyms, co-hyponyms, meronyms.
+
+    Related pairs of one relation are evaluated together with all unrelated pairs of the same words.
+
+    Parameters
+    ----------
+    vectors, gold
+        As in `evaluate_relata`.
+    relations : mapping of (word, relatum) to str
+        Relation of each related pair, that is with a score of at least 1. Unrelated pairs need none.
+    **options
+        Options of `evaluate_relata`.
+
+    Returns
+    -------
+    dict of str to RelataEvaluation
+        By relation, in the order of their first pairs.
+
+    Raises
+    ------
+    RankingError
+        `OptionError` for related pairs without a relation; others as `evaluate_relata`.
+
+    See Also
+    --------
+    evaluate_relata : All relations together.
+
+    References
+    ----------
+    M. Baroni and A. Lenci, How We BLESSed Distributional Semantic Evaluation, GEMS 2011.
+
+    Examples
+    --------
+    >>> from rankcorr.vectors import relata_by_relation
+    >>> vectors = {"cat": [1.0, 0.1], "dog": [0.9, 0.2], "paw": [0.3, 0.9], "car": [0.5, 0.8]}
+    >>> gold = {("cat", "dog"): 1, ("cat", "paw"): 1, ("cat", "car"): 0}
+    >>> relations = {("cat", "dog"): "co-hyponym", ("cat", "paw"): "meronym"}
+    >>> by_relation = relata_by_relation(vectors, gold, relations, metrics="ap")
+    >>> {relation: result.mean("ap") for relation, result in by_relation.items()}
+    {'co-hyponym': 1.0, 'meronym': 0.5}
+    """
+    pairs = as_pairs(gold)
+    related = [pair for pair, score in pairs.items() if score >= 1]
+    if lacking := [pair for pair in related if pair not in relations]:
+        raise OptionError(offending("every related pair needs a relation; without one", lacking))
+    parts: dict[str, dict[Pair, float]] = {}
+    for pair in related:
+        parts.setdefault(relations[pair], {})[pair] = pairs[pair]
+    for part in parts.values():
+        words = {word for word, _ in part}
+        part |= {pair: score for pair, score in pairs.items() if score < 1 and pair[0] in words}
+    return {relation: evaluate_relata(vectors, part, **options) for relation, part in parts.items()}
 
 
 def _pooled_ap(vectors: WordVectors, judged: Mapping[Pair, float], looked_up: dict[str, str]) -> float:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from adaptive import _draw_kernels as kernels
-from adaptive._draw import Ballot, draw_ballot
+from adaptive._draw import Ballot, draw_assignment, draw_ballot
 from adaptive.errors import DrawError
 
 JIT = hasattr(kernels.draw_comparisons, "signatures")
@@ -410,3 +410,40 @@ def test_pair_set_is_a_set(keys, hashed):
             kernels.insert(members, key * factor)
             naive.add(key)
         assert [other for other in range(41) if kernels.contains(members, other * factor)] == sorted(naive)
+
+
+def test_assignments_take_items_without_ratings_first():
+    counts = {"a": 0, "b": 5, "c": 0, "d": 1}
+    rng = np.random.default_rng(1)
+    assert {frozenset(draw_assignment(counts, 2, rng=rng)) for _ in range(20)} == {frozenset("ac")}
+    assert sorted(draw_assignment(counts, 4, rng=rng)) == list("abcd")
+
+
+def test_assignments_are_drawn_by_inverse_counts():
+    counts, rng, number = {"a": 1, "b": 2, "c": 4}, np.random.default_rng(2), 6_000
+    firsts = [draw_assignment(counts, 1, rng=rng)[0] for _ in range(number)]
+    for item, expected in {"a": 4 / 7, "b": 2 / 7, "c": 1 / 7}.items():
+        assert abs(firsts.count(item) / number - expected) < 4 * (0.25 / number) ** 0.5
+
+
+def test_assignments_even_out_the_number_of_ratings():
+    counts, rng = dict.fromkeys(range(40), 0), np.random.default_rng(3)
+    for _ in range(200):
+        for item in draw_assignment(counts, 15, rng=rng):
+            counts[item] += 1
+    assert sum(counts.values()) == 3_000
+    assert np.std(list(counts.values())) < 6  # 6.8 if items were drawn alike
+
+
+@pytest.mark.parametrize(
+    ("counts", "size", "message"),
+    [
+        ({"a": 0}, 2, "size is 2, and there are 1 items to rate"),
+        ({"a": -1}, 1, "number of ratings of 'a' must be"),
+        ({"a": 0.5}, 1, "number of ratings of 'a' must be"),
+        ({"a": 0}, 0, "size must be"),
+    ],
+)
+def test_assignments_need_counts_and_enough_items(counts, size, message):
+    with pytest.raises(DrawError, match=message):
+        draw_assignment(counts, size, rng=np.random.default_rng(0))

@@ -11,6 +11,7 @@ from rankcorr.vectors import (
     compare_reliability,
     evaluate_relata,
     evaluate_vectors,
+    hubness,
     read_pairs,
     read_vectors,
     reliability_score,
@@ -76,7 +77,11 @@ def test_relata():
     arguments = "--relata --candidates all --depth 5 --metric tau --metric ap --resamples 60"
     found = evaluate_relata("relata.txt", "rdt.csv", candidates="all", depth=5, metrics=["tau", "ap"], n_resamples=60)
     (content,) = run_json("evaluate-vectors", "relata.txt", "--gold", "rdt.csv", *arguments.split())["evaluations"]
-    assert content == {"vectors": "relata.txt", "gold_set": "rdt.csv", **found.to_dict()}
+    hubs = hubness("relata.txt", k=10)
+    figures = {"hubness": {"k": 10, "skewness": hubs.skewness, "orphan_share": hubs.orphan_share}}
+    assert content == {"vectors": "relata.txt", "gold_set": "rdt.csv", **found.to_dict(), **figures}
+    printed = run_ok("evaluate-vectors", "relata.txt", "--gold", "rdt.csv", *arguments.split())
+    assert f"hubness (k = 10): skewness {hubs.skewness:.4f}" in printed
     lines = run_ok("evaluate-vectors", "relata.txt", "--gold", "rdt.csv", *arguments.split()).splitlines()
     assert lines[1:4] == [
         f"rdt.csv: 6 words, {found.n_relata} relata",

@@ -1,5 +1,6 @@
 import csv
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from rankcorr import Logarithmic, OptionError, TauW, UndefinedCorrelationWarning, weighted_rho, weighted_tau
-from rankcorr.measures import AnnotatorError, mean_pairwise_agreement
+from rankcorr.measures import AnnotatorError, majority_vote, mean_pairwise_agreement, mean_ratings
 from tests.results import collapsed
 
 NAN = math.nan
@@ -99,3 +100,50 @@ def test_human_and_machine_judgements_of_russian_pairs(data_dir):
     agreement = mean_pairwise_agreement(ratings)
     assert agreement.mean == pytest.approx(0.789, rel=0, abs=5e-4)
     assert agreement.n_common[0, 1] == 333
+
+
+# One value for each item.
+
+RATED = {"ann": {"a": 3, "b": 0, "c": 1}, "bob": {"a": 3, "b": 1}, "eve": {"a": 1, "b": 1, "d": 2}}
+
+
+def test_means_of_ratings():
+    found = mean_ratings(RATED)
+    assert found.scores == {"a": pytest.approx(7 / 3), "b": pytest.approx(2 / 3), "c": 1, "d": 2}
+    assert found.counts == {"a": 3, "b": 3, "c": 1, "d": 1}
+    assert mean_ratings(RATED, scale=(0, 3)).scores["a"] == pytest.approx(7 / 9)
+    assert mean_ratings([[1, math.nan], [3, math.nan]], scale=(1, 5)).scores == {0: 0.25}
+
+
+@pytest.mark.parametrize("scale", [(3, 0), (0,), "ab", (0, math.inf), (1, 1), 3])
+def test_a_scale_is_a_range(scale):
+    with pytest.raises(OptionError, match="scale must be the lowest and the highest rating"):
+        mean_ratings(RATED, scale=scale)
+
+
+def test_ratings_outside_the_scale():
+    with pytest.raises(AnnotatorError, match="ratings must be from 1 to 3; others on: 'b'"):
+        mean_ratings(RATED, scale=(1, 3))
+
+
+@given(st.lists(st.lists(st.sampled_from([0, 1, 2, math.nan]), min_size=3, max_size=3), min_size=2, max_size=6))
+def test_the_majority_is_the_most_frequent_rating(rows):
+    for ties, choose in (("lowest", min), ("highest", max)):
+        found = majority_vote(rows, ties=ties)
+        for item, column in enumerate(zip(*rows, strict=True)):
+            votes = Counter(value for value in column if not math.isnan(value))
+            winners = [value for value, count in votes.items() if count == max(votes.values())]
+            assert found.scores.get(item) == (choose(winners) if winners else None)
+            assert (item in found.tied) == (len(winners) > 1)
+    assert set(majority_vote(rows, ties="omit").scores) == set(found.scores) - set(found.tied)
+
+
+def test_ties_of_votes_are_an_error_by_default():
+    with pytest.raises(
+        AnnotatorError, match=r"two ratings have the most votes \(the option ties decides\); items: 'x'"
+    ):
+        majority_vote({"ann": {"x": 0}, "bob": {"x": 1}})
+    with pytest.raises(OptionError, match="ties must be one of"):
+        majority_vote(RATED, ties="first")
+    frame = majority_vote(RATED, ties="omit").to_frame()
+    assert frame.iloc[0].to_dict() == {"item": "a", "score": 3.0, "ratings": 3}

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from rankcorr import OptionError, weighted_tau
 from rankcorr.evaluation import evaluate
 from rankcorr.measures import average_precision
-from rankcorr.vectors import UnknownWordError, evaluate_relata
+from rankcorr.vectors import UnknownWordError, evaluate_relata, relata_by_relation
 from tests import naive
 
 
@@ -109,3 +109,17 @@ def test_pooled_average_precision_ranks_all_pairs_in_one_list(seed, oov):
         assert result.pooled_ap == pytest.approx(average_precision(relevance, [cosines[pair] for pair in pairs]))
     else:
         assert np.isnan(result.pooled_ap)
+
+
+def test_each_relation_is_evaluated_with_the_unrelated_pairs_of_its_words():
+    rng = np.random.default_rng(5)
+    vectors = {word: rng.normal(size=4) for word in "abcdefgh"}
+    gold = {("a", "b"): 1, ("a", "c"): 1, ("a", "d"): 0, ("a", "e"): 0, ("f", "g"): 1, ("f", "h"): 0}
+    relations = {("a", "b"): "hyper", ("a", "c"): "mero", ("f", "g"): "hyper"}
+    by_relation = relata_by_relation(vectors, gold, relations, metrics=["ap"])
+    assert list(by_relation) == ["hyper", "mero"]
+    alone = evaluate_relata(vectors, {pair: gold[pair] for pair in gold if pair != ("a", "c")}, metrics=["ap"])
+    assert by_relation["hyper"].mean("ap") == alone.mean("ap")
+    assert by_relation["mero"].n_relata == 3
+    with pytest.raises(OptionError, match="every related pair needs a relation; without one"):
+        relata_by_relation(vectors, gold, {})
