@@ -310,6 +310,25 @@ class ManyGoldSetsWarning(UserWarning):
     """
 
 
+class FewTasksWarning(UserWarning):
+    """A leaderboard of few tasks, which tell little about further ones.
+
+    See Also
+    --------
+    rankcorr.evaluation.leaderboard_of_scores : Warns if there are fewer than 8 tasks.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from rankcorr.evaluation import FewTasksWarning, leaderboard_of_scores
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", FewTasksWarning)
+    ...     board = leaderboard_of_scores({"a": {"x": 2, "y": 3}, "b": {"x": 1, "y": 1}})
+    >>> [row.group for row in board.rows]
+    [1, 1]
+    """
+
+
 class SelfPairWarning(UserWarning):
     """Gold scores of a word with itself, whose cosine is 1 for any vectors.
 

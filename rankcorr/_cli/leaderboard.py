@@ -12,6 +12,7 @@ from rankcorr._checks import collected_notices, offending, real_text
 from rankcorr._cli import console, options
 from rankcorr._cli.console import Decorator, Note, gathered, pvalue_text, setting, text_columns, whole
 from rankcorr._cli.options import Files, Named, Weights
+from rankcorr._cli.scores import ScoreOptions, print_score_leaderboard, refuse_options, score_options
 from rankcorr._io.table import TextTable, list_names
 from rankcorr._results import TableNotes, best_places
 from rankcorr._workers import progress_bar
@@ -44,7 +45,8 @@ class BoardOptions:
         "--groups",
         metavar="FILE",
         help="Groups of items, such as genres: CSV or TSV with the id, in as many columns as --id names, and the "
-        "group. Shows a column for each group; systems are ranked by all items of GOLD unless --by says otherwise.",
+        "group. Shows a column for each group; systems are ranked by all items of GOLD unless --by says otherwise. Of "
+        "a table of scores: groups of tasks, with columns of tasks and groups; systems are ranked by the mean.",
     )
     unranked: tuple[str, ...] = console.several_setting(
         "--unranked",
@@ -128,27 +130,34 @@ def benchmarks_of_models(path: str) -> list[str]:
 def _rows_are_models(path: str, benchmarks: Sequence[str]) -> str:
     return (
         f"{path} has a row for each model and {len(benchmarks)} columns of benchmarks ({list_names(benchmarks)}). This "
-        "command ranks columns by their agreement with another column, gold, and does not rank the rows. To see how "
-        "benchmarks agree, use correlation_matrix in Python, or give two different columns by --score. To test whether "
-        "one model is better than another, use a paired test over the benchmarks, such as scipy.stats.wilcoxon"
+        "command then ranks columns by their agreement with another column, gold, and does not rank the rows. To rank "
+        "them, give the file alone. To see how benchmarks agree, use correlation_matrix in Python, or give two "
+        "different columns by --score"
     )
 
 
 board_options: Decorator = gathered("settings", BoardOptions)
 
 
-@console.command("leaderboard", short_help="Rank systems by one or several gold sets.")
+@console.command("leaderboard", short_help="Rank systems by gold sets, or by a table of scores.")
 @click.argument("gold")
 @click.argument("systems", nargs=-1, metavar="SYSTEM...")
 @board_options
 @options.file_options
 @options.weight_options
+@score_options
 @console.table_option()
 @console.json_option()
 def leaderboard_command(
-    gold: str, systems: tuple[str, ...], settings: BoardOptions, files: Files, weights: Weights, as_json: bool
+    gold: str,
+    systems: tuple[str, ...],
+    settings: BoardOptions,
+    files: Files,
+    weights: Weights,
+    score_settings: ScoreOptions,
+    as_json: bool,
 ) -> None:
-    """Rank the SYSTEM files by their agreement with GOLD and further gold sets.
+    """Rank the SYSTEM files by their agreement with GOLD and further gold sets, or the rows of a table of scores.
 
     The p-values are those against the best system, corrected for all pairs of systems (step-down). 'ranks' are the
     places that these tests do not rule out: a system with 1 among them may be the best. The first system of a group is
@@ -156,13 +165,19 @@ def leaderboard_command(
     SYSTEM file holds the items of all of them. Items are resampled within each set, so the results do not extend to
     other gold sets.
 
+    A file given alone is a table of scores, CSV or Parquet: a row for each system and a column for each task, or
+    columns of systems, tasks and scores. Systems are then ranked over tasks, which are resampled and exchanged.
+
     Example:
       rankcorr leaderboard gold.csv system_a.csv system_b.csv
       rankcorr leaderboard gold.csv system_a.csv system_b.csv --gold gold2.csv --by gold2.csv --missing intersection
+      rankcorr leaderboard scores.csv
     """
     if not systems:
-        benchmarks = benchmarks_of_models(gold)
-        raise OptionError(_rows_are_models(gold, benchmarks) if benchmarks else "name at least one SYSTEM file")
+        shared = {name: getattr(settings, name) for name in ("groups", "level", "resamples", "seed")}
+        print_score_leaderboard(gold, score_settings, shared, as_json)
+        return
+    refuse_options(is_table=False)
     board, golds, _, notes = settings.compute(gold, systems, files, weights)
     if as_json:
         option_values = {**files.to_dict(), **weights.to_dict(settings.coefficient), "clusters": settings.clusters}

@@ -6,6 +6,7 @@
 - comparison of runs, with intervals and tests: `compare_runs`, or `compare_evaluated` for an `Evaluation`
 - the queries and documents behind a difference: `worst`
 - several runs fused into one: `fuse`
+- systems ranked by a table of scores, over tasks: `leaderboard_of_scores`
 - the same for files and clusters, one partition at a time: `QueryEvaluator`, `partial_means`, `combined_means`,
   `read_batches`, `streamed_means`
 - metrics with options: the coefficients of `rankcorr`, `RBO`, `TauAP`, `AveragePrecision`, `PrecisionAt`
@@ -20,6 +21,7 @@
 from rankcorr.errors import (
     ColumnError,
     DuplicateDocumentError,
+    FewTasksWarning,
     MetricError,
     MissingArrowError,
     MissingMeasuresError,
@@ -58,12 +60,14 @@ from rankcorr.evaluation._partitions.streams import read_batches
 from rankcorr.evaluation._qrels import Qrels, Run
 from rankcorr.evaluation._query_tests import PairedDifference
 from rankcorr.evaluation._run_comparison import GroupComparison, RunComparison, RunScore
+from rankcorr.evaluation._score_leaderboard import ScoreLeaderboard, leaderboard_of_scores
 from rankcorr.evaluation._sources import read_groups, read_qrels, read_run
 from rankcorr.evaluation._worst import DocumentDifference, QueryDifference, worst
 
 __all__ = ["ColumnError", "DuplicateDocumentError", "MetricError", "MissingArrowError", "MissingMeasuresError"]
 __all__ += ["PartialMismatchError", "QueryMismatchError", "RankColumnWarning", "SelfHitWarning", "SplitQueryError"]
-__all__ += ["UndefinedQueryError", "UnjudgedError"]
+__all__ += ["FewTasksWarning", "UndefinedQueryError", "UnjudgedError"]
+__all__ += ["ScoreLeaderboard", "leaderboard_of_scores"]
 __all__ += ["GroupComparison", "PairedDifference", "RunComparison", "RunScore"]
 __all__ += ["compare_evaluated", "compare_runs", "corrected_together"]
 __all__ += ["ChanceLevel", "Evaluation", "GroupCorrelations", "Undefined", "correlate_groups", "evaluate"]

@@ -293,14 +293,19 @@ def _title(leaderboard: Leaderboard, n_all: int) -> str:
     n_rows, n_sets = len(leaderboard.rows), len(leaderboard.gold_sets)
     n_items = leaderboard.column_score(leaderboard.rows[0]).n_items
     systems = counted(n_all, "system") if n_rows == n_all else f"The best {n_rows} of {n_all:,} systems"
-    sets = f" on {n_sets} gold sets" if n_sets > 1 else ""
-    return f"{systems} by {symbol(leaderboard.coefficient)}{sets}, {counted(n_items, 'item')}"
+    sets = f" on {n_sets} {_sets(leaderboard)}" if n_sets > 1 else ""
+    size = counted(n_items, "task" if leaderboard.unit == "tasks" else "item")
+    return f"{systems} by {symbol(leaderboard.coefficient)}{sets}, {size}"
+
+
+def _sets(leaderboard: Leaderboard) -> str:
+    return "groups" if leaderboard.unit == "tasks" else "gold sets"
 
 
 def _name_of(leaderboard: Leaderboard, name: str) -> str:
     if name in leaderboard.gold_sets:
         return label_text(name, longest=24)
-    return f"{name.capitalize()} over {len(leaderboard.gold_sets)} gold sets"
+    return f"{name.capitalize()} over {len(leaderboard.gold_sets)} {_sets(leaderboard)}"
 
 
 def _interval_text(leaderboard: Leaderboard) -> str:

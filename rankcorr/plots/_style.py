@@ -316,7 +316,7 @@ def coefficient_text(result: Computed, value: float | None = None, *, offset: bo
     `offset` determines whether n0 is among them; nan is "undefined".
     """
     options = []
-    if result.coefficient not in UNWEIGHTED:
+    if result.coefficient not in UNWEIGHTED and result.scheme is not None:
         if result.n0 is None:
             options.append(f"weights {label_text(result.weigher).removesuffix('()')}")
         elif offset:

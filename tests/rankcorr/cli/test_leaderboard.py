@@ -6,11 +6,13 @@ import io
 import json
 import re
 
+import numpy as np
 import pytest
 
 from rankcorr import UndefinedCorrelationWarning, compare_systems
 from rankcorr._cli.console import pvalue_text, rank_text, ranks_text
 from rankcorr._cli.leaderboard import RESAMPLES
+from rankcorr.evaluation import leaderboard_of_scores
 from rankcorr.inference._leaderboard import leaderboard
 from tests.rankcorr.cli.commands import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_json, run_ok, write_scores
 from tests.results import collapsed
@@ -204,7 +206,6 @@ class TestModelsByBenchmarks:
     @pytest.mark.parametrize(
         "arguments",
         [
-            ["bench.csv"],
             ["bench.csv", "bench.csv"],
             ["bench.csv", "bench.csv", "--id", "Model", "--score", "avg"],
             ["bench.csv", "bench.csv", "--id", "Model", "--score", "avg", "--score", "avg"],
@@ -224,13 +225,80 @@ class TestModelsByBenchmarks:
 
     def test_other_tables_are_left_alone(self, folder):
         (folder / "items.csv").write_text("item,a,b\nx,1,2\ny,2,1\n")
-        (folder / "two.csv").write_text("model,a\nx,1\ny,2\n")
-        assert refusal("leaderboard", "items.csv") == refusal("leaderboard", "two.csv")
-        assert "name at least one SYSTEM file" in refusal("leaderboard", "items.csv")
-        for name, text in {"empty.csv": "", "line.csv": "model,a,b\n", "odd.csv": 'model,a,b\n"x'}.items():
-            (folder / name).write_text(text)
-            assert "name at least one SYSTEM file" in refusal("leaderboard", name)
-        assert "name at least one SYSTEM file" in refusal("leaderboard", "no such file")
+        assert "has a row for each model" not in refusal("leaderboard", "items.csv", "items.csv")
+
+
+class TestTableOfScores:
+    """A file alone: its rows are ranked over its columns."""
+
+    @pytest.fixture(autouse=True)
+    def scores(self, folder):
+        rng = np.random.default_rng(5)
+        rows = {name: quality + rng.normal(0, 0.05, 9) for name, quality in {"a": 0.7, "b": 0.6, "c": 0.3}.items()}
+        self.table = {name: {f"t{task}": float(x) for task, x in enumerate(row)} for name, row in rows.items()}
+        lines = ["model," + ",".join(self.table["a"])]
+        lines += [f"{name},{','.join(map(repr, row.values()))}" for name, row in self.table.items()]
+        (folder / "scores.csv").write_text("\n".join(lines))
+        (folder / "groups.csv").write_text("task,group\n" + "".join(f"t{t},{'xy'[t % 2]}\n" for t in range(9)))
+
+    def test_the_board_is_that_of_the_library(self):
+        options = ["--groups", "groups.csv", "--aggregate", "borda", "--resamples", 200]
+        content = run_json("leaderboard", "scores.csv", *options)
+        groups = {f"t{task}": "xy"[task % 2] for task in range(9)}
+        expected = leaderboard_of_scores(self.table, groups=groups, aggregate="borda", n_resamples=200).to_dict()
+        assert content["rows"] == json.loads(json.dumps(expected["rows"]))
+        assert content["options"]["aggregate"] == "borda"
+        lines = run_ok("leaderboard", "scores.csv", *options).splitlines()
+        assert lines[0] == "scores: scores.csv (3 systems, 9 tasks)"
+        assert (
+            "Borda points: 95 % intervals (200 resamples of tasks, seed 0), tests against the best (all swaps"
+            in lines[1]
+        )
+        row = expected["rows"][0]
+        values = [row["scores"][group]["statistic"] for group in "xy"] + [row["mean"]["statistic"]]
+        assert lines[5].split()[:7] == ["1", "1", "1", "a", *(f"{value:.4f}" for value in values)]
+
+    def test_chosen_tasks_and_their_direction(self):
+        options = ["--lower-is-better", "t0", *(f"--tasks=t{task}" for task in range(8)), "--resamples", 100]
+        content = run_json("leaderboard", "scores.csv", *options)
+        tasks = [f"t{task}" for task in range(8)]
+        expected = leaderboard_of_scores(self.table, lower_is_better=["t0"], tasks=tasks, n_resamples=100)
+        assert content["tasks"] == tasks
+        assert content["rows"][0]["mean"]["statistic"] == expected.rows[0].mean.statistic
+
+    def test_tables_with_gaps(self, folder):
+        text = (folder / "scores.csv").read_text().splitlines()
+        text[2] = text[2].rpartition(",")[0] + ","
+        (folder / "gaps.csv").write_text("\n".join(text))
+        message = refusal("leaderboard", "gaps.csv")
+        assert "without one (system, task): ('b', 't8') (accept them with --missing-scores intersection or" in message
+        result = run("leaderboard", "gaps.csv", "--missing-scores", "intersection", "--resamples", 50)
+        assert "left out: t8" in result.stdout
+        assert "tasks that some system lacks are left out: 't8'" in result.stderr
+        output = run_ok("leaderboard", "gaps.csv", "--missing-scores", "worst", "--resamples", 50)
+        assert output.splitlines()[4].endswith("missing")
+
+    def test_latex_marks_the_best(self):
+        result = run("leaderboard", "scores.csv", "--resamples", 50, "--table", "latex")
+        assert r"Bold: best; $\dagger$: significantly worse than the best" in result.stdout
+        assert r"1 & 1 & 1 & a & \textbf{0." in result.stdout
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["scores.csv", "--id", "model"], "--id may be used with files of rankings, not a table of scores alone"),
+            (["scores.csv", "scores.csv", "--tasks", "t0"], "--tasks may be used with a table of scores, given alone"),
+            (["gold.csv"], "gold.csv alone is no table of scores (a leaderboard needs at least two tasks; got 1); to"),
+            (["percent.csv"], "system 'a', task 'x': '85%' is not a number: write all scores without the percent sign"),
+            (["total.csv"], "computed from others: 'avg'; name each task, as in --tasks \"x\""),
+            (["no such file"], "no such file: cannot be read: No such file"),
+            (["scores.csv", "--tasks", "t0", "--tasks", "u"], "the table has no task: 'u'; it has 't0'"),
+        ],
+    )
+    def test_tables_that_cannot_be_ranked(self, folder, arguments, message):
+        (folder / "percent.csv").write_text("model,x,y\na,85%,1\nb,2,2\n")
+        (folder / "total.csv").write_text("model,x,y,avg\na,1,1,1\nb,2,2,2\n")
+        assert message in refusal("leaderboard", *arguments)
 
 
 def test_items_of_a_cluster_are_exchanged_together(folder):

@@ -48,6 +48,7 @@ def test_examples_of_the_help_run(folder):
         (folder / name).write_text((folder / "system.csv").read_text())
     (folder / "pairs.tsv").write_text("word1\tword2\tgold\tlch\na\tb\t1\t2\na\tc\t3\t4\n")
     (folder / "gold2.csv").write_text("id,score\na,1\nc,2\nd,1\n")
+    (folder / "scores.csv").write_text("model,s,t,u,v,w,x,y,z\na,1,2,3,1,2,3,1,2\nb,2,3,4,2,3,4,2,3\n")
     (folder / "genres.csv").write_text("query,group\nq1,drama\nq2,war\n")
     (folder / "qrels.txt").write_text("q1 0 a 1\nq1 0 b 0\nq2 0 a 2\nq2 0 b 1\n")
     for name, query in (("fold1.txt", "q1"), ("fold2.txt", "q2")):
@@ -66,7 +67,7 @@ def test_examples_of_the_help_run(folder):
     groups.write(folder / "groups.csv")
     lines = "".join(run_ok(*command, "-h") for command in COMMANDS).splitlines()
     examples = [line.split()[1:] for line in lines if line.startswith("    rankcorr ")]
-    assert len(examples) == 37
+    assert len(examples) == 38
     for example in examples:
         result = run(*example)
         assert (result.exit_code, bool(result.stdout)) == (0, True), f"{example}: {result.output}"

@@ -1,0 +1,128 @@
+"""`rankcorr leaderboard` for a table of scores: options and output."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import click
+from click.core import ParameterSource
+
+from rankcorr._checks import collected_notices, counted, first_few
+from rankcorr._cli import console
+from rankcorr._cli.console import Decorator, choice_setting, gathered, number_text, pvalue_text, text_columns, whole
+from rankcorr._workers import progress_bar
+from rankcorr.errors import ColumnError, MissingValueError, OptionError, TooFewItemsError
+from rankcorr.evaluation._score_leaderboard import (
+    AGGREGATES,
+    MEAN_RANK,
+    MISSING_SCORES,
+    ONLY_GROUP,
+    ScoreLeaderboard,
+    leaderboard_of_scores,
+    table_notes,
+)
+from rankcorr.evaluation._sources import read_clusters
+
+SHARED: Final = frozenset({"gold", "systems", "groups", "level", "resamples", "seed", "table", "as_json"})
+
+
+@dataclass(frozen=True)
+class ScoreOptions:
+    """How a table of scores is read and ranked."""
+
+    aggregate: Any = choice_setting(
+        "--aggregate", AGGREGATES, "Of a table of scores: rank by the mean score, Borda points or the mean rank."
+    )
+    tasks: tuple[str, ...] = console.several_setting(
+        "--tasks", "NAME", "Of a table of scores: a task to use; may be repeated.  [default: all]"
+    )
+    lower_is_better: tuple[str, ...] = console.several_setting(
+        "--lower-is-better", "NAME", "Of a table of scores: a task on which smaller is better; may be repeated."
+    )
+    missing_scores: Any = choice_setting(
+        "--missing-scores",
+        MISSING_SCORES,
+        "Of a table of scores: missing ones are an error, leave out the task, or are the worst of the task.",
+    )
+
+
+score_options: Decorator = gathered("score_settings", ScoreOptions)
+
+
+def refuse_options(is_table: bool) -> None:
+    """Refuse options on the command line that belong to the other kind of leaderboard."""
+    context = click.get_current_context()
+    names_of_scores = set(ScoreOptions.__dataclass_fields__)
+    flags = {
+        parameter.name: parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.name and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
+    }
+    wrong = [
+        flag
+        for name, flag in flags.items()
+        if (name not in names_of_scores | SHARED if is_table else name in names_of_scores)
+    ]
+    if wrong:
+        kind = "files of rankings, not a table of scores alone" if is_table else "a table of scores, given alone"
+        raise OptionError(f"{first_few(wrong)} may be used with {kind}")
+
+
+def print_score_leaderboard(path: str, scores: ScoreOptions, settings: Mapping[str, Any], as_json: bool) -> None:
+    """Rank the systems of a table and print them; `settings` are groups, level, resamples and seed."""
+    refuse_options(is_table=True)
+    options = asdict(scores)
+    groups = settings["groups"]
+    with progress_bar(None, "resample", "leaderboard") as advance, collected_notices() as notices:
+        try:
+            board = leaderboard_of_scores(
+                path,
+                aggregate=scores.aggregate,
+                groups=None if groups is None else dict(read_clusters(groups)),
+                lower_is_better=scores.lower_is_better,
+                missing=scores.missing_scores,
+                tasks=scores.tasks or None,
+                level=settings["level"],
+                n_resamples=settings["resamples"],
+                seed=settings["seed"],
+                progress=advance,
+            )
+        except MissingValueError as error:
+            raise OptionError(str(error).replace("missing=", "missing_scores=")) from error
+        except (ColumnError, TooFewItemsError) as error:
+            message = f"{path} alone is no table of scores ({error}); to rank files, name at least one SYSTEM file"
+            raise OptionError(message) from error
+    notes = console.notes_of(notices, [])
+    if as_json:
+        console.print_json({**board.to_dict(), "options": options | dict(settings), "warnings": notes})
+        return
+    _print(path, board, settings["seed"])
+    console.print_notes(notes)
+
+
+def _print(path: str, board: ScoreLeaderboard, seed: int) -> None:
+    click.echo(f"scores: {whole(path)} ({counted(len(board.rows), 'system')}, {counted(len(board.tasks), 'task')})")
+    if board.left_out:
+        click.echo(f"left out: {', '.join(map(whole, board.left_out))}")
+    swaps = "all swaps of tasks" if board.exact else console.resamples_text(board.n_resamples, seed, "swaps of tasks")
+    direction = ", smaller is better" if board.aggregate == MEAN_RANK else ""
+    click.echo(
+        f"{board.coefficient}{direction}: {console.percent_text(board.level)} intervals "
+        f"({console.resamples_text(board.n_resamples, seed, 'tasks')}), tests against the best ({swaps})"
+    )
+    detectable = console.detectable_text(board.detectable, 1.0)
+    click.echo(f"detectable: {detectable} from the best, with a power of 0.8 (median over systems)\n")
+    groups: Collection[str] = () if board.gold_sets == (ONLY_GROUP,) else board.gold_sets
+    rows = board.table()
+    columns: dict[str, console.Column] = {
+        "rank": ("rank", console.rank_text),
+        "ranks": (("least_rank", "largest_rank"), console.ranks_text),
+        "group": ("group", "{}"),
+        "system": ("system", whole),
+        **text_columns(number_text, *groups, "mean", "low", "high"),
+        "p (two-sided, step-down)": ("corrected_pvalue", pvalue_text),
+        **({"missing": ("n_missing", "{}")} if any(row["n_missing"] for row in rows) else {}),
+    }
+    console.print_rows(rows, columns, table_notes(board, list(columns)))

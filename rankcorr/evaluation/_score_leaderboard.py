@@ -1,0 +1,365 @@
+"""A table of scores -> a leaderboard: means or mean ranks over tasks, with tests that exchange tasks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr._checks import check_choice, checked_level, counted, first_few, give_notice, offending, shown
+from rankcorr._input.numbers import DECIMALS
+from rankcorr._input.scores import midrank_rows
+from rankcorr._results import TableNotes
+from rankcorr._workers import Progress
+from rankcorr.errors import FewTasksWarning, MissingValueError, OptionError, TooFewItemsError
+from rankcorr.evaluation._query_tests import PAIRED, RANDOMIZATION, Means, bounds, standings, studentize, verdicts
+from rankcorr.evaluation._score_tables import ScoreTable, read_score_table
+from rankcorr.inference._conventions import MAX_EXACT, alpha_of
+from rankcorr.inference._gold_sets import COLUMNS, MEAN, TOTALS
+from rankcorr.inference._leaderboard import Leaderboard, LeaderboardRow, Score
+from rankcorr.inference._resampling import Draws, Values
+
+Aggregate: TypeAlias = Literal["mean", "borda", "mean_rank"]
+MissingScores: TypeAlias = Literal["raise", "intersection", "worst"]
+
+AGGREGATES: Final[tuple[Aggregate, ...]] = get_args(Aggregate)
+MISSING_SCORES: Final[tuple[MissingScores, ...]] = get_args(MissingScores)
+STATISTICS: Final = {"mean": "mean score", "borda": "Borda points", "mean_rank": "mean rank"}
+FEW_TASKS: Final = 8
+ONLY_GROUP: Final = "tasks"
+MEAN_RANK: Final = "mean_rank"
+INTERVALS, TESTS = range(2)  # parts of the resamples
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ScoreLeaderboard(Leaderboard):
+    """Systems ranked by their scores on tasks: a `Leaderboard` whose gold sets are the groups of tasks.
+
+    `unit` is "tasks": these are resampled and exchanged. A `Score` counts tasks as items. `coefficient` is "mean
+    score", "Borda points" or "mean rank".
+
+    Attributes
+    ----------
+    aggregate : str
+        "mean", "borda" or "mean_rank"; for "mean_rank" smaller values are better.
+    tasks : tuple of str
+        The tasks that count.
+    left_out : tuple of str
+        Tasks that some system lacks, with ``missing="intersection"``.
+    detectable : float
+        The least true difference from the best system that its test finds with a power of 0.8, the median over the
+        other systems; nan if there is none.
+
+    See Also
+    --------
+    leaderboard_of_scores : Returns it.
+    rankcorr.plots.plot_leaderboard : Draw it.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import leaderboard_of_scores
+    >>> scores = {"a": [9, 8, 9, 7, 8, 9, 8, 9], "b": [5, 4, 6, 4, 3, 5, 6, 4], "c": [5, 5, 5, 4, 4, 6, 5, 4]}
+    >>> board = leaderboard_of_scores({name: dict(zip("stuvwxyz", row)) for name, row in scores.items()})
+    >>> board
+    <ScoreLeaderboard of 3 systems, mean of 8 tasks: a 8.375, c 4.750, b 4.625>
+    >>> [(row.system, row.group, row.least_rank, row.largest_rank) for row in board.rows]
+    [('a', 1, 1, 1), ('c', 2, 2, 3), ('b', 2, 2, 3)]
+    """
+
+    aggregate: str
+    tasks: tuple[str, ...]
+    left_out: tuple[str, ...]
+    detectable: float
+
+    def __repr__(self) -> str:
+        best = first_few([f"{row.system} {row.mean.statistic:.3f}" for row in self.rows])
+        return f"<ScoreLeaderboard of {len(self.rows)} systems, {self.aggregate} of {len(self.tasks)} tasks: {best}>"
+
+    def table(self) -> list[dict[str, Any]]:
+        """One flat row for each system, as `Leaderboard.table`, without the sum over groups of tasks."""
+        left_out = {"sum"} | ({ONLY_GROUP} if self.gold_sets == (ONLY_GROUP,) else set())
+        return [{name: value for name, value in row.items() if name not in left_out} for row in super().table()]
+
+    def _notes(self) -> TableNotes:
+        return table_notes(self, list(self._columns()))
+
+
+def table_notes(board: ScoreLeaderboard, names: Sequence[str]) -> TableNotes:
+    """Caption and emphasis of a table with columns of these names."""
+    rows, alpha = board.table(), alpha_of(board.level)
+    best_of = min if board.aggregate == MEAN_RANK else max
+    best = {
+        (place, names.index(name))
+        for name in (MEAN, *board.gold_sets)
+        if name in rows[0]
+        for place, row in enumerate(rows)
+        if row[name] == best_of(other[name] for other in rows)
+    }
+    worse = {(place, names.index(MEAN)) for place, row in enumerate(rows) if row["corrected_pvalue"] <= alpha}
+    caption = (
+        f"Systems by {board.coefficient} over {counted(len(board.tasks), 'task')}. Bold: best; "
+        f"†: significantly worse than the best (corrected p at most {alpha:.3g})."
+    )
+    return TableNotes(caption, best, worse)
+
+
+def leaderboard_of_scores(
+    table: Any,
+    *,
+    aggregate: Aggregate = "mean",
+    groups: Mapping[Any, Hashable] | None = None,
+    lower_is_better: Collection[str] = (),
+    missing: MissingScores = "raise",
+    tasks: Sequence[str] | None = None,
+    system: str | None = None,
+    task: str | None = None,
+    score: str | None = None,
+    within: str | None = None,
+    level: float = 0.95,
+    n_resamples: int = 1_000,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> ScoreLeaderboard:
+    """Rank systems by a table of their scores on tasks, with intervals, tests, possible ranks and groups.
+
+    The unit is the task: tasks are resampled, and systems exchange their scores on whole tasks. The figures therefore
+    apply to further tasks of the same kind, and few tasks tell little: fewer than 8 give a `FewTasksWarning`. Seeds or
+    queries within a task are averaged first, and are not a unit.
+
+    - The interval of a mean is a bootstrap-t interval over tasks. With groups, deviations are those from the mean of
+      the group, and each group needs two tasks.
+    - P-values are two-sided, each system against the best; the signs of the differences are flipped by task, all of
+      them up to 12 tasks. Corrected p-values, possible ranks and groups come from one step-down over all pairs, as in
+      `rankcorr.leaderboard`: a group ends before the first system from which on all are significantly worse than its
+      leader, so the numbers of groups and the possible ranks cannot contradict each other.
+
+    Parameters
+    ----------
+    table : mapping, data frame, or path
+        Wide: a mapping of system to mapping of task to score (or to a list of scores of seeds), or a frame, CSV, TSV or
+        Parquet file with a row for each system and a column for each task. Long: a frame or a file with columns of
+        systems, tasks and scores, a row for each score. An empty cell is a missing score.
+    aggregate : {"mean", "borda", "mean_rank"}
+        "mean": mean score, which needs tasks of one scale. "borda": mean number of systems that a system beats on a
+        task; ties count half. "mean_rank": mean rank.
+    groups : mapping of task to group, optional
+        Such as types of tasks. Each group then has a column, and systems are ranked by the mean over groups.
+    lower_is_better : collection of str
+        Tasks on which smaller scores are better; their signs are turned.
+    missing : {"raise", "intersection", "worst"}
+        How to treat scores that a system lacks. "raise": raise an error. "intersection": leave out the task.
+        "worst": the system gets the worst score of the task.
+    tasks : sequence of str, optional
+        Tasks to use; by default all columns that hold scores. Needed if there is a column of averages.
+    system, task, score : str, optional
+        Columns of the table. By default recognized by their names, such as "model", "dataset" and "score"; in a wide
+        table the systems may also be the index of a pandas frame or the only column of text.
+    within : str, optional
+        Column of the seeds or queries within a task in a long table; by default one named as such.
+    level : float, default 0.95
+    n_resamples : int, default 1000
+        At least 1 / (1 - level) - 1, if there are more than 12 tasks.
+    seed : int, default 0
+    workers : int, optional
+    progress : callable, optional
+        Called with the number of resamples done since the last call.
+
+    Returns
+    -------
+    ScoreLeaderboard
+
+    Raises
+    ------
+    RankingError
+        `NonNumericError` for text, percent signs and infinite scores, `MissingValueError` for missing ones,
+        `DuplicateLabelError` for a repeated system or score, `TooFewItemsError` for one system or one task,
+        `ColumnError` for columns, `OptionError` for options, `TableError` for a file.
+
+    Warns
+    -----
+    FewTasksWarning
+        There are fewer than 8 tasks.
+
+    See Also
+    --------
+    rankcorr.leaderboard : Systems ranked by their agreement with a gold ranking.
+    compare_runs : Search runs, compared over queries.
+    rankcorr.rank_sets : From estimates and standard errors alone.
+    rankcorr.aggregate.kemeny : Other ways to merge rankings of tasks.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from rankcorr.evaluation import leaderboard_of_scores
+    >>> frame = pd.DataFrame({"model": ["a", "b"], **{f"task {n}": [n / 10 + 0.3, n / 10] for n in range(8)}})
+    >>> best, other = leaderboard_of_scores(frame).rows
+    >>> best.system, round(best.mean.statistic, 4), other.pvalue
+    ('a', 0.65, 0.0078125)
+    """
+    check_choice("aggregate", aggregate, AGGREGATES)
+    check_choice("missing", missing, MISSING_SCORES)
+    confidence = checked_level(level)
+    draws = Draws.checked(n_resamples, seed, workers, progress)
+    read = read_score_table(table, system=system, task=task, score=score, within=within, tasks=tasks)
+    signs = _signs(read.tasks, lower_is_better)
+    scores, left_out, n_missing = _complete(read._replace(values=read.values * signs), missing)
+    n_systems, n_tasks = scores.values.shape
+    if n_tasks < FEW_TASKS:
+        give_notice(
+            f"{counted(n_tasks, 'task')}: few tasks tell little about further ones; the unit of intervals and tests is "
+            "the task",
+            FewTasksWarning,
+        )
+    _check_reach(n_tasks, draws.n_resamples, confidence)
+    values = _values_of(scores.values, aggregate).T
+    members = _members(scores.tasks, groups)
+    weights = np.empty(n_tasks)
+    for places in members.values():
+        weights[places] = n_tasks / (len(members) * len(places))
+    means = np.round((values * weights[:, np.newaxis]).mean(axis=0), DECIMALS)
+    order = np.argsort(-means, kind="stable")
+    weighted = (values * weights[:, np.newaxis])[:, order]
+    tests = draws.of_part(TESTS)
+    best = verdicts(weighted[:, [0]] - weighted[:, 1:], RANDOMIZATION, confidence, tests.of_part(PAIRED))
+    paired = np.zeros(n_systems * (n_systems - 1) // 2)
+    paired[: n_systems - 1] = best.pvalues
+    judged = standings(weighted, paired, confidence, tests.of_part(PAIRED).fewer(draws.n_resamples))
+    totals = _interval(values, members, confidence, draws.of_part(INTERVALS, len(members) if len(members) > 1 else 0))
+    of_groups = {
+        group: _interval(
+            values[places], {group: list(range(len(places)))}, confidence, draws.of_part(INTERVALS, number)
+        )
+        for number, (group, places) in enumerate(members.items(), start=1)
+    }
+    sign = -1.0 if aggregate == MEAN_RANK else 1.0
+    rows = []
+    for place, row in zip(order.tolist(), judged.row_fields(means[order]), strict=True):
+        parts = tuple(
+            _score_of(of_groups[group], place, sign, len(members[group]), n_missing[place, members[group]])
+            for group in members
+        )
+        mean = _score_of(totals, place, sign, n_tasks, n_missing[place])
+        is_best = place == order[0]
+        rows.append(
+            LeaderboardRow(
+                system=scores.systems[place],
+                scores=parts,
+                total=_scaled(mean, len(members)),
+                mean=mean,
+                swap=None if is_best else "scores",
+                n_unused=0,
+                **row,
+            )
+        )
+    return ScoreLeaderboard(
+        rows=tuple(rows),
+        gold_sets=tuple(members),
+        by=MEAN,
+        standardized=False,
+        swap="scores",
+        exact=n_tasks <= MAX_EXACT,
+        unit="tasks",
+        level=confidence,
+        n_resamples=draws.n_resamples,
+        n_items=n_tasks,
+        coefficient=STATISTICS[aggregate],
+        missing=None if missing == "raise" else missing,
+        aggregate=aggregate,
+        tasks=scores.tasks,
+        left_out=left_out,
+        detectable=float(np.median(best.detectable)),
+    )
+
+
+def _signs(tasks: Sequence[str], lower_is_better: Collection[str]) -> Values:
+    if isinstance(lower_is_better, str) or not isinstance(lower_is_better, Collection):
+        raise OptionError(f"lower_is_better must be a list of tasks; got {shown(lower_is_better)}")
+    if unknown := [task for task in lower_is_better if task not in tasks]:
+        raise OptionError(offending("lower_is_better names tasks that the table does not have", unknown))
+    return np.array([-1.0 if task in lower_is_better else 1.0 for task in tasks])
+
+
+def _complete(table: ScoreTable, missing: str) -> tuple[ScoreTable, tuple[str, ...], NDArray[np.bool_]]:
+    """Scores without gaps, the tasks that were left out, and where scores were missing."""
+    is_missing = np.isnan(table.values)
+    if not is_missing.any():
+        return table, (), is_missing
+    if missing == "raise":
+        cells = [(table.systems[row], table.tasks[column]) for row, column in np.argwhere(is_missing).tolist()]
+        message = offending("every system needs a score on every task; without one (system, task)", cells)
+        raise MissingValueError(f'{message} (accept them with missing="intersection" or missing="worst")')
+    if missing == "worst":
+        values = np.where(is_missing, np.nanmin(table.values, axis=0), table.values)
+        return table._replace(values=values), (), is_missing
+    has_all: NDArray[np.bool_] = np.asarray(~is_missing.any(axis=0))
+    if has_all.sum() < 2:
+        raise TooFewItemsError(f"systems must have at least two tasks in common; they have {int(has_all.sum())}")
+    tasks = tuple(task for task, is_kept in zip(table.tasks, has_all.tolist(), strict=True) if is_kept)
+    left_out = tuple(task for task in table.tasks if task not in tasks)
+    give_notice(f"{offending('tasks that some system lacks are left out', left_out)}", None)
+    return ScoreTable(table.systems, tasks, table.values[:, has_all]), left_out, is_missing[:, has_all]
+
+
+def _values_of(values: Values, aggregate: str) -> Values:
+    """Values whose means rank the systems: scores, points, or ranks with the opposite sign."""
+    if aggregate == "mean":
+        return values
+    ranks = midrank_rows(np.ascontiguousarray(values.T), descending=True)[0].T
+    return -ranks if aggregate == MEAN_RANK else len(values) - ranks
+
+
+def _members(tasks: Sequence[str], groups: Mapping[Any, Hashable] | None) -> dict[str, list[int]]:
+    """Positions of the tasks of each group."""
+    if groups is None:
+        return {ONLY_GROUP: list(range(len(tasks)))}
+    if not isinstance(groups, Mapping):
+        raise OptionError(f"groups must be a mapping of task to group; got {shown(groups)}")
+    if lacking := [task for task in tasks if task not in groups]:
+        raise OptionError(offending("every task needs a group; without one", lacking))
+    members: dict[str, list[int]] = {}
+    for place, task in enumerate(tasks):
+        members.setdefault(str(groups[task]), []).append(place)
+    if reserved := [group for group in members if group in (*TOTALS, *COLUMNS)]:
+        raise OptionError(offending("not a name of a group, because a column of the result has it", reserved))
+    return members
+
+
+def _check_reach(n_tasks: int, n_resamples: int, level: float) -> None:
+    if n_tasks > MAX_EXACT and 1 / (1 + n_resamples) > alpha_of(level):
+        raise OptionError(
+            f"n_resamples must be at least {math.ceil(1 / alpha_of(level) - 1e-9) - 1:,} at level {level:g}, or no "
+            f"test could tell two systems apart; got {n_resamples:,}"
+        )
+
+
+def _interval(values: Values, members: Mapping[str, list[int]], level: float, draws: Draws) -> tuple[Values, ...]:
+    """Mean over groups of each system, a column, and the ends of its interval."""
+    residuals, n_tasks = np.empty(values.shape), len(values)
+    means = np.mean([values[places].mean(axis=0) for places in members.values()], axis=0)
+    sizes = [len(places) for places in members.values()]
+    if min(sizes) < 2:
+        return means, np.full(means.shape, math.nan), np.full(means.shape, math.nan)
+    for places, size in zip(members.values(), sizes, strict=True):
+        # The error of the mean of these is that of the mean over groups, whose tasks vary about the mean of the group.
+        factor = math.sqrt(n_tasks * (n_tasks - 1) / (size * (size - 1))) / len(members)
+        residuals[places] = factor * (values[places] - values[places].mean(axis=0))
+    low, high = bounds(Means.of(residuals), studentize(residuals, draws), level)
+    return means, means + low, means + high
+
+
+def _score_of(
+    interval: tuple[Values, ...], place: int, sign: float, n_tasks: int, is_missing: NDArray[np.bool_]
+) -> Score:
+    statistic, low, high = (float(part[place]) * sign for part in interval)
+    low, high = (low, high) if sign > 0 else (high, low)
+    return Score(statistic, low, high, n_tasks, int(is_missing.sum()), 0)
+
+
+def _scaled(score: Score, factor: int) -> Score:
+    ends = (score.statistic * factor, score.low * factor, score.high * factor)
+    return Score(*ends, score.n_items, score.n_missing, score.n_undefined)

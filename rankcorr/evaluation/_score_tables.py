@@ -1,0 +1,285 @@
+"""Tables of systems by tasks, in any form -> a matrix of checked scores."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from rankcorr._checks import check_unique, give_notice, offending, real_number, repeated, shown
+from rankcorr._input.frames import arrow, columns_of
+from rankcorr._io.table import TextTable, parse_number
+from rankcorr.errors import (
+    ColumnError,
+    DuplicateLabelError,
+    LabelError,
+    MissingValueError,
+    NonNumericError,
+    OptionError,
+    TooFewItemsError,
+)
+from rankcorr.evaluation._sources import ARROW_FILES
+from rankcorr.inference._resampling import Values
+
+SYSTEM: Final = re.compile(r"(system|model|run|method|submission|team|participant)s?([ _-]?(name|id))?", re.I)
+TASK: Final = re.compile(r"(task|dataset|data[ _-]set|benchmark)s?([ _-]?(name|id))?", re.I)
+SCORE: Final = re.compile(r"(main[ _-])?(score|value|result)s?", re.I)
+WITHIN: Final = re.compile(r"(seed|repeat|repetition|query|qid|item)s?([ _-]?id)?", re.I)
+TOTAL: Final = re.compile(r"(average|avg|mean|overall|total|sum|rank)\b.*|.*[ _-](average|avg|mean|overall)", re.I)
+_ABSENT: Final = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "–", "?"})  # noqa: RUF001
+
+
+class ScoreTable(NamedTuple):
+    """Scores of systems, a row each, on tasks, a column each; nan where there is none."""
+
+    systems: tuple[str, ...]
+    tasks: tuple[str, ...]
+    values: Values
+
+
+def read_score_table(
+    source: Any,
+    *,
+    system: str | None = None,
+    task: str | None = None,
+    score: str | None = None,
+    within: str | None = None,
+    tasks: Sequence[str] | None = None,
+) -> ScoreTable:
+    """Read a table of scores, wide (a column for each task) or long (a row for each score).
+
+    `leaderboard_of_scores` describes the parameters and errors.
+
+    Examples
+    --------
+    >>> read_score_table({"a": {"x": 1, "y": [2, 4]}, "b": {"x": 0, "y": None}})
+    ScoreTable(systems=('a', 'b'), tasks=('x', 'y'), values=array([[ 1.,  3.],
+           [ 0., nan]]))
+    """
+    if isinstance(source, Mapping) and all(isinstance(row, Mapping) for row in source.values()):
+        rows: Iterable[tuple[Any, Any, Any]] = (
+            (name, key, cell) for name, row in source.items() for key, cell in row.items()
+        )
+        cells = _collect(rows, within=True)
+        return _table_of(cells, [_name(name, "system") for name in source], tasks)
+    columns, index = _columns(source)
+    names = {str(name): name for name in columns}
+    column_of = {
+        role: _find_column(names, column, pattern, role)
+        for role, column, pattern in (("system", system, SYSTEM), ("task", task, TASK), ("score", score, SCORE))
+    }
+    if task is not None or score is not None or None not in column_of.values():
+        if lacking := [role for role, column in column_of.items() if column is None]:
+            raise ColumnError(
+                f"say which column holds the {lacking[0]}, or name it {lacking[0]}; the columns are {_quote(names)}"
+            )
+        used = {column for column in column_of.values() if column is not None}
+        beneath = _find_column({name: key for name, key in names.items() if name not in used}, within, WITHIN, "within")
+        triples = zip(*(columns[names[str(column)]] for column in column_of.values()), strict=True)
+        cells = _collect(triples, within=beneath is not None)
+        return _table_of(cells, None, tasks)
+    if within is not None:
+        raise ColumnError("within belongs to a long table, which has columns of systems, tasks and scores")
+    return _wide(columns, names, column_of["system"], index, tasks)
+
+
+def _columns(source: Any) -> tuple[dict[Any, list[Any]], list[Any] | None]:
+    """Columns of a file, a frame or a mapping as lists, and the index of a pandas frame."""
+    if isinstance(source, str | os.PathLike):
+        return _columns_of_file(os.fspath(source)), None
+    if isinstance(source, Mapping):
+        listed: dict[Any, list[Any]] = {name: list(column) for name, column in source.items() if _is_list(column)}
+        if len(listed) < len(source) or len(set(map(len, listed.values()))) != 1:
+            raise ColumnError(
+                "a mapping must hold a mapping of task to score for each system, or columns of one length; got "
+                f"{shown(source)}"
+            )
+        return listed, None
+    frame = columns_of(source)
+    if frame is None:
+        raise ColumnError(
+            f"a table is a data frame, a mapping, or a path of a CSV or Parquet file; got {shown(source)}"
+        )
+    import narwhals.stable.v2 as nw
+
+    wrapped_frame = nw.from_native(source, eager_only=True)
+    index = nw.maybe_get_index(wrapped_frame)
+    is_default = index is None or list(index) == list(range(len(wrapped_frame)))
+    return {name: wrapped_frame[name].to_list() for name in frame}, None if index is None or is_default else list(index)
+
+
+def _is_list(column: Any) -> bool:
+    return hasattr(column, "__len__") and hasattr(column, "__iter__") and not isinstance(column, str | bytes | Mapping)
+
+
+def _columns_of_file(path: str) -> dict[str, list[Any]]:
+    table = TextTable(path, content="systems and their scores are expected", form="CSV or Parquet")
+    table.data = table.read_bytes()
+    if table.data.startswith(ARROW_FILES):
+        pa = arrow()
+        from pyarrow import parquet
+
+        try:
+            read = parquet.read_table(pa.BufferReader(table.data))
+        except (pa.ArrowException, OSError) as error:
+            table.fail(f"cannot be read as Parquet: {error}")
+        return dict(zip(read.column_names, (column.to_pylist() for column in read.columns), strict=True))
+    text = table.text()
+    header, *records = table.records(text, table.delimiter(text, ()))
+    names = [cell.strip() for cell in header.cells]
+    if again := repeated(names):
+        table.fail(offending("names of columns must be unique; more than once", again), header.line)
+    for record in records:
+        table.check_width(header, record)
+    if not records:
+        table.fail("there is no line after the header")
+    return {name: [record.cells[place].strip() for record in records] for place, name in enumerate(names)}
+
+
+def _find_column(names: Mapping[str, Any], column: str | None, pattern: re.Pattern[str], role: str) -> str | None:
+    """The column that is named, or the only one that fits the pattern."""
+    if column is not None:
+        if column not in names:
+            raise ColumnError(f"the table has no column {shown(column)} for the {role}; it has {_quote(names)}")
+        return column
+    fitting = [name for name in names if pattern.fullmatch(name.strip())]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _wide(
+    columns: Mapping[Any, list[Any]],
+    names: Mapping[str, Any],
+    system: str | None,
+    index: list[Any] | None,
+    tasks: Sequence[str] | None,
+) -> ScoreTable:
+    left = [name for name in names if name != system]
+    if system is None and index is None:
+        texts = [name for name in left if any(_is_text(cell) for cell in columns[names[name]])]
+        if len(texts) != 1:
+            raise ColumnError(
+                f"say which column holds the systems, or name it model or system; the columns are {_quote(names)}"
+            )
+        (system,) = texts
+        left.remove(system)
+    rows = index if system is None else columns[names[system]]
+    systems = [_name(name, "system") for name in rows or ()]
+    check_unique(systems, "names of systems", DuplicateLabelError)
+    used = left if tasks is None else [name for name in left if name in tasks]
+    if texts := [
+        name for name in used if all(isinstance(cell, str) and _is_text(cell) for cell in columns[names[name]])
+    ]:
+        raise ColumnError(f'{offending("no column of scores, but of text", texts)}; name each task, as in tasks=["x"]')
+    triples = [
+        (name, column, cell) for column in used for name, cell in zip(systems, columns[names[column]], strict=True)
+    ]
+    return _table_of(_collect(triples, within=False), systems, tasks)
+
+
+def _is_text(cell: Any) -> bool:
+    """Whether a cell is a text that no number was meant by."""
+    return isinstance(cell, str) and cell.lower() not in _ABSENT and _number(cell.rstrip("% ")) is None
+
+
+def _name(value: Any, role: str) -> str:
+    text = value.strip() if isinstance(value, str) else value
+    if text is None or text == "" or (isinstance(text, float) and math.isnan(text)):
+        raise LabelError(f"every row needs the name of a {role}; got {shown(value)}")
+    return str(text)
+
+
+def _collect(rows: Iterable[tuple[Any, Any, Any]], *, within: bool) -> dict[tuple[str, str], list[float]]:
+    """Scores of each system on each task: several if there are seeds or queries within the task."""
+    cells: dict[tuple[str, str], list[float]] = {}
+    for system, task, cell in rows:
+        place = _name(system, "system"), _name(task, "task")
+        scores = cells.setdefault(place, [])
+        if scores and not within:
+            raise DuplicateLabelError(
+                f"system {shown(place[0])} has more than one score on task {shown(place[1])}; if they are of "
+                "seeds or queries, name their column seed or query, and their mean counts"
+            )
+        listed = cell if _is_list(cell) else [cell]
+        scores += [score for score in (_score(value, *place) for value in listed) if not math.isnan(score)]
+    return cells
+
+
+def _score(cell: Any, system: str, task: str) -> float:
+    """Number in a cell; nan where there is none."""
+    if type(cell) is float and math.isfinite(cell):
+        return cell
+    where = f"system {shown(system)}, task {shown(task)}"
+    if cell is None or (isinstance(cell, str) and cell.lower() in _ABSENT):
+        return math.nan
+    if isinstance(cell, str):
+        number = _number(cell)
+        if number is None:
+            advice = ": write all scores without the percent sign" if cell.rstrip().endswith("%") else ""
+            raise NonNumericError(f"{where}: {shown(cell)} is not a number{advice}")
+        value = float(number)
+    else:
+        value = real_number(cell)
+        if math.isnan(value) and not isinstance(cell, float | np.floating):
+            raise NonNumericError(f"{where}: {shown(cell)} is not a number")
+    if math.isinf(value):
+        raise NonNumericError(f"{where}: a score must be finite; got {value}")
+    return value
+
+
+def _number(text: str) -> float | None:
+    try:
+        return parse_number(text.strip())
+    except OverflowError:
+        return math.inf
+
+
+def _table_of(
+    cells: Mapping[tuple[str, str], list[float]], systems: list[str] | None, tasks: Sequence[str] | None
+) -> ScoreTable:
+    """Means of the cells in a matrix of all systems and tasks, or of the `tasks` that are named."""
+    every_task = list(dict.fromkeys(task for _, task in cells))
+    systems = list(dict.fromkeys(system for system, _ in cells)) if systems is None else systems
+    if tasks is not None:
+        if isinstance(tasks, str) or not isinstance(tasks, Collection):
+            raise OptionError(f"tasks must be a list of names; got {shown(tasks)}")
+        check_unique(tasks, "tasks", OptionError)
+        if unknown := [task for task in tasks if task not in every_task]:
+            raise OptionError(f"{offending('the table has no task', unknown)}; it has {_quote(every_task)}")
+    elif totals := [task for task in every_task if TOTAL.fullmatch(task)]:
+        raise OptionError(
+            f"{offending('not a task, by its name, but computed from others', totals)}; name each task, as in "
+            'tasks=["x"]'
+        )
+    used = every_task if tasks is None else list(tasks)
+    for role, names in (("systems", systems), ("tasks", used)):
+        if len(names) < 2:
+            raise TooFewItemsError(f"a leaderboard needs at least two {role}; got {len(names)}")
+    counts = {(task, len(scores)) for (_, task), scores in cells.items() if scores and task in used}
+    if uneven := repeated([task for task, _ in counts]):
+        give_notice(
+            offending("systems have different numbers of scores, whose means are compared, on tasks", uneven),
+            UserWarning,
+            stacklevel=5,
+        )
+    values = np.array(
+        [
+            [math.fsum(scores) / len(scores) if (scores := cells.get((name, task))) else math.nan for task in used]
+            for name in systems
+        ]
+    )
+    for role, names, is_empty in (
+        ("task", used, np.isnan(values).all(axis=0)),
+        ("system", systems, np.isnan(values).all(axis=1)),
+    ):
+        if is_empty.any():
+            lacking = [name for name, empty in zip(names, is_empty.tolist(), strict=True) if empty]
+            raise MissingValueError(offending(f"no score of {role}", lacking))
+    return ScoreTable(tuple(systems), tuple(used), values)
+
+
+def _quote(names: Iterable[Hashable]) -> str:
+    return ", ".join(map(repr, names))

@@ -1,0 +1,311 @@
+"""Leaderboards of tables of scores: every form of a table, missing scores, directions, groups of tasks, and tests."""
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from rankcorr import (
+    DuplicateLabelError,
+    LabelError,
+    MissingValueError,
+    NonNumericError,
+    OptionError,
+    TableError,
+    TooFewItemsError,
+)
+from rankcorr._checks import collected_notices
+from rankcorr.evaluation import ColumnError, FewTasksWarning, leaderboard_of_scores
+from rankcorr.plots import plot_leaderboard
+from tests import naive
+
+pytestmark = pytest.mark.filterwarnings("ignore::rankcorr.errors.FewTasksWarning")
+
+TABLE = {"a": {"x": 0.9, "y": 0.8, "z": 3.0}, "b": {"x": 0.5, "y": 0.8, "z": 2.0}, "c": {"x": 0.1, "y": 0.3, "z": 1.0}}
+LONG = [(system, task, score) for system, row in TABLE.items() for task, score in row.items()]
+
+
+def means(board):
+    return {row.system: row.mean.statistic for row in board.rows}
+
+
+def forms(folder):
+    """The same table in every form."""
+    wide = pd.DataFrame.from_dict(TABLE, orient="index")
+    named = wide.rename_axis("model").reset_index()
+    long = pd.DataFrame(LONG, columns=["Model", "dataset", "score"])
+    named.to_csv(folder / "wide.csv", index=False)
+    long.to_csv(folder / "long.tsv", index=False, sep="\t")
+    parquet.write_table(pa.table(named.to_dict("list")), folder / "wide.parquet")
+    yield from (wide, named, long, pl.DataFrame(named.to_dict("list")), pa.table(long.to_dict("list")), TABLE)
+    yield from (named.to_dict("list"), folder / "wide.csv", str(folder / "long.tsv"), folder / "wide.parquet")
+    yield named.rename(columns={"model": "what"})
+
+
+def test_every_form_of_a_table_gives_the_same_board(tmp_path):
+    expected = leaderboard_of_scores(TABLE)
+    assert means(expected) == pytest.approx({"a": 4.7 / 3, "b": 1.1, "c": 1.4 / 3})
+    for table in forms(tmp_path):
+        assert leaderboard_of_scores(table) == expected
+    options = {"system": "who", "task": "on", "score": "got"}
+    frame = pd.DataFrame(LONG, columns=["who", "on", "got"])
+    assert leaderboard_of_scores(frame, **options) == expected
+
+
+def test_seeds_are_averaged():
+    expected = leaderboard_of_scores(TABLE)
+    rows = [(system, task, seed, score * seed) for system, task, score in LONG for seed in (0, 2)]
+    assert leaderboard_of_scores(pd.DataFrame(rows, columns=["system", "task", "seed", "score"])) == expected
+    odd = pd.DataFrame(rows, columns=["system", "task", "draw", "score"])
+    assert leaderboard_of_scores(odd, within="draw") == expected
+    lists = {system: {task: [x * 2, 0.0] for task, x in row.items()} for system, row in TABLE.items()}
+    assert leaderboard_of_scores(lists) == expected
+    with pytest.raises(
+        DuplicateLabelError, match="system 'a' has more than one score on task 'x'; if they are of seeds"
+    ):
+        leaderboard_of_scores(odd)
+    with pytest.warns(UserWarning, match="different numbers of scores, whose means are compared, on tasks: 'x'"):
+        leaderboard_of_scores(lists | {"a": lists["a"] | {"x": 0.9}})
+
+
+@st.composite
+def tables(draw):
+    n_systems, n_tasks = draw(st.integers(2, 4)), draw(st.integers(2, 6))
+    row = st.lists(st.integers(0, 3).map(float), min_size=n_tasks, max_size=n_tasks)
+    rows = draw(st.lists(row, min_size=n_systems, max_size=n_systems))
+    names, tasks = "abcd"[:n_systems], [f"t{task}" for task in range(n_tasks)]
+    groups = dict(zip(tasks, draw(st.lists(st.sampled_from("uv"), min_size=n_tasks, max_size=n_tasks)), strict=True))
+    return {name: dict(zip(tasks, scores, strict=True)) for name, scores in zip(names, rows, strict=True)}, groups
+
+
+def value_of(table, system, task, aggregate):
+    scores = [row[task] for row in table.values()]
+    rank = naive.midranks(scores)[list(table).index(system)]
+    return {"mean": table[system][task], "borda": len(table) - rank, "mean_rank": rank}[aggregate]
+
+
+@given(tables(), st.sampled_from(["mean", "borda", "mean_rank"]), st.booleans(), st.sampled_from([0.95, 0.6]))
+def test_the_board_is_that_of_the_definitions(case, aggregate, has_groups, level):
+    """Means over groups, exact tests of all flips of signs, and one step-down for p-values, ranks and groups."""
+    table, groups = case
+    members = {}
+    for task, group in groups.items():
+        members.setdefault(group if has_groups else "tasks", []).append(task)
+    board = leaderboard_of_scores(table, aggregate=aggregate, groups=groups if has_groups else None, level=level)
+    assert board.exact
+    weights = {task: 1 / (len(members) * len(tasks)) for tasks in members.values() for task in tasks}
+    values = {name: {t: value_of(table, name, t, aggregate) for t in groups} for name in table}
+    totals = {name: sum(weights[t] * row[t] for t in groups) for name, row in values.items()}
+    assert means(board) == pytest.approx(totals, abs=1e-9)
+    names = [row.system for row in board.rows]
+    sign = -1 if aggregate == "mean_rank" else 1
+    assert [row.rank for row in board.rows] == naive.midranks([round(sign * totals[name], 9) for name in names])
+    assert board.gold_sets == tuple(members)
+    for row in board.rows:
+        for group, score in zip(members, row.scores, strict=True):
+            assert score.statistic == pytest.approx(np.mean([values[row.system][t] for t in members[group]]))
+            assert score.n_items == len(members[group])
+    differences = {
+        pair: [sign * weights[t] * (values[pair[0]][t] - values[pair[1]][t]) for t in groups]
+        for pair in itertools.combinations(names, 2)
+    }
+    flips = list(itertools.product((1, -1), repeat=len(groups)))
+    for row in board.rows[1:]:
+        own = differences[names[0], row.system]
+        flipped = [abs(sum(s * d for s, d in zip(signs, own, strict=True))) for signs in flips]
+        assert row.pvalue == pytest.approx(np.mean([value >= abs(sum(own)) - 1e-9 for value in flipped]))
+        assert row.corrected_pvalue >= row.pvalue - 1e-12
+    for place, row in enumerate(board.rows):
+        assert row.group <= row.least_rank <= place + 1 <= row.largest_rank
+    first_of_groups = [next(row for row in board.rows if row.group == group) for group in {r.group for r in board.rows}]
+    for leader in first_of_groups:
+        assert leader.largest_rank <= sum(row.group <= leader.group for row in board.rows)
+    best_is_alone = [row.group > 1 for row in board.rows[1:]]
+    if all(best_is_alone):
+        assert all(row.corrected_pvalue <= 1 - level + 1e-9 for row in board.rows[1:])
+
+
+def test_intervals_are_those_of_the_bootstrap_t():
+    """Over tasks of one group the mean is that of `compare_runs` over queries; a direction only turns the signs."""
+    rng = np.random.default_rng(0)
+    table = {name: dict(zip("abcdefghij", rng.normal(size=10), strict=True)) for name in ("one", "two")}
+    board = leaderboard_of_scores(table, n_resamples=20_000)
+    for row in board.rows:
+        values = np.array(list(table[row.system].values()))
+        counts = rng.multinomial(10, np.full(10, 0.1), 40_000)
+        resampled = counts @ values / 10
+        spread = np.sqrt((counts * (values - resampled[:, np.newaxis]) ** 2).sum(axis=1) / 90)
+        ratios = (resampled - values.mean()) / spread
+        low, high = values.mean() - np.quantile(ratios, [0.975, 0.025]) * values.std(ddof=1) / math.sqrt(10)
+        assert (row.mean.low, row.mean.high) == pytest.approx((low, high), abs=0.06)
+    turned = {name: {task: -score for task, score in row.items()} for name, row in table.items()}
+    assert leaderboard_of_scores(turned, lower_is_better=list("abcdefghij"), n_resamples=20_000) == board
+    ranks = leaderboard_of_scores(table, aggregate="mean_rank", n_resamples=500)
+    points = leaderboard_of_scores(table, aggregate="borda", n_resamples=500)
+    turned_ends = [(2 - row.mean.high, 2 - row.mean.low) for row in points.rows]
+    np.testing.assert_allclose([(row.mean.low, row.mean.high) for row in ranks.rows], turned_ends)
+
+
+def test_a_group_of_one_task_has_no_interval():
+    board = leaderboard_of_scores(TABLE, groups={"x": "u", "y": "u", "z": "v"})
+    assert math.isnan(board.rows[0].scores[1].low)
+    assert math.isnan(board.rows[0].mean.high)
+    assert not math.isnan(board.rows[0].scores[0].low)
+    assert board.rows[0].total.statistic == pytest.approx(2 * board.rows[0].mean.statistic)
+
+
+def test_constant_tasks_and_equal_systems():
+    table = {name: {"x": 1.0, "y": 1.0, "z": 1.0} for name in "abc"}
+    board = leaderboard_of_scores(table)
+    assert [row.rank for row in board.rows] == [2, 2, 2]
+    assert [(row.group, row.least_rank, row.largest_rank) for row in board.rows] == [(1, 1, 3)] * 3
+    assert (board.rows[0].mean.low, board.rows[0].mean.high) == (1, 1)
+    assert math.isnan(board.detectable)
+
+
+GAPS = {
+    "a": {"x": 3.0, "y": 2.0, "z": 9.0},
+    "b": {"x": 1.0, "z": 5.0, "y": None},
+    "c": {"x": 2.0, "y": 1.0, "z": "n/a"},
+}
+
+
+def test_missing_scores():
+    with pytest.raises(MissingValueError, match=r"\(system, task\): \('b', 'y'\), \('c', 'z'\) \(accept them with"):
+        leaderboard_of_scores(GAPS)
+    worst = leaderboard_of_scores(GAPS, missing="worst")
+    assert means(worst) == pytest.approx({"a": 14 / 3, "b": 7 / 3, "c": 8 / 3})
+    assert [row.mean.n_missing for row in worst.rows] == [0, 1, 1]
+    lower = leaderboard_of_scores(GAPS, missing="worst", lower_is_better=["y"])
+    assert means(lower)["b"] == pytest.approx((1 - 2 + 5) / 3)
+    with pytest.raises(TooFewItemsError, match="at least two tasks in common; they have 1"):
+        leaderboard_of_scores(GAPS, missing="intersection")
+    with collected_notices() as notices:
+        board = leaderboard_of_scores({"a": GAPS["a"], "b": GAPS["b"]}, missing="intersection")
+    assert board.tasks == ("x", "z")
+    assert board.left_out == ("y",)
+    assert "tasks that some system lacks are left out: 'y'" in notices[0]
+
+
+def test_few_tasks_give_a_warning():
+    with pytest.warns(
+        FewTasksWarning, match="3 tasks: few tasks tell little about further ones; the unit of intervals"
+    ):
+        leaderboard_of_scores(TABLE)
+
+
+def test_tables_and_figures():
+    board = leaderboard_of_scores(TABLE, groups={"x": "u", "y": "u", "z": "v"})
+    assert list(board.to_frame().columns[:8]) == [
+        *("rank", "group", "least_rank", "largest_rank", "system", "u", "v", "mean")
+    ]
+    assert r"\textbf{3}" in board.to_latex()
+    assert "Systems by mean score over 3 tasks" in board.to_latex()
+    ranks = leaderboard_of_scores(TABLE, aggregate="mean_rank")
+    assert "tasks" not in ranks.to_frame()
+    assert r"\textbf{1.167}" in ranks.to_latex()
+    assert ranks.to_dict()["unit"] == "tasks"
+    for found in (board, ranks):
+        figure = plot_leaderboard(found)
+        texts = [text.get_text() for axes in figure.axes for text in axes.texts]
+        assert "1–3" in texts  # noqa: RUF001
+        assert "3 tasks" in (figure.get_suptitle() or figure.axes[0].get_title(loc="left") + figure.axes[0].get_title())
+
+
+ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "error", "message"),
+    [
+        (3, {}, ColumnError, "a table is a data frame, a mapping, or a path of a CSV or Parquet file; got 3"),
+        ({"a": 3}, {}, ColumnError, "a mapping must hold a mapping of task to score for each system, or columns"),
+        ({"a": [1], "b": [1, 2]}, {}, ColumnError, "columns of one length"),
+        ({"a": ROWS["a"]}, {}, TooFewItemsError, "at least two systems; got 1"),
+        ({}, {}, TooFewItemsError, "at least two systems; got 0"),
+        ({"a": {"x": 1}, "b": {"x": 2}}, {}, TooFewItemsError, "at least two tasks; got 1"),
+        (
+            ROWS | {"b": {"x": "1.0 good", "y": 1}},
+            {},
+            NonNumericError,
+            "system 'b', task 'x': '1.0 good' is not a number$",
+        ),
+        (
+            ROWS | {"b": {"x": "85 %", "y": 1}},
+            {},
+            NonNumericError,
+            "'85 %' is not a number: write all scores without the",
+        ),
+        (ROWS | {"b": {"x": True, "y": 1}}, {}, NonNumericError, "True is not a number"),
+        (ROWS | {"b": {"x": -math.inf, "y": 1}}, {}, NonNumericError, "a score must be finite; got -inf"),
+        (ROWS | {"b": {"x": "1e999", "y": 1}}, {}, NonNumericError, "a score must be finite; got inf"),
+        (ROWS | {"b": {"x": math.nan, "y": None}}, {}, MissingValueError, "no score of system: 'b'"),
+        ({n: r | {"z": math.nan} for n, r in ROWS.items()}, {}, MissingValueError, "no score of task: 'z'"),
+        (
+            {n: r | {"Average": 1} for n, r in ROWS.items()},
+            {},
+            OptionError,
+            "computed from others: 'Average'; name each",
+        ),
+        ({"a": ROWS["a"], None: ROWS["b"]}, {}, LabelError, "every row needs the name of a system; got None"),
+        ({"model": ["a", "a"], "x": [1, 2], "y": [1, 2]}, {}, DuplicateLabelError, "systems must be unique; .*: 'a'"),
+        (
+            {"p": ["a", "b"], "q": ["c", "d"], "y": [1, 2]},
+            {},
+            ColumnError,
+            "which column holds the systems, or name it",
+        ),
+        ({"model": ["a", "b"], "q": ["c", "d"], "y": [1, 2]}, {}, ColumnError, "of text: 'q'; name each task"),
+        (
+            {"p": ["a", "b"], "x": [1, 2]},
+            {"task": "x"},
+            ColumnError,
+            "which column holds the system, or name it system",
+        ),
+        ({"p": ["a", "b"], "x": [1, 2]}, {"system": "q"}, ColumnError, "no column 'q' for the system; it has 'p', 'x'"),
+        ({"p": ["a", "b"], "x": [1, 2]}, {"within": "x"}, ColumnError, "within belongs to a long table"),
+        (ROWS, {"aggregate": "sum"}, OptionError, "aggregate must be one of"),
+        (ROWS, {"missing": "zero"}, OptionError, "missing must be one of"),
+        (ROWS, {"tasks": "x"}, OptionError, "tasks must be a list of names; got 'x'"),
+        (ROWS, {"tasks": ["x", "x"]}, OptionError, "tasks must be unique"),
+        (ROWS, {"tasks": ["x", "w"]}, OptionError, "the table has no task: 'w'; it has 'x', 'y'"),
+        (ROWS, {"lower_is_better": "x"}, OptionError, "lower_is_better must be a list of tasks; got 'x'"),
+        (ROWS, {"lower_is_better": ["w"]}, OptionError, "names tasks that the table does not have: 'w'"),
+        (ROWS, {"groups": ["x"]}, OptionError, "groups must be a mapping of task to group"),
+        (ROWS, {"groups": {"x": "u"}}, OptionError, "every task needs a group; without one: 'y'"),
+        (ROWS, {"groups": {"x": "mean", "y": "u"}}, OptionError, "not a name of a group, .*: 'mean'"),
+    ],
+)
+def test_tables_that_cannot_be_ranked(table, options, error, message):
+    with pytest.raises(error, match=message):
+        leaderboard_of_scores(table, **options)
+
+
+def test_many_tasks_need_enough_resamples():
+    table = {name: {f"t{task}": float(task % 3) for task in range(13)} for name in "ab"}
+    with pytest.raises(OptionError, match=r"n_resamples must be at least 19 at level 0[.]95, or no test could tell"):
+        leaderboard_of_scores(table, n_resamples=18)
+    assert leaderboard_of_scores(table, n_resamples=19).exact is False
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("t.csv", b"model,x,x\na,1,2\n", "t.csv:1: names of columns must be unique; more than once: 'x'"),
+        ("t.csv", b"model,x,y\na,1\n", "t.csv:2: 3 cells are expected"),
+        ("t.csv", b"model,x,y\n", "t.csv: there is no line after the header"),
+        ("t.parquet", b"PAR1 and no more", "t.parquet: cannot be read as Parquet"),
+        ("t.csv", b"", "t.csv: the file is empty"),
+    ],
+)
+def test_files_that_hold_no_table(tmp_path, name, text, message):
+    (tmp_path / name).write_bytes(text)
+    with pytest.raises(TableError, match=message):
+        leaderboard_of_scores(tmp_path / name)
