@@ -144,9 +144,12 @@ def draw_rescaling(result: ProtocolResult) -> Figure:
 
 
 def draw_similarities(similarities: dict[str, NDArray[np.float64]]) -> Figure:
-    """Draw Figure 3: similarities of each distribution, best first."""
+    """Draw Figure 3: similarities of each distribution, best first, and the relatedness of pairs of one semantic area.
+
+    The paper's other relatedness, of random pairs of its vocabulary, needs its word embedding, which is not published.
+    """
     figure = canvas()
-    axes = add_axes(figure, (1, 1, 1), "Item, most similar first", "Similarity z")
+    axes = add_axes(figure, (1, 1, 1), "Item, most similar first", "Similarity z, relatedness |z|")
     ink = Ink.of(axes)
     for shift, (name, values) in enumerate(similarities.items()):
         marker, style = _LINES[name]
@@ -163,6 +166,9 @@ def draw_similarities(similarities: dict[str, NDArray[np.float64]]) -> Figure:
             markevery=(shift * every // 3, every),
             label=name.replace("_", " "),
         )
+    related = np.sort(np.abs(similarities["embedding"]))[::-1]
+    axes.plot(np.arange(related.size), related, color=ink.colour(1), lw=1.2, marker="+", markevery=related.size // 9)
+    axes.lines[-1].set_label("relatedness of pairs of one semantic area")
     axes.axhline(0, color=ink.grey(0.6), lw=0.6, zorder=0)
     axes.legend()
     return figure
