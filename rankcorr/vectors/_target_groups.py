@@ -216,6 +216,48 @@ class TargetGroups(JsonResult):
             ]
         }
 
+    @classmethod
+    def from_dict(cls, content: Any) -> TargetGroups:
+        """Return the groups that `to_dict` wrote.
+
+        Raises
+        ------
+        TargetGroupError
+            A part is missing or of another type, or the groups contradict their definition.
+
+        Examples
+        --------
+        >>> from rankcorr.vectors import TargetGroups
+        >>> groups = TargetGroups({"singer": {"musician": "positive", "person": "positive"}})
+        >>> TargetGroups.from_dict(groups.to_dict()).categories == groups.categories
+        True
+        """
+        categories: dict[str, dict[str, Category]] = {}
+        shares: dict[Triplet, float] = {}
+        n_answers: dict[Triplet, int] = {}
+        try:
+            for group in content["groups"]:
+                target = group["target"]
+                if target in categories:
+                    raise TargetGroupError(f"target {shown(target)} has two groups")
+                categories[target] = dict(group["candidates"])
+                for comparison in group["comparisons"]:
+                    key = target, comparison["first"], comparison["second"]
+                    if key in shares:
+                        raise TargetGroupError(f"{shown(key)} has two shares")
+                    shares[key] = comparison["share"]
+                    if comparison.get("n_answers") is not None:
+                        n_answers[key] = comparison["n_answers"]
+        except KeyError as error:
+            raise TargetGroupError(f"target groups lack the field {error}") from error
+        except (TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, TargetGroupError):
+                raise
+            raise TargetGroupError(
+                "target groups must have a list of groups, each with target, candidates and comparisons"
+            ) from error
+        return cls(categories, shares, n_answers)
+
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the groups to a file that `read_target_groups` reads: JSON if it ends in .json, TSV, or CSV.
 
@@ -234,7 +276,10 @@ class TargetGroups(JsonResult):
                 n_answers = self.n_answers.get((target, first, second), "")
                 writer.writerow([target, first, categories[first], second, categories[second], share, n_answers])
             text = table.getvalue()
-        write_atomically(Path(name), text.encode())
+        try:
+            write_atomically(Path(name), text.encode())
+        except IsADirectoryError as error:
+            raise TableError(f"{name} is a folder: name a file that ends in .csv, .tsv or .json") from error
 
     def __repr__(self) -> str:
         n_candidates = sum(map(len, self.categories.values()))
@@ -331,7 +376,7 @@ def read_target_groups(path: str | os.PathLike[str]) -> TargetGroups:
     table = TextTable(os.fspath(path), content="target groups are expected")
     text = table.text()
     try:
-        return TargetGroups(*(_json_groups(table, text) if is_json(text) else _table_groups(table, text)))
+        return _json_groups(table, text) if is_json(text) else TargetGroups(*_table_groups(table, text))
     except TargetGroupError as error:
         raise TargetGroupError(f"{table.name}: {error}") from error
 
@@ -384,31 +429,14 @@ def _table_groups(table: TextTable, text: str) -> _Groups:
     return categories, shares, n_answers
 
 
-def _json_groups(table: TextTable, text: str) -> _Groups:
-    """Categories, shares and numbers of answers of JSON as `TargetGroups.to_dict` writes it."""
+def _json_groups(table: TextTable, text: str) -> TargetGroups:
     try:
         content = json.loads(text, object_pairs_hook=_unique_keys)
-        categories: dict[str, dict[str, Category]] = {}
-        shares: dict[Triplet, float] = {}
-        n_answers: dict[Triplet, int] = {}
-        for group in content["groups"]:
-            target = group["target"]
-            if target in categories:
-                table.fail(f"target {shown(target)} has two groups")
-            categories[target] = dict(group["candidates"])
-            for comparison in group["comparisons"]:
-                key = target, comparison["first"], comparison["second"]
-                if key in shares:
-                    table.fail(f"{shown(key)} has two shares")
-                shares[key] = comparison["share"]
-                if comparison.get("n_answers") is not None:
-                    n_answers[key] = int(comparison["n_answers"])
-    except (KeyError, TypeError, ValueError) as error:
+    except ValueError as error:
         if isinstance(error, RankingError):
             raise
-        reason = f"no field {error}" if isinstance(error, KeyError) else str(error)
-        table.fail(f"is not JSON of target groups: {reason}")
-    return categories, shares, n_answers
+        table.fail(f"is not JSON: {error}")
+    return TargetGroups.from_dict(content)
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

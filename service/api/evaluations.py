@@ -1,4 +1,4 @@
-"""Serve POST /v1/evaluations."""
+"""Serve POST /v1/evaluations and /v1/evaluations/groups."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -10,9 +10,18 @@ from rankcorr._coefficients import COEFFICIENTS, Coefficient, named_coefficient
 from rankcorr._results import json_ready
 from rankcorr.evaluation import Evaluation, Qrels, Run, RunComparison, compare_evaluated, corrected_together, evaluate
 from rankcorr.evaluation._metrics import Metric, as_metrics
+from rankcorr.inference._multiple_tests import holm
+from rankcorr.vectors import TargetGroups, compare_reliability, reliability_score
 from service.http.problems import invalid
 from service.openapi.blueprint import Blueprint
-from service.schemas.evaluations import COMPARISON_OF_RUNS, N_LISTED, EvaluationAnswer, EvaluationRequest
+from service.schemas.evaluations import (
+    COMPARISON_OF_RUNS,
+    N_LISTED,
+    EvaluationAnswer,
+    EvaluationRequest,
+    TargetGroupsAnswer,
+    TargetGroupsRequest,
+)
 from service.schemas.fields import check_text_bytes
 from service.schemas.shapes import content_of
 
@@ -70,6 +79,37 @@ def evaluate_runs(
     except ValidationError as error:
         raise invalid({"": list(error.messages)}) from error
     return answer
+
+
+@blueprint.post("/groups", name="scoreTargetGroups")
+@blueprint.arguments(TargetGroupsRequest)
+@blueprint.response(200, TargetGroupsAnswer)
+def score_target_groups(
+    groups: TargetGroups,
+    models: Mapping[str, Mapping[tuple[str, str], float]],
+    versus: str | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Score models of word similarity on target groups, and compare them."""
+    baseline = next(iter(models)) if versus is None else versus
+    with collected_notices() as notices:
+        scores = {name: reliability_score(groups, model, **options) for name, model in models.items()}
+        differences = {
+            name: compare_reliability(groups, model, models[baseline], **options)
+            for name, model in models.items()
+            if name != baseline
+        }
+    corrected = holm([difference.pvalue for difference in differences.values()])
+    return {
+        "n_targets": len(groups.categories),
+        "n_triplets": len(groups.triplets),
+        "scores": [{"model": name, **json_ready(score)} for name, score in scores.items()],
+        "comparisons": [
+            {"model": name, "versus": baseline, **json_ready(difference), "corrected_pvalue": json_ready(pvalue)}
+            for (name, difference), pvalue in zip(differences.items(), corrected.tolist(), strict=True)
+        ],
+        "warnings": list(dict.fromkeys(map(json_options, notices))),
+    }
 
 
 def _comparisons(

@@ -14,6 +14,8 @@ from rankcorr.evaluation._metrics import METRIC_NAMES, ir_measures_package
 from rankcorr.evaluation._nulls import RESAMPLES
 from rankcorr.evaluation._run_comparison import GroupComparison, RunScore
 from rankcorr.inference._paired import LeftOut
+from rankcorr.vectors import ReliabilityDifference, ReliabilityPart, ReliabilityScore, TargetGroups
+from rankcorr.vectors._target_groups import CATEGORIES
 from service.http.problems import Name, shown
 from service.schemas import fields
 from service.schemas.base import Answer, ItemWeights, Request
@@ -323,4 +325,130 @@ class EvaluationAnswer(Answer):
     comparisons = fields.Dumped(
         list_of(COMPARISON_OF_RUNS.reference, about="One for each metric, if a comparison was asked for.")
     )
+    warnings = fields.Dumped(list_of(TEXT))
+
+
+_WORD: Final = TEXT(minLength=1)
+CANDIDATE: Final = fields.vocabulary("CandidateCategory", CATEGORIES, "How a candidate relates to its target.")
+TARGET_GROUP: Final = fields.Component(
+    "TargetGroup",
+    exactly(
+        "A target word with its candidates, and the answers of annotators on pairs of positive ones.",
+        target=_WORD,
+        candidates=map_of(CANDIDATE.reference, minProperties=2, propertyNames=_WORD),
+        comparisons=list_of(
+            exactly(
+                first=_WORD,
+                second=_WORD,
+                share=NUMBER("Share of the answers that rank the first above the second.", minimum=0, maximum=1),
+                n_answers=WHOLE(type=["integer", "null"], minimum=1),
+                optional=["n_answers"],
+            )
+        ),
+    ),
+)
+
+
+class TargetGroupList(fields.Documented):
+    """Target groups, as the library writes them."""
+
+    documented: Mapping[str, Any] = list_of(TARGET_GROUP.reference, minItems=1)
+
+    def read(self, value: Any) -> TargetGroups:
+        """Check a value, and return it as the library call takes it."""
+        if not isinstance(value, list):
+            raise ValidationError(f"must be a list of target groups; got {shown(value)}")
+        try:
+            groups = TargetGroups.from_dict({"groups": value})
+        except RankingError as error:
+            raise ValidationError(str(error)) from error
+        n_triplets = len(groups.shares) + sum(
+            len(groups.candidates(target, "positive")) * (len(group) - len(groups.candidates(target, "positive")))
+            for target, group in groups.categories.items()
+        )
+        fields.check_limit("max_query_documents", n_triplets, of="comparisons of candidates")
+        return groups
+
+
+class ModelsOfPairs(fields.Documented):
+    """Similarities of each model: of a target and its candidates."""
+
+    documented: Mapping[str, Any] = map_of(
+        map_of(
+            map_of(NUMBER, minProperties=1, propertyNames=_WORD),
+            about="By target, the similarity of each candidate.",
+            minProperties=1,
+            propertyNames=_WORD,
+        ),
+        about="By name of the model.",
+        minProperties=1,
+        maxProperties=fields.Limit("max_systems"),
+        propertyNames={"minLength": 1},
+    )
+
+    def read(self, value: Any) -> dict[str, dict[tuple[str, str], float]]:
+        """Check a value, and return it as the library call takes it."""
+        if not isinstance(value, dict) or not value or "" in value:
+            raise ValidationError(f"must be an object of name to similarities, with at least one; got {shown(value)}")
+        fields.check_limit("max_systems", len(value), of="models")
+        return fields.read_each(SimilaritiesByTarget(), value)
+
+
+class SimilaritiesByTarget(fields.Documented):
+    """Similarities of one model."""
+
+    def read(self, value: Any) -> dict[tuple[str, str], float]:
+        """Check a value, and return it as the library call takes it."""
+        if not isinstance(value, dict) or not value:
+            raise ValidationError(f"must be an object of target to similarities; got {shown(value)}")
+        for target, row in value.items():
+            if not isinstance(row, dict):
+                raise ValidationError(
+                    {Name(target): [f"must be an object of candidate to similarity; got {shown(row)}"]}
+                )
+            if (wrong := fields.place_of_other(row.values(), fields.NUMBER_TYPES)) is not None:
+                candidate = list(row)[wrong]
+                message = f"the similarity must be a number; got {shown(row[candidate])}"
+                raise fields.placed([message], Name(target), Name(candidate))
+        return {(target, word): similarity for target, row in value.items() for word, similarity in row.items()}
+
+
+class TargetGroupsRequest(Request):
+    """Models of word similarity to score on target groups."""
+
+    groups = TargetGroupList(required=True)
+    models = ModelsOfPairs(required=True)
+    versus = fields.Text(about="Name of the model that others are compared with; the first by default.")
+    oov = fields.Choice(fields.UNKNOWN_WORDS, load_default=fields.UNKNOWN_WORDS.words[0])
+    level = level()
+    n_resamples = fields.Count(limit="max_resamples", of="resamples", load_default=9_999)
+    seed = fields.Seed()
+
+    @validates_schema(skip_on_field_errors=True)
+    def check_versus(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse a name that no model has."""
+        if "versus" in data and data["versus"] not in data["models"]:
+            raise ValidationError("there is no model of this name", "versus")
+
+
+_PART: Final = at_least(**result_shapes(ReliabilityPart))
+RELIABILITY: Final = fields.Component.at_least(
+    "ReliabilityScore", model=TEXT, **result_shapes(ReliabilityScore, kinds=list_of(_PART), targets=list_of(_PART))
+)
+RELIABILITY_DIFFERENCE: Final = fields.Component.at_least(
+    "ReliabilityDifference",
+    model=TEXT,
+    versus=TEXT,
+    **result_shapes(ReliabilityDifference),
+    corrected_pvalue=UNDEFINED("By Holm's method over all comparisons."),
+)
+
+
+class TargetGroupsAnswer(Answer):
+    """Reliability scores of models on target groups, and tests of their differences."""
+
+    n_targets = fields.Dumped(WHOLE)
+    n_triplets = fields.Dumped(WHOLE)
+    scores = fields.Dumped(list_of(RELIABILITY.reference))
+    comparisons = fields.Dumped(list_of(RELIABILITY_DIFFERENCE.reference))
     warnings = fields.Dumped(list_of(TEXT))

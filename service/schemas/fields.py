@@ -33,6 +33,7 @@ from rankcorr.evaluation._values import UNDEFINED
 from rankcorr.inference._conventions import ALTERNATIVES
 from rankcorr.inference._exchange import SWAPS
 from rankcorr.inference._interval import METHODS
+from rankcorr.vectors._pairs import OOV
 from service.environment import variable
 from service.http.body import is_above_zero
 from service.http.problems import Name, shown
@@ -93,6 +94,7 @@ VARIANT: Final = vocabulary("Variant", VARIANTS, "Denominator of tau_w and tau."
 MISSING_ITEMS: Final = vocabulary("MissingItems", MISSING, "What becomes of items that one of two rankings lacks.")
 INTERVAL_METHOD: Final = vocabulary("IntervalMethod", METHODS, "Kind of interval.")
 ALTERNATIVE: Final = vocabulary("Alternative", ALTERNATIVES, "Of the p-value.")
+UNKNOWN_WORDS: Final = vocabulary("UnknownWords", OOV, "Words without a similarity: left out, an error, or least.")
 EXCHANGED: Final = vocabulary("Exchanged", ("scores", "ranks", "standardized scores"), "By systems, in tests.")
 SWAP: Final = vocabulary("Swap", SWAPS, "What systems exchange in tests.")
 APPROACH: Final = vocabulary("Approach", PAPER_APPROACHES, "The plan, or one uniform ballot of equal cost.")

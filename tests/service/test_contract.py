@@ -67,6 +67,10 @@ FIELDS = {
         + WEIGHTS,
         "by_query chance comparisons coverage means metrics n_queries runs undefined warnings",
     ),
+    ("post /v1/evaluations/groups", "scoreTargetGroups"): (
+        "groups! level models! n_resamples oov seed! versus",
+        "comparisons n_targets n_triplets scores warnings",
+    ),
     ("get /v1/weights", "showWeights"): ("k n0 n_items share top", "first_rank_share n0 n_items ranks"),
     ("post /v1/pairings", "pairTokens"): (
         "across_areas sample seed tokens!",

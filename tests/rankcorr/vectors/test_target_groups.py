@@ -340,9 +340,9 @@ HEADER = "target,first,first_category,second,second_category,share,n_answers"
         ),
         ([HEADER, *["t,a,positive,b,positive,1,"] * 2], TableError, "3: 'a' and 'b' have a share for 't' already"),
         ([HEADER, "t,a,positive,c,random,,"], TargetGroupError, "groups.csv: target 't' needs two positive"),
-        (['{"groups": [{"target": "t"}]}'], TableError, "is not JSON of target groups: no field 'candidates'"),
+        (['{"groups": [{"target": "t"}]}'], TargetGroupError, "target groups lack the field 'candidates'"),
         (['{"groups": [], "groups": []}'], TableError, "field 'groups' is given twice"),
-        (['{"groups": [{"target": "t", "candidates": 5}]}'], TableError, "is not JSON of target groups"),
+        (['{"groups": [{"target": "t", "candidates": 5}]}'], TargetGroupError, "must have a list of groups, each with"),
         (['{"groups": []}'], TargetGroupError, "target groups are needed; got none"),
     ],
 )
@@ -376,3 +376,9 @@ def test_many_targets_are_exchanged_at_random():
     assert exact[0] == pytest.approx(exact[1], abs=0.03)
     assert exact[0] != exact[1]
     assert _exchange(differences, weights, 0.95, 999, 1) == _exchange(differences, weights, 0.95, 999, 1)
+
+
+def test_a_folder_is_no_file_to_write(tmp_path):
+    groups = TargetGroups({"oak": {"tree": "positive", "plant": "positive"}})
+    with pytest.raises(TableError, match=r"is a folder: name a file that ends in \.csv"):
+        groups.write(tmp_path)

@@ -1,11 +1,13 @@
 """Evaluations over HTTP are the library's, within limits."""
 
+import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 from rankcorr import TauW
 from rankcorr._results import json_ready
 from rankcorr.evaluation import compare_evaluated, compare_runs, corrected_together, evaluate
+from rankcorr.vectors import TargetGroups, compare_reliability, reliability_score
 from tests.rankcorr.evaluation.test_compare import case, decided_by_one
 from tests.service.answers import answer, posted, problem, validator
 
@@ -215,3 +217,64 @@ def test_a_refusal_names_no_option_that_a_request_lacks():
     repeated = {"query": ["q", "q"], "document": ["a", "a"], "relevance": [1, 2]}
     detail = problem(PATH, qrels=repeated, runs={"r": RUN})["detail"]
     assert detail == "/qrels: a query may have each document once; more than once (query, document): ('q', 'a')"
+
+
+# Target groups.
+
+TARGETS = {
+    "singer": {"musician": "positive", "person": "positive", "artist": "positive", "song": "distractor"},
+    "oak": {"tree": "positive", "plant": "positive", "leaf": "distractor", "ink": "random"},
+}
+SHARES = {("singer", "musician", "person"): 0.9, ("singer", "artist", "person"): 0.6, ("oak", "tree", "plant"): 0.75}
+
+
+def target_groups():
+    return TargetGroups(TARGETS, SHARES, dict.fromkeys(SHARES, 10))
+
+
+def similarities(seed):
+    rng = np.random.default_rng(seed)
+    return {target: {word: float(rng.random()) for word in group} for target, group in TARGETS.items()}
+
+
+def of_pairs(by_target):
+    return {(target, word): value for target, row in by_target.items() for word, value in row.items()}
+
+
+def test_target_groups_are_scored_as_by_the_library():
+    groups, models = target_groups(), {"a": similarities(1), "b": similarities(2), "c": similarities(1)}
+    sent = {"groups": groups.to_dict()["groups"], "models": models, "n_resamples": 500, "seed": 4}
+    found = answer(f"{PATH}/groups", **sent)
+    assert (found["n_targets"], found["n_triplets"]) == (2, len(groups.triplets))
+    for row in found["scores"]:
+        score = reliability_score(groups, of_pairs(models[row["model"]]), n_resamples=500, seed=4)
+        assert row == {"model": row["model"], **json_ready(score)}
+    assert [(row["model"], row["versus"]) for row in found["comparisons"]] == [("b", "a"), ("c", "a")]
+    difference = compare_reliability(groups, of_pairs(models["b"]), of_pairs(models["a"]), n_resamples=500, seed=4)
+    assert found["comparisons"][0]["difference"] == difference.difference
+    assert found["comparisons"][1]["pvalue"] == found["comparisons"][1]["corrected_pvalue"] == 1
+    other = answer(f"{PATH}/groups", **sent, versus="c")
+    assert {row["versus"] for row in other["comparisons"]} == {"c"}
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "text"),
+    [
+        ({"groups": []}, "/groups", "target groups are needed"),
+        ({"groups": [{"target": "x"}]}, "/groups", "lack the field 'candidates'"),
+        ({"groups": [3]}, "/groups", "must have a list of groups"),
+        (
+            {"groups": [{"target": "x", "candidates": {"x": "positive"}, "comparisons": []}]},
+            "/groups",
+            "its own candidates",
+        ),
+        ({"models": {}}, "/models", "at least one"),
+        ({"models": {"a": {"singer": {"song": "high"}}}}, "/models/a/singer/song", "must be a number"),
+        ({"models": {"a": {"singer": 3}}}, "/models/a/singer", "an object of candidate to similarity"),
+        ({"versus": "z"}, "/versus", "no model of this name"),
+        ({"oov": "skip"}, "/oov", "must be one of"),
+    ],
+)
+def test_wrong_target_groups_are_named(change, path, text):
+    sent = {"groups": target_groups().to_dict()["groups"], "models": {"a": similarities(1)}, "seed": 1}
+    assert text in problem(f"{PATH}/groups", **sent | change)["errors"][path][0]

@@ -39,6 +39,9 @@ RUNS = {"qrels": {"q": QUERY}, "runs": {"x": {"q": QUERY}, "y": {"q": QUERY}}}
 TWO = {"order": [1, 2]}
 BOARD = {"gold_sets": {"g" * 10: TWO, "h": TWO}, "systems": {"a": TWO, "b": TWO}, "seed": 1, "n_resamples": 300}
 SHARES = {"seed": 1, "n_resamples": 51}
+PAIRS = {"oak": {"tree": 0.7, "plant": 0.6, "ink": 0.1}}
+GROUP = {"target": "oak", "candidates": {"tree": "positive", "plant": "positive", "ink": "random"}, "comparisons": []}
+GROUPS = {"groups": [GROUP], "models": {"m": PAIRS, "n": PAIRS}, "seed": 1}
 PAIR = {"gold": GOLD, "system": SYSTEM, "inference": SHARES}
 NAMED = {"x": GOLD, "y": SYSTEM}
 LABELS = "bytes of labels in an answer"
@@ -69,6 +72,11 @@ LIMITS = {
         (RUNS, "systems", 2, "/runs", "runs"),
         (RUNS | {"comparison": SHARES}, "resamples", 51, "/comparison/n_resamples", "resamples"),
         (RUNS | {"standardized": SHARES}, "resamples", 51, "/standardized/n_resamples", "resamples"),
+    ],
+    "/v1/evaluations/groups": [
+        (GROUPS, "query_documents", 2, "/groups", "comparisons of candidates"),
+        (GROUPS, "systems", 2, "/models", "models"),
+        (GROUPS | {"n_resamples": 51}, "resamples", 51, "/n_resamples", "resamples"),
     ],
     "/v1/pairings": [
         ({"tokens": SIX_TOKENS}, "items", 6, "/tokens", "tokens"),

@@ -108,6 +108,11 @@ SWAPPED = {"gold": {"scores": [2, 1], "labels": ["0", "1"]}, "seed": 1, "swap": 
 SCORED = {"scores": [2, 1], "labels": ["0", "1"]}
 NO_SCORES = '"swap": "scores" exchanges scores, and system \'b\' has ranks alone'
 
+GROUPS = {
+    "groups": [{"target": "oak", "candidates": {"tree": "positive", "plant": "positive"}, "comparisons": []}],
+    "seed": 1,
+}
+
 # Path -> request, the kind of the problem, which is the class of the library's error, and a part of what it says.
 LIBRARY = {
     "/v1/correlations": [
@@ -120,6 +125,9 @@ LIBRARY = {
     "/v1/evaluations": [
         (ONE | {"runs": {"x": {"z": {"a": 1}}}}, "query-mismatch", "the run share no query; qrels have 'q'"),
         (ONE | {"comparison": {"seed": 1, "groups": {"z": "a"}}}, "option", "every query of qrels needs a group"),
+    ],
+    "/v1/evaluations/groups": [
+        (GROUPS | {"models": {"m": {"ash": {"tree": 1}}}}, "unknown-word", "none of the 0 pairs of target")
     ],
     "/v1/pairings": [({"tokens": [{"token": t, "area": t} for t in "ab"]}, "token", "has one token, ")],
     "/v1/plans": [
