@@ -26,7 +26,8 @@ EDITS = {
         ),
     },
     "rankcorr._coefficients": {
-        'Key = TypeVar("Key", bound=CoefficientLike)\n': 'class Sigma(Tau):\n    name = "sigma"\n',
+        'Key = TypeVar("Key", bound=ScoreCoefficientLike)\n': 'class Sigma(Tau):\n    name = "sigma"\n',
+        'Literal["rho_w", "tau_w", "rho", "tau"': ', "sigma"',
         "for kind in (RhoW, TauW, Rho, Tau": ", Sigma",
     },
     "rankcorr.evaluation._metrics": {'"rbo": RBO()': ', "recip": RBO(p=0.5)'},
