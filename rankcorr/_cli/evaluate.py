@@ -46,6 +46,7 @@ from rankcorr.evaluation._matching import (
     match_runs,
 )
 from rankcorr.evaluation._metrics import METRIC_NAMES, Metric, as_metrics, name_of
+from rankcorr.evaluation._needed_items import needed_items
 from rankcorr.evaluation._nulls import RESAMPLES as NULL_RESAMPLES
 from rankcorr.evaluation._nulls import chance_level
 from rankcorr.evaluation._qrels import Qrels, Run
@@ -144,6 +145,19 @@ class QueryOptions:
         "List the K queries where each run is worst, and the K where it is best, compared with the run of --versus, "
         "with the documents that cause the differences.",
     )
+    equivalent_within: float | None = setting(
+        "--equivalent-within",
+        type=float,
+        metavar="MARGIN",
+        help="Give a verdict on each difference from the run of --versus: equivalent if one-sided tests show that it "
+        "is smaller than MARGIN, else better, worse or undecided.",
+    )
+    needed: float | None = setting(
+        "--needed",
+        type=float,
+        metavar="DIFFERENCE",
+        help="Estimate how many queries find this true difference from the run of --versus with a power of 0.8.",
+    )
     plot: str | None = setting(
         console.figure_option("--plot", "Draw the differences from the run of --versus by query")
     )
@@ -163,6 +177,7 @@ class QueryOptions:
 
     def __post_init__(self) -> None:
         owned = {"--worst": self.worst, "--plot": self.plot, "--fail-if-worse": self.fail_if_worse}
+        owned |= {"--equivalent-within": self.equivalent_within, "--needed": self.needed}
         options.check_owner("--versus", self.versus is not None, owned)
         if self.fail_if_worse is not None:
             checked_level(self.fail_if_worse, "--fail-if-worse")
@@ -258,6 +273,7 @@ def evaluate_command(
         worst = [] if baseline is None else _worst(gold, pairs_of_runs, evaluation, metrics, baseline, settings.worst)
         pairs = [(comparison, pair.first, pair.second) for comparison in comparisons for pair in comparison.pairs]
         worse = _worse(pairs, settings.fail_if_worse)
+        needed = _needed(comparisons, settings.needed)
         lacking = [] if settings.plot is None else console.saved_figure(lambda: plot_pairs(pairs), settings.plot)
     notes = [*console.notes_of(notices, []), *({"message": message} for message in lacking)]
     if as_json:
@@ -270,6 +286,7 @@ def evaluate_command(
             for tested in comparisons
         } or None
         content["worst"] = worst or None
+        content["needed"] = needed or None
         content["worse"] = None if settings.fail_if_worse is None else worse
         console.print_json({**content, "weights": weights.to_dict(), "warnings": notes})
         _fail_if(worse)
@@ -288,12 +305,16 @@ def evaluate_command(
     for comparison in comparisons:
         click.echo(f"\n{_heading(comparison)}\n")
         emphasis = _difference_notes(_heading(comparison), comparison.pairs, 1, comparison.level)
-        console.print_rows(comparison.pairs, _difference_columns(comparison.correction), emphasis)
+        columns = _difference_columns(comparison.correction, has_verdict=settings.equivalent_within is not None)
+        console.print_rows(comparison.pairs, columns, emphasis)
         _print_too_few(comparison.pairs, comparison.level)
         for pair in comparison.pairs:
             if pair.fragile:
                 decides = options.decisive_text("query", pair.pvalue, (pair.least, pair.most), comparison.level)
                 click.echo(f"{whole(pair.first)}: {decides}")
+        for entry in needed:
+            if entry["metric"] == comparison.metric:
+                click.echo(f"{whole(entry['first'])}: {_needed_text(entry['queries'])}")
     if groups is not None:
         click.echo()
         _print_rows(evaluation.group_table(groups), ("group", "run", "metric"), "Means of each group of queries.")
@@ -349,6 +370,32 @@ def _worse(pairs: Iterable[tuple[RunComparison, str, str]], level: float | None)
     return worse_runs
 
 
+def _needed(comparisons: Iterable[RunComparison], difference: float | None) -> list[dict[str, Any]]:
+    """How many queries each difference needs; None where the pilot cannot tell."""
+    if difference is None:
+        return []
+    return [
+        {
+            "metric": comparison.metric,
+            "first": pair.first,
+            "queries": None
+            if math.isnan(pair.detectable)
+            else needed_items(pair, difference, level=comparison.level).to_dict(),
+        }
+        for comparison in comparisons
+        for pair in comparison.pairs
+    ]
+
+
+def _needed_text(needed: Mapping[str, Any] | None) -> str:
+    if needed is None:
+        return "too few queries, or equal differences: they do not tell how many queries are needed"
+    return (
+        f"a difference of {needed['difference']:g} needs about {needed['n']:,} queries for a power of "
+        f"{needed['power']:g} ({needed['low']:,} to {needed['high']:,}, by the noise of these {needed['n_pilot']:,})"
+    )
+
+
 def _fail_if(worse: Sequence[str]) -> None:
     """Print on stderr which runs are worse, and exit; the tables have the figures."""
     for line in worse:
@@ -364,7 +411,7 @@ def _comparisons(
     groups: dict[str, str] | None,
     settings: QueryOptions,
 ) -> tuple[RunComparison, ...]:
-    shared: dict[str, Any] = {name: getattr(settings, name) for name in ("test", "level", "seed")}
+    shared: dict[str, Any] = {name: getattr(settings, name) for name in ("test", "level", "seed", "equivalent_within")}
     shared |= {"baseline": baseline, "groups": groups, "n_resamples": settings.resamples}
     shared["clusters"] = settings.read_clusters(evaluation.queries)
     comparisons = []
@@ -495,11 +542,12 @@ def _heading(comparison: RunComparison, place: str = "") -> str:
     )
 
 
-def _difference_columns(correction: str) -> dict[str, Column]:
+def _difference_columns(correction: str, *, has_verdict: bool = False) -> dict[str, Column]:
     """Return the columns of a table of differences; the heading of the corrected p-values names the method."""
     return {
         "run": ("first", whole),
         **text_columns(number_text, "difference", "low", "high"),
+        **({"verdict": ("verdict", "{}")} if has_verdict else {}),
         "p (two-sided)": ("pvalue", pvalue_text),
         _CORRECTIONS[correction]: ("corrected_pvalue", pvalue_text),
         "detectable": (("detectable", "pvalue"), detectable_text),

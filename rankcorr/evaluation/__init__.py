@@ -45,6 +45,7 @@ from rankcorr.evaluation._evaluate import (
 from rankcorr.evaluation._fuse import fuse
 from rankcorr.evaluation._matching import Coverage
 from rankcorr.evaluation._metrics import RBO, AveragePrecision, PrecisionAt, TauAP
+from rankcorr.evaluation._needed_items import NeededItems, needed_items
 from rankcorr.evaluation._partitions.evaluator import QueryEvaluator
 from rankcorr.evaluation._partitions.means import (
     MeanDifference,
@@ -67,7 +68,7 @@ from rankcorr.evaluation._worst import DocumentDifference, QueryDifference, wors
 __all__ = ["ColumnError", "DuplicateDocumentError", "MetricError", "MissingArrowError", "MissingMeasuresError"]
 __all__ += ["PartialMismatchError", "QueryMismatchError", "RankColumnWarning", "SelfHitWarning", "SplitQueryError"]
 __all__ += ["FewTasksWarning", "UndefinedQueryError", "UnjudgedError"]
-__all__ += ["ScoreLeaderboard", "leaderboard_of_scores"]
+__all__ += ["NeededItems", "ScoreLeaderboard", "leaderboard_of_scores", "needed_items"]
 __all__ += ["GroupComparison", "PairedDifference", "RunComparison", "RunScore"]
 __all__ += ["compare_evaluated", "compare_runs", "corrected_together"]
 __all__ += ["ChanceLevel", "Evaluation", "GroupCorrelations", "Undefined", "correlate_groups", "evaluate"]

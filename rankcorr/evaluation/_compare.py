@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankcorr._checks import check_choice, checked_flag, checked_level, shown
+from rankcorr._checks import check_choice, checked_flag, checked_level, real_number, shown
 from rankcorr._coefficients import Coefficient
 from rankcorr._input.numbers import ROUNDING
 from rankcorr._results import read_only
@@ -28,9 +28,11 @@ from rankcorr.evaluation._query_tests import (
     Means,
     PairedDifference,
     Test,
+    Verdict,
     bounds,
     corrected_pvalues,
     effect_sizes,
+    judge_differences,
     pvalues,
     standings,
     studentize,
@@ -58,6 +60,7 @@ def compare_runs(
     baseline: str | None = None,
     groups: Mapping[Any, Hashable] | Any = None,
     clusters: Mapping[Any, Hashable] | Any = None,
+    equivalent_within: float | None = None,
     unjudged: Unjudged = "zero",
     unretrieved: Unretrieved = "last",
     depth: int | None = None,
@@ -106,6 +109,10 @@ def compare_runs(
     clusters : mapping of query to cluster, or data frame, optional
         Queries that are not independent, such as the variants of one information need; in the form of `groups`. Whole
         clusters are then flipped and resampled.
+    equivalent_within : float, optional
+        A margin in the units of the metric. Each pair then has a `verdict`: "equivalent" if two one-sided tests at
+        1 - level show that the difference lies within the margin, otherwise "better" or "worse" if its two-sided test
+        rejects, else "undecided". Verdicts are not corrected for the number of pairs. The level must be above 0.5.
     level : float, default 0.95
     n_resamples : int, default 10,000
         Number of resamples of intervals and tests.
@@ -159,10 +166,11 @@ def compare_runs(
     if is_standardized and not isinstance(measure, Coefficient):
         raise OptionError(f"only rank correlations can be standardized; got {shown(metric)}")
     Draws.checked(n_resamples, seed, workers, progress)
-    _checked_level(named_runs, test, baseline, level)
+    _checked_margin(equivalent_within, _checked_level(named_runs, test, baseline, level))
     policies: dict[str, Any] = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": depth}
     policies["self_hits"] = self_hits
     tested: dict[str, Any] = {"test": test, "baseline": baseline, "level": level, "n_resamples": n_resamples}
+    tested["equivalent_within"] = equivalent_within
     shared: dict[str, Any] = {"standardized": is_standardized, "seed": seed, "workers": workers, "progress": progress}
     evaluation = evaluate(
         qrels, named_runs, metrics=[measure], undefined=undefined, n_resamples=RESAMPLES, **policies, **shared
@@ -179,6 +187,7 @@ def compare_evaluated(
     baseline: str | None = None,
     groups: Mapping[Any, Hashable] | Any = None,
     clusters: Mapping[Any, Hashable] | Any = None,
+    equivalent_within: float | None = None,
     level: float = 0.95,
     n_resamples: int = 10_000,
     seed: int = 0,
@@ -193,7 +202,7 @@ def compare_evaluated(
         An evaluation of two runs or more.
     metric : str, optional
         One of its metrics; optional if it has only one.
-    standardized, test, baseline, groups, clusters, level, n_resamples, seed, workers, progress
+    standardized, test, baseline, groups, clusters, equivalent_within, level, n_resamples, seed, workers, progress
         As in `compare_runs`.
 
     Raises
@@ -226,7 +235,8 @@ def compare_evaluated(
     name = evaluation.metrics[0] if metric is None else metric
     bound = largest_difference(name)
     numbers = cluster_numbers(clusters, evaluation.queries)
-    plan = Plan(evaluation.runs, evaluation.queries, test, baseline, confidence, draws, bound, numbers)
+    margin = _checked_margin(equivalent_within, confidence)
+    plan = Plan(evaluation.runs, evaluation.queries, test, baseline, confidence, draws, bound, numbers, margin)
     order, rows, pairs, by_group = _compare_columns(columns.T, parts, plan)
     return RunComparison(
         rows=rows,
@@ -298,6 +308,7 @@ class Plan(NamedTuple):
     draws: Draws
     bound: float  # of differences
     clusters: Clusters  # those of the queries
+    margin: float | None = None  # within which runs are equivalent
 
 
 def _checked_level(runs: Collection[str], test: Test, baseline: str | None, level: float) -> float:
@@ -308,6 +319,17 @@ def _checked_level(runs: Collection[str], test: Test, baseline: str | None, leve
     if baseline is not None:
         check_choice("baseline", baseline, tuple(runs))
     return checked_level(level)
+
+
+def _checked_margin(margin: float | None, level: float) -> float | None:
+    if margin is None:
+        return None
+    value = real_number(margin)
+    if not (math.isfinite(value) and value > 0):
+        raise OptionError(f"equivalent_within must be a positive number; got {shown(margin)}")
+    if level <= 0.5:
+        raise OptionError(f"equivalent_within needs a level above 0.5; got {level:g}")
+    return value
 
 
 def _compare_columns(
@@ -362,6 +384,11 @@ def _pairs(values: Values, pairs: Sequence[tuple[int, int]], plan: Plan) -> list
     differences = np.asarray(values[:, one] - values[:, other])
     summary = Means.of(differences)
     tests = verdicts(differences, plan.test, plan.level, plan.draws.of_part(PAIRED), plan.bound, plan.clusters)
+    judged: list[Verdict | None] = [None] * len(pairs)
+    if plan.margin is not None:
+        draws = plan.draws.of_part(PAIRED)
+        inner = verdicts(differences, plan.test, 2 * plan.level - 1, draws, plan.bound, plan.clusters)
+        judged = [*judge_differences(tests, inner, summary.means, plan.margin, plan.level)]
     sizes = effect_sizes(differences)
     better, worse = (differences > ROUNDING).sum(axis=0), (differences < -ROUNDING).sum(axis=0)
     left_out = without_one(differences, plan.queries, plan.test, plan.draws.of_part(LEFT_OUT), plan.clusters)
@@ -387,6 +414,7 @@ def _pairs(values: Values, pairs: Sequence[tuple[int, int]], plan: Plan) -> list
                 for left_out_query in left_out[pair]
                 if left_out_query is not None
             ),
+            verdict=judged[pair],
         )
         for pair, (first, second) in enumerate(pairs)
     ]

@@ -23,11 +23,13 @@ from rankcorr.inference._paired import N_LEFT_OUT, LeftOut
 from rankcorr.inference._resampling import Draws, Values
 
 Test: TypeAlias = Literal["randomization", "t", "bootstrap"]
+Verdict: TypeAlias = Literal["equivalent", "better", "worse", "undecided"]
 Clusters: TypeAlias = NDArray[np.intp] | None  # the number of each query's cluster, from 0
 
 TESTS: Final[tuple[Test, ...]] = get_args(Test)
 RANDOMIZATION: Final = "randomization"
 T: Final = "t"
+MIRRORED: Final[dict[Verdict, Verdict]] = {"better": "worse", "worse": "better"}
 BOOTSTRAP: Final = "bootstrap"
 PAIRED, JOINT = range(2)  # parts of the resamples
 MOST_COLUMNS: Final = 256  # that are kept in memory at a time, with all their resamples
@@ -58,6 +60,9 @@ class PairedDifference(Result):
         two queries.
     fragile : bool
         Whether one query decides: the test rejects at 1 - level with it, and not without it, or the other way round.
+    verdict : str or None
+        With a margin (`equivalent_within`): "equivalent", "better", "worse" or "undecided", of the first run, by the
+        tests of this pair alone; else None.
 
     See Also
     --------
@@ -90,6 +95,7 @@ class PairedDifference(Result):
     least: LeftOut | None
     most: LeftOut | None
     fragile: bool
+    verdict: Verdict | None = None
 
     def turned(self) -> PairedDifference:
         """Return the second run minus the first."""
@@ -105,6 +111,7 @@ class PairedDifference(Result):
             n_worse=self.n_better,
             least=self.most and self.most.reverse(),
             most=self.least and self.least.reverse(),
+            verdict=MIRRORED.get(self.verdict, self.verdict) if self.verdict else None,
         )
 
 
@@ -237,6 +244,24 @@ def verdicts(
         verdict.pvalues[column], verdict.detectable[column] = orbit.pvalue(), orbit.detectable(level, bound)
         verdict.lows[column], verdict.highs[column] = orbit.interval(level)
     return verdict
+
+
+def judge_differences(tests: Verdicts, inner: Verdicts, means: Values, margin: float, level: float) -> list[Verdict]:
+    """Return a verdict for each difference.
+
+    It is equivalent if both one-sided tests reject: that it is -margin or less, and that it is margin or more. This is
+    so if the interval `inner`, at the level 2 level - 1, lies between the two. Otherwise the two-sided test decides.
+    """
+    alpha = alpha_of(level)
+    judged: list[Verdict] = []
+    for pvalue, mean, low, high in zip(tests.pvalues, means, inner.lows, inner.highs, strict=True):
+        if -margin < low and high < margin:
+            judged.append("equivalent")
+        elif pvalue <= alpha:
+            judged.append("better" if mean > 0 else "worse")
+        else:
+            judged.append("undecided")
+    return judged
 
 
 def _bootstrap_tests(

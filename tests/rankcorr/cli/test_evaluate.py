@@ -18,6 +18,7 @@ from rankcorr.evaluation import (
     corrected_together,
     evaluate,
     fuse,
+    needed_items,
     read_qrels,
     read_run,
     worst,
@@ -604,3 +605,25 @@ def test_runs_with_one_name_are_named_by_their_paths(tmp_path):
 def test_runs_that_are_not_fused(arguments, message):
     assert message in refusal("fuse", *arguments)
     assert not Path("x.run").exists()
+
+
+def test_verdicts_and_needed_queries(files):
+    qrels, runs = files
+    arguments = ["evaluate", "qrels.txt", *RUNS, "--versus", "a", "--resamples", 200]
+    options = ["--equivalent-within", 0.4, "--needed", 0.1]
+    evaluation = evaluate(qrels, runs)
+    expected = compare_evaluated(evaluation, baseline="a", n_resamples=200, equivalent_within=0.4)
+    content = run_json(*arguments, *options)
+    assert content["comparisons"]["tau_w"]["pairs"] == expected.to_dict()["pairs"]
+    needed = [needed_items(pair, 0.1) for pair in expected.pairs]
+    assert [entry["queries"] for entry in content["needed"]] == [number.to_dict() for number in needed]
+    output = run_ok(*arguments, *options)
+    assert f"{expected.pairs[0].first}: a difference of 0.1 needs about {needed[0].n:,} queries for a power" in output
+    assert f"  {expected.pairs[0].verdict}  " in output
+    assert "verdict" not in run_ok(*arguments)
+    few = run_json(
+        "evaluate", "qrels.txt", "a.run.gz", "a.run.gz", "--name", "x", "--name", "y", "--versus", "x", *options
+    )
+    assert few["needed"][0]["queries"] is None
+    message = refusal("evaluate", "qrels.txt", *RUNS, "--needed", 0.1)
+    assert "--needed belongs to --versus, which is missing" in message

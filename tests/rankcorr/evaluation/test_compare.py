@@ -352,3 +352,28 @@ def test_a_bootstrap_compares_means():
         assert (pair.low > 0 or pair.high < 0) == (pair.pvalue <= 0.05)
         assert pair.low < pair.difference < pair.high
         assert pair.corrected_pvalue >= pair.pvalue
+
+
+def test_verdicts_of_pairs():
+    qrels, runs = case()
+    found = compare_runs(qrels, runs | {"d": runs["a"]}, n_resamples=500, equivalent_within=0.2)
+    judged = {(pair.first, pair.second): pair.verdict for pair in found.pairs}
+    assert {judged.get(("a", "d")), judged.get(("d", "a"))} <= {"equivalent", None}
+    assert found.pair("a", "c").verdict == "better"
+    assert found.pair("c", "a").verdict == "worse"
+    assert found.pair("a", "d").turned().verdict == "equivalent"
+    assert {pair.verdict for pair in compare_runs(qrels, runs, n_resamples=50).pairs} == {None}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"equivalent_within": 0}, "equivalent_within must be a positive number; got 0"),
+        ({"equivalent_within": "x"}, "equivalent_within must be a positive number; got 'x'"),
+        ({"equivalent_within": 0.1, "level": 0.5}, "equivalent_within needs a level above 0.5; got 0.5"),
+    ],
+)
+def test_margins_without_a_verdict(options, message):
+    qrels, runs = case(5)
+    with pytest.raises(OptionError, match=message):
+        compare_runs(qrels, runs, **options)

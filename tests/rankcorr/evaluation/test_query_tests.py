@@ -8,6 +8,8 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankcorr import OptionError
+from rankcorr.evaluation import PairedDifference, leaderboard_of_scores, needed_items
 from rankcorr.evaluation._query_kernels import flipped_sums
 from rankcorr.evaluation._query_tests import (
     TESTS,
@@ -17,6 +19,7 @@ from rankcorr.evaluation._query_tests import (
     corrected_pvalues,
     effect_sizes,
     flip_distributions,
+    judge_differences,
     pvalues,
     standings,
     studentize,
@@ -339,3 +342,81 @@ def test_the_bootstrap_test_is_its_interval_of_the_mean():
     known = np.sort(studentize(values, DRAWS)[:, 0])
     beyond = np.sum(known >= means.means[0] / means.errors[0])
     assert found.pvalues[0] == 2 * (1 + min(beyond, known.size - beyond)) / (1 + known.size)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_verdicts_follow_from_two_one_sided_tests(test):
+    """Tests of scipy decide whether a difference lies within the margin of 0.2."""
+    rng = np.random.default_rng(3)
+    noise = rng.normal(0, 0.3, (30, 1))
+    differences = np.hstack([noise - noise.mean() + shift for shift in (0.02, 0.5, -1.0, 0.16)])
+    outer, inner = (verdicts(differences, test, level, Draws(2_000, 0)) for level in (0.95, 0.9))
+    judged = judge_differences(outer, inner, differences.mean(axis=0), 0.2, 0.95)
+    assert judged == ["equivalent", "better", "worse", "better"]
+    for column, verdict in zip(differences.T, judged, strict=True):
+        above = scipy.stats.ttest_1samp(column, -0.2, alternative="greater").pvalue
+        below = scipy.stats.ttest_1samp(column, 0.2, alternative="less").pvalue
+        assert (max(above, below) < 0.05) == (verdict == "equivalent")
+    unsure = judge_differences(outer, inner, differences.mean(axis=0), 0.05, 0.95)
+    assert unsure[0] == "undecided"
+    nothing = verdicts(np.full((1, 1), math.nan), test, 0.95, FEW)
+    assert judge_differences(nothing, nothing, np.array([math.nan]), 0.2, 0.95) == ["undecided"]
+
+
+def test_runs_that_differ_by_the_margin_are_seldom_equivalent():
+    rng = np.random.default_rng(4)
+    differences = 0.3 + rng.normal(size=(25, 2_000))
+    outer, inner = (verdicts(differences, "t", level, FEW) for level in (0.95, 0.9))
+    share = judge_differences(outer, inner, differences.mean(axis=0), 0.3, 0.95).count("equivalent") / 2_000
+    assert share <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 2_000)
+
+
+def pilot_of(differences, draws=FEW):
+    found = verdicts(differences[:, np.newaxis], "randomization", 0.95, draws)
+    ends = (0.0,) * 6
+    return PairedDifference("a", "b", *ends, len(differences), 0, 0, float(found.detectable[0]), None, None, False)
+
+
+@pytest.mark.parametrize(("n_pilot", "difference", "power"), [(30, 0.5, 0.8), (60, 0.3, 0.9)])
+def test_the_needed_number_has_the_power(n_pilot, difference, power):
+    """Of normal differences, by the noncentral t distribution; over 60 pilots."""
+    rng, powers = np.random.default_rng(5), []
+    truth = next(n for n in range(4, 999) if power_of_t(n, difference) >= power)
+    n_covered = 0
+    for _ in range(60):
+        needed = needed_items(pilot_of(rng.normal(size=n_pilot), Draws(999, 0)), -difference, power=power)
+        powers.append(power_of_t(needed.n, difference))
+        n_covered += needed.low <= truth <= needed.high
+        assert needed.low <= needed.n <= needed.high
+    assert np.mean(powers) == pytest.approx(power, abs=0.03)
+    assert n_covered >= 50
+
+
+def power_of_t(n, difference):
+    critical = scipy.stats.t.ppf(0.975, n - 1)
+    return scipy.stats.nct.sf(critical, n - 1, difference * math.sqrt(n))
+
+
+def test_the_number_that_detects_what_the_pilot_detects_is_its_own():
+    rng = np.random.default_rng(6)
+    pilot = pilot_of(rng.normal(size=40), DRAWS)
+    assert needed_items(pilot, pilot.detectable).n == 40
+    assert needed_items(pilot, pilot.detectable / 2).n == pytest.approx(160, abs=5)
+    assert needed_items(pilot, 1e9).n == 6  # 2^(1 - 5) exceeds 0.05
+    table = {name: {f"t{task}": float(x) for task, x in enumerate(rng.normal(size=20))} for name in "ab"}
+    board = leaderboard_of_scores(table)
+    assert needed_items(board, board.detectable).n == 20
+
+
+@pytest.mark.parametrize(
+    ("pilot", "arguments", "message"),
+    [
+        (0.5, (1,), "pilot must be a comparison of two runs or systems, or a leaderboard of scores; got 0.5"),
+        (pilot_of(np.arange(20.0)), (0,), "difference must be a finite number other than 0; got 0"),
+        (pilot_of(np.arange(20.0)), (math.nan,), "difference must be a finite number"),
+        (pilot_of(np.zeros(20)), (1,), "the pilot has no detectable difference"),
+    ],
+)
+def test_pilots_that_do_not_tell_a_number(pilot, arguments, message):
+    with pytest.raises(OptionError, match=message):
+        needed_items(pilot, *arguments)

@@ -1,0 +1,138 @@
+"""How many queries, items or tasks a comparison needs, from the noise of a pilot."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from rankcorr._checks import checked_level, real_number, shown
+from rankcorr._input.numbers import ROUNDING
+from rankcorr._results import JsonResult
+from rankcorr.errors import OptionError
+from rankcorr.evaluation._query_tests import PairedDifference
+from rankcorr.evaluation._score_leaderboard import ScoreLeaderboard
+from rankcorr.inference._conventions import POWER, alpha_of, power_margin
+from rankcorr.inference._paired import SystemComparison
+
+
+@dataclass(frozen=True, eq=False)
+class NeededItems(JsonResult):
+    """The number of queries, items or tasks that finds a difference.
+
+    Attributes
+    ----------
+    n : int
+        The number that gives the test this power, if the noise is that of the pilot.
+    low, high : int
+        The same for the ends of a 95 % interval of the noise: a small pilot tells little about it.
+    n_pilot : int
+        Number of queries, items or tasks of the pilot.
+    difference, power, level : float
+
+    See Also
+    --------
+    needed_items : Returns it.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import NeededItems
+    >>> NeededItems(n=90, low=60, high=160, n_pilot=30, difference=0.05, power=0.8, level=0.95).n
+    90
+    """
+
+    n: int
+    low: int
+    high: int
+    n_pilot: int
+    difference: float
+    power: float
+    level: float
+
+
+def needed_items(
+    pilot: PairedDifference | SystemComparison | ScoreLeaderboard,
+    difference: float,
+    *,
+    power: float = POWER,
+    level: float = 0.95,
+) -> NeededItems:
+    """Return the number of queries, items or tasks with which the paired test finds a true difference.
+
+    The noise is that of the pilot, from its `detectable`, and falls with the root of the number. Further queries or
+    items must be of the same kind. The interval assumes that differences are normally distributed.
+
+    Parameters
+    ----------
+    pilot : PairedDifference, SystemComparison or ScoreLeaderboard
+        Of `compare_runs`, of `rankcorr.compare_systems`, or of `leaderboard_of_scores`. It should have more than 12
+        queries, items or tasks: with fewer, the p-values of its test take few values, and the result is rough.
+    difference : float
+        The least true difference to find, in the units of the pilot; its sign does not count.
+    power : float, default 0.8
+        Probability of finding it.
+    level : float, default 0.95
+        Level of the pilot, and of the test to come.
+
+    Returns
+    -------
+    NeededItems
+
+    Raises
+    ------
+    OptionError
+        The pilot has no detectable difference, the difference is 0 or not a number, or power or level are not between
+        0 and 1.
+
+    See Also
+    --------
+    compare_runs : Its differences have `detectable`, the same for the number at hand.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankcorr import compare_systems
+    >>> from rankcorr.evaluation import needed_items
+    >>> rng = np.random.default_rng(0)
+    >>> gold = rng.normal(size=60)
+    >>> pilot = compare_systems(gold, gold + rng.normal(size=60), gold + rng.normal(size=60), n_resamples=1_000)
+    >>> needed = needed_items(pilot, pilot.detectable)
+    >>> abs(needed.n - 60) <= 1, needed.low < 60 < needed.high
+    (True, True)
+    """
+    from scipy.special import chdtri, ndtri
+
+    if isinstance(pilot, PairedDifference):
+        n_pilot = pilot.n_queries
+    elif isinstance(pilot, SystemComparison | ScoreLeaderboard):
+        n_pilot = pilot.n_items
+    else:
+        raise OptionError(
+            f"pilot must be a comparison of two runs or systems, or a leaderboard of scores; got {shown(pilot)}"
+        )
+    effect, chance = abs(real_number(difference)), checked_level(power, "power")
+    alpha = alpha_of(checked_level(level))
+    if not (math.isfinite(effect) and effect > 0):
+        raise OptionError(f"difference must be a finite number other than 0; got {shown(difference)}")
+    if math.isnan(pilot.detectable):
+        raise OptionError(
+            "the pilot has no detectable difference: it has too few values, or all its differences are equal"
+        )
+    critical = float(ndtri(1 - alpha / 2))
+    shift = (critical + float(ndtri(chance))) / (critical + float(ndtri(POWER)))
+    freedom = n_pilot - 1
+    noise = pilot.detectable / power_margin(float(freedom)) * math.sqrt(n_pilot) * max(shift, 0.0)
+    # No p-value of 2^(1 - n) reaches alpha with fewer.
+    fewest = 1 + math.ceil(math.log2(1 / alpha) - 1e-9)
+    ends = (1.0, freedom / float(chdtri(freedom, 0.025)), freedom / float(chdtri(freedom, 0.975)))
+    n, low, high = (_number(noise * math.sqrt(ratio) / effect, fewest) for ratio in ends)
+    return NeededItems(n, low, high, n_pilot, effect, chance, 1 - alpha)
+
+
+def _number(ratio: float, fewest: int) -> int:
+    """Return the least n with margin(n) * ratio / sqrt(n) of at most 1."""
+    low, high = fewest, fewest + math.ceil(4 * ratio**2)
+    while low < high:
+        middle = (low + high) // 2
+        is_enough = power_margin(float(middle - 1)) * ratio <= math.sqrt(middle) + ROUNDING
+        low, high = (low, middle) if is_enough else (middle + 1, high)
+    return low
