@@ -435,7 +435,7 @@ def kemeny(
     The result has no ties. Of several best orders it is the first one when items are put in the order of `borda`.
     Items are first split into blocks: a majority prefers each item of a block to each item of the next. The best orders
     of the blocks make the best order of all. Up to 12 items of a block are ordered by dynamic programming, and up to 60
-    by an integer program, of at most 30 s. For more items, or if that time is over, items are moved to better places
+    by an integer program, for at most 30 s. For more items, or if that time is over, items are moved to better places
     until no move helps, and `MergedRanking.exact` is False.
 
     Parameters

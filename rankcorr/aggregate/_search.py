@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from itertools import combinations
 from typing import Final, TypeAlias
@@ -17,7 +18,7 @@ Matrix: TypeAlias = NDArray[np.float64]
 MOST_ENUMERATED: Final = 7  # items have 47,293 orders with ties; 8 have 545,835
 MOST_SUBSETS: Final = 12  # items whose 4,096 subsets are compared
 MOST_PROGRAMMED: Final = 60  # items in an integer program
-SECONDS: Final = 30.0  # for one integer program
+SECONDS: Final = 30.0  # for the integer programs of a block
 
 
 def best_order(costs: Matrix) -> tuple[NDArray[np.intp], bool]:
@@ -72,7 +73,7 @@ def order_by_program(costs: Matrix) -> NDArray[np.intp] | None:
     triangles = np.array(list(combinations(range(n_items), 3)))
     columns = np.stack([variable[triangles[:, i], triangles[:, j]] for i, j in ((0, 1), (1, 2), (0, 2))], axis=1)
     signs, is_used = np.array([1.0, 1.0, -1.0]), np.zeros(len(columns), np.bool_)
-    prices, is_integral = (costs - costs.T)[above], False
+    prices, is_integral, deadline = (costs - costs.T)[above], False, time.monotonic() + SECONDS
     while True:
         used = columns[is_used]
         rows = np.repeat(np.arange(len(used)), 3)
@@ -82,7 +83,7 @@ def order_by_program(costs: Matrix) -> NDArray[np.intp] | None:
             integrality=np.full(prices.size, int(is_integral)),
             bounds=Bounds(0, 1),
             constraints=LinearConstraint(matrix, 0, 1) if len(used) else (),
-            options={"time_limit": SECONDS},
+            options={"time_limit": max(0.0, deadline - time.monotonic())},
         )
         if solution.status != 0:
             return None

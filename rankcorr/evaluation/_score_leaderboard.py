@@ -279,6 +279,7 @@ def leaderboard_of_scores(
 def _signs(tasks: Sequence[str], lower_is_better: Collection[str]) -> Values:
     if isinstance(lower_is_better, str) or not isinstance(lower_is_better, Collection):
         raise OptionError(f"lower_is_better must be a list of tasks; got {shown(lower_is_better)}")
+    lower_is_better = set(map(str, lower_is_better))
     if unknown := [task for task in lower_is_better if task not in tasks]:
         raise OptionError(offending("lower_is_better names tasks that the table does not have", unknown))
     return np.array([-1.0 if task in lower_is_better else 1.0 for task in tasks])
@@ -319,6 +320,7 @@ def _members(tasks: Sequence[str], groups: Mapping[Any, Hashable] | None) -> dic
         return {ONLY_GROUP: list(range(len(tasks)))}
     if not isinstance(groups, Mapping):
         raise OptionError(f"groups must be a mapping of task to group; got {shown(groups)}")
+    groups = {str(task): group for task, group in groups.items()}
     if lacking := [task for task in tasks if task not in groups]:
         raise OptionError(offending("every task needs a group; without one", lacking))
     members: dict[str, list[int]] = {}

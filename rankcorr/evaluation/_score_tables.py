@@ -6,6 +6,7 @@ import math
 import os
 import re
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ TASK: Final = re.compile(r"(task|dataset|data[ _-]set|benchmark)s?([ _-]?(name|i
 SCORE: Final = re.compile(r"(main[ _-])?(score|value|result)s?", re.I)
 WITHIN: Final = re.compile(r"(seed|repeat|repetition|query|qid|item)s?([ _-]?id)?", re.I)
 TOTAL: Final = re.compile(r"(average|avg|mean|overall|total|sum|rank)\b.*|.*[ _-](average|avg|mean|overall)", re.I)
+_ROWS_ARE_TASKS: Final = "the table has a row for each task: turn it, so that it has a row for each system"
 _ABSENT: Final = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "–", "?"})  # noqa: RUF001
 
 
@@ -106,10 +108,12 @@ def _columns(source: Any) -> tuple[dict[Any, list[Any]], list[Any] | None]:
         )
     import narwhals.stable.v2 as nw
 
-    wrapped_frame = nw.from_native(source, eager_only=True)
-    index = nw.maybe_get_index(wrapped_frame)
-    is_default = index is None or list(index) == list(range(len(wrapped_frame)))
-    return {name: wrapped_frame[name].to_list() for name in frame}, None if index is None or is_default else list(index)
+    index = nw.maybe_get_index(nw.from_native(source, eager_only=True))
+    names = None if index is None or list(index) == list(range(len(index))) else list(index)
+    title = getattr(index, "name", None)
+    if names is not None and isinstance(title, str) and TASK.fullmatch(title):
+        raise ColumnError(_ROWS_ARE_TASKS)
+    return {name: nw.from_native(column, series_only=True).to_list() for name, column in frame.items()}, names
 
 
 def _is_list(column: Any) -> bool:
@@ -165,11 +169,13 @@ def _wide(
                 f"say which column holds the systems, or name it model or system; the columns are {_quote(names)}"
             )
         (system,) = texts
+        if TASK.fullmatch(system.strip()):
+            raise ColumnError(_ROWS_ARE_TASKS)
         left.remove(system)
     rows = index if system is None else columns[names[system]]
     systems = [_name(name, "system") for name in rows or ()]
     check_unique(systems, "names of systems", DuplicateLabelError)
-    used = left if tasks is None else [name for name in left if name in tasks]
+    used = left if tasks is None else [name for name in left if name in set(map(str, tasks))]
     if texts := [
         name for name in used if all(isinstance(cell, str) and _is_text(cell) for cell in columns[names[name]])
     ]:
@@ -222,7 +228,7 @@ def _score(cell: Any, system: str, task: str) -> float:
             raise NonNumericError(f"{where}: {shown(cell)} is not a number{advice}")
         value = float(number)
     else:
-        value = real_number(cell)
+        value = float(cell) if isinstance(cell, Decimal) else real_number(cell)
         if math.isnan(value) and not isinstance(cell, float | np.floating):
             raise NonNumericError(f"{where}: {shown(cell)} is not a number")
     if math.isinf(value):
@@ -246,6 +252,7 @@ def _table_of(
     if tasks is not None:
         if isinstance(tasks, str) or not isinstance(tasks, Collection):
             raise OptionError(f"tasks must be a list of names; got {shown(tasks)}")
+        tasks = list(map(str, tasks))
         check_unique(tasks, "tasks", OptionError)
         if unknown := [task for task in tasks if task not in every_task]:
             raise OptionError(f"{offending('the table has no task', unknown)}; it has {_quote(every_task)}")

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -177,6 +178,20 @@ GAPS = {
 }
 
 
+def test_names_and_numbers_of_any_type():
+    table = {7: {1: Decimal("1.5"), 2: np.float32(2)}, "b": {1: np.int64(3), 2: 1}}
+    options = {"groups": {1: "u", 2: "v"}, "lower_is_better": [1], "tasks": [2, 1]}
+    expected = {"7": {"1": 1.5, "2": 2.0}, "b": {"1": 3.0, "2": 1.0}}
+    named = {"groups": {"1": "u", "2": "v"}, "lower_is_better": ["1"], "tasks": ["2", "1"]}
+    assert leaderboard_of_scores(table, **options) == leaderboard_of_scores(expected, **named)
+    assert leaderboard_of_scores(pd.DataFrame([[1.5, 2.0], [3.0, 1.0]], index=["7", "b"], columns=[1, 2])).tasks == (
+        "1",
+        "2",
+    )
+    columns = pd.MultiIndex.from_tuples([("g", "x"), ("g", "y")])
+    assert means(leaderboard_of_scores(pd.DataFrame([[1, 2], [3, 1]], index=["a", "b"], columns=columns)))["b"] == 2
+
+
 def test_missing_scores():
     with pytest.raises(MissingValueError, match=r"\(system, task\): \('b', 'y'\), \('c', 'z'\) \(accept them with"):
         leaderboard_of_scores(GAPS)
@@ -271,6 +286,13 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
         ),
         ({"p": ["a", "b"], "x": [1, 2]}, {"system": "q"}, ColumnError, "no column 'q' for the system; it has 'p', 'x'"),
         ({"p": ["a", "b"], "x": [1, 2]}, {"within": "x"}, ColumnError, "within belongs to a long table"),
+        (
+            {"dataset": ["x", "y"], "a": [1, 2], "b": [1, 2]},
+            {},
+            ColumnError,
+            "a row for each task: turn it, so that it has",
+        ),
+        (pd.DataFrame(ROWS).rename_axis("task"), {}, ColumnError, "a row for each task: turn it"),
         (ROWS, {"aggregate": "sum"}, OptionError, "aggregate must be one of"),
         (ROWS, {"missing": "zero"}, OptionError, "missing must be one of"),
         (ROWS, {"tasks": "x"}, OptionError, "tasks must be a list of names; got 'x'"),
