@@ -77,6 +77,7 @@ bench: .venv/.dev ## Print speed and memory against the peers
 	@$(BIN)/python benchmarks/inference.py
 	@$(BIN)/python benchmarks/inference_intervals.py
 	@$(BIN)/python benchmarks/evaluation.py
+	@$(BIN)/python benchmarks/merging.py
 	@$(BIN)/python benchmarks/vectors.py
 	@$(BIN)/python benchmarks/service_speed.py
 
