@@ -46,12 +46,12 @@ from rankcorr.evaluation._matching import (
     match_runs,
 )
 from rankcorr.evaluation._metrics import METRIC_NAMES, Metric, as_metrics, name_of
-from rankcorr.evaluation._needed_items import needed_items
 from rankcorr.evaluation._nulls import RESAMPLES as NULL_RESAMPLES
 from rankcorr.evaluation._nulls import chance_level
 from rankcorr.evaluation._qrels import Qrels, Run
 from rankcorr.evaluation._query_tests import TESTS, PairedDifference
 from rankcorr.evaluation._run_comparison import HOLM, STEP_DOWN, RunComparison
+from rankcorr.evaluation._scores.needed import needed_items
 from rankcorr.evaluation._sources import grouped_queries, qrels_of, read_groups, read_qrels, read_run, runs_of
 from rankcorr.evaluation._values import UNDEFINED
 from rankcorr.evaluation._worst import Direction, QueryDifference, worst_evaluated

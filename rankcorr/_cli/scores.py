@@ -14,7 +14,7 @@ from rankcorr._cli import console
 from rankcorr._cli.console import Decorator, choice_setting, gathered, number_text, pvalue_text, text_columns, whole
 from rankcorr._workers import progress_bar
 from rankcorr.errors import ColumnError, MissingValueError, OptionError, TooFewItemsError
-from rankcorr.evaluation._score_leaderboard import (
+from rankcorr.evaluation._scores.leaderboard import (
     AGGREGATES,
     MEAN_RANK,
     MISSING_SCORES,

@@ -45,7 +45,6 @@ from rankcorr.evaluation._evaluate import (
 from rankcorr.evaluation._fuse import fuse
 from rankcorr.evaluation._matching import Coverage
 from rankcorr.evaluation._metrics import RBO, AveragePrecision, PrecisionAt, TauAP
-from rankcorr.evaluation._needed_items import NeededItems, needed_items
 from rankcorr.evaluation._partitions.evaluator import QueryEvaluator
 from rankcorr.evaluation._partitions.means import (
     MeanDifference,
@@ -61,7 +60,8 @@ from rankcorr.evaluation._partitions.streams import read_batches
 from rankcorr.evaluation._qrels import Qrels, Run
 from rankcorr.evaluation._query_tests import PairedDifference
 from rankcorr.evaluation._run_comparison import GroupComparison, RunComparison, RunScore
-from rankcorr.evaluation._score_leaderboard import ScoreLeaderboard, leaderboard_of_scores
+from rankcorr.evaluation._scores.leaderboard import ScoreLeaderboard, leaderboard_of_scores
+from rankcorr.evaluation._scores.needed import NeededItems, needed_items
 from rankcorr.evaluation._sources import read_groups, read_qrels, read_run
 from rankcorr.evaluation._worst import DocumentDifference, QueryDifference, worst
 

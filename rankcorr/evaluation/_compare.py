@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankcorr._checks import check_choice, checked_flag, checked_level, real_number, shown
+from rankcorr._checks import check_choice, checked_flag, checked_level, shown
 from rankcorr._coefficients import Coefficient
 from rankcorr._input.numbers import ROUNDING
 from rankcorr._results import read_only
@@ -30,6 +30,7 @@ from rankcorr.evaluation._query_tests import (
     Test,
     Verdict,
     bounds,
+    checked_margin,
     corrected_pvalues,
     effect_sizes,
     judge_differences,
@@ -166,7 +167,7 @@ def compare_runs(
     if is_standardized and not isinstance(measure, Coefficient):
         raise OptionError(f"only rank correlations can be standardized; got {shown(metric)}")
     Draws.checked(n_resamples, seed, workers, progress)
-    _checked_margin(equivalent_within, _checked_level(named_runs, test, baseline, level))
+    checked_margin(equivalent_within, _checked_level(named_runs, test, baseline, level))
     policies: dict[str, Any] = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": depth}
     policies["self_hits"] = self_hits
     tested: dict[str, Any] = {"test": test, "baseline": baseline, "level": level, "n_resamples": n_resamples}
@@ -235,7 +236,7 @@ def compare_evaluated(
     name = evaluation.metrics[0] if metric is None else metric
     bound = largest_difference(name)
     numbers = cluster_numbers(clusters, evaluation.queries)
-    margin = _checked_margin(equivalent_within, confidence)
+    margin = checked_margin(equivalent_within, confidence)
     plan = Plan(evaluation.runs, evaluation.queries, test, baseline, confidence, draws, bound, numbers, margin)
     order, rows, pairs, by_group = _compare_columns(columns.T, parts, plan)
     return RunComparison(
@@ -319,17 +320,6 @@ def _checked_level(runs: Collection[str], test: Test, baseline: str | None, leve
     if baseline is not None:
         check_choice("baseline", baseline, tuple(runs))
     return checked_level(level)
-
-
-def _checked_margin(margin: float | None, level: float) -> float | None:
-    if margin is None:
-        return None
-    value = real_number(margin)
-    if not (math.isfinite(value) and value > 0):
-        raise OptionError(f"equivalent_within must be a positive number; got {shown(margin)}")
-    if level <= 0.5:
-        raise OptionError(f"equivalent_within needs a level above 0.5; got {level:g}")
-    return value
 
 
 def _compare_columns(

@@ -14,8 +14,10 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from rankcorr._checks import real_number, shown
 from rankcorr._input.numbers import ROUNDING
 from rankcorr._results import Result
+from rankcorr.errors import OptionError
 from rankcorr.inference._conventions import MAX_EXACT, POWER, alpha_of, power_margin
 from rankcorr.inference._exchange_distribution import ExchangeDistribution, all_swaps
 from rankcorr.inference._multiple_tests import PairTests, judge_pairs, step_down
@@ -244,6 +246,18 @@ def verdicts(
         verdict.pvalues[column], verdict.detectable[column] = orbit.pvalue(), orbit.detectable(level, bound)
         verdict.lows[column], verdict.highs[column] = orbit.interval(level)
     return verdict
+
+
+def checked_margin(margin: float | None, level: float) -> float | None:
+    """Return a margin of equivalence as a float, or raise OptionError."""
+    if margin is None:
+        return None
+    value = real_number(margin)
+    if not (math.isfinite(value) and value > 0):
+        raise OptionError(f"equivalent_within must be a positive number; got {shown(margin)}")
+    if level <= 0.5:
+        raise OptionError(f"equivalent_within needs a level above 0.5; got {level:g}")
+    return value
 
 
 def judge_differences(tests: Verdicts, inner: Verdicts, means: Values, margin: float, level: float) -> list[Verdict]:

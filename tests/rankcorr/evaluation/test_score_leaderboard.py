@@ -209,6 +209,24 @@ def test_missing_scores():
     assert "tasks that some system lacks are left out: 'y'" in notices[0]
 
 
+def test_verdicts_of_pairs():
+    rng = np.random.default_rng(8)
+    noise = {name: rng.normal(0, 0.1, 14) for name in "abcd"}
+    table = {name: dict(enumerate(noise[name] + level)) for name, level in zip("abcd", (0, 0, 1, 0.4), strict=True)}
+    table["d"] = {task: score + 3 * rng.normal() for task, score in table["d"].items()}
+    board = leaderboard_of_scores(table, equivalent_within=0.2)
+    names = [row.system for row in board.rows]
+    judged = {
+        pair: board.verdicts[names.index(pair[0])][names.index(pair[1])] for pair in itertools.product(names, names)
+    }
+    assert judged["a", "b"] == judged["b", "a"] == judged["c", "c"] == "equivalent"
+    assert (judged["c", "a"], judged["a", "c"]) == ("better", "worse")
+    assert judged["d", "a"] == judged["a", "d"] == "undecided"
+    assert leaderboard_of_scores(table).verdicts is None
+    with pytest.raises(OptionError, match="equivalent_within must be a positive number; got -1"):
+        leaderboard_of_scores(table, equivalent_within=-1)
+
+
 def test_few_tasks_give_a_warning():
     with pytest.warns(
         FewTasksWarning, match="3 tasks: few tasks tell little about further ones; the unit of intervals"

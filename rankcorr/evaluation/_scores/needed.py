@@ -10,7 +10,7 @@ from rankcorr._input.numbers import ROUNDING
 from rankcorr._results import JsonResult
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._query_tests import PairedDifference
-from rankcorr.evaluation._score_leaderboard import ScoreLeaderboard
+from rankcorr.evaluation._scores.leaderboard import ScoreLeaderboard
 from rankcorr.inference._conventions import POWER, alpha_of, power_margin
 from rankcorr.inference._paired import SystemComparison
 
