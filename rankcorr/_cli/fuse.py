@@ -92,7 +92,7 @@ def fuse_command(
                 ]
             comparisons = list(corrected_together(comparisons))
     notes = console.notes_of(notices, [])
-    text = "".join(f"{line}\n" for line in trec_lines(fused))
+    text = "" if out is None else "".join(f"{line}\n" for line in trec_lines(fused))
     if out == "-":
         click.echo(text, nl=False)
     elif out is not None:

@@ -13,7 +13,7 @@ from rankcorr._checks import check_choice, counted, offending, real_number, show
 from rankcorr._input.identifiers import comparable
 from rankcorr._input.numbers import DECIMALS
 from rankcorr._results import read_only
-from rankcorr.errors import NonNumericError, OptionError, QueryMismatchError
+from rankcorr.errors import ColumnError, NonNumericError, OptionError, QueryMismatchError
 from rankcorr.evaluation._columns import Codes
 from rankcorr.evaluation._qrels import Rows, Run
 from rankcorr.evaluation._sources import RunsLike, runs_of
@@ -198,11 +198,18 @@ def _run_of(
 def trec_lines(run: Run) -> Iterator[str]:
     """Lines of a run in the form of TREC, from best to worst; ties as trec_eval orders them, by descending id.
 
+    Raises
+    ------
+    ColumnError
+        An id is empty or has white space, which would split it.
+
     Examples
     --------
     >>> list(trec_lines(Run.from_dict({"q": {"a": 0.5, "b": 2.0, "c": 0.5}}, name="mine")))
     ['q Q0 b 1 2.0 mine', 'q Q0 c 2 0.5 mine', 'q Q0 a 3 0.5 mine']
     """
+    if wrong := [label for label in (*run.queries, *run.documents) if len(str(label).split()) != 1]:
+        raise ColumnError(offending("ids with white space cannot be written in TREC's form", wrong))
     for query in run.queries:
         by_id = sorted(run[query].items(), key=lambda pair: str(pair[0]), reverse=True)
         for rank, (document, score) in enumerate(sorted(by_id, key=lambda pair: -pair[1]), start=1):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankcorr import MissingValueError, NonNumericError, OptionError
-from rankcorr.evaluation import QueryMismatchError, fuse, read_run
+from rankcorr.evaluation import ColumnError, QueryMismatchError, Run, fuse, read_run
 from rankcorr.evaluation._fuse import trec_lines
 from tests import naive
 
@@ -85,3 +85,10 @@ def test_infinite_scores_have_ranks():
     assert fuse({"a": {"q": {"a": -math.inf, "b": 1}}, "b": {"q": {"a": math.inf}}})["q"] == pytest.approx(
         {"a": 1 / 62 + 1 / 61, "b": 1 / 61}
     )
+
+
+@pytest.mark.parametrize("label", ["two words", "tab\there", ""])
+def test_ids_that_a_line_cannot_hold(label):
+    run = Run.from_dict({"q": {label: 1.0, "b": 0.5}}) if label else Run.from_dict({"q r": {"a": 1.0}})
+    with pytest.raises(ColumnError, match="ids with white space cannot be written in TREC's form"):
+        list(trec_lines(run))
