@@ -1,10 +1,10 @@
 """The ledger: campaigns on SQLite or PostgreSQL that lose no data, even with concurrent writers.
 
-_store (tables, the database) -> _campaign (what is fixed at the start, and the transaction in which everything happens)
--> _voters, _ballots (who is asked what) -> _votes -> _reports, _bundle (what leaves) -> _ledger (all of it, step by
-step). Callers use what this module exports: `Ledger`,
-`Campaign` and the values that they take and return. Only this package has SQL, and nothing imports it but commands and
-servers, so that `import adaptive` does not load SQLAlchemy.
+The folders follow the data: _store (tables and connections), _campaign (settings fixed at the start, and transactions),
+_voters, _ballots (pairs, sheets and leases), _votes, _reports and _bundle (exported campaigns). _ledger combines them.
+
+Callers use only the names that this module exports, such as `Ledger` and `Campaign`. SQL is used in this package alone.
+Only commands and servers import it, so `import adaptive` does not load SQLAlchemy.
 """
 
 from adaptive._tables import guarded

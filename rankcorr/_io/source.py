@@ -78,7 +78,9 @@ class Source:
         """Read the whole content of the file, unpacked if compressed by gzip."""
         if self.data is not None and not self.data.startswith(GZIP):
             return self.data
-        return b"".join(self.chunks())
+        content = io.BytesIO()  # which takes each part at once, where a join needs the file twice
+        content.writelines(self.chunks())
+        return content.getvalue()
 
     def chunks(self) -> Iterator[bytes]:
         """Content of the file in parts, unpacked if compressed by gzip; the first part is never missing."""

@@ -1,6 +1,7 @@
 """Read the rows of qrels and runs from text: TREC, MS MARCO, three columns, BEIR and JSON.
 
-The whole text is read at once, about 200 bytes for each row. `rankcorr.evaluation` makes qrels and runs of the rows.
+The whole text is read at once: about 200 bytes for each row, and 60 if pyarrow can read it (`rankcorr._io.plain`).
+`rankcorr.evaluation` makes qrels and runs of the rows.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankcorr._checks import counted, first_few, give_notice, real_text, shown
+from rankcorr._io.plain import Kind, plain_bytes, read_plain
 from rankcorr._io.source import printable
 from rankcorr._io.table import TextTable, is_json, json_values, parse_number
 from rankcorr.errors import RankColumnWarning, TableError
@@ -54,18 +57,29 @@ LAYOUTS: Final = {  # by the name of a value, and by form
 
 
 class Columns(NamedTuple):
-    """Columns of a file, and the line of each row; `ranks` is empty if the file has none next to its scores."""
+    """Columns of a file, and the line of each row; `ranks` is empty if the file has none next to its scores.
 
-    queries: list[str]
-    documents: list[str]
-    values: list[float]
-    ranks: list[float]
-    lines: list[int]
+    Ids are columns of Arrow, and numbers are arrays, where pyarrow has read them.
+    """
+
+    queries: Any
+    documents: Any
+    values: Any
+    ranks: Any
+    lines: Sequence[int]
+
+    def query_codes(self) -> NDArray[np.int64]:
+        """Return a number for the query of each row, shape (n_rows,)."""
+        if isinstance(self.queries, list):
+            numbers: dict[str, int] = {}
+            return np.array([numbers.setdefault(query, len(numbers)) for query in self.queries], np.int64)
+        return np.array(self.queries.combine_chunks().indices.to_numpy(), np.int64)
 
     def place_of_repeat(self) -> str:
         """The line where a query first repeats a document, as part of a place in a file; empty for JSON."""
         earlier_pairs: set[tuple[str, str]] = set()
-        for line, pair in zip(self.lines, zip(self.queries, self.documents, strict=True), strict=False):
+        ids = (column if isinstance(column, list) else column.to_pylist() for column in (self.queries, self.documents))
+        for line, pair in zip(self.lines, zip(*ids, strict=True), strict=False):
             if pair in earlier_pairs:
                 return f":{line}"
             earlier_pairs.add(pair)
@@ -80,17 +94,59 @@ def read_columns(table: TextTable, value_name: str, form: str | None) -> Columns
     TableError
         With file and line, as `read_qrels` and `read_run`.
     """
-    text, layouts = table.text(), LAYOUTS[value_name]
-    layout_name = form if form in (*layouts, "json") else _recognize_form(text, value_name)
-    if layout_name == "json":
-        rows = list(_json_rows(table, text, value_name))
-        if not rows:
-            table.fail("there is no document")
-        queries, documents, values = map(list, zip(*rows, strict=True))
-        return Columns(queries, documents, values, [], [])
-    columns = _read_lines(table, text, layouts[layout_name])
+    layouts = LAYOUTS[value_name]
+    data = plain_bytes(table.read_bytes())
+    layout_name = _plain_layout(data, value_name, form)
+    columns = None if layout_name is None else _read_plain(data, layouts[layout_name])
+    if columns is None:
+        text = table.text()
+        layout_name = form if form in (*layouts, "json") else _recognize_form(text, value_name)
+        if layout_name == "json":
+            rows = list(_json_rows(table, text, value_name))
+            if not rows:
+                table.fail("there is no document")
+            queries, documents, values = map(list, zip(*rows, strict=True))
+            return Columns(queries, documents, values, [], [])
+        columns = _read_lines(table, text, layouts[layout_name])
     is_short = value_name == "score" and layout_name in ("msmarco", "scores")
     return _ranks_or_scores(table, columns, form) if is_short else columns
+
+
+def _plain_layout(data: bytes, value_name: str, form: str | None) -> str | None:
+    """Return the layout of a text by its first line; None where only the exact reader knows."""
+    line = data[: max(0, data.find(b"\n"))]
+    if not line.strip() or line.lstrip()[:1] in b"<{[" or not line.isascii() or line[:4].lower() == b"sep=":
+        return None
+    return (
+        form if form in LAYOUTS[value_name] else None if form == "json" else _recognize_form(line.decode(), value_name)
+    )
+
+
+def _read_plain(data: bytes, layout: Layout) -> Columns | None:
+    """Read lines by pyarrow, if every one has the same number of fields between single spaces, or tabs."""
+    line = data[: data.find(b"\n")]
+    n_fields = len(layout.fields)
+    by_tabs = layout.separator is not None or (n_fields == 3 and line.count(b"\t") == 2)
+    separator = b"\t" if by_tabs or b"\t" in line else b" "
+    other = b" " if separator == b"\t" else b"\t"
+    odd = [separator * 2, separator + b"\n", b"\n" + separator]
+    odd += [separator + other, other + separator, other + b"\n", b"\n" + other] if by_tabs else [other]
+    if data[:1] in b" \t" or data[-1:] in b" \t" or any(signs in data for signs in odd):
+        return None
+    if layout.has_head:
+        if tuple(name.strip() for name in line.decode().split("\t")[:2]) != BEIR_HEAD[:2]:
+            return None
+        data = data[len(line) + 1 :]
+    value_name = next(name for name in ("score", "relevance", "rank") if name in layout.fields)
+    kinds: dict[str, Kind] = {"query": "codes", "document": "text", "rank": "numbers", value_name: "numbers"}
+    columns = read_plain(
+        data, separator.decode(), n_fields, {place: kinds[name] for place, name in enumerate(layout.fields) if name}
+    )
+    if columns is None:
+        return None
+    queries, documents, values = (columns[layout.fields.index(name)] for name in ("query", "document", value_name))
+    ranks = columns[layout.fields.index("rank")] if "rank" in layout.fields and value_name != "rank" else []
+    return Columns(queries, documents, values, ranks, range(1 + layout.has_head, 1 + layout.has_head + len(values)))
 
 
 def is_trec(path: str | os.PathLike[str]) -> bool:
@@ -145,7 +201,8 @@ def _read_lines(table: TextTable, text: str, layout: Layout) -> Columns:
     value_name = next(name for name in ("score", "relevance", "rank") if name in layout.fields)
     query, document, value = (layout.fields.index(name) for name in ("query", "document", value_name))
     rank = layout.fields.index("rank") if "rank" in layout.fields and value_name != "rank" else None
-    columns = Columns([], [], [], [], [])
+    lines: list[int] = []
+    columns = Columns([], [], [], [], lines)
     for line, fields in _fields(table, text, layout):
         for ids, place, name in ((columns.queries, query, "query"), (columns.documents, document, "document")):
             identifier = fields[place].strip(_BLANKS)
@@ -155,7 +212,7 @@ def _read_lines(table: TextTable, text: str, layout: Layout) -> Columns:
         columns.values.append(table.number(fields[value], line, value_name))
         if rank is not None:
             columns.ranks.append(table.number(fields[rank], line, "rank"))
-        columns.lines.append(line)
+        lines.append(line)
     if not columns.values:
         table.fail("there is no line after the header")
     return columns
@@ -196,8 +253,10 @@ def _ranks_or_scores(table: TextTable, columns: Columns, form: str | None) -> Co
         table.fail('a rank must be a whole number; form="scores" reads scores, larger is better', line, "rank")
     is_ranks = form == "msmarco"
     if form is None and is_whole.all():
-        pairs = np.stack([np.unique(np.array(columns.queries), return_inverse=True)[1], values])
-        is_ranks = bool(values.min() >= 1) and np.unique(pairs, axis=1).shape[1] == values.size
+        codes = columns.query_codes()
+        order = np.lexsort((values, codes))
+        has_repeats = ((np.diff(codes[order]) == 0) & (np.diff(values[order]) == 0)).any()
+        is_ranks = bool(values.min() >= 1) and not has_repeats
         reading = "ranks (1 is best)" if is_ranks else "scores (larger is better)"
         other = 'form="scores" reads them as scores' if is_ranks else 'form="msmarco" reads them as ranks'
         give_notice(
@@ -205,14 +264,17 @@ def _ranks_or_scores(table: TextTable, columns: Columns, form: str | None) -> Co
             RankColumnWarning,
             stacklevel=6,
         )
-    return columns._replace(values=[-value for value in columns.values]) if is_ranks else columns
+    if not is_ranks:
+        return columns
+    is_list = isinstance(columns.values, list)  # of numbers that floats may not hold
+    return columns._replace(values=[-value for value in columns.values] if is_list else -values)
 
 
 def check_ranks(table: TextTable, columns: Columns) -> None:
     """Warn if a smaller rank has a smaller score within a query."""
-    if not columns.ranks:
+    if not len(columns.ranks):
         return
-    codes = np.unique(np.array(columns.queries), return_inverse=True)[1]
+    codes = columns.query_codes()
     ranks, scores = np.array(columns.ranks, float), np.array(columns.values, float)
     order = np.lexsort((-scores, ranks, codes))
     is_same_query = np.diff(codes[order]) == 0

@@ -22,6 +22,7 @@ Duplicates: TypeAlias = Literal["error", "first", "max"]
 Codes: TypeAlias = NDArray[np.int64]
 
 DUPLICATES: Final[tuple[Duplicates, ...]] = get_args(Duplicates)
+_MOST_CHUNK_BYTES: Final = 1 << 31  # of text in one chunk of Arrow
 WHOLE_NUMBERS: Final = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")  # those of numpy
 
 
@@ -165,6 +166,8 @@ def _encode_arrow(column: Any, noun: str) -> Ids:
         raise ColumnError(f"each row needs a {noun} id; {counted(column.null_count, 'row')} have none")
     foreign = str(column.type).startswith("dictionary")
     try:
+        if not foreign and column.num_chunks > 1 and column.nbytes < _MOST_CHUNK_BYTES:
+            column = _arrow(column.combine_chunks())  # otherwise ids are hashed twice
         encoded = column if foreign else column.dictionary_encode()
     except NotImplementedError as error:  # as Arrow's own error is, too
         raise ColumnError(f"{noun} ids must be text or whole numbers; got a column of type {column.type}") from error

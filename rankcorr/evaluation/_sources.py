@@ -327,6 +327,7 @@ def _read(kind: Any, path: Any, form: str | None, duplicates: str, name: str | N
     if table.data.startswith(ARROW_FILES):
         return _of_arrow(kind, table, duplicates, name)
     columns = read_columns(table, kind.value_name, form)
+    table.data = b""
     try:
         rows = kind.from_columns(columns.queries, columns.documents, columns.values, duplicates=duplicates, name=name)
     except DuplicateDocumentError as error:

@@ -482,3 +482,82 @@ def test_other_formats_say_what_is_read(tmp_path):
         read_run(tmp_path / "run.xlsx")
     path = file_of(tmp_path, COLUMNS)
     assert "is a Parquet file: save it as CSV" in refusal("compare", path, path)
+
+
+ODD_NUMBERS = [
+    "1.5",
+    "-0",
+    "-0.0",
+    "-0e0",
+    "+1",
+    "1e-400",
+    "1e400",
+    "inf",
+    "nan",
+    "9007199254740993",
+    "1_000",
+    "0x10",
+    "1.",
+]
+ODD_TEXTS = ["é", '"', '"x"', "", " ", "\t", "\0", "\x0b", "<a>", "sep=;", "{", "[1]", ".5"]
+ODD_CELLS = st.sampled_from(["q1", "q2", "d1", "d2", "0", "1", "2", *ODD_NUMBERS, *ODD_TEXTS])
+CELLS = st.one_of(*[st.sampled_from(["q1", "q2", "0", "1", "2.5", "3"])] * 5, ODD_CELLS)
+
+
+@st.composite
+def tables_of_queries(draw):
+    """Bytes of qrels or a run: most are plain, some have another width, separator, end of line or odd cells."""
+    width, separator = draw(st.sampled_from([3, 4, 6])), draw(st.sampled_from([" ", " ", "\t", "  ", " \t"]))
+    plain_rows = [st.tuples(st.sampled_from(["q1", "q2"]), *[CELLS] * (width - 1))] * 4
+    rows = draw(st.lists(st.one_of(*plain_rows, st.lists(CELLS, max_size=7)), min_size=1, max_size=5))
+    header = draw(st.sampled_from(["", "", "query-id\tcorpus-id\tscore\n"]))
+    end = draw(st.sampled_from(["\n", "\n", "\r\n", "\r", "\n\n"]))
+    text = header + end.join(separator.join(row) for row in rows) + draw(st.sampled_from([end, ""]))
+    return draw(st.sampled_from([b"", b"\xef\xbb\xbf"])) + text.encode() + draw(st.sampled_from([b"", b"", b"\xff"]))
+
+
+def outcome_of(read, path, **options):
+    with collected_notices() as notices, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            rows = read(path, **options)
+            values = (
+                rows.queries,
+                rows.documents,
+                rows.offsets.tolist(),
+                rows.codes.tolist(),
+                list(map(repr, rows.values)),
+            )
+        except RankingError as error:
+            values = type(error), str(error)
+    return values, list(map(str, notices)), [str(warning.message) for warning in caught]
+
+
+@given(
+    tables_of_queries(),
+    st.sampled_from([read_qrels, read_run]),
+    st.sampled_from([None, "trec", "msmarco", "scores", "beir"]),
+)
+def test_columns_of_pyarrow_are_those_of_the_exact_reader(tmp_path_factory, content, read, form):
+    path = tmp_path_factory.getbasetemp() / "odd.txt"
+    path.write_bytes(content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rankcorr._io.plain.LEAST_BYTES", 0)
+        fast = outcome_of(read, path, form=form)
+        patch.setattr("rankcorr._io.trec.read_plain", lambda *_: None)
+        assert fast == outcome_of(read, path, form=form)
+
+
+def test_plain_runs_are_read_by_pyarrow(write, monkeypatch):
+    monkeypatch.setattr("rankcorr._io.plain.LEAST_BYTES", 0)
+    monkeypatch.setattr("rankcorr._io.trec._read_lines", None)
+    runs = [read_run(write(text), form=form) for text, form in PLAIN_RUNS.items()]
+    assert [run.to_dict() for run in runs] == [{"q1": {"b": -1.0, "a": -2.0}}] * len(PLAIN_RUNS)
+
+
+PLAIN_RUNS = {
+    "q1 Q0 b 1 -1 x\nq1 Q0 a 2 -2.0 x\n": None,
+    "q1\tQ0\tb\t1\t-1\tx\r\nq1\tQ0\ta\t2\t-2e0\tx": "trec",
+    "q1 b 1\nq1 a 2\n": "msmarco",
+    "query-id\tcorpus-id\tscore\nq1\tb\t-1\nq1\ta\t-2\n": None,
+}
