@@ -166,14 +166,15 @@ class Records(ABC):
 class Cells(Records):
     """Rows of CSV or TSV."""
 
-    def __init__(self, table: TextTable, header: Record, records: Iterable[Record], guard: bool | None = None) -> None:
-        self.rows: list[list[str]] = []
-        lines: list[int] = []
-        for record in records:
-            if len(record.cells) != len(header.cells):
-                table.check_width(header, record)
-            self.rows.append(record.cells)
-            lines.append(record.line)
+    def __init__(
+        self,
+        table: TextTable,
+        header: Record,
+        columns: list[list[str]],
+        lines: Sequence[int],
+        guard: bool | None = None,
+    ) -> None:
+        self.columns = columns
         super().__init__(table, header, lines)
         self.is_guarded = self._is_export() if guard is None else guard and self.has_side("left")
         if self.is_guarded:
@@ -185,7 +186,11 @@ class Cells(Records):
         return (
             names[:1] == ["comparison"]
             and names[-2:] == list(EXPORT_COLUMNS)
-            and not any(guarded(cell) != cell and not cell.startswith("'") for row in self.rows for cell in row)
+            and not any(
+                guarded(cell) != cell and not cell.startswith("'")
+                for column in self.columns
+                for cell in dict.fromkeys(column)
+            )
         )
 
     @classmethod
@@ -193,16 +198,25 @@ class Cells(Records):
         """Read the rows of a text; if the first row has two whole numbers, it is already a pair of winner and loser."""
         header, records = header_and_records(table, text, "winner")
         if len(header.cells) == 2 and all(map(WHOLE_NUMBER.fullmatch, header.cells)):
-            return cls(table, Record(header.line, ["winner", "loser"]), chain([header], records))
-        return cls(table, header, records, guard)
+            records, header, guard = chain([header], records), Record(header.line, ["winner", "loser"]), False
+        cells: dict[str, str] = {}  # equal cells are one object
+        columns: list[list[str]] = [[] for _ in header.cells]
+        lines: list[int] = []
+        for record in records:
+            if len(record.cells) != len(header.cells):
+                table.check_width(header, record)
+            for column, cell in zip(columns, record.cells, strict=True):
+                column.append(cells.setdefault(cell, cell))
+            lines.append(record.line)
+        return cls(table, header, columns, lines, guard)
 
     def _entries(self, place: int) -> list[str]:
-        entries = [row[place] for row in self.rows]
+        entries = self.columns[place]
         return list(map(unguarded, entries)) if self.is_guarded else entries
 
     def _labels(self, place: int) -> list[str]:
         """Return a column of names; each distinct cell is checked once, as it is in the file."""
-        entries = [row[place] for row in self.rows]
+        entries = self.columns[place]
         for entry in dict.fromkeys(entries):
             is_odd = entry != entry.strip() or "\n" in entry or "\r" in entry
             if not entry.strip() or (is_odd and not self.are_texts):

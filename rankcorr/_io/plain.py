@@ -84,15 +84,6 @@ def plain_bytes(data: bytes) -> bytes:
     return data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
 
 
-def shared_cells(column: Any) -> list[str]:
-    """Cells of a dictionary column as a list, in which equal cells are one object."""
-    cells: list[str] = []
-    for chunk in column.chunks:
-        names = np.array(chunk.dictionary.to_pylist(), object)
-        cells += names[chunk.indices.to_numpy()].tolist()
-    return cells
-
-
 def _numbers(cells: Any) -> NDArray[np.float64] | None:
     """Numbers of a column of text; None if the exact reader would read one differently, or refuse it."""
     import pyarrow as pa
