@@ -132,6 +132,12 @@ class PlanArguments:
             settings = Settings(pay=self.pay())
         return affordable_plan(plan_of, voters, settings, money=self.euros, hours=self.hours, seconds=self.seconds)
 
+    def check_no_way(self, owner: str) -> None:
+        """Refuse all ways to set the number of comparisons, which another option sets."""
+        names = [flag for flag, name in (_WAYS | _WAYS_OF_BATCHES).items() if getattr(self, name) is not None]
+        if names:
+            raise OptionError(f"{owner} does not take {names[0]}")
+
     def _check_way(self, ways: Mapping[str, str]) -> None:
         names = [flag for flag in ways if getattr(self, ways[flag]) is not None]
         if len(names) != 1:

@@ -23,6 +23,8 @@ from adaptive.ledger._campaign.info import (
     Probing,
     Settings,
     batch_for,
+    items_of_targets,
+    plan_of_targets,
 )
 from adaptive.ledger._campaign.items import ItemFault, ItemSheet, read_item_file, read_item_sheet, read_known_pairs
 from adaptive.ledger._campaign.pages import ItemContent, PageTexts, VotingPages, is_asset
@@ -60,6 +62,7 @@ from adaptive.model._accuracy import MOST_WITH_INTERVALS
 # In the order of a campaign: its parts, voters, votes, results, errors.
 __all__ = ["Campaign", "Ledger"]
 __all__ += ["LEASE_MINUTES", "SHEET_SIZE", "ContinuousPlan", "KnownPair", "Pay", "Probing", "Settings", "batch_for"]
+__all__ += ["items_of_targets", "plan_of_targets"]
 __all__ += ["ItemContent", "ItemFault", "ItemSheet", "is_asset"]
 __all__ += ["read_item_file", "read_item_sheet", "read_known_pairs"]
 __all__ += ["PageTexts", "VotingPages", "is_line"]

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
@@ -54,6 +55,9 @@ from adaptive.ledger._votes.recording import Recorded
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._comparisons import Comparisons
 from rankcorr._workers import Progress
+
+if TYPE_CHECKING:
+    from rankcorr.vectors import TargetGroups
 
 
 class Ledger:
@@ -648,6 +652,19 @@ class Campaign(OpenCampaign):
         return self.read(stored.counted_votes)
 
     # Files
+
+    def target_groups(self) -> TargetGroups:
+        """Return the target groups of the campaign, with the votes so far.
+
+        R is the share of the votes that rank a candidate above another; a tie is half a vote for either. "Cannot say"
+        and the votes of voters who are left out do not count.
+
+        Raises
+        ------
+        LedgerError
+            If the campaign has no target groups.
+        """
+        return self.read(exports.target_groups)
 
     def export_votes(
         self,

@@ -31,7 +31,7 @@ from rankcorr.vectors._reliability import (
     compare_reliability,
     reliability_score,
 )
-from rankcorr.vectors._target_groups import TargetGroupError, TargetGroups, read_target_groups
+from rankcorr.vectors._target_groups import TargetGroupError, TargetGroups, read_candidates, read_target_groups
 from rankcorr.vectors._words import (
     DuplicatePairError,
     DuplicateWordError,
@@ -47,6 +47,6 @@ __all__ = ["LowCoverageWarning", "SelfPairWarning", "common_pairs"]
 __all__ += ["VectorCoefficient", "VectorEvaluation", "evaluate_vectors", "read_pairs", "read_vectors"]
 __all__ += ["Hubness", "RelataEvaluation", "evaluate_relata", "hubness", "relata_by_relation"]
 __all__ += ["ReliabilityDifference", "ReliabilityPart", "ReliabilityScore", "TargetGroupError", "TargetGroups"]
-__all__ += ["compare_reliability", "read_target_groups", "reliability_score"]
+__all__ += ["compare_reliability", "read_candidates", "read_target_groups", "reliability_score"]
 __all__ += ["DuplicatePairError", "DuplicateWordError", "MissingGensimError", "UnknownWordError", "VectorError"]
 __all__ += ["VectorFileError", "VectorValueError", "WordVectors"]

@@ -258,6 +258,18 @@ class TargetGroups(JsonResult):
             ) from error
         return cls(categories, shares, n_answers)
 
+    def to_csv(self, delimiter: str = ",") -> str:
+        """Return the table that `write` writes."""
+        table = io.StringIO()
+        writer = csv.writer(table, delimiter=delimiter, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        rows = [(target, first, second, repr(share)) for target, first, second, share in self.triplets]
+        for target, first, second, share in (*rows, *((*triplet, "") for triplet in self.uncompared)):
+            categories = self.categories[target]
+            n_answers = self.n_answers.get((target, first, second), "")
+            writer.writerow([target, first, categories[first], second, categories[second], share, n_answers])
+        return table.getvalue()
+
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the groups to a file that `read_target_groups` reads: JSON if it ends in .json, TSV, or CSV.
 
@@ -267,15 +279,7 @@ class TargetGroups(JsonResult):
         if name.endswith(".json"):
             text = json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n"
         else:
-            table = io.StringIO()
-            writer = csv.writer(table, delimiter="\t" if name.endswith(".tsv") else ",", lineterminator="\n")
-            writer.writerow(COLUMNS)
-            rows = [(target, first, second, repr(share)) for target, first, second, share in self.triplets]
-            for target, first, second, share in (*rows, *((*triplet, "") for triplet in self.uncompared)):
-                categories = self.categories[target]
-                n_answers = self.n_answers.get((target, first, second), "")
-                writer.writerow([target, first, categories[first], second, categories[second], share, n_answers])
-            text = table.getvalue()
+            text = self.to_csv("\t" if name.endswith(".tsv") else ",")
         try:
             write_atomically(Path(name), text.encode())
         except IsADirectoryError as error:
@@ -379,6 +383,61 @@ def read_target_groups(path: str | os.PathLike[str]) -> TargetGroups:
         return _json_groups(table, text) if is_json(text) else TargetGroups(*_table_groups(table, text))
     except TargetGroupError as error:
         raise TargetGroupError(f"{table.name}: {error}") from error
+
+
+def read_candidates(path: str | os.PathLike[str]) -> dict[str, dict[str, Category]]:
+    r"""Read the candidates of targets, before any vote, from CSV or TSV with the columns target, candidate, category.
+
+    Parameters
+    ----------
+    path : str or path-like
+        ``"-"`` is standard input. The file may be compressed by gzip.
+
+    Returns
+    -------
+    dict of target to dict of candidate to category
+        As `TargetGroups` and campaigns of target groups take it.
+
+    Raises
+    ------
+    TableError
+        The file cannot be read, a candidate of a target is repeated, or a category is unknown; the message names file,
+        line and column.
+
+    See Also
+    --------
+    read_target_groups : Read groups with votes.
+    adaptive.ledger.plan_of_targets : Plan the collection of votes.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rankcorr.vectors import read_candidates
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "candidates.csv")
+    ...     _ = file.write_text("target,candidate,category\noak,tree,positive\noak,plant,positive\n")
+    ...     read_candidates(file)
+    {'oak': {'tree': 'positive', 'plant': 'positive'}}
+    """
+    names = ("target", "candidate", "category")
+    table = TextTable(os.fspath(path), content="candidates of targets are expected")
+    text = table.text()
+    records = table.records(text, table.delimiter(text, names))
+    header = next(records)
+    if tuple(cell.strip() for cell in header.cells) != names:
+        table.fail(f"the columns must be {list_names(names)}; got {list_names(header.cells)}", header.line)
+    categories: dict[str, dict[str, Category]] = {}
+    for line, cells in records:
+        if len(cells) != len(names):
+            table.fail(f"{counted(len(cells), 'cell')}; the header has {len(names)}", line)
+        target, candidate, category = (cell.strip() for cell in cells)
+        if category not in CATEGORIES:
+            table.fail(f"must be one of {list_names(CATEGORIES)}; got {shown(category)}", line, "category")
+        if candidate in categories.setdefault(target, {}):
+            table.fail(f"{shown(candidate)} is a candidate of {shown(target)} twice", line, "candidate")
+        categories[target][candidate] = category
+    return categories
 
 
 _Groups: TypeAlias = tuple[dict[str, dict[str, Category]], dict[Triplet, float], dict[Triplet, int]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import click
@@ -10,9 +10,20 @@ import click
 from adaptive._cli.plan import BatchArguments, PlanArguments, batch_options, plan_options, print_cost, print_plan
 from adaptive._cli.run.campaign import created
 from adaptive.errors import ProtocolError
-from adaptive.ledger import Ledger, Probing, Settings, read_item_file, read_known_pairs
+from adaptive.ledger import (
+    ContinuousPlan,
+    Ledger,
+    Probing,
+    Settings,
+    items_of_targets,
+    plan_of_targets,
+    read_item_file,
+    read_known_pairs,
+)
 from rankcorr import OptionError
-from rankcorr._cli.console import command, declared_option, gathered, option, setting, whole
+from rankcorr._cli.console import command, declared_option, gathered, option, print_rows, setting, text_columns, whole
+from rankcorr._cli.options import check_owner
+from rankcorr.vectors import read_candidates
 
 
 @dataclass(frozen=True)
@@ -47,9 +58,17 @@ class AskingOptions:
 @click.argument("ledger")
 @click.option(
     "--items",
-    required=True,
     metavar="FILE",
     help="CSV with the column item, or item_1, item_2, ...; for the web also kind, content and alt_text.",
+)
+@click.option(
+    "--targets",
+    metavar="FILE",
+    help="In place of --items and a budget: CSV with the columns target, candidate and category. Voters compare the "
+    "positive candidates of one target.",
+)
+@click.option(
+    "--answers", type=click.IntRange(min=1), metavar="N", help="Answers to each pair of candidates, with --targets."
 )
 @plan_options
 @click.option("--voters", type=int, required=True, metavar="V", help="Number of voters; they are named 0 to V-1.")
@@ -61,7 +80,9 @@ class AskingOptions:
 @gathered("asking", AskingOptions)
 def init(
     ledger: str,
-    items: str,
+    items: str | None,
+    targets: str | None,
+    answers: int | None,
     options: PlanArguments,
     voters: int,
     seed: int,
@@ -83,22 +104,52 @@ def init(
       ballots run init voting.db --items items.csv --continuous --budget 6000 --voters 20 --seed 1
       ballots run init voting.db --items items.csv --presentations 20 --voters 100 --seed 1 --repeats 0.1 --overlap 0.1
       ballots run init voting.db --items items.csv --hours 40 --seconds 5 --voters 9 --seed 1 --pay-per-hour 9 --fee 0.2
+      ballots run init voting.db --targets candidates.csv --answers 5 --voters 20 --seed 1
       ballots run init postgresql://localhost/votes --items items.csv --presentations 20 --voters 100 --seed 1
     """
     if "://" not in ledger and Ledger(ledger).exists():
         raise ProtocolError(f"{ledger}: already exists, and is never overwritten")
-    labels, contents = read_item_file(items)
+    if (items is None) == (targets is None):
+        raise OptionError("either --items or --targets is needed" + ("" if items is None else ", not both"))
+    check_owner("--targets", targets is not None, {"--answers": answers})
+    groups, contents = None if targets is None else read_candidates(targets), None
+    labels: Sequence[Hashable] = [] if groups is None else items_of_targets(groups)
+    if items is not None:
+        labels, contents = read_item_file(items)
     probing, pay = asking.probing(labels), options.pay(asking.currency)
-    settings = Settings(sheet_size=sheet_size, least_answered=least_answered, probing=probing, pay=pay)
+    settings = Settings(sheet_size=sheet_size, least_answered=least_answered, probing=probing, pay=pay, targets=groups)
     if voters < 1:
         raise ProtocolError(f"voting needs at least one voter; got {voters}")
-    plan = batches.plan(options, len(labels), voters, settings)
+    if groups is None:
+        plan = batches.plan(options, len(labels), voters, settings)
+    else:
+        plan = _plan_of_groups(groups, answers, options, batches)
     with created(ledger) as new_ledger:
         new_ledger.new_campaign(plan, labels, voters, seed, name=name, settings=settings, contents=contents)
     where = whole(new_ledger.name if "://" in ledger else ledger)
     print_plan(plan, voters, options.seconds)
     print_cost(plan, voters, settings)
-    click.echo(f"\n{where} is made; {'batch' if batches.continuous else 'ballot'} 1 can be opened.")
+    click.echo(f"\n{where} is made; {'batch' if isinstance(plan, ContinuousPlan) else 'ballot'} 1 can be opened.")
+
+
+def _plan_of_groups(
+    targets: Mapping[str, Mapping[str, str]], answers: int | None, options: PlanArguments, batches: BatchArguments
+) -> ContinuousPlan:
+    """Return the plan of target groups, and print the quota of each."""
+    if answers is None:
+        raise OptionError("--targets needs --answers, the number of answers to each pair of candidates")
+    options.check_no_way("--targets")
+    if batches.continuous or batches.target is not None:
+        raise OptionError("--targets does not take --continuous or --target")
+    plan = plan_of_targets(targets, answers, batch=batches.batch)
+    rows = []
+    for target, group in targets.items():
+        number = list(group.values()).count("positive")
+        n_pairs = number * (number - 1) // 2
+        rows.append({"target": target, "candidates": number, "pairs": n_pairs, "comparisons": answers * n_pairs})
+    print_rows(rows, {"target": ("target", whole), **text_columns("{:,}", "candidates", "pairs", "comparisons")})
+    click.echo()
+    return plan
 
 
 @command(short_help="Upgrade the tables of an earlier release.")

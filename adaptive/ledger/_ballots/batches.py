@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from adaptive._protocol import ballot_rng
 from adaptive.ledger._ballots.draws import store_ballot
-from adaptive.ledger._ballots.pairs import Sheet, drop_sheets, dropped_sheets, pairs_of_voter
+from adaptive.ledger._ballots.pairs import Sheet, asked_pairs, drop_sheets, dropped_sheets, pairs_of_voter
 from adaptive.ledger._ballots.sheets import (
     assign_slots,
     forget_addresses,
@@ -247,6 +247,11 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
             )
         if voter_id is not None and not _n_unseen(transaction, voter_id):
             return Refusal("the voter has seen all pairs", "pairs", state_of(transaction), voter_id)
+        if transaction.info.group_of_items is not None:
+            matches = _within_groups(transaction, plan, size, len(ballots) + 1, voter_id)
+            if not len(matches):
+                return Refusal(f"no batch can be drawn: {matches.reason}", "pairs", state_of(transaction), voter_id)
+            return len(ballots) + 1, matches, replaced
         votes = counted_votes(transaction)
         strengths = interim_strengths(votes, None)
         if plan.target is not None and votes.n_comparisons >= transaction.info.n_items and strengths.signal.found:
@@ -390,11 +395,61 @@ def _matched(
     return matches if len(matches) == size else match(np.arange(n_slots), history)
 
 
+def _within_groups(
+    transaction: Transaction, plan: ContinuousPlan, size: int, number: int, voter_id: int | None
+) -> Matches:
+    """Return the comparisons of a batch in a campaign of target groups: of each slot, the pairs asked least often.
+
+    No pair gets more than its share of the budget, and none that the waiting voter has seen is among them.
+    """
+    info, rng = transaction.info, ballot_rng(transaction.info.seed, number, "draw")
+    group = info.group_of_items
+    assert group is not None
+    left, right = np.triu_indices(info.n_items, 1)
+    is_within = group[left] == group[right]
+    left, right = left[is_within], right[is_within]
+    place = {pair: at for at, pair in enumerate(zip(left.tolist(), right.tolist(), strict=True))}
+    n_asked = np.zeros(left.size, np.int64)
+    for pair in asked_pairs(transaction):
+        n_asked[place[pair]] += 1
+    n_slots, history = len(info.slots), _shown_to_slots(transaction)
+    voter = np.zeros(0, np.int32) if history.voter is None else history.voter
+    by_number = np.argsort(np.bincount(voter, minlength=n_slots), kind="stable")
+    slots = np.sort(by_number[: slots_of_batch(size, n_slots, info.settings)])
+    seen: dict[int, set[int]] = {slot: set() for slot in slots.tolist()}
+    if voter_id is not None:
+        known = {place[pair] for pair in pairs_of_voter(transaction, voter_id).pairs() if pair in place}
+        seen = dict.fromkeys(slots.tolist(), known)
+    elif info.settings.assigned:
+        for first, second, slot in zip(history.left.tolist(), history.right.tolist(), voter.tolist(), strict=True):
+            if slot in seen:
+                seen[slot].add(place[min(first, second), max(first, second)])
+    most = -(-plan.budget // left.size)
+    order = n_asked + rng.random(left.size)  # pairs asked least often first, at random among equals
+    of_slot: dict[int, list[int]] = {slot: [] for slot in seen}
+    while sum(map(len, of_slot.values())) < size and order.min() < most:
+        at = int(order.argmin())
+        free = [slot for slot in of_slot if at not in seen[slot]]
+        if not free:
+            order[at] = np.inf
+            continue
+        slot = min(free, key=lambda slot: len(of_slot[slot]))
+        of_slot[slot].append(at)
+        seen[slot] = seen[slot] | {at}
+        order[at] += 1.0
+    drawn = [(at, slot) for slot, slot_pairs in of_slot.items() for at in rng.permutation(slot_pairs).tolist()]
+    places = np.array([at for at, _ in drawn], np.int64)
+    swaps = rng.random(places.size) < 0.5
+    sides = np.where(swaps, right[places], left[places]), np.where(swaps, left[places], right[places])
+    voters = np.array([slot for _, slot in drawn], np.int32)
+    reason = "" if len(drawn) == size else "the voters have seen the pairs that still need answers"
+    first, second = (side.astype(np.int32) for side in sides)
+    return Matches(tuple(info.items), tuple(info.slots), first, second, voters, reason)
+
+
 def _n_unseen(transaction: Transaction, voter_id: int) -> int:
     """Return how many pairs a voter has not answered."""
-    return transaction.info.n_items * (transaction.info.n_items - 1) // 2 - len(
-        pairs_of_voter(transaction, voter_id).pairs()
-    )
+    return transaction.info.n_pairs - len(pairs_of_voter(transaction, voter_id).pairs())
 
 
 def _shown_to_slots(transaction: Transaction) -> Comparisons:

@@ -204,12 +204,7 @@ def _most_overlaps(transaction: Transaction) -> int | None:
     n_voters = (
         len(transaction.info.slots) if transaction.info.settings.assigned else max(1, len(present_voters(transaction)))
     )
-    return max(
-        0,
-        n_voters * (transaction.info.n_items * (transaction.info.n_items - 1) // 2)
-        - transaction.info.plan.budget
-        - int(n_copies),
-    )
+    return max(0, n_voters * transaction.info.n_pairs - transaction.info.plan.budget - int(n_copies))
 
 
 def probe_lines(labels: Sequence[str], probes: Sequence[Probe]) -> list[str]:

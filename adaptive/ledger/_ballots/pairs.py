@@ -151,6 +151,17 @@ def drop_sheets(transaction: Transaction, n_unanswered: Mapping[Sheet, int]) -> 
         transaction.audit(_DROPPED, {"sheets": sheets}, ballot_id=ballot_id)
 
 
+def asked_pairs(transaction: Transaction) -> Iterator[Pair]:
+    """Yield the pair of each comparison that was drawn, without the unanswered ones of dropped sheets."""
+    table, ballot = schema.comparison, schema.ballot
+    columns = (table.c.ballot_id, table.c.sheet, table.c.left_item, table.c.right_item)
+    drawn = sa.select(*columns, _is_answered().label("is_answered")).join(ballot, ballot.c.id == table.c.ballot_id)
+    dropped = dropped_sheets(transaction)
+    for row in transaction.execute(drawn.where(ballot.c.campaign_id == transaction.info.id, table.c.probe.is_(None))):
+        if row.is_answered or (row.ballot_id, row.sheet) not in dropped:
+            yield _pair(row)
+
+
 def present_voters(transaction: Transaction, joined_by: sa.ScalarSelect[int] | None = None) -> set[int]:
     """Return the voters who have not withdrawn and are not left out; optionally only those who joined by a time."""
     voter = schema.voter

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
-from adaptive._advice import Advice, advice_on_budget
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive._advice import Advice, advice_on_budget, advice_on_total
 from adaptive._budget import BatchOptions, PayOptions, answers_for
 from adaptive._plan import BallotPlan
 from adaptive.ledger._store.schema import is_line, label_text, value_of
@@ -16,6 +20,7 @@ from adaptive.ledger.errors import LedgerError, require
 from adaptive.model._matching import Matching
 from rankcorr._checks import shown, whole_number
 from rankcorr._options import check_declared, declare
+from rankcorr.errors import RankingError
 
 SHEET_SIZE: Final = 20  # of batches without a size, and what pages for voters offer
 LEASE_MINUTES: Final = 60.0  # what pages for voters offer
@@ -41,6 +46,8 @@ class ContinuousPlan:
         See `adaptive.next_comparisons`.
     target : float or None
         The campaign may end when `adaptive.stopping_rule` stops at this expected tau_w; None: when the budget is spent.
+    n_pairs : int or None
+        Number of different pairs that may be asked, in a campaign of target groups; None: all pairs of items.
 
     See Also
     --------
@@ -52,7 +59,7 @@ class ContinuousPlan:
     --------
     >>> from adaptive.ledger import ContinuousPlan, batch_for
     >>> ContinuousPlan(n_items=20, budget=500, batch=batch_for(20), target=0.9)
-    ContinuousPlan(n_items=20, budget=500, batch=20, n0=2.0, focus=0.6, target=0.9)
+    ContinuousPlan(n_items=20, budget=500, batch=20, n0=2.0, focus=0.6, target=0.9, n_pairs=None)
     """
 
     n_items: int
@@ -61,6 +68,7 @@ class ContinuousPlan:
     n0: float = Matching.n0
     focus: float = Matching.focus
     target: float | None = None
+    n_pairs: int | None = None
 
     def __post_init__(self) -> None:
         for name, least in (("n_items", 2), ("budget", 1), ("batch", 1)):
@@ -74,6 +82,11 @@ class ContinuousPlan:
         """Comparisons that may be asked: the budget."""
         return self.budget
 
+    @property
+    def n_different(self) -> int:
+        """Number of different pairs."""
+        return self.n_items * (self.n_items - 1) // 2 if self.n_pairs is None else self.n_pairs
+
     def n_possible(self, n_voters: int) -> int:
         """Return the number of comparisons that so many voters can answer, each of them a pair at most once.
 
@@ -82,7 +95,7 @@ class ContinuousPlan:
         >>> ContinuousPlan(n_items=45, budget=12_000).n_possible(3)
         2970
         """
-        return min(self.budget, n_voters * (self.n_items * (self.n_items - 1) // 2))
+        return min(self.budget, n_voters * self.n_different)
 
     def advice_for(self, n_voters: int) -> tuple[Advice, ...]:
         """Return the advice for a number of voters: whether they can answer all comparisons.
@@ -92,11 +105,16 @@ class ContinuousPlan:
         >>> [advice.code for advice in ContinuousPlan(n_items=45, budget=12_000).advice_for(3)]
         ['too_many_comparisons']
         """
-        return tuple(advice_on_budget(self.budget, n_items=self.n_items, n_voters=n_voters))
+        if self.n_pairs is None:
+            return tuple(advice_on_budget(self.budget, n_items=self.n_items, n_voters=n_voters))
+        n_needed = -(-self.budget // self.n_pairs)
+        possible = self.n_possible(n_voters)
+        return tuple(advice_on_total(self.budget, possible, n_voters=n_voters, n_needed=n_needed))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        names = [name for name in self.__dataclass_fields__ if name != "n_pairs" or self.n_pairs is not None]
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)
@@ -350,6 +368,88 @@ def _label(value: Any) -> Hashable:
     return tuple(value) if isinstance(value, list) else value
 
 
+Targets: TypeAlias = Mapping[str, Mapping[str, str]]
+
+
+def checked_targets(targets: Any) -> dict[str, dict[str, str]]:
+    """Return target groups as plain dicts.
+
+    Raises
+    ------
+    LedgerError
+        They contradict the definition of `rankcorr.vectors.TargetGroups`.
+    """
+    from rankcorr.vectors import TargetGroups
+
+    try:
+        return {target: dict(group) for target, group in TargetGroups(targets).categories.items()}
+    except RankingError as error:
+        raise LedgerError(f"targets: {error}") from error
+
+
+def items_of_targets(targets: Targets) -> list[Hashable]:
+    """Return the items of a campaign of target groups: each target with each of its positive candidates.
+
+    A word may be a candidate of several targets, and is an item of each.
+
+    See Also
+    --------
+    plan_of_targets : The plan of the same campaign.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import items_of_targets
+    >>> items_of_targets({"oak": {"tree": "positive", "plant": "positive", "ink": "random"}})
+    [('oak', 'tree'), ('oak', 'plant')]
+    """
+    groups = checked_targets(targets).items()
+    return [(target, word) for target, group in groups for word, kind in group.items() if kind == "positive"]
+
+
+def plan_of_targets(targets: Targets, answers: int, *, batch: int | None = None) -> ContinuousPlan:
+    """Plan a campaign of target groups: each pair of positive candidates of a target gets so many answers.
+
+    The quota of a target with p positive candidates is ``answers * p (p - 1) / 2``.
+
+    Parameters
+    ----------
+    targets : mapping of target to mapping of candidate to category
+        As in `Settings`.
+    answers : int
+        Answers to each pair, each by another voter.
+    batch : int, optional
+        Comparisons of a batch, by default `batch_for` the items.
+
+    Raises
+    ------
+    LedgerError
+        The targets contradict their definition, or `answers` is no whole number from 1.
+
+    See Also
+    --------
+    items_of_targets : The items of the campaign.
+    Campaign.target_groups : Its result.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import plan_of_targets
+    >>> targets = {"oak": dict.fromkeys(["tree", "plant", "hardwood"], "positive"),
+    ...            "fox": dict.fromkeys(["animal", "canid"], "positive")}
+    >>> plan = plan_of_targets(targets, answers=5)
+    >>> plan.n_items, plan.n_pairs, plan.budget, plan.n_possible(3)
+    (5, 4, 20, 12)
+    """
+    require((whole_number(answers) or 0) >= 1, "answers", "a whole number from 1 on", answers)
+    items = items_of_targets(targets)
+    n_pairs = _n_pairs_within([label[0] for label in items])  # type: ignore[index]
+    size = batch_for(len(items)) if batch is None else batch
+    return ContinuousPlan(len(items), budget=answers * n_pairs, batch=size, n_pairs=n_pairs)
+
+
+def _n_pairs_within(targets: Iterable[str]) -> int:
+    return sum(number * (number - 1) // 2 for number in Counter(targets).values())
+
+
 @dataclass(frozen=True)
 class Settings:
     """Settings of how a campaign is run.
@@ -371,6 +471,9 @@ class Settings:
         Questions asked in addition to the comparisons, to learn about the voters; they change no ballot.
     pay : Pay or None
         The voters' pay.
+    targets : mapping of target to mapping of candidate to {"positive", "distractor", "random"}, or None
+        Target groups: the items are the positive candidates of each target, and voters compare those of one target
+        only. Distractors and random candidates are not shown; `Campaign.target_groups` adds them.
 
     See Also
     --------
@@ -401,16 +504,20 @@ class Settings:
     )
     probing: Probing | None = None
     pay: Pay | None = None
+    targets: Targets | None = None
 
     def __post_init__(self) -> None:
         check_declared(self, LedgerError)
+        if self.targets is not None:
+            object.__setattr__(self, "targets", checked_targets(self.targets))
         for name, kind in (("probing", Probing), ("pay", Pay)):
             value = getattr(self, name)
             require(isinstance(value, kind | None), name, f"None or a {kind.__name__}", value)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        names = [name for name in self.__dataclass_fields__ if name != "targets" or self.targets is not None]
+        fields = {name: getattr(self, name) for name in names}
         parts = {name: fields[name].to_dict() for name in ("probing", "pay") if fields[name] is not None}
         return {**fields, **parts}
 
@@ -482,6 +589,51 @@ class CampaignInfo:
     def n_items(self) -> int:
         """Number of items."""
         return len(self.items)
+
+    @cached_property
+    def group_of_items(self) -> NDArray[np.int64] | None:
+        """Number of the target of each item; None without target groups."""
+        if self.settings.targets is None:
+            return None
+        numbers = {target: number for number, target in enumerate(self.settings.targets)}
+        return np.array([numbers[label[0]] for label in self.items], np.int64)  # type: ignore[index]
+
+    def target_of(self, item: int) -> str | None:
+        """Return the target that an item is a candidate of; None without target groups."""
+        return None if self.settings.targets is None else str(self.items[item][0])  # type: ignore[index]
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of different pairs that may be asked."""
+        if isinstance(self.plan, ContinuousPlan):
+            return self.plan.n_different
+        return self.n_items * (self.n_items - 1) // 2
+
+    def check_targets(self) -> None:
+        """Refuse a campaign of target groups whose plan, items or checks are not those of its targets.
+
+        Raises
+        ------
+        LedgerError
+        """
+        targets, plan = self.settings.targets, self.plan
+        if targets is None:
+            if isinstance(plan, ContinuousPlan) and plan.n_pairs is not None:
+                raise LedgerError("n_pairs of a plan belongs to target groups, which the settings lack")
+            return
+        items = items_of_targets(targets)
+        if not isinstance(plan, ContinuousPlan) or plan.target is not None:
+            raise LedgerError(
+                "target groups need a continuous campaign that ends with its budget, as plan_of_targets makes it"
+            )
+        if len(self.items) != len(items) or set(self.items) != set(items):
+            raise LedgerError("the items of a campaign of target groups must be those of items_of_targets")
+        if plan.n_pairs != _n_pairs_within([label[0] for label in items]):  # type: ignore[index]
+            raise LedgerError("the plan is not that of these target groups; plan_of_targets makes it")
+        known = () if self.settings.probing is None else self.settings.probing.known
+        across = [pair for pair in known if pair.left[0] != pair.right[0]]  # type: ignore[index]
+        if across:
+            raise LedgerError(f"a check compares candidates of two targets: {across[0].left} and {across[0].right}")
 
     @property
     def unit(self) -> Literal["ballot", "batch"]:

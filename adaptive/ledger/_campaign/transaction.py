@@ -323,12 +323,15 @@ def insert_campaign(
     inserted = sa.insert(schema.campaign).values(values).returning(schema.campaign.c.id)
     campaign_id: int = connection.execute(inserted).scalar_one()
     columns: dict[str, Any] = {"campaign_id": campaign_id, "place": list(range(len(texts))), "label": texts}
+    if contents is None and campaign_settings.targets is not None:
+        contents = [ItemContent(content=label[1]) for label in labels]  # type: ignore[index]
     if contents is not None:
         if len(contents) != len(texts):
             raise LedgerError(f"contents must be one for each of the {len(texts)} items; got {len(contents)}")
         columns |= {name: [getattr(content, name) for content in contents] for name in ("kind", "content", "alt_text")}
     insert_columns(connection, schema.item, columns)
     info = load_campaign(connection, values["key"])
+    info.check_targets()
     Transaction(connection, info).audit("created", {"items": len(texts), "mode": mode, "numpy": np.__version__})
     return info
 

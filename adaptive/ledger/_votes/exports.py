@@ -18,6 +18,7 @@ Comparisons without a vote are also written if the format allows them.
 - JSON Lines of potato's pairwise scheme with the name "preference", items_key "responses" and allow_tie. If items
   have content, an instance also has contents [a, b], with kinds and alt_texts; items_key "contents" shows it.
 - Pairs of winner and loser as choix takes them: whole numbers from 0, in the order of a second file.
+- Target groups as `rankcorr.vectors.read_target_groups` reads them, of a campaign that has them.
 """
 
 from __future__ import annotations
@@ -26,25 +27,30 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, cast
 
 import sqlalchemy as sa
 
 from adaptive._formats.records import EXPORT_COLUMNS
 from adaptive._record import json_label
 from adaptive._tables import csv_text, guarded, item_cells, item_columns
+from adaptive.ledger._campaign.info import Targets
 from adaptive.ledger._campaign.items import contents_of
 from adaptive.ledger._campaign.pages import ItemContent
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import ANSWERS, answer_name, file_id, pair_id, time_text, value_of
 from adaptive.ledger._voters.identity import file_name
+from adaptive.ledger.errors import LedgerError
 from rankcorr._checks import check_choice
+
+if TYPE_CHECKING:
+    from rankcorr.vectors import TargetGroups
 
 _MODEL: Final = {"left": "model_a", "right": "model_b", "tie": "tie"}
 _SELECTION: Final = {"left": "A", "right": "B", "tie": "tie"}
 
-Format: TypeAlias = Literal["csv", "arena", "label_studio", "potato", "choix"]
+Format: TypeAlias = Literal["csv", "arena", "label_studio", "potato", "choix", "target_groups"]
 
 
 @dataclass(frozen=True)
@@ -82,10 +88,15 @@ def export_votes(
     """Write the votes that count, at most one for each comparison; see `Campaign.export_votes`."""
     check_choice("format", format, FORMATS)
     form = _FORMS[format]
+    if format == "target_groups" and transaction.info.settings.targets is None:
+        raise LedgerError("the campaign has no target groups to export")
     votes, left_out = _expressible(
         read_comparisons(transaction, names=names), format, unanswered=unanswered and form.unanswered
     )
-    texts = form.write(votes, item_contents(transaction), transaction.info.items, guard)
+    if format == "target_groups":
+        texts: str | list[str] = groups_of_votes(votes, transaction.info.settings.targets or {}).to_csv()
+    else:
+        texts = form.write(votes, item_contents(transaction), transaction.info.items, guard)
     files = dict(zip(form.files, [texts] if isinstance(texts, str) else texts, strict=True))
     return Export(files, sum(vote.answer is not None for vote in votes), left_out)
 
@@ -158,6 +169,31 @@ def choix_files(votes: Sequence[Answered], items: Sequence[Hashable], guard: boo
     safe = guarded if guard else str
     labels = ([safe(cell) for cell in item_cells(item)] for item in items)
     return [csv_text(["winner", "loser"], rows), csv_text(item_columns("item", items), labels)]
+
+
+def groups_of_votes(votes: Iterable[Answered], targets: Targets) -> TargetGroups:
+    """Count the votes on positive candidates of each target; a tie is half a vote for either."""
+    from rankcorr.vectors import TargetGroups
+
+    shares: dict[Any, float] = {}
+    numbers: Counter[Any] = Counter()
+    for vote in votes:
+        (target, left), (_, right) = cast(Any, (vote.left, vote.right))
+        is_reversed = (target, right, left) in numbers
+        key = (target, right, left) if is_reversed else (target, left, right)
+        numbers[key] += 1
+        won = {"left": 1.0, "right": 0.0}.get(vote.answer or "", 0.5)
+        shares[key] = shares.get(key, 0.0) + (1.0 - won if is_reversed else won)
+    shares = {key: value / numbers[key] for key, value in shares.items()}
+    return TargetGroups(cast(Any, targets), shares, numbers)
+
+
+def target_groups(transaction: Transaction) -> TargetGroups:
+    """Return the target groups with the votes that count; see `Campaign.target_groups`."""
+    if transaction.info.settings.targets is None:
+        raise LedgerError("the campaign has no target groups")
+    votes, _ = _expressible(read_comparisons(transaction), "target_groups", unanswered=False)
+    return groups_of_votes(votes, transaction.info.settings.targets)
 
 
 def _task(vote: Answered, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
@@ -263,6 +299,7 @@ _FORMS: Final[dict[Format, _Form]] = {
     ),
     "potato": _Form(("instances.jsonl",), _MODEL, True, lambda votes, of, *_: _lines(_instance(v, of) for v in votes)),
     "choix": _Form(("pairs.csv", "items.csv"), _WINS, False, lambda votes, _, *more: choix_files(votes, *more)),
+    "target_groups": _Form(("target-groups.csv",), _MODEL, False, lambda *_: ""),  # written with the targets
 }
 FORMATS: Final = tuple(_FORMS)
 

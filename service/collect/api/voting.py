@@ -300,7 +300,8 @@ def _sheet_answer(campaign: ledger.Campaign, sheet: ledger.VoterSheet) -> dict[s
         sides = {side: campaigns.content(campaign, getattr(pair, side)) for side in ("left", "right")}
         name = ledger.pair_id(sheet.number, sheet.sheet, pair.position)
         latest = {part: getattr(answered, part, None) for part in ("answer", "event_id")}
-        pairs.append({"id": name, "practice": pair.is_practice, **sides, **latest})
+        target = campaign.info.target_of(pair.left)
+        pairs.append({"id": name, "practice": pair.is_practice, "target": target, **sides, **latest})
     expires = None if sheet.expires_at is None else ledger.time_text(sheet.expires_at)
     return {"ballot": sheet.number, "sheet": sheet.sheet, "expires_at": expires, "pairs": pairs}
 

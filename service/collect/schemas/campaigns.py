@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any, ClassVar, Final, TypeVar, get_args
+from typing import Any, ClassVar, Final, TypeVar, cast, get_args
 
 from marshmallow import ValidationError, missing, post_load, validates_schema
 from marshmallow.fields import List
@@ -16,6 +16,7 @@ from adaptive._plan import BallotPlan
 from adaptive._tuning.assessment import PlanAssessment, PlanColumns
 from adaptive.errors import AdaptiveError
 from rankcorr.errors import TableError
+from rankcorr.vectors._target_groups import CATEGORIES
 from service.collect.content import image_name, why_no_asset
 from service.collect.state import collecting
 from service.schemas import shapes
@@ -46,6 +47,7 @@ _OF_BALLOTS: Final = ("n_ballots", "fraction", *(way for way in WAYS if way not 
 MODE: Final = vocabulary(
     "CampaignMode", get_args(ledger.Mode), "Ballots of a plan, or small batches that are matched by all votes before."
 )
+CATEGORY: Final = vocabulary("CandidateCategory", CATEGORIES, "How a candidate relates to its target.")
 _TEXTS: Final = ("title", "question", "instructions", "consent", "thanks")
 _PAGE_OPTIONS: Final = tuple(option.name for option in fields(ledger.VotingPages) if option.name != "texts")
 _ABOUT_PAGES: Final = {
@@ -246,20 +248,57 @@ class SettingsRequest(Request):
     pay = Part(PayRequest)
 
 
+class TargetsField(Documented):
+    """Candidates of target words, by category."""
+
+    documented = shapes.map_of(
+        shapes.map_of(CATEGORY.reference, minProperties=2, propertyNames={"minLength": 1}),
+        minProperties=1,
+        propertyNames={"minLength": 1},
+    )
+
+    def read(self, value: Any) -> Any:
+        """Check a value."""
+        n_candidates = sum(len(group) for group in value.values() if isinstance(group, dict)) if value else 0
+        if not isinstance(value, dict) or not value or n_candidates > MOST_ITEMS:
+            raise ValidationError(f"must be an object of target to candidates, with at most {MOST_ITEMS:,} of them")
+        try:
+            ledger.items_of_targets(value)
+        except ledger.LedgerError as error:
+            raise ValidationError(str(error).removeprefix("targets: ")) from error
+        return value
+
+
 class CampaignRequest(Request):
     """A campaign: its items, its plan, and the texts for its voters."""
 
     name = Line(200, required=True)
-    items_csv = Text(required=True, about="The column item, or item_1, ...; if any, kind, content and alt_text.")
+    items_csv = Text(about="The column item, or item_1, ...; if any, kind, content and alt_text. Needs plan.")
+    targets = TargetsField(about="Or target groups: by target, the category of each candidate. Needs answers.")
+    answers = Whole(least=1, most=10_000, about="Answers to each pair of positive candidates of a target.")
     voters = Whole(least=1, most=MOST_VOTERS, required=True, about="Voters that ballots are drawn for.")
     seed = Seed(required=False, about="Of all draws; by default a random one.")
-    plan = Part(PlanChoice, required=True)
+    plan = Part(PlanChoice)
     settings = Part(SettingsRequest, load_default=lambda: SettingsRequest().load({}))
     pages = Part(PagesRequest, load_default=ledger.VotingPages)
+
+    @validates_schema
+    def check_ways(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse a request with both or neither of items and targets, or without what belongs to them."""
+        check_one(data, "items_csv", "targets")
+        owner, needed, other = (
+            ("items_csv", "plan", "answers") if "items_csv" in data else ("targets", "answers", "plan")
+        )
+        if needed not in data:
+            raise ValidationError(f"this field is needed: it belongs to {owner}", needed)
+        if other in data:
+            raise ValidationError(f"cannot be combined with {owner}", other)
 
     @post_load
     def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Return the arguments of `Ledger.create_campaign`."""
+        if "targets" in data:
+            return self._of_targets(data)
         sheet = checked_sheet(data.pop("items_csv"))
         planner: Planner = data.pop("plan")
         settings = planner.settings(settings_of(data.pop("settings"), sheet))
@@ -267,6 +306,24 @@ class CampaignRequest(Request):
             "plan": planner.plan(len(sheet.items), data["voters"], settings),
             "items": sheet.items,
             "contents": sheet.contents,
+            "settings": settings,
+            "seed": data.pop("seed", None) or secrets.randbits(53),
+            **data,
+        }
+
+    @staticmethod
+    def _of_targets(data: dict[str, Any]) -> dict[str, Any]:
+        targets, answers = data.pop("targets"), data.pop("answers")
+        plan = place_errors(lambda: ledger.plan_of_targets(targets, answers), "targets")
+        if plan.n_comparisons > MOST_COMPARISONS:
+            message = f"at most {MOST_COMPARISONS:,} comparisons; these targets have {plan.n_comparisons:,}"
+            raise ValidationError(message, "answers")
+        items = ledger.items_of_targets(targets)
+        sheet = ledger.ItemSheet(cast(Any, tuple(items)), (ledger.ItemContent(),) * len(items), ())
+        settings = replace(settings_of(data.pop("settings"), sheet), targets=targets)
+        return {
+            "plan": plan,
+            "items": items,
             "settings": settings,
             "seed": data.pop("seed", None) or secrets.randbits(53),
             **data,

@@ -56,6 +56,7 @@ _PAIR: Final = Component.at_least(
     "Pair",
     "Two items to compare.",
     id=TEXT,
+    target=TEXT_OR_NULL("Target word of the pair, in a campaign of target groups."),
     practice=TRUTH("It is not counted, and the expected answer is shown."),
     left=_CONTENT.reference,
     right=_CONTENT.reference,

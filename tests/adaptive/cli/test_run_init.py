@@ -1,9 +1,12 @@
 """`ballots run init`: what is shown for an item comes with its label, and batches suit the list."""
 
+from pathlib import Path
+
 import pytest
 
 from adaptive.ledger import ItemContent, Ledger
 from adaptive.ledger._campaign.items import contents_of
+from rankcorr.vectors import read_target_groups
 from tests.adaptive.cli.commands import refusal, run_ok
 
 pytestmark = pytest.mark.wide
@@ -40,3 +43,63 @@ def test_a_content_that_cannot_be_has_its_line(items, tmp_path):
 @pytest.mark.parametrize(("options", "batch"), [([], 12), (["--batch", 7], 7)])
 def test_a_batch_suits_the_list(options, batch):
     assert run_ok(*CONTINUOUS, *options).startswith(f"12 items, batches of {batch}, at most 40 comparisons\n")
+
+
+TARGETS = ["run", "init", "v.db", "--targets", "candidates.csv", "--answers", 3, "--voters", 3, "--seed", 1]
+
+
+def candidates(*more):
+    rows = ["target,candidate,category", "oak,tree,positive", "oak,plant,positive", "oak,ink,random", *more]
+    Path("candidates.csv").write_text("\n".join(rows) + "\n")
+
+
+def test_target_groups_have_their_quotas():
+    candidates("fox,animal,positive", "fox,canid,positive", "fox,plant,positive")
+    printed = run_ok(*TARGETS)
+    assert [line.split() for line in printed.splitlines()[:3]] == [
+        ["target", "candidates", "pairs", "comparisons"],
+        ["oak", "2", "1", "3"],
+        ["fox", "3", "3", "9"],
+    ]
+    campaign = Ledger.open("v.db").campaign()
+    assert campaign.info.settings.targets["oak"] == {"tree": "positive", "plant": "positive", "ink": "random"}
+    assert campaign.info.plan.n_comparisons == 12
+    run_ok("run", "open", "v.db")
+    run_ok("run", "export", "v.db", "--format", "target_groups", "--out", "groups.csv")
+    assert read_target_groups("groups.csv").categories["fox"]["canid"] == "positive"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--items", "items.csv"], "either --items or --targets is needed, not both"),
+        (["--budget", 9], "--targets does not take --budget"),
+        (["--continuous"], "--targets does not take --continuous"),
+        (["--target", 0.9], "--targets does not take --continuous or --target"),
+    ],
+)
+def test_options_that_do_not_go_with_targets(arguments, message):
+    candidates()
+    assert message in refusal(*TARGETS, *arguments)
+
+
+def test_targets_and_answers_belong_together():
+    candidates()
+    assert "--targets needs --answers" in refusal(*TARGETS[:5], *TARGETS[7:])
+    assert "--answers belongs to --targets" in refusal(*CONTINUOUS, "--answers", 3)
+    assert "either --items or --targets is needed" in refusal("run", "init", "v.db", "--voters", 3, "--seed", 1)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("oak,tree,random", "candidates.csv:5: column \"candidate\": 'tree' is a candidate of 'oak' twice"),
+        ("oak,elm,good", 'candidates.csv:5: column "category": must be one of'),
+        ("oak,elm", "candidates.csv:5: 2 cells; the header has 3"),
+        ("fox,canid,positive", "target 'fox' needs two positive candidates or more; it has 1"),
+        ("oak,oak,positive", "target 'oak' is among its own candidates"),
+    ],
+)
+def test_candidates_that_cannot_be_are_named(row, message):
+    candidates(row)
+    assert message in refusal(*TARGETS)

@@ -2,15 +2,30 @@
 
 from collections import Counter
 from contextlib import suppress
+from itertools import combinations
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adaptive.ledger import ContinuousPlan, LedgerError, NotReadyError, Probing, Settings, VoteCast
+from adaptive import plan_ballots
+from adaptive.ledger import (
+    ContinuousPlan,
+    KnownPair,
+    Ledger,
+    LedgerError,
+    NotReadyError,
+    Probing,
+    Settings,
+    VoteCast,
+    items_of_targets,
+    plan_of_targets,
+)
 from adaptive.ledger._ballots.batches import Refusal, draw_batch, may_draw, state_of, write_refusal
 from adaptive.ledger._campaign.info import batch_for, slots_of_batch
+from adaptive.ledger._campaign.items import contents_of
 from adaptive.ledger._votes.casting import retract
+from rankcorr.vectors import TargetGroups, reliability_score
 from tests.adaptive.ledger.campaigns import change, new_id, query, read, write
 from tests.adaptive.ledger.test_participation import answer, claimed, joined, journey
 
@@ -209,3 +224,182 @@ def test_when_a_batch_comes_does_not_tell_answers_to_checks_from_others(ledger):
         for pair in answered:
             retract(campaign, new_id(), one.number, pair.place, voter)
     assert numbers == [9, 9]
+
+
+# Target groups.
+
+TARGETS = {
+    "singer": {"musician": "positive", "person": "positive", "artist": "positive", "song": "distractor"},
+    "oak": {"tree": "positive", "plant": "positive", "ink": "random"},
+    "fox": {"animal": "positive", "canid": "positive", "person": "positive", "plant": "positive", "car": "random"},
+}
+
+
+def grouped(ledger, targets=TARGETS, *, answers=2, batch=5, n_slots=3, sheet_size=4, **options):
+    plan = plan_of_targets(targets, answers, batch=batch)
+    chosen = Settings(assigned=False, sheet_size=sheet_size, lease_minutes=30, targets=targets, **options)
+    return ledger.new_campaign(plan, items_of_targets(targets), n_slots, 1, settings=chosen)
+
+
+def vote_by(campaign, choose, voters):
+    """Let voters answer in turn until nothing is left; return the votes as annotator, target, better and worse."""
+    votes, waiting = [], list(voters)
+    while waiting:
+        for voter in list(waiting):
+            hand = None
+            with suppress(LedgerError):
+                hand = next_sheet(campaign, voter)
+            if hand is None:
+                waiting.remove(voter)
+                continue
+            for pair in hand.pairs:
+                (target, left), (other, right) = campaign.info.items[pair.left], campaign.info.items[pair.right]
+                assert target == other
+                word = choose(voter, target, left, right)
+                votes.append((voter, target, left, right) if word == "left" else (voter, target, right, left))
+                campaign.cast(VoteCast(new_id(), hand.number, pair.place, voter, word))
+    return votes
+
+
+def test_pairs_of_target_groups_get_their_quota_within_a_group(ledger):
+    campaign = grouped(ledger, answers=3)
+    votes = vote_by(
+        campaign,
+        lambda _voter, _target, left, right: "left" if left < right else "right",
+        [joined(campaign) for _ in range(3)],
+    )
+    assert Counter((target, frozenset(pair)) for _, target, *pair in votes) == {
+        (target, frozenset(pair)): 3
+        for target, group in TARGETS.items()
+        for pair in combinations([word for word, kind in group.items() if kind == "positive"], 2)
+    }
+    expected = TargetGroups.of_votes(votes, TARGETS)
+    groups = campaign.target_groups()
+    assert set(groups.shares.values()) <= {0.0, 1.0}  # all voters agree
+    assert _by_pair(groups) == _by_pair(expected)
+    assert groups.uncompared == []
+    (text,) = campaign.export_votes("target_groups").files.values()
+    assert text == groups.to_csv()
+    cosines = {
+        (target, word): -ord(word[0]) - ord(word[1]) / 999 for target, group in TARGETS.items() for word in group
+    }
+    assert reliability_score(groups, cosines).kinds[0].score == 1
+
+
+def _by_pair(groups):
+    """Share of the first of two candidates in the order of the alphabet, and number of answers."""
+    return {
+        (target, *sorted((first, second))): (share if first < second else 1 - share, groups.n_answers[key])
+        for key, share in groups.shares.items()
+        for target, first, second in [key]
+    }
+
+
+@pytest.mark.wide
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    sizes_of_groups=st.lists(st.integers(2, 5), min_size=1, max_size=4),
+    answers=st.integers(1, 3),
+    n_voters=st.integers(1, 4),
+    batch=st.integers(1, 9),
+    sheet_size=st.integers(1, 6),
+    random=st.randoms(use_true_random=False),
+)
+def test_random_target_groups(sizes_of_groups, answers, n_voters, batch, sheet_size, random, ledger):
+    words = ["w1", "w2", "w3", "w4", "w5"]  # shared by the targets
+    targets = {f"t{n}": dict.fromkeys(words[:size], "positive") for n, size in enumerate(sizes_of_groups)}
+    campaign = grouped(ledger, targets, answers=answers, batch=batch, n_slots=n_voters, sheet_size=sheet_size)
+    answer_of = lambda *_: random.choice(["left", "right", "tie"])  # noqa: E731
+    votes = vote_by(campaign, answer_of, [joined(campaign) for _ in range(n_voters)])
+    numbers = Counter((target, frozenset(pair)) for _, target, *pair in votes)
+    assert set(numbers.values()) == {min(answers, n_voters)}
+    assert sum(numbers.values()) == campaign.info.plan.n_possible(n_voters)
+    assert len({(voter, target, frozenset(pair)) for voter, target, *pair in votes}) == len(votes)
+    assert sum(campaign.target_groups().n_answers.values()) == len(votes)
+
+
+def test_slots_of_voters_get_pairs_of_target_groups_once(ledger):
+    plan = plan_of_targets(TARGETS, 2, batch=10)
+    campaign = ledger.new_campaign(plan, items_of_targets(TARGETS), 3, 1, settings=Settings(targets=TARGETS))
+    shown = set()
+    for _ in range(2):
+        draw_batch(campaign, at_once=True)
+    for slot, left, right in query(
+        campaign,
+        "SELECT s.slot, c.left_item, c.right_item FROM comparison c JOIN sheet s ON s.ballot_id = c.ballot_id "
+        "AND s.number = c.sheet",
+    ):
+        assert (slot, min(left, right), max(left, right)) not in shown
+        shown.add((slot, min(left, right), max(left, right)))
+    assert len(shown) == plan.budget == 20
+
+
+def test_a_tie_is_half_a_vote_and_cannot_say_is_none(ledger):
+    targets = {"oak": {"tree": "positive", "plant": "positive"}}
+    campaign = grouped(ledger, targets, answers=4, n_slots=4)
+    words = iter(["left", "tie", "tie", "cannot say"])
+    vote_by(campaign, lambda *_: next(words), [joined(campaign) for _ in range(4)])
+    groups = campaign.target_groups()
+    assert list(groups.n_answers.values()) == [3]
+    assert set(groups.shares.values()) <= {2 / 3, 1 / 3}
+
+
+def test_contents_of_target_groups_are_the_candidates(ledger):
+    campaign = grouped(ledger)
+    assert [content.content for content in read(campaign, contents_of)] == [word for _, word in campaign.info.items]
+    assert campaign.info.target_of(0) == "singer"
+
+
+@pytest.mark.parametrize(
+    ("targets", "message"),
+    [
+        ({"oak": {"tree": "positive"}}, "target 'oak' needs two positive candidates or more; it has 1"),
+        ({"oak": {"oak": "positive", "tree": "positive"}}, "target 'oak' is among its own candidates"),
+        ({"oak": {"tree": "best", "plant": "positive"}}, "the category of 'tree' for 'oak' must be one of"),
+        ({}, "target groups are needed; got none"),
+        (5, "categories must be a mapping"),
+    ],
+)
+def test_wrong_targets_are_named(targets, message):
+    with pytest.raises(LedgerError, match=f"targets: {message}"):
+        Settings(targets=targets)
+    with pytest.raises(LedgerError, match=f"targets: {message}"):
+        plan_of_targets(targets, 2)
+
+
+def test_plan_items_and_checks_must_be_those_of_the_targets(ledger):
+    items, plan = items_of_targets(TARGETS), plan_of_targets(TARGETS, 2)
+
+    def make(plan=plan, items=items, targets=TARGETS, **options):
+        ledger.new_campaign(plan, items, 3, 1, settings=Settings(targets=targets, **options))
+
+    with pytest.raises(LedgerError, match="a whole number from 1 on"):
+        plan_of_targets(TARGETS, 0)
+    with pytest.raises(LedgerError, match="must be those of items_of_targets"):
+        make(items=[*items[:-1], ("fox", "vixen")])
+    with pytest.raises(LedgerError, match="the plan is not that of these target groups"):
+        make(plan=ContinuousPlan(len(items), 20, n_pairs=9))
+    for other in (
+        ContinuousPlan(len(items), 20, target=0.9, n_pairs=10),
+        plan_ballots(9, n_ballots=2, fraction=0.5, presentations=2),
+    ):
+        with pytest.raises(LedgerError, match="need a continuous campaign that ends with its budget"):
+            make(plan=other)
+    with pytest.raises(LedgerError, match="n_pairs of a plan belongs to target groups"):
+        make(targets=None)
+    across = KnownPair("attention", ("oak", "tree"), ("fox", "canid"), "left")
+    with pytest.raises(LedgerError, match="a check compares candidates of two targets"):
+        make(probing=Probing((across,)))
+    other = ledger.new_campaign(ContinuousPlan(3, 3), 3, 1, 1)
+    for call in (other.target_groups, lambda: other.export_votes("target_groups")):
+        with pytest.raises(LedgerError, match="the campaign has no target groups"):
+            call()
+
+
+def test_bundles_keep_target_groups(ledger, tmp_path):
+    campaign = grouped(ledger)
+    vote_by(campaign, lambda *_: "left", [joined(campaign) for _ in range(2)])
+    campaign.write_bundle(tmp_path / "copy.zip")
+    restored = Ledger.in_memory().restore(tmp_path / "copy.zip")
+    assert restored.info.settings == campaign.info.settings
+    assert restored.target_groups().shares == campaign.target_groups().shares

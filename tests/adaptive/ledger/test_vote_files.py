@@ -13,7 +13,6 @@ from adaptive._tables import csv_text, guarded, read_items
 from adaptive.errors import VoteError
 from adaptive.ledger import Settings
 from adaptive.ledger._votes import exports
-from adaptive.ledger._votes.exports import FORMATS
 from adaptive.model._comparisons import read_comparisons
 from rankcorr._io.table import read_ranking, unguarded
 from rankcorr.errors import OptionError, TableError
@@ -109,7 +108,7 @@ def test_pairs_of_choix_come_back_where_a_pair_is_compared_once(sqlite, target, 
     assert brought.n_new == source.export_votes("choix").n_votes
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", EXPRESSES)
 @pytest.mark.parametrize("items", [ITEMS, list("abcdefgh")], ids=["odd", "plain"])
 def test_the_models_count_the_same_wins(form, items, sqlite, tmp_path):
     source = voted(sqlite, 2, items=items)
@@ -134,7 +133,7 @@ def test_plain_labels_are_read_by_any_reader_of_csv(sqlite, tmp_path):
 
 def test_names_leave_only_when_asked_for(sqlite):
     campaign = voted(sqlite, 1)
-    for form in FORMATS:
+    for form in EXPRESSES:
         for name in VOTERS:
             assert name not in "".join(campaign.export_votes(form, unanswered=True).files.values())
     assert "Bob" in campaign.export_votes("csv", names=True).files["votes.csv"]

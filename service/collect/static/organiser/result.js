@@ -35,6 +35,7 @@ let timer = null;
 
 begin(async (campaignInfo) => {
   info = campaignInfo;
+  find("targets-note").hidden = !info.settings.targets;
   showExports();
   for (const name of ["names", "unanswered", "guard"]) find(name).addEventListener("change", showExports);
   find("more").addEventListener("click", () => {
@@ -193,10 +194,12 @@ function showPlots(tag) {
 }
 
 function showExports() {
+  const hasTargets = Boolean(info.settings.targets);
+  const forms = find("exports").dataset.formats.split(" ").filter((form) => form !== "target_groups" || hasTargets);
   const flag = (name) => `${name}=${find(name).checked}`;
   fill(
     find("exports"),
-    ...find("exports").dataset.formats.split(" ").map((form) => {
+    ...forms.map((form) => {
       const votes = `${flag("names")}&${flag("unanswered")}&${flag("guard")}`;
       const query = form === "bundle" ? flag("names") : form === "ranking" ? flag("guard") : votes;
       return element(

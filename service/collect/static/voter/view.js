@@ -4,6 +4,7 @@ import { fill, isPlain, nameOf, pictures } from "./content.js";
 import { isOff, switchOff } from "./input.js";
 import { find, show, tell, text } from "./page.js";
 
+const PLACEHOLDER = "{target}";
 const SETTLING = 250; // milliseconds without answers: too short to read a pair, or the second click of a double
 
 const voting = find("voting");
@@ -21,6 +22,7 @@ export function showPair(pair, { canUndo, canSkip, ready }) {
     find(`option-${side}`).classList.toggle("is-plain", isPlain(pair[side]));
     nameButton(side, pair[side]);
   }
+  ask(pair.target);
   find("practice").hidden = !pair.practice;
   find("feedback").hidden = true;
   find("tools").hidden = false;
@@ -35,6 +37,26 @@ export function showPair(pair, { canUndo, canSkip, ready }) {
   question.focus({ preventScroll: true });
   question.scrollIntoView({ block: "nearest" });
   if (question.getBoundingClientRect().top < 0) window.scrollTo(0, 0);
+}
+
+/** Put the target word of a pair where the question has "{target}", or above the question. */
+function ask(target) {
+  const question = find("question");
+  question.dataset.text ??= question.textContent;
+  const names = question.dataset.text.includes(PLACEHOLDER);
+  question.replaceChildren(question.dataset.text);
+  if (target && names) {
+    const parts = question.dataset.text.split(PLACEHOLDER);
+    question.replaceChildren(...parts.flatMap((part, at) => (at ? [emphasis(target), part] : [part])));
+  }
+  find("target").hidden = !target || names;
+  find("target").textContent = target ?? "";
+}
+
+function emphasis(word) {
+  const mark = document.createElement("em");
+  mark.textContent = word;
+  return mark;
 }
 
 /** Screen readers read the item's name on its button; a long text only describes the button. */

@@ -4,8 +4,9 @@ import base64
 
 import pytest
 
+from adaptive.ledger import Ledger
 from tests.adaptive.ledger.campaigns import query
-from tests.service.collect.browsing import ADMIN, CSV, ITEMS, REQUEST, Organiser, problem
+from tests.service.collect.browsing import ADMIN, CSV, ITEMS, REQUEST, Organiser, arrived, problem
 
 PROBES = "left,right,winner,kind\n"
 
@@ -342,3 +343,61 @@ def test_a_campaign_opens_to_its_own_organiser_alone(admin, organiser):
 def test_what_a_stranger_sends_is_not_read(admin, path):
     answer = admin.call("POST", f"/v1/campaigns{path}", token="a-token-of-nobody-at-all", json={"items_csv": 7})
     assert (answer.status_code, problem(answer)[0]) == (401, "token-needed")
+
+
+# Target groups.
+
+TARGETS = {
+    "singer": {"musician": "positive", "person": "positive", "artist": "positive", "song": "distractor"},
+    "oak": {"tree": "positive", "plant": "positive", "ink": "random"},
+}
+OF_TARGETS = {name: value for name, value in REQUEST.items() if name not in ("items_csv", "plan")}
+OF_TARGETS |= {"targets": TARGETS, "answers": 2}
+
+
+def test_a_campaign_of_target_groups_is_made_answered_and_exported(admin, target):
+    answer = admin.call("POST", "/v1/campaigns", json=OF_TARGETS)
+    assert answer.status_code == 201, answer.text
+    organiser = Organiser(admin.app, answer.json["token"], answer.json["campaign"])
+    organiser.open()
+    campaign = Ledger.open(target).campaign()
+    n_asked = 0
+    for voter in [arrived(admin.app, campaign) for _ in range(2)]:
+        while (sheet := voter.post("/v1/sheets").json.get("sheet")) is not None:
+            for pair in sheet["pairs"]:
+                words = {pair["left"]["text"], pair["right"]["text"]}
+                assert words <= {word for word, kind in TARGETS[pair["target"]].items() if kind == "positive"}
+                better = "left" if pair["left"]["text"] < pair["right"]["text"] else "right"
+                assert voter.vote(pair["id"], better).status_code == 200
+                n_asked += 1
+    assert n_asked == 8
+    groups = campaign.target_groups()
+    assert set(groups.n_answers.values()) == {2}
+    assert set(groups.shares.values()) <= {0.0, 1.0}
+    exported = organiser.get("/exports/target_groups")
+    assert exported.text == groups.to_csv()
+
+
+@pytest.mark.parametrize(
+    ("fields", "pointer", "message"),
+    [
+        ({"answers": None}, "/answers", "may not be null"),
+        ({"targets": {}}, "/targets", "must be an object of target to candidates"),
+        ({"targets": {"oak": {"tree": "positive"}}}, "/targets", "target 'oak' needs two positive candidates"),
+        ({"targets": {"oak": {"tree": "best", "plant": "positive"}}}, "/targets", "the category of 'tree'"),
+        ({"targets": {"oak": 3}}, "/targets", "must map each to its category"),
+        ({"plan": REQUEST["plan"]}, "/plan", "cannot be combined with targets"),
+        ({"items_csv": CSV}, "", "exactly one of items_csv, targets is needed"),
+    ],
+)
+def test_what_does_not_fit_target_groups_is_named(admin, fields, pointer, message):
+    answer = admin.call("POST", "/v1/campaigns", json={**OF_TARGETS, **fields})
+    assert message in str(answer.json["errors"].get(pointer)), answer.json
+
+
+def test_targets_and_items_need_what_belongs_to_them(admin):
+    for request, needed in ((OF_TARGETS, "answers"), (REQUEST, "plan")):
+        answer = admin.call(
+            "POST", "/v1/campaigns", json={key: value for key, value in request.items() if key != needed}
+        )
+        assert "this field is needed: it belongs to" in answer.json["errors"][f"/{needed}"][0]

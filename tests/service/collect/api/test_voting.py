@@ -157,7 +157,9 @@ def test_probes_look_like_other_pairs_and_practice_tells_what_was_wanted(target,
     voter = arrived(make_app(), campaign)
     pairs = voter.sheet()["pairs"]
     assert [pair["practice"] for pair in pairs] == [True, False, False, False]
-    assert {tuple(sorted(pair)) for pair in pairs} == {("answer", "event_id", "id", "left", "practice", "right")}
+    assert {tuple(sorted(pair)) for pair in pairs} == {
+        ("answer", "event_id", "id", "left", "practice", "right", "target")
+    }
     answer = voter.vote(pairs[0]["id"])
     wanted = "left" if pairs[0]["left"]["text"] == "ash" else "right"
     assert answer.json["feedback"] == {"expected": wanted, "agrees": wanted == "left"}

@@ -7,6 +7,7 @@ import urllib.request
 import pytest
 from playwright.sync_api import expect
 
+from adaptive.ledger import PageTexts, items_of_targets, plan_of_targets
 from service.collect import access
 from tests.adaptive.ledger.campaigns import query
 from tests.service.collect.browser.conftest import (
@@ -400,3 +401,30 @@ def test_without_a_place_to_keep_things_votes_arrive_all_the_same(site, visit):
     page.locator('[data-answer="left"]').click()
     expect(page.locator("#status")).to_have_text("Saved. 1 of 4")
     assert votes(campaign) == {pair: "left"}
+
+
+@pytest.mark.parametrize("question", ["Which is closer to {target}?", "Which is closer?"])
+def test_a_voter_sees_the_target_of_each_pair(site, visit, question):
+    targets = {
+        "singer": dict.fromkeys(["musician", "person", "artist"], "positive"),
+        "oak": dict.fromkeys(["tree", "plant"], "positive"),
+    }
+    texts = {"en": PageTexts("Words", question)}
+    plan = plan_of_targets(targets, 1, batch=10)
+    items = items_of_targets(targets)
+    campaign = site.campaign(plan=plan, items=items, targets=targets, sheet_size=4, pages={"texts": texts})
+    page = visit(site.link(campaign))
+    agree(page)
+    seen = set()
+    for done in range(4):
+        words = shown(page)
+        (target,) = [target for target, group in targets.items() if set(words) <= set(group)]
+        seen.add(target)
+        if "{target}" in question:
+            expect(page.locator("#question")).to_have_text(f"Which is closer to {target}?")
+            expect(page.locator("#target")).to_be_hidden()
+        else:
+            expect(page.locator("#target")).to_have_text(target)
+        if done < 3:
+            answer(page, "left")
+    assert seen == set(targets)
