@@ -8,7 +8,8 @@ tokens -> pairs -> plan -> ballot -> votes -> scores -> selection -> the next ba
 - the whole protocol: `run_protocol` with a function that votes, `score_ballots` for all votes so far at once, and a
   campaign of `adaptive.ledger.Ledger` for votes that arrive over days
 - votes from any source: `Comparisons`, `read_comparisons`
-- strengths of the items: `bradley_terry`, `thurstone`, `borda`, `rank_centrality`
+- strengths of the items: `bradley_terry`, `thurstone`, `borda`, `rank_centrality`; of graded and best-worst answers
+  and of whole rankings: `Choices`
 - the next comparisons: `next_comparisons`; `run_matching` collects all votes this way, `run_matched_ballots` with fixed
   ballots, and `stopping_rule` decides when to stop
 - uncertainty: `Strengths.rank_intervals`, `in_top`, `cut`, `expected_correlation`
@@ -43,6 +44,7 @@ from adaptive.errors import (
     VoteError,
 )
 from adaptive.model._accuracy import Better, Cut, ExpectedCorrelation, RankIntervals, StopDecision, TopProbabilities
+from adaptive.model._choices import Choices, ChoiceStrengths
 from adaptive.model._comparisons import Comparisons, read_comparisons
 from adaptive.model._estimators import bradley_terry, thurstone
 from adaptive.model._likelihood import Prior, VoteModel
@@ -82,6 +84,7 @@ __all__ += ["draw_assignment", "draw_ballot"]
 __all__ += ["Selection", "borda_scores", "rescale", "running_mean", "select_by_mean", "select_top"]
 __all__ += ["BallotRecord", "BallotVotes", "InterimResult", "ProtocolResult", "run_protocol", "score_ballots"]
 __all__ += ["BordaScores", "Comparisons", "Prior", "Strengths", "VoteModel"]
+__all__ += ["ChoiceStrengths", "Choices"]
 __all__ += ["CentralityScores", "borda", "bradley_terry", "rank_centrality", "read_comparisons", "thurstone"]
 __all__ += ["MatchedBallots", "Matches", "Matching", "next_comparisons", "run_matched_ballots", "run_matching"]
 __all__ += ["StopDecision", "StoppingRule", "stopping_rule"]

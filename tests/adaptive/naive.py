@@ -6,6 +6,7 @@ or None; scores are dicts of item to Fraction.
 In models of votes an item or a voter is a number, the index into the strengths or into the voters' parameters.
 """
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -150,3 +151,41 @@ def rank_interval(ranks, level):
     for tail in ((1 - level) / 2, 0.5, (1 + level) / 2):
         found.append(min(rank for rank in ranks if sum(r <= rank for r in ranks) >= tail * len(ranks) - 1e-9))
     return found
+
+
+def plackett_luce(theta, order, tie_terms=()):
+    """Log-probability of an order, best first, with groups of ties; `tie_terms` are those of ties of 2, 3, ..."""
+    rest = [item for group in order for item in group]
+    total = 0.0
+    for group in order:
+        if len(rest) < 2:
+            break
+
+        def worth(subset):
+            mean = sum(theta[item] for item in subset) / len(subset)
+            return math.exp(mean + (tie_terms[len(subset) - 2] if len(subset) > 1 else 0.0))
+
+        subsets = [
+            subset for size in range(1, len(tie_terms) + 2) for subset in itertools.combinations(sorted(rest), size)
+        ]
+        total += math.log(worth(group) / sum(map(worth, subsets)))
+        rest = [item for item in rest if item not in group]
+    return total
+
+
+def best_worst(theta, asked, best, worst):
+    """Log-probability of a best and a worst item among those asked."""
+    odds = {(i, j): math.exp(theta[i] - theta[j]) for i in asked for j in asked if i != j}
+    return math.log(odds[best, worst] / sum(odds.values()))
+
+
+def graded(theta, left, right, grade, middle):
+    """Log-probability of a grade from -m to m; `middle` are the parameters of the grades of size 0 to m - 1."""
+    most = len(middle)
+    logits = {
+        g: (1 + g / most) / 2 * theta[left]
+        + (1 - g / most) / 2 * theta[right]
+        + (middle[abs(g)] if abs(g) < most else 0.0)
+        for g in range(-most, most + 1)
+    }
+    return logits[grade] - math.log(sum(map(math.exp, logits.values())))

@@ -1,5 +1,6 @@
 """Tests of the votes against the model: kernels of the likelihood, the signal against coin flips, and the misfit."""
 
+import csv
 import itertools
 import math
 from collections import Counter
@@ -7,14 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
 
-from adaptive import Comparisons, ModelError, Prior, bradley_terry, run_matching, stopping_rule
+from adaptive import Choices, Comparisons, ModelError, Prior, bradley_terry, run_matching, stopping_rule
 from adaptive._votes import LEFT, RIGHT, TIE
-from adaptive.errors import ComparisonError
+from adaptive.errors import AdaptiveError, ComparisonError
 from adaptive.model._accuracy import SPREADS, STAKES, signal
 from adaptive.model._likelihood import (
     Parameters,
@@ -34,6 +35,7 @@ from adaptive.model._likelihood_kernels import (
     vote_terms,
 )
 from adaptive.model._strengths import rows_of
+from rankcorr import OptionError
 from tests.adaptive import naive
 from tests.adaptive.strategies import MODELS, OVERSIGHT, WORDS, comparisons, rows, simulated
 
@@ -515,3 +517,238 @@ def test_a_voter_who_sees_a_pair_again_says_nothing_of_it():
     many = Comparisons.from_labels(left, right, ["left"] * 27, voter=[f"voter {k // 3}" for k in range(27)])
     assert bradley_terry(alone).misfit.pairs == 0
     assert bradley_terry(many).misfit.pairs > 8
+
+
+# Choices among outcomes.
+
+
+def published_rows(data_dir, name):
+    with (data_dir / "published" / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))[1:]
+
+
+@pytest.mark.real_data
+def test_the_puddings_of_davidson(data_dir):
+    """Worths of Davidson (1970); standard errors of R's PlackettLuce, with the sum of log-worths fixed."""
+    left, right, grades, counts = [], [], [], []
+    for i, j, _, wins, losses, ties in published_rows(data_dir, "pudding.csv"):
+        for grade, count in ((1, wins), (-1, losses), (0, ties)):
+            for column, value in ((left, int(i) - 1), (right, int(j) - 1), (grades, grade), (counts, int(count))):
+                column.append(value)
+    fit = Choices.from_grades(range(6), left, right, grades, weights=counts).fit(prior=math.inf)
+    worths = np.exp(fit.theta) / np.exp(fit.theta).sum()
+    assert (worths[0].round(4), worths[5].round(4)) == (0.1388, 0.2024)
+    assert math.exp(fit.others["tie"][0]) == pytest.approx(0.7468, abs=1e-4)
+    assert fit.standard_errors[0] == pytest.approx(0.121949, abs=1e-6)
+    assert fit.others["tie"][1] == pytest.approx(0.0825, abs=1e-4)
+
+
+@pytest.mark.real_data
+def test_baseball_at_home(data_dir):
+    """Agresti, Categorical Data Analysis (2002), table 10.10: the effect of playing at home."""
+    rows = published_rows(data_dir, "baseball.csv")
+    teams = sorted({home for home, *_ in rows})
+    votes = [
+        (teams.index(home), teams.index(away), grade, int(count))
+        for home, away, *counts in rows
+        for grade, count in zip((1, -1), counts, strict=True)
+    ]
+    left, right, grades, counts = zip(*votes, strict=True)
+    fit = Choices.from_grades(teams, left, right, grades, weights=counts, side_bias=True).fit(prior=math.inf)
+    assert [round(value, 3) for value in fit.others["side"]] == [0.302, 0.131]
+
+
+@pytest.mark.real_data
+def test_the_season_of_nascar(data_dir):
+    """Hunter, MM Algorithms for Generalized Bradley-Terry Models (2004): log-worths relative to driver 1."""
+    races = [[driver for driver in row if driver] for row in published_rows(data_dir, "nascar.csv")]
+    places = {}
+    for race in races:
+        for place, driver in enumerate(race):
+            places.setdefault(driver, []).append(place)
+    only_losing = {"84", "85", "86", "87"}
+    fit = Choices.from_rankings([[d for d in race if d not in only_losing] for race in races]).fit(prior=math.inf)
+    drivers = sorted(fit.items, key=lambda driver: (np.mean(places[driver]), driver))
+    theta = dict(zip(fit.items, fit.theta - fit.theta[fit.items.index("1")], strict=True))
+    assert [theta[driver] for driver in drivers[:3]] == pytest.approx([4.15, 3.62, 2.08], abs=0.006)
+    assert [theta[driver] for driver in drivers[-3:]] == pytest.approx([0.03, -0.31, -0.15], abs=0.006)
+    with pytest.raises(ModelError, match="the choices alone give no finite strengths"):
+        Choices.from_rankings(races).fit(prior=math.inf)
+
+
+def drawn_orders(rng, n_items, number, n_tied):
+    orders = []
+    for _ in range(number):
+        items = rng.permutation(n_items)[: rng.integers(2, n_items + 1)].tolist()
+        order = []
+        while items:
+            size = min(len(items), int(rng.integers(1, n_tied + 1)))
+            order.append(sorted(items[:size]))
+            items = items[size:]
+        orders.append(order)
+    return orders
+
+
+@given(st.integers(2, 5), st.integers(1, 6), st.integers(1, 3), st.integers(0, 2**32))
+def test_rankings_have_the_likelihood_spelt_out(n_items, number, n_tied, seed):
+    rng = np.random.default_rng(seed)
+    orders = drawn_orders(rng, n_items, number, n_tied)
+    choices = Choices.from_rankings(orders, items=range(n_items))
+    parameters = rng.normal(size=choices.events.design.shape[1]) if choices.events.chosen.size else np.zeros(0)
+    assume(parameters.size)
+    theta, ties = parameters[:n_items], parameters[n_items:]
+    expected = sum(naive.plackett_luce(theta, order, ties) for order in orders)
+    assert choices.events.probabilities(parameters)[0] == pytest.approx(expected, abs=1e-9)
+
+
+@given(st.integers(2, 5), st.integers(1, 8), st.integers(1, 3), st.integers(0, 2**32))
+def test_grades_have_the_likelihood_spelt_out(n_items, number, most, seed):
+    rng = np.random.default_rng(seed)
+    left = rng.integers(0, n_items, number)
+    right = (left + rng.integers(1, n_items, number)) % n_items
+    grades = rng.integers(-most, most + 1, number)
+    grades[0] = most
+    assume(most > 1 or (grades == 0).any())
+    choices = Choices.from_grades(range(n_items), left, right, grades)
+    parameters = rng.normal(size=n_items + most)
+    rows = zip(left.tolist(), right.tolist(), grades.tolist(), strict=True)
+    expected = sum(naive.graded(parameters[:n_items], *row, parameters[n_items:]) for row in rows)
+    assert choices.events.probabilities(parameters)[0] == pytest.approx(expected, abs=1e-9)
+
+
+@given(st.integers(3, 6), st.integers(1, 6), st.integers(0, 2**32))
+def test_slopes_and_curvature_are_those_of_differences(n_items, number, seed):
+    rng = np.random.default_rng(seed)
+    asked = [rng.permutation(n_items)[:3].tolist() for _ in range(number)]
+    answers = [(items, items[0], items[2]) for items in asked]
+    choices = Choices.from_best_worst(answers)
+    labels = list(choices.items)
+    parameters = rng.normal(size=len(labels))
+    theta = dict(zip(labels, parameters, strict=True))
+    total, probabilities = choices.events.probabilities(parameters)
+    assert total == pytest.approx(sum(naive.best_worst(theta, *answer) for answer in answers), abs=1e-9)
+
+    def of(values):
+        return choices.events.probabilities(np.asarray(values))[0]
+
+    scores = choices.events.scores(probabilities).toarray()
+    assert_allclose(scores.sum(axis=0), naive.gradient(of, parameters), atol=1e-6)
+    assert_allclose(choices.events.information(probabilities), -np.array(naive.hessian(of, parameters)), atol=1e-4)
+
+
+@pytest.mark.parametrize("has_ties", [False, True])
+def test_pairs_are_those_of_bradley_and_terry(has_ties):
+    rng = np.random.default_rng(7)
+    left = rng.integers(0, 12, 200)
+    right = (left + rng.integers(1, 12, 200)) % 12
+    winner = np.where(rng.random(200) < 1 / (1 + np.exp((left - right) / 3)), 1, -1)
+    winner[: 40 * has_ties] = 0
+    votes = Comparisons(12, left, right, winner)
+    fixed = Choices.from_pairs(votes).fit(prior=1.3)
+    peer = bradley_terry(votes, oversight=0, prior=1.3)
+    assert_allclose(fixed.theta, peer.theta - peer.theta.mean(), atol=1e-5)
+    estimated = Choices.from_pairs(votes).fit()
+    assert estimated.prior_sd == pytest.approx(bradley_terry(votes, oversight=0).prior_sd, rel=5e-3)
+    if has_ties:
+        assert math.exp(fixed.others["tie"][0]) == pytest.approx(peer.tie_parameter, rel=1e-4)
+        assert (fixed.standard_errors >= peer.standard_errors - 1e-9).all()  # the tie parameter is uncertain too
+
+
+def test_half_ties_converge_at_once():
+    """2,000 votes on two items, half of them ties: the block alternation ended at 3.395 after 200 iterations."""
+    votes = Comparisons(2, np.zeros(2_000, int), np.ones(2_000, int), np.repeat([1, 0], 1_000))
+    fit = Choices.from_pairs(votes).fit(prior=2)
+    assert fit.theta[0] - fit.theta[1] == pytest.approx(2 * 3.518, abs=2e-3)
+
+
+def test_a_covariate_has_its_slope():
+    """Simulated with strengths that are confounded with length: the slope of length is 1."""
+    rng = np.random.default_rng(11)
+    theta = rng.normal(size=10)
+    left = rng.integers(0, 10, 6_000)
+    right = (left + rng.integers(1, 10, 6_000)) % 10
+    lengths = [theta[side] + rng.normal(size=6_000) for side in (left, right)]
+    margin = theta[left] - theta[right] + lengths[0] - lengths[1]
+    winner = np.where(rng.random(6_000) < 1 / (1 + np.exp(-margin)), 1, -1)
+    votes = Comparisons(10, left, right, winner)
+    fit = Choices.from_pairs(votes, covariates={"length": tuple(lengths)}).fit(prior=math.inf)
+    slope, error = fit.others["length"]
+    assert abs(slope - 1) < 3 * error < 0.15
+    truth = theta - theta.mean()
+    assert np.abs((fit.theta - truth) / fit.standard_errors).max() < 4
+    plain = Choices.from_pairs(votes).fit(prior=math.inf)
+    assert np.polyfit(truth, plain.theta, 1)[0] > 1.2 > np.polyfit(truth, fit.theta, 1)[0]
+
+
+def test_weights_count_and_clusters_widen():
+    votes = Comparisons.from_labels(["a", "b", "a"], ["b", "c", "c"], ["left", "left", "right"])
+    thrice = Comparisons.from_labels(["a", "b", "a"] * 3, ["b", "c", "c"] * 3, ["left", "left", "right"] * 3)
+    weighted = Choices.from_pairs(votes, weights=[3, 3, 3]).fit(prior=2)
+    repeated = Choices.from_pairs(thrice).fit(prior=2)
+    assert_allclose(weighted.theta, repeated.theta, atol=1e-9)
+    assert_allclose(weighted.covariance, repeated.covariance, atol=1e-9)
+    assert weighted.n_events == 9
+    # Each voter gives every answer ten times.
+    rng = np.random.default_rng(3)
+    left, right = np.repeat(rng.integers(0, 3, 60), 10), None
+    right = (left + 1) % 3
+    winner = np.repeat(rng.choice([1, -1], 60), 10)
+    copied = Comparisons(3, left, right, winner)
+    clustered = Choices.from_pairs(copied, clusters=np.repeat(np.arange(60), 10).tolist()).fit(prior=math.inf)
+    single = Choices.from_pairs(Comparisons(3, left[::10], right[::10], winner[::10])).fit(prior=math.inf)
+    assert_allclose(clustered.standard_errors, single.standard_errors, rtol=0.25)
+    assert "choices of one cluster depend on each other" in clustered.warnings[0]
+
+
+def test_differences_have_intervals():
+    fit = Choices.from_rankings([["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]]).fit(prior=1)
+    value, low, high = fit.difference("a", "c")
+    assert value == pytest.approx(fit.theta[0] - fit.theta[2])
+    assert low < value < high
+    assert fit.difference("c", "a")[1:] == pytest.approx((-high, -low))
+    with pytest.raises(ModelError, match="these are no items: 'z'"):
+        fit.difference("a", "z")
+    with pytest.raises(ModelError, match="level must be a number between 0 and 1"):
+        fit.difference("a", "b", level=1)
+
+
+def test_top_lists_rank_above_what_they_lack():
+    top = Choices.from_rankings([["a", "b"], ["a", "c"]], items=["a", "b", "c", "d"], unlisted="below").fit(prior=1)
+    assert top.theta[3] == top.theta.min() < top.theta[1]
+    partial = Choices.from_rankings([["a", "b"], ["a", "c"]], items=["a", "b", "c", "d"]).fit(prior=1)
+    assert partial.theta[3] > partial.theta[1]
+
+
+VOTES = Comparisons.from_labels(["a", "b"], ["b", "c"], ["left", "tie"])
+ALL_TIED = Comparisons.from_labels(["a", "b"], ["b", "c"], ["tie", "tie"])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Choices.from_pairs([1]), "votes on pairs are Comparisons"),
+        (lambda: Choices.from_pairs(VOTES, weights=[1]), "weights must be 2 finite numbers from 0"),
+        (lambda: Choices.from_pairs(VOTES, weights=[1, -1]), "weights must be 2 finite numbers from 0"),
+        (lambda: Choices.from_pairs(VOTES, clusters="ab"), "clusters must be 2 names"),
+        (lambda: Choices.from_pairs(VOTES, covariates={"x": ([1], [2])}), "covariate 'x' needs 2 finite numbers"),
+        (lambda: Choices.from_grades(["a", "b"], [0], [0], [1]), "vote 0 compares an item with itself"),
+        (lambda: Choices.from_grades(["a", "b"], [0], [2], [1]), "left and right are places in the items, from 0 to 1"),
+        (lambda: Choices.from_grades(["a", "b"], [0], [1], [0]), "grades need one that prefers a side"),
+        (lambda: Choices.from_grades(["a", "b"], [0], [1], [0.5]), "grades must be a column of whole numbers"),
+        (lambda: Choices.from_grades(["a", "b"], [0, 1], [1], [1]), "columns must have one length; got 2, 1 and 1"),
+        (lambda: Choices.from_rankings([["a", "a"]]), "ranking 0 names an item twice"),
+        (lambda: Choices.from_rankings([["a", []]]), "ranking 0 names an item twice, or has an empty group"),
+        (lambda: Choices.from_rankings([["a", "b"]], items=["a"]), "rankings name items that `items` lacks: 'b'"),
+        (lambda: Choices.from_rankings([["a"]], unlisted="worst"), "unlisted must be one of"),
+        (lambda: Choices.from_rankings([[list(range(30)), *range(30, 60)]]), "ties of 30 among so many items"),
+        (lambda: Choices.from_best_worst([(["a", "b"], "a", "a")]), "answer 0 must have different items"),
+        (lambda: Choices.from_best_worst([(["a", "b"], "a", "c")]), "answer 0 must have different items"),
+        (lambda: Choices.from_rankings([["a"]]).fit(), "a fit needs two items and a choice"),
+        (lambda: Choices.from_pairs(VOTES).fit(prior=0), "prior must be a positive number"),
+        (lambda: Choices.from_pairs(VOTES).fit(prior=math.inf), "the choices alone give no finite strengths"),
+        (lambda: Choices.from_pairs(ALL_TIED).fit(prior=1), "an outcome never occurred"),
+    ],
+)
+def test_wrong_choices_are_named(call, message):
+    with pytest.raises((AdaptiveError, OptionError), match=message):
+        call()

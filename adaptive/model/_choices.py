@@ -1,0 +1,669 @@
+"""One likelihood for every kind of answer: a choice among outcomes, whose logits are sparse linear forms.
+
+A vote on a pair chooses one of two or three outcomes, a grade one of several, a ranking chooses its best item, then the
+best of the others, and so on, and a best-worst answer one of all ordered pairs. Joint Newton steps fit strengths, ties,
+sides and covariates together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from statistics import NormalDist
+from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from adaptive._protocol import checked_labels
+from adaptive._record import item_table
+from adaptive.errors import ModelError
+from adaptive.model._comparisons import Comparisons
+from adaptive.model._likelihood import SD_RANGE, SD_START
+from rankcorr import Ranking
+from rankcorr._checks import check_choice, offending, real_number, shown, whole_number
+from rankcorr._results import TableResult
+
+Array: TypeAlias = NDArray[Any]
+Unlisted: TypeAlias = Literal["absent", "below"]
+
+UNLISTED: Final[tuple[Unlisted, ...]] = get_args(Unlisted)
+MAX_ITERATIONS: Final = 100
+TOLERANCE: Final = 1e-10
+MOST_OUTCOMES: Final = 5_000_000
+LARGEST: Final = 50.0  # strengths beyond it are infinite: no vote tells them from larger ones
+FLAT: Final = 1e-10  # of the largest curvature: a direction with less has no maximum
+ROBUST_RATIO: Final = 1.5
+_INFINITE: Final = (
+    "the choices alone give no finite strengths: an item, or a group of items, never lost to the others, or an outcome "
+    "never occurred; give prior=, a standard deviation"
+)
+_SD_STEP: Final = 0.5  # of log t, the first
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """Choices among outcomes.
+
+    Attributes
+    ----------
+    outcome_starts : ndarray of int64, shape (n_events + 1,)
+        First outcome of each event, and the number of outcomes.
+    design : scipy.sparse.csr_array, shape (n_outcomes, n_parameters)
+        Coefficients of the linear form of each outcome.
+    chosen : ndarray of int64, shape (n_events,)
+        The outcome that each event chose.
+    count : ndarray of float64, shape (n_events,)
+        How often each event occurred.
+    """
+
+    outcome_starts: Array
+    design: Any
+    chosen: Array
+    count: Array
+
+    @classmethod
+    def of(
+        cls, sizes: Sequence[int], terms: Sequence[Mapping[int, float]], chosen: ArrayLike, count: ArrayLike, n: int
+    ) -> Events:
+        """Build events from the number of outcomes of each, and parameter to coefficient of each outcome."""
+        from scipy.sparse import csr_array
+
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        ends = np.cumsum([0, *map(len, terms)])
+        parameter = np.array([number for outcome in terms for number in outcome], np.int64)
+        coefficient = np.array([value for outcome in terms for value in outcome.values()], np.float64)
+        design = csr_array((coefficient, parameter, ends), shape=(len(terms), n))
+        return cls(starts, design, starts[:-1] + np.asarray(chosen, np.int64), np.asarray(count, np.float64))
+
+    @cached_property
+    def event(self) -> Array:
+        """Event of each outcome."""
+        return np.repeat(np.arange(self.chosen.size), np.diff(self.outcome_starts))
+
+    def probabilities(self, parameters: Array) -> tuple[float, Array]:
+        """Return the log-likelihood and the probability of each outcome."""
+        logits = self.design @ parameters
+        starts = self.outcome_starts[:-1]
+        largest = np.maximum.reduceat(logits, starts)
+        exponentials = np.exp(logits - largest[self.event])
+        totals = np.add.reduceat(exponentials, starts)
+        total = float(self.count @ (logits[self.chosen] - largest - np.log(totals)))
+        return total, exponentials / totals[self.event]
+
+    def scores(self, probabilities: Array) -> Any:
+        """Slope of the log-likelihood of each event, shape (n_events, n_parameters), without its count; sparse."""
+        return self.design[self.chosen] - self.means(probabilities)
+
+    def means(self, probabilities: Array) -> Any:
+        """Mean of the coefficients over the outcomes of each event; sparse."""
+        from scipy.sparse import csr_array
+
+        columns = np.arange(probabilities.size)
+        shape = (self.chosen.size, probabilities.size)
+        return csr_array((probabilities, (self.event, columns)), shape=shape) @ self.design
+
+    def information(self, probabilities: Array) -> Array:
+        """Negative second derivative of the log-likelihood, shape (n_parameters, n_parameters)."""
+        weights = probabilities * self.count[self.event]
+        means = self.means(probabilities)
+        squares = self.design.T @ (self.design * weights[:, np.newaxis])
+        products = means.T @ (means * self.count[:, np.newaxis])
+        return np.asarray((squares - products).toarray())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ChoiceStrengths(TableResult):
+    """Strengths of items, fitted to choices of any kind together with all other parameters.
+
+    The table has the columns item, rank, strength and standard_error, best first.
+
+    Attributes
+    ----------
+    items : sequence of hashable
+    theta : ndarray of float64, shape (n_items,)
+        Strengths, with mean 0.
+    standard_errors : ndarray of float64, shape (n_items,)
+        Of the difference of each strength from their mean; all other parameters are uncertain too. If the choices have
+        clusters, they allow for the dependence within these (sandwich).
+    covariance : ndarray of float64, shape (n_items + n_others, n_items + n_others)
+        Of the strengths and the other parameters, in this order.
+    others : dict of str to tuple of float
+        Estimate and standard error of each other parameter: "side", "tie", "grade 1", covariates by name.
+    log_likelihood : float
+        Without the prior.
+    prior_sd : float
+        Standard deviation of the prior of the strengths; infinity without one.
+    n_events : int
+        Number of choices, counted as often as they occurred.
+    warnings : tuple of str
+
+    See Also
+    --------
+    Choices.fit : Returns it.
+
+    Examples
+    --------
+    >>> from adaptive import Choices
+    >>> fit = Choices.from_rankings([["a", "b", "c"], ["a", "c", "b"], ["b", "a", "c"]]).fit(prior=1)
+    >>> fit.ranking.best_first.tolist(), fit.theta.round(2).tolist()
+    ([0, 1, 2], [0.6, -0.07, -0.54])
+    """
+
+    _caption: ClassVar[str] = "Strengths of items"
+
+    items: Sequence[Hashable]
+    theta: NDArray[np.float64]
+    standard_errors: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+    others: dict[str, tuple[float, float]]
+    log_likelihood: float
+    prior_sd: float
+    n_events: float
+    warnings: tuple[str, ...] = ()
+
+    @cached_property
+    def ranking(self) -> Ranking:
+        """All items ranked by their strengths, labelled."""
+        return Ranking.from_scores(self.theta, labels=self.items)
+
+    def difference(self, first: Hashable, second: Hashable, *, level: float = 0.95) -> tuple[float, float, float]:
+        """Return the difference of two strengths, and the ends of its normal interval.
+
+        Raises
+        ------
+        ModelError
+            One of them is no item, or the level is not between 0 and 1.
+        """
+        places = {item: place for place, item in enumerate(self.items)}
+        if unknown := [item for item in (first, second) if item not in places]:
+            raise ModelError(offending("these are no items", unknown))
+        if not 0 < real_number(level) < 1:
+            raise ModelError(f"level must be a number between 0 and 1; got {shown(level)}")
+        one, two = places[first], places[second]
+        covariance = self.covariance
+        variance = covariance[one, one] + covariance[two, two] - 2 * covariance[one, two]
+        value = float(self.theta[one] - self.theta[two])
+        width = NormalDist().inv_cdf((1 + level) / 2) * math.sqrt(max(0.0, variance))
+        return value, value - width, value + width
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        ranks = self.ranking.ranks
+        order = np.argsort(ranks, kind="stable")
+        return item_table(self.items, order, rank=ranks, strength=self.theta, standard_error=self.standard_errors)
+
+    def __repr__(self) -> str:
+        return f"<ChoiceStrengths of {self.n_events:g} choices: {self.ranking!r}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Choices:
+    """Answers of any kind as choices among outcomes.
+
+    Attributes
+    ----------
+    items : sequence of hashable
+    events : Events
+        Parameters are the strengths of the items and then `names`.
+    names : tuple of str
+        The other parameters.
+    clusters : ndarray of int64, shape (n_events,), or None
+        Number of the cluster of each event, such as its voter or prompt.
+
+    See Also
+    --------
+    bradley_terry : Votes on pairs with oversights and models of each voter.
+    ChoiceStrengths : What `fit` returns.
+
+    References
+    ----------
+    H. L. Turner et al., Modelling Rankings in R: The PlackettLuce Package, Computational Statistics 35 (2020).
+
+    R. R. Davidson, On Extending the Bradley-Terry Model to Accommodate Ties in Paired Comparison Experiments, Journal
+    of the American Statistical Association 65 (1970).
+
+    A. A. J. Marley and J. J. Louviere, Some Probabilistic Models of Best, Worst, and Best-Worst Choices, Journal of
+    Mathematical Psychology 49 (2005).
+
+    Examples
+    --------
+    >>> from adaptive import Choices
+    >>> asked = [(["a", "b", "c", "d"], "a", "d"), (["a", "b", "c", "e"], "b", "e")]
+    >>> Choices.from_best_worst(asked)
+    <Choices of 5 items: 2 events>
+    """
+
+    items: Sequence[Hashable]
+    events: Events
+    names: tuple[str, ...] = ()
+    clusters: NDArray[np.int64] | None = field(default=None)
+
+    def __repr__(self) -> str:
+        return f"<Choices of {len(self.items)} items: {self.events.chosen.size:,} events>"
+
+    @classmethod
+    def from_pairs(
+        cls,
+        votes: Comparisons,
+        *,
+        weights: ArrayLike | None = None,
+        side_bias: bool = False,
+        covariates: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
+        clusters: Sequence[Hashable] | None = None,
+    ) -> Choices:
+        """Take votes on pairs; ties are a third outcome, as Davidson (1970) has it.
+
+        Parameters
+        ----------
+        votes : Comparisons
+        weights : array_like of shape (n_comparisons,), optional
+            How often each vote counts.
+        side_bias : bool
+            Fit a preference for the left side.
+        covariates : mapping of name to pair of array_like of shape (n_comparisons,), optional
+            A property of what was shown on the left and on the right, such as its length; its slope is fitted.
+        clusters : sequence of hashable, shape (n_comparisons,), optional
+            Votes of one cluster are not independent: errors are robust to that.
+
+        Examples
+        --------
+        >>> from adaptive import Choices, Comparisons
+        >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "tie", "left"])
+        >>> Choices.from_pairs(votes).fit(prior=1).others.keys()
+        dict_keys(['tie'])
+        """
+        if not isinstance(votes, Comparisons):
+            raise ModelError(f"votes on pairs are Comparisons; got {shown(votes)}")
+        grades = np.asarray(votes.winner, np.int64)
+        sides = np.asarray(votes.left, np.int64), np.asarray(votes.right, np.int64)
+        return cls._graded(votes.items, sides, grades, 1, bool(votes.n_ties), weights, side_bias, covariates, clusters)
+
+    @classmethod
+    def from_grades(
+        cls,
+        items: Sequence[Hashable],
+        left: ArrayLike,
+        right: ArrayLike,
+        grades: ArrayLike,
+        *,
+        weights: ArrayLike | None = None,
+        side_bias: bool = False,
+        clusters: Sequence[Hashable] | None = None,
+    ) -> Choices:
+        """Take graded votes on pairs, such as 2 (left much better), 1, 0 (about equal), -1 and -2 (right much better).
+
+        Adjacent categories: the logit of grade g of m is (1 + g/m) theta_left / 2 + (1 - g/m) theta_right / 2 plus the
+        parameter of abs(g), 0 for m. With m = 1 it is Davidson's model of ties.
+
+        Parameters
+        ----------
+        items : sequence of hashable
+        left, right : array_like of int, shape (n_votes,)
+            Places in `items`.
+        grades : array_like of int, shape (n_votes,)
+        weights, side_bias, clusters
+            As in `from_pairs`.
+
+        Examples
+        --------
+        >>> from adaptive import Choices
+        >>> graded = Choices.from_grades(["a", "b", "c"], [0, 1, 0], [1, 2, 2], [2, 0, 1])
+        >>> graded.names
+        ('grade 0', 'grade 1')
+        """
+        sides = _whole_numbers("left", left), _whole_numbers("right", right)
+        levels = _whole_numbers("grades", grades)
+        most = int(np.abs(levels).max(initial=0))
+        if most < 1:
+            raise ModelError("grades need one that prefers a side")
+        has_middle = most > 1 or bool((levels == 0).any())
+        return cls._graded(items, sides, levels, most, has_middle, weights, side_bias, None, clusters)
+
+    @classmethod
+    def _graded(
+        cls,
+        items: Sequence[Hashable],
+        sides: tuple[Array, Array],
+        grades: Array,
+        most: int,
+        has_middle: bool,
+        weights: ArrayLike | None,
+        side_bias: bool,
+        covariates: Mapping[str, tuple[ArrayLike, ArrayLike]] | None,
+        clusters: Sequence[Hashable] | None,
+    ) -> Choices:
+        labels, (left, right) = checked_labels(items, "items", ModelError), sides
+        n_items, n_votes = len(labels), grades.size
+        if not left.size == right.size == n_votes:
+            raise ModelError(f"columns must have one length; got {left.size}, {right.size} and {n_votes}")
+        places = np.concatenate([left, right]) if n_votes else np.zeros(0, np.int64)
+        if places.size and not 0 <= places.min() <= places.max() < n_items:
+            raise ModelError(f"left and right are places in the items, from 0 to {n_items - 1}")
+        if (left == right).any():
+            raise ModelError(f"vote {int(np.flatnonzero(left == right)[0])} compares an item with itself")
+        middle = ["tie"] if most == 1 else [f"grade {level}" for level in range(most)]
+        middle = middle if has_middle else []
+        names = [*middle, *(["side"] if side_bias else []), *(covariates or {})]
+        values = _checked_covariates(covariates, n_votes)
+        levels = [*range(most, -most - 1, -1)] if has_middle else [1, -1]
+        terms: list[dict[int, float]] = []
+        for vote in range(n_votes):
+            first, second = int(left[vote]), int(right[vote])
+            for level in levels:
+                share = level / most
+                outcome = {first: (1 + share) / 2, second: (1 - share) / 2}
+                if middle and abs(level) < most:
+                    outcome[n_items + abs(level)] = 1.0
+                if side_bias:
+                    outcome[n_items + len(middle)] = share / 2
+                for number, (of_left, of_right) in enumerate(values):
+                    slope = (1 + share) / 2 * of_left[vote] + (1 - share) / 2 * of_right[vote]
+                    outcome[n_items + len(middle) + side_bias + number] = slope
+                terms.append({place: value for place, value in outcome.items() if value})
+        chosen = [levels.index(level) for level in grades.tolist()]
+        count = _checked_weights(weights, n_votes)
+        events = Events.of([len(levels)] * n_votes, terms, chosen, count, n_items + len(names))
+        return cls(labels, events, tuple(names), _checked_clusters(clusters, n_votes))
+
+    @classmethod
+    def from_rankings(
+        cls,
+        rankings: Iterable[Sequence[Any]],
+        *,
+        items: Sequence[Hashable] | None = None,
+        unlisted: Unlisted = "absent",
+        weights: ArrayLike | None = None,
+        clusters: Sequence[Hashable] | None = None,
+    ) -> Choices:
+        """Take whole, partial or top-k rankings, best first; a nested list is a group of ties.
+
+        Plackett-Luce: a ranking chooses its first item among all, the next one among the others, and so on. Ties of d
+        items have the parameter "tie of d"; a group of ties has the geometric mean of its worths (Turner et al. 2020).
+
+        Parameters
+        ----------
+        rankings : iterable of sequences of labels and groups of labels
+        items : sequence of hashable, optional
+            All items; by default those that are ranked, in the order of their first place.
+        unlisted : {"absent", "below"}
+            Whether items that a ranking lacks were not compared, or rank below those that it has (a top-k list).
+        weights : array_like of shape (n_rankings,), optional
+        clusters : sequence of hashable, shape (n_rankings,), optional
+
+        Examples
+        --------
+        >>> from adaptive import Choices
+        >>> Choices.from_rankings([["a", ["b", "c"]], ["b", "a", "c"]]).names
+        ('tie of 2',)
+        """
+        check_choice("unlisted", unlisted, UNLISTED)
+        orders = [
+            [list(group) if isinstance(group, list | set | frozenset) else [group] for group in ranking]
+            for ranking in rankings
+        ]
+        ranked = dict.fromkeys(item for order in orders for group in order for item in group)
+        labels = checked_labels(list(ranked) if items is None else items, "items", ModelError)
+        place = {label: number for number, label in enumerate(labels)}
+        if unknown := [item for item in ranked if item not in place]:
+            raise ModelError(offending("rankings name items that `items` lacks", unknown))
+        n_tied = max((len(group) for order in orders for group in order), default=1)
+        sizes: list[int] = []
+        terms: list[dict[int, float]] = []
+        chosen: list[int] = []
+        rows: list[int] = []
+        for row, order in enumerate(orders):
+            listed = [place[item] for group in order for item in group]
+            if len(set(listed)) < len(listed) or not all(order):
+                raise ModelError(f"ranking {row} names an item twice, or has an empty group of ties")
+            rest = set(range(len(labels))) if unlisted == "below" else set(listed)
+            for group in order:
+                if len(rest) < 2:
+                    break
+                if len(terms) + sum(math.comb(len(rest), size) for size in range(1, n_tied + 1)) > MOST_OUTCOMES:
+                    raise ModelError(f"ties of {n_tied} among so many items have more than {MOST_OUTCOMES:,} outcomes")
+                outcomes = [subset for size in range(1, n_tied + 1) for subset in combinations(sorted(rest), size)]
+                members = tuple(sorted(place[item] for item in group))
+                terms += [_of_subset(subset, len(labels)) for subset in outcomes]
+                sizes.append(len(outcomes))
+                chosen.append(outcomes.index(members))
+                rows.append(row)
+                rest -= set(members)
+        count = _checked_weights(weights, len(orders))[rows]
+        groups = _checked_clusters(clusters, len(orders))
+        names = tuple(f"tie of {size}" for size in range(2, n_tied + 1))
+        events = Events.of(sizes, terms, chosen, count, len(labels) + len(names))
+        return cls(labels, events, names, None if groups is None else groups[rows])
+
+    @classmethod
+    def from_best_worst(
+        cls,
+        answers: Iterable[tuple[Sequence[Hashable], Hashable, Hashable]],
+        *,
+        weights: ArrayLike | None = None,
+        clusters: Sequence[Hashable] | None = None,
+    ) -> Choices:
+        """Take choices of the best and the worst of several items: (items shown, best, worst).
+
+        The pair is chosen among all ordered pairs of different items, with logit theta_best - theta_worst (maxdiff).
+
+        Parameters
+        ----------
+        answers : iterable of (sequence of labels, best, worst)
+        weights : array_like of shape (n_answers,), optional
+        clusters : sequence of hashable, shape (n_answers,), optional
+
+        Examples
+        --------
+        >>> from adaptive import Choices
+        >>> answers = [(["a", "b", "c", "d"], "a", "d"), (["a", "b", "c", "d"], "b", "d")]
+        >>> Choices.from_best_worst(answers).fit(prior=1).ranking.best_first.tolist()
+        [0, 1, 2, 3]
+        """
+        rows = list(answers)
+        labels = checked_labels(
+            list(dict.fromkeys(item for asked, _, _ in rows for item in asked)), "items", ModelError
+        )
+        place = {label: number for number, label in enumerate(labels)}
+        sizes: list[int] = []
+        terms: list[dict[int, float]] = []
+        chosen: list[int] = []
+        for row, (asked, best, worst) in enumerate(rows):
+            if len(set(asked)) < max(2, len(asked)) or best == worst or not {best, worst} <= set(asked):
+                raise ModelError(f"answer {row} must have different items, and the best and the worst among them")
+            pairs = [(first, second) for first in asked for second in asked if first != second]
+            terms += [{place[first]: 1.0, place[second]: -1.0} for first, second in pairs]
+            sizes.append(len(pairs))
+            chosen.append(pairs.index((best, worst)))
+        events = Events.of(sizes, terms, chosen, _checked_weights(weights, len(rows)), len(labels))
+        return cls(labels, events, (), _checked_clusters(clusters, len(rows)))
+
+    def fit(self, *, prior: float | None = None) -> ChoiceStrengths:
+        """Fit all parameters by penalised maximum likelihood.
+
+        Parameters
+        ----------
+        prior : float, optional
+            Standard deviation t of the strengths, which are normal around 0. By default it is estimated where the
+            marginal likelihood in Laplace's approximation has its peak, as in `bradley_terry`. Infinity asks for
+            maximum likelihood.
+
+        Returns
+        -------
+        ChoiceStrengths
+
+        Raises
+        ------
+        ModelError
+            There are fewer than two items or no choice, the prior is not a positive number, or the choices alone give
+            no finite strengths.
+        """
+        n_items = len(self.items)
+        if n_items < 2 or not self.events.chosen.size:
+            raise ModelError(
+                f"a fit needs two items and a choice; got {n_items} items, {self.events.chosen.size} choices"
+            )
+        sd = math.nan if prior is None else real_number(prior)
+        if prior is not None and not sd > 0:
+            raise ModelError(f"prior must be a positive number; got {shown(prior)}")
+        parameters = np.zeros(self.events.design.shape[1])
+        if prior is None:
+            sd, parameters = self._estimate_spread(parameters)
+        parameters, total, probabilities = self._newton(parameters, sd)
+        information = self._penalised(self.events.information(probabilities), sd)
+        eigenvalues = np.linalg.eigvalsh(information)
+        if eigenvalues[0] < FLAT * eigenvalues[-1]:
+            raise ModelError(_INFINITE)
+        inverse = np.linalg.inv(information)
+        warnings: list[str] = []
+        model_inverse = inverse
+        if self.clusters is not None:
+            scores = self.events.scores(probabilities).toarray() * self.events.count[:, np.newaxis]
+            sums = np.zeros((int(self.clusters.max()) + 1, scores.shape[1]))
+            np.add.at(sums, self.clusters, scores)
+            n_clusters = len(sums)
+            inverse = inverse @ (sums.T @ sums) @ inverse * (n_clusters / max(1, n_clusters - 1))
+            if sd < math.inf:  # the prior bounds what the choices do not tell
+                inverse = inverse + model_inverse @ self._penalised(np.zeros_like(information), sd) @ model_inverse
+        centring = np.eye(len(parameters))
+        centring[:n_items, :n_items] -= 1.0 / n_items
+        covariance, model_covariance = (centring @ matrix @ centring.T for matrix in (inverse, model_inverse))
+        errors = np.sqrt(np.maximum(0.0, np.diagonal(covariance)))
+        ratios = errors[:n_items] / np.sqrt(np.maximum(1e-300, np.diagonal(model_covariance)[:n_items]))
+        if self.clusters is not None and float(np.median(ratios)) > ROBUST_RATIO:
+            warnings.append(
+                f"choices of one cluster depend on each other: standard errors are {float(np.median(ratios)):.1f} "
+                "times those of independent choices"
+            )
+        theta = parameters[:n_items] - parameters[:n_items].mean()
+        others = {
+            name: (float(value), float(error))
+            for name, value, error in zip(self.names, parameters[n_items:], errors[n_items:], strict=True)
+        }
+        return ChoiceStrengths(
+            self.items,
+            theta,
+            errors[:n_items],
+            covariance,
+            others,
+            total,
+            sd,
+            float(self.events.count.sum()),
+            tuple(warnings),
+        )
+
+    def _penalised(self, information: Array, sd: float) -> Array:
+        """Add the curvature of the prior; without one, fix the mean of the strengths."""
+        n_items, information = len(self.items), information.copy()
+        if sd == math.inf:
+            information[:n_items, :n_items] += 1.0 / n_items
+        else:
+            information[:n_items, :n_items] += np.eye(n_items) / sd**2
+        return information
+
+    def _newton(self, parameters: Array, sd: float) -> tuple[Array, float, Array]:
+        """Return the parameters at the maximum, the log-likelihood and the probabilities there."""
+        n_items = len(self.items)
+        precision = np.zeros(parameters.size)
+        precision[:n_items] = 0.0 if sd == math.inf else sd**-2
+
+        def objective(values: Array) -> tuple[float, Array]:
+            total, probabilities = self.events.probabilities(values)
+            return total - 0.5 * float(precision @ values**2), probabilities
+
+        value, probabilities = objective(parameters)
+        for _ in range(MAX_ITERATIONS):
+            residual = -probabilities * self.events.count[self.events.event]
+            np.add.at(residual, self.events.chosen, self.events.count)
+            slope = self.events.design.T @ residual - precision * parameters
+            step = np.linalg.lstsq(self._penalised(self.events.information(probabilities), sd), slope, rcond=None)[0]
+            if sd == math.inf:
+                step[:n_items] -= step[:n_items].mean()
+            scale = min(1.0, 4.0 / max(1e-300, float(np.abs(step).max())))
+            while True:
+                trial = parameters + scale * step
+                new_value, new_probabilities = objective(trial)
+                if new_value >= value - 1e-12 * abs(value) or scale < 1e-10:
+                    break
+                scale /= 2
+            parameters, value, probabilities = trial, new_value, new_probabilities
+            if np.abs(parameters).max() > LARGEST:
+                break
+            if float(np.abs(scale * step).max()) < TOLERANCE * max(1.0, float(np.abs(parameters).max())):
+                return parameters, self.events.probabilities(parameters)[0], probabilities
+        raise ModelError(_INFINITE)
+
+    def _estimate_spread(self, parameters: Array) -> tuple[float, Array]:
+        """Return the standard deviation of the prior, at the peak next to 2, and the parameters there.
+
+        The peak is that of the marginal likelihood of the choices in Laplace's approximation over the strengths, times
+        a normal density of log t around log 2 with standard deviation 1.
+        """
+        from scipy.optimize import minimize_scalar
+
+        n_items, current = len(self.items), parameters
+
+        def cost(log_sd: float) -> float:
+            nonlocal current
+            sd = math.exp(log_sd)
+            current, total, probabilities = self._newton(current, sd)
+            curvature = self._penalised(self.events.information(probabilities), sd)[:n_items, :n_items]
+            squares = float(current[:n_items] @ current[:n_items]) / sd**2
+            marginal = total - 0.5 * squares - n_items * log_sd - 0.5 * float(np.linalg.slogdet(curvature)[1])
+            return 0.5 * (log_sd - math.log(SD_START)) ** 2 - marginal
+
+        low, near, high = math.log(SD_RANGE[0]), math.log(SD_START), math.log(SD_RANGE[1])
+        step = _SD_STEP if cost(near + 1e-3) < cost(near) else -_SD_STEP
+        far = near + step
+        while low < far < high and cost(far) < cost(far - step):
+            far += step
+        ends = sorted((min(max(far, low), high), min(max(far - 2 * step, low), high)))
+        log_sd = float(minimize_scalar(cost, bounds=ends, method="bounded", options={"xatol": 1e-5}).x)
+        cost(log_sd)
+        return math.exp(log_sd), current
+
+
+def _of_subset(subset: tuple[int, ...], n_items: int) -> dict[int, float]:
+    """Linear form of a group of ties: the mean of its strengths, and its parameter."""
+    terms = dict.fromkeys(subset, 1.0 / len(subset))
+    return terms if len(subset) == 1 else {**terms, n_items + len(subset) - 2: 1.0}
+
+
+def _whole_numbers(name: str, values: ArrayLike) -> NDArray[np.int64]:
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        wrong = [value for value in np.ravel(array).tolist() if whole_number(value) is None]
+        raise ModelError(offending(f"{name} must be a column of whole numbers; got", wrong or [shown(values)]))
+    return array.astype(np.int64)
+
+
+def _checked_weights(weights: ArrayLike | None, number: int) -> Array:
+    if weights is None:
+        return np.ones(number)
+    array = np.asarray(weights, np.float64)
+    if array.shape != (number,) or not (np.isfinite(array) & (array >= 0)).all():
+        raise ModelError(f"weights must be {number:,} finite numbers from 0; got {shown(weights)}")
+    return array
+
+
+def _checked_clusters(clusters: Sequence[Hashable] | None, number: int) -> NDArray[np.int64] | None:
+    if clusters is None:
+        return None
+    if isinstance(clusters, str) or len(clusters) != number:
+        raise ModelError(f"clusters must be {number:,} names, one for each answer")
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(name, len(numbers)) for name in clusters], np.int64)
+
+
+def _checked_covariates(
+    covariates: Mapping[str, tuple[ArrayLike, ArrayLike]] | None, number: int
+) -> list[tuple[Array, Array]]:
+    columns = []
+    for name, pair in (covariates or {}).items():
+        sides = tuple(np.asarray(side, np.float64) for side in pair)
+        if len(sides) != 2 or any(side.shape != (number,) or not np.isfinite(side).all() for side in sides):
+            raise ModelError(f"covariate {shown(name)} needs {number:,} finite numbers for either side")
+        columns.append((sides[0], sides[1]))
+    return columns
