@@ -140,9 +140,9 @@ def test_a_value_is_frozen():
         (lambda: RhoW(scheme=["additive"]), OptionError, r"scheme must be one of .* got \['additive'\]"),
         (lambda: TauW(variant="c"), OptionError, "variant must be one of 'a', 'b'; got 'c'"),
         (
-            lambda: as_coefficient("pearson"),
+            lambda: as_coefficient("spearman"),
             OptionError,
-            r"'rho', 'tau', or a value such as TauW\(n0=10\); got 'pearson'",
+            r"'rho', 'tau', or a value such as TauW\(n0=10\); got 'spearman'",
         ),
         (lambda: as_coefficient(TauW), OptionError, "got <class 'rankcorr._coefficients.TauW'>"),
         (lambda: as_coefficient(["tau"]), OptionError, r"got \['tau'\]"),
@@ -366,7 +366,7 @@ def test_pearson_of_labels_and_its_undefined_value():
 
 def test_pearson_refuses_what_has_no_scores():
     with pytest.raises(OptionError, match="y was made from ranks or lacks items"):
-        Pearson()([1, 2, 3], Ranking.from_order([0, 1, 2]))
+        Pearson()([1, 2, 3], Ranking.from_ranks([1, 3, 2]))
     with pytest.raises(OptionError, match="x was made from ranks or lacks items"):
         Pearson()({"a": 1, "b": 2}, {"a": 1, "b": 2, "c": 3}, missing="bottom")
     with pytest.raises(MissingValueError, match="finite scores; y has inf"):

@@ -306,7 +306,7 @@ def test_invalid_lists_of_coefficients(coefficients):
 
 
 def test_an_unknown_coefficient():
-    known = r"coefficient must be one of 'rho_w', 'tau_w', 'rho', 'tau', or a value such as .*"
+    known = r"coefficient must be one of 'rho_w', 'tau_w', 'rho', 'tau', 'pearson', or a value such as .*"
     with pytest.raises(OptionError, match=f"{known}; got 'tau_x'"):
         correlate([1, 2], [1, 2], coefficients=["tau_x"])
     with pytest.raises(OptionError, match=r"coefficient must be one of .*; got \['tau'\]"):
