@@ -70,6 +70,7 @@ _NUDGE: Final = 1e-3  # of log t
 _SD_FIT_TOLERANCE: Final = 1e-6
 _LEAST_FITTED: Final = 0.9
 _NU_RANGE: Final = (1e-6, 1e4)
+_TELLING: Final = 20  # votes for one side alone: one in a million without a bias
 
 
 @dataclass(frozen=True)
@@ -279,6 +280,12 @@ def _fitted(
         raise ModelError(
             f"without a prior the strengths are infinite: the items fall into {n_parts} groups of which one never lost "
             "to another, or never met it; give prior=, a standard deviation"
+        )
+    decided = comparisons.winner[comparisons.winner != TIE]
+    if model.side_bias and decided.size >= _TELLING and (decided == decided[0]).all():
+        raise ModelError(
+            "side_bias needs votes for either side, and all of these are for one: data of winners and losers have no "
+            "sides; leave side_bias out"
         )
     rows = rows_of(comparisons, model)
     begin = None if start is None else _start(start, comparisons, model, own_oversight)

@@ -420,3 +420,14 @@ def test_items_that_never_met_and_bad_input():
         rank_centrality(votes, alpha=-1)
     with pytest.raises(ComparisonError, match="rank_centrality takes Comparisons; got 5"):
         rank_centrality(5)
+
+
+def test_winners_and_losers_have_no_sides():
+    """Pairs of winner and loser, as choix has them: a side bias would explain every vote."""
+    rng = np.random.default_rng(2)
+    left = rng.integers(0, 6, 40)
+    votes = Comparisons(6, left, (left + rng.integers(1, 6, 40)) % 6, np.ones(40, int))
+    for fit in (bradley_terry, thurstone):
+        with pytest.raises(ModelError, match="data of winners and losers have no sides; leave side_bias out"):
+            fit(votes, side_bias=True, prior=1)
+    assert bradley_terry(votes, prior=1).side_bias == 0
