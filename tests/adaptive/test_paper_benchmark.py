@@ -142,15 +142,19 @@ def test_figure_2_has_every_item_of_ballot_2_and_the_fitted_line(paper, result):
     assert_allclose(y, 1 - slope + slope * np.asarray(x))
 
 
-def test_figure_3_has_three_distributions_told_apart_without_colour(paper):
+def test_figure_3_has_three_similarities_and_a_relatedness_told_apart_without_colour(paper):
     pytest.importorskip("matplotlib")
     similarities = {name: distribution(N_ITEMS) for name, distribution in SIMILARITIES.items()}
     (axes,) = paper.draw_similarities(similarities).axes
     lines = axes.lines[:3]
     for line, values in zip(lines, similarities.values(), strict=True):
         assert_array_equal(line.get_ydata(), values)
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["exponential", "power law", "embedding"]
-    assert len({line.get_linestyle() for line in lines}) == len({line.get_marker() for line in lines}) == 3
+    related = axes.lines[3]
+    assert_array_equal(related.get_ydata(), sorted(np.abs(similarities["embedding"]), reverse=True))
+    names = ["exponential", "power law", "embedding", "relatedness of pairs of one semantic area"]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == names
+    assert len({line.get_linestyle() for line in lines}) == 3
+    assert len({line.get_marker() for line in (*lines, related)}) == 4
 
 
 def test_figure_4_has_the_scores_of_five_ballots_and_the_final_ones(paper, result):
@@ -178,7 +182,8 @@ def test_files_are_written_whole_with_labels_as_text(written):
         assert data.endswith(b"IEND\xaeB`\x82")
     figure_2, figure_3, figure_4 = (texts(path) for path in written[1::2])
     assert {"Score in ballot 2, x⁽²⁾", "Score after ballot 1, ȳ⁽¹⁾"} <= figure_2
-    assert {"Item, most similar first", "Similarity z", "exponential", "power law", "embedding"} <= figure_3
+    assert {"Item, most similar first", "exponential", "power law", "embedding"} <= figure_3
+    assert {"Similarity z, relatedness |z|", "relatedness of pairs of one semantic area"} <= figure_3
     assert {"True rank", "Score", "x⁽¹⁾, 130 items", "x⁽⁵⁾, 8 items", "final ȳ, 130 items"} <= figure_4
 
 
