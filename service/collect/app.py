@@ -8,7 +8,7 @@ from adaptive import ledger
 from service.collect.access import check_host, check_origin, client_origin
 from service.collect.api import BLUEPRINTS
 from service.collect.pages import PAGES
-from service.collect.schemas.campaigns import MODE
+from service.collect.schemas.campaigns import CATEGORY, MODE
 from service.collect.schemas.voting import VOTING_COMPONENTS
 from service.collect.settings import CollectSettings
 from service.collect.state import CollectState
@@ -72,6 +72,7 @@ COMPONENTS: Final = (
         unit=TEXT("If the voter is not done: what `missing` counts, pairs or sheets."),
     ),
     *VOTING_COMPONENTS,
+    CATEGORY,
     MODE,
 )
 

@@ -1,5 +1,6 @@
 """The OpenAPI document of rankcorr-collect, and the pages about it: valid, and enough for a voter's session."""
 
+import json
 import re
 import uuid
 from dataclasses import dataclass, field
@@ -27,6 +28,13 @@ OPERATIONS = [
 
 def test_the_document_is_valid():
     assert [error.message for error in OpenAPIV31SpecValidator(DOCUMENT).iter_errors()] == []
+
+
+def test_every_schema_that_is_referred_to_is_there():
+    """The page about the operations would have a link that leads nowhere."""
+    for known in (DOCUMENT, document()):
+        names = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(known)))
+        assert names <= set(known["components"]["schemas"])
 
 
 def test_every_operation_has_a_name_of_its_own_and_says_what_it_does():
