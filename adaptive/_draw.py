@@ -340,6 +340,9 @@ def draw_assignment(counts: Mapping[Hashable, int], size: int, *, rng: np.random
     >>> draw_assignment({"a": 3, "b": 0, "c": 1, "d": 0}, 2, rng=np.random.default_rng(0))
     ['d', 'b']
     """
+    if not isinstance(counts, Mapping):
+        raise DrawError(f"counts must map each item to its number of ratings; got {shown(counts)}")
+    check_rng(rng, DrawError)
     items = list(counts)
     numbers = [checked_integer(f"number of ratings of {shown(item)}", count, least=0) for item, count in counts.items()]
     number = checked_integer("size", size, least=1)

@@ -19,7 +19,7 @@ from rankcorr._input.scores import Ranks, loops
 from rankcorr._ranking import Missing, Ranking, RankingLike, align, as_ranking, n_missing, stacked
 from rankcorr._results import RankCorrelation
 from rankcorr._weights import DEFAULT_N0, Scheme, TiedWeights, Uniform, Weigher, Weighting, check_usable, name_of
-from rankcorr.errors import MissingValueError, OptionError
+from rankcorr.errors import MissingValueError, NonNumericError, OptionError
 
 CoefficientName: TypeAlias = Literal["rho_w", "tau_w", "rho", "tau"]
 ScoreCoefficientName: TypeAlias = Literal["pearson"]
@@ -387,10 +387,15 @@ def scores_of(ranking: Ranking, name: str) -> NDArray[np.float64]:
         It was made from ranks or an order, or has items without a score.
     MissingValueError
         A score is infinite.
+    NonNumericError
+        An integer is too large for a float.
     """
     if ranking.scores is None:
         raise OptionError(f"pearson compares scores: {name} was made from ranks or lacks items; give all scores")
-    scores = np.asarray(ranking.scores, np.float64)
+    try:
+        scores = np.asarray(ranking.scores, np.float64)
+    except OverflowError:
+        raise NonNumericError(f"pearson computes with floats, and a score of {name} is too large for one") from None
     if not np.isfinite(scores).all():
         raise MissingValueError(f"pearson needs finite scores; {name} has {scores[~np.isfinite(scores)][0]}")
     return scores

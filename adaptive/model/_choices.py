@@ -24,7 +24,7 @@ from adaptive.errors import ModelError
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._likelihood import SD_RANGE, SD_START
 from rankcorr import Ranking
-from rankcorr._checks import check_choice, offending, real_number, shown, whole_number
+from rankcorr._checks import check_choice, is_unhashable, offending, real_number, shown, whole_number
 from rankcorr._results import TableResult
 
 Array: TypeAlias = NDArray[Any]
@@ -371,7 +371,7 @@ class Choices:
     @classmethod
     def from_rankings(
         cls,
-        rankings: Iterable[Sequence[Any]],
+        rankings: Iterable[Ranking | Sequence[Any]],
         *,
         items: Sequence[Hashable] | None = None,
         unlisted: Unlisted = "absent",
@@ -385,7 +385,7 @@ class Choices:
 
         Parameters
         ----------
-        rankings : iterable of sequences of labels and groups of labels
+        rankings : iterable of Ranking, or of sequences of labels and groups of labels
         items : sequence of hashable, optional
             All items; by default those that are ranked, in the order of their first place.
         unlisted : {"absent", "below"}
@@ -400,10 +400,9 @@ class Choices:
         ('tie of 2',)
         """
         check_choice("unlisted", unlisted, UNLISTED)
-        orders = [
-            [list(group) if isinstance(group, list | set | frozenset) else [group] for group in ranking]
-            for ranking in rankings
-        ]
+        if isinstance(rankings, str | Mapping) or not isinstance(rankings, Iterable):
+            raise ModelError(f"rankings must be a list of rankings; got {shown(rankings)}")
+        orders = [_order_of(row, ranking) for row, ranking in enumerate(rankings)]
         ranked = dict.fromkeys(item for order in orders for group in order for item in group)
         labels = checked_labels(list(ranked) if items is None else items, "items", ModelError)
         place = {label: number for number, label in enumerate(labels)}
@@ -462,7 +461,7 @@ class Choices:
         >>> Choices.from_best_worst(answers).fit(prior=1).ranking.best_first.tolist()
         [0, 1, 2, 3]
         """
-        rows = list(answers)
+        rows = [_best_worst_of(row, answer) for row, answer in enumerate(answers)]
         labels = checked_labels(
             list(dict.fromkeys(item for asked, _, _ in rows for item in asked)), "items", ModelError
         )
@@ -623,6 +622,29 @@ class Choices:
         log_sd = float(minimize_scalar(cost, bounds=ends, method="bounded", options={"xatol": 1e-5}).x)
         cost(log_sd)
         return math.exp(log_sd), current
+
+
+def _order_of(row: int, ranking: Any) -> list[list[Hashable]]:
+    """Groups of ties of a ranking, best first."""
+    if isinstance(ranking, Ranking):
+        groups: dict[float, list[Hashable]] = {}
+        labels = range(ranking.n_items) if ranking.labels is None else ranking.labels
+        for place in ranking.best_first.tolist():
+            groups.setdefault(float(ranking.ranks[place]), []).append(labels[place])
+        return list(groups.values())
+    if not isinstance(ranking, Sequence) or isinstance(ranking, str):
+        raise ModelError(f"ranking {row} must be a list of labels, best first; got {shown(ranking)}")
+    order = [list(group) if isinstance(group, list | set | frozenset) else [group] for group in ranking]
+    if wrong := [item for group in order for item in group if is_unhashable(item)]:
+        raise ModelError(offending(f"labels must be hashable; ranking {row} has", wrong))
+    return order
+
+
+def _best_worst_of(row: int, answer: Any) -> tuple[Sequence[Hashable], Hashable, Hashable]:
+    is_triple = isinstance(answer, list | tuple) and len(answer) == 3
+    if not is_triple or not isinstance(answer[0], list | tuple) or any(map(is_unhashable, (*answer[0], *answer[1:]))):
+        raise ModelError(f"answer {row} must be (list of items shown, best, worst); got {shown(answer)}")
+    return answer[0], answer[1], answer[2]
 
 
 def _of_subset(subset: tuple[int, ...], n_items: int) -> dict[int, float]:

@@ -442,8 +442,11 @@ def test_assignments_even_out_the_number_of_ratings():
         ({"a": -1}, 1, "number of ratings of 'a' must be"),
         ({"a": 0.5}, 1, "number of ratings of 'a' must be"),
         ({"a": 0}, 0, "size must be"),
+        (["a"], 1, "counts must map each item to its number of ratings"),
     ],
 )
 def test_assignments_need_counts_and_enough_items(counts, size, message):
     with pytest.raises(DrawError, match=message):
         draw_assignment(counts, size, rng=np.random.default_rng(0))
+    with pytest.raises(DrawError, match="rng must be"):
+        draw_assignment({"a": 0}, 1, rng=0)

@@ -23,6 +23,7 @@ from rankcorr import (
     Hyperbolic,
     InverseSquare,
     MissingValueError,
+    NonNumericError,
     OptionError,
     Pearson,
     RankCorrelation,
@@ -369,6 +370,8 @@ def test_pearson_refuses_what_has_no_scores():
         Pearson()([1, 2, 3], Ranking.from_ranks([1, 3, 2]))
     with pytest.raises(OptionError, match="x was made from ranks or lacks items"):
         Pearson()({"a": 1, "b": 2}, {"a": 1, "b": 2, "c": 3}, missing="bottom")
+    with pytest.raises(NonNumericError, match="a score of x is too large"):
+        Pearson()([10**400, 1, 2], [1, 2, 3])
     with pytest.raises(MissingValueError, match="finite scores; y has inf"):
         Pearson()([1, 2, 3], [1, 2, math.inf])
 

@@ -35,7 +35,7 @@ from adaptive.model._likelihood_kernels import (
     vote_terms,
 )
 from adaptive.model._strengths import rows_of
-from rankcorr import OptionError
+from rankcorr import OptionError, Ranking
 from tests.adaptive import naive
 from tests.adaptive.strategies import MODELS, OVERSIGHT, WORDS, comparisons, rows, simulated
 
@@ -712,6 +712,12 @@ def test_differences_have_intervals():
         fit.difference("a", "b", level=1)
 
 
+def test_rankings_may_be_objects():
+    orders = [["a", ["b", "c"]], ["c", "a", "b"]]
+    objects = Choices.from_rankings(map(Ranking.from_order, orders)).fit(prior=1)
+    assert_allclose(objects.theta, Choices.from_rankings(orders).fit(prior=1).theta)
+
+
 def test_top_lists_rank_above_what_they_lack():
     top = Choices.from_rankings([["a", "b"], ["a", "c"]], items=["a", "b", "c", "d"], unlisted="below").fit(prior=1)
     assert top.theta[3] == top.theta.min() < top.theta[1]
@@ -743,6 +749,12 @@ ALL_TIED = Comparisons.from_labels(["a", "b"], ["b", "c"], ["tie", "tie"])
         (lambda: Choices.from_rankings([[list(range(30)), *range(30, 60)]]), "ties of 30 among so many items"),
         (lambda: Choices.from_best_worst([(["a", "b"], "a", "a")]), "answer 0 must have different items"),
         (lambda: Choices.from_best_worst([(["a", "b"], "a", "c")]), "answer 0 must have different items"),
+        (lambda: Choices.from_rankings(None), "rankings must be a list of rankings; got None"),
+        (lambda: Choices.from_rankings("abc"), "rankings must be a list of rankings; got 'abc'"),
+        (lambda: Choices.from_rankings(["abc"]), "ranking 0 must be a list of labels, best first; got 'abc'"),
+        (lambda: Choices.from_rankings([["a", {"b": 1}]]), "labels must be hashable; ranking 0 has"),
+        (lambda: Choices.from_best_worst([("a", "b")]), r"answer 0 must be \(list of items shown"),
+        (lambda: Choices.from_best_worst([("abc", "a", "c")]), r"answer 0 must be \(list of items shown"),
         (lambda: Choices.from_rankings([["a"]]).fit(), "a fit needs two items and a choice"),
         (lambda: Choices.from_pairs(VOTES).fit(prior=0), "prior must be a positive number"),
         (lambda: Choices.from_pairs(VOTES).fit(prior=math.inf), "the choices alone give no finite strengths"),
