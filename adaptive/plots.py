@@ -517,7 +517,8 @@ def plot_accuracy(curves: Curves, *, coefficient: str = "tau_w", ax: Axes | None
     if every.max() > 30 * every.min():
         axes.set_xscale("log")
     else:
-        axes.xaxis.set_major_locator(MaxNLocator(max(2, int(room(axes) / 50)), steps=[1, 2, 2.5, 5, 10]))
+        ticks = max(2, int(room(axes) / 50))
+        axes.xaxis.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10], integer=True))
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.yaxis.grid(visible=True, color=ink.grey(0.88), lw=0.6)
     axes.set_axisbelow(True)

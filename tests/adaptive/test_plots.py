@@ -195,6 +195,8 @@ def test_accuracy_against_votes():
     axes = own_axes()
     assert plot_accuracy(CURVES, ax=axes) is axes
     assert plot_accuracy({"wide": ([100, 10_000], [0, 1], [0, 0])}).axes[0].get_xscale() == "log"
+    few_votes = plot_accuracy({"few": ([1, 2, 3], [0, 0.5, 1], [0, 0, 0])}).axes[0].get_xticks()
+    assert all(tick == int(tick) for tick in few_votes)
 
 
 @pytest.mark.parametrize(
