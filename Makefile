@@ -74,6 +74,7 @@ bench: .venv/.dev ## Print speed and memory against the peers
 	@$(BIN)/python benchmarks/coefficients.py
 	@$(BIN)/python benchmarks/ballots.py
 	@$(BIN)/python benchmarks/strengths.py
+	@$(BIN)/python benchmarks/reading.py
 	@$(BIN)/python benchmarks/inference.py
 	@$(BIN)/python benchmarks/inference_intervals.py
 	@$(BIN)/python benchmarks/evaluation.py

@@ -9,11 +9,12 @@ tokens -> pairs -> plan -> ballot -> votes -> scores -> selection -> the next ba
   campaign of `adaptive.ledger.Ledger` for votes that arrive over days
 - votes from any source: `Comparisons`, `read_comparisons`
 - strengths of the items: `bradley_terry`, `thurstone`, `borda`, `rank_centrality`; of graded and best-worst answers
-  and of whole rankings: `Choices`
+  and of whole rankings: `Choices`, read by `read_choices`
 - the next comparisons: `next_comparisons`; `run_matching` collects all votes this way, `run_matched_ballots` with fixed
   ballots, and `stopping_rule` decides when to stop
 - uncertainty: `Strengths.rank_intervals`, `in_top`, `cut`, `expected_correlation`
-- voters: `voter_report`, `influence`
+- voters: `voter_report`, `influence`; `reliability` of all votes
+- pairs asked from both sides, and a judge beside people: `merge_swapped`, `side_biases`, `judge_agreement`
 - systems against the ranking: `score_system`, `score_leaderboard`
 - before paying: `simulate` and `simulate_curve` with voters from a `VoterPopulation`; `tune_plan`, `votes_needed`
 - errors: all are subclasses of `AdaptiveError`, except for `TableError`, which is that of rankcorr
@@ -44,12 +45,15 @@ from adaptive.errors import (
     VoteError,
 )
 from adaptive.model._accuracy import Better, Cut, ExpectedCorrelation, RankIntervals, StopDecision, TopProbabilities
+from adaptive.model._choice_files import ChoiceAnswers, read_choices
 from adaptive.model._choices import Choices, ChoiceStrengths
 from adaptive.model._comparisons import Comparisons, read_comparisons
 from adaptive.model._estimators import bradley_terry, thurstone
 from adaptive.model._likelihood import Prior, VoteModel
 from adaptive.model._matched_ballots import MatchedBallots, run_matched_ballots
 from adaptive.model._matching import Matches, Matching, next_comparisons, run_matching
+from adaptive.model._prediction import PredictionPoweredStrengths, prediction_powered
+from adaptive.model._reliability import Reliability, reliability
 from adaptive.model._scoring import (
     BordaScores,
     CentralityScores,
@@ -60,6 +64,7 @@ from adaptive.model._scoring import (
     score_leaderboard,
     score_system,
 )
+from adaptive.model._sides import JudgeAgreement, SideBias, judge_agreement, merge_swapped, side_biases
 from adaptive.model._strengths import StoppingRule, Strengths, stopping_rule
 from adaptive.model._voters import Influence, VoterReport, influence, voter_report
 from adaptive.simulation._population import PopulationFit, fit_population
@@ -84,12 +89,15 @@ __all__ += ["draw_assignment", "draw_ballot"]
 __all__ += ["Selection", "borda_scores", "rescale", "running_mean", "select_by_mean", "select_top"]
 __all__ += ["BallotRecord", "BallotVotes", "InterimResult", "ProtocolResult", "run_protocol", "score_ballots"]
 __all__ += ["BordaScores", "Comparisons", "Prior", "Strengths", "VoteModel"]
-__all__ += ["ChoiceStrengths", "Choices"]
+__all__ += ["ChoiceAnswers", "ChoiceStrengths", "Choices", "read_choices"]
+__all__ += ["PredictionPoweredStrengths", "prediction_powered"]
 __all__ += ["CentralityScores", "borda", "bradley_terry", "rank_centrality", "read_comparisons", "thurstone"]
 __all__ += ["MatchedBallots", "Matches", "Matching", "next_comparisons", "run_matched_ballots", "run_matching"]
 __all__ += ["StopDecision", "StoppingRule", "stopping_rule"]
 __all__ += ["Better", "Cut", "ExpectedCorrelation", "RankIntervals", "TopProbabilities"]
 __all__ += ["Influence", "VoterReport", "influence", "voter_report"]
+__all__ += ["Reliability", "reliability"]
+__all__ += ["JudgeAgreement", "SideBias", "judge_agreement", "merge_swapped", "side_biases"]
 __all__ += ["ScoredLeaderboard", "SystemScore", "score_leaderboard", "score_system"]
 __all__ += ["PopulationFit", "VoterPool", "VoterPopulation", "fit_population", "true_ranking"]
 __all__ += ["embedding_similarity", "exponential_similarity", "power_law_similarity", "read_similarities"]

@@ -126,7 +126,7 @@ class Pairing(TableResult):
     def to_dict(self) -> dict[str, Any]:
         """Return the pairs with their areas, ready for JSON."""
         about = {"n_admissible": self.n_admissible, "rare_tokens": json_ready(self.rare_tokens)}
-        return {**about, "items": self._rows()}
+        return {**about, "items": self.table()}
 
     def _columns(self) -> dict[str, Sequence[Any]]:
         first, second = zip(*self.items, strict=True)

@@ -203,7 +203,7 @@ class ProtocolResult(TableResult):
         3,4.0,0.0,3,0,0,3,1
         <BLANKLINE>
         """
-        rows = self._rows()
+        rows = self.table()
         if len({len(item) if isinstance(item, tuple) else 0 for item in self.items}) > 1:
             rows = [{**row, "item": str(row["item"])} for row in rows]  # no columns fit all of them
         return items_csv(rows)
@@ -217,7 +217,7 @@ class ProtocolResult(TableResult):
             "format": RESULT_FORMAT,
             "version": RESULT_VERSION,
             "plan": self.plan.to_dict(),
-            "items": [{**row, "item": json_label(row["item"])} for row in self._rows()],
+            "items": [{**row, "item": json_label(row["item"])} for row in self.table()],
             "ballots": [record.to_dict() for record in self.ballots],
         }
 

@@ -15,32 +15,13 @@ from scipy.special import ndtri
 
 from adaptive._record import places_best_first
 from adaptive.errors import ModelError
+from adaptive.model._choices import ChoiceStrengths
 from adaptive.model._strengths import Strengths
 from adaptive.model._voters import wilson_interval
 from rankcorr._checks import check_choice, checked_level, counted, shown, whole_number
 from rankcorr.errors import OptionError
-from rankcorr.plots._style import (
-    LABEL,
-    LONGEST_LABEL,
-    STYLES,
-    Ink,
-    MissingMatplotlibError,
-    add_axes,
-    add_legend,
-    axes_or_figure,
-    canvas,
-    entitle,
-    figure_class,
-    height_of_rows,
-    label_beside,
-    label_text,
-    own_axes,
-    room,
-    save_figure,
-    symbol,
-    tall,
-    theme,
-)
+from rankcorr.plots import _style
+from rankcorr.plots._style import MissingMatplotlibError, save_figure, theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,11 +59,11 @@ def columns_of(n_rows: int, ax: Axes | None, x_label: str, around: float = 1.3) 
     n_columns = 1 if ax is not None or n_rows > MOST_NAMED else math.ceil(n_rows / IN_COLUMN)
     rows_per_column = math.ceil(n_rows / n_columns)
     if n_columns == 1:
-        height = height_of_rows(n_rows, ROW_HEIGHT, around)
-        return [(own_axes(ax, x_label, "", 6.4, height), slice(0, n_rows))]
-    figure = canvas(1.2 + 4.2 * n_columns, height_of_rows(rows_per_column, ROW_HEIGHT, around))
+        height = _style.height_of_rows(n_rows, ROW_HEIGHT, around)
+        return [(_style.own_axes(ax, x_label, "", 6.4, height), slice(0, n_rows))]
+    figure = _style.canvas(1.2 + 4.2 * n_columns, _style.height_of_rows(rows_per_column, ROW_HEIGHT, around))
     places = range(1, n_columns + 1)
-    panels = [add_axes(figure, (1, n_columns, place), x_label, "") for place in places]
+    panels = [_style.add_axes(figure, (1, n_columns, place), x_label, "") for place in places]
     for other in panels[1:]:
         other.sharex(panels[0])
     return [
@@ -93,12 +74,12 @@ def columns_of(n_rows: int, ax: Axes | None, x_label: str, around: float = 1.3) 
 
 def draw_intervals(axes: Axes, values: Values, low: Values, high: Values) -> None:
     """Draw a point with its interval in each row; if there are many rows, a line with a band."""
-    ink, rows = Ink.of(axes), np.arange(values.size)
+    ink, rows = _style.Ink.of(axes), np.arange(values.size)
     if values.size > MOST_NAMED:
         axes.fill_betweenx(rows, low, high, color=ink.grey(0.8), lw=0)
         axes.plot(values, rows, color=ink.colour(0), lw=1)
     else:
-        size = min(4.5, 0.75 * tall(axes) / values.size)
+        size = min(4.5, 0.75 * _style.tall(axes) / values.size)
         axes.hlines(rows, low, high, color=ink.colour(0), lw=0.3 * size)
         axes.plot(values, rows, ls="", marker="o", ms=size, color=ink.colour(0))
     axes.xaxis.grid(visible=True, color=ink.grey(0.88), lw=0.6)
@@ -115,11 +96,11 @@ def name_rows(axes: Axes, names: Sequence[Hashable], order: str, ours: bool) -> 
         axes.set_yticks(ticks, labels=[f"{place + 1:,}" for place in ticks])
         return
     axes.set_ylabel("")
-    height = tall(axes) / n_rows
+    height = _style.tall(axes) / n_rows
     step = 1 if ours else max(1, math.ceil(SMALLEST / height))
-    longest = LONGEST_LABEL if ours else min(LONGEST_LABEL, max(12, int(room(axes) / 12)))
+    longest = _style.longest_label() if ours else min(_style.longest_label(), max(12, int(_style.room(axes) / 12)))
     places = range(0, n_rows, step)
-    axes.set_yticks(places, labels=[label_text(names[place], longest) for place in places])
+    axes.set_yticks(places, labels=[_style.label_text(names[place], longest) for place in places])
     axes.tick_params(axis="y", length=0 if step == 1 else 2, labelsize=9.0 if ours else min(9.0, 0.85 * step * height))
 
 
@@ -131,8 +112,8 @@ def part_of(n_shown: int, n_all: int, place: str, noun: str) -> str:
 def finish_figure(panels: Sequence[tuple[Axes, slice]], title: str, ax: Axes | None) -> Figure | Axes:
     """Write the title, and return the figure, or `ax`."""
     axes = panels[0][0]
-    entitle(axes if len(panels) == 1 else cast("Figure", axes.figure), title, ax)
-    return axes_or_figure(axes, ax)
+    _style.entitle(axes if len(panels) == 1 else cast("Figure", axes.figure), title, ax)
+    return _style.axes_or_figure(axes, ax)
 
 
 Scale: TypeAlias = Literal["strength", "rank"]
@@ -145,14 +126,24 @@ _LEAST: Final = 0.005  # an item with a smaller probability is left out below th
 
 @overload
 def plot_strengths(
-    strengths: Strengths, *, top: int | None = TOP, level: float = LEVEL, scale: Scale = "strength", ax: None = None
+    strengths: Strengths | ChoiceStrengths,
+    *,
+    top: int | None = TOP,
+    level: float = LEVEL,
+    scale: Scale = "strength",
+    ax: None = None,
 ) -> Figure: ...
 @overload
 def plot_strengths(
-    strengths: Strengths, *, top: int | None = TOP, level: float = LEVEL, scale: Scale = "strength", ax: Axes
+    strengths: Strengths | ChoiceStrengths,
+    *,
+    top: int | None = TOP,
+    level: float = LEVEL,
+    scale: Scale = "strength",
+    ax: Axes,
 ) -> Axes: ...
 def plot_strengths(
-    strengths: Strengths,
+    strengths: Strengths | ChoiceStrengths,
     *,
     top: int | None = TOP,
     level: float = LEVEL,
@@ -167,7 +158,7 @@ def plot_strengths(
 
     Parameters
     ----------
-    strengths : Strengths
+    strengths : Strengths or ChoiceStrengths
     top : int or None
         Number of items; None for all.
     level : float
@@ -185,7 +176,7 @@ def plot_strengths(
     MissingMatplotlibError
         When matplotlib is not installed.
     ModelError
-        Anything but `Strengths`.
+        Anything but `Strengths` or `ChoiceStrengths`.
     OptionError
         `top` or `level` out of range, or an unknown scale.
 
@@ -203,7 +194,7 @@ def plot_strengths(
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
     ['fig', 'kiwi', 'plum']
     """
-    figure_class()
+    _style.figure_class()
     _check(strengths)
     n_rows = checked_top(top, len(strengths.items))
     confidence = checked_level(level)
@@ -221,17 +212,19 @@ def plot_strengths(
         draw_intervals(axes, values[part], low[part], high[part])
         name_rows(axes, [strengths.items[place] for place in places[part].tolist()], "best", ours=ax is None)
     shown_items = part_of(n_rows, len(strengths.items), "best", "items")
-    return finish_figure(
-        panels, f"{scale.capitalize()}s of {shown_items}, {strengths.comparisons.left.size:,} votes", ax
-    )
+    return finish_figure(panels, f"{scale.capitalize()}s of {shown_items}, {_basis(strengths)}", ax)
 
 
 @overload
-def plot_in_top(strengths: Strengths, k: int, *, top: int | None = None, seed: int = 0, ax: None = None) -> Figure: ...
-@overload
-def plot_in_top(strengths: Strengths, k: int, *, top: int | None = None, seed: int = 0, ax: Axes) -> Axes: ...
 def plot_in_top(
-    strengths: Strengths, k: int, *, top: int | None = None, seed: int = 0, ax: Axes | None = None
+    strengths: Strengths | ChoiceStrengths, k: int, *, top: int | None = None, seed: int = 0, ax: None = None
+) -> Figure: ...
+@overload
+def plot_in_top(
+    strengths: Strengths | ChoiceStrengths, k: int, *, top: int | None = None, seed: int = 0, ax: Axes
+) -> Axes: ...
+def plot_in_top(
+    strengths: Strengths | ChoiceStrengths, k: int, *, top: int | None = None, seed: int = 0, ax: Axes | None = None
 ) -> Figure | Axes:
     """Draw the probability of each item to be in the top k, in the order of the ranking, with a line at the cut.
 
@@ -240,7 +233,7 @@ def plot_in_top(
 
     Parameters
     ----------
-    strengths : Strengths
+    strengths : Strengths or ChoiceStrengths
     k : int
         From 1 to the number of items.
     top : int or None
@@ -258,7 +251,7 @@ def plot_in_top(
     MissingMatplotlibError
         When matplotlib is not installed.
     ModelError
-        Anything but `Strengths`, or a k or seed out of range.
+        Anything but `Strengths` or `ChoiceStrengths`, or a k or seed out of range.
     OptionError
         `top` out of range.
 
@@ -276,7 +269,7 @@ def plot_in_top(
     >>> [label.get_text() for label in axes.get_yticklabels()]
     ['fig', 'kiwi', 'plum']
     """
-    figure_class()
+    _style.figure_class()
     _check(strengths)
     probabilities = strengths.in_top(k, seed=seed).probability
     places = places_best_first(strengths.items, strengths.ranking.ranks)
@@ -288,7 +281,7 @@ def plot_in_top(
     dense = n_rows > MOST_NAMED
     handles: dict[str, Any] = {}
     for axes, part in panels:
-        ink, first, lengths = Ink.of(axes), part.start, probabilities[places[part]]
+        ink, first, lengths = _style.Ink.of(axes), part.start, probabilities[places[part]]
         cut = min(max(k - first, 0), lengths.size)
         for rows, number, label in (
             (range(cut), 0, f"the best {k:,} of the ranking"),
@@ -299,7 +292,7 @@ def plot_in_top(
                 handles[label] = axes.barh(rows, bars, height=height, color=ink.colour(number), lw=0, label=label)
                 if not dense and ax is None:
                     texts = [f"{length:.2f}" for length in bars]
-                    axes.bar_label(handles[label], texts, padding=2, fontsize=LABEL - 2, color=ink.full)
+                    axes.bar_label(handles[label], texts, padding=2, fontsize=_style.LABEL - 2, color=ink.full)
         if 0 < cut < lengths.size:
             axes.axhline(cut - 0.5, color=ink.full, lw=1, ls="--")
         axes.set_xlim(0, 1.12 if ax is None and not dense else 1)
@@ -307,15 +300,19 @@ def plot_in_top(
         axes.xaxis.grid(visible=True, color=ink.grey(0.88), lw=0.6)
         axes.set_axisbelow(True)
         name_rows(axes, [strengths.items[place] for place in places[part].tolist()], "best", ours=ax is None)
-    add_legend(panels[0][0], list(handles.values()), ax)
+    _style.add_legend(panels[0][0], list(handles.values()), ax)
     shown_items = part_of(n_rows, len(strengths.items), "first", "items")
-    return finish_figure(
-        panels, f"Probability of the top {k:,}: {shown_items}, {strengths.comparisons.left.size:,} votes", ax
-    )
+    return finish_figure(panels, f"Probability of the top {k:,}: {shown_items}, {_basis(strengths)}", ax)
 
 
-def _check(strengths: Strengths) -> None:
-    if not isinstance(strengths, Strengths):
+def _basis(strengths: Strengths | ChoiceStrengths) -> str:
+    if isinstance(strengths, ChoiceStrengths):
+        return f"{strengths.n_events:,g} choices"
+    return f"{strengths.comparisons.left.size:,} votes"
+
+
+def _check(strengths: Strengths | ChoiceStrengths) -> None:
+    if not isinstance(strengths, Strengths | ChoiceStrengths):
         raise ModelError(f"the figure is one of Strengths; got {shown(strengths)}")
 
 
@@ -380,7 +377,7 @@ def plot_voters(
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
     ['Bob', 'Ann']
     """
-    figure_class()
+    _style.figure_class()
     if not isinstance(voters, Mapping) or not voters:
         raise OptionError(f"voters must be a mapping of at least one name to numbers; got {shown(voters)}")
     for name, numbers in voters.items():
@@ -399,9 +396,9 @@ def plot_voters(
         name_rows(axes, names[part], "lowest", ours=ax is None)
         if reference is not None:
             value, meaning = reference
-            lines = [axes.axvline(value, color=Ink.of(axes).colour(1), lw=1.2, ls="--", label=meaning)]
+            lines = [axes.axvline(value, color=_style.Ink.of(axes).colour(1), lw=1.2, ls="--", label=meaning)]
     if lines:
-        add_legend(panels[0][0], lines, ax)
+        _style.add_legend(panels[0][0], lines, ax)
     return finish_figure(panels, f"Votes of {part_of(n_rows, len(voters), 'lowest', 'voters')}", ax)
 
 
@@ -499,35 +496,35 @@ def plot_accuracy(curves: Curves, *, coefficient: str = "tau_w", ax: Axes | None
     >>> [text.get_text() for text in figure.axes[0].texts]
     ['matched', 'uniform']
     """
-    figure_class()
+    _style.figure_class()
     from matplotlib.ticker import MaxNLocator
 
-    if not isinstance(curves, Mapping) or not 1 <= len(curves) <= len(STYLES):
-        raise OptionError(f"curves must be a mapping of 1 to {len(STYLES)} approaches; got {shown(curves)}")
+    if not isinstance(curves, Mapping) or not 1 <= len(curves) <= len(_style.STYLES):
+        raise OptionError(f"curves must be a mapping of 1 to {len(_style.STYLES)} approaches; got {shown(curves)}")
     columns = {name: _checked(name, curve) for name, curve in curves.items()}
-    axes = own_axes(ax, "Votes", f"Accuracy, {symbol(coefficient)}", 7.4, 4.6)
-    ink = Ink.of(axes)
-    longest = LONGEST_LABEL if ax is None else max(12, int(room(axes) / 14))
-    labels = [label_text(name, longest) for name in columns]
+    axes = _style.own_axes(ax, "Votes", f"Accuracy, {_style.symbol(coefficient)}", 7.4, 4.6)
+    ink = _style.Ink.of(axes)
+    longest = _style.longest_label() if ax is None else max(12, int(_style.room(axes) / 14))
+    labels = [_style.label_text(name, longest) for name in columns]
     for number, ((votes, means, errors), label) in enumerate(zip(columns.values(), labels, strict=True)):
         colour = ink.colour(number)
         axes.fill_between(votes, means - errors, means + errors, color=colour, lw=0, alpha=0.25)
-        axes.plot(votes, means, color=colour, ls=STYLES[number], lw=1.6, marker="o", ms=4, label=label)
+        axes.plot(votes, means, color=colour, ls=_style.STYLES[number], lw=1.6, marker="o", ms=4, label=label)
     every = np.concatenate([votes for votes, _, _ in columns.values()])
     if every.max() > 30 * every.min():
         axes.set_xscale("log")
     else:
-        ticks = max(2, int(room(axes) / 50))
+        ticks = max(2, int(_style.room(axes) / 50))
         axes.xaxis.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10], integer=True))
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.yaxis.grid(visible=True, color=ink.grey(0.88), lw=0.6)
     axes.set_axisbelow(True)
     ends = [(votes[-1], means[-1]) for votes, means, _ in columns.values()]
     axes.set_xlim(axes.get_xlim())  # no automatic limits from here on
-    label_beside(axes, ends, labels, list(map(ink.colour, range(len(columns)))))
+    _style.label_beside(axes, ends, labels, list(map(ink.colour, range(len(columns)))))
     approaches = counted(len(columns), "approach", "approaches")
-    entitle(axes, f"{symbol(coefficient)} of {approaches}, by votes; bands: one standard error", ax)
-    return axes_or_figure(axes, ax)
+    _style.entitle(axes, f"{_style.symbol(coefficient)} of {approaches}, by votes; bands: one standard error", ax)
+    return _style.axes_or_figure(axes, ax)
 
 
 def _checked(name: str, curve: tuple[ArrayLike, ArrayLike, ArrayLike]) -> tuple[Values, Values, Values]:

@@ -14,7 +14,7 @@ from functools import partial
 from unittest import mock
 
 import numpy as np
-from crowds import CROWDS, SIZES, asked, reached, stated
+from crowds import CROWDS, SIZES, collect_strengths, expected_accuracy, true_accuracy
 from report import heading, machine, row
 
 from adaptive.model import _matching as matching
@@ -38,16 +38,16 @@ def one(name: str, size: str, seed: int) -> dict[str, dict[str, float]]:
 
     def run() -> dict[str, float]:
         rng = np.random.default_rng([seed, n])
-        voters = CROWDS[name](n, rng).seated(rng)
-        strengths = asked("matched", voters, n, n_votes, rng.spawn(1)[0])
+        voters = CROWDS[name](n, rng).seat(rng)
+        strengths = collect_strengths("matched", voters, n, n_votes, rng.spawn(1)[0])
         truth = voters.truth()[np.asarray(strengths.items)]
-        return reached(strengths, truth) | stated(strengths, truth)
+        return true_accuracy(strengths, truth) | expected_accuracy(strengths, truth)
 
-    found = {"": run()}
+    results = {"": run()}
     for part, (where, attribute, value) in PARTS.items():
         with mock.patch.object(where, attribute, value):
-            found[part] = run()
-    return found
+            results[part] = run()
+    return results
 
 
 def main() -> None:
@@ -64,9 +64,9 @@ def main() -> None:
     )
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         seeds = range(options.simulations)
-        found = {name: list(pool.map(partial(one, name, options.size), seeds)) for name in options.only}
+        runs_by_part = {name: list(pool.map(partial(one, name, options.size), seeds)) for name in options.only}
     for part in PARTS:
-        for name, runs in found.items():
+        for name, runs in runs_by_part.items():
             less = [np.array([run[part][key] - run[""][key] for run in runs]) for key in ("tau_w", "rho_w")]
             over = [np.mean([run[which]["stated"] - run[which]["tau_w"] for run in runs]) for which in (part, "")]
             errors = [each.std(ddof=1) / np.sqrt(each.size) for each in less]

@@ -28,7 +28,7 @@ Curves = dict[str, AccuracyCurve]  # by similarity
 
 VOTES = (6_000, 9_830, 19_660)
 CURVE = (2_000, 3_000, 4_500, 6_000, 8_000, 9_830, 12_500, 16_000, 19_660)
-SHOWN = ("tau_w", "rho_w")
+PRINTED_COEFFICIENTS = ("tau_w", "rho_w")
 MARKERS = "osD^vP"
 TIE_SHARE = 0.23
 
@@ -86,18 +86,21 @@ def indifference(similarity: np.ndarray) -> float:
 
 
 def accuracy(result: AccuracyCurve, budget: int, approach: str, coefficient: str) -> str:
-    found = result.results[budget]
-    return f"{found.mean[approach][coefficient]:.4f} ({found.se[approach][coefficient]:.4f})"
+    estimates = result.results[budget]
+    return f"{estimates.mean[approach][coefficient]:.4f} ({estimates.se[approach][coefficient]:.4f})"
 
 
 def cells(curves: Curves, budget: int, approach: str) -> list[str]:
     """Return one cell for each coefficient: means and standard errors for each similarity."""
-    return [" / ".join(accuracy(curve, budget, approach, name) for curve in curves.values()) for name in SHOWN]
+    return [
+        " / ".join(accuracy(curve, budget, approach, name) for curve in curves.values())
+        for name in PRINTED_COEFFICIENTS
+    ]
 
 
 def bench_matched(bench: Bench, votes: tuple[int, ...]) -> Curves:
     curves = bench.curves(votes, ("matched",))
-    heading(f"Matching: states of one run, {bench.n_simulations} simulations", "votes", *SHOWN)
+    heading(f"Matching: states of one run, {bench.n_simulations} simulations", "votes", *PRINTED_COEFFICIENTS)
     for budget in votes:
         row(f"{budget:,}", *cells(curves, budget, "matched"))
     return curves
@@ -106,7 +109,7 @@ def bench_matched(bench: Bench, votes: tuple[int, ...]) -> Curves:
 def bench_all(bench: Bench, budget: int) -> Curves:
     others = tuple(approach for approach in APPROACHES if approach != "matched")
     curves = bench.curves((budget,), others)
-    heading(f"Other approaches, {budget:,} votes, {bench.n_simulations} simulations", "approach", *SHOWN)
+    heading(f"Other approaches, {budget:,} votes, {bench.n_simulations} simulations", "approach", *PRINTED_COEFFICIENTS)
     for approach in others:
         row(approach, *cells(curves, budget, approach))
     return curves
@@ -115,7 +118,7 @@ def bench_all(bench: Bench, budget: int) -> Curves:
 def bench_unknown_voters(bench: Bench, votes: tuple[int, ...]) -> None:
     """Compare matching with the paper's protocol for the same voters, and mark rows where it is less accurate."""
     title = f"Voters that the model does not know, {bench.n_simulations} simulations; behind: lower mean than adaptive"
-    heading(title, "voters", "votes", "approach", *SHOWN, "behind")
+    heading(title, "voters", "votes", "approach", *PRINTED_COEFFICIENTS, "behind")
     approaches: tuple[Approach, ...] = ("adaptive", "matched", "matched_ballots")
     for what, voters in bench.unknown_voters().items():
         curves = bench.curves(votes, approaches, voters)
@@ -124,7 +127,7 @@ def bench_unknown_voters(bench: Bench, votes: tuple[int, ...]) -> None:
                 behind = [
                     f"{name} {similarity}"
                     for similarity, curve in curves.items()
-                    for name in SHOWN
+                    for name in PRINTED_COEFFICIENTS
                     if curve.results[budget].mean[approach][name] < curve.results[budget].mean["adaptive"][name]
                 ]
                 row(what, f"{budget:,}", approach, *cells(curves, budget, approach), ", ".join(behind) or "-")
@@ -132,17 +135,17 @@ def bench_unknown_voters(bench: Bench, votes: tuple[int, ...]) -> None:
 
 def draw_curve(bench: Bench, votes: tuple[int, ...], file: Path) -> Curves:
     """Draw accuracy against votes, one column for each similarity; the dotted line is that of full rankings."""
-    chosen = tuple(approach for approach in APPROACHES if approach != "full_rankings")
-    curves = bench.curves(votes, chosen)
+    approaches = tuple(approach for approach in APPROACHES if approach != "full_rankings")
+    curves = bench.curves(votes, approaches)
     most = bench.curves((max(votes),), ("full_rankings",))
     figure = canvas(4.0 * len(curves), 7.0)
-    for line, name in enumerate(SHOWN):
+    for line, name in enumerate(PRINTED_COEFFICIENTS):
         for column, (similarity, curve) in enumerate(curves.items()):
-            place = (len(SHOWN), len(curves), line * len(curves) + column + 1)
+            place = (len(PRINTED_COEFFICIENTS), len(curves), line * len(curves) + column + 1)
             axes = add_axes(figure, place, "Votes", SYMBOLS[name])
             axes.set_title(similarity.replace("_", " "))
             axes.set_prop_cycle(color=COLOURS)
-            for marker, approach in zip(MARKERS, chosen, strict=True):
+            for marker, approach in zip(MARKERS, approaches, strict=True):
                 results = curve.results.values()
                 axes.errorbar(
                     list(curve.results),
@@ -153,12 +156,12 @@ def draw_curve(bench: Bench, votes: tuple[int, ...], file: Path) -> Curves:
                     label=approach.replace("_", " "),
                 )
             axes.axhline(most[similarity].results[max(votes)].mean["full_rankings"][name], ls=":", color="0.3")
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=len(chosen), frameon=False)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=len(approaches), frameon=False)
     save_figure(figure, file)
     return curves
 
 
-def merged(found: list[Curves]) -> dict[str, Any]:
+def merge_curves(found: list[Curves]) -> dict[str, Any]:
     """Return ``{approach: {similarity: {votes: {coefficient: {mean, se}}}}}``."""
     tree: dict[str, Any] = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
     for curves in found:
@@ -181,21 +184,21 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1, help="processes")
     options = parser.parse_args()
     machine("numpy", "scipy", "numba")
-    found: list[Curves] = []
+    curves: list[Curves] = []
     with ProcessPoolExecutor(options.workers, get_context("spawn")) as executor:
         bench = Bench(options.simulations, options.seed, options.similarity, executor)
         if options.curve:
-            found.append(draw_curve(bench, tuple(options.votes or CURVE), options.curve))
+            curves.append(draw_curve(bench, tuple(options.votes or CURVE), options.curve))
         else:
             votes = tuple(options.votes or VOTES)
             if "matched" in options.only:
-                found.append(bench_matched(bench, votes))
+                curves.append(bench_matched(bench, votes))
             if "all" in options.only:
-                found.append(bench_all(bench, max(votes)))
+                curves.append(bench_all(bench, max(votes)))
             if "voters" in options.only:
                 bench_unknown_voters(bench, votes)  # not in the JSON, which covers the paper's voters only
     if options.json:
-        options.json.write_text(json.dumps(merged(found), indent=1) + "\n", encoding="utf-8")
+        options.json.write_text(json.dumps(merge_curves(curves), indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

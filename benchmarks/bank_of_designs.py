@@ -48,17 +48,17 @@ def noisy(rng: Rng, n: int, k: int = 2, shared: float = 0.0, spreads: tuple[floa
     return np.vstack([gold, gold + noise])
 
 
-def seen(rng: Rng, n: int, k: int = 2, shared: float = 0.0, how: str = "levels") -> Array:
+def draw_coarse_scores(rng: Rng, n: int, k: int = 2, shared: float = 0.0, how: str = "levels") -> Array:
     """Draw systems with normal noise whose scores are grouped into ten levels, rounded, or censored below."""
-    found = noisy(rng, n, k, shared)
-    scores = found[1:]
+    scores_with_gold = noisy(rng, n, k, shared)
+    scores = scores_with_gold[1:]
     if how == "levels":
         scores = np.digitize(scores, np.linspace(-2, 2, 9)).astype(float)
     elif how == "rounded":
         scores = np.round(scores, 1)
     else:
         scores = np.maximum(scores, -0.5)
-    return np.vstack([found[:1], scores])
+    return np.vstack([scores_with_gold[:1], scores])
 
 
 def failing(rng: Rng, n: int, k: int = 2, share: float = 0.05, noise: float = 0.05, tied: bool = False) -> Array:
@@ -79,12 +79,12 @@ def heavy(rng: Rng, n: int, k: int = 2, skewed: bool = False) -> Array:
 
 def decisive(rng: Rng, n: int, k: int = 2) -> Array:
     """Draw systems; a random one of them puts the best item at the bottom."""
-    found = noisy(rng, n, k, spreads=(0.05,) * k)
-    found[1 + rng.integers(k), found[0].argmax()] = FAILS
-    return found
+    scores = noisy(rng, n, k, spreads=(0.05,) * k)
+    scores[1 + rng.integers(k), scores[0].argmax()] = FAILS
+    return scores
 
 
-def contaminated(rng: Rng, n: int, k: int = 2) -> Array:
+def draw_contaminated(rng: Rng, n: int, k: int = 2) -> Array:
     """Draw systems that correlate with gold by 0.95, except on 30 % of the items, where they are unrelated to it."""
     gold = rng.standard_normal(n)
     scores = 0.95 * gold + np.sqrt(1 - 0.95**2) * rng.standard_normal((k, n))
@@ -102,18 +102,18 @@ def in_part(rng: Rng, n: int, k: int = 2, top: bool = True) -> Array:
 
 def on_two_scales(rng: Rng, n: int, k: int = 2) -> Array:
     """Draw systems that differ only in the scale of their scores."""
-    found = noisy(rng, n, k)
-    found[2:] = np.exp(1 + found[2:])
-    return found
+    scores = noisy(rng, n, k)
+    scores[2:] = np.exp(1 + scores[2:])
+    return scores
 
 
 DESIGNS: dict[str, Callable[..., Array]] = {
     "normal": noisy,
     **{f"noise shared {share:.2%}": partial(noisy, shared=share) for share in (0.9, 0.98, 0.995, 0.999, 0.9995)},
-    "ten levels": seen,
-    "ten levels, shared 98 %": partial(seen, shared=0.98),
-    "rounded to 0.1": partial(seen, how="rounded"),
-    "censored below": partial(seen, how="censored"),
+    "ten levels": draw_coarse_scores,
+    "ten levels, shared 98 %": partial(draw_coarse_scores, shared=0.98),
+    "rounded to 0.1": partial(draw_coarse_scores, how="rounded"),
+    "censored below": partial(draw_coarse_scores, how="censored"),
     "gross 5 %": failing,
     "lack 5 %": partial(failing, noise=1.0, tied=True),
     "lack 10 %": partial(failing, share=0.1, noise=1.0, tied=True),
@@ -121,7 +121,7 @@ DESIGNS: dict[str, Callable[..., Array]] = {
     "Cauchy": heavy,
     "two scales": on_two_scales,
     "one decisive item": decisive,
-    "30 % contaminated": contaminated,
+    "30 % contaminated": draw_contaminated,
     "top only": in_part,
     "rest only": partial(in_part, top=False),
 }
@@ -129,15 +129,19 @@ DESIGNS: dict[str, Callable[..., Array]] = {
 
 def pvalues_of(scores: Array, name: str, n_resamples: int, seed: int) -> dict[str, tuple[float, float, float, float]]:
     """Return the difference, p-value and interval of two systems for each kind of exchange."""
-    gold, *systems = (Ranking.from_scores(each) for each in scores)
+    gold, *systems = (Ranking.from_scores(system_scores) for system_scores in scores)
     codes = np.unique(-scores[1:], return_inverse=True)[1].reshape(2, -1)
-    found = {}
+    pvalues_by_name = {}
     for kind in ("scores", "ranks"):
         exchange = Exchange.of(COEFFICIENTS[name], gold, systems, codes if kind == "scores" else None)
         (distribution,) = draw_exchanges([[exchange]], Draws(n_resamples, seed))
-        found[kind] = (distribution.observed, distribution.pvalue(), *distribution.interval(1 - LEVEL, bound=2.0))
-    found["auto"] = found["scores" if on_one_scale(codes) else "ranks"]
-    return found
+        pvalues_by_name[kind] = (
+            distribution.observed,
+            distribution.pvalue(),
+            *distribution.interval(1 - LEVEL, bound=2.0),
+        )
+    pvalues_by_name["auto"] = pvalues_by_name["scores" if on_one_scale(codes) else "ranks"]
+    return pvalues_by_name
 
 
 def pearson_pvalue(draw: Callable[..., Array], n: int, n_resamples: int, seed: int) -> float:
@@ -148,8 +152,8 @@ def pearson_pvalue(draw: Callable[..., Array], n: int, n_resamples: int, seed: i
 
 def one(draw: Callable[..., Array], n: int, name: str, n_resamples: int, seed: int) -> list[tuple[float, ...]]:
     """Return the result of each kind of exchange for one data set."""
-    found = pvalues_of(draw(np.random.default_rng([n, seed]), n), name, n_resamples, seed)
-    return [found[kind] for kind in SWAPS]
+    pvalues_of_draw = pvalues_of(draw(np.random.default_rng([n, seed]), n), name, n_resamples, seed)
+    return [pvalues_of_draw[kind] for kind in SWAPS]
 
 
 def board(draw: Callable[..., Array], k: int, name: str, swap: str, n_resamples: int, seed: int) -> bool:
@@ -171,16 +175,16 @@ def ranked_queries(rng: Rng, n: int, k: int, coefficient: Coefficient | None = N
     """Draw a coefficient, or nDCG, of runs over queries with 20 documents of four levels."""
     gold = rng.choice(4, (n, 20), p=(0.6, 0.2, 0.1, 0.1)).astype(float)
     gold[:, 0], gold[:, 1] = 3.0, 0.0  # no query has all its documents tied
-    found = []
+    rows = []
     for _ in range(k):
         scores = gold + rng.exponential(2.0, (n, 1)) * rng.standard_normal(gold.shape)
         if coefficient is None:
             discounts = 1 / np.log2(np.arange(20) + 2)
             gains = np.take_along_axis(gold, np.argsort(-scores, axis=1), axis=1) @ discounts
-            found.append(gains / (-np.sort(-gold, axis=1) @ discounts))
+            rows.append(gains / (-np.sort(-gold, axis=1) @ discounts))
         else:
-            found.append(group_coefficients(coefficient, gold.ravel(), scores.ravel(), 20 * np.arange(n + 1)))
-    return np.column_stack(found)
+            rows.append(group_coefficients(coefficient, gold.ravel(), scores.ravel(), 20 * np.arange(n + 1)))
+    return np.column_stack(rows)
 
 
 QUERY_DESIGNS: dict[str, Callable[..., Array]] = {
@@ -211,8 +215,8 @@ def standings_of_runs(values: Array, n_resamples: int, seed: int) -> tuple[Array
 
 def in_topics(rng: Rng, n: int, size: int, shared: float) -> Array:
     """Draw gold and two equally noisy systems; the items of a topic share part of the noise of each system."""
-    own, common = rng.standard_normal((2, 2, n))
-    noise = np.sqrt(shared) * np.repeat(common[:, : n // size], size, axis=1) + np.sqrt(1 - shared) * own
+    lone, common = rng.standard_normal((2, 2, n))
+    noise = np.sqrt(shared) * np.repeat(common[:, : n // size], size, axis=1) + np.sqrt(1 - shared) * lone
     gold = rng.standard_normal(n)
     return np.vstack([gold, gold + noise])
 
@@ -234,7 +238,10 @@ def dependent_items(design: str, swap: str, n_resamples: int, seed: int) -> tupl
     draw, size = DEPENDENT_ITEMS[design]
     gold, *systems = draw(np.random.default_rng([12, seed]), 60)
     options = {"coefficient": "tau_w", "swap": swap, "n_resamples": n_resamples, "seed": seed, "workers": 1}
-    tails = [compare_systems(gold, *systems, clusters=own, **options).pvalue for own in (None, np.arange(60) // size)]
+    tails = [
+        compare_systems(gold, *systems, clusters=clusters, **options).pvalue
+        for clusters in (None, np.arange(60) // size)
+    ]
     return tails[0] <= LEVEL, tails[1] <= LEVEL
 
 
@@ -243,7 +250,7 @@ def dependent_queries(n: int, test: str, n_resamples: int, seed: int) -> tuple[b
     rng, draws = np.random.default_rng([13, n, seed]), Draws(n_resamples, seed)
     families = np.repeat(rng.standard_normal((n // 5, 1)), 5, axis=0)
     differences = families + 0.5 * rng.standard_normal((n, 1))
-    tails = [pvalues(differences, test, draws, own)[0] for own in (None, np.arange(n) // 5)]
+    tails = [pvalues(differences, test, draws, clusters)[0] for clusters in (None, np.arange(n) // 5)]
     return tails[0] <= LEVEL, tails[1] <= LEVEL
 
 
@@ -286,8 +293,8 @@ def judge(order: Array, standings: PairTests, qualities: Array) -> tuple[float, 
     """Return whether a board tells apart two systems of the same quality, and the share of other pairs told apart."""
     ordered = np.asarray(qualities)[order]
     first, second = np.triu_indices(len(ordered), 1)
-    differs, apart = ordered[first] != ordered[second], standings.corrected[first, second] <= LEVEL
-    return float((apart & ~differs).any()), float((apart & differs).sum() / max(1, differs.sum()))
+    differs, is_told_apart = ordered[first] != ordered[second], standings.corrected[first, second] <= LEVEL
+    return float((is_told_apart & ~differs).any()), float((is_told_apart & differs).sum() / max(1, differs.sum()))
 
 
 def clusters_of_runs(rng: Rng, n: int, qualities: Array) -> Array:
@@ -399,23 +406,23 @@ def main() -> None:
             for spreads, n in itertools.product(((0.8, 1.3), (0.5, 1.5)), (30, 65, 200)):
                 powers, coverages = [], []
                 for name in COEFFICIENTS:
-                    found = ran(
+                    results = ran(
                         partial(one, partial(noisy, spreads=spreads), n, name, options.resamples), options.draws
                     )
-                    truth = found[:, 0, 0].mean()
-                    held = ((found[:, :, 2] <= truth) & (found[:, :, 3] >= truth)).mean(axis=0).tolist()
-                    power = (found[:, :, 1] <= LEVEL).mean(axis=0).tolist()
+                    truth = results[:, 0, 0].mean()
+                    coverage = ((results[:, :, 2] <= truth) & (results[:, :, 3] >= truth)).mean(axis=0).tolist()
+                    power = (results[:, :, 1] <= LEVEL).mean(axis=0).tolist()
                     label = f"{spreads[0]} and {spreads[1]}"
                     powers.append(
                         " ".join(
-                            add("power", label, f"{name} {kind}", n, each, options.draws)
-                            for kind, each in zip(SWAPS, power, strict=True)
+                            add("power", label, f"{name} {kind}", n, share, options.draws)
+                            for kind, share in zip(SWAPS, power, strict=True)
                         )
                     )
                     coverages.append(
                         " ".join(
-                            add("coverage", label, f"{name} {kind}", n, each, options.draws)
-                            for kind, each in zip(SWAPS, held, strict=True)
+                            add("coverage", label, f"{name} {kind}", n, share, options.draws)
+                            for kind, share in zip(SWAPS, coverage, strict=True)
                         )
                     )
                 row(f"{label}, power", n, *powers)
@@ -455,9 +462,9 @@ def main() -> None:
                 task = (
                     partial(judged_runs, design, 499) if kind == "runs" else partial(judged_systems, design, *kind, 499)
                 )
-                wrong, apart = ran(task, options.boards).mean(axis=0).tolist()
+                wrong, share_told_apart = ran(task, options.boards).mean(axis=0).tolist()
                 label = kind if kind == "runs" else " ".join(kind)
-                row(design, label, add("qualities", design, label, 0, wrong, options.boards), f"{apart:.3f}")
+                row(design, label, add("qualities", design, label, 0, wrong, options.boards), f"{share_told_apart:.3f}")
 
         if options.only in "assumptions":
             heading(
@@ -524,12 +531,12 @@ def main() -> None:
             row(design, k, n, add("query boards", design, f"{k} runs", n, share, number))
 
     for table in ("level", "boards", "qualities", "queries", "query boards"):
-        found = [cell for cell in cells if cell["table"] == table]
-        if found:
-            worst = max(found, key=lambda cell: cell["share"] - 2 * cell["error"])
-            above = sum(cell["share"] - 2 * cell["error"] > 0.06 for cell in found)
+        results = [cell for cell in cells if cell["table"] == table]
+        if results:
+            worst = max(results, key=lambda cell: cell["share"] - 2 * cell["error"])
+            above = sum(cell["share"] - 2 * cell["error"] > 0.06 for cell in results)
             print(
-                f"\n{table}: {len(found)} cells; highest {worst['design']}, {worst['quantity']}, {worst['n']}: "
+                f"\n{table}: {len(results)} cells; highest {worst['design']}, {worst['quantity']}, {worst['n']}: "
                 f"{worst['share']:.3f} (se {worst['error']:.3f}); {above} surely above 0.06"
             )
     if options.json:

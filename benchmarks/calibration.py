@@ -51,27 +51,29 @@ def collect(similarity: np.ndarray, n_votes: int, batch: int | None, rng: np.ran
     strengths = bradley_terry(votes, ties="half", prior=WHILE_MATCHING)
     while votes.n_comparisons < n_votes:
         size = n_items // 2 if not votes.n_comparisons else min(batch, n_votes - votes.n_comparisons)
-        chosen = next_comparisons(strengths, size, rng=rng)
-        left, right = opinions[chosen.voter, chosen.left], opinions[chosen.voter, chosen.right]
+        matches = next_comparisons(strengths, size, rng=rng)
+        left, right = opinions[matches.voter, matches.left], opinions[matches.voter, matches.right]
         winner = np.sign(left - right).astype(np.int8)
-        winner[rng.random(winner.size) < pool.oversight[chosen.voter]] *= -1
-        votes = votes.joined(Comparisons(n_items, chosen.left, chosen.right, winner, pool.n_voters, chosen.voter))
+        winner[rng.random(winner.size) < pool.oversight[matches.voter]] *= -1
+        votes = votes.joined(Comparisons(n_items, matches.left, matches.right, winner, pool.n_voters, matches.voter))
         strengths = bradley_terry(votes, ties="half", start=strengths, tolerance=0.02, prior=WHILE_MATCHING)
     return votes
 
 
-def simulate(name: str, n_items: int, n_votes: int, batch: int | None, voters: bool, drawn: bool, seed: int) -> list:
+def simulate(
+    name: str, n_items: int, n_votes: int, batch: int | None, voters: bool, from_population: bool, seed: int
+) -> list:
     """Return the figures of one run, in the order that `print_ranks` reads."""
-    similarity = np.asarray(SIMILARITIES[name](POPULATION if drawn else n_items))
-    if drawn:
+    similarity = np.asarray(SIMILARITIES[name](POPULATION if from_population else n_items))
+    if from_population:
         similarity = similarity[np.random.default_rng([seed, 7]).choice(POPULATION, n_items, replace=False)]
     truth, votes = true_ranking(similarity), collect(similarity, n_votes, batch, np.random.default_rng([seed, 1]))
     strengths = bradley_terry(votes, ties="half", voters=voters)
     intervals = strengths.rank_intervals(LEVEL)
-    held = (intervals.low <= truth.ranks) & (truth.ranks <= intervals.high)
+    is_inside = (intervals.low <= truth.ranks) & (truth.ranks <= intervals.high)
     return [
-        held.mean(),
-        held[truth.ranks <= min(TOP, n_items // 3)].mean(),
+        is_inside.mean(),
+        is_inside[truth.ranks <= min(TOP, n_items // 3)].mean(),
         strengths.expected_correlation(TAU_W, workers=1).mean,
         TAU_W.of_pair(truth, strengths.ranking),
         strengths.in_top(K).probability,
@@ -79,7 +81,7 @@ def simulate(name: str, n_items: int, n_votes: int, batch: int | None, voters: b
     ]
 
 
-def sampled(name: str, n_items: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def sample_true_and_drawn(name: str, n_items: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Return the similarities of a random sample of items, and the scores that a system gives them."""
     similarity = np.asarray(SIMILARITIES[name](POPULATION))[rng.choice(POPULATION, n_items, replace=False)]
     strength = -np.log(np.argsort(np.argsort(-np.abs(similarity))) / n_items + 0.5 / n_items)
@@ -89,13 +91,13 @@ def sampled(name: str, n_items: int, rng: np.random.Generator) -> tuple[np.ndarr
 def score(name: str, n_items: int, n_votes: int, batch: int | None, truth: float, seed: int) -> list[float]:
     """Return the statistic of `score_system`, whether its two 90 % intervals contain `truth`, and their widths."""
     rng = np.random.default_rng([seed, 2])
-    similarity, system = sampled(name, n_items, rng)
+    similarity, system = sample_true_and_drawn(name, n_items, rng)
     strengths = bradley_terry(collect(similarity, n_votes, batch, rng), ties="half")
-    found = score_system(
+    score = score_system(
         strengths, dict(enumerate(system)), TAU_W, level=LEVEL, n_samples=300, n_resamples=500, seed=seed, workers=1
     )
-    ends = ((found.low, found.high), (found.known.low, found.known.high))
-    return [found.statistic, *(low <= truth <= high for low, high in ends), *(high - low for low, high in ends)]
+    ends = ((score.low, score.high), (score.known.low, score.known.high))
+    return [score.statistic, *(low <= truth <= high for low, high in ends), *(high - low for low, high in ends)]
 
 
 def print_scores(options: argparse.Namespace, pool: ProcessPoolExecutor) -> None:
@@ -115,16 +117,20 @@ def print_scores(options: argparse.Namespace, pool: ProcessPoolExecutor) -> None
     )
     for name in options.only:
         rng = np.random.default_rng(0)
-        samples = [sampled(name, options.items, rng) for _ in range(2_000)]
-        truth = float(np.mean([TAU_W.of_pair(true_ranking(z), Ranking.from_scores(own)) for z, own in samples]))
+        samples = [sample_true_and_drawn(name, options.items, rng) for _ in range(2_000)]
+        truth = float(np.mean([TAU_W.of_pair(true_ranking(z), Ranking.from_scores(scores)) for z, scores in samples]))
         run = partial(score, name, options.items, options.votes, options.batch, truth)
         seeds = range(options.first_seed, options.first_seed + options.simulations)
         row(name, f"{truth:.3f}", *map(with_error, np.array(list(pool.map(run, seeds)), float).T))
 
 
 def with_error(values: np.ndarray) -> str:
-    kept = values[~np.isnan(values)]
-    return f"{kept.mean():.3f} +- {kept.std(ddof=1) / np.sqrt(kept.size):.3f}" if kept.size > 1 else "-"
+    defined_values = values[~np.isnan(values)]
+    return (
+        f"{defined_values.mean():.3f} +- {defined_values.std(ddof=1) / np.sqrt(defined_values.size):.3f}"
+        if defined_values.size > 1
+        else "-"
+    )
 
 
 def print_ranks(options: argparse.Namespace, pool: ProcessPoolExecutor) -> None:
@@ -137,15 +143,15 @@ def print_ranks(options: argparse.Namespace, pool: ProcessPoolExecutor) -> None:
     for name in options.only:
         run = partial(simulate, name, options.items, options.votes, options.batch, options.voters)
         run = partial(run, options.drawn)
-        found = list(pool.map(run, range(options.first_seed, options.first_seed + options.simulations)))
-        figures = np.array([each[:4] for each in found], dtype=float)
-        probability, inside = (np.concatenate([each[place] for each in found]) for place in (4, 5))
+        runs = list(pool.map(run, range(options.first_seed, options.first_seed + options.simulations)))
+        figures = np.array([values[:4] for values in runs], dtype=float)
+        probability, inside = (np.concatenate([values[place] for values in runs]) for place in (4, 5))
         bins = [inside[(low <= probability) & (probability < high)] for low, high in BINS]
         row(
             name,
             *(with_error(figures[:, column]) for column in range(4)),
             with_error(figures[:, 2] - figures[:, 3]),
-            *(f"{each.mean():.3f} ({each.size:,})" if each.size else "-" for each in bins),
+            *(f"{values.mean():.3f} ({values.size:,})" if values.size else "-" for values in bins),
         )
 
 

@@ -46,14 +46,14 @@ def medians(*calls: Callable[[], object]) -> list[float]:
     timers = [timeit.Timer(call) for call in calls]
     for timer in timers:
         timer.timeit(1)  # compiles kernels
-    once = [timer.timeit(1) for timer in timers]
-    repeats = [max(1 if seconds > 1 else 3, int(SECONDS_PER_TURN / seconds)) for seconds in once]
+    first_times = [timer.timeit(1) for timer in timers]
+    repeats = [max(1 if seconds > 1 else 3, int(SECONDS_PER_TURN / seconds)) for seconds in first_times]
     times: list[list[float]] = [[] for _ in calls]
     end = time.perf_counter() + SECONDS_PER_ROW
     while len(times[0]) < MIN_TURNS or time.perf_counter() < end:
-        for timer, number, taken in zip(timers, repeats, times, strict=True):
-            taken.append(timer.timeit(number) / number)
-    return [statistics.median(taken) for taken in times]
+        for timer, number, times_of_program in zip(timers, repeats, times, strict=True):
+            times_of_program.append(timer.timeit(number) / number)
+    return [statistics.median(times_of_program) for times_of_program in times]
 
 
 def scores(rng: np.random.Generator, kind: str, n_items: int) -> np.ndarray:
@@ -199,11 +199,11 @@ def bench_start(runs: int = 15) -> None:
 def medians_of_processes(programs: list[str], runs: int) -> list[float]:
     times: list[list[float]] = [[] for _ in programs]
     for _ in range(runs):
-        for program, taken in zip(programs, times, strict=True):
+        for program, times_of_program in zip(programs, times, strict=True):
             start = time.perf_counter()
             run(program)
-            taken.append(time.perf_counter() - start)
-    return [statistics.median(taken) for taken in times]
+            times_of_program.append(time.perf_counter() - start)
+    return [statistics.median(times_of_program) for times_of_program in times]
 
 
 def run(program: str) -> str:

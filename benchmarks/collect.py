@@ -46,18 +46,18 @@ def collecting(kind: str, postgresql: str, n_items: int) -> Iterator[tuple[Kille
 
 def milliseconds(log: Log, seconds: float) -> tuple[str, str, str]:
     """Return the median, 99th percentile and longest time of the votes that were due within `seconds`."""
-    took = [taken for due, taken in log.took if 0.0 <= due < seconds]
-    return tuple(f"{1e3 * each:,.0f}" for each in np.quantile(took, [0.5, 0.99, 1.0]))
+    took = [duration for due, duration in log.took if 0.0 <= due < seconds]
+    return tuple(f"{1e3 * quantile:,.0f}" for quantile in np.quantile(took, [0.5, 0.99, 1.0]))
 
 
 def rate(log: Log, seconds: float) -> str:
-    return f"{sum(due + taken < seconds for due, taken in log.took) / seconds:,.0f}"
+    return f"{sum(due + duration < seconds for due, duration in log.took) / seconds:,.0f}"
 
 
-def worked(server: Killed) -> float:
+def processor_seconds(server: Killed) -> float:
     """Return the processor time that the workers have used, in seconds."""
     stats = [Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split() for worker in server.server.workers()]
-    return sum(int(each[11]) + int(each[12]) for each in stats) / os.sysconf("SC_CLK_TCK")
+    return sum(int(fields[11]) + int(fields[12]) for fields in stats) / os.sysconf("SC_CLK_TCK")
 
 
 def load() -> str:
@@ -80,14 +80,25 @@ def print_speed(postgresql: str, seconds: float, runs: int) -> None:
         for _ in range(runs):
             with collecting(kind, postgresql, max(400, int(50 * seconds))) as (server, campaign, _):
                 think = n_voters / offered if offered else 0.0
-                before = worked(server)
+                before = processor_seconds(server)
                 log = Crowd(server.address, campaign.key, n_voters, think=think).run(seconds, arrival=10.0)
-                each = f"{1e3 * (worked(server) - before) / max(1, len(log.took)):.1f}"
-                found = losses(campaign, log)
-            shown = f"{offered:.0f}" if offered else "all they can"
+                processor_time = f"{1e3 * (processor_seconds(server) - before) / max(1, len(log.took)):.1f}"
+                loss = losses(campaign, log)
+            load_text = f"{offered:.0f}" if offered else "all they can"
             times = milliseconds(log, seconds)
-            said = len(log.heard_503_after)
-            row(kind, n_voters, shown, rate(log, seconds), *times, said, found.lost, found.doubled, each, load())
+            n_refused = len(log.heard_503_after)
+            row(
+                kind,
+                n_voters,
+                load_text,
+                rate(log, seconds),
+                *times,
+                n_refused,
+                loss.lost,
+                loss.doubled,
+                processor_time,
+                load(),
+            )
 
 
 def print_overload(postgresql: str, seconds: float) -> None:
@@ -99,22 +110,22 @@ def print_overload(postgresql: str, seconds: float) -> None:
     for kind in ("SQLite", "PostgreSQL"):
         with collecting(kind, postgresql, max(400, int(50 * seconds))) as (server, campaign, _):
             log = Crowd(server.address, campaign.key, 2 * N_VOTERS, think=0.0).run(seconds)
-            refused(f"{kind}, too many", log, campaign)
+            print_refusals(f"{kind}, too many", log, campaign)
     with collecting("SQLite", postgresql, max(400, int(50 * seconds))) as (server, campaign, target):
         crowd = Crowd(server.address, campaign.key, N_VOTERS, think=2.0)
         thread = threading.Thread(target=lock, args=(target, 5.0, 10.0))
         thread.start()
         log = crowd.run(20.0)
         thread.join()
-        refused("SQLite, locked for 10 s", log, campaign)
+        print_refusals("SQLite, locked for 10 s", log, campaign)
 
 
-def refused(what: str, log: Log, campaign: Campaign) -> None:
-    found, heard = losses(campaign, log), log.heard_503_after
+def print_refusals(what: str, log: Log, campaign: Campaign) -> None:
+    loss, heard = losses(campaign, log), log.heard_503_after
     longest = f"{max(heard, default=0.0):.1f}"
     row(
         *(what, f"{len(log.acknowledged):,}", f"{len(heard):,}", log.without_retry_after, longest),
-        *(found.lost, found.doubled, f"{log.waited:.1f}", load()),
+        *(loss.lost, loss.doubled, f"{log.waited:.1f}", load()),
     )
 
 
@@ -138,10 +149,10 @@ def print_kills(postgresql: str, n_kills: int) -> None:
             killing.start()
             log = crowd.run()
             killing.join()
-            found = losses(campaign, log)
+            loss = losses(campaign, log)
         took = log.answered_after
         row(
-            *(kind, f"{len(log.acknowledged):,}", found.lost, found.doubled, found.miscounted, log.repeated),
+            *(kind, f"{len(log.acknowledged):,}", loss.lost, loss.doubled, loss.miscounted, log.repeated),
             *(log.broken, f"{1e3 * np.median(took):.0f}", f"{max(took):.1f}", load()),
         )
 
@@ -163,7 +174,7 @@ def print_siege(postgresql: str, seconds: float) -> None:
     for n_others in (0, 500):
         with (
             collecting("SQLite", postgresql, 800) as (server, campaign, _),
-            besieged(server.address, n_others) as n_opened,
+            besiege(server.address, n_others) as n_opened,
         ):
             log = Crowd(server.address, campaign.key, 50, think=2.5).run(seconds, arrival=5.0)
             again = n_opened() - n_others
@@ -171,7 +182,7 @@ def print_siege(postgresql: str, seconds: float) -> None:
 
 
 @contextlib.contextmanager
-def besieged(address: tuple[str, int], n_connections: int) -> Iterator[Callable[[], int]]:
+def besiege(address: tuple[str, int], n_connections: int) -> Iterator[Callable[[], int]]:
     """Keep connections open that send nothing or one byte a second, and reopen those that the server closes.
 
     The function that it gives returns how many connections have been opened.
@@ -221,16 +232,16 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=20, help="kills on each database (default: 20)")
     parser.add_argument("--only", nargs="+", choices=["speed", "overload", "kills", "siege"])
     parser.add_argument("--postgresql", default="postgresql://postgres@127.0.0.1/postgres", metavar="URL")
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     parts: dict[str, Callable[[], None]] = {
-        "speed": lambda: print_speed(chosen.postgresql, chosen.seconds, chosen.runs),
-        "overload": lambda: print_overload(chosen.postgresql, chosen.seconds / 2),
-        "kills": lambda: print_kills(chosen.postgresql, chosen.kills),
-        "siege": lambda: print_siege(chosen.postgresql, chosen.seconds),
+        "speed": lambda: print_speed(options.postgresql, options.seconds, options.runs),
+        "overload": lambda: print_overload(options.postgresql, options.seconds / 2),
+        "kills": lambda: print_kills(options.postgresql, options.kills),
+        "siege": lambda: print_siege(options.postgresql, options.seconds),
     }
     machine("gunicorn", "flask", "sqlalchemy", "psycopg")
     print(f"Load average before: {load()}")
-    for name in chosen.only or parts:
+    for name in options.only or parts:
         parts[name]()
 
 

@@ -56,17 +56,17 @@ def over_http(plan: BallotPlan | ContinuousPlan, seed: int) -> dict[str, float]:
         else:
             answer_all(asks, minds, rng)
             campaign.close(len(campaign.ballots()), least_answered=0.0)
-        found = campaign.result()
+        result = campaign.result()
         votes = campaign.counted_votes()
         state(app).resources.close()
         campaign.database.close()
-    asked = Counter(zip(votes.voter, np.minimum(votes.left, votes.right), np.maximum(votes.left, votes.right)))  # noqa: B905
+    repeats = Counter(zip(votes.voter, np.minimum(votes.left, votes.right), np.maximum(votes.left, votes.right)))  # noqa: B905
     loads = np.bincount(votes.voter)
     return {
-        "result": agreement(found.ranking),
+        "result": agreement(result.ranking),
         "fitted": agreement(bradley_terry(votes, voters=True).ranking),
         "votes": votes.n_comparisons,
-        "again": sum(asked.values()) - len(asked),
+        "again": sum(repeats.values()) - len(repeats),
         "least": int(loads.min()),
         "most": int(loads.max()),
     }
@@ -80,7 +80,7 @@ def agreement(ranking: Ranking) -> float:
     return weighted_tau(GOLD, Ranking.from_ranks(ranking.ranks)).statistic
 
 
-def compared(mode: str, score: str, over: np.ndarray, simulations: np.ndarray) -> None:
+def print_comparison(mode: str, score: str, over: np.ndarray, simulations: np.ndarray) -> None:
     difference = over.mean() - simulations.mean()
     welch = scipy.stats.ttest_ind(over, simulations, equal_var=False)
     interval = welch.confidence_interval(0.95)
@@ -99,7 +99,7 @@ def main() -> None:
     parser.add_argument("--simulations", type=int, default=200, help="simulations for comparison (default: 200)")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--only", nargs="+", choices=["ballots", "continuous"], default=["ballots", "continuous"])
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     machine("numpy", "scipy", "flask")
     plans = {"ballots": PAPER, "continuous": ContinuousPlan(N_ITEMS, MATCHED.n_comparisons)}
     heading(
@@ -109,18 +109,18 @@ def main() -> None:
         "Kolmogorov-Smirnov, p",
     )
     notes = []
-    with ProcessPoolExecutor(chosen.workers) as executor:
-        for mode in chosen.only:
+    with ProcessPoolExecutor(options.workers) as executor:
+        for mode in options.only:
             approach, same = ("adaptive", PAPER) if mode == "ballots" else ("matched", MATCHED)
-            plan, seeds = plans[mode], range(1, chosen.repetitions + 1)
+            plan, seeds = plans[mode], range(1, options.repetitions + 1)
             over = list(executor.map(over_http, [plan] * len(seeds), seeds))
-            many = range(1, chosen.simulations + 1)
+            many = range(1, options.simulations + 1)
             alone = np.array(list(executor.map(simulated, [same] * len(many), [approach] * len(many), many)))
             scores = {"result": "as the organiser has it", "fitted": "strengths, voters fitted"}
             for key, name in scores.items():
                 if mode == "continuous" or key == "result":
-                    compared(mode, name, np.array([each[key] for each in over]), alone)
-            means = {key: np.mean([each[key] for each in over]) for key in ("votes", "again", "least", "most")}
+                    print_comparison(mode, name, np.array([campaign[key] for campaign in over]), alone)
+            means = {key: np.mean([campaign[key] for campaign in over]) for key in ("votes", "again", "least", "most")}
             notes.append(
                 f"{mode}: {means['votes']:,.0f} votes a campaign, {means['again']:.1f} of them on a pair that their "
                 f"voter had seen; a voter gives {means['least']:.0f} to {means['most']:.0f} votes"

@@ -2,9 +2,9 @@
 
 Crowds differ in what they judge (strengths that are exponential, in clusters, heavy-tailed, not one-dimensional) and in
 how they vote (careless, biased, colluding, drifting, undecided, few). Each crowd answers as many votes in each of four
-ways of asking: `matched` (`run_matching`), `uniform` (random pairs), `ballots` (the paper's) and `matched ballots`;
-the same model is fitted to the answers of all. The truth is the expected win share against a random opponent, which
-in one-dimensional crowds has the order of the strengths.
+ways of asking: `matched` (`run_matching`), `uniform` (random pairs), `ballots` (the paper's) and `matched ballots`.
+Where a plan needs fewer votes, the rest are on random pairs. The same model is fitted to the answers of all. The truth
+is the expected win share against a random opponent, which in one-dimensional crowds has the order of the strengths.
 
 With ``--targets .8 .9`` it prints where matched campaigns stop by `stopping_rule`, and how accurate they are then.
 
@@ -71,7 +71,7 @@ class Crowd:
     twist: float = 0.0
     opinions: int = 1
 
-    def seated(self, rng: Rng) -> "Voters":
+    def seat(self, rng: Rng) -> "Voters":
         """Its voters, drawn at random."""
         return Voters(self, rng)
 
@@ -100,28 +100,28 @@ class Voters:
         crowd = self.crowd
         if not crowd.twist:
             return crowd.values
-        apart = crowd.values[:, np.newaxis] - crowd.values
-        apart = apart + crowd.twist * np.sin(self.phase[:, np.newaxis] - self.phase)
+        distance = crowd.values[:, np.newaxis] - crowd.values
+        distance = distance + crowd.twist * np.sin(self.phase[:, np.newaxis] - self.phase)
         spread = np.broadcast_to(crowd.spread, crowd.values.shape)
         width = np.sqrt(spread[:, np.newaxis] ** 2 + spread**2 + 1e-12)
         from scipy.special import ndtr
 
-        return ndtr(apart / width).mean(axis=1)
+        return ndtr(distance / width).mean(axis=1)
 
-    def answer(self, asked: Any) -> Array:
+    def answer(self, comparisons: Any) -> Array:
         """1 for the left item, -1 for the right one, 0 for a tie."""
-        crowd, rng, number = self.crowd, self.rng, asked.left.size
-        items = np.asarray(asked.items)
-        left, right, voter = items[asked.left], items[asked.right], asked.voter
+        crowd, rng, number = self.crowd, self.rng, comparisons.left.size
+        items = np.asarray(comparisons.items)
+        left, right, voter = items[comparisons.left], items[comparisons.right], comparisons.voter
         values = crowd.values + crowd.drift * self.moving * self.asked / 1_000
         stray = self.stray if crowd.opinions else crowd.spread * rng.standard_normal((2, number))
         of_left, of_right = (
             values[side] + (stray[voter, side] if crowd.opinions else stray[place])
             for place, side in enumerate((left, right))
         )
-        apart = of_left - of_right + crowd.noise * rng.standard_normal(number)
-        apart += crowd.twist * np.sin(self.phase[left] - self.phase[right])
-        answers = (apart > crowd.indifference).astype(np.int8) - (apart < -crowd.indifference).astype(np.int8)
+        distance = of_left - of_right + crowd.noise * rng.standard_normal(number)
+        distance += crowd.twist * np.sin(self.phase[left] - self.phase[right])
+        answers = (distance > crowd.indifference).astype(np.int8) - (distance < -crowd.indifference).astype(np.int8)
         answers = np.where(rng.random(number) < crowd.oversight, -answers, answers)
         coin = rng.choice(np.array([-1, 1], np.int8), number)
         kind = self.kind[voter]
@@ -162,7 +162,7 @@ def heavy(n: int, rng: Rng) -> Crowd:
     return Crowd(rng.standard_t(2, n))
 
 
-def skewed(n: int, rng: Rng) -> Crowd:
+def skew(n: int, rng: Rng) -> Crowd:
     return Crowd(rng.exponential(1, n))
 
 
@@ -171,7 +171,7 @@ def attributes(n: int, rng: Rng) -> Crowd:
     return Crowd(rng.standard_normal((3, n)).sum(axis=0) / np.sqrt(3), spread=0.7)
 
 
-def twisted(n: int, rng: Rng, by: float) -> Crowd:
+def twist_crowd(n: int, rng: Rng, by: float) -> Crowd:
     return of_paper(exponential_similarity, n, rng, twist=by)
 
 
@@ -184,7 +184,7 @@ CROWDS: dict[str, Callable[[int, Rng], Crowd]] = {
     "plateau": plateau,
     "uniform": uniform,
     "heavy tails": heavy,
-    "skewed": skewed,
+    "skewed": skew,
     "constant noise": partial(normal, spread=0.0, noise=0.7),
     "noisy": partial(normal, spread=1.5),
     "forgetful": partial(normal, opinions=0),
@@ -197,8 +197,8 @@ CROWDS: dict[str, Callable[[int, Rng], Crowd]] = {
     "ties .1": partial(normal, indifference=0.16),
     "ties .2": partial(normal, indifference=0.33),
     "ties .3": partial(normal, indifference=0.5),
-    "intransitive .3": partial(twisted, by=0.3),
-    "intransitive .6": partial(twisted, by=0.6),
+    "intransitive .3": partial(twist_crowd, by=0.3),
+    "intransitive .6": partial(twist_crowd, by=0.6),
     "three attributes": attributes,
     "1 voter": partial(normal, n_voters=1),
     "5 voters": partial(normal, n_voters=5),
@@ -227,7 +227,17 @@ def switch_to_random_pairs(n: int, voters: Voters, n_votes: int, rng: Rng) -> St
     return bradley_terry(votes, voters=True)
 
 
-def asked(way: str, voters: Voters, n: int, n_votes: int, rng: Rng) -> Strengths:
+def with_random_pairs(votes: Comparisons, voters: Voters, n_votes: int, rng: Rng) -> Comparisons:
+    """Add answers to random pairs until there are so many votes."""
+    n, rest = votes.n_items, n_votes - votes.n_comparisons
+    if rest <= 0:
+        return votes
+    ballot = draw_ballot(n, -(-2 * rest // n), voters.crowd.n_voters, rng)
+    more = Comparisons.from_ballots([(ballot, voters.answer(ballot))], n_items=n)
+    return votes.joined(more.select(np.sort(rng.permutation(more.n_comparisons)[:rest])))
+
+
+def collect_strengths(way: str, voters: Voters, n: int, n_votes: int, rng: Rng) -> Strengths:
     """Strengths from the votes that a way of asking collects."""
     n_voters = voters.crowd.n_voters
     if way == "matched":
@@ -236,7 +246,8 @@ def asked(way: str, voters: Voters, n: int, n_votes: int, rng: Rng) -> Strengths
         return switch_to_random_pairs(n, voters, n_votes, rng)
     if way == "matched ballots":
         plan = MATCHED_BALLOTS.plan(n, n_votes)
-        return run_matched_ballots(plan, voters.answer, items=n, rng=rng, voters=n_voters, match=MATCHED_BALLOTS)
+        fitted = run_matched_ballots(plan, voters.answer, items=n, rng=rng, voters=n_voters, match=MATCHED_BALLOTS)
+        return bradley_terry(with_random_pairs(fitted.comparisons, voters, n_votes, rng), voters=True)
     answered = []
 
     def vote(ballot: Any) -> Array:
@@ -254,30 +265,31 @@ def asked(way: str, voters: Voters, n: int, n_votes: int, rng: Rng) -> Strengths
             rng=rng,
             voters=n_voters,
         )
-    return bradley_terry(Comparisons.from_ballots(answered, n_items=n), voters=True)
+    votes = with_random_pairs(Comparisons.from_ballots(answered, n_items=n), voters, n_votes, rng)
+    return bradley_terry(votes, voters=True)
 
 
-def reached(found: Strengths, truth: Array) -> dict[str, float]:
+def true_accuracy(strengths: Strengths, truth: Array) -> dict[str, float]:
     """Accuracy reached, and the number of votes after which there was a signal."""
-    gold, own = Ranking.from_scores(truth), Ranking.from_scores(found.theta)
+    gold, own = Ranking.from_scores(truth), Ranking.from_scores(strengths.theta)
     return {
         "tau_w": weighted_tau(gold, own).statistic,
         "rho_w": weighted_rho(gold, own).statistic,
-        "signal": float(found.signal.first or np.inf),
-        "pairs": found.misfit.pairs,
+        "signal": float(strengths.signal.first or np.inf),
+        "pairs": strengths.misfit.pairs,
     }
 
 
-def stated(found: Strengths, truth: Array) -> dict[str, float]:
-    """Accuracy stated, and how often what is said of ranks holds."""
+def expected_accuracy(strengths: Strengths, truth: Array) -> dict[str, float]:
+    """Accuracy stated, and how often statements on ranks hold."""
     ranks = Ranking.from_scores(truth).ranks
-    intervals = found.rank_intervals(0.9)
+    intervals = strengths.rank_intervals(0.9)
     covered = (intervals.low <= ranks) & (ranks <= intervals.high)
     k = max(3, min(TOP, truth.size // 10))
-    probability = found.in_top(k).probability
+    probability = strengths.in_top(k).probability
     likely = probability >= 0.5
     return {
-        "stated": found.expected_correlation("tau_w").mean,
+        "stated": strengths.expected_correlation("tau_w").mean,
         "covered": float(covered.mean()),
         "covered top": float(covered[ranks <= k].mean()),
         "in top, stated": float(probability[likely].sum()),
@@ -289,14 +301,16 @@ def stated(found: Strengths, truth: Array) -> dict[str, float]:
 def one(name: str, size: str, ways: tuple[str, ...], seed: int) -> dict[str, dict[str, float]]:
     """Figures of each way of asking the same crowd."""
     n, n_votes = SIZES[size]
-    found = {}
+    figures = {}
     for way in ways:
         rng = np.random.default_rng([seed, n])
-        voters = CROWDS[name](n, rng).seated(rng)
-        strengths = asked(way, voters, n, n_votes, rng.spawn(1)[0])
+        voters = CROWDS[name](n, rng).seat(rng)
+        strengths = collect_strengths(way, voters, n, n_votes, rng.spawn(1)[0])
+        if strengths.comparisons.n_comparisons != n_votes:
+            raise ValueError(f"{way}: {strengths.comparisons.n_comparisons} votes instead of {n_votes}")
         truth = voters.truth()[np.asarray(strengths.items)]
-        found[way] = reached(strengths, truth) | (stated(strengths, truth) if way == ways[0] else {})
-    return found
+        figures[way] = true_accuracy(strengths, truth) | (expected_accuracy(strengths, truth) if way == ways[0] else {})
+    return figures
 
 
 def stops(name: str, size: str, targets: tuple[float, ...], seed: int) -> dict[float, tuple[int, float]]:
@@ -305,22 +319,22 @@ def stops(name: str, size: str, targets: tuple[float, ...], seed: int) -> dict[f
     The rule was chosen with other seeds, which lack the third number.
     """
     n, rng = SIZES[size][0], np.random.default_rng([seed, SIZES[size][0], 1])
-    voters, batch = CROWDS[name](n, rng).seated(rng), batch_for(n)
+    voters, batch = CROWDS[name](n, rng).seat(rng), batch_for(n)
     options: dict[str, Any] = {"voters": voters.crowd.n_voters, "matching": Matching(batch=batch)}
     cast = run_matching(n, voters.answer, BUDGETS[size], rng=rng.spawn(1)[0], **options).comparisons
-    gold, found = Ranking.from_scores(voters.truth()), {}
+    gold, stops_by_target = Ranking.from_scores(voters.truth()), {}
     for m in range(batch, cast.n_comparisons + 1, batch):
         fitted = bradley_terry(cast.select(range(m)), voters=True)
-        left = [target for target in targets if target not in found]
+        left = [target for target in targets if target not in stops_by_target]
         # A hundred draws rule most looks out, at a third of the cost.
         rough = fitted.expected_correlation("tau_w", n_samples=100, workers=1).mean
         for target in left:
             if rough >= target - SHORT and stopping_rule(target)(fitted):
-                found[target] = m, weighted_tau(gold, Ranking.from_scores(fitted.theta)).statistic
-    return found
+                stops_by_target[target] = m, weighted_tau(gold, Ranking.from_scores(fitted.theta)).statistic
+    return stops_by_target
 
 
-def described(ends: list[tuple[int, float]], target: float) -> list[str]:
+def describe_stops(ends: list[tuple[int, float]], target: float) -> list[str]:
     """Mean votes and tau_w of campaigns that stopped, and the share that is too low, with standard errors.
 
     That of the share s / n is the one of (s + 1) / (n + 2).
@@ -349,13 +363,13 @@ def print_stops(options: argparse.Namespace, pool: ProcessPoolExecutor) -> list[
         for name in [name for name in CROWDS if options.only in name]:
             runs = list(pool.map(partial(stops, name, size, tuple(options.targets)), range(options.simulations)))
             for target in options.targets:
-                ends = [each[target] for each in runs if target in each]
-                row(name, target, *described(ends, target))
+                ends = [run[target] for run in runs if target in run]
+                row(name, target, *describe_stops(ends, target))
                 cells.append({"crowd": name, "n": size, "target": target, "stops": ends})
     return cells
 
 
-def told(firsts: Array) -> str:
+def describe_signals(firsts: Array) -> str:
     """Share of campaigns that were told from coin flips, and the median number of votes after which they were."""
     middle = float(np.median(firsts))
     return f"{np.isfinite(firsts).mean():.2f}, {'-' if np.isinf(middle) else f'{middle:.0f}'}"
@@ -388,34 +402,42 @@ def main() -> None:
             )
             for name in [name for name in CROWDS if options.only in name]:
                 task = partial(one, name, size, tuple(options.ways))
-                found = list(pool.map(task, range(options.simulations), chunksize=1))
+                runs = list(pool.map(task, range(options.simulations), chunksize=1))
                 columns = {
-                    way: {key: np.array([each[way][key] for each in found]) for key in found[0][way]}
+                    way: {key: np.array([run[way][key] for run in runs]) for key in runs[0][way]}
                     for way in options.ways
                 }
                 cells += [
-                    {"crowd": name, "n": n, "votes": n_votes, "way": way, **{k: v.tolist() for k, v in own.items()}}
-                    for way, own in columns.items()
+                    {
+                        "crowd": name,
+                        "n": n,
+                        "votes": n_votes,
+                        "way": way,
+                        **{k: v.tolist() for k, v in columns_of_way.items()},
+                    }
+                    for way, columns_of_way in columns.items()
                 ]
-                own = columns[options.ways[0]]
+                first_way = columns[options.ways[0]]
                 texts = []
                 for way in others:
-                    apart = [own[key] - columns[way][key] for key in ("tau_w", "rho_w")]
-                    errors = [each.std(ddof=1) / np.sqrt(each.size) for each in apart]
+                    differences = [first_way[key] - columns[way][key] for key in ("tau_w", "rho_w")]
+                    errors = [values.std(ddof=1) / np.sqrt(values.size) for values in differences]
                     texts.append(
-                        " ".join(f"{-each.mean():+.3f} ({e:.3f})" for each, e in zip(apart, errors, strict=True))
+                        " ".join(
+                            f"{-values.mean():+.3f} ({e:.3f})" for values, e in zip(differences, errors, strict=True)
+                        )
                     )
-                likely = max(1.0, own["likely"].sum())
+                likely = max(1.0, first_way["likely"].sum())
                 row(
                     name,
-                    *(f"{own[key].mean():.3f}" for key in ("tau_w", "rho_w")),
+                    *(f"{first_way[key].mean():.3f}" for key in ("tau_w", "rho_w")),
                     *texts,
-                    f"{own['pairs'].mean():+.1f}",
-                    f"{(own['stated'] - own['tau_w']).mean():+.3f}",
-                    f"{own['covered'].mean():.2f}",
-                    f"{own['covered top'].mean():.2f}",
-                    f"{own['in top, stated'].sum() / likely:.2f}, {own['in top, true'].sum() / likely:.2f}",
-                    *(told(columns[way]["signal"]) for way in options.ways),
+                    f"{first_way['pairs'].mean():+.1f}",
+                    f"{(first_way['stated'] - first_way['tau_w']).mean():+.3f}",
+                    f"{first_way['covered'].mean():.2f}",
+                    f"{first_way['covered top'].mean():.2f}",
+                    f"{first_way['in top, stated'].sum() / likely:.2f}, {first_way['in top, true'].sum() / likely:.2f}",
+                    *(describe_signals(columns[way]["signal"]) for way in options.ways),
                 )
     if options.json:
         with open(options.json, "w") as file:

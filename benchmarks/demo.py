@@ -8,7 +8,7 @@ from rankcorr import Ranking, compare_systems, holm, permutation_test
 from rankcorr.datasets import russian_relatedness_systems
 
 SIMULATIONS, SECONDS = 10, 5
-ASKED = {"matched": "matched pairs", "uniform": "random pairs"}
+APPROACH_TITLES = {"matched": "matched pairs", "uniform": "random pairs"}
 
 
 def say(text: str) -> None:
@@ -38,14 +38,15 @@ def compare() -> None:
         numbers = f"{test.statistic:>8.2f}{test.null.mean:>12.2f}{test.pvalue:>8.2f}{p:>14.2f}"
         print(f"  {f'{first} and {second}':<22}{numbers}{'yes' if p <= 0.05 else 'no':>12}")
     print()
-    found = compare_systems(rankings["HJ"], rankings["RT"], rankings["AE"], coefficient="tau_w")
+    comparison = compare_systems(rankings["HJ"], rankings["RT"], rankings["AE"], coefficient="tau_w")
     say(
         "tau_w is 1 for equal rankings, and the top counts most. p is the probability that unrelated rankings are at "
         "least as far from chance. Each test is another chance of a small p, so p is corrected for three tests (Holm); "
         "trust an agreement if the result is at most 0.05. A single question that you fix before you see the data "
-        f"needs no correction, such as: is RT closer to HJ than AE is? The difference is {found.difference:.2f}, with "
-        f"p = {found.pvalue:.2f}, so {'trust it' if found.pvalue <= 0.05 else 'it may be chance'}. Eight programs are "
-        f"few: the difference would have to be {found.detectable:.2f} to be found four times out of five."
+        f"needs no correction, such as: is RT closer to HJ than AE is? The difference is {comparison.difference:.2f}, "
+        f"with p = {comparison.pvalue:.2f}, so {'trust it' if comparison.pvalue <= 0.05 else 'it may be chance'}. "
+        f"Eight programs are few: the difference would have to be {comparison.detectable:.2f} to be found four times "
+        "out of five."
     )
 
 
@@ -60,11 +61,11 @@ def plan() -> None:
     population, items = VoterPopulation(), exponential_similarity(100)
     # Random pairs ask about each item equally often: with 125 votes for 100 items, they would ask only 100.
     curve = simulate_curve(
-        [100, 200, 500], population, items, n_simulations=SIMULATIONS, seed=1, approaches=tuple(ASKED)
+        [100, 200, 500], population, items, n_simulations=SIMULATIONS, seed=1, approaches=tuple(APPROACH_TITLES)
     )
-    print(f"{'votes':>7}{f'work, {SECONDS} s a vote':>20}{''.join(f'{name:>18}' for name in ASKED.values())}")
+    print(f"{'votes':>7}{f'work, {SECONDS} s a vote':>20}{''.join(f'{name:>18}' for name in APPROACH_TITLES.values())}")
     for votes, result in curve.results.items():
-        cells = [f"{result.mean[name]['tau_w']:.2f} +- {result.sd[name]['tau_w']:.2f}" for name in ASKED]
+        cells = [f"{result.mean[name]['tau_w']:.2f} +- {result.sd[name]['tau_w']:.2f}" for name in APPROACH_TITLES]
         print(f"{votes:>7,}{f'{votes * SECONDS / 60:.0f} minutes':>20}{''.join(f'{cell:>18}' for cell in cells)}")
     print()
     for votes, result in curve.results.items():

@@ -58,12 +58,12 @@ def bench_peers(n_queries: int, n_documents: int, n_peer: int) -> None:
 
     def apply() -> object:
         return frame.groupby("query")[["gold", "score"]].apply(
-            lambda own: scipy.stats.weightedtau(own["gold"], own["score"]).statistic
+            lambda rows: scipy.stats.weightedtau(rows["gold"], rows["score"]).statistic
         )
 
     def map_groups() -> object:
         return lazy.group_by("query").map_groups(
-            lambda own: pl.DataFrame({"tau": [scipy.stats.weightedtau(own["gold"], own["score"]).statistic]})
+            lambda rows: pl.DataFrame({"tau": [scipy.stats.weightedtau(rows["gold"], rows["score"]).statistic]})
         )
 
     def argsorts() -> None:
@@ -112,9 +112,15 @@ def bench_standardized(n_queries: int, n_documents: int) -> None:
         coefficient = COEFFICIENTS[name]
         raw = best(partial(group_coefficients, coefficient, gold, scores, offsets))
         more = best(partial(standardization, coefficient, gold, scores, offsets, Draws(500, seed=0)))
-        found = standardization(coefficient, gold, scores, offsets, Draws(500, seed=0))
-        cells = f"{raw:.2f}", f"{more:.2f}", f"{(raw + more) / raw:.2f}", f"{found.n_patterns:,}", found.n_drawn
-        row(name, *cells, f"{found.error:.4f}")
+        standardized = standardization(coefficient, gold, scores, offsets, Draws(500, seed=0))
+        cells = (
+            f"{raw:.2f}",
+            f"{more:.2f}",
+            f"{(raw + more) / raw:.2f}",
+            f"{standardized.n_patterns:,}",
+            standardized.n_drawn,
+        )
+        row(name, *cells, f"{standardized.error:.4f}")
 
 
 def bench_evaluate(n_queries: int, n_documents: int) -> None:

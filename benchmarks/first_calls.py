@@ -114,7 +114,7 @@ def measure(call: Callable[[], None]) -> dict[str, float]:
         call()
     cold = time.process_time()
     functions = [item.data["dispatcher"].py_func for _, item in recorder.buffer if item.is_start]
-    ours = [each for each in functions if each.__module__.startswith(("rankcorr.", "adaptive."))]
+    ours = [function for function in functions if function.__module__.startswith(("rankcorr.", "adaptive."))]
     times = []
     for _ in range(5):
         start = time.perf_counter()
@@ -135,25 +135,25 @@ def in_new_process(name: str) -> dict[str, float]:
         environment = dict(os.environ, NUMBA_CACHE_DIR=folder)
         environment.pop("PYTHONDONTWRITEBYTECODE", None)  # it would make the process compile our own sources too
         command = [sys.executable, __file__, "--measure", name]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+        process = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return json.loads(process.stdout)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("calls", nargs="*", choices=[[], *CALLS], help="calls to measure (default: all)")
     parser.add_argument("--measure", choices=CALLS, help="measure one call in this process (used internally)")
-    chosen = parser.parse_args()
-    if chosen.measure:
-        print(json.dumps(measure(CALLS[chosen.measure])))
+    options = parser.parse_args()
+    if options.measure:
+        print(json.dumps(measure(CALLS[options.measure])))
         return
     machine("numpy", "scipy", "numba")
     columns = "processor time (s)", "later calls (ms)", "kernels", "signatures", "loops of numba"
     heading(f"First call, the fastest of {RUNS} processes", "call", *columns)
-    for name in chosen.calls or CALLS:
-        found = [in_new_process(name) for _ in range(RUNS)]
-        cold, warm = (min(run[key] for run in found) for key in ("cold", "warm"))
-        counts = (f"{found[0][key]:.0f}" for key in ("kernels", "signatures", "others"))
+    for name in options.calls or CALLS:
+        times = [in_new_process(name) for _ in range(RUNS)]
+        cold, warm = (min(run[key] for run in times) for key in ("cold", "warm"))
+        counts = (f"{times[0][key]:.0f}" for key in ("kernels", "signatures", "others"))
         row(name, f"{cold:.2f}", f"{1e3 * warm:.3g}", *counts)
 
 

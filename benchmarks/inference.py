@@ -12,8 +12,7 @@ import numpy as np
 import scipy.stats
 from report import heading, machine, row
 
-from rankcorr.inference._null import kept_slot, null_distribution
-from rankcorr.inference._permutation import permutation_test
+from rankcorr.inference._null import kept_slot, null_distribution, permutation_test
 
 TURNS = 7
 
@@ -22,12 +21,12 @@ def medians(*calls: Callable[[], object]) -> list[float]:
     """Return the median seconds of each call; the calls alternate."""
     times: list[list[float]] = [[] for _ in calls]
     for turn in range(TURNS + 1):
-        for call, taken in zip(calls, times, strict=True):
+        for call, times_of_call in zip(calls, times, strict=True):
             start = time.perf_counter()
             call()
             if turn > 0:  # the first turn compiles kernels
-                taken.append(time.perf_counter() - start)
-    return [statistics.median(taken) for taken in times]
+                times_of_call.append(time.perf_counter() - start)
+    return [statistics.median(times_of_call) for times_of_call in times]
 
 
 def scores(rng: np.random.Generator, kind: str, n_items: int) -> np.ndarray:

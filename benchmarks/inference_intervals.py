@@ -37,12 +37,12 @@ print(peak() - before)
 def seconds(call, repeats: int = 5) -> tuple[float, float]:
     """Return the median wall and processor time of some calls; an extra call before them compiles kernels."""
     call()
-    taken = []
+    times = []
     for _ in range(repeats):
         wall, cpu = time.perf_counter(), time.process_time()
         call()
-        taken.append((time.perf_counter() - wall, time.process_time() - cpu))
-    return statistics.median(wall for wall, _ in taken), statistics.median(cpu for _, cpu in taken)
+        times.append((time.perf_counter() - wall, time.process_time() - cpu))
+    return statistics.median(wall for wall, _ in times), statistics.median(cpu for _, cpu in times)
 
 
 def scipy_statistic(coefficient: str, x: np.ndarray, y: np.ndarray) -> float:

@@ -54,7 +54,7 @@ def t_four(rng: Rng, n: int) -> Scores:
     return x * scale, y * scale
 
 
-def mostly_alike(rng: Rng, n: int, r: float = 0.95, share: float = 0.3) -> Scores:
+def draw_near_duplicates(rng: Rng, n: int, r: float = 0.95, share: float = 0.3) -> Scores:
     """Draw normal scores that correlate by r, except for a share of the items, whose scores are independent."""
     x, y = normal(rng, n, r)
     return x, np.where(rng.random(n) < share, rng.standard_normal(n), y)
@@ -117,7 +117,7 @@ DESIGNS: dict[str, Callable[[Rng, int], Scores]] = {
     "Clayton, bottom": clayton,
     "Clayton, top": partial(clayton, sign=-1.0),
     "t, 4 degrees": t_four,
-    "mostly alike": mostly_alike,
+    "mostly alike": draw_near_duplicates,
     "top only": top_only,
     "2 % at the bottom": partial(gross, share=0.02),
     "5 % at the bottom": gross,

@@ -93,8 +93,8 @@ def by_voter(places: Places, n: int) -> list[Places]:
     """Divide votes among `n` threads by voter, so that no two threads wait for the same sheet."""
     voters = {voter: at for at, voter in enumerate(dict.fromkeys(voter for _, _, voter in places))}
     parts: list[Places] = [[] for _ in range(n)]
-    for each in places:
-        parts[voters[each[2]] % n].append(each)
+    for place in places:
+        parts[voters[place[2]] % n].append(place)
     return parts
 
 
@@ -107,13 +107,13 @@ def under_load(campaign: Campaign, seconds: float, rate: float | None) -> tuple[
     def votes(mine: Places, seed: int, took: list[float], errors: list[str]) -> None:
         rng, due = random.Random(seed), begin
         time.sleep(max(0.0, begin - time.time()))
-        for each in mine:
+        for place in mine:
             due = due + rng.expovariate(rate / len(parts)) if rate else time.time()
             if due > begin + seconds or time.time() > begin + 2 * seconds:
                 return
             time.sleep(max(0.0, due - time.time()))
             try:
-                cast(campaign, *each)
+                cast(campaign, *place)
             except AdaptiveError as error:
                 errors.append(str(error))
             took.append(time.time() - due)
@@ -126,12 +126,12 @@ def under_load(campaign: Campaign, seconds: float, rate: float | None) -> tuple[
         pipe.put((took, errors))
 
     processes = [FORK.Process(target=process, args=(at,)) for at in range(N_PROCESSES)]
-    for each in processes:
-        each.start()
-    found = [pipe.get() for _ in processes]
-    for each in processes:
-        each.join()
-    return np.array([one for took, _ in found for one in took]), sum(len(errors) for _, errors in found)
+    for child in processes:
+        child.start()
+    results = [pipe.get() for _ in processes]
+    for child in processes:
+        child.join()
+    return np.array([one for took, _ in results for one in took]), sum(len(errors) for _, errors in results)
 
 
 def print_speed(server: str, seconds: float) -> None:
@@ -166,19 +166,19 @@ def print_closing(server: str, n_rounds: int) -> None:
         *("database", "closed once", "votes after the count", "votes counted", "close: p50, ms", "longest, ms"),
     )
     for kind in ("SQLite", "PostgreSQL"):
-        once, after, counted, seconds = 0, 0, 0, []
+        n_closed_once, after, counted, seconds = 0, 0, 0, []
         with database(kind, server) as target:
             for _ in range(n_rounds):
                 campaign = opened(target, 60, 20)
                 n_closed, in_record, n_stored, took = race(campaign)
-                once += n_closed == 1
+                n_closed_once += n_closed == 1
                 after += n_stored - in_record
                 counted += in_record
                 seconds.append(took)
                 campaign.database.close()
         row(
             kind,
-            f"{once} of {n_rounds}",
+            f"{n_closed_once} of {n_rounds}",
             after,
             counted,
             f"{1e3 * np.median(seconds):.0f}",
@@ -192,9 +192,9 @@ def race(campaign: Campaign) -> tuple[int, int, int, float]:
     ballot = campaign.ballots()[-1].id
 
     def votes(mine: Places) -> None:
-        for each in mine:
+        for place in mine:
             with contextlib.suppress(LateVoteError, LedgerBusyError):
-                acknowledged.append(cast(campaign, *each))
+                acknowledged.append(cast(campaign, *place))
 
     def close() -> None:
         while len(acknowledged) < 400 and not records:  # of 600, so that each item has answers
@@ -227,9 +227,9 @@ def print_size(server: str, sizes: list[tuple[str, int, int]]) -> None:
             places = to_vote(campaign)
             fill(campaign, places[500:])
             took = []
-            for each in places[:500]:
+            for place in places[:500]:
                 start = time.monotonic()
-                cast(campaign, *each)
+                cast(campaign, *place)
                 took.append(time.monotonic() - start)
             start = time.monotonic()
             campaign.close(1)
@@ -254,8 +254,8 @@ def print_reading(server: str, sizes: list[tuple[str, int, int]]) -> None:
             campaign = opened(target, n_items, presentations, n_voters=200)
             places = to_vote(campaign)
             fill(campaign, places[500:])
-            for each in places[:300]:
-                cast(campaign, *each)
+            for place in places[:300]:
+                cast(campaign, *place)
             campaign.database.close()
             pipe = fresh.SimpleQueue()
             reader = fresh.Process(target=read, args=(target, pipe))
@@ -333,18 +333,18 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=50, help="races of closers (default: 50)")
     parser.add_argument("--only", nargs="+", choices=["speed", "closing", "size", "reading"])
     parser.add_argument("--postgresql", default="postgresql://postgres@127.0.0.1/postgres", metavar="URL")
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     parts: dict[str, Callable[[], None]] = {
-        "speed": lambda: print_speed(chosen.postgresql, chosen.seconds),
-        "closing": lambda: print_closing(chosen.postgresql, chosen.rounds),
+        "speed": lambda: print_speed(options.postgresql, options.seconds),
+        "closing": lambda: print_closing(options.postgresql, options.rounds),
         "size": lambda: print_size(
-            chosen.postgresql, [("SQLite", 20_000, 40), ("PostgreSQL", 20_000, 40), ("PostgreSQL", 50_000, 40)]
+            options.postgresql, [("SQLite", 20_000, 40), ("PostgreSQL", 20_000, 40), ("PostgreSQL", 50_000, 40)]
         ),
-        "reading": lambda: print_reading(chosen.postgresql, [("SQLite", 20_000, 40), ("PostgreSQL", 50_000, 40)]),
+        "reading": lambda: print_reading(options.postgresql, [("SQLite", 20_000, 40), ("PostgreSQL", 50_000, 40)]),
     }
     machine("sqlalchemy", "psycopg", "rankcorr")
     print(f"Load average before: {load()}")
-    for name in chosen.only or parts:
+    for name in options.only or parts:
         parts[name]()
 
 

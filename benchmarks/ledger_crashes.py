@@ -28,25 +28,25 @@ def print_kills(server: str, n_kills: int) -> None:
     for kind in ("SQLite", "PostgreSQL"):
         with database(kind, server) as target:
             campaign = opened(target, max(200, 20 * n_kills), 20)
-            row(kind, *killed(campaign, n_kills))
+            row(kind, *kill_voters(campaign, n_kills))
             campaign.database.close()
 
 
 def voting_crowd(campaign: Campaign, parts: list[Places], acknowledge: int) -> None:
     def votes(mine: Places) -> None:
-        for each in mine:
-            cast(campaign, *each)
-            os.write(acknowledge, f"{each[0]}\n".encode())
+        for vote in mine:
+            cast(campaign, *vote)
+            os.write(acknowledge, f"{vote[0]}\n".encode())
 
     in_threads(*(lambda mine=mine: votes(mine) for mine in parts))
 
 
-def killed(campaign: Campaign, n_kills: int) -> tuple[int, int, int, int, str]:
-    wanted, rng = to_vote(campaign), random.Random(1)
+def kill_voters(campaign: Campaign, n_kills: int) -> tuple[int, int, int, int, str]:
+    places, rng = to_vote(campaign), random.Random(1)
     acknowledged: set[str] = set()
     pauses = []
     for _ in range(n_kills):
-        left = [each for each in wanted if each[0] not in acknowledged][:600]
+        left = [vote for vote in places if vote[0] not in acknowledged][:600]
         reading, writing = os.pipe()
 
         child = FORK.Process(target=voting_crowd, args=(campaign, by_voter(left, N_THREADS), writing))
@@ -56,17 +56,17 @@ def killed(campaign: Campaign, n_kills: int) -> tuple[int, int, int, int, str]:
         child.kill()
         child.join()
         start = time.monotonic()
-        event_id, place, voter = wanted[-1]
+        event_id, place, voter = places[-1]
         cast(campaign, event_id, place, voter)
         pauses.append(time.monotonic() - start)
         with os.fdopen(reading) as lines:
             acknowledged.update(line.strip() for line in lines if line.endswith("\n"))
     stored = stored_events(campaign)
-    known = [each for each in wanted if each[0] in stored]
-    for each in known:  # voters without an answer send their vote again
-        cast(campaign, *each)
+    known = [vote for vote in places if vote[0] in stored]
+    for vote in known:  # voters without an answer send their vote again
+        cast(campaign, *vote)
     again = stored_events(campaign)
-    unanswered = len(set(stored) - acknowledged - {wanted[-1][0]})
+    unanswered = len(set(stored) - acknowledged - {places[-1][0]})
     return (
         len(acknowledged),
         len(acknowledged - set(stored)),
@@ -96,25 +96,28 @@ def print_restarts(n_restarts: int) -> None:
         *("signal", "acknowledged", "lost", "doubled", "errors", "longest vote, s"),
     )
     for how in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
-        with own_server() as own:
-            campaign = opened(own.url, 2000, 20)
-            row(how.name, *stopped(campaign, lambda own=own, how=how: own.stop(how), own.start, n_restarts))
+        with own_server() as server:
+            campaign = opened(server.url, 2000, 20)
+            row(
+                how.name,
+                *restart_server(campaign, lambda server=server, how=how: server.stop(how), server.start, n_restarts),
+            )
             campaign.database.close()
 
 
-def stopped(
+def restart_server(
     campaign: Campaign, stop: Callable[[], None], start: Callable[[], None], n_restarts: int
 ) -> tuple[int, int, int, int, str]:
-    done, errors, took, over = [], [], [], threading.Event()
+    acknowledged, errors, took, over = [], [], [], threading.Event()
 
     def votes(mine: Places) -> None:
-        for each in mine:
+        for vote in mine:
             if over.is_set():
                 return
             began = time.monotonic()
             try:
-                cast(campaign, *each)
-                done.append(each)
+                cast(campaign, *vote)
+                acknowledged.append(vote)
             except AdaptiveError as error:
                 errors.append(error)
             took.append(time.monotonic() - began)
@@ -130,8 +133,8 @@ def stopped(
     parts = by_voter(to_vote(campaign), 24)
     in_threads(restarts, *(lambda mine=mine: votes(mine) for mine in parts))
     stored = stored_events(campaign)
-    lost = {event_id for event_id, _, _ in done} - set(stored)
-    return len(done), len(lost), len(stored) - len(set(stored)), len(errors), f"{max(took):.1f}"
+    lost = {event_id for event_id, _, _ in acknowledged} - set(stored)
+    return len(acknowledged), len(lost), len(stored) - len(set(stored)), len(errors), f"{max(took):.1f}"
 
 
 def main() -> None:
@@ -140,14 +143,14 @@ def main() -> None:
     parser.add_argument("--restarts", type=int, default=5, help="restarts of a server for each signal (default: 5)")
     parser.add_argument("--only", nargs="+", choices=["kills", "restarts"])
     parser.add_argument("--postgresql", default="postgresql://postgres@127.0.0.1/postgres", metavar="URL")
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     parts: dict[str, Callable[[], None]] = {
-        "kills": lambda: print_kills(chosen.postgresql, chosen.kills),
-        "restarts": lambda: print_restarts(chosen.restarts),
+        "kills": lambda: print_kills(options.postgresql, options.kills),
+        "restarts": lambda: print_restarts(options.restarts),
     }
     machine("sqlalchemy", "psycopg", "rankcorr")
     print(f"Load average before: {load()}")
-    for name in chosen.only or parts:
+    for name in options.only or parts:
         parts[name]()
 
 

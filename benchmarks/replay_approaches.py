@@ -79,21 +79,21 @@ class Urn:
         self.next = np.cumsum(counts) - counts
         self.end = self.next + counts
 
-    def answer(self, asked: Any) -> NDArray[np.int8]:
+    def answer(self, comparisons: Any) -> NDArray[np.int8]:
         """Answer with votes that have not been drawn yet; UNANSWERED where all have been."""
-        items = np.asarray(asked.items)
-        answers = np.full(asked.n_comparisons, UNANSWERED, np.int8)
-        columns = zip(items[asked.left].tolist(), items[asked.right].tolist(), strict=True)
+        items = np.asarray(comparisons.items)
+        answers = np.full(comparisons.n_comparisons, UNANSWERED, np.int8)
+        columns = zip(items[comparisons.left].tolist(), items[comparisons.right].tolist(), strict=True)
         for k, (left, right) in enumerate(columns):
             pair = min(left, right) * self.topic.n_items + max(left, right)
             if self.next[pair] < self.end[pair]:
                 vote = self.votes[self.next[pair]]
                 answers[k] = vote if left < right else -vote
                 self.next[pair] += 1
-        self.asked.append((asked, answers))
-        if isinstance(asked, Ballot):
-            shown = np.concatenate([asked.left[answers != UNANSWERED], asked.right[answers != UNANSWERED]])
-            if np.bincount(shown, minlength=len(asked.items)).min() == 0:
+        self.asked.append((comparisons, answers))
+        if isinstance(comparisons, Ballot):
+            places = np.concatenate([comparisons.left[answers != UNANSWERED], comparisons.right[answers != UNANSWERED]])
+            if np.bincount(places, minlength=len(comparisons.items)).min() == 0:
                 raise SpentError
         return answers
 
@@ -110,7 +110,7 @@ def rankings(topic: Topic, voting: str, budgets: Sequence[int], seed: int) -> li
         votes = run_matching(
             topic.n_items, urn.answer, max(budgets), rng=urn.rng, voters=N_DRAWN, matching=matching
         ).comparisons
-        return [_scored(votes.select(range(min(budget, votes.n_comparisons)))) for budget in budgets]
+        return [_score_votes(votes.select(range(min(budget, votes.n_comparisons)))) for budget in budgets]
     return [_ballots(topic, voting, budget, np.random.default_rng(seed)) for budget in budgets]
 
 
@@ -118,7 +118,7 @@ def _ballots(topic: Topic, voting: str, budget: int, rng: np.random.Generator) -
     urn = Urn(topic, rng)
     if voting == "uniform":
         urn.answer(draw_ballot(topic.n_items, 2 * budget // topic.n_items, N_DRAWN, rng))
-        return _scored(urn.comparisons())
+        return _score_votes(urn.comparisons())
     if voting == "adaptive":
         plan = plan_for_budget(topic.n_items, n_ballots=3, fraction=0.5, comparisons=budget)
         try:
@@ -126,14 +126,14 @@ def _ballots(topic: Topic, voting: str, budget: int, rng: np.random.Generator) -
             means = Ranking.from_scores(result.ybar)
         except SpentError:
             means = Ranking.from_scores(_means(urn, topic.n_items))
-        _, strengths, used = _scored(urn.comparisons())
+        _, strengths, used = _score_votes(urn.comparisons())
         return means, strengths, used
     match = MatchedBallots()
     with suppress(SpentError):  # the ballots until then are scored
         run_matched_ballots(
             match.plan(topic.n_items, budget), urn.answer, items=topic.n_items, rng=rng, voters=N_DRAWN, match=match
         )
-    return _scored(urn.comparisons())
+    return _score_votes(urn.comparisons())
 
 
 def _means(urn: Urn, n_items: int) -> NDArray[np.float64]:
@@ -149,7 +149,7 @@ def _means(urn: Urn, n_items: int) -> NDArray[np.float64]:
     return total / number
 
 
-def _scored(votes: Comparisons) -> tuple[Ranking, Ranking, int]:
+def _score_votes(votes: Comparisons) -> tuple[Ranking, Ranking, int]:
     plain = Comparisons(votes.items, votes.left, votes.right, votes.winner)
     return (
         Ranking.from_scores(borda(plain).scores),
@@ -171,14 +171,14 @@ class Task:
         drawn, judges = self.topic.split(N_DRAWN, rng)
         gold = Ranking.from_scores(judges.borda_scores())
         budgets = [round(share * self.topic.votes.size) for share in SHARES]
-        found = np.empty((len(VOTINGS), len(SCORES), len(SHARES), len(COEFFICIENTS)))
+        values = np.empty((len(VOTINGS), len(SCORES), len(SHARES), len(COEFFICIENTS)))
         used = np.empty((len(VOTINGS), len(SHARES)))
         seed = int(rng.integers(2**62))
         for v, voting in enumerate(VOTINGS):
             for b, (by_borda, by_strength, n_votes) in enumerate(rankings(drawn, voting, budgets, seed)):
-                found[v, :, b] = coefficients(gold, by_borda), coefficients(gold, by_strength)
+                values[v, :, b] = coefficients(gold, by_borda), coefficients(gold, by_strength)
                 used[v, b] = n_votes / self.topic.votes.size
-        return found, used
+        return values, used
 
 
 def replay_all(
@@ -191,12 +191,12 @@ def replay_all(
         for repetition in range(n_repetitions)
     ]
     futures = [None if executor is None else executor.submit(task) for task in tasks]
-    found = []
+    results = []
     for task, future in zip(tasks, futures, strict=True):
-        found.append(task() if future is None else future.result())
+        results.append(task() if future is None else future.result())
         advance(1)
     shape = (len(topics), n_repetitions)
-    values, used = (np.array(part) for part in zip(*found, strict=True))
+    values, used = (np.array(part) for part in zip(*results, strict=True))
     return values.reshape(*shape, *values.shape[1:]), used.reshape(*shape, *used.shape[1:])
 
 

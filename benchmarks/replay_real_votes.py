@@ -138,7 +138,7 @@ def uniform_presentations(plan: BallotPlan) -> int:
     return max(1, round(plan.uniform_presentations))
 
 
-def replay_once(topic: Topic, plan: BallotPlan, approach: str, rng: np.random.Generator) -> Ranking:
+def replay_topic(topic: Topic, plan: BallotPlan, approach: str, rng: np.random.Generator) -> Ranking:
     """Rank the items of a topic by one replay; the ranking is unlabelled and in the order of the items."""
     # One voter represents all workers, whose names are not used.
     if approach == "uniform":
@@ -160,7 +160,7 @@ def replay(
         rng = np.random.default_rng(seed)
         drawn, judges = topic.split(N_DRAWN, rng) if hold_out else (topic, topic)
         gold = Ranking.from_scores(judges.borda_scores())
-        estimates = [replay_once(drawn, plan, approach, rng) for approach in PAPER_APPROACHES]
+        estimates = [replay_topic(drawn, plan, approach, rng) for approach in PAPER_APPROACHES]
         ordered = [ties_at_random(estimate, rng) for estimate in estimates]
         rows.append([[coefficients(gold, ranking) for ranking in group] for group in (estimates, ordered)])
     return np.array(rows)
@@ -257,16 +257,16 @@ def print_findings(title: str, statistics: NDArray[np.float64]) -> None:
     heading(title, "coefficient", "ties of the estimate", *PAPER_APPROACHES, *columns)
     for convention, of_convention in zip(CONVENTIONS, np.moveaxis(statistics, 2, 0), strict=True):
         for name, values in zip(COEFFICIENTS, np.moveaxis(of_convention, 3, 0), strict=True):
-            found = finding(values[:, :, 0] - values[:, :, 1])
+            difference = finding(values[:, :, 0] - values[:, :, 1])
             row(
                 name,
                 convention,
                 *(f"{mean:.4f}" for mean in values.mean(axis=(0, 1))),
-                f"{found.mean:+.4f}",
-                f"{found.low:+.4f} to {found.high:+.4f}",
-                f"{found.simulation_error:.4f}",
-                f"{found.n_better} of {values.shape[0]}",
-                found.better,
+                f"{difference.mean:+.4f}",
+                f"{difference.low:+.4f} to {difference.high:+.4f}",
+                f"{difference.simulation_error:.4f}",
+                f"{difference.n_better} of {values.shape[0]}",
+                difference.better,
             )
 
 

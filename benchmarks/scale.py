@@ -46,13 +46,13 @@ def evaluator(standardized: bool = False) -> QueryEvaluator:
     return QueryEvaluator("tau_w", standardized=standardized)
 
 
-def streamed(path: Path, workers: int, n_resamples: int) -> float:
+def stream_means(path: Path, workers: int, n_resamples: int) -> float:
     batches = read_batches(path, COLUMNS, workers=workers)
     return streamed_means(batches, evaluator(), n_resamples=n_resamples, workers=workers).of("tau_w").mean
 
 
 def values_alone(path: Path, workers: int) -> float:
-    n_rows = sum(each.num_rows for each in evaluator().batches(read_batches(path, COLUMNS), workers=workers))
+    n_rows = sum(batch.num_rows for batch in evaluator().batches(read_batches(path, COLUMNS), workers=workers))
     return float(n_rows)
 
 
@@ -70,7 +70,9 @@ def dask_means(path: Path) -> Callable[[], float]:
     def run() -> float:
         frame = dd.read_parquet(path, columns=list(COLUMNS), split_row_groups=4, aggregate_files=False)
         values = frame.map_partitions(evaluator().frame, meta=evaluator().frame(frame._meta))
-        parts = [client.submit(partial_means, each, evaluator()) for each in client.compute(values.to_delayed())]
+        parts = [
+            client.submit(partial_means, partition, evaluator()) for partition in client.compute(values.to_delayed())
+        ]
         return combined_means(client.gather(parts)).of("tau_w").mean
 
     return run
@@ -106,7 +108,7 @@ def measure(way: str, path: Path, workers: int, n_resamples: int) -> None:
     """Run one way on a small file, then on `path`, and print the seconds, peak memory and answer of the second run."""
     small = path.with_name("small.parquet")
     calls = {
-        "streamed": lambda file: streamed(file, workers, n_resamples),
+        "streamed": lambda file: stream_means(file, workers, n_resamples),
         "values": lambda file: values_alone(file, workers),
         "read": read_alone,
         "polars": polars_means,
@@ -137,12 +139,12 @@ def measure(way: str, path: Path, workers: int, n_resamples: int) -> None:
         SparkSession.getActiveSession().stop()
 
 
-def measured(way: str, path: Path, workers: int = 1, n_resamples: int = 1_000) -> dict[str, float]:
+def take_figures(way: str, path: Path, workers: int = 1, n_resamples: int = 1_000) -> dict[str, float]:
     command = [sys.executable, __file__, "--measure", way, str(path), str(workers), str(n_resamples)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(done.stderr[-2000:])
-    return json.loads(done.stdout.splitlines()[-1]) | {"load": os.getloadavg()[0]}
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    if process.returncode:
+        raise RuntimeError(process.stderr[-2000:])
+    return json.loads(process.stdout.splitlines()[-1]) | {"load": os.getloadavg()[0]}
 
 
 def bench_sizes(folder: Path, sizes: list[int], n_documents: int) -> None:
@@ -151,17 +153,17 @@ def bench_sizes(folder: Path, sizes: list[int], n_documents: int) -> None:
         *("queries", "rows", "seconds", "rows/s", "us a query", "processor, us", "peak memory, GB", "load"),
     )
     for size in sizes:
-        found = measured("streamed", folder / f"{size}.parquet")
+        figures = take_figures("streamed", folder / f"{size}.parquet")
         n_rows = size * n_documents
-        rates = f"{n_rows / found['seconds']:,.0f}", f"{1e6 * found['seconds'] / size:.1f}"
-        rates += (f"{1e6 * found['processor'] / size:.1f}",)
+        rates = f"{n_rows / figures['seconds']:,.0f}", f"{1e6 * figures['seconds'] / size:.1f}"
+        rates += (f"{1e6 * figures['processor'] / size:.1f}",)
         row(
             f"{size:,}",
             f"{n_rows:,}",
-            f"{found['seconds']:.1f}",
+            f"{figures['seconds']:.1f}",
             *rates,
-            f"{found['peak']:.2f}",
-            f"{found['load']:.1f}",
+            f"{figures['peak']:.2f}",
+            f"{figures['load']:.1f}",
         )
 
 
@@ -171,22 +173,22 @@ def bench_steps(path: Path, size: int, turns: int) -> None:
         ("read alone", 1): lambda: read_alone(path),
         ("values by query", 1): lambda: values_alone(path, 1),
         ("values by query", 2): lambda: values_alone(path, 2),
-        ("and means, 1,000 resamples", 1): lambda: streamed(path, 1, 1_000),
-        ("and means, 1,000 resamples", 2): lambda: streamed(path, 2, 1_000),
+        ("and means, 1,000 resamples", 1): lambda: stream_means(path, 1, 1_000),
+        ("and means, 1,000 resamples", 2): lambda: stream_means(path, 2, 1_000),
     }
-    found = dict.fromkeys(ways, (math.inf, 0.0, 0.0))
+    figures = dict.fromkeys(ways, (math.inf, 0.0, 0.0))
     for _ in range(turns + 1):  # the first turn compiles
         for way, call in ways.items():
             start, processor = time.perf_counter(), time.process_time()
             call()
             seconds = time.perf_counter() - start, time.process_time() - processor, os.getloadavg()[0]
-            found[way] = min(found[way], seconds)
+            figures[way] = min(figures[way], seconds)
     heading(
         f"Steps and threads, {size:,} queries, best of {turns}",
         *("way", "threads", "us a query", "rate", "processor, us", "load"),
     )
-    for (name, workers), (seconds, processor, load) in found.items():
-        rate = f"{found[name, 1][0] / seconds:.2f}"
+    for (name, workers), (seconds, processor, load) in figures.items():
+        rate = f"{figures[name, 1][0] / seconds:.2f}"
         row(name, workers, f"{1e6 * seconds / size:.2f}", rate, f"{1e6 * processor / size:.2f}", f"{load:.1f}")
 
 
@@ -199,12 +201,12 @@ def bench_engines(path: Path, size: int, n_documents: int) -> None:
         ("Spark, local[2], with a shuffle", "spark", 1),
     ):
         try:
-            found = measured(way, path, workers)
+            run_figures = take_figures(way, path, workers)
         except RuntimeError as error:
             row(name, f"failed: {str(error).splitlines()[-1][:80]}", "", "", "")
             continue
-        rate = f"{size * n_documents / found['seconds']:,.0f}"
-        row(name, f"{found['seconds']:.1f}", rate, repr(found["answer"]), f"{found['load']:.1f}")
+        rate = f"{size * n_documents / run_figures['seconds']:,.0f}"
+        row(name, f"{run_figures['seconds']:.1f}", rate, repr(run_figures["answer"]), f"{run_figures['load']:.1f}")
 
 
 def main() -> None:

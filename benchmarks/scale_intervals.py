@@ -29,21 +29,21 @@ def one(n_queries: int, n_resamples: int, seed: int) -> tuple[bool, bool, float]
     column = np.diff(values, axis=1)[:, 0]
     # Half of a difference is between -1 and 1, as values are.
     halves = pd.DataFrame({"query": np.arange(n_queries), "tau_w": column / 2})
-    found = combined_means([partial_means(halves, EVALUATOR, n_resamples=n_resamples, seed=seed)], level=LEVEL).of()
+    means = combined_means([partial_means(halves, EVALUATOR, n_resamples=n_resamples, seed=seed)], level=LEVEL).of()
     ratios = studentize(column[:, np.newaxis], Draws(n_resamples, seed))
     low, high = (float(ends[0]) for ends in bounds(Means.of(column[:, np.newaxis]), ratios, LEVEL))
-    return found.low <= 0 <= found.high, low <= 0 <= high, 2 * (found.high - found.low) / (high - low)
+    return means.low <= 0 <= means.high, low <= 0 <= high, 2 * (means.high - means.low) / (high - low)
 
 
-def measured(n_queries: int, n_sets: int, n_resamples: int, workers: int) -> np.ndarray:
+def take_figures(n_queries: int, n_sets: int, n_resamples: int, workers: int) -> np.ndarray:
     """Return the share of data sets whose intervals contain 0, and the mean ratio of their widths."""
     run = partial(one, n_queries, n_resamples)
     if workers == 1:
-        found = [run(seed) for seed in range(n_sets)]
+        results = [run(seed) for seed in range(n_sets)]
     else:
         with ProcessPoolExecutor(workers) as pool:
-            found = list(pool.map(run, range(n_sets), chunksize=50))
-    return np.mean(found, axis=0)
+            results = list(pool.map(run, range(n_sets), chunksize=50))
+    return np.mean(results, axis=0)
 
 
 def main() -> None:
@@ -59,8 +59,8 @@ def main() -> None:
         *("queries", "Poisson", "queries drawn", "ratio of widths"),
     )
     for n_queries in SIZES:
-        poisson, drawn, ratio = measured(n_queries, options.sets, options.resamples, options.workers)
-        row(f"{n_queries:,}", f"{poisson:.4f}", f"{drawn:.4f}", f"{ratio:.3f}")
+        poisson, of_draws, ratio = take_figures(n_queries, options.sets, options.resamples, options.workers)
+        row(f"{n_queries:,}", f"{poisson:.4f}", f"{of_draws:.4f}", f"{ratio:.3f}")
 
 
 if __name__ == "__main__":

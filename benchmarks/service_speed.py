@@ -47,11 +47,11 @@ def service(**settings: str) -> Iterator[tuple[Address, int]]:
         )
         try:
             text = Path(errors.name)
-            while not (found := re.search(r"Listening at: http://([0-9.]+):([0-9]+)", text.read_text())):
+            while not (match := re.search(r"Listening at: http://([0-9.]+):([0-9]+)", text.read_text())):
                 if process.poll() is not None:
                     raise SystemExit(text.read_text())
                 time.sleep(0.05)
-            yield (found[1], int(found[2])), process.pid
+            yield (match[1], int(match[2])), process.pid
         finally:
             process.terminate()
             process.wait()
@@ -100,8 +100,8 @@ def clients(address: Address, message: bytes, n_connections: int, n_requests: in
         thread.start()
     for thread in threads:
         thread.join()
-    taken = [one for of_client in times for one in of_client]
-    pipe.send((taken, len(taken) / (time.perf_counter() - start)))
+    durations = [one for of_client in times for one in of_client]
+    pipe.send((durations, len(durations) / (time.perf_counter() - start)))
 
 
 def load(
@@ -118,7 +118,7 @@ def load(
     return result
 
 
-def measured(address: Address, message: bytes, seconds: float, turns: int) -> tuple[float, float, float]:
+def take_figures(address: Address, message: bytes, seconds: float, turns: int) -> tuple[float, float, float]:
     """Return the median and 99th percentile seconds of a single client, and the requests per second of several."""
     load(address, message, N_CONNECTIONS, n_requests=3)
     alone = [load(address, message, 1, n_requests=5, seconds=seconds)[0] for _ in range(turns)]
@@ -189,7 +189,7 @@ def bench_correlations(address: Address, pid: int, sizes: list[int], seconds: fl
             rankings = {"gold": {"scores": pair[0]}, "system": {"scores": pair[1]}}
             message = request("/v1/correlations", {**rankings, "coefficients": ["tau_w"]})
             theirs = median_seconds(peer)
-            p50, p99, rate = measured(address, message, seconds, turns)
+            p50, p99, rate = take_figures(address, message, seconds, turns)
             processor = processor_seconds_of_request(address, pid, message)
             times = milliseconds(processor), milliseconds(p50), milliseconds(p99), f"{rate:,.0f}"
             row(f"{n_items:,}", kind, f"{len(message) / 1e3:,.0f}", *times, milliseconds(theirs), f"{theirs / p50:.2f}")
@@ -214,7 +214,7 @@ def bench_others(address: Address, seconds: float, turns: int) -> None:
         ("tau_w of 100 systems, 1,000 items", "/v1/correlations/batch", batch),
     ):
         message = request(path, document)
-        p50, p99, rate = measured(address, message, seconds, turns)
+        p50, p99, rate = take_figures(address, message, seconds, turns)
         row(name, f"{len(message) / 1e3:,.1f}", milliseconds(p50), milliseconds(p99), f"{rate:,.0f}")
     gold = np.array(batch["gold"]["scores"])
     systems = [np.array(system["scores"]) for system in batch["systems"].values()]
@@ -230,14 +230,14 @@ def bench_memory(n_requests: int) -> None:
     pair = [{"scores": {f"item-{number}": value for number, value in enumerate(rng.random(100))}} for _ in range(2)]
     message = request("/v1/correlations", {"gold": pair[0], "system": pair[1]})
     with service(RANKCORR_MAX_REQUESTS_PER_WORKER="0") as (address, process):
-        done = 0
-        for wanted in (1_000, n_requests // 4, n_requests // 2, n_requests):
-            load(address, message, N_CONNECTIONS, n_requests=(wanted - done) // N_CONNECTIONS)
-            done = wanted
+        n_sent = 0
+        for n_wanted in (1_000, n_requests // 4, n_requests // 2, n_requests):
+            load(address, message, N_CONNECTIONS, n_requests=(n_wanted - n_sent) // N_CONNECTIONS)
+            n_sent = n_wanted
             children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
             children = [child for child in children if len(os.listdir(f"/proc/{child}/task")) > 1]  # those with threads
             pages = [int(Path(f"/proc/{child}/statm").read_text().split()[1]) for child in children]
-            row(f"{done:,}", *(f"{count * os.sysconf('SC_PAGE_SIZE') / 1e6:.1f}" for count in pages))
+            row(f"{n_sent:,}", *(f"{count * os.sysconf('SC_PAGE_SIZE') / 1e6:.1f}" for count in pages))
 
 
 def main() -> None:
@@ -246,15 +246,15 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1.0, help="duration of each turn of a measurement")
     parser.add_argument("--turns", type=int, default=5, help="turns of each measurement; their medians are shown")
     parser.add_argument("--memory-requests", type=int, default=50_000, help="requests of the memory test; 0 skips it")
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     machine("gunicorn", "flask", "numpy", "scipy", "numba")
     with service() as (address, pid):
         bench_correlations(
-            address, pid, [size for size in SIZES if size <= chosen.max_items], chosen.seconds, chosen.turns
+            address, pid, [size for size in SIZES if size <= options.max_items], options.seconds, options.turns
         )
-        bench_others(address, chosen.seconds, chosen.turns)
-    if chosen.memory_requests:
-        bench_memory(chosen.memory_requests)
+        bench_others(address, options.seconds, options.turns)
+    if options.memory_requests:
+        bench_memory(options.memory_requests)
 
 
 if __name__ == "__main__":

@@ -89,11 +89,13 @@ class Crowd:
         while not self._stop.is_set():
             path, body = choose.choice(self._requests)
             headers = {"X-Forwarded-For": f"192.0.2.{number}"}
-            self.statuses[asked(self._address, "POST", path, body, headers)] += 1
+            self.statuses[send_request(self._address, "POST", path, body, headers)] += 1
             time.sleep(0.05)
 
 
-def asked(address: Address, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None):
+def send_request(
+    address: Address, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
+):
     """Return the status of a request on a new connection, or the name of the error that broke it."""
     connection = http.client.HTTPConnection(*address, timeout=PATIENCE)
     with contextlib.closing(connection):
@@ -131,26 +133,26 @@ def sender(address: Address, method: str, path: str, body: bytes | None, seconds
 def small_requests(address: Address, seconds: float) -> Iterator[list[tuple[list[float], Counter[object]]]]:
     """Measure correlations of 100 items and probes while the block runs; the list is filled when it ends."""
     context = multiprocessing.get_context("fork")
-    found: list[tuple[list[float], Counter[object]]] = []
+    results: list[tuple[list[float], Counter[object]]] = []
     running = []
     for method, path, body in (("POST", "/v1/correlations", encoded(rankings(100))), ("GET", "/health/live", None)):
         ours, theirs = context.Pipe()
         process = context.Process(target=sender, args=(address, method, path, body, seconds, theirs))
         process.start()
         running.append((process, ours))
-    yield found
+    yield results
     for process, pipe in running:
-        found.append(pipe.recv())
+        results.append(pipe.recv())
         process.join()
 
 
-def shown(times: list[float], statuses: Counter[object]) -> tuple[str, ...]:
+def cells_of_times(times: list[float], statuses: Counter[object]) -> tuple[str, ...]:
     p50, p99, longest = np.percentile(np.array(times) * 1e3, [50, 99, 100])
     failed = ", ".join(f"{count} x {status}" for status, count in statuses.items() if status != 200)
     return (f"{len(times):,}", failed or "none", f"{p50:.1f}", f"{p99:.1f}", f"{longest:.0f}")
 
 
-def listed(statuses: Counter[object]) -> str:
+def list_statuses(statuses: Counter[object]) -> str:
     return ", ".join(f"{count} x {status}" for status, count in sorted(statuses.items(), key=str)) or "none"
 
 
@@ -158,15 +160,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=20.0, help="duration of each row")
     parser.add_argument("--clients", type=int, default=12, help="clients that send heavy requests")
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     machine("gunicorn", "flask", "numpy", "numba")
     heading(
-        f"Correlations of 100 items and probes, one every 20 ms each for {chosen.seconds:g} s, during heavy requests",
+        f"Correlations of 100 items and probes, one every 20 ms each for {options.seconds:g} s, during heavy requests",
         "beside",
         *(
-            f"{name}: {what}"
+            f"{name}: {figure}"
             for name in ("correlations", "probe")
-            for what in ("sent", "failed", "p50", "p99", "max (ms)")
+            for figure in ("sent", "failed", "p50", "p99", "max (ms)")
         ),
         "answers to the heavy requests",
     )
@@ -174,17 +176,17 @@ def main() -> None:
     for name, n_clients, requests in (
         ("nothing", 0, attack),
         (f"two simulations of {len(attack[0][1])} bytes, again and again", 2, attack),
-        ("work of 2 s, of three kinds", chosen.clients, heavy_requests(2.0)),
-        ("work of 0.3 s, of three kinds", chosen.clients, heavy_requests(0.3)),
+        ("work of 2 s, of three kinds", options.clients, heavy_requests(2.0)),
+        ("work of 0.3 s, of three kinds", options.clients, heavy_requests(0.3)),
         ("bodies of 16 MB", 4, [("/v1/correlations/batch", largest_body(2**24))]),
     ):
         with service(RANKCORR_TRUSTED_PROXIES="1") as (address, _):
             with Crowd(address, requests, n_clients) as crowd:
                 time.sleep(2.0)
-                with small_requests(address, chosen.seconds) as found:
+                with small_requests(address, options.seconds) as results:
                     pass
                 statuses = Counter(crowd.statuses)
-            row(name, *itertools.chain(*(shown(*one) for one in found)), listed(statuses))
+            row(name, *itertools.chain(*(cells_of_times(*one) for one in results)), list_statuses(statuses))
 
 
 if __name__ == "__main__":

@@ -169,7 +169,7 @@ def comparison(connection: http.client.HTTPConnection) -> None:
     connection.request("POST", "/v1/correlations", json.dumps(PAIR), {"Content-Type": "application/json"})
 
 
-def measured(target: Target, seconds: float) -> dict[str, list[float | None]]:
+def take_figures(target: Target, seconds: float) -> dict[str, list[float | None]]:
     """Send probes from one thread and comparisons from another during the siege, and return their seconds."""
     times: dict[str, list[float | None]] = {"probe": [], "comparison": []}
     end = time.monotonic() + seconds
@@ -187,7 +187,7 @@ def measured(target: Target, seconds: float) -> dict[str, list[float | None]]:
     return times
 
 
-def shown(times: list[float | None]) -> tuple[str, ...]:
+def cells_of_times(times: list[float | None]) -> tuple[str, ...]:
     answered = [one for one in times if one is not None]
     if not answered:
         return "0", str(len(times)), "", ""
@@ -203,27 +203,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0, help="duration of each siege")
     parser.add_argument("--only", default="", help="run only the sieges whose names begin with this")
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 8_192)), hard))
     machine("gunicorn", "flask")
     heading(
-        f"Requests on new connections under siege, {chosen.seconds:g} s each",
+        f"Requests on new connections under siege, {options.seconds:g} s each",
         *("behind", "besieged by", "connections", "ended"),
         *(
-            f"{name}: {what}"
+            f"{name}: {figure}"
             for name in ("probe", "comparison")
-            for what in ("answered", "not", "p50 (ms)", "max (ms)")
+            for figure in ("answered", "not", "p50 (ms)", "max (ms)")
         ),
     )
     for behind_nginx, siege in itertools.product((True, False), SIEGES):
-        if not siege.name.startswith(chosen.only):
+        if not siege.name.startswith(options.only):
             continue
-        with target(behind_nginx) as found, Besiegers(found, siege) as besiegers:
+        with target(behind_nginx) as besieged_target, Besiegers(besieged_target, siege) as besiegers:
             time.sleep(5.0 if siege.n_connections else 0.0)
-            times = measured(found, chosen.seconds)
-            cells = [cell for name in ("probe", "comparison") for cell in shown(times[name])]
+            times = take_figures(besieged_target, options.seconds)
+            cells = [cell for name in ("probe", "comparison") for cell in cells_of_times(times[name])]
             where = "nginx" if behind_nginx else "nothing"
             row(where, siege.name, f"{siege.n_connections:,}", f"{besiegers.n_ended:,}", *cells)
 

@@ -11,8 +11,7 @@ import scipy.stats
 from report import heading, row
 
 from rankcorr._coefficients import named_coefficient
-from rankcorr.inference._null import null_distribution
-from rankcorr.inference._permutation import permutation_test
+from rankcorr.inference._null import null_distribution, permutation_test
 
 ALTERNATIVES = ("greater", "less", "two-sided")
 COEFFICIENTS = ("tau_w", "rho_w")
@@ -89,8 +88,10 @@ def standardized_spread(
         for n_items in lengths:
             cells = []
             for n0 in n0s:
-                chosen = named_coefficient(coefficient, n0=n0)
-                null = null_distribution(range(n_items), range(n_items), coefficient=chosen, n_resamples=n_resamples)
+                coefficient_value = named_coefficient(coefficient, n0=n0)
+                null = null_distribution(
+                    range(n_items), range(n_items), coefficient=coefficient_value, n_resamples=n_resamples
+                )
                 cells.append(f"{null.standardize(null.values).std():.3f}")
             row(coefficient, f"{n_items:,}", *cells)
 

@@ -36,7 +36,7 @@ def simulated(n_items: int, n_votes: int, n_voters: int = 100, opinion_sd: float
     return Comparisons(n_items, left, right, winner, n_voters, voter)
 
 
-def interleaved(calls: dict[str, Callable[[], object]], turns: int) -> dict[str, list[float]]:
+def time_interleaved(calls: dict[str, Callable[[], object]], turns: int) -> dict[str, list[float]]:
     """Return the seconds of each call; calls alternate, and the first turn, which compiles, is not counted."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for turn in range(turns + 1):
@@ -76,10 +76,10 @@ def bench_fits() -> None:
         if n_items < 5_000:
             calls["choix.ilsr_pairwise"] = lambda n=n_items, p=pairs: choix.ilsr_pairwise(n, p, alpha=0.01)
             calls["choix.opt_pairwise"] = lambda n=n_items, p=pairs: choix.opt_pairwise(n, p, alpha=0.2)
-        times = interleaved(calls, turns)
+        times = time_interleaved(calls, turns)
         peaks = {name: peak(call) for name, call in ours.items()}
-        for name, taken in times.items():
-            median = statistics.median(taken)
+        for name, times_of_program in times.items():
+            median = statistics.median(times_of_program)
             ratio = f"{statistics.median(times['evalica']) / median:.2f}"
             memory = f"{peaks[name]:.1f}" if name in peaks else ""
             row(f"{n_items:,} x {n_votes:,}", name, f"{median * 1e3:,.1f} ms", ratio, memory)
@@ -91,7 +91,7 @@ def bench_next() -> None:
         strengths = bradley_terry(simulated(n_items, n_votes))
         rng = np.random.default_rng(1)
         call = {"next": lambda s=strengths, n=size, rng=rng: next_comparisons(s, n, rng=rng)}
-        seconds = statistics.median(interleaved(call, 40)["next"])
+        seconds = statistics.median(time_interleaved(call, 40)["next"])
         row(f"{n_items:,}", f"{n_votes:,}", size, f"{seconds * 1e3:.1f} ms")
 
 

@@ -121,13 +121,13 @@ def rank_as_published(plan: BallotPlan, similarity: np.ndarray, approach: str, r
     if approach == "uniform":
         ballot = draw_with_repeats(plan.n_items, round(plan.uniform_presentations), N_VOTERS, rng)
         return Ranking.from_scores(borda_scores(ballot, pool.answer(ballot, opinions, rng)))
-    standing = Position.first(plan)
-    while standing.n_closed < plan.n_ballots:
-        ballot = draw_with_repeats(standing.labels(range(plan.n_items)), plan.presentations, N_VOTERS, rng)
+    position = Position.first(plan)
+    while position.n_closed < plan.n_ballots:
+        ballot = draw_with_repeats(position.labels(range(plan.n_items)), plan.presentations, N_VOTERS, rng)
         answers = pool.answer(ballot, opinions, rng)
         departures = {"select": select_by_this_ballot, "average": mean_without_ballot_1}
-        _, standing = close_ballot(plan, standing, ballot, answers, rng=rng, **departures)
-    return Ranking.from_scores(standing.mean)
+        _, position = close_ballot(plan, position, ballot, answers, rng=rng, **departures)
+    return Ranking.from_scores(position.mean)
 
 
 def as_published(plan: BallotPlan, similarity: np.ndarray, approach: str, n_simulations: int, seed: int) -> np.ndarray:
@@ -152,21 +152,21 @@ def by_the_text(plan: BallotPlan, similarity: np.ndarray, approach: str, n_simul
         key = (simulation, STREAMS[approach])
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
         ranking = simulate_ranking(plan, VoterPopulation(), similarity, approach, rng)
-        rows.append([coefficients(gold, each) for each in (ranking, ties_at_random(ranking, rng))])
+        rows.append([coefficients(gold, observed) for observed in (ranking, ties_at_random(ranking, rng))])
     return np.array(rows)
 
 
 def cells(n_simulations: int, seed: int) -> list[Cell]:
     """Return the 24 cells of Table 2, and 8 cells of the power law without the root."""
     plan = plan_ballots(N_ITEMS, n_ballots=7, fraction=0.5, presentations=20)
-    found, seeds = [], count(seed)
+    table_cells, seeds = [], count(seed)
     for name, similarities in {**SIMILARITIES, "power_law, no root": power_law_without_root}.items():
         similarity, seed_of_text = similarities(N_ITEMS), next(seeds)
         for approach in ("uniform", "adaptive"):
             corrected = by_the_text(plan, similarity, approach, n_simulations, seed_of_text)
             rows = as_published(plan, similarity, approach, n_simulations, next(seeds))
             for column, coefficient in enumerate(COEFFICIENTS):
-                found.append(
+                table_cells.append(
                     Cell(
                         name,
                         approach,
@@ -178,7 +178,7 @@ def cells(n_simulations: int, seed: int) -> list[Cell]:
                         n_simulations,
                     )
                 )
-    return found
+    return table_cells
 
 
 def mean_and_sd(values: np.ndarray) -> tuple[float, float]:
@@ -203,7 +203,7 @@ def main() -> None:
     row(*["---"] * 8)
     for cell in table:
         reproduced, corrected, at_random = (
-            figure(each, options.simulations) for each in (cell.reproduced, cell.corrected, cell.at_random)
+            figure(cell_value, options.simulations) for cell_value in (cell.reproduced, cell.corrected, cell.at_random)
         )
         paper = "{:.4f} +- {:.4f}".format(*cell.paper)
         figures = paper, reproduced, f"{cell.distance:+.1f}", corrected, at_random

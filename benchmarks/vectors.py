@@ -43,7 +43,7 @@ def gensims(path: Path, _n_words: int) -> None:
     KeyedVectors.load_word2vec_format(path, binary=path.suffix == ".bin")
 
 
-def measured(call: str, path: Path, n_words: int, answer) -> None:
+def take_figures(call: str, path: Path, n_words: int, answer) -> None:
     start = time.process_time()
     globals()[call](path, n_words)
     answer.put((time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_000))
@@ -53,11 +53,11 @@ def cost(call: str, path: Path, n_words: int) -> tuple[float, float]:
     """Return the seconds and megabytes of a call in a separate process."""
     context = multiprocessing.get_context("spawn")
     answer = context.Queue()
-    process = context.Process(target=measured, args=(call, path, n_words, answer))
+    process = context.Process(target=take_figures, args=(call, path, n_words, answer))
     process.start()
-    found = answer.get()
+    figures = answer.get()
     process.join()
-    return found
+    return figures
 
 
 def main() -> None:

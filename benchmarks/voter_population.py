@@ -41,13 +41,13 @@ def votes_of(population: VoterPopulation, n_items: int, seed: int) -> Comparison
 def print_population(population: VoterPopulation, n_items: int, n_simulations: int, resamples: int) -> None:
     """Print a row for each of the four levels."""
     true = np.array([*population.nonconformity, *population.oversight])
-    found, covered, widths, raw = (np.empty((n_simulations, 4)) for _ in range(4))
+    estimates, covered, widths, raw = (np.empty((n_simulations, 4)) for _ in range(4))
     with progress_bar(n_simulations, "fit", "fits") as advance:
         for k in range(n_simulations):
             fit = fit_population(
                 votes_of(population, n_items, k), similarity="exponential", level=LEVEL, resamples=resamples, seed=k
             )
-            found[k] = [*fit.population.nonconformity, *fit.population.oversight]
+            estimates[k] = [*fit.population.nonconformity, *fit.population.oversight]
             covered[k] = (fit.intervals[:, 0] <= true) & (true <= fit.intervals[:, 1])
             widths[k] = fit.intervals[:, 1] - fit.intervals[:, 0]
             raw[k] = fit.uncorrected
@@ -58,9 +58,9 @@ def print_population(population: VoterPopulation, n_items: int, n_simulations: i
             population.n_voters,
             name,
             f"{true[k]:g}",
-            f"{found[:, k].mean() - true[k]:+.4f}",
+            f"{estimates[:, k].mean() - true[k]:+.4f}",
             f"{raw[:, k].mean() - true[k]:+.4f}",
-            f"{found[:, k].std(ddof=1):.4f}",
+            f"{estimates[:, k].std(ddof=1):.4f}",
             f"{np.median(widths[:, k]):.4f}",
             f"{share:.2f} +- {math.sqrt(max(share * (1 - share), 0.01) / n_simulations):.2f}",
         )
@@ -68,12 +68,12 @@ def print_population(population: VoterPopulation, n_items: int, n_simulations: i
 
 def real_votes() -> dict[str, Comparisons]:
     """Read the votes of llmfao, and of the first topic of UKPConvArg1."""
-    found = {}
+    results = {}
     if (path := DATA / "llmfao.csv").is_file():
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
         columns = ([row[name] for row in rows] for name in ("left", "right", "winner"))
-        found["llmfao"] = Comparisons.from_labels(*columns, voter=[row["worker"] for row in rows])
+        results["llmfao"] = Comparisons.from_labels(*columns, voter=[row["worker"] for row in rows])
     if (path := DATA / "ukpconvarg1_votes.csv.gz").is_file():
         words = {"a1": "left", "a2": "right", "equal": "tie"}
         with gzip.open(path, "rt", encoding="utf-8", newline="") as text:
@@ -82,10 +82,10 @@ def real_votes() -> dict[str, Comparisons]:
         rows = [row for row in rows if row["topic"] == topic]
         columns = ([row[name] for row in rows] for name in ("item_a", "item_b"))
         winners = [words[row["vote"]] for row in rows]
-        found[f"UKPConvArg1, {topic[:30]}"] = Comparisons.from_labels(
+        results[f"UKPConvArg1, {topic[:30]}"] = Comparisons.from_labels(
             *columns, winners, voter=[row["worker"] for row in rows]
         )
-    return found
+    return results
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -17,7 +17,8 @@ copyright = author  # noqa: A001 - Sphinx asks for this name
 
 sys.path.append(str(ROOT / "docs/extensions"))
 extensions = [
-    *("sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_nb", "sphinx_click", "sphinx_copybutton"),
+    *("sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax", "numpydoc", "myst_nb"),
+    *("sphinx_click", "sphinx_copybutton"),
     *("commands", "operations"),  # of docs/extensions/
 ]
 exclude_patterns = ["_build", "extensions", ".jupyter_cache", "jupyter_execute", "**/generated/*.txt"]
@@ -35,6 +36,9 @@ numpydoc_class_members_toctree = False
 
 # Pages: examples in them are run by the tests, and tutorials by myst-nb.
 myst_heading_anchors = 4
+myst_enable_extensions = ["dollarmath"]
+nb_code_prompt_show = "Show the code"
+nb_code_prompt_hide = "Hide the code"
 nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
 nb_execution_in_temp = True  # tutorials write files
@@ -55,6 +59,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+html_sidebars = {"gallery": []}
 html_show_sourcelink = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
@@ -63,10 +68,7 @@ copybutton_prompt_is_regexp = True
 # These are beside README, and the site includes them.
 INCLUDED = {
     ROOT / f"{name}.md": ROOT / f"docs/project/{page}.md"
-    for name, page in (
-        *(("CHANGELOG", "changelog"), ("CONTRIBUTING", "contributing")),
-        *(("SECURITY", "security"), ("CODE_OF_CONDUCT", "conduct")),
-    )
+    for name, page in (*(("CHANGELOG", "changelog"), ("CONTRIBUTING", "contributing"), ("SECURITY", "security")),)
 }
 
 

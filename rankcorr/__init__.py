@@ -14,6 +14,7 @@ Scores become a `Ranking`, two rankings become item weights, and both become a `
 - top-k lists: the option `missing` of all these functions, and `coefficient_bounds`
 - weights: `item_weights`; the weighers `Hyperbolic`, `Logarithmic`, `TopK` and `Uniform` replace 1/(n + n0)^2
 - the meaning of n0: `first_rank_share`, `top_share`, `offset_for_share`
+- `Report`: methods, results and limits of a result for a paper, from its method `report`
 - errors: all are subclasses of `RankingError`
 - `rankcorr.evaluation`: search results evaluated by query, with tests over queries
 - `rankcorr.vectors`: word vectors evaluated on gold scores of word pairs
@@ -35,6 +36,7 @@ from rankcorr._coefficients import Coefficient, Pearson, Rho, RhoW, Tau, TauW
 from rankcorr._contributions import Contributions, ItemContribution, contributions
 from rankcorr._correlation import correlate, kendall_gamma, weighted_rho, weighted_tau
 from rankcorr._ranking import Ranking, align
+from rankcorr._report import Report
 from rankcorr._results import RankCorrelation
 from rankcorr._shares import first_rank_share, offset_for_share, top_share
 from rankcorr._weights import Hyperbolic, InverseSquare, Logarithmic, TopK, Uniform, item_weights
@@ -61,11 +63,9 @@ from rankcorr.errors import (
 from rankcorr.inference._gold_sets import group_items
 from rankcorr.inference._interval import CorrelationInterval, correlation_interval
 from rankcorr.inference._leaderboard import Leaderboard, LeaderboardRow, leaderboard
-from rankcorr.inference._multiple_tests import holm
-from rankcorr.inference._null import NullDistribution, null_distribution
+from rankcorr.inference._multiple_tests import RankSets, holm, rank_sets
+from rankcorr.inference._null import NullDistribution, PermutationTest, null_distribution, permutation_test
 from rankcorr.inference._paired import ComparedPair, SystemComparison, SystemComparisons, compare_many, compare_systems
-from rankcorr.inference._permutation import PermutationTest, permutation_test
-from rankcorr.inference._rank_sets import RankSets, rank_sets
 
 __version__ = "0.1.0"
 
@@ -83,6 +83,6 @@ __all__ += ["correlation_interval", "null_distribution", "permutation_test"]
 __all__ += ["Leaderboard", "LeaderboardRow", "group_items", "leaderboard"]
 __all__ += ["ComparedPair", "SystemComparison", "SystemComparisons", "compare_many", "compare_systems", "holm"]
 __all__ += ["RankSets", "rank_sets"]
-__all__ += ["RankCorrelation", "Ranking"]
+__all__ += ["RankCorrelation", "Ranking", "Report"]
 __all__ += ["first_rank_share", "offset_for_share", "top_share"]
 __all__ += ["Hyperbolic", "InverseSquare", "Logarithmic", "TopK", "Uniform", "item_weights"]

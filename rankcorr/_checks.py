@@ -8,11 +8,14 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from contextlib import contextmanager
 from contextvars import ContextVar
 from numbers import Real
-from typing import Final, SupportsIndex, cast
+from typing import Final, Literal, SupportsIndex, TypeAlias, cast, get_args
 
 import numpy as np
 
 from rankcorr.errors import OptionError, UndefinedCorrelationWarning
+
+Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
+ALTERNATIVES: Final[tuple[Alternative, ...]] = get_args(Alternative)
 
 N_SHOWN = 5
 N_CHARACTERS = 60
@@ -332,3 +335,8 @@ def collected_notices() -> Iterator[list[str]]:
         yield messages
     finally:
         _collected.reset(token)
+
+
+def alpha_of(level: float) -> float:
+    """Return 1 - level, rounded: 1 - 0.95 exceeds 0.05 in the last digit, and a p-value of 3/60 is not below 0.05."""
+    return round(1 - level, 12)

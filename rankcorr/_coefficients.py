@@ -16,9 +16,22 @@ from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, shown, warn_undefined
 from rankcorr._input.scores import Ranks, loops
+from rankcorr._options import declare
 from rankcorr._ranking import Missing, Ranking, RankingLike, align, as_ranking, n_missing, stacked
 from rankcorr._results import RankCorrelation
-from rankcorr._weights import DEFAULT_N0, Scheme, TiedWeights, Uniform, Weigher, Weighting, check_usable, name_of
+from rankcorr._weights import (
+    DEFAULT_N0,
+    SCHEMES,
+    TIED_WEIGHTS,
+    WEIGHER_NAMES,
+    Scheme,
+    TiedWeights,
+    Uniform,
+    Weigher,
+    Weighting,
+    check_usable,
+    name_of,
+)
 from rankcorr.errors import MissingValueError, NonNumericError, OptionError
 
 CoefficientName: TypeAlias = Literal["rho_w", "tau_w", "rho", "tau"]
@@ -171,10 +184,22 @@ class Coefficient:
 class _Weighted(Coefficient):
     """Coefficients with a choice of weight: n0, or a weigher in its place, is fixed on creation."""
 
-    n0: float | None = DEFAULT_N0
-    weigher: Weigher | None = None
-    scheme: Scheme = "additive"
-    tied_weights: TiedWeights = "midrank"
+    n0: float | None = declare(float, DEFAULT_N0, above=-1, about="Offset of the weight 1/(n + n0)^2 of rank n.")
+    weigher: Weigher | None = declare(
+        str, None, about=f"Weigher in place of that of n0: {WEIGHER_NAMES}; such as top-k:10."
+    )
+    scheme: Scheme = declare(
+        str,
+        "additive",
+        choices=SCHEMES,
+        about="How the weights of an item's two ranks combine; 'first' uses gold's alone.",
+    )
+    tied_weights: TiedWeights = declare(
+        str,
+        "midrank",
+        choices=TIED_WEIGHTS,
+        about="A tied item weighs f(mid-rank), or the mean of f over its group's positions.",
+    )
 
     @property
     def swapped(self) -> Coefficient:
@@ -269,7 +294,9 @@ class TauW(_Weighted):
 
     name: ClassVar[CoefficientName] = "tau_w"
 
-    variant: Variant = "b"
+    variant: Variant = declare(
+        str, "b", choices=VARIANTS, about="Denominator of tau_w and tau: 'b' leaves tied pairs out, 'a' keeps them."
+    )
 
     def __post_init__(self) -> None:
         check_choice("variant", self.variant, VARIANTS)

@@ -14,7 +14,7 @@ from rankcorr._checks import checked_count, warn_undefined
 from rankcorr._coefficients import UNDEFINED, CoefficientLike, as_coefficient
 from rankcorr._input.scores import loops
 from rankcorr._ranking import Missing, Ranking, RankingLike, align, as_ranking, n_missing
-from rankcorr._results import Computed, Result, TableResult, json_ready, read_only
+from rankcorr._results import Computed, Result, Rows, TableResult, json_ready, read_only
 
 Array = NDArray[np.float64]
 
@@ -121,7 +121,7 @@ class Contributions(Computed, TableResult):
         costliest = dearest[self.in_x[dearest]][:number].tolist()
         columns = (self.x.ranks, self.y.ranks, self.weights, self.contribution, self.cost)
         labels = self.x.labels
-        return tuple(
+        return Rows(
             ItemContribution(item if labels is None else labels[item], *(float(column[item]) for column in columns))
             for item in costliest
         )

@@ -1,12 +1,16 @@
 """Declare an option once, as a field of a frozen dataclass: its default, its bounds and its help.
 
+The default of a public function stands in its signature, where `default_of` finds it.
+
 A command derives its option from the declaration (`rankcorr._cli.console.declared_option`), and the service the field
 of a request (`service.schemas.fields.declared_field`). `check_declared` enforces the bounds in the dataclass itself.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
+from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Final
 
@@ -100,6 +104,18 @@ def declaration_of(owner: type, name: str) -> Declaration:
     """Return the declaration of a field."""
     declaration: Declaration = owner.__dataclass_fields__[name].metadata[_KEY]  # type: ignore[attr-defined]
     return declaration
+
+
+def default_of(call: Callable[..., Any], name: str) -> Any:
+    """Return the default of an option of a public function, for commands and requests that have the option too.
+
+    Examples
+    --------
+    >>> from rankcorr import correlation_interval
+    >>> default_of(correlation_interval, "level")
+    0.95
+    """
+    return inspect.signature(call).parameters[name].default
 
 
 def check_declared(options: Any, error: type[Exception]) -> None:

@@ -60,6 +60,11 @@ class Result:
             read_only(value)
             object.__setattr__(self, name, value)
 
+    def _repr_html_(self) -> str | None:
+        """Table of the plain values, for notebooks; None, which shows `repr`, if there are fewer than two."""
+        values = _plain_values(self)
+        return html_table({"": list(values), "value": list(values.values())}) if len(values) > 1 else None
+
 
 class JsonResult(Result):
     """A result with `to_dict`, ready for JSON."""
@@ -90,8 +95,8 @@ class TableResult(JsonResult, ABC):
         """Heading of the table in a notebook."""
         return repr(self)
 
-    def _rows(self) -> list[dict[str, Any]]:
-        """Rows of the table, each by the names of the columns."""
+    def table(self) -> list[dict[str, Any]]:
+        """Return the rows of the table, each by the names of the columns."""
         return table_rows(self._columns())
 
     def to_frame(self) -> Any:
@@ -124,19 +129,27 @@ class TableResult(JsonResult, ABC):
         rows = [[_text(value) for value in row] for row in (columns, *zip(*columns.values(), strict=True))]
         return rows, [_is_numeric(column) for column in columns.values()]
 
+    def _shown_columns(self) -> Mapping[Any, Sequence[Any]]:
+        """Columns that a notebook shows: all, unless the result says otherwise."""
+        return self._columns()
+
     def _repr_html_(self) -> str:
-        columns = self._columns()
-        n_rows = len(next(iter(columns.values()), ()))
-        head = "".join(f"<th>{escape(str(name))}</th>" for name in columns)
-        listed = [list(column[:MAX_HTML_ROWS]) for column in columns.values()]
-        rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in zip(*listed, strict=True))
-        more = f"<p>… {n_rows - MAX_HTML_ROWS:,} more rows</p>" if n_rows > MAX_HTML_ROWS else ""
-        title = escape(self._title())
-        return f"<p>{title}</p><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+        return f"<p>{escape(self._title())}</p>{html_table(self._shown_columns())}"
+
+
+class Rows(tuple[Kind, ...]):
+    """A tuple of results of one kind, which notebooks show as a table of their plain values."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str | None:
+        rows = [_plain_values(row) for row in self]
+        names = dict.fromkeys(name for row in rows for name in row)
+        return html_table({name: [row.get(name) for row in rows] for name in names}) if names else None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Computed(Result):
+class Computed(JsonResult):
     """The options of a computation: the part that all results of a coefficient share."""
 
     n_items: int
@@ -467,6 +480,27 @@ def _latex_cell(cell: str, is_right: bool) -> str:
     if cell.startswith("-") and real_text(cell):
         return f"$-${cell[1:]}"
     return _SYMBOLS.get(cell, cell.translate(_LATEX))
+
+
+def html_table(columns: Mapping[Any, Sequence[Any]]) -> str:
+    """Return columns as a table in HTML, as far as `MAX_HTML_ROWS`."""
+    n_rows = len(next(iter(columns.values()), ()))
+    head = "".join(f"<th>{escape(str(name))}</th>" for name in columns)
+    listed = [list(column[:MAX_HTML_ROWS]) for column in columns.values()]
+    rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in zip(*listed, strict=True))
+    more = f"<p>… {n_rows - MAX_HTML_ROWS:,} more rows</p>" if n_rows > MAX_HTML_ROWS else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+
+
+def _plain_values(result: Any) -> dict[str, Any]:
+    """Fields of a result that hold a text, a number, or a label of several texts."""
+    values = {field.name: getattr(result, field.name) for field in fields(result)} if is_dataclass(result) else {}
+    plain = str | bool | int | float | np.number
+    return {
+        name: value
+        for name, value in values.items()
+        if isinstance(value, plain) or (isinstance(value, tuple) and value and all(isinstance(v, str) for v in value))
+    }
 
 
 def square_frame(values: np.ndarray, names: Sequence[Any] | None) -> Any:

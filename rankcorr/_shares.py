@@ -212,7 +212,7 @@ class WeightTable(TableResult):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each rank, ready for JSON."""
-        return self._rows()
+        return self.table()
 
     def _columns(self) -> dict[str, Any]:
         ranks = range(1, len(self.weights) + 1)

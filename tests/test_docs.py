@@ -54,7 +54,8 @@ def test_the_commands_print_what_the_page_shows(steps, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "command", ["compare", "test", "leaderboard", "weights", "evaluate", "fuse", "evaluate-vectors"]
+    "command",
+    ["compare", "test", "leaderboard", "rank-sets", "merge", "weights", "evaluate", "fuse", "evaluate-vectors"],
 )
 def test_the_pages_show_each_command_at_work(command):
     run = [step for parameter in consoles() for step, _ in parameter.values[0]]

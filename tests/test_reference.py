@@ -5,9 +5,12 @@ import builtins
 import doctest
 import inspect
 import re
+import subprocess
+import sys
 from functools import reduce
 from importlib import import_module
 
+import rankcorr
 from tests.repository import ROOT
 
 PAGES = "".join(path.read_text() for path in sorted((ROOT / "docs/reference").glob("*.rst")))
@@ -94,3 +97,16 @@ def test_no_cell_on_the_page_of_papers_is_empty():
     rows = [line for line in page.splitlines() if line.startswith("|")]
     assert len(rows) > 50
     assert [row for row in rows if "" in map(str.strip, row.replace("\\|", "").strip("|").split("|"))] == []
+
+
+def test_importing_leaves_heavy_packages_alone():
+    light = "rankcorr, rankcorr.datasets, rankcorr._io.table, rankcorr.evaluation, rankcorr.vectors"
+    heavy = "numba narwhals scipy.stats pandas matplotlib click ir_measures gensim sklearn polars evaluate torch"
+    program = f"import sys, {light}, rankcorr.integrations.metric; print(*set('{heavy}'.split()) & set(sys.modules))"
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert output.stdout.strip() == ""
+
+
+def test_all_names_are_public_and_exist():
+    assert len(set(rankcorr.__all__)) == len(rankcorr.__all__)
+    assert all(hasattr(rankcorr, name) for name in rankcorr.__all__)

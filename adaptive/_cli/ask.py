@@ -17,10 +17,11 @@ from typing import IO, Any, Final, NamedTuple
 import click
 
 from adaptive._cli.output import named_errors, print_note
-from adaptive._cli.vote_files import check_voter_name
+from adaptive._cli.vote_files import check_voter_name, side_bias_text
 from adaptive._formats.records import Cells, records_of_file
 from adaptive._formats.votes import VoteFile, VoteRow, read_votes, vote_columns, votes_csv
 from adaptive.errors import VoteError
+from adaptive.model._sides import side_bias_of
 from rankcorr import OptionError
 from rankcorr._checks import counted, real_number, repeated
 from rankcorr._cli.console import command, gathered
@@ -387,18 +388,9 @@ def _print_summary(votes: Sequence[VoteRow], n_asked: int, n_skipped: int, n_ret
 
 
 def _print_side_bias(votes: Sequence[VoteRow]) -> None:
-    """Print the side bias, with the interval of Agresti and Min (Statistics in Medicine 24, 2005) for matched pairs.
-
-    It is normal, with half a pair more in each cell of the table of both answers, so that no count of 0 gives it no
-    width.
-    """
+    """Print the side bias, with its interval."""
     sides = [tuple(dict(vote.extra).get(name) for name in _SIDES) for vote in votes if vote.answer != "cannot say"]
     n_left, n_right, n = sides.count(("left", "left")), sides.count(("right", "right")), len(sides)
     if not n:
         return
-    centre = (n_left - n_right) / (n + 2)
-    half = 1.959964 * math.sqrt(((n_left + n_right + 1) / (n + 2) - centre**2) / (n + 2))
-    click.echo(
-        f"side bias {(n_left - n_right) / n:+.2f} (95 % interval {max(-1.0, centre - half):+.2f} to "
-        f"{min(1.0, centre + half):+.2f}): of {counted(n, 'pair')}, {n_left:,} left both times, {n_right:,} right"
-    )
+    click.echo(side_bias_text(side_bias_of(n_left, n_right, n, level=0.95)))

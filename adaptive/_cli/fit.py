@@ -5,21 +5,35 @@ A ranking, the comparisons that say most about the top of the list, or a figure 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 import numpy as np
 
+from adaptive._cli.fit_choices import answers_of_choices, fit_choices
 from adaptive._cli.output import emit, print_note
-from adaptive._cli.vote_files import FILES_HELP, Reading, check_voter_name, model_options, read_files, vote_options
+from adaptive._cli.vote_files import (
+    CHOICE_OPTIONS,
+    CHOICES_HELP,
+    FILES_HELP,
+    Reading,
+    check_voter_name,
+    choice_options,
+    model_options,
+    read_files,
+    vote_options,
+)
 from adaptive._formats.votes import votes_csv
-from adaptive._record import places_best_first
+from adaptive._record import json_label, places_best_first
 from adaptive._tables import item_cells, items_csv
-from adaptive.model._accuracy import MOST_WITH_INTERVALS, N_SAMPLES
+from adaptive.model._accuracy import MOST_WITH_INTERVALS, N_SAMPLES, Better
+from adaptive.model._choices import elo_ratings
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import MODELS, STRENGTH_MODELS, bradley_terry, fit_named
 from adaptive.model._matching import Matches, Matching, next_comparisons
+from adaptive.model._reliability import N_SPLITS, Reliability, reliability
 from adaptive.model._scoring import BordaScores
 from adaptive.model._strengths import Strengths
 from adaptive.plots import AT_RANDOM, LEVEL, SCALES, TOP, Scale, agreement, plot_in_top, plot_strengths, plot_voters
@@ -27,6 +41,7 @@ from rankcorr import OptionError
 from rankcorr._checks import checked_level, counted, repeated
 from rankcorr._cli import console
 from rankcorr._io.source import printable
+from rankcorr._results import json_ready
 from rankcorr._workers import progress_bar
 
 if TYPE_CHECKING:
@@ -37,10 +52,11 @@ Draw = TypeVar("Draw", bound="Callable[..., Figure]")
 _MOST_PRINTED: Final = 20
 
 
-@console.command("fit", more=FILES_HELP, short_help="Rank items by votes, with uncertainty.")
+@console.command("fit", more=FILES_HELP + CHOICES_HELP, short_help="Rank items by votes, with uncertainty.")
 @click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
 @vote_options
 @model_options(list(MODELS))
+@choice_options
 @click.option(
     "--top", type=click.IntRange(min=1), help=f"The best N items.  [default: {_MOST_PRINTED} printed, all in files]"
 )
@@ -54,10 +70,18 @@ _MOST_PRINTED: Final = 20
     metavar="A B",
     help="Also print the probability that item A is better than item B; may be repeated.",
 )
+@click.option(
+    "--reliability",
+    "with_reliability",
+    is_flag=True,
+    help="Also print how reliable the strengths are, and the infit of each item.",
+)
+@console.report_option()
 @console.json_option(", with all that was fitted")
 def fit_command(
     votes: tuple[str, ...], reading: Reading, items: str | None, model: Any, top: int | None, out: str | None,
-    level: float, pairs: tuple[tuple[str, str], ...], as_json: bool, **options: Any,
+    level: float, pairs: tuple[tuple[str, str], ...], with_reliability: bool, report_path: str | None, as_json: bool,
+    **options: Any,
 ) -> None:  # fmt: skip
     """Fit strengths to all votes of the VOTES files, and rank the items by them.
 
@@ -65,29 +89,57 @@ def fit_command(
     The true rank lies between rank low and rank high with the probability of --level (up to 3,000 items). The CSV of
     --out has the columns item (or item_1, item_2, ...), rank, strength, standard_error, rank_low, rank_high,
     presentations, wins, ties and losses; with --model borda or rank-centrality, score instead of strength to rank_high.
-    Warnings about the ranking go to stderr.
+    With --reliability, separation and scale separation reliability compare the spread of the strengths with their
+    errors, and split-half correlates strengths from halves of the voters; pairs that were chosen by earlier votes make
+    all three too large. The infit of an item is above 1 if votes on it depart from the order. Warnings about the
+    ranking go to stderr.
 
     Example:
       ballots fit votes.csv
       ballots fit votes1.csv votes2.csv --voters --out ranking.csv
       ballots fit voting.db --top 10 --better tea coffee
+      ballots fit scripts.csv --reliability
     """
     if as_json and out is not None:
         raise OptionError("--json and --out exclude each other: --out writes CSV")
     share = checked_level(level)
-    if pairs and model not in STRENGTH_MODELS:
-        raise OptionError(f"--better needs a model with strengths, not {model}")
+    of_choices = {name: options.pop(name) for name in CHOICE_OPTIONS}
+    of_files = {"items": items, "report": report_path, "instances": reading.instances, "reliability": with_reliability}
+    if answers := answers_of_choices(votes, reading, model, {**options, **of_choices, **of_files}):
+        settings: dict[str, Any] = {"level": share, "pairs": pairs, "top": top, "out": out, "as_json": as_json}
+        choices_fit, better = fit_choices(answers, {**options, **of_choices}, most_printed=_MOST_PRINTED, **settings)
+        _print_better([] if as_json else better)
+        for note in choices_fit.warnings:
+            print_note(note)
+        return
+    if of_choices["elo"] and model not in STRENGTH_MODELS:
+        raise OptionError(f"--elo needs a model with strengths, not {model}")
+    needs_strengths = {"--better": pairs, "--report": report_path is not None, "--reliability": with_reliability}
+    for option, is_used in needs_strengths.items():
+        if is_used and model not in STRENGTH_MODELS:
+            raise OptionError(f"{option} needs a model with strengths, not {model}")
     comparisons = read_files(votes, reading, items).votes
     labels = {", ".join(item_cells(item)): item for item in comparisons.items}
     unknown = [name for pair in pairs for name in pair if name not in labels]
     if unknown:
         raise OptionError(f"--better: no item is called {printable(repr(unknown[0]))}")
     fitted = fit_named(comparisons, model, **options)
+    if isinstance(fitted, Strengths) and report_path is not None:
+        fitted.report().save(report_path)
     content, better = fitted.to_dict(), []
     if isinstance(fitted, Strengths):
         better = [fitted.better(labels[first], labels[second], level=share) for first, second in pairs]
         if comparisons.n_items <= MOST_WITH_INTERVALS:
             content["items"] = _with_intervals(fitted, content["items"], share)
+    if of_choices["elo"]:
+        content["items"] = [_with_elo(row) for row in content["items"]]
+    measures = None
+    if isinstance(fitted, Strengths) and with_reliability:
+        with progress_bar(N_SPLITS, "split", "halves of the votes") as advance:
+            measures = reliability(fitted, progress=advance)
+        infit = json_ready(measures.infit[places_best_first(fitted.items, fitted.ranking.ranks)])
+        content["items"] = [{**row, "infit": ratio} for row, ratio in zip(content["items"], infit, strict=True)]
+        content["reliability"] = _summary_of(measures)
     content["items"] = content["items"][:top]
     notes = _notes(fitted)
     if as_json:
@@ -100,17 +152,45 @@ def fit_command(
         emit(items_csv(rows), out, f"{len(rows):,} items written to {out}")
     else:
         click.echo(_counts(comparisons))
-        click.echo(_model(fitted, model) + "\n")
+        click.echo(_model(fitted, model))
+        if measures is not None:
+            click.echo(_reliability_text(measures))
+        click.echo()
         _print_items(content["items"][: _MOST_PRINTED if top is None else top], comparisons.n_items)
-    for pair in [] if as_json else better:
+    _print_better([] if as_json else better)
+    for note in notes:
+        print_note(note)
+
+
+_MEASURES: Final = ("separation", "scale_separation", "split_half", "unit", "n_splits")
+
+
+def _summary_of(measures: Reliability) -> dict[str, Any]:
+    """Return the measures as JSON has them, with the infit of voters."""
+    summary: dict[str, Any] = json_ready({name: getattr(measures, name) for name in _MEASURES})
+    if measures.voters is None or measures.voter_infit is None:
+        return {**summary, "voters": None}
+    rows = zip(map(json_label, measures.voters), json_ready(measures.voter_infit), strict=True)
+    return {**summary, "voters": [{"voter": voter, "infit": infit} for voter, infit in rows]}
+
+
+def _reliability_text(measures: Reliability) -> str:
+    halves = "-" if math.isnan(measures.split_half) else f"{measures.split_half:.3f}"
+    return (
+        f"separation {measures.separation:.2f}, scale separation reliability {measures.scale_separation:.3f}, "
+        f"split-half of {measures.unit} {halves} ({measures.n_splits} splits)"
+    )
+
+
+def _print_better(better: Sequence[Better]) -> None:
+    for pair in better:
         first, second = (printable(", ".join(item_cells(item))) for item in (pair.first, pair.second))
         low, high = pair.interval
         click.echo(
-            f"{first} is better than {second} with probability {pair.probability:.3f} +- {pair.standard_error:.3f}; "
+            f"{first} is better than {second} with probability {pair.probability:.3f}"
+            f"{f' +- {pair.standard_error:.3f}' if pair.n_samples else ''}; "
             f"strengths differ by {pair.difference:+.3f} ({low:+.3f} to {high:+.3f})"
         )
-    for note in notes:
-        print_note(note)
 
 
 def _with_intervals(fitted: Strengths, rows: list[dict[str, Any]], level: float) -> list[dict[str, Any]]:
@@ -128,6 +208,12 @@ def _with_intervals(fitted: Strengths, rows: list[dict[str, Any]], level: float)
         }
         for row, (low, high) in zip(rows, ends, strict=True)
     ]
+
+
+def _with_elo(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the row of an item with its rating after the strength."""
+    rows = {"item": row["item"], "rank": row["rank"], "strength": row["strength"]}
+    return {**rows, "elo": float(elo_ratings(np.array(row["strength"]))), **row}
 
 
 def _notes(fitted: Strengths | BordaScores) -> tuple[str, ...]:
@@ -163,6 +249,7 @@ def _model(fitted: Strengths | BordaScores, model: str) -> str:
     parts = [
         f"{model}: {'converged in' if fitted.converged else 'not converged after'} {steps}",
         f"prior sd {fitted.prior_sd:.3g}" + (" (from the votes)" if fitted.prior.sd is None else ""),
+        *([f"oversight {fitted.oversight:.2g} (from the votes)"] if fitted.model.slips else []),
         *([f"tie parameter {fitted.tie_parameter:.3g}"] if fitted.tie_parameter else []),
         *([f"side bias {fitted.side_bias:+.3g}"] if fitted.model.side_bias else []),
     ]

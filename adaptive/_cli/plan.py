@@ -33,7 +33,7 @@ from rankcorr._cli.console import command, declared_option, gathered, json_optio
 from rankcorr._io.source import printable
 
 if TYPE_CHECKING:
-    from adaptive.ledger import ContinuousPlan, Pay, Settings
+    from adaptive.ledger import CampaignSettings, ContinuousPlan, Pay
 
 _WAYS_OF_BATCHES: Final = {"--budget": "comparisons", "--hours": "hours", "--euros": "euros"}
 _WAYS: Final = {"--presentations": "presentations", **_WAYS_OF_BATCHES, "--top": "top_presentations"}
@@ -83,7 +83,7 @@ class PlanArguments:
 
         return Pay(self.pay_per_vote, self.pay_per_hour, self.seconds, self.fee or 0.0, currency or "")
 
-    def plan(self, n_items: int, voters: int = 1, settings: Settings | None = None) -> BallotPlan:
+    def plan(self, n_items: int, voters: int = 1, settings: CampaignSettings | None = None) -> BallotPlan:
         """Return the plan that the options ask for; the settings of a campaign add the cost of its checks.
 
         Raises
@@ -104,7 +104,12 @@ class PlanArguments:
         return PlanOptions(**shape, **ways, seconds_per_comparison=self.seconds).plan(n_items)
 
     def continuous_plan(
-        self, n_items: int, batch: int | None, target: float | None, voters: int = 1, settings: Settings | None = None
+        self,
+        n_items: int,
+        batch: int | None,
+        target: float | None,
+        voters: int = 1,
+        settings: CampaignSettings | None = None,
     ) -> ContinuousPlan:
         """Return the continuous plan that the options ask for, as `plan` returns one of ballots.
 
@@ -124,12 +129,12 @@ class PlanArguments:
 
         return self._affordable(plan_of, voters, settings) if self.comparisons is None else plan_of(self.comparisons)
 
-    def _affordable(self, plan_of: Callable[[int], Any], voters: int, settings: Settings | None) -> Any:
+    def _affordable(self, plan_of: Callable[[int], Any], voters: int, settings: CampaignSettings | None) -> Any:
         """Return the largest plan that the hours or the money pay for."""
-        from adaptive.ledger import Settings, affordable_plan
+        from adaptive.ledger import CampaignSettings, affordable_plan
 
         if settings is None:
-            settings = Settings(pay=self.pay())
+            settings = CampaignSettings(pay=self.pay())
         return affordable_plan(plan_of, voters, settings, money=self.euros, hours=self.hours, seconds=self.seconds)
 
     def check_no_way(self, owner: str) -> None:
@@ -161,7 +166,7 @@ class BatchArguments:
     target: float | None = setting(declared_option(BatchOptions, "target", metavar="TAU_W"))
 
     def plan(
-        self, options: PlanArguments, n_items: int, voters: int = 1, settings: Settings | None = None
+        self, options: PlanArguments, n_items: int, voters: int = 1, settings: CampaignSettings | None = None
     ) -> BallotPlan | ContinuousPlan:
         """Return the plan, of ballots or continuous.
 
@@ -195,7 +200,7 @@ def print_advice(advice: Sequence[Advice]) -> None:
         click.echo(line)
 
 
-def print_cost(plan: BallotPlan | ContinuousPlan, n_voters: int, settings: Settings) -> None:
+def print_cost(plan: BallotPlan | ContinuousPlan, n_voters: int, settings: CampaignSettings) -> None:
     """Print the number of checks, and the cost with them."""
     from adaptive.ledger import planned_spending
 
@@ -242,9 +247,9 @@ def plan_command(
     if not as_json:
         print_plan(plan, voters, seconds)
         if pay is not None:
-            from adaptive.ledger import Settings
+            from adaptive.ledger import CampaignSettings
 
-            print_cost(plan, voters or 1, Settings(pay=pay))
+            print_cost(plan, voters or 1, CampaignSettings(pay=pay))
         return
     is_of_ballots = isinstance(plan, BallotPlan)
     advice = plan.advice_for(voters) if voters is not None else plan.advice if isinstance(plan, BallotPlan) else ()

@@ -4,7 +4,7 @@ import csv
 import re
 from collections.abc import Hashable, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import reduce, wraps
 from itertools import chain
 from pathlib import Path
@@ -15,27 +15,33 @@ import numpy as np
 
 from adaptive._cli.output import print_note
 from adaptive._formats.answers import NAMED_ANSWERS, Answers
-from adaptive._formats.votes import FORMATS, ROLES, read_votes
+from adaptive._formats.votes import FORMATS, read_votes
 from adaptive._tables import item_cells, read_items
 from adaptive.errors import ComparisonError
+from adaptive.model._choice_files import CHOICE_ROLES, ChoiceOptions
 from adaptive.model._columns import columns_of_votes
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import FitOptions
+from adaptive.model._sides import SideBias
 from rankcorr import OptionError
-from rankcorr._checks import collected_notices, repeated
+from rankcorr._checks import collected_notices, counted, repeated
 from rankcorr._cli.console import Command, Decorator, choice_option, declared_option, option, stacked
 from rankcorr._input.identifiers import warn_unicode_twins
 from rankcorr._io.source import printable
 
 FILES_HELP: Final = """
-    VOTES are CSV, TSV or JSON with the columns left, right (or left_1, left_2, ...) and winner: left, right, tie, or
-    empty where there is no answer; voter, if voters are known. Other formats are found by their columns: arenas
-    (model_a, model_b and winner, or winner_model_a, ...), pairs (winner, loser), exports of Label Studio (JSON, CSV),
-    of potato, and of crowd-kit (label). A column n, count or weight says how often a row counts. For other names and
-    encodings use --columns, --answers and --encoding. VOTES may also be the ledger of `ballots run`, a file or a URL.
-    Several files are read as one list of votes.
+    VOTES are CSV, TSV, JSON, Parquet or Arrow with the columns left, right (or left_1, left_2, ...) and winner: left,
+    right, tie, or empty where there is no answer; voter, if voters are known. Other formats are found by their columns:
+    arenas (model_a, model_b and winner, or winner_model_a, ...), pairs (winner, loser), exports of Label Studio (JSON,
+    CSV), of potato, and of crowd-kit (label). A column n, count or weight says how often a row counts. For other names
+    and encodings use --columns, --answers and --encoding. VOTES may also be the ledger of `ballots run`, a file or a
+    URL. Several files are read as one list of votes.
 """
-_SQLITE: Final = b"SQLite format 3\0"  # the first bytes of its files
+CHOICES_HELP: Final = """
+    ballots fit also reads graded votes (left, right, grade), best-worst answers (items or item_1, ..., best, worst) and
+    rankings (ranking, or rank_1, ..., or item and rank), with voter, prompt, weight and covariates.
+"""
+SQLITE: Final = b"SQLite format 3\0"  # the first bytes of its files
 ANSWERS_HELP: Final = (
     "Meaning of other answers: A=left,B=right,same=tie; left_won (1 left, 0 right) or codes (1 left, 0 tie, -1 right)."
 )
@@ -79,8 +85,8 @@ def reading_options(command: Command) -> Command:
 
     @wraps(command)
     def run(*args: Any, form: str, columns: Any, answers: Any, ignore: tuple[str, ...], **options: Any) -> Any:
-        if unknown := [role for role in columns or () if role not in ROLES]:
-            raise OptionError(f"--columns names those of {', '.join(ROLES)}; got {printable(repr(unknown[0]))}")
+        if unknown := [role for role in columns or () if role not in CHOICE_ROLES]:
+            raise OptionError(f"--columns names those of {', '.join(CHOICE_ROLES)}; got {printable(repr(unknown[0]))}")
         file = {name: options.pop(name) for name in ("encoding", "instances")}
         return command(*args, reading=Reading(form, columns, answers, ignore=ignore, **file), **options)
 
@@ -118,6 +124,15 @@ def vote_options(command: Command) -> Command:
     return cast(Command, stacked(items, reading_options)(command))
 
 
+def side_bias_text(bias: SideBias) -> str:
+    """Describe a side bias in one line."""
+    low, high = bias.interval
+    return (
+        f"side bias {bias.bias:+.2f} ({100 * bias.level:g} % interval {low:+.2f} to {high:+.2f}): of "
+        f"{counted(bias.n_pairs, 'pair')}, {bias.n_left:,} left both times, {bias.n_right:,} right"
+    )
+
+
 def model_options(models: Sequence[str]) -> Decorator:
     """Add the options of a model of votes as arguments of `fit_named`; the default of each is None."""
     return stacked(
@@ -127,6 +142,23 @@ def model_options(models: Sequence[str]) -> Decorator:
         *(declared_option(FitOptions, name, default=None) for name in ("voters", "side_bias")),
         *([declared_option(FitOptions, "alpha")] if "rank-centrality" in models else []),
     )
+
+
+CHOICE_OPTIONS: Final = (*(field.name for field in fields(ChoiceOptions)), "covariates", "judge")
+
+
+def choice_options(command: Command) -> Command:
+    """Add the options of a fit to answers of any kind, as `ChoiceOptions` declares them."""
+    covariates = option(
+        "--covariate",
+        "covariates",
+        multiple=True,
+        metavar="NAME",
+        help="Fit the slope of a property of both sides, in columns left_NAME and right_NAME, as length; repeatable.",
+    )
+    judge = click.option("--judge", metavar="VOTER", help="Print how far this voter agrees with the others.")
+    declared = [declared_option(ChoiceOptions, field.name) for field in fields(ChoiceOptions)]
+    return cast(Command, stacked(*declared, covariates, judge)(command))
 
 
 def check_voter_name(name: str) -> None:
@@ -190,11 +222,18 @@ def read_files(paths: Sequence[str], reading: Reading, items: str | None) -> Num
 
 def _read(path: str, reading: Reading, known: Sequence[Hashable] | None) -> tuple[Comparisons, Sequence[Hashable]]:
     """Return the votes of a file or ledger, recognized by its first bytes, and the ids of its comparisons."""
-    if _first_bytes(path) == _SQLITE or path.startswith("postgresql"):
+    if first_bytes(path) == SQLITE or path.startswith("postgresql"):
         from adaptive.ledger import Ledger
 
         with closing(Ledger.open(path)) as ledger:  # counted votes exclude those of excluded voters
-            counted = _as_text(ledger.campaign().counted_votes())
+            campaign = ledger.campaign()
+            counted = _as_text(campaign.counted_votes())
+            has_grades = campaign.info.settings.grades > 1
+        if has_grades:
+            print_note(
+                f"{path}: the grades of preferences are left out; `ballots run result` ranks by them, and `ballots run "
+                "export --format csv` writes them"
+            )
         if known is not None and (others := [item for item in counted.items if item not in set(known)]):
             raise ComparisonError(f"{path}: item {printable(repr(others[0]))} is not among the items of --items")
         return counted, ()  # ids like 1-3 are not numbers
@@ -202,11 +241,11 @@ def _read(path: str, reading: Reading, known: Sequence[Hashable] | None) -> tupl
     return Comparisons(*columns_of_votes(votes, known)), votes.comparison or ()
 
 
-def _first_bytes(path: str) -> bytes:
+def first_bytes(path: str) -> bytes:
     """Return the first bytes of a file; empty for standard input, a URL, or a file that the reader refuses."""
     try:
         with Path(path).open("rb") as file:
-            return file.read(len(_SQLITE))
+            return file.read(len(SQLITE))
     except OSError:
         return b""
 

@@ -8,6 +8,7 @@ from adaptive._formats.records import is_missing
 from adaptive._votes import Vote
 from adaptive.errors import VoteError
 from rankcorr._checks import shown
+from rankcorr._io.columnar import CodedColumn
 from rankcorr.errors import OptionError
 
 Answer: TypeAlias = Literal["left", "right", "tie", "cannot say"]
@@ -71,7 +72,7 @@ def words_of(answers: Answers | None) -> dict[str, str | None]:
 
 def read_answers(
     entries: Sequence[Any], words: Mapping[str, str | None], where: Callable[[int], str]
-) -> list[str | None]:
+) -> Sequence[str | None]:
     """Return the meaning of each entry; an empty entry, None and nan mean no answer.
 
     Raises
@@ -84,6 +85,9 @@ def read_answers(
     >>> read_answers(["left", "", None, "tie"], OWN_WORDS, "winner[{}]".format)
     ['left', None, None, 'tie']
     """
+    if isinstance(entries, CodedColumn):
+        meanings = read_answers(entries.values, words, lambda code: where(int(entries.first_rows[code])))
+        return CodedColumn(list(meanings), entries.codes, entries.first_rows)
     kinds = set(map(type, entries))
     try:
         # 1, 1.0 and True are the same dictionary key, but three answers.
@@ -96,8 +100,8 @@ def read_answers(
     if unknown:
         unknown_answers = [key if isinstance(key, str) else key[1] for key in unknown]
         raise VoteError(_unknown(where(keys.index(unknown[0])), words, unknown_answers))
-    meanings = {key: words[text] if text else None for key, text in texts.items()}
-    return list(map(meanings.__getitem__, keys))
+    meaning_of = {key: words[text] if text else None for key, text in texts.items()}
+    return list(map(meaning_of.__getitem__, keys))
 
 
 def is_one(entry: object) -> bool | None:

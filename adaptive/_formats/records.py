@@ -1,4 +1,4 @@
-"""Read rows by the names of their columns: CSV, TSV, JSON, the tasks of annotation tools, and data frames.
+"""Read rows by the names of their columns: CSV, TSV, JSON, Parquet, tasks of annotation tools, and data frames.
 
 Tasks of Label Studio and instances of potato become flat rows here, as in Label Studio's CSV: the items, one column for
 the answers of each scheme, and the voter.
@@ -6,6 +6,7 @@ the answers of each scheme, and the voter.
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 import os
@@ -20,6 +21,8 @@ from adaptive._tables import check_spelling, check_text, guarded, header_and_rec
 from adaptive.errors import ComparisonError
 from rankcorr._checks import repeated, shown
 from rankcorr._input.frames import columns_of, python_values
+from rankcorr._io.columnar import ARROW_FILES, ArrowFile, CodedColumn, coded_column, distinct
+from rankcorr._io.plain import plain_bytes, read_plain
 from rankcorr._io.source import printable
 from rankcorr._io.table import Record, TextTable, json_values, unguarded
 from rankcorr.errors import OptionError, TableError
@@ -38,8 +41,8 @@ def records_of_file(
     encoding: str = "utf-8",
     instances: Mapping[str, tuple[str, str]] | None = None,
     guard: bool | None = None,
-) -> Cells | Objects:
-    """Read the rows of a file, which is JSON if it begins like an object or a list, and CSV or TSV otherwise.
+) -> Cells | Objects | ColumnFile:
+    """Read the rows of a file, which is Parquet, Arrow, JSON, CSV or TSV by its beginning.
 
     Parameters
     ----------
@@ -56,6 +59,8 @@ def records_of_file(
         An unknown encoding.
     TableError
         With file and line: a file that cannot be read or has no row.
+    MissingArrowError
+        A Parquet or Arrow file, without pyarrow.
     """
     if not isinstance(path, str | os.PathLike):
         raise TableError(f"a file of comparisons is expected, as text or a path; got {shown(path)}")
@@ -66,7 +71,14 @@ def records_of_file(
             f"encoding must be one that Python knows, as 'utf-16' or 'latin-1'; got {shown(encoding)}"
         ) from None
     table = TextTable(os.fspath(path), data=data, encoding=encoding)
+    table.data = table.read_bytes()
+    if table.data.startswith(ARROW_FILES):
+        return ColumnFile(table)
+    cells = Cells.of_plain(table, guard)
+    if cells is not None:
+        return cells
     text = table.text()
+    table.data = b""  # the text holds it
     return Objects.of(table, text, instances) if text.lstrip()[0] in "{[" else Cells.of(table, text, guard)
 
 
@@ -103,10 +115,10 @@ class Records(ABC):
         return self.header.cells
 
     @abstractmethod
-    def _entries(self, place: int) -> list[Any]:
+    def _entries(self, place: int) -> Sequence[Any]:
         """Return the entries of a column unchanged; None where a vote in JSON lacks one."""
 
-    def _labels(self, place: int) -> list[Any]:
+    def _labels(self, place: int) -> Sequence[Any]:
         """Return the entries of a column of names."""
         return self._entries(place)
 
@@ -170,7 +182,7 @@ class Cells(Records):
         self,
         table: TextTable,
         header: Record,
-        columns: list[list[str]],
+        columns: Sequence[Sequence[str]],
         lines: Sequence[int],
         guard: bool | None = None,
     ) -> None:
@@ -189,7 +201,7 @@ class Cells(Records):
             and not any(
                 guarded(cell) != cell and not cell.startswith("'")
                 for column in self.columns
-                for cell in dict.fromkeys(column)
+                for cell in distinct(column)
             )
         )
 
@@ -210,14 +222,43 @@ class Cells(Records):
             lines.append(record.line)
         return cls(table, header, columns, lines, guard)
 
-    def _entries(self, place: int) -> list[str]:
-        entries = self.columns[place]
-        return list(map(unguarded, entries)) if self.is_guarded else entries
+    @classmethod
+    def of_plain(cls, table: TextTable, guard: bool | None = None) -> Cells | None:
+        """Read the rows of a large plain file by pyarrow; None for any other file, which `of` reads."""
+        data = plain_bytes(table.data or b"")
+        line = data[: data.find(b"\n") + 1]
+        # A second byte order mark is left to `of`, which removes it too.
+        is_table = (
+            line[:1] not in b"<{[\xef" and not line.isspace() and not line.lstrip(b'"').lower().startswith(b"sep=")
+        )
+        is_utf_8 = codecs.lookup(table.encoding or "utf-8").name in ("utf-8", "utf-8-sig")
+        if not is_table or not is_utf_8 or line.count(b'"') % 2:
+            return None
+        try:
+            text = line.decode()
+            delimiter = table.delimiter(text, ["winner"])
+            header = next(table.records(text, delimiter))
+        except (TableError, UnicodeDecodeError):
+            return None
+        names, start = header.cells, len(line)
+        if len(names) == 2 and all(map(WHOLE_NUMBER.fullmatch, names)):
+            header, guard, start = Record(1, ["winner", "loser"]), False, 0
+        columns = read_plain(data, delimiter, len(names), dict.fromkeys(range(len(names)), "codes"), start=start)
+        if columns is None:
+            return None
+        coded = [coded_column(columns[place]) for place in range(len(names))]
+        return cls(table, header, coded, range(1 + (start > 0), 1 + (start > 0) + len(coded[0])), guard)
 
-    def _labels(self, place: int) -> list[str]:
+    def _entries(self, place: int) -> Sequence[str]:
+        entries = self.columns[place]
+        if not self.is_guarded:
+            return entries
+        return entries.map(unguarded) if isinstance(entries, CodedColumn) else list(map(unguarded, entries))
+
+    def _labels(self, place: int) -> Sequence[str]:
         """Return a column of names; each distinct cell is checked once, as it is in the file."""
         entries = self.columns[place]
-        for entry in dict.fromkeys(entries):
+        for entry in distinct(entries):
             is_odd = entry != entry.strip() or "\n" in entry or "\r" in entry
             if not entry.strip() or (is_odd and not self.are_texts):
                 check_text(self.table, entry, self.lines[entries.index(entry)], self.names[place])
@@ -312,8 +353,19 @@ class Frame(Records):
         """Describe the place of an entry, for messages."""
         return f"{column}[{row}]"
 
-    def _entries(self, place: int) -> list[Any]:
+    def _entries(self, place: int) -> Sequence[Any]:
         return listed_column(self.columns[place], self.names[place])
+
+
+class ColumnFile(Records):
+    """Rows of a Parquet or Arrow file; only the columns in use are read, and lines are rows, counted from 1."""
+
+    def __init__(self, table: TextTable) -> None:
+        self._file = ArrowFile(table, table.data or b"")
+        super().__init__(table, Record(0, self._file.names), range(1, 1 + self._file.n_rows))
+
+    def _entries(self, place: int) -> Sequence[Any]:
+        return self._file.column(self.names[place])
 
 
 class _FrameTable(TextTable):

@@ -7,10 +7,12 @@ ledger records its rows (`VoteFile`). Nothing is dropped, and an unknown answer 
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, repeat
 from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
 
@@ -24,6 +26,7 @@ from adaptive._votes import Comparison
 from adaptive.errors import VoteError
 from rankcorr._checks import check_choice, is_unhashable, real_number, shown
 from rankcorr._input.identifiers import identifier_text
+from rankcorr._io.columnar import CodedColumn, column_of_codes, distinct
 from rankcorr._io.source import printable
 from rankcorr._io.table import list_names
 from rankcorr.errors import OptionError
@@ -161,37 +164,35 @@ class VoteColumns:
             that it changes the meaning of a vote, such as a grade, or a prompt that differs between votes on one item.
         """
         for name in self.unused:
-            words = _words(name)
-            if words & _GRADES:
-                self._refuse(name, "says how much an item is preferred, or how surely, which this reader cannot use")
-            if words & _PROMPTS and self._mixes(name):
+            check_meaning(self.records, name)
+            if name_words(name) & _PROMPTS and self._mixes(name):
                 self._refuse(name, "differs between votes on the same item, and this reader would pool them")
-            if _may_count(words) and not _is_count(words):
-                self._refuse(name, "may count votes; a row counts as often as a column n says, for one winner")
-        names = [name for name in self.unused if _is_count(_words(name))]
+        names = [name for name in self.unused if is_count(name_words(name))]
         if not names:
             return None
         if len(names) > 1:
             self._refuse(names[1], f'counts votes, and so does "{printable(names[0])}"')
         entries = self.records.column(names[0])
-        numbers = [_count(entry) for entry in entries]
-        if None in numbers:
+        numbers = entries.map(_count) if isinstance(entries, CodedColumn) else [_count(entry) for entry in entries]
+        if None in distinct(numbers):
             row = numbers.index(None)
             place, leave_out = self.records.place(row, names[0]), _leave_out(names[0])
             message = f"a vote counts a whole number of times; got {shown(entries[row])}. {leave_out}"
             raise self.records.table.error(f"{place}: {message}")
-        if (total := sum(number or 0 for number in numbers)) > _MOST_VOTES:
+        if (total := int(np.array(numbers, float).sum())) > _MOST_VOTES:
             self._refuse(names[0], f"counts {total:,} votes; at most {_MOST_VOTES:,} can be read")
         return np.array(numbers, np.int64)
 
     def _refuse(self, column: str, fault: str) -> NoReturn:
         """Raise an error about a column that may be left out."""
-        self.records.table.fail(f"{fault}. {_leave_out(column)}", self.records.header.line, column)
+        _refuse(self.records, column, fault)
 
     def _mixes(self, column: str) -> bool:
         """Tell whether votes on the same item have several values of this column, some of which come again."""
-        values = [json.dumps(entry, default=str) for entry in self.records.column(column, optional=True)]
-        if len(set(values)) in (1, len(values)):
+        entries = self.records.column(column, optional=True)
+        write = partial(json.dumps, default=str)
+        values = entries.map(write) if isinstance(entries, CodedColumn) else list(map(write, entries))
+        if len(set(distinct(values))) in (1, len(values)):
             return False
         first: dict[Hashable, str] = {}
         sides = (self.left or (), self.right or ())
@@ -234,7 +235,7 @@ class VoteColumns:
             several times.
         """
         for name in set(self.others) & set(self.unused):
-            if _is_count(_words(name)) and any(_count(n) != 1 for n in self.records.column(name)):
+            if is_count(name_words(name)) and any(_count(n) != 1 for n in self.records.column(name)):
                 self._refuse(name, "counts votes, but here each row is one vote")
         nothing = repeat(None)  # without an end
         rows = zip(
@@ -280,7 +281,7 @@ def read_votes(
     data: bytes | None = None,
     guard: bool | None = None,
 ) -> VoteColumns:
-    r"""Read votes from CSV, TSV or JSON, which may be compressed by gzip.
+    r"""Read votes from CSV, TSV, JSON, Parquet or Arrow, which may be compressed by gzip.
 
     Parameters
     ----------
@@ -342,8 +343,12 @@ def vote_columns(
     *,
     ignore: Sequence[str] = (),
     needed: Sequence[str] = ("left", "right", "winner"),
+    more_words: Mapping[str, str] | None = None,
 ) -> VoteColumns:
-    """Find the columns of votes and the meaning of each answer; options and errors are those of `read_votes`."""
+    """Find the columns of votes and the meaning of each answer; options and errors are those of `read_votes`.
+
+    `more_words` are meanings of further answers, for all formats that have words.
+    """
     check_choice("format", format, FORMATS)
     if unknown := [role for role in columns if role not in ROLES]:
         raise OptionError(f"a column is named for {', '.join(ROLES)}; got {shown(unknown[0])}")
@@ -374,9 +379,16 @@ def vote_columns(
         voters = None
     if ids is None and "comparison" in records.names:
         ids = records.labels("comparison")
-    winner, answer = layout.read(records, columns.get("winner"), {**(layout.words or {}), **words_of(answers)}, sides)
+    winner, answer = layout.read(
+        records, columns.get("winner"), {**(layout.words or {}), **(more_words or {}), **words_of(answers)}, sides
+    )
     used["winner"] = [winner]
-    if name == "pairs" and format == "auto" and records.lines and all(map(_is_place, chain(*sides.values()))):
+    if (
+        name == "pairs"
+        and format == "auto"
+        and records.lines
+        and all(map(_is_place, chain(*map(distinct, sides.values()))))
+    ):
         name = "choix"
     if name == "choix":
         sides = {side: _numbers(records, labels, used[side][0]) for side, labels in sides.items()}
@@ -396,6 +408,19 @@ def vote_columns(
         right=sides.get("right"),
         answer=answer,
     )
+
+
+def check_meaning(records: Records, column: str) -> None:
+    """Refuse a column whose name says that it changes the meaning of a vote in a way that no reader here uses."""
+    if name_words(column) & _GRADES:
+        _refuse(records, column, "says how much an item is preferred, or how surely, which this reader cannot use")
+    if _may_count(name_words(column)) and not is_count(name_words(column)):
+        _refuse(records, column, "may count votes; a row counts as often as a column n says, for one winner")
+
+
+def _refuse(records: Records, column: str, fault: str) -> NoReturn:
+    """Raise an error about a column that may be left out."""
+    records.table.fail(f"{fault}. {_leave_out(column)}", records.header.line, column)
 
 
 def votes_csv(columns: Mapping[str, Sequence[Any]]) -> str:
@@ -426,13 +451,15 @@ def votes_csv(columns: Mapping[str, Sequence[Any]]) -> str:
     return csv_text(header, (tuple(chain.from_iterable(row)) for row in zip(*parts, strict=True)))
 
 
-def comparisons_csv(comparisons: Sequence[Comparison]) -> str:
+def comparisons_csv(comparisons: Sequence[Comparison], *, has_grades: bool = False) -> str:
     """Return comparisons as CSV, voter by voter, with an empty column for the winner; each voter's are in ballot order.
 
     Parameters
     ----------
     comparisons : sequence of Comparison
         In the order of the ballot.
+    has_grades : bool
+        Whether to add an empty column for the grade.
 
     Raises
     ------
@@ -458,7 +485,8 @@ def comparisons_csv(comparisons: Sequence[Comparison]) -> str:
     rows = list(chain.from_iterable(by_voter.values()))
     columns = zip(*rows, strict=True) if rows else [()] * 4
     named = dict(zip(("comparison", "voter", "left", "right"), columns, strict=True))
-    return votes_csv({**named, "winner": [""] * len(rows)})
+    empty = dict.fromkeys(("winner", *(["grade"] * has_grades)), [""] * len(rows))
+    return votes_csv({**named, **empty})
 
 
 def _format_of(records: Records, columns: Columns) -> str:
@@ -494,11 +522,13 @@ def _words_in_a_column(
     except VoteError:
         if sides and not _are_codes(entries):
             draws = {word: meaning for word, meaning in words.items() if meaning not in _SIDES}
-            answers = [
-                draws.get(entry, answer) if answer == "no item" and isinstance(entry, str) else answer
-                for entry, answer in zip(entries, _sides_that_won(entries, sides), strict=True)
-            ]
-            if "no item" not in answers:
+            answers = _sides_that_won(entries, sides)
+            if "no item" in distinct(answers):
+                answers = [
+                    draws.get(entry, answer) if answer == "no item" and isinstance(entry, str) else answer
+                    for entry, answer in zip(entries, answers, strict=True)
+                ]
+            if "no item" not in distinct(answers):
                 return name, answers
         raise
 
@@ -509,8 +539,19 @@ def _are_codes(entries: Iterable[Any]) -> bool:
     return {str(entry) for entry in entries if not is_missing(entry)} <= {*codes, ""}
 
 
-def _sides_that_won(entries: Sequence[Any], sides: Sides) -> list[str | None]:
+def _sides_that_won(entries: Sequence[Any], sides: Sides) -> Sequence[str | None]:
     """Return the side whose item each entry names; None without an entry, and "no item" for anything else."""
+    coded = [column for column in (entries, sides["left"], sides["right"]) if isinstance(column, CodedColumn)]
+    sizes = [len(column.values) for column in coded]
+    if len(coded) == 3 and 0 < math.prod(sizes) < 2**63:
+        numbers, codes = np.unique(
+            np.ravel_multi_index(tuple(column.codes for column in coded), sizes), return_inverse=True
+        )
+        places = np.unravel_index(numbers, sizes)  # of each distinct row
+        rows = [[column.values[place] for place in part.tolist()] for column, part in zip(coded, places, strict=True)]
+        return column_of_codes(
+            list(_sides_that_won(rows[0], {"left": rows[1], "right": rows[2]})), codes.astype(np.int32)
+        )
     answers: list[str | None] = []
     for winner, left, right in zip(entries, sides["left"], sides["right"], strict=True):
         if isinstance(winner, float) and winner.is_integer():  # pandas, where other rows have no winner
@@ -551,24 +592,24 @@ def _winner_by_label(records: Records, column: object, _: object, sides: Sides) 
     name = "label" if column is None else str(column)
     entries = records.column(name)
     answers = _sides_that_won(entries, sides)
-    if "no item" in answers:
+    if "no item" in distinct(answers):
         row = answers.index("no item")
         items = f"{shown(sides['left'][row])} and {shown(sides['right'][row])}"
         raise VoteError(f"{records.place(row, name)}: the winner is one of {items}; got {shown(entries[row])}")
     return name, answers
 
 
-def _words(column: str) -> frozenset[str]:
+def name_words(column: str) -> frozenset[str]:
     """Return the words in the name of a column, in small letters: those of "n_votes", "n votes" and "nVotes"."""
     return frozenset(word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", column))
 
 
-def _is_count(words: frozenset[str]) -> bool:
+def is_count(words: frozenset[str]) -> bool:
     """Tell whether a column of this name says how often a row counts.
 
     Examples
     --------
-    >>> [_is_count(_words(name)) for name in ("n", "numVotes", "total", "vote number", "left_votes")]
+    >>> [is_count(name_words(name)) for name in ("n", "numVotes", "total", "vote number", "left_votes")]
     [True, True, False, False, False]
     """
     is_number_of_votes = bool(words & _NUMBERS and words & _COUNTED)
@@ -582,7 +623,7 @@ def _may_count(words: frozenset[str]) -> bool:
 
     Examples
     --------
-    >>> [_may_count(_words(name)) for name in ("total", "left_votes", "n_a", "word_count", "number", "winner_name")]
+    >>> [_may_count(name_words(name)) for name in ("total", "left_votes", "n_a", "word_count", "number", "winner_name")]
     [True, True, True, False, False, False]
     """
     n_for_a_side = words <= _SIDE_WORDS and bool(words & {"n", "count"})
@@ -653,11 +694,13 @@ def _is_place(label: object) -> bool:
     return _is_number(label) and str(int(str(label))) == str(label)
 
 
-def _numbers(records: Records, labels: Sequence[Hashable], column: str) -> list[int]:
-    wrong = next((row for row, label in enumerate(labels) if not _is_number(label)), None)
+def _numbers(records: Records, labels: Sequence[Hashable], column: str) -> Sequence[int]:
+    wrong = next((labels.index(label) for label in distinct(labels) if not _is_number(label)), None)
     if wrong is not None:
         place = records.place(wrong, column)
         raise records.table.error(f"{place}: {shown(labels[wrong])} is not a whole number from 0 to 999999999")
+    if isinstance(labels, CodedColumn):
+        return labels.map(lambda label: int(str(label)))
     return [int(str(label)) for label in labels]
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from adaptive._advice import Advice, advice_on_total
 from adaptive._plan import BallotPlan
 from adaptive._tuning.outlook import Outlook, outlook_of_ballots, outlook_of_matching
-from adaptive.ledger import ContinuousPlan, Mode, PlannedSpending, Settings, planned_spending
+from adaptive.ledger import CampaignSettings, ContinuousPlan, Mode, PlannedSpending, planned_spending
 from adaptive.model._matching import Matching
 
 _ACCURACY_ADVICE: Final = frozenset({"few_top_presentations", "few_comparisons"})  # a simulation answers these better
@@ -83,7 +83,7 @@ class PlanAssessment:
 def assess_plan(
     plan: BallotPlan | ContinuousPlan,
     n_voters: int,
-    settings: Settings,
+    settings: CampaignSettings,
     *,
     seconds: float | None = None,
     is_simulated: bool = False,
@@ -99,8 +99,8 @@ def assess_plan(
 
     Examples
     --------
-    >>> from adaptive.ledger import Settings
-    >>> assess_plan(ContinuousPlan(45, 12_000), 3, Settings()).advice[0].code
+    >>> from adaptive.ledger import CampaignSettings
+    >>> assess_plan(ContinuousPlan(45, 12_000), 3, CampaignSettings()).advice[0].code
     'too_many_comparisons'
     """
     outlook = None

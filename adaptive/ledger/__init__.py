@@ -1,7 +1,8 @@
 """The ledger: campaigns on SQLite or PostgreSQL that lose no data, even with concurrent writers.
 
 The folders follow the data: _store (tables and connections), _campaign (settings fixed at the start, and transactions),
-_voters, _ballots (pairs, sheets and leases), _votes, _reports and _bundle (exported campaigns). _ledger combines them.
+_voters, _ballots (pairs, sheets and leases), _votes, _reports and _bundle (exported campaigns). _closing and _voter
+take the steps that need several of them, and _ledger combines all.
 
 Callers use only the names that this module exports, such as `Ledger` and `Campaign`. SQL is used in this package alone.
 Only commands and servers import it, so `import adaptive` does not load SQLAlchemy.
@@ -11,34 +12,36 @@ from adaptive._tables import guarded
 from adaptive.ledger._ballots.pairs import ShownPair
 from adaptive.ledger._ballots.sheets import Origin
 from adaptive.ledger._ballots.stored import LedgerEvent
+from adaptive.ledger._ballots.voter_state import VoterSheet, VoterState
 from adaptive.ledger._bundle.checking import Verified
 from adaptive.ledger._bundle.files import verify_bundle
 from adaptive.ledger._campaign.info import (
     LEASE_MINUTES,
     SHEET_SIZE,
+    CampaignSettings,
     ContinuousPlan,
     KnownPair,
     Mode,
     Pay,
     Probing,
-    Settings,
     batch_for,
     items_of_targets,
     plan_of_targets,
 )
 from adaptive.ledger._campaign.items import ItemFault, ItemSheet, read_item_file, read_item_sheet, read_known_pairs
 from adaptive.ledger._campaign.pages import ItemContent, PageTexts, VotingPages, is_asset
+from adaptive.ledger._closing import ClosePreview, Preview
 from adaptive.ledger._ledger import Campaign, Ledger
-from adaptive.ledger._reports.agreement import Flag, Limits
+from adaptive.ledger._reports.agreement import Flag, FlagLimits
 from adaptive.ledger._reports.quality import CampaignQuality, ExclusionPreview
-from adaptive.ledger._reports.results import CampaignResult, ClosePreview, Preview
+from adaptive.ledger._reports.results import CampaignResult
 from adaptive.ledger._reports.spending import PlannedSpending, affordable_plan, planned_spending
 from adaptive.ledger._reports.status import BallotProgress, CampaignStatus
 from adaptive.ledger._store.schema import ANSWERS, file_id, is_line, pair_at, pair_id, time_text
+from adaptive.ledger._voter import Voter
 from adaptive.ledger._voters.identity import DECISIONS, Participant, PlatformVoters, VoterRow
 from adaptive.ledger._voters.participation import Visit
 from adaptive.ledger._voters.tokens import Holder, TokenKind, TokenRow
-from adaptive.ledger._voters.voter import Voter, VoterSheet, VoterState
 from adaptive.ledger._votes.casting import Receipt, VoteCast
 from adaptive.ledger._votes.exports import FORMATS
 from adaptive.ledger.errors import (
@@ -61,7 +64,16 @@ from adaptive.model._accuracy import MOST_WITH_INTERVALS
 
 # In the order of a campaign: its parts, voters, votes, results, errors.
 __all__ = ["Campaign", "Ledger"]
-__all__ += ["LEASE_MINUTES", "SHEET_SIZE", "ContinuousPlan", "KnownPair", "Pay", "Probing", "Settings", "batch_for"]
+__all__ += [
+    "LEASE_MINUTES",
+    "SHEET_SIZE",
+    "CampaignSettings",
+    "ContinuousPlan",
+    "KnownPair",
+    "Pay",
+    "Probing",
+    "batch_for",
+]
 __all__ += ["items_of_targets", "plan_of_targets"]
 __all__ += ["ItemContent", "ItemFault", "ItemSheet", "is_asset"]
 __all__ += ["read_item_file", "read_item_sheet", "read_known_pairs"]
@@ -73,7 +85,7 @@ __all__ += ["Holder", "TokenKind", "TokenRow"]
 __all__ += ["ShownPair", "VoterSheet", "VoterState"]
 __all__ += ["ANSWERS", "LedgerEvent", "Receipt", "VoteCast", "file_id", "pair_at", "pair_id"]
 __all__ += ["MOST_WITH_INTERVALS", "CampaignResult", "ClosePreview", "Preview"]
-__all__ += ["CampaignQuality", "ExclusionPreview", "Flag", "Limits"]
+__all__ += ["CampaignQuality", "ExclusionPreview", "Flag", "FlagLimits"]
 __all__ += ["FORMATS", "Mode", "Verified", "guarded", "time_text", "verify_bundle"]
 __all__ += ["BundleError", "ChangedError", "ConflictError", "LateVoteError", "LedgerBusyError", "LedgerError"]
 __all__ += ["FinishedError", "LedgerMovedError"]

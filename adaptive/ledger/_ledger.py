@@ -22,7 +22,8 @@ from adaptive._plan import BallotPlan
 from adaptive._protocol import Items, Position
 from adaptive._record import BallotRecord, ProtocolResult
 from adaptive._votes import Comparison
-from adaptive.ledger._ballots import batches, pairs, rounds, stored
+from adaptive.ledger import _closing as closing
+from adaptive.ledger._ballots import batches, draws, pairs, stored
 from adaptive.ledger._ballots.pairs import ShownPair
 from adaptive.ledger._ballots.stored import (
     MOST_EVENTS,
@@ -35,19 +36,20 @@ from adaptive.ledger._ballots.stored import (
 from adaptive.ledger._bundle import files
 from adaptive.ledger._bundle.checking import Verified
 from adaptive.ledger._bundle.contents import MOST_BYTES
-from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, Settings
+from adaptive.ledger._campaign.info import CampaignInfo, CampaignSettings, ContinuousPlan
 from adaptive.ledger._campaign.items import contents_of
 from adaptive.ledger._campaign.pages import ItemContent, VotingPages
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, insert_campaign, load_campaign
+from adaptive.ledger._closing import Preview
 from adaptive.ledger._reports import results, status
-from adaptive.ledger._reports.agreement import Limits
+from adaptive.ledger._reports.agreement import FlagLimits
 from adaptive.ledger._reports.quality import CampaignQuality, quality_of
-from adaptive.ledger._reports.results import CampaignResult, ItemProgress, Preview
+from adaptive.ledger._reports.results import CampaignResult, ItemProgress
 from adaptive.ledger._reports.status import BallotProgress, BallotState, CampaignStatus
 from adaptive.ledger._store.database import PATIENCE_SECONDS, Database, back_up
 from adaptive.ledger._store.migrations import bring_up, check_revision, make_tables, migrate
+from adaptive.ledger._voter import Voter, Voters
 from adaptive.ledger._voters.tokens import Tokens, issue
-from adaptive.ledger._voters.voter import Voter, Voters
 from adaptive.ledger._votes import casting, exports, recording
 from adaptive.ledger._votes.casting import Receipt, VoteCast
 from adaptive.ledger._votes.exports import Export, Format
@@ -150,7 +152,7 @@ class Ledger:
         seed: int,
         *,
         name: str = "campaign",
-        settings: Settings | None = None,
+        settings: CampaignSettings | None = None,
         contents: Sequence[ItemContent] | None = None,
     ) -> Campaign:
         """Make a campaign.
@@ -162,7 +164,7 @@ class Ledger:
             Unique labels; an integer N means 0..N-1.
         seed : int
         name : str
-        settings : Settings
+        settings : CampaignSettings
         contents : sequence of ItemContent
             Content shown for each item; by default its label.
 
@@ -186,7 +188,7 @@ class Ledger:
         seed: int,
         *,
         name: str,
-        settings: Settings,
+        settings: CampaignSettings,
         pages: VotingPages,
         contents: Sequence[ItemContent] | None = None,
     ) -> tuple[Campaign, str]:
@@ -341,7 +343,7 @@ class Campaign(OpenCampaign):
         LedgerError
             If a ballot is open, all are closed, or the campaign needs no further batch.
         """
-        return rounds.open_next(self, at_once=at_once)
+        return draws.open_ballot(self) if self.info.mode == "ballots" else batches.draw_batch(self, at_once=at_once)
 
     def preview(
         self, number: int | None = None, *, least_answered: float | None = None, progress: Progress | None = None
@@ -362,7 +364,7 @@ class Campaign(OpenCampaign):
         LedgerError
             If no ballot is open.
         """
-        return self.read(rounds.preview, number, least_answered=least_answered, progress=progress)
+        return self.read(closing.preview_closing, number, least_answered=least_answered, progress=progress)
 
     def close(
         self, number: int, *, least_answered: float | None = None, stamp: str | None = None
@@ -393,8 +395,8 @@ class Campaign(OpenCampaign):
             If another caller is closing it.
         """
         if self.info.mode == "ballots":
-            return rounds.close(self, number, least_answered=least_answered, stamp=stamp)
-        batches.finish(self, least_answered=least_answered, stamp=stamp)
+            return closing.close(self, number, least_answered=least_answered, stamp=stamp)
+        closing.close_batches(self, least_answered=least_answered, stamp=stamp)
         return None
 
     def reopen(self, number: int, reason: str) -> None:
@@ -405,7 +407,7 @@ class Campaign(OpenCampaign):
         LedgerError
             If it is not closed, or another ballot was drawn from its scores.
         """
-        self.write(rounds.reopen, number, reason)
+        self.write(closing.reopen, number, reason)
 
     def asked(
         self, *, number: int | None = None, voter: str | None = None, unanswered: bool = False
@@ -424,7 +426,7 @@ class Campaign(OpenCampaign):
         unanswered : bool
             Restrict the list to comparisons without a current answer.
         """
-        return self.read(rounds.open_comparisons, number=number, voter=voter, unanswered=unanswered)
+        return self.read(draws.open_comparisons, number=number, voter=voter, unanswered=unanswered)
 
     def shown_pairs(self, number: int, sheet: int) -> tuple[ShownPair, ...]:
         """Return all pairs of a sheet, in their fixed display order.
@@ -592,12 +594,12 @@ class Campaign(OpenCampaign):
         """Return all items with their presentations: those of open ballots as in `item_progress`, then the others."""
         return self.read(results.items_with_contents)
 
-    def quality(self, limits: Limits | None = None) -> CampaignQuality:
+    def quality(self, limits: FlagLimits | None = None) -> CampaignQuality:
         """Return statistics of the voters from the campaign's answers so far, without changing anything.
 
         Parameters
         ----------
-        limits : Limits
+        limits : FlagLimits
             Limits that decide when a voter gets a flag.
         """
         return self.read(quality_of, limits)
@@ -647,7 +649,8 @@ class Campaign(OpenCampaign):
     def counted_votes(self) -> Comparisons:
         """Return all current votes by voters who are not left out; "cannot say" counts as no answer.
 
-        Its `unanswered` holds the other comparisons on sheets that voters hold.
+        Grades are left out; `export_votes` has them. Its `unanswered` holds the other comparisons on sheets that voters
+        hold.
         """
         return self.read(stored.counted_votes)
 

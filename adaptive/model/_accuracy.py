@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar, Final, TypeAlias
 
@@ -39,7 +39,7 @@ from adaptive.errors import ComparisonError, ModelError
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._likelihood import Parameters, Rows, kernel_input
 from rankcorr import Ranking
-from rankcorr._checks import checked_level, shown, whole_number
+from rankcorr._checks import checked_flag, checked_level, shown, whole_number
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._input.scores import midrank_rows
 from rankcorr._results import JsonResult, Result, TableResult, read_only
@@ -183,7 +183,7 @@ def correlate_rows(coefficient: Coefficient, ranks: Array, n_tied: Array, other:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankIntervals(TableResult):
-    """Intervals that contain the true rank of each item with probability `level`.
+    """Intervals that contain the true rank of each item with probability `level`, or all of them at once.
 
     The table has the columns item, rank, low, median and high, best first.
 
@@ -197,6 +197,8 @@ class RankIntervals(TableResult):
         Quantiles of the drawn ranks, each a rank that was drawn.
     level : float
     n_samples : int
+    simultaneous : bool
+        Whether all intervals together have the probability `level`.
 
     See Also
     --------
@@ -221,6 +223,7 @@ class RankIntervals(TableResult):
     high: Array
     level: float
     n_samples: int
+    simultaneous: bool = False
 
     def __post_init__(self) -> None:
         read_only((self.low, self.median, self.high))
@@ -334,9 +337,9 @@ class Better(JsonResult):
     probability : float
         Probability, given the votes, that the true strength of `first` is larger.
     standard_error : float
-        Of the probability, because it is the share of a finite number of draws.
+        Of the probability, because it is the share of a finite number of draws; 0 without draws.
     difference : float
-        Strength of `first` less that of `second`: the median of the draws.
+        Strength of `first` less that of `second`: the median of the draws, if there are any.
     interval : tuple of (float, float)
         Contains the true difference with probability `level`.
     level : float
@@ -435,15 +438,36 @@ def better_of(theta: Array, first: Hashable, second: Hashable, level: float) -> 
     return Better(first, second, probability, error, float(median), (float(low), float(high)), share, n)
 
 
-def rank_intervals_of(draws: DrawnRanks, level: float) -> RankIntervals:
-    """Return the intervals between the quantiles (1 - level) / 2 and (1 + level) / 2 of the drawn ranks."""
-    confidence = checked_level(level, error=ModelError)
-    tails = [(1 - confidence) / 2, 0.5, (1 + confidence) / 2]
-    # Take quantiles that are drawn ranks, because values between two ranks are not ranks.
+def rank_intervals_of(draws: DrawnRanks, level: float, simultaneous: bool = False) -> RankIntervals:
+    """Return the intervals between two quantiles of the drawn ranks, the same for all items.
+
+    They leave out (1 - level) / 2 on either side or, if `simultaneous`, so little that a share `level` of the drawn
+    rankings lies within all intervals at once.
+    """
+    confidence, is_simultaneous = checked_level(level, error=ModelError), checked_flag(simultaneous, "simultaneous")
     n_samples = len(draws.ranks)
-    places = [min(n_samples - 1, max(0, int(np.ceil(tail * n_samples - 1e-9)) - 1)) for tail in tails]
+
+    def ends(tail: float) -> list[int]:
+        # Take quantiles that are drawn ranks, because values between two ranks are not ranks.
+        shares = (tail, 0.5, 1 - tail)
+        return [min(n_samples - 1, max(0, int(np.ceil(share * n_samples - 1e-9)) - 1)) for share in shares]
+
+    places = ends((1 - confidence) / 2)
+    if is_simultaneous:
+
+        def holds_enough(n_left_out: int) -> bool:
+            low, high = draws.by_item[:, n_left_out], draws.by_item[:, n_samples - 1 - n_left_out]
+            is_within = ((draws.ranks >= low) & (draws.ranks <= high)).all(axis=1)
+            return bool(is_within.mean() >= confidence)
+
+        n_left_out, most = 0, min(places[0], n_samples - 1 - places[-1])  # 0 leaves out nothing
+        while n_left_out < most:
+            middle = (n_left_out + most + 1) // 2
+            n_left_out, most = (middle, most) if holds_enough(middle) else (n_left_out, middle - 1)
+        places = [n_left_out, places[1], n_samples - 1 - n_left_out]
     low, median, high = draws.by_item[:, places].T.copy()
-    return RankIntervals(draws.items, draws.estimate.ranks, low, median, high, confidence, n_samples)
+    ranks = draws.estimate.ranks
+    return RankIntervals(draws.items, ranks, low, median, high, confidence, n_samples, is_simultaneous)
 
 
 def top_probabilities_of(draws: DrawnRanks, k: int) -> TopProbabilities:
@@ -574,3 +598,111 @@ def rank_groups(n_items: int) -> tuple[Array, Array]:
     while stops[-1] < n_items:
         stops.append(min(n_items, max(stops[-1] + 1, int(SPACING * stops[-1]))))
     return np.array([0, *stops[:-1]]), np.array(stops)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DrawnStrengths(TableResult):
+    """Strengths whose uncertainty is known by draws: intervals of ranks, chances of a place, the accuracy reached."""
+
+    def drawn(self, n_samples: int = N_SAMPLES, seed: int = 0) -> DrawnRanks:
+        """Draw rankings from the distribution of the strengths; those of the last call are kept."""
+        raise NotImplementedError
+
+    def rank_intervals(
+        self, level: float = 0.9, *, simultaneous: bool = False, n_samples: int = N_SAMPLES, seed: int = 0
+    ) -> RankIntervals:
+        """Return an interval for each item's true rank.
+
+        Parameters
+        ----------
+        level : float
+            Probability that each interval contains the rank.
+        simultaneous : bool
+            Choose wider intervals, which contain all ranks at once with this probability.
+        n_samples : int
+            Rankings to draw from the posterior.
+        seed : int
+            The same seed gives the same answer.
+
+        Raises
+        ------
+        ModelError
+            An option out of range.
+
+        Examples
+        --------
+        >>> from adaptive import Comparisons, bradley_terry
+        >>> votes = Comparisons.from_labels(["a", "a", "b"] * 2, ["b", "c", "c"] * 2, ["left"] * 6)
+        >>> intervals = bradley_terry(votes, prior=2).rank_intervals()
+        >>> intervals.low.tolist(), intervals.high.tolist()
+        ([1.0, 1.0, 2.0], [2.0, 3.0, 3.0])
+        """
+        return rank_intervals_of(self.drawn(n_samples, seed), level, simultaneous)
+
+    def in_top(self, k: int, *, n_samples: int = N_SAMPLES, seed: int = 0) -> TopProbabilities:
+        """Return the probability that each item is among the true top k; they sum to k.
+
+        Raises
+        ------
+        ModelError
+            A k that is not from 1 to the number of items, or an option out of range.
+
+        Examples
+        --------
+        >>> from adaptive import Comparisons, bradley_terry
+        >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
+        >>> round(float(bradley_terry(votes, prior=2).in_top(2).probability.sum()), 9)
+        2.0
+        """
+        return top_probabilities_of(self.drawn(n_samples, seed), k)
+
+    def cut(self, k: int, *, n_samples: int = N_SAMPLES, seed: int = 0) -> Cut:
+        """Return the confidence of a cut after the estimated top k: the probability that these are the true top k.
+
+        Raises
+        ------
+        ModelError
+            As `in_top`.
+        """
+        return cut_of(self.drawn(n_samples, seed), k)
+
+    def expected_correlation(
+        self,
+        coefficient: CoefficientLike = "tau_w",
+        *,
+        level: float = 0.9,
+        n_samples: int = N_SAMPLES,
+        seed: int = 0,
+        workers: int | None = None,
+    ) -> ExpectedCorrelation:
+        """Estimate the accuracy reached: the coefficient of the true ranking with this one, over the posterior.
+
+        Parameters
+        ----------
+        coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+            Such as ``TauW(n0=10)``; the true ranking takes the place of x.
+        level : float
+            Probability of the interval.
+        n_samples, seed
+            As in `rank_intervals`.
+        workers : int, optional
+            Number of threads, by default one for each processor. The answer does not depend on it.
+
+        Raises
+        ------
+        ModelError, OptionError
+            An option out of range.
+
+        Examples
+        --------
+        >>> from adaptive import Comparisons, bradley_terry
+        >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
+        >>> reached = bradley_terry(votes, prior=2).expected_correlation("tau")
+        >>> reached.low < reached.mean < reached.high
+        True
+        """
+        return expected_correlation_of(self.drawn(n_samples, seed), coefficient, level, workers)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone: cached draws and inverses would add megabytes to a pickle."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}

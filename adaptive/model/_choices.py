@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from statistics import NormalDist
@@ -21,11 +22,21 @@ from numpy.typing import ArrayLike, NDArray
 from adaptive._protocol import checked_labels
 from adaptive._record import item_table
 from adaptive.errors import ModelError
+from adaptive.model._accuracy import N_SAMPLES, Better, DrawnRanks, DrawnStrengths
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._likelihood import SD_RANGE, SD_START
 from rankcorr import Ranking
-from rankcorr._checks import check_choice, is_unhashable, offending, real_number, shown, whole_number
-from rankcorr._results import TableResult
+from rankcorr._checks import (
+    check_choice,
+    checked_count,
+    checked_level,
+    checked_seed,
+    is_unhashable,
+    offending,
+    real_number,
+    shown,
+    whole_number,
+)
 
 Array: TypeAlias = NDArray[Any]
 Unlisted: TypeAlias = Literal["absent", "below"]
@@ -42,6 +53,11 @@ _INFINITE: Final = (
     "never occurred; give prior=, a standard deviation"
 )
 _SD_STEP: Final = 0.5  # of log t, the first
+
+
+def elo_ratings(theta: Array) -> Array:
+    """Return strengths on the scale of Elo (1978), with 1000 for strength 0."""
+    return 1000.0 + 400.0 / math.log(10.0) * np.asarray(theta)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +132,7 @@ class Events:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ChoiceStrengths(TableResult):
+class ChoiceStrengths(DrawnStrengths):
     """Strengths of items, fitted to choices of any kind together with all other parameters.
 
     The table has the columns item, rank, strength and standard_error, best first.
@@ -167,28 +183,77 @@ class ChoiceStrengths(TableResult):
 
     @cached_property
     def ranking(self) -> Ranking:
-        """All items ranked by their strengths, labelled."""
-        return Ranking.from_scores(self.theta, labels=self.items)
+        """All items ranked by their strengths, labelled; strengths that rounding errors alone separate are ties."""
+        return Ranking.from_scores(np.round(self.theta, 8), labels=self.items)
 
-    def difference(self, first: Hashable, second: Hashable, *, level: float = 0.95) -> tuple[float, float, float]:
-        """Return the difference of two strengths, and the ends of its normal interval.
+    def elo(self) -> NDArray[np.float64]:
+        """Return the strengths on the scale of chess: 1000 + 400 / ln 10 times the strength.
+
+        An item that is 400 points above another wins ten times as often as it loses.
+
+        Examples
+        --------
+        >>> from adaptive import Choices
+        >>> Choices.from_rankings([["a", "b"], ["a", "b"], ["b", "a"]]).fit(prior=math.inf).elo().round(1).tolist()
+        [1060.2, 939.8]
+        """
+        return elo_ratings(self.theta)
+
+    def better(self, first: Hashable, second: Hashable, *, level: float = 0.9) -> Better:
+        """Return the probability that one item is better than another, and the difference of their strengths.
+
+        Both follow from the normal distribution with the fitted covariance, without draws.
 
         Raises
         ------
         ModelError
-            One of them is no item, or the level is not between 0 and 1.
+            One of them is no item, both are the same, or the level is not between 0 and 1.
+
+        Examples
+        --------
+        >>> from adaptive import Choices
+        >>> fit = Choices.from_rankings([["a", "b", "c"], ["a", "c", "b"], ["b", "a", "c"]]).fit(prior=1)
+        >>> fit.better("a", "c")
+        <Better: 'a' than 'c', probability 0.897, difference +1.14 (-0.34 to +2.62, level 0.9)>
         """
+        share = checked_level(level, error=ModelError)
         places = {item: place for place, item in enumerate(self.items)}
-        if unknown := [item for item in (first, second) if item not in places]:
+        if unknown := [item for item in (first, second) if is_unhashable(item) or item not in places]:
             raise ModelError(offending("these are no items", unknown))
-        if not 0 < real_number(level) < 1:
-            raise ModelError(f"level must be a number between 0 and 1; got {shown(level)}")
+        if first == second:
+            raise ModelError(f"an item is compared with another; got {shown(first)} twice")
         one, two = places[first], places[second]
         covariance = self.covariance
         variance = covariance[one, one] + covariance[two, two] - 2 * covariance[one, two]
-        value = float(self.theta[one] - self.theta[two])
-        width = NormalDist().inv_cdf((1 + level) / 2) * math.sqrt(max(0.0, variance))
-        return value, value - width, value + width
+        value, error = float(self.theta[one] - self.theta[two]), math.sqrt(max(1e-300, variance))
+        width = NormalDist().inv_cdf((1 + share) / 2) * error
+        interval = value - width, value + width
+        return Better(first, second, NormalDist().cdf(value / error), 0.0, value, interval, share, 0)
+
+    def drawn(self, n_samples: int = N_SAMPLES, seed: int = 0) -> DrawnRanks:
+        """Draw rankings from the normal distribution of the strengths; those of the last call are kept.
+
+        Raises
+        ------
+        ModelError
+            An option out of range.
+
+        Examples
+        --------
+        >>> from adaptive import Choices
+        >>> fit = Choices.from_rankings([["a", "b", "c"], ["a", "c", "b"], ["b", "a", "c"]]).fit(prior=1)
+        >>> fit.drawn(500).ranks.shape
+        (500, 3)
+        """
+        key = checked_count(n_samples, "n_samples", ModelError), checked_seed(seed, ModelError)
+        cached: tuple[tuple[int, int], DrawnRanks] | None = self.__dict__.get("_drawn")
+        if cached is None or cached[0] != key:
+            n_items = len(self.items)
+            values, vectors = np.linalg.eigh(self.covariance[:n_items, :n_items])
+            root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T  # the one that no sign of a vector changes
+            noise = np.random.default_rng(key[1]).standard_normal((key[0], n_items))
+            self.__dict__["_drawn"] = cached = key, DrawnRanks.of(self.ranking, self.theta + noise @ root)
+        return cached[1]
 
     def _columns(self) -> dict[str, Sequence[Any]]:
         ranks = self.ranking.ranks
@@ -210,8 +275,9 @@ class Choices:
         Parameters are the strengths of the items and then `names`.
     names : tuple of str
         The other parameters.
-    clusters : ndarray of int64, shape (n_events,), or None
-        Number of the cluster of each event, such as its voter or prompt.
+    clusters : ndarray of int64, shape (n_events,) or (n_events, 2), or None
+        Number of the cluster of each event, such as its voter or prompt; two columns if events depend in two ways
+        (Cameron, Gelbach and Miller 2011).
 
     See Also
     --------
@@ -279,7 +345,7 @@ class Choices:
             raise ModelError(f"votes on pairs are Comparisons; got {shown(votes)}")
         grades = np.asarray(votes.winner, np.int64)
         sides = np.asarray(votes.left, np.int64), np.asarray(votes.right, np.int64)
-        return cls._graded(votes.items, sides, grades, 1, bool(votes.n_ties), weights, side_bias, covariates, clusters)
+        return cls._graded(votes.items, sides, grades, weights, side_bias, covariates, clusters)
 
     @classmethod
     def from_grades(
@@ -291,12 +357,15 @@ class Choices:
         *,
         weights: ArrayLike | None = None,
         side_bias: bool = False,
+        covariates: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
         clusters: Sequence[Hashable] | None = None,
     ) -> Choices:
         """Take graded votes on pairs, such as 2 (left much better), 1, 0 (about equal), -1 and -2 (right much better).
 
         Adjacent categories: the logit of grade g of m is (1 + g/m) theta_left / 2 + (1 - g/m) theta_right / 2 plus the
-        parameter of abs(g), 0 for m. With m = 1 it is Davidson's model of ties.
+        parameter of abs(g), 0 for m. With m = 1 it is Davidson's model of ties. Grades that no vote has, with either
+        sign, are impossible in the model, as their maximum likelihood estimate would have it; m is the largest that
+        occurs.
 
         Parameters
         ----------
@@ -304,7 +373,7 @@ class Choices:
         left, right : array_like of int, shape (n_votes,)
             Places in `items`.
         grades : array_like of int, shape (n_votes,)
-        weights, side_bias, clusters
+        weights, side_bias, covariates, clusters
             As in `from_pairs`.
 
         Examples
@@ -316,11 +385,9 @@ class Choices:
         """
         sides = _whole_numbers("left", left), _whole_numbers("right", right)
         levels = _whole_numbers("grades", grades)
-        most = int(np.abs(levels).max(initial=0))
-        if most < 1:
+        if not np.abs(levels).max(initial=0):
             raise ModelError("grades need one that prefers a side")
-        has_middle = most > 1 or bool((levels == 0).any())
-        return cls._graded(items, sides, levels, most, has_middle, weights, side_bias, None, clusters)
+        return cls._graded(items, sides, levels, weights, side_bias, covariates, clusters)
 
     @classmethod
     def _graded(
@@ -328,8 +395,6 @@ class Choices:
         items: Sequence[Hashable],
         sides: tuple[Array, Array],
         grades: Array,
-        most: int,
-        has_middle: bool,
         weights: ArrayLike | None,
         side_bias: bool,
         covariates: Mapping[str, tuple[ArrayLike, ArrayLike]] | None,
@@ -344,19 +409,21 @@ class Choices:
             raise ModelError(f"left and right are places in the items, from 0 to {n_items - 1}")
         if (left == right).any():
             raise ModelError(f"vote {int(np.flatnonzero(left == right)[0])} compares an item with itself")
-        middle = ["tie"] if most == 1 else [f"grade {level}" for level in range(most)]
-        middle = middle if has_middle else []
+        sizes = np.unique(np.abs(grades)).tolist() or [1]
+        most = max(1, sizes[-1])
+        parameter = {size: n_items + number for number, size in enumerate(sizes) if size < most}
+        middle = ["tie"] if most == 1 and parameter else [f"grade {size}" for size in parameter]
         names = [*middle, *(["side"] if side_bias else []), *(covariates or {})]
         values = _checked_covariates(covariates, n_votes)
-        levels = [*range(most, -most - 1, -1)] if has_middle else [1, -1]
+        levels = sorted({sign * size for size in [*sizes, most] for sign in (1, -1)}, reverse=True)
         terms: list[dict[int, float]] = []
         for vote in range(n_votes):
             first, second = int(left[vote]), int(right[vote])
             for level in levels:
                 share = level / most
                 outcome = {first: (1 + share) / 2, second: (1 - share) / 2}
-                if middle and abs(level) < most:
-                    outcome[n_items + abs(level)] = 1.0
+                if abs(level) in parameter:
+                    outcome[parameter[abs(level)]] = 1.0
                 if side_bias:
                     outcome[n_items + len(middle)] = share / 2
                 for number, (of_left, of_right) in enumerate(values):
@@ -519,11 +586,7 @@ class Choices:
         warnings: list[str] = []
         model_inverse = inverse
         if self.clusters is not None:
-            scores = self.events.scores(probabilities).toarray() * self.events.count[:, np.newaxis]
-            sums = np.zeros((int(self.clusters.max()) + 1, scores.shape[1]))
-            np.add.at(sums, self.clusters, scores)
-            n_clusters = len(sums)
-            inverse = inverse @ (sums.T @ sums) @ inverse * (n_clusters / max(1, n_clusters - 1))
+            inverse = inverse @ self._cluster_products(probabilities) @ inverse
             if sd < math.inf:  # the prior bounds what the choices do not tell
                 inverse = inverse + model_inverse @ self._penalised(np.zeros_like(information), sd) @ model_inverse
         centring = np.eye(len(parameters))
@@ -553,6 +616,47 @@ class Choices:
             tuple(warnings),
         )
 
+    def with_items(self, items: Sequence[Hashable]) -> Choices:
+        """Return the same choices with the items in another order."""
+        places = {item: place for place, item in enumerate(self.items)}
+        order = [places[item] for item in items]
+        columns = [*order, *range(len(order), self.events.design.shape[1])]
+        return replace(self, items=items, events=replace(self.events, design=self.events.design[:, columns]))
+
+    def of_events(self, is_in: Array) -> Choices:
+        """Return the choices of some events, for which `is_in` is true."""
+        outcomes = np.flatnonzero(is_in[self.events.event])
+        starts = np.concatenate([[0], np.cumsum(np.diff(self.events.outcome_starts)[is_in])])
+        chosen = starts[:-1] + (self.events.chosen - self.events.outcome_starts[:-1])[is_in]
+        events = Events(starts, self.events.design[outcomes], chosen, self.events.count[is_in])
+        return replace(self, events=events, clusters=None if self.clusters is None else self.clusters[is_in])
+
+    def scores_at(self, fit: ChoiceStrengths, prior: float) -> tuple[Array, Array]:
+        """Return the slope of each event's log-likelihood at a fit, and the inverse of the penalised information."""
+        parameters = np.concatenate([fit.theta, [value for value, _ in fit.others.values()]])
+        probabilities = self.events.probabilities(parameters)[1]
+        scores = self.events.scores(probabilities).toarray() * self.events.count[:, np.newaxis]
+        return scores, np.linalg.inv(self._penalised(self.events.information(probabilities), prior))
+
+    def _cluster_products(self, probabilities: Array) -> Array:
+        """Sum the products of the scores of clusters; in two ways, less those of both together."""
+        from scipy.sparse import csr_array
+
+        scores = self.events.scores(probabilities) * self.events.count[:, np.newaxis]
+        columns = np.asarray(self.clusters).reshape(scores.shape[0], -1).T
+        ways = [(1.0, column) for column in columns]
+        if len(ways) == 2:
+            ways.append((-1.0, np.unique(columns, axis=1, return_inverse=True)[1].ravel()))
+        total = np.zeros((scores.shape[1],) * 2)
+        for sign, column in ways:
+            n_clusters = int(column.max()) + 1
+            ones = (np.ones(column.size), (column, np.arange(column.size)))
+            sums = csr_array(ones, shape=(n_clusters, column.size)) @ scores
+            total += sign * n_clusters / max(1, n_clusters - 1) * (sums.T @ sums).toarray()
+        values, vectors = np.linalg.eigh(total)
+        clipped: Array = (vectors * np.maximum(values, 0.0)) @ vectors.T  # a difference may have negative directions
+        return clipped
+
     def _penalised(self, information: Array, sd: float) -> Array:
         """Add the curvature of the prior; without one, fix the mean of the strengths."""
         n_items, information = len(self.items), information.copy()
@@ -577,7 +681,7 @@ class Choices:
             residual = -probabilities * self.events.count[self.events.event]
             np.add.at(residual, self.events.chosen, self.events.count)
             slope = self.events.design.T @ residual - precision * parameters
-            step = np.linalg.lstsq(self._penalised(self.events.information(probabilities), sd), slope, rcond=None)[0]
+            step = _solved(self._penalised(self.events.information(probabilities), sd), slope)
             if sd == math.inf:
                 step[:n_items] -= step[:n_items].mean()
             scale = min(1.0, 4.0 / max(1e-300, float(np.abs(step).max())))
@@ -588,7 +692,7 @@ class Choices:
                     break
                 scale /= 2
             parameters, value, probabilities = trial, new_value, new_probabilities
-            if np.abs(parameters).max() > LARGEST:
+            if sd == math.inf and np.abs(parameters).max() > LARGEST:  # a prior bounds them
                 break
             if float(np.abs(scale * step).max()) < TOLERANCE * max(1.0, float(np.abs(parameters).max())):
                 return parameters, self.events.probabilities(parameters)[0], probabilities
@@ -622,6 +726,15 @@ class Choices:
         log_sd = float(minimize_scalar(cost, bounds=ends, method="bounded", options={"xatol": 1e-5}).x)
         cost(log_sd)
         return math.exp(log_sd), current
+
+
+def _solved(matrix: Array, target: Array) -> Array:
+    """Solve a symmetric system; where the matrix has no inverse, by least squares."""
+    from scipy.linalg import cho_factor, cho_solve
+
+    with suppress(np.linalg.LinAlgError):
+        return np.asarray(cho_solve(cho_factor(matrix, check_finite=False), target, check_finite=False))
+    return np.asarray(np.linalg.lstsq(matrix, target, rcond=None)[0])
 
 
 def _order_of(row: int, ranking: Any) -> list[list[Hashable]]:
@@ -673,8 +786,13 @@ def _checked_weights(weights: ArrayLike | None, number: int) -> Array:
 def _checked_clusters(clusters: Sequence[Hashable] | None, number: int) -> NDArray[np.int64] | None:
     if clusters is None:
         return None
-    if isinstance(clusters, str) or len(clusters) != number:
+    if isinstance(clusters, str) or not hasattr(clusters, "__len__") or len(clusters) != number:
         raise ModelError(f"clusters must be {number:,} names, one for each answer")
+    if getattr(clusters, "ndim", 1) > 1 or not all(isinstance(name, Hashable) for name in clusters):
+        raise ModelError(
+            "clusters must be one name for each answer; for clusters of voters and of prompts, read answers that have "
+            'both, and give cluster="both"'
+        )
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(name, len(numbers)) for name in clusters], np.int64)
 

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from itertools import chain, count, repeat
+from operator import itemgetter
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
@@ -23,6 +24,7 @@ from adaptive._votes import LEFT, RIGHT, UNANSWERED, WORDS, checked_answers
 from adaptive.errors import ComparisonError, NumberedItemsWarning, VoteError
 from rankcorr._checks import counted, give_notice, is_unhashable, shown
 from rankcorr._input.identifiers import identifier_text, plain_identifier, warn_unicode_twins
+from rankcorr._io.columnar import CodedColumn
 from rankcorr._results import Result, read_only
 
 Indices = NDArray[np.int32]
@@ -120,13 +122,13 @@ def check_lengths(columns: Mapping[str, Sized]) -> None:
 
 
 def coded_labels(
-    columns: Mapping[str, list[Any]], names: Sequence[Hashable] | None, kind: str, where: Where
+    columns: Mapping[str, Sequence[Any]], names: Sequence[Hashable] | None, kind: str, where: Where
 ) -> tuple[Sequence[Hashable], list[NDArray[np.int32]]]:
     """Number the labels in columns of one length, one hash of each label and no sorting.
 
     Parameters
     ----------
-    columns : mapping of str to list
+    columns : mapping of str to sequence
     names : sequence of hashable, or None
         Allowed labels; None for all that occur, in the order of first appearance, row by row.
     kind : str
@@ -152,6 +154,16 @@ def coded_labels(
     >>> coded_labels({"left": ["b", "a"], "right": ["c", "b"]}, None, "item", in_arrays)
     (('b', 'c', 'a'), [array([0, 2], dtype=int32), array([1, 0], dtype=int32)])
     """
+    coded = [column for column in columns.values() if isinstance(column, CodedColumn)]
+    values = _in_order_of_rows(coded) if len(coded) == len(columns) else []
+    if set(map(type, values)) in ({str}, {int}):
+        try:
+            names, (places,) = coded_labels({kind: values}, names, kind, in_arrays)
+        except ComparisonError:
+            pass  # with the row of the first fault, below
+        else:
+            place_of = dict(zip(values, places, strict=True))
+            return names, [np.array([place_of[v] for v in c.values], np.int32)[c.codes] for c in coded]
     n_labels = sum(map(len, columns.values()))
     row_by_row: list[Any] = [None] * n_labels
     for place, column in enumerate(columns.values()):
@@ -190,6 +202,16 @@ def coded_labels(
         _refuse(columns, lambda label: not {label, identifier_text(label)} & known, f"is not {among}", where)
     by_column = codes.reshape(-1, len(columns)).T
     return names, [np.ascontiguousarray(column) for column in by_column]
+
+
+def _in_order_of_rows(columns: Sequence[CodedColumn]) -> list[Any]:
+    """Return the distinct values of columns, in the order of their first appearance, row by row."""
+    rows_of_values = [
+        (row, place, value)
+        for place, column in enumerate(columns)
+        for row, value in zip(column.first_rows.tolist(), column.values, strict=True)
+    ]
+    return list(dict.fromkeys(value for *_, value in sorted(rows_of_values, key=itemgetter(0, 1))))
 
 
 def _is_no_name(label: Any) -> bool:
@@ -347,7 +369,9 @@ def _difference(items: Sequence[Hashable], others: Sequence[Hashable]) -> str:
     return f"{start}; items[{place}] is {shown(items[place])} here and {shown(others[place])} there"
 
 
-def _refuse(columns: Mapping[str, list[Any]], is_wrong: Callable[[Any], bool], message: str, where: Where) -> NoReturn:
+def _refuse(
+    columns: Mapping[str, Sequence[Any]], is_wrong: Callable[[Any], bool], message: str, where: Where
+) -> NoReturn:
     """Raise an error about the first wrong label, row by row; the caller knows that there is one."""
     rows = enumerate(zip(*columns.values(), strict=True))
     cells = ((row, cell) for row, labels in rows for cell in zip(columns, labels, strict=True))
@@ -392,8 +416,8 @@ def columns_of_votes(votes: VoteColumns, items: Items | None) -> Columns:
     if votes.format == "choix":
         items = _items_of_numbers(votes) if items is None else checked_labels(items, "items", ComparisonError)
         votes = votes.of_items(items)
-    sides = {"left": list(votes.left or ()), "right": list(votes.right or ())}
-    voter = None if votes.voter is None else list(votes.voter)
+    sides = {"left": votes.left or (), "right": votes.right or ()}
+    voter = votes.voter
     return _number_labels(sides, votes.answer, voter, items, None, votes.place, votes.counts())
 
 
@@ -437,9 +461,9 @@ def columns_of_pairs(pairs: ArrayLike, n_items: int) -> Columns:
 
 
 def _number_labels(
-    sides: dict[str, list[Any]],
+    sides: Mapping[str, Sequence[Any]],
     answers: Sequence[str | None],
-    voter: list[Any] | None,
+    voter: Sequence[Any] | None,
     items: Items | None,
     voters: Items | None,
     where: Where,
@@ -456,7 +480,10 @@ def _number_labels(
     if voter is not None:
         known = None if voters is None else checked_labels(voters, "voters", ComparisonError)
         all_voters, (casts,) = coded_labels({"voter": voter}, known, "voter", where)
-    winner = np.fromiter(map(_CODES.__getitem__, answers), np.int8, len(answers))
+    if isinstance(answers, CodedColumn):
+        winner = np.array([_CODES[answer] for answer in answers.values], np.int8)[answers.codes]
+    else:
+        winner = np.fromiter(map(_CODES.__getitem__, answers), np.int8, len(answers))
     for names, noun in ((all_items, "item"), (all_voters or (), "voter")):
         if not isinstance(names, range):
             warn_unicode_twins(names, noun, stacklevel=6)
@@ -487,6 +514,8 @@ def _split_answers(
 
 def _check_ids(votes: VoteColumns) -> None:
     """Refuse a repeated comparison id, because its vote would count twice."""
+    if isinstance(votes.comparison, CodedColumn) and len(votes.comparison.values) == len(votes.comparison):
+        return
     ids = [identifier_text(comparison_id) for comparison_id in votes.comparison or () if comparison_id is not None]
     if len(set(ids)) == len(ids):
         return

@@ -545,7 +545,7 @@ def read_comparisons(
     r"""Read comparisons from a file, which may be compressed by gzip.
 
     CSV and TSV name their columns in the first line. JSON has one object with these keys for each vote, in a list or
-    one after another.
+    one after another. Parquet and Arrow files have these columns, and need pyarrow.
 
     ============== ==================================== ============================================ ===================
     format         items                                winner                                       voter, if it is
@@ -618,6 +618,8 @@ def read_comparisons(
         id.
     OptionError
         An unknown format, meaning or encoding.
+    MissingArrowError
+        A Parquet or Arrow file, without pyarrow.
 
     See Also
     --------

@@ -31,7 +31,8 @@ Link: TypeAlias = Literal["logistic", "normal"]
 TiesModel: TypeAlias = Literal["davidson", "half"]
 TIES: Final[tuple[TiesModel, ...]] = get_args(TiesModel)
 OVERSIGHT: Final = 0.03
-_MAX_DENSE: Final = 300  # most items for an exact trace; with more, probes estimate it within 3 %
+MAX_FACTOR: Final = 300  # most items for exact traces and steps; for more, probes and conjugate gradients take less
+MAX_DENSE: Final = 1_500  # most items for a dense matrix of curvature: its inverse takes 0.1 s at 1,000
 _PROBE_NUMBERS: Final = 4_000
 _PROBE_TOLERANCE: Final = 1e-2
 INDEFINITE: Final = (
@@ -60,6 +61,8 @@ class VoteModel(Result):
         Fit a discrimination and an oversight for each voter.
     side_bias : bool
         Voters prefer a side: one bias for all, or one for each voter if `voters`.
+    slips : bool
+        Fit one oversight of all votes; with `voters`, each voter has a fitted one anyway.
 
     See Also
     --------
@@ -71,24 +74,28 @@ class VoteModel(Result):
     >>> from adaptive import Comparisons, thurstone
     >>> votes = Comparisons.from_labels(["fig", "fig", "kiwi"], ["kiwi", "plum", "plum"], ["left", "left", "right"])
     >>> thurstone(votes, prior=1).model
-    VoteModel(link='normal', ties='half', voters=False, side_bias=False)
+    VoteModel(link='normal', ties='half', voters=False, side_bias=False, slips=True)
     """
 
     link: Link = "logistic"
     ties: TiesModel = "davidson"
     voters: bool = False
     side_bias: bool = False
+    slips: bool = False
 
     def __post_init__(self) -> None:
         check_choice("ties", self.ties, TIES)
-        for name in ("voters", "side_bias"):
+        for name in ("voters", "side_bias", "slips"):
             if not isinstance(getattr(self, name), bool):
                 raise ModelError(f"{name} must be True or False; got {shown(getattr(self, name))}")
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Votes as the loops take them; a group is a voter if voters are modelled, else all votes are one group."""
+    """Votes as the loops take them; a group is a voter if voters are modelled, else all votes are one group.
+
+    Row k counts ``count[k]`` times, or once if that is None.
+    """
 
     left: Array
     right: Array
@@ -97,6 +104,7 @@ class Rows:
     n_items: int
     n_groups: int
     model: VoteModel
+    count: Array | None = None
 
     @property
     def half(self) -> bool:
@@ -113,13 +121,13 @@ class Prior(Result):
     sd : float or None
         t of theta ~ N(0, t^2). None, the default, estimates t from 0.05 to 30: log t is normal around log 2 with
         standard deviation 1, and t is the peak next to 2 of its posterior, with the marginal likelihood of the votes in
-        Laplace's approximation. A fit with voters then takes three times as long, one without up to ten times. Infinity
-        means no prior, a maximum-likelihood fit.
+        Laplace's approximation. A fit then takes three to ten times as long. Infinity means no prior, a
+        maximum-likelihood fit.
     discrimination_sd : float
-        Standard deviation of log a_v, whose mean over the votes is 0. With the voters of the paper, whose
+        Standard deviation of log a_v, whose mean over the voters is 0. With the voters of the paper, whose
         nonconformities differ tenfold, 0.3 and 0.5 ranked best.
     oversight_votes : float
-        Weight of the prior mean of e_v, in votes: e_v has a beta prior whose two parameters have this sum.
+        Weight of the prior mean of an oversight, in votes: it has a beta prior whose two parameters have this sum.
     side_sd : float
         Standard deviation of the side bias s.
 
@@ -263,11 +271,8 @@ class Curvature:
 
     def matrix(self) -> Array:
         """Return H as a dense matrix, shape (n_items, n_items)."""
-        n_items, rows = self.rows.n_items, self.rows
-        dense = np.zeros((n_items, n_items))
-        np.subtract.at(dense, (rows.left, rows.right), self.weight)
-        np.subtract.at(dense, (rows.right, rows.left), self.weight)
-        np.fill_diagonal(dense, self.diagonal)
+        dense = laplacian(self.rows, self.weight)
+        dense[np.diag_indices(self.rows.n_items)] += self.precision
         return dense
 
     def traces(self) -> tuple[float, Array]:
@@ -276,7 +281,7 @@ class Curvature:
         They are exact for few items, else estimated with fixed random signs.
         """
         n_items, left, right = self.rows.n_items, self.rows.left, self.rows.right
-        if n_items <= _MAX_DENSE:
+        if n_items <= MAX_FACTOR:
             inverse = np.linalg.inv(self.matrix())
             diagonal = np.diagonal(inverse)
             return float(diagonal.sum()), diagonal[left] + diagonal[right] - 2.0 * inverse[left, right]
@@ -288,12 +293,23 @@ class Curvature:
         return float(np.sum(signs * solved)) / n_columns, contrasts / n_columns
 
 
+def laplacian(rows: Rows, weight: Array) -> Array:
+    """Return a dense curvature matrix of votes whose curvatures in the difference of strengths are `weight`."""
+    n_items = rows.n_items
+    pairs = np.bincount(rows.left.astype(np.int64) * n_items + rows.right, weight, n_items * n_items)
+    matrix = -pairs.reshape(n_items, n_items).astype(np.float64)  # without votes they are integers
+    matrix += matrix.T
+    np.fill_diagonal(matrix, -matrix.sum(axis=1))
+    return matrix
+
+
 def kernel_input(rows: Rows, at: Parameters) -> tuple[Votes, GroupParameters]:
     """Return votes and the parameters of their groups as the loops take them."""
     from adaptive.model._likelihood_kernels import LOGISTIC, NORMAL, GroupParameters, Votes
 
     link = LOGISTIC if rows.model.link == "logistic" else NORMAL
-    votes = Votes(rows.left, rows.right, rows.winner, rows.group)
+    count = np.ones(rows.left.size) if rows.count is None else rows.count
+    votes = Votes(rows.left, rows.right, rows.winner, rows.group, count)
     return votes, GroupParameters(at.discrimination, at.oversight, at.side, at.nu, link, rows.half)
 
 
@@ -307,17 +323,16 @@ def curvature_at(rows: Rows, at: Parameters, *, observed: bool = False) -> Curva
     return Curvature(rows, at.precision, total, score, slope, weights, diagonals, observed)
 
 
-def check_bounded(curved: Curvature) -> None:
+def check_bounded(rows: Rows, weight: Array) -> None:
     """Refuse strengths that grow without bound: the votes between two groups of items carry no information any longer.
 
     Without a prior this happens if one group never lost to the other, or so seldom that oversights explain it.
     """
-    if (tells := curved.weights[0] > _VANISHED).all():
+    if (tells := weight > _VANISHED).all():
         return
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    rows = curved.rows
     graph = coo_array((tells[tells], (rows.left[tells], rows.right[tells])), (rows.n_items,) * 2)
     n_parts = connected_components(graph, directed=False, return_labels=False)
     if n_parts > 1:

@@ -20,6 +20,7 @@ from rankcorr._rank_kernels import helper, kernel
 Array = NDArray[Any]
 Chances: TypeAlias = tuple[float, float, float, float, float, float, float]
 Terms: TypeAlias = tuple[float, float, float, float, float, float]
+Slips: TypeAlias = tuple[float, float, float, float]
 
 LOGISTIC, NORMAL = 0, 1
 _TINY = 1e-300
@@ -27,12 +28,13 @@ _LEAST_MARGIN = -600.0  # e^600 and its square are floats
 
 
 class Votes(NamedTuple):
-    """Votes of groups of voters, one row for each."""
+    """Votes of groups of voters; row k counts `times[k]` times."""
 
     left: Array
     right: Array
     winner: Array
     group: Array
+    times: Array
 
 
 class GroupParameters(NamedTuple):
@@ -141,11 +143,11 @@ def log_likelihood(
 ) -> float:
     """Return the sum over votes.
 
-    `score` gets each vote's slope in the margin, `weights` its expected and its observed curvature in the difference of
+    `score` gets each row's slope in the margin, `weights` its expected and its observed curvature in the difference of
     the two strengths, and `slope` and `diagonals` their sums for each item: the gradient, and the diagonals of the two
     matrices.
     """
-    left, right, winner, group = votes
+    left, right, winner, group, count = votes
     discrimination, oversight, side, nu, link, half = voters
     slope[:] = 0.0
     diagonals[:] = 0.0
@@ -156,15 +158,16 @@ def log_likelihood(
         margin = a * (theta[i] - theta[j]) + side[v]
         value, score[k], expected, observed, _, _ = vote_terms(winner[k], margin, oversight[v], nu, link, half)
         # One logarithm for many votes: one for each would take a third of the time of a fit.
-        if value < 1e-50:
-            total += math.log(value)
+        if value < 1e-50 or count[k] != 1.0:
+            total += count[k] * math.log(value)
         else:
             product *= value
             if product < 1e-200:
                 total += math.log(product)
                 product = 1.0
-        expected *= a * a
-        observed *= a * a
+        score[k] *= count[k]
+        expected *= a * a * count[k]
+        observed *= a * a * count[k]
         weights[0, k], weights[1, k] = expected, observed
         slope[i] += a * score[k]
         slope[j] -= a * score[k]
@@ -267,38 +270,60 @@ def solve_curvature(
     return n_iterations
 
 
-@kernel
-def group_slopes(votes: Votes, voters: GroupParameters, theta: Array, out: Array) -> None:
-    """Set `out` to slopes and curvatures of the log-likelihood in the parameters of voters and of ties.
+@helper
+def oversight_terms(winner: int, margin: float, oversight: float, nu: float, link: int, half: bool) -> Slips:
+    """Return the curvatures of an answer in margin and oversight, and in the oversight alone: expected, then observed.
 
-    `out` has eight rows with one number for each group: slope and curvature in log a, in s and in e, the number of
-    votes, and a last row that has slope and curvature in log nu in its first two places.
+    The expected ones are of the two sides, as in `vote_terms`: an oversight does not change the probability of a tie.
     """
-    left, right, winner, group = votes
+    left, _, right, d_left, d_right, _, _ = outcome_chances(margin, nu, link)
+    gap, d_gap = right - left, d_right - d_left
+    per_left, per_right = 1.0 / max(left + oversight * gap, _TINY), 1.0 / max(right - oversight * gap, _TINY)
+    rise_left, rise_right = (d_left + oversight * d_gap) * per_left, (d_right - oversight * d_gap) * per_right
+    expected = gap * (rise_left - rise_right), gap * gap * (per_left + per_right)
+    of_left = (gap * rise_left - d_gap) * per_left, (gap * per_left) ** 2
+    of_right = (d_gap - gap * rise_right) * per_right, (gap * per_right) ** 2
+    if winner > 0:
+        return *expected, *of_left
+    if winner < 0:
+        return *expected, *of_right
+    if not half:
+        return *expected, 0.0, 0.0
+    return *expected, 0.5 * (of_left[0] + of_right[0]), 0.5 * (of_left[1] + of_right[1])
+
+
+@kernel
+def joint_terms(votes: Votes, voters: GroupParameters, theta: Array, fits_oversight: bool, out: Array) -> float:
+    """Return the log-likelihood, and set `out`, shape (10, n_rows), to what each row adds to its derivatives.
+
+    These are the slopes in the margin u and in the oversight e, the expected curvatures in (u, u), (u, e) and (e, e),
+    the observed ones, the curvature in (u, log nu), and the probability of a tie.
+    """
+    left, right, winner, group, count = votes
     discrimination, oversight, side, nu, link, half = voters
-    out[:] = 0.0
+    total = 0.0
     for k in range(left.size):
-        v = group[k]
-        difference = discrimination[v] * (theta[left[k]] - theta[right[k]])
-        _, score, curvature, _, tie, in_oversight = vote_terms(
-            winner[k], difference + side[v], oversight[v], nu, link, half
+        v, n = group[k], count[k]
+        margin = discrimination[v] * (theta[left[k]] - theta[right[k]]) + side[v]
+        value, score, expected, observed, tie, in_oversight = vote_terms(
+            winner[k], margin, oversight[v], nu, link, half
         )
-        out[0, v] += score * difference
-        out[1, v] += curvature * difference * difference
-        out[2, v] += score
-        out[3, v] += curvature
-        out[4, v] += in_oversight
-        out[5, v] += in_oversight * in_oversight
-        out[6, v] += 1.0
-        if not half:
-            out[7, 0] += (winner[k] == 0) - tie
-            out[7, 1] += tie * (1.0 - tie)
+        total += n * math.log(value)
+        out[0, k], out[1, k], out[2, k], out[5, k] = n * score, n * in_oversight, n * expected, n * observed
+        if fits_oversight:
+            mixed, alone, seen_mixed, seen_alone = oversight_terms(winner[k], margin, oversight[v], nu, link, half)
+            out[3, k], out[4, k], out[6, k], out[7, k] = n * mixed, n * alone, n * seen_mixed, n * seen_alone
+        out[8, k], out[9, k] = 0.0, tie
+        if tie > 0.0:
+            _, _, _, d_left, d_right, _, _ = outcome_chances(margin, nu, link)
+            out[8, k] = -n * (d_left + d_right)
+    return total
 
 
 @kernel
 def voter_information(votes: Votes, voters: GroupParameters, theta: Array, out: Array) -> None:
     """Fill `out`, shape (n_groups, 3, 3), with the expected information on log a, the log odds of e, and s."""
-    left, right, _, group = votes
+    left, right, _, group, count = votes
     discrimination, oversight, side, nu, link, half = voters
     out[:] = 0.0
     for k in range(left.size):
@@ -314,13 +339,13 @@ def voter_information(votes: Votes, voters: GroupParameters, theta: Array, out: 
             slopes = (score * difference, in_oversight * of_odds, score)
             for i in range(3):
                 for j in range(3):
-                    out[v, i, j] += probability * slopes[i] * slopes[j]
+                    out[v, i, j] += count[k] * probability * slopes[i] * slopes[j]
 
 
 @kernel
 def log_chances(votes: Votes, voters: GroupParameters, theta: Array, levels: Array, logs: Array) -> None:
     """Set ``logs[i, g]`` to the log probability of the votes on item i if its strength were ``levels[g]``."""
-    left, right, winner, group = votes
+    left, right, winner, group, _ = votes
     discrimination, oversight, side, nu, link, half = voters
     products = np.ones(logs.shape)
     logs[:] = 0.0

@@ -25,7 +25,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive.errors import ModelError
-from adaptive.model._likelihood import INDEFINITE, Curvature, Parameters, Rows, curvature_at, kernel_input
+from adaptive.model._likelihood import (
+    INDEFINITE,
+    MAX_DENSE,
+    Curvature,
+    Parameters,
+    Rows,
+    curvature_at,
+    kernel_input,
+    laplacian,
+)
 from rankcorr._results import read_only
 from rankcorr._workers import Progress, checked_workers, in_threads
 
@@ -40,7 +49,6 @@ _NOISE: Final = {"logistic": math.pi**2 / 3, "normal": 1.0}  # variance of the n
 _LEAST_SHARE: Final = 1e-6  # of the products of slopes, that fitting must leave to estimate the spread of opinions
 # Up to this many pairs of items per vote, a matrix of pairs takes less time than the votes, and little more memory.
 _PAIRS_PER_VOTE: Final = 30
-MAX_DENSE: Final = 1_500  # most items for a dense covariance matrix: 0.1 s at 1,000
 DEGREES: Final = 3.0  # fits a few top items far apart; where voters are noisy, it alone states .1 too much
 MOST_DEGREES: Final = 100.0
 _FIRST_SWEEPS: Final = 40
@@ -310,16 +318,6 @@ def _is_read(votes: PooledVotes, weight: Array) -> Array:
     return np.asarray(n_reads[earliest] <= MOST_READ)
 
 
-def _laplacian(rows: Rows, weight: Array) -> Array:
-    """Return a dense curvature matrix of votes whose curvatures in the difference of strengths are `weight`."""
-    n_items = rows.n_items
-    pairs = np.bincount(rows.left.astype(np.int64) * n_items + rows.right, weight, n_items * n_items)
-    matrix = -pairs.reshape(n_items, n_items)
-    matrix += matrix.T
-    np.fill_diagonal(matrix, -matrix.sum(axis=1))
-    return matrix
-
-
 @dataclass(frozen=True, eq=False)
 class Paraboloid:
     """Quadratic approximation to the log-likelihood of the unread votes: curvature, and slope at `center`.
@@ -350,13 +348,13 @@ class Paraboloid:
             weights += curved.weights * votes.count / len(thetas)
         flow = at.discrimination[rows.group] * score
         slope = np.bincount(rows.left, flow, n_items) - np.bincount(rows.right, flow, n_items)
-        matrix, center, shift = _laplacian(rows, weights[1]), thetas.mean(axis=0), np.zeros(n_items)
+        matrix, center, shift = laplacian(rows, weights[1]), thetas.mean(axis=0), np.zeros(n_items)
         slack = np.diag(np.full(n_items, 1e-6 * np.abs(matrix.diagonal()).max()))  # the level is always open
         if dpotrf(matrix + slack)[1]:  # odd votes may bend it upwards, with oversights
-            matrix = _laplacian(rows, weights[0])
+            matrix = laplacian(rows, weights[0])
         if votes.n_opinions:
             moves = _moves(rows, weights[0], votes.opinions, np.append(votes.spread, 0.0))
-            noisy = _laplacian(rows, weights[0]) + (moves @ moves.T).toarray()
+            noisy = laplacian(rows, weights[0]) + (moves @ moves.T).toarray()
             noisy[np.diag_indices(n_items)] += 1e-9 * noisy.diagonal().max()  # items without a vote have none
             product = matrix @ np.linalg.solve(noisy, np.column_stack([matrix, slope]))
             matrix = 0.5 * (product[:, :-1] + product[:, :-1].T)
@@ -398,7 +396,7 @@ def _draw_by_chains(
         n_pilots = max(n_chains, _PILOTS)
         others_at = Paraboloid.of(others, at, heavy.theta[np.newaxis])
         if others.n_opinions:
-            precision = others_at.matrix + _laplacian(votes.rows, weight) + np.diag(heavy.precisions)
+            precision = others_at.matrix + laplacian(votes.rows, weight) + np.diag(heavy.precisions)
             mean = (curved.precision == 0) / n_items  # as in `covariance`: without a prior the matrix is singular
             spread = _inverse(precision + mean) - mean
             center = center + spread @ others_at.shift
@@ -528,22 +526,23 @@ def _moves(rows: Rows, weight: Array, opinions: Array | tuple[Array, Array], spr
     )
 
 
-def covariance(curved: Curvature, opinions: Opinions | None) -> Array:
+def covariance(curved: Curvature, opinions: Opinions | None, absorbed: Array | float = 0.0) -> Array:
     """Return the covariance of `draw`, shape (n_items, n_items): H^-1 (H + C) H^-1, where shared opinions add C.
 
-    It applies to strengths whose mean is 0, as in each draw.
+    It applies to strengths whose mean is 0, as in each draw. Other parameters that are uncertain take the part
+    `absorbed` from H.
     """
-    rows, inverse = curved.rows, _centred_inverse(curved)
+    rows, inverse = curved.rows, _centred_inverse(curved, absorbed)
     if opinions is None or opinions.sd == 0:
         return np.asarray(inverse)
     moves = _moves(rows, curved.weight, (opinions.left, opinions.right), opinions.spread).tocsr()
     return np.asarray(inverse + inverse @ (moves @ moves.T).toarray() @ inverse)
 
 
-def _centred_inverse(curved: Curvature) -> Array:
+def _centred_inverse(curved: Curvature, absorbed: Array | float = 0.0) -> Array:
     """Return H^-1 without a common level, which only the prior penalizes; without a prior H is singular."""
     mean = np.full((curved.rows.n_items, curved.rows.n_items), 1.0 / curved.rows.n_items)
-    return _inverse(curved.matrix() + mean) - mean / (1.0 + curved.precision)
+    return _inverse(curved.matrix() - absorbed + mean) - mean / (1.0 + curved.precision)
 
 
 def cluster_ratio(curved: Curvature, at: Parameters, opinions: Opinions | None, voter: Array, n_voters: int) -> float:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from adaptive._record import item_table, json_label, places_best_first
 from adaptive.errors import ComparisonError, ModelError
 from adaptive.model import _accuracy as accuracy
-from adaptive.model._accuracy import N_SAMPLES, DrawnRanks, ExpectedCorrelation, RankIntervals, StopDecision
+from adaptive.model._accuracy import N_SAMPLES, DrawnRanks, DrawnStrengths, StopDecision
 from adaptive.model._columns import places_among
 from adaptive.model._comparisons import Comparisons
+from adaptive.model._fit import TOLERANCE, JointFit, pool_rows
 from adaptive.model._likelihood import (
+    MAX_DENSE,
     MISFIT_LIMIT,
     OVERSIGHT,
     SD_RANGE,
@@ -30,12 +32,15 @@ from adaptive.model._likelihood import (
     curvature_at,
     misfit,
 )
-from adaptive.model._posterior import MAX_DENSE, Opinions, cluster_ratio, covariance, draw, shared_opinions
+from adaptive.model._posterior import Opinions, cluster_ratio, covariance, draw, shared_opinions
 from rankcorr import Ranking, TauW
 from rankcorr._checks import check_rng, checked_count, checked_seed, counted, real_number, shown, told_apart
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr._results import TableResult, json_ready, read_only, table_rows
+from rankcorr._results import json_ready, read_only, table_rows
 from rankcorr._workers import Progress
+
+if TYPE_CHECKING:
+    from rankcorr._report import Report
 
 MAX_EXACT: Final = 3_000  # most items for exact standard errors: 0.1 s at 1,000, 2 s at 3,000
 LEAST_CLUSTERS: Final = 10
@@ -57,7 +62,7 @@ def rows_of(comparisons: Comparisons, model: VoteModel) -> Rows:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Strengths(TableResult):
+class Strengths(DrawnStrengths):
     """Strengths of items on a scale where the difference of two predicts the votes between them.
 
     `bradley_terry` and `thurstone` return it. The table has one row for each item, best first, with the columns item,
@@ -79,7 +84,7 @@ class Strengths(TableResult):
         False if some parameter still moved after the last iteration.
     n_iterations : int
     oversight : float
-        e as given to the fit; with `model.voters` the mean of its prior.
+        e of all votes, estimated or as given to the fit; with `model.voters` the mean of its prior.
 
     See Also
     --------
@@ -131,8 +136,12 @@ class Strengths(TableResult):
 
     @property
     def side_bias(self) -> float:
-        """Side bias s, the mean over voters: above 0 if the left side is preferred. 0 if it was not fitted."""
-        return float(self.parameters.side.mean())
+        """Side bias s, the mean over votes: above 0 if the left side is preferred. 0 if it was not fitted.
+
+        With a bias for each voter, every vote counts that of its voter: one who answers often counts as often.
+        """
+        side, group = self.parameters.side, rows_of(self.comparisons, self.model).group
+        return float(side[group].mean()) if side.size > 1 and group.size else float(side[0])
 
     @cached_property
     def ranking(self) -> Ranking:
@@ -181,6 +190,11 @@ class Strengths(TableResult):
                 self.misfit.pairs > MISFIT_LIMIT,
                 "voters agree on single pairs against the order of strengths: preferences go in circles, or depend on "
                 "the pair, and intervals are too narrow",
+            ),
+            (
+                self.misfit.far < -MISFIT_LIMIT,
+                "the stronger item wins less often against far weaker ones than the votes between close items say: "
+                "differences of strengths far apart are too large",
             ),
             (
                 self.cluster_ratio > LARGEST_RATIO,
@@ -251,14 +265,18 @@ class Strengths(TableResult):
         """Standard deviation of each strength's posterior, shape (n_items,), read-only.
 
         The errors are those of the strength less the mean of all strengths, because votes cannot determine a common
-        level. They are exact up to 3,000 items; for more, they come from 1,000 draws, with a relative error of 2 %.
+        level. Ties, sides and voters are uncertain too; the spread t counts as known. The errors are exact up to 3,000
+        items; for more, they come from 1,000 draws, with a relative error of 2 %, and only strengths are uncertain.
         They belong to the normal prior of the fit. Up to 1,500 items, `sample` and results from draws, such as
         `rank_intervals`, use a prior with heavier tails and a fitted shape. Their spread is larger than these errors,
         most of all at both ends of the list.
         """
         if len(self.items) > MAX_EXACT:
             return read_only(self.sample(SE_DRAWS, np.random.default_rng(0)).std(axis=0))
-        return read_only(np.sqrt(np.diagonal(covariance(self.curvature, self.opinions))))
+        rows, nu = pool_rows(self.curvature.rows), self.tie_parameter
+        fit = JointFit(rows, self.prior, self.oversight, TOLERANCE, None, fits_nu=nu > 0)
+        errors = np.diagonal(covariance(self.curvature, self.opinions, fit.absorbed(self.parameters)))
+        return read_only(np.sqrt(errors))
 
     def sample(self, n: int, rng: np.random.Generator, *, progress: Progress | None = None) -> NDArray[np.float64]:
         """Draw strengths from their joint posterior.
@@ -307,33 +325,6 @@ class Strengths(TableResult):
             self.__dict__["_drawn"] = cached = key, DrawnRanks.of(self.ranking, theta)
         return cached[1]
 
-    def rank_intervals(self, level: float = 0.9, *, n_samples: int = N_SAMPLES, seed: int = 0) -> RankIntervals:
-        """Return an interval for each item's true rank.
-
-        Parameters
-        ----------
-        level : float
-            Probability that each interval contains the rank.
-        n_samples : int
-            Rankings to draw from the posterior.
-        seed : int
-            The same seed gives the same answer.
-
-        Raises
-        ------
-        ModelError
-            An option out of range.
-
-        Examples
-        --------
-        >>> from adaptive.model._estimators import bradley_terry
-        >>> votes = Comparisons.from_labels(["a", "a", "b"] * 2, ["b", "c", "c"] * 2, ["left"] * 6)
-        >>> intervals = bradley_terry(votes, prior=2).rank_intervals()
-        >>> intervals.low.tolist(), intervals.high.tolist()
-        ([1.0, 1.0, 2.0], [2.0, 3.0, 3.0])
-        """
-        return accuracy.rank_intervals_of(self.drawn(n_samples, seed), level)
-
     def better(
         self, first: Hashable, second: Hashable, *, level: float = 0.9, n_samples: int = N_SAMPLES, seed: int = 0
     ) -> accuracy.Better:
@@ -376,74 +367,6 @@ class Strengths(TableResult):
         theta = self.drawn(n_samples, seed).theta[:, pair]
         return accuracy.better_of(theta, self.items[pair[0]], self.items[pair[1]], level)
 
-    def in_top(self, k: int, *, n_samples: int = N_SAMPLES, seed: int = 0) -> accuracy.TopProbabilities:
-        """Return the probability that each item is among the true top k; they sum to k.
-
-        Raises
-        ------
-        ModelError
-            A k that is not from 1 to the number of items, or an option out of range.
-
-        Examples
-        --------
-        >>> from adaptive.model._estimators import bradley_terry
-        >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
-        >>> round(float(bradley_terry(votes, prior=2).in_top(2).probability.sum()), 9)
-        2.0
-        """
-        return accuracy.top_probabilities_of(self.drawn(n_samples, seed), k)
-
-    def cut(self, k: int, *, n_samples: int = N_SAMPLES, seed: int = 0) -> accuracy.Cut:
-        """Return the confidence of a cut after the estimated top k: the probability that these are the true top k.
-
-        Raises
-        ------
-        ModelError
-            As `in_top`.
-        """
-        return accuracy.cut_of(self.drawn(n_samples, seed), k)
-
-    def expected_correlation(
-        self,
-        coefficient: CoefficientLike = "tau_w",
-        *,
-        level: float = 0.9,
-        n_samples: int = N_SAMPLES,
-        seed: int = 0,
-        workers: int | None = None,
-    ) -> ExpectedCorrelation:
-        """Estimate the accuracy reached: the coefficient of the true ranking with this one, over the posterior.
-
-        Parameters
-        ----------
-        coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
-            Such as ``TauW(n0=10)``; the true ranking takes the place of x.
-        level : float
-            Probability of the interval.
-        n_samples, seed
-            As in `rank_intervals`.
-        workers : int, optional
-            Number of threads, by default one for each processor. The answer does not depend on it.
-
-        Raises
-        ------
-        ModelError, OptionError
-            An option out of range.
-
-        Examples
-        --------
-        >>> from adaptive.model._estimators import bradley_terry
-        >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
-        >>> reached = bradley_terry(votes, prior=2).expected_correlation("tau")
-        >>> reached.low < reached.mean < reached.high
-        True
-        """
-        return accuracy.expected_correlation_of(self.drawn(n_samples, seed), coefficient, level, workers)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields alone: cached draws and inverses would add megabytes to a pickle."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
     def to_dict(self, *, standard_errors: bool = True) -> dict[str, Any]:
         """Return the results for a reader of the ranking as plain Python objects ready for JSON: None for nan.
 
@@ -472,7 +395,7 @@ class Strengths(TableResult):
         """
         columns = self._columns(standard_errors=standard_errors)
         columns["item"] = [json_label(item) for item in columns["item"]]
-        parameters = ("prior_sd", "tie_parameter", "side_bias", "opinion_sd")
+        parameters = ("prior_sd", "tie_parameter", "side_bias", "oversight", "opinion_sd")
         return {
             "items": table_rows(columns),
             "parameters": json_ready({name: getattr(self, name) for name in parameters}),
@@ -485,6 +408,15 @@ class Strengths(TableResult):
             "cluster_ratio": json_ready(self.cluster_ratio),
             "warnings": list(self.warnings),
         }
+
+    def report(self) -> Report:
+        """Return methods, results and limits for a paper."""
+        from adaptive._report import strengths_report
+
+        voter = self.comparisons.voter
+        n_voters = None if voter is None else int(np.unique(voter).size)
+        has_ties = self.comparisons.n_ties > 0
+        return strengths_report(self.to_dict(), json_ready(self.model), n_voters, has_ties=has_ties)
 
     def _voters(self) -> list[dict[str, Any]]:
         fitted, names = self.parameters, list(map(json_label, self.comparisons.voters or ()))

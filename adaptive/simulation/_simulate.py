@@ -151,6 +151,13 @@ class SimulationResult(TableResult):
         names = ("approach", "coefficient", "mean", "sd", "se")
         return dict(zip(names, map(list, zip(*self.rows(), strict=True)), strict=True))
 
+    def _shown_columns(self) -> dict[str, list[str]]:
+        """A row for each approach: mean and standard error of each coefficient."""
+        columns: dict[str, list[str]] = {"approach": list(self.statistics)}
+        for _, name, mean, _, se in self.rows():
+            columns.setdefault(name, []).append(f"{mean:.2f} ± {se:.2f}")
+        return columns
+
     def __repr__(self) -> str:
         mean, sd = self.mean, self.sd
         statistics = ", ".join(f"{name} tau_w {mean[name]['tau_w']:.3f} +- {sd[name]['tau_w']:.3f}" for name in mean)
@@ -184,7 +191,7 @@ class AccuracyCurve(TableResult):
     >>> from adaptive import VoterPopulation, exponential_similarity, simulate_curve
     >>> curve = simulate_curve(
     ...     [120, 240], VoterPopulation(), exponential_similarity(40), n_simulations=2, seed=1, n_ballots=3)
-    >>> list(curve.results), list(curve.results[120].mean)
+    >>> list(curve.results), list(curve.lines())
     ([120, 240], ['adaptive', 'uniform'])
     """
 
@@ -200,6 +207,16 @@ class AccuracyCurve(TableResult):
         rows = [(budget, *row) for budget, result in self.results.items() for row in result.rows()]
         names = ("budget", "approach", "coefficient", "mean", "sd", "se")
         return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+
+    def lines(self, coefficient: str = "tau_w") -> dict[str, tuple[list[float], list[float], list[float]]]:
+        """Return the lines of a figure: by approach, the budgets, means, and standard errors of a coefficient."""
+        lines: dict[str, tuple[list[float], list[float], list[float]]] = {}
+        for budget, result in self.results.items():
+            for approach, name, mean, _, se in result.rows():
+                if name == coefficient:
+                    for column, value in zip(lines.setdefault(approach, ([], [], [])), (budget, mean, se), strict=True):
+                        column.append(value)
+        return lines
 
     def __repr__(self) -> str:
         budgets = ", ".join(f"{budget:,}" for budget in self.results)

@@ -12,25 +12,26 @@ from typing import Any, Final
 import click
 
 from rankcorr import OptionError
-from rankcorr._checks import collected_notices
+from rankcorr._checks import alpha_of, collected_notices
 from rankcorr._cli import console, options
 from rankcorr._cli.console import Note, detectable_text, gathered, label_text, pvalue_text, setting, text_columns, whole
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._coefficients import COEFFICIENTS, Pearson
-from rankcorr._contributions import contributions
-from rankcorr._correlation import correlate
-from rankcorr._results import RankCorrelation, TableNotes, best_places, json_ready
+from rankcorr._options import default_of
+from rankcorr._report import Report
+from rankcorr._results import TableNotes, best_places, json_ready
 from rankcorr._workers import Progress, progress_bar
-from rankcorr.inference._conventions import MAX_EXACT, alpha_of
 from rankcorr.inference._exchange import SWAPS
+from rankcorr.inference._exchange_distribution import MAX_EXACT
+from rankcorr.inference._gold_comparison import compare_with_gold
 from rankcorr.inference._interval import METHODS, correlation_interval
 from rankcorr.inference._multiple_tests import holm
-from rankcorr.inference._paired import SystemComparison, compare_systems
-from rankcorr.inference._permutation import PermutationTest, permutation_test
+from rankcorr.inference._null import PermutationTest, permutation_test
+from rankcorr.inference._paired import ComparedPair, SystemComparison, SystemComparisons, compare_systems
 
-CI_RESAMPLES: Final = 2_000
-PERMUTATIONS: Final = 10_000
-TEST_RESAMPLES: Final = 10_000
+CI_RESAMPLES: Final = default_of(correlation_interval, "n_resamples")
+PERMUTATIONS: Final = default_of(permutation_test, "n_resamples")
+TEST_RESAMPLES: Final = default_of(compare_systems, "n_resamples")
 
 
 @dataclass(frozen=True)
@@ -103,77 +104,37 @@ class Details:
     def _draws(self, default: int) -> dict[str, Any]:
         return {"resamples": self.resamples or default, "seed": self.seed or options.DEFAULT_SEED}
 
-    def of(
-        self,
-        gold: Named,
-        system: Named,
-        results: Mapping[str, RankCorrelation],
-        *,
-        files: Files,
-        weights: Weights,
-        progress: Progress,
+    def compare(
+        self, gold: Named, system: Named, files: Files, weights: Weights, progress: Progress
     ) -> tuple[dict[str, Any], list[Note]]:
-        """The additions to the row of a system, ready for JSON, and the warnings of the library."""
-        row: dict[str, Any] = {}
-        notes: dict[str, list[str]] = {}  # coefficients by message
+        """Row of the table for one system, ready for JSON, and the warnings of the library."""
+        with options.errors_of(gold, system):
+            comparison = compare_with_gold(
+                gold.ranking,
+                system.ranking,
+                [weights.of(name) for name in COEFFICIENTS],
+                missing=files.missing,
+                names=(gold.name, system.name),
+                worst=self.worst,
+                costly=[weights.of(self.worst_coefficient)],
+                test=_in_calls(self._standardize),
+                interval=_in_calls(self._ci),
+                progress=progress,
+            )
+        row: dict[str, Any] = {"system": system.name, **comparison.coefficients, "n": comparison.n_items}
         if self.by_coefficient:
-            row["coefficients"] = {}
-            for name, result in results.items():
-                with collected_notices() as notices:
-                    shared = {"coefficient": weights.of(name), "missing": files.missing}
-                    row["coefficients"][name] = self._infer(gold, system, result.statistic, shared, progress, notices)
-                for message in dict.fromkeys(notices):
-                    notes.setdefault(message, []).append(name)
+            row["coefficients"] = {name: {"statistic": value} for name, value in comparison.coefficients.items()}
+            for name, test in comparison.tests.items():
+                figures = {figure: getattr(test, figure) for figure in ("standardized", "percentile", "zscore")}
+                row["coefficients"][name] |= {"chance": test.null.mean, **figures}
+            for name, interval in comparison.intervals.items():
+                ends = ("low", "high", "standard_error", "jackknife_share", "jackknife_item")
+                row["coefficients"][name] |= {figure: getattr(interval, figure) for figure in ends}
         if self.worst is not None:
-            with collected_notices():  # those of the coefficient itself have been reported
-                parts = contributions(
-                    gold.ranking, system.ranking, coefficient=weights.of(self.worst_coefficient), missing=files.missing
-                )
-            names = {"x_rank": "gold_rank", "y_rank": "system_rank"}
-            row["worst"] = None
-            if not math.isnan(parts.statistic):
-                items = [vars(item).items() for item in parts.worst(self.worst) if item.cost]
-                row["worst"] = [{names.get(field, field): value for field, value in item} for item in items]
-        return row, [
-            note for message, names in notes.items() for note in console.notes_of([message], names, system.name)
-        ]
-
-    def _infer(
-        self,
-        gold: Named,
-        system: Named,
-        statistic: float,
-        shared: Mapping[str, Any],
-        progress: Progress,
-        notices: list[str],
-    ) -> dict[str, Any]:
-        """Interval and standardized value of one coefficient; nan where it is undefined, which the caller reports.
-
-        A note of the interval is added to `notices`.
-        """
-        figures_of: dict[str, Any] = {"statistic": statistic}
-        defined = not math.isnan(statistic)
-        if self._standardize is not None:
-            figures = ("standardized", "percentile", "zscore")
-            figures_of |= dict.fromkeys(("chance", *figures), math.nan)
-            if defined:
-                draw_options = {"n_resamples": self._standardize["resamples"], "seed": self._standardize["seed"]}
-                test = permutation_test(gold.ranking, system.ranking, **shared, **draw_options, progress=progress)
-                figures_of |= {"chance": test.null.mean} | {name: getattr(test, name) for name in figures}
-        if self._ci is not None:
-            fields = ("low", "high", "standard_error", "jackknife_share", "jackknife_item")
-            figures_of |= {**dict.fromkeys(fields, math.nan), "jackknife_item": None}
-            if defined:
-                draw_options = {
-                    "n_resamples" if name == "resamples" else name: value for name, value in self._ci.items()
-                }
-                interval = correlation_interval(
-                    gold.ranking, system.ranking, **shared, **draw_options, progress=progress
-                )
-                figures_of |= {name: getattr(interval, name) for name in fields}
-                if interval.note is not None:
-                    notices.append(interval.note)
-        return figures_of
+            (items,) = comparison.worst.values()
+            row["worst"] = None if items is None else [item for item in items if item["cost"]]
+        messages = [(notice.message, notice.coefficients) for notice in comparison.warnings]
+        return row, [note for message, names in messages for note in console.notes_of([message], names, system.name)]
 
     def headings(self, sizes: Sequence[int]) -> list[str]:
         """Lines above the table of coefficients that explain its columns; `sizes` are the numbers of items."""
@@ -251,7 +212,7 @@ def compare(
     n_steps = len(others) * len(COEFFICIENTS) * details.n_resamples_each
     with progress_bar(n_steps, "resample", "coefficients") as advance:
         for other, match in zip(others, matches, strict=True):
-            row, messages = _row(reference, other, files, weights, details, advance)
+            row, messages = details.compare(reference, other, files, weights, advance)
             rows.append(row | match.to_dict())
             notes += messages
     if as_json:
@@ -283,24 +244,10 @@ def compare(
     console.print_notes(notes)
 
 
-def _row(
-    gold: Named, system: Named, files: Files, weights: Weights, details: Details, progress: Progress
-) -> tuple[dict[str, Any], list[Note]]:
-    """Row of the table for one system, and the warnings of the library."""
-    with options.errors_of(gold, system):
-        with collected_notices() as notices:
-            coefficients, names = [weights.of(name) for name in COEFFICIENTS], (gold.name, system.name)
-            correlations = correlate(
-                gold.ranking, system.ranking, coefficients=coefficients, names=names, missing=files.missing
-            )
-            results: dict[str, RankCorrelation] = {
-                coefficient.name: result for coefficient, result in correlations.items()
-            }
-        more, notes = details.of(gold, system, results, files=files, weights=weights, progress=progress)
-    row: dict[str, Any] = {"system": system.name, **{name: result.statistic for name, result in results.items()}}
-    row["n"] = next(iter(results.values())).n_items
-    undefined = [name for name, result in results.items() if math.isnan(result.statistic)]
-    return row | more, console.notes_of(notices, undefined, system.name) + notes
+def _in_calls(draws: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the options of a call of the library that draws."""
+    names = {"resamples": "n_resamples"}
+    return None if draws is None else {names.get(name, name): value for name, value in draws.items()}
 
 
 @console.command("test", short_help="Test systems against chance, or against each other.")
@@ -316,6 +263,7 @@ def _row(
 @options.level_option(None, f"Level of confidence of the intervals of --versus.  [default: {options.DEFAULT_LEVEL}]")
 @options.resamples_option(TEST_RESAMPLES, "Number of random permutations, or of swaps with --versus.")
 @console.seed_option()
+@console.report_option()
 @console.table_option()
 @console.json_option()
 def run_tests(
@@ -331,6 +279,7 @@ def run_tests(
     level: float | None,
     resamples: int,
     seed: int,
+    report_path: str | None,
     as_json: bool,
 ) -> None:
     """Test whether the SYSTEM rankings agree with GOLD better than chance does.
@@ -352,7 +301,8 @@ def run_tests(
         raise OptionError("--versus needs at least two SYSTEM files; got one")
     if coefficient == Pearson.name and not versus:
         raise OptionError("--coefficient pearson compares systems with each other: add --versus")
-    options.check_owner("--versus", versus, {"--swap": swap, "--level": level, "--clusters": clusters})
+    owned = {"--swap": swap, "--level": level, "--clusters": clusters, "--report": report_path}
+    options.check_owner("--versus", versus, owned)
     paired = {"swap": SWAPS[0] if swap is None else swap, "level": options.DEFAULT_LEVEL if level is None else level}
     shared = {"coefficient": weights.of_one(coefficient), "missing": files.missing}
     test_options = {"alternative": alternative, "n_resamples": resamples, "seed": seed}
@@ -366,6 +316,8 @@ def run_tests(
         shared["clusters"] = files.read_clusters(clusters)
         results, notes = _differences(reference, first, rest, {**shared, **test_options, **paired})
         rows = _difference_rows(rest, results)
+        if report_path is not None:
+            _report(reference, first, rest, results).save(report_path)
         document |= {"a": options.describe_ranking(first), "comparisons": rows}
         option_values["clusters"] = clusters
     else:
@@ -439,6 +391,18 @@ def _differences(
                 results.append(compare_systems(gold.ranking, *systems, **arguments, progress=advance))
             notes += console.notes_of(notices, [arguments["coefficient"].name], other.name)
     return results, notes
+
+
+def _report(gold: Named, first: Named, others: Sequence[Named], results: Sequence[SystemComparison]) -> Report:
+    """Return the report of one comparison, or of a table of several."""
+    if len(results) == 1:
+        return results[0].report(first.short, others[0].short)
+    corrected = holm([result.pvalue for result in results]).tolist()
+    pairs = (
+        ComparedPair(gold.short, result.coefficient, first.short, other.short, result, pvalue)
+        for other, result, pvalue in zip(others, results, corrected, strict=True)
+    )
+    return SystemComparisons(tuple(pairs)).report()
 
 
 def _difference_rows(others: Sequence[Named], results: Sequence[SystemComparison]) -> list[dict[str, Any]]:

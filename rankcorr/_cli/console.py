@@ -29,9 +29,10 @@ from rankcorr._checks import counted, shell_options
 from rankcorr._input.numbers import LARGEST_EXACT
 from rankcorr._io.source import printable
 from rankcorr._options import Declaration, declaration_of
+from rankcorr._report import check_ending
 from rankcorr._results import NO_NOTES, TableNotes, json_ready, latex_table, markdown_table, text_table
-from rankcorr.errors import MissingArrowError, MissingMeasuresError, RankingError
-from rankcorr.plots._style import FORMS, THEMES, MissingMatplotlibError, figure_class, save_figure, theme
+from rankcorr.errors import MissingArrowError, MissingMeasuresError, OptionError, RankingError
+from rankcorr.plots._style import FORMS, THEMES, MissingMatplotlibError, Paper, figure_class, save_figure, theme
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,7 +45,7 @@ Column: TypeAlias = tuple[str | tuple[str, ...], CellText]  # names of the value
 
 _ASIDE: Final = f"{__name__}.aside"
 TABLES: Final = ("text", "markdown", "latex", "csv")
-THEME: Final = f"{__name__}.theme"
+LOOK: Final = f"{__name__}.look"
 
 
 class WithExample(click.Command):
@@ -220,6 +221,36 @@ def seed_option(default: int | None = 0, help_text: str = "Same seed, same numbe
     return option("--seed", type=click.IntRange(min=0), default=default, help=help_text)
 
 
+def needed_text(needed: Mapping[str, Any] | None, units: str) -> str:
+    """Say how many queries or tasks a difference needs; None where a pilot cannot tell."""
+    if needed is None:
+        return f"too few {units}, or equal differences: they do not tell how many {units} are needed"
+    return (
+        f"a difference of {needed['difference']:g} needs about {needed['n']:,} {units} for a power of "
+        f"{needed['power']:g} ({needed['low']:,} to {needed['high']:,}, by the noise of these {needed['n_pilot']:,})"
+    )
+
+
+def _report_name(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    try:
+        if value is not None:
+            check_ending(value)
+    except OptionError as error:
+        raise click.BadParameter(str(error), context, parameter) from error
+    return value
+
+
+def report_option() -> Decorator:
+    """Option --report."""
+    return click.option(
+        "--report",
+        "report_path",
+        metavar="FILE",
+        callback=_report_name,
+        help="Also write methods, results and limits for a paper: .md, .txt, or .tex with a .bib file beside it.",
+    )
+
+
 def json_option(more: str = ", with null where undefined") -> Decorator:
     """Option --json."""
     return click.option("--json", "as_json", is_flag=True, help=f"Print JSON{more}.")
@@ -390,12 +421,26 @@ def figure_option(name: str, help_text: str, *, required: bool = False) -> Decor
     return click.option(name, required=required, metavar="FILE.png|.svg|.pdf", callback=_ready, help=help_text)
 
 
-theme_option: Decorator = choice_option(  # `saved_figure` follows it
-    "--theme",
-    THEMES,
-    "Background of the figure.",
-    expose_value=False,
-    callback=lambda context, _parameter, value: context.meta.update({THEME: value}),
+def _kept(name: str) -> Callable[..., None]:
+    """Keep the value of an option in the context, where `saved_figure` finds it."""
+    return lambda context, _parameter, value: context.meta.update({f"{LOOK}.{name}": value})
+
+
+def _look(name: str) -> Any:
+    return click.get_current_context().meta[f"{LOOK}.{name}"]
+
+
+theme_option: Decorator = stacked(
+    choice_option("--theme", THEMES, "Background of the figure.", expose_value=False, callback=_kept("theme")),
+    declared_option(Paper, "width", metavar="INCHES", expose_value=False, callback=_kept("width")),
+    declared_option(Paper, "dpi", expose_value=False, callback=_kept("dpi")),
+    click.option(
+        "--no-title",
+        is_flag=True,
+        expose_value=False,
+        callback=_kept("no_title"),
+        help="Draw no title, for a figure with a caption.",
+    ),
 )
 out_option: Decorator = stacked(figure_option("--out", "Write the figure here", required=True), theme_option)
 
@@ -405,8 +450,8 @@ def saved_figure(draw: Callable[[], Figure], out: str) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.filterwarnings("always", "Glyph", UserWarning)
         try:
-            with theme(click.get_current_context().meta[THEME]):
-                save_figure(draw(), out)
+            with theme(_look("theme"), width=_look("width"), has_title=not _look("no_title")):
+                save_figure(draw(), out, dpi=_look("dpi"))
         except OSError as error:
             raise click.ClickException(f"{out}: cannot be written: {error.strerror or error}") from error
     return list(dict.fromkeys(str(warning.message) for warning in caught))

@@ -11,14 +11,25 @@ from typing import Any, Final
 import click
 import numpy as np
 
-from rankcorr._checks import checked_level, collected_notices, counted, first_few, give_notice, offending, repeated
+from rankcorr._checks import (
+    alpha_of,
+    checked_level,
+    collected_notices,
+    counted,
+    first_few,
+    give_notice,
+    offending,
+    repeated,
+)
 from rankcorr._cli import console, options
 from rankcorr._cli.console import (
     Column,
     choice_setting,
+    declared_option,
     detectable_text,
     gathered,
     label_text,
+    needed_text,
     number_text,
     pvalue_text,
     setting,
@@ -28,6 +39,8 @@ from rankcorr._cli.console import (
 from rankcorr._cli.options import Weights
 from rankcorr._coefficients import Coefficient, TauW
 from rankcorr._io.trec import FORMATS
+from rankcorr._options import default_of
+from rankcorr._report import save_reports
 from rankcorr._results import TableNotes, best_places
 from rankcorr._weights import Uniform
 from rankcorr._workers import Progress, progress_bar
@@ -35,31 +48,21 @@ from rankcorr.errors import OptionError, RankingError
 from rankcorr.evaluation._columns import DUPLICATES
 from rankcorr.evaluation._compare import compare_evaluated, corrected_together
 from rankcorr.evaluation._evaluate import Evaluation, evaluate_matches
-from rankcorr.evaluation._matching import (
-    SELF_HITS,
-    UNJUDGED,
-    UNRETRIEVED,
-    Coverage,
-    Matched,
-    MatchedRun,
-    checked_policies,
-    match_runs,
-)
+from rankcorr.evaluation._matching import Coverage, Matched, MatchedRun, Policies, match_runs
 from rankcorr.evaluation._metrics import METRIC_NAMES, Metric, as_metrics, name_of
 from rankcorr.evaluation._nulls import RESAMPLES as NULL_RESAMPLES
 from rankcorr.evaluation._nulls import chance_level
+from rankcorr.evaluation._partitions.evaluator import QueryEvaluator
 from rankcorr.evaluation._qrels import Qrels, Run
 from rankcorr.evaluation._query_tests import TESTS, PairedDifference
 from rankcorr.evaluation._run_comparison import HOLM, STEP_DOWN, RunComparison
 from rankcorr.evaluation._scores.needed import needed_items
 from rankcorr.evaluation._sources import grouped_queries, qrels_of, read_groups, read_qrels, read_run, runs_of
-from rankcorr.evaluation._values import UNDEFINED
 from rankcorr.evaluation._worst import Direction, QueryDifference, worst_evaluated
-from rankcorr.inference._conventions import alpha_of
 from rankcorr.inference._resampling import Draws
 from rankcorr.plots._queries import plot_pairs
 
-RESAMPLES: Final = 10_000
+RESAMPLES: Final = default_of(compare_evaluated, "n_resamples")
 EXIT_WORSE: Final = 3
 WORSE_AND_BETTER: Final[tuple[Direction, ...]] = ("worse", "better")
 
@@ -82,25 +85,11 @@ class QueryOptions:
         f"Metric: {', '.join(METRIC_NAMES)}, or one of ir_measures, such as rr; may be repeated.",
         default=("tau_w",),
     )
-    unjudged: Any = choice_setting(
-        "--unjudged",
-        UNJUDGED,
-        "Retrieved documents without a judgement: have relevance 0, are left out, or are an error.",
-    )
-    unretrieved: Any = choice_setting(
-        "--unretrieved", UNRETRIEVED, "Judged documents that a run did not retrieve: are last, or left out."
-    )
-    depth: int | None = console.count_setting("--depth", "Keep the first K documents of each query.")
-    self_hits: Any = choice_setting(
-        "--self-hits",
-        SELF_HITS,
-        "Retrieved documents with the id of their query: count, with a note or without, or are left out as in BEIR.",
-    )
-    undefined: Any = choice_setting(
-        "--undefined",
-        UNDEFINED,
-        "Queries without a defined metric: are left out of the mean, count as 0, or are an error.",
-    )
+    unjudged: Any = setting(declared_option(Policies, "unjudged"))
+    unretrieved: Any = setting(declared_option(Policies, "unretrieved"))
+    depth: int | None = setting(declared_option(Policies, "depth", metavar="K"))
+    self_hits: Any = setting(declared_option(Policies, "self_hits"))
+    undefined: Any = setting(declared_option(QueryEvaluator, "undefined"))
     standardized: bool = console.flag_setting(
         "--standardized", "Also standardize rank correlations, so that chance averages 0 for each query."
     )
@@ -245,10 +234,11 @@ def _groups_of(path: str | None, queries: tuple[Hashable, ...]) -> dict[str, str
 @gathered("settings", QueryOptions)
 @console.theme_option
 @options.weight_options
+@console.report_option()
 @console.table_option()
 @console.json_option()
 def evaluate_command(
-    qrels: str, runs: tuple[str, ...], settings: QueryOptions, weights: Weights, as_json: bool
+    qrels: str, runs: tuple[str, ...], settings: QueryOptions, weights: Weights, report_path: str | None, as_json: bool
 ) -> None:
     """Evaluate the RUN files by query against QRELS.
 
@@ -276,6 +266,8 @@ def evaluate_command(
         needed = _needed(comparisons, settings.needed)
         lacking = [] if settings.plot is None else console.saved_figure(lambda: plot_pairs(pairs), settings.plot)
     notes = [*console.notes_of(notices, []), *({"message": message} for message in lacking)]
+    if report_path is not None:
+        save_reports([evaluation.report(), *(comparison.report() for comparison in comparisons)], report_path)
     if as_json:
         content = evaluation.to_dict()
         content["groups"] = None if groups is None else evaluation.group_table(groups)
@@ -314,7 +306,7 @@ def evaluate_command(
                 click.echo(f"{whole(pair.first)}: {decides}")
         for entry in needed:
             if entry["metric"] == comparison.metric:
-                click.echo(f"{whole(entry['first'])}: {_needed_text(entry['queries'])}")
+                click.echo(f"{whole(entry['first'])}: {needed_text(entry['queries'], 'queries')}")
     if groups is not None:
         click.echo()
         _print_rows(evaluation.group_table(groups), ("group", "run", "metric"), "Means of each group of queries.")
@@ -336,7 +328,7 @@ def _evaluate(
     gold: Qrels, runs: Mapping[str, Run], metrics: Sequence[Metric], settings: QueryOptions, report: Progress
 ) -> tuple[Evaluation, dict[str, Matched]]:
     """Evaluate runs, and return also their documents matched with qrels, which is done once."""
-    policies = checked_policies(settings.unjudged, settings.unretrieved, settings.depth, settings.self_hits)
+    policies = Policies(settings.unjudged, settings.unretrieved, settings.depth, settings.self_hits)
     draws = Draws.checked(NULL_RESAMPLES, settings.seed, None, lambda _: report(0))
     pairs: dict[str, Matched] = {}
 
@@ -385,15 +377,6 @@ def _needed(comparisons: Iterable[RunComparison], difference: float | None) -> l
         for comparison in comparisons
         for pair in comparison.pairs
     ]
-
-
-def _needed_text(needed: Mapping[str, Any] | None) -> str:
-    if needed is None:
-        return "too few queries, or equal differences: they do not tell how many queries are needed"
-    return (
-        f"a difference of {needed['difference']:g} needs about {needed['n']:,} queries for a power of "
-        f"{needed['power']:g} ({needed['low']:,} to {needed['high']:,}, by the noise of these {needed['n_pilot']:,})"
-    )
 
 
 def _fail_if(worse: Sequence[str]) -> None:

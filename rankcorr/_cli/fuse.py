@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
-from rankcorr._checks import collected_notices, counted, repeated
+from rankcorr._checks import alpha_of, collected_notices, counted, repeated
 from rankcorr._cli import console, options
 from rankcorr._cli.console import Column, detectable_text, number_text, pvalue_text, text_columns, whole
 from rankcorr._io.trec import FORMATS
+from rankcorr._options import default_of
 from rankcorr._results import TableNotes
 from rankcorr._workers import progress_bar
 from rankcorr.errors import OptionError
@@ -21,9 +22,8 @@ from rankcorr.evaluation._fuse import FUSIONS, MISSING_QUERIES, NORMS, OFFSET, f
 from rankcorr.evaluation._metrics import METRIC_NAMES
 from rankcorr.evaluation._run_comparison import HOLM, STEP_DOWN, RunComparison
 from rankcorr.evaluation._sources import read_qrels, read_run
-from rankcorr.inference._conventions import alpha_of
 
-RESAMPLES = 10_000
+RESAMPLES = default_of(compare_evaluated, "n_resamples")
 
 
 @console.command("fuse", short_help="Fuse runs into one, and test it against them.")

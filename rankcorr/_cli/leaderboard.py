@@ -8,20 +8,20 @@ from typing import Any, Final
 
 import click
 
-from rankcorr._checks import collected_notices, offending, real_text
+from rankcorr._checks import alpha_of, collected_notices, offending, real_text
 from rankcorr._cli import console, options
 from rankcorr._cli.console import Decorator, Note, gathered, pvalue_text, setting, text_columns, whole
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._cli.scores import ScoreOptions, print_score_leaderboard, refuse_options, score_options
 from rankcorr._io.table import TextTable, list_names
+from rankcorr._options import default_of
 from rankcorr._results import TableNotes, best_places
 from rankcorr._workers import progress_bar
 from rankcorr.errors import OptionError, TableError
-from rankcorr.inference._conventions import alpha_of
 from rankcorr.inference._gold_sets import MEAN, SUM, TOTALS, group_items
 from rankcorr.inference._leaderboard import Leaderboard, leaderboard
 
-RESAMPLES: Final = 1_000
+RESAMPLES: Final = default_of(leaderboard, "n_resamples")
 MODELS: Final = re.compile(r"(model|method|submission|team|participant)s?([ _-]?(name|id))?", re.I)
 
 
@@ -146,6 +146,7 @@ board_options: Decorator = gathered("settings", BoardOptions)
 @options.file_options
 @options.weight_options
 @score_options
+@console.report_option()
 @console.table_option()
 @console.json_option()
 def leaderboard_command(
@@ -155,6 +156,7 @@ def leaderboard_command(
     files: Files,
     weights: Weights,
     score_settings: ScoreOptions,
+    report_path: str | None,
     as_json: bool,
 ) -> None:
     """Rank the SYSTEM files by their agreement with GOLD and further gold sets, or the rows of a table of scores.
@@ -175,10 +177,12 @@ def leaderboard_command(
     """
     if not systems:
         shared = {name: getattr(settings, name) for name in ("groups", "level", "resamples", "seed")}
-        print_score_leaderboard(gold, score_settings, shared, as_json)
+        print_score_leaderboard(gold, score_settings, shared, report_path, as_json)
         return
     refuse_options(is_table=False)
     board, golds, _, notes = settings.compute(gold, systems, files, weights)
+    if report_path is not None:
+        board.report().save(report_path)
     if as_json:
         option_values = {**files.to_dict(), **weights.to_dict(settings.coefficient), "clusters": settings.clusters}
         option_values |= {"groups": settings.groups, "unranked": list(settings.unranked)}

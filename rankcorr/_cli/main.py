@@ -8,7 +8,9 @@ from rankcorr._cli.console import OneLineErrors, json_option, print_json, print_
 from rankcorr._cli.evaluate import evaluate_command
 from rankcorr._cli.fuse import fuse_command
 from rankcorr._cli.leaderboard import leaderboard_command
+from rankcorr._cli.merge import merge_command
 from rankcorr._cli.plot import plot
+from rankcorr._cli.rank_sets import rank_sets_command
 from rankcorr._cli.vectors import vectors_command
 from rankcorr._shares import DEFAULT_TOP, MAX_TOP, weight_table
 
@@ -22,6 +24,7 @@ def main() -> None:
       rankcorr compare gold.csv system_a.csv system_b.csv
       rankcorr test gold.csv system_a.csv system_b.csv --versus
       rankcorr leaderboard gold.csv system_a.csv system_b.csv
+      rankcorr merge judge_a.csv judge_b.csv judge_c.csv --method consensus
       rankcorr evaluate qrels.txt bm25.run lsa.run --metric tau_w --metric ndcg@10 --versus bm25.run
       rankcorr fuse bm25.run lsa.run -o fused.run --qrels qrels.txt --metric ndcg@10
       rankcorr evaluate-vectors glove.txt.gz word2vec.bin --gold wordsim353.tsv --gold rg65.tsv
@@ -30,7 +33,18 @@ def main() -> None:
     """
 
 
-for command in (compare, run_tests, leaderboard_command, evaluate_command, fuse_command, vectors_command, plot):
+COMMANDS = (
+    compare,
+    run_tests,
+    leaderboard_command,
+    merge_command,
+    rank_sets_command,
+    evaluate_command,
+    fuse_command,
+    vectors_command,
+    plot,
+)
+for command in COMMANDS:
     main.add_command(command)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,25 +13,38 @@ from typing import Any, Final, NamedTuple
 import click
 
 from rankcorr import Coefficient, InverseSquare, OptionError, Ranking, RankingError, TableError, Uniform, WeightError
-from rankcorr._checks import checked_level, collected_notices, counted, repeated
+from rankcorr._checks import ALTERNATIVES, alpha_of, checked_level, collected_notices, counted, repeated
 from rankcorr._cli import console
-from rankcorr._cli.console import Decorator, Note, choice_option, choice_setting, gathered, option, setting, whole
-from rankcorr._coefficients import BY_NAME, COEFFICIENTS, VARIANTS, Pearson, named_coefficient
+from rankcorr._cli.console import (
+    Decorator,
+    Note,
+    choice_option,
+    choice_setting,
+    declared_option,
+    gathered,
+    option,
+    setting,
+    whole,
+)
+from rankcorr._coefficients import BY_NAME, COEFFICIENTS, Pearson, TauW, named_coefficient
 from rankcorr._io.table import DUPLICATES, read_numbers
 from rankcorr._io.trec import is_trec
+from rankcorr._options import default_of
 from rankcorr._ranking import MISSING, Missing, align
-from rankcorr._weights import SCHEMES, TIED_WEIGHTS, WEIGHER_NAMES, named_weigher
+from rankcorr._weights import named_weigher
 from rankcorr.evaluation._metrics import Metric, as_metric, check_different
 from rankcorr.evaluation._sources import read_clusters
-from rankcorr.inference._conventions import ALTERNATIVES, MAX_EXACT_ITEMS, alpha_of
 from rankcorr.inference._exchange import SWAPS
+from rankcorr.inference._interval import correlation_interval
+from rankcorr.inference._null import MAX_EXACT_ITEMS
 from rankcorr.inference._paired import LeftOut
 
 UNIFORM: Final = [name for name, coefficient in BY_NAME.items() if type(coefficient.weighting.weigher) is Uniform]
 PLAIN: Final = (*UNIFORM, Pearson.name)  # without weights
 SYSTEM_COEFFICIENTS: Final = (*COEFFICIENTS, Pearson.name)  # where systems are compared: these have scores
-DEFAULT_LEVEL: Final = 0.95
-DEFAULT_SEED: Final = 0
+DEFAULT_LEVEL: Final = default_of(correlation_interval, "level")
+DEFAULT_SEED: Final = default_of(correlation_interval, "seed")
+_ENDING: Final = re.compile(r"\.(csv|tsv|txt|jsonl?|parquet)(\.gz)?(?=:|$)")
 MAX_RESAMPLES: Final = 10_000_000  # 80 MB for each interval
 
 
@@ -101,6 +115,7 @@ class Named:
     name: str
     ranking: Ranking
     short: str = ""
+    title: str = ""
     messages: tuple[str, ...] = ()
 
     @property
@@ -110,8 +125,8 @@ class Named:
 
     @property
     def in_figures(self) -> Named:
-        """The ranking with its short name, which fits into a figure."""
-        return replace(self, name=self.short)
+        """The ranking with its short name, without the ending of the file, which fits into a figure."""
+        return replace(self, name=self.title or self.short)
 
 
 def reading_notes(rankings: Iterable[Named]) -> list[Note]:
@@ -196,6 +211,12 @@ def _short_names(
     return list(names)
 
 
+def _without_endings(short: Sequence[str], titles: Sequence[str]) -> list[str]:
+    """Short names without the endings of their files, if these still differ; names that were given stay."""
+    stems = [title or _ENDING.sub("", name) for name, title in zip(short, titles, strict=True)]
+    return stems if len(set(stems)) == len(set(short)) else list(short)
+
+
 @dataclass(frozen=True)
 class Files:
     """How files are read."""
@@ -245,8 +266,10 @@ class Files:
         check_repeats(names[len(golds) :], "system")
         short = _short_names(names, titles, paths, repeated_columns)
         return [
-            replace(self._one(name, path, column), short=label)
-            for name, path, column, label in zip(names, paths, columns, short, strict=True)
+            replace(self._one(name, path, column), short=label, title=title)
+            for name, path, column, label, title in zip(
+                names, paths, columns, short, _without_endings(short, titles), strict=True
+            )
         ]
 
     def _one(self, name: str, path: str, column: str | None) -> Named:
@@ -288,22 +311,12 @@ file_options: Decorator = gathered("files", Files)
 class Weights:
     """How items are weighed."""
 
-    n0: float | None = setting("--n0", type=float, help="Offset of the weight 1/(n + n0)^2 of rank n.  [default: 2]")
-    weigher: str | None = setting(
-        "--weigher", metavar="NAME", help=f"Weigher in place of that of --n0: {WEIGHER_NAMES}; such as top-k:10."
-    )
-    scheme: Any = choice_setting(
-        "--scheme", SCHEMES, "How the weights of an item's two ranks combine; 'first' uses gold's alone."
-    )
-    tied_weights: Any = choice_setting(
-        "--tied-weights", TIED_WEIGHTS, "A tied item weighs f(mid-rank), or the mean of f over its group's positions."
-    )
-    variant: Any = setting(
-        "--variant",
-        type=click.Choice(VARIANTS),
-        default="b",
-        help="Denominator of tau_w and tau: 'b' leaves tied pairs out, 'a' keeps them.",
-    )
+    # The library refuses an n0 out of its bounds; None tells an n0 that was given from the default.
+    n0: float | None = setting(declared_option(TauW, "n0", type=float, default=None, show_default="2"))
+    weigher: str | None = setting(declared_option(TauW, "weigher", metavar="NAME"))
+    scheme: Any = setting(declared_option(TauW, "scheme"))
+    tied_weights: Any = setting(declared_option(TauW, "tied_weights"))
+    variant: Any = setting(declared_option(TauW, "variant"))
 
     def of(self, name: str) -> Coefficient:
         """Return the coefficient of a name with these options; the plain rho and tau have no weight to choose."""

@@ -17,7 +17,7 @@ from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._coefficients import COEFFICIENTS
 from rankcorr._workers import progress_bar
 from rankcorr.inference._gold_sets import COLUMNS, TOTALS
-from rankcorr.inference._permutation import permutation_test
+from rankcorr.inference._null import permutation_test
 from rankcorr.plots import chance_levels, plot_leaderboard, plot_null, plot_offset, plot_ranks
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def ranks(
     """
     coefficient_value = weights.of_one(coefficient)
     reference, others = _matching(files, gold, systems)
-    named = {other.short: other.ranking for other in others}
+    named = {other.in_figures.name: other.ranking for other in others}
 
     def draw() -> Figure:
         with options.errors_of(reference, *others):
@@ -77,7 +77,7 @@ def ranks(
                 reference.ranking,
                 others[0].ranking if len(others) == 1 else named,
                 missing=files.missing,
-                names=(reference.short, others[0].short),
+                names=(reference.in_figures.name, others[0].in_figures.name),
                 n_named=worst,
                 coefficient=coefficient_value,
             )
@@ -99,7 +99,7 @@ def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coeffici
       rankcorr plot offset gold.csv system_a.csv system_b.csv --out offset.svg
     """
     reference, others = _matching(files, gold, systems)
-    named = {other.short: other.ranking for other in others}
+    named = {other.in_figures.name: other.ranking for other in others}
 
     def draw() -> Figure:
         with options.errors_of(reference, *others):
@@ -129,7 +129,10 @@ def leaderboard_figure(
         *TOTALS,
         *COLUMNS,
     )  # a table of a leaderboard has columns of these names, too, so a gold set needs another
-    sets = {gold_set.name: gold_set if gold_set.short in reserved_names else gold_set.in_figures for gold_set in golds}
+    sets = {
+        gold_set.name: gold_set if gold_set.in_figures.name in reserved_names else gold_set.in_figures
+        for gold_set in golds
+    }
     rows = {compared.name: compared.in_figures for compared in others}
 
     def draw() -> Figure:
@@ -190,7 +193,9 @@ def null(
             progress_bar(resamples * len(others), "permutation", "values by chance") as advance,
         ):
             tests = {
-                other.short: permutation_test(reference.ranking, other.ranking, **null_options, progress=advance)
+                other.in_figures.name: permutation_test(
+                    reference.ranking, other.ranking, **null_options, progress=advance
+                )
                 for other in others
             }
             if len(tests) == 1:

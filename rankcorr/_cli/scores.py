@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -11,7 +12,16 @@ from click.core import ParameterSource
 
 from rankcorr._checks import collected_notices, counted, first_few
 from rankcorr._cli import console
-from rankcorr._cli.console import Decorator, choice_setting, gathered, number_text, pvalue_text, text_columns, whole
+from rankcorr._cli.console import (
+    Decorator,
+    choice_setting,
+    gathered,
+    needed_text,
+    number_text,
+    pvalue_text,
+    text_columns,
+    whole,
+)
 from rankcorr._workers import progress_bar
 from rankcorr.errors import ColumnError, MissingValueError, OptionError, TooFewItemsError
 from rankcorr.evaluation._scores.leaderboard import (
@@ -23,9 +33,12 @@ from rankcorr.evaluation._scores.leaderboard import (
     leaderboard_of_scores,
     table_notes,
 )
+from rankcorr.evaluation._scores.needed import needed_items
 from rankcorr.evaluation._sources import read_clusters
 
-SHARED: Final = frozenset({"gold", "systems", "groups", "level", "resamples", "seed", "table", "as_json"})
+SHARED: Final = frozenset(
+    {"gold", "systems", "groups", "level", "resamples", "seed", "report_path", "table", "as_json"}
+)
 
 
 @dataclass(frozen=True)
@@ -45,6 +58,19 @@ class ScoreOptions:
         "--missing-scores",
         MISSING_SCORES,
         "Of a table of scores: missing ones are an error, leave out the task, or are the worst of the task.",
+    )
+    equivalent_within: float | None = console.setting(
+        "--equivalent-within",
+        type=float,
+        metavar="MARGIN",
+        help="Of a table of scores: give a verdict on the difference from the best: equivalent if one-sided tests show "
+        "that it is smaller than MARGIN, else worse or undecided.",
+    )
+    needed: float | None = console.setting(
+        "--needed",
+        type=float,
+        metavar="DIFFERENCE",
+        help="Of a table of scores: estimate how many tasks find this true difference with a power of 0.8.",
     )
 
 
@@ -67,10 +93,13 @@ def refuse_options(is_table: bool) -> None:
     ]
     if wrong:
         kind = "files of rankings, not a table of scores alone" if is_table else "a table of scores, given alone"
-        raise OptionError(f"{first_few(wrong)} may be used with {kind}")
+        advice = "; missing scores have --missing-scores" if is_table and "--missing" in wrong else ""
+        raise OptionError(f"{first_few(wrong)} may be used with {kind}{advice}")
 
 
-def print_score_leaderboard(path: str, scores: ScoreOptions, settings: Mapping[str, Any], as_json: bool) -> None:
+def print_score_leaderboard(
+    path: str, scores: ScoreOptions, settings: Mapping[str, Any], report_path: str | None, as_json: bool
+) -> None:
     """Rank the systems of a table and print them; `settings` are groups, level, resamples and seed."""
     refuse_options(is_table=True)
     options = asdict(scores)
@@ -83,6 +112,7 @@ def print_score_leaderboard(path: str, scores: ScoreOptions, settings: Mapping[s
                 groups=None if groups is None else dict(read_clusters(groups)),
                 lower_is_better=scores.lower_is_better,
                 missing=scores.missing_scores,
+                equivalent_within=scores.equivalent_within,
                 tasks=scores.tasks or None,
                 level=settings["level"],
                 n_resamples=settings["resamples"],
@@ -94,15 +124,20 @@ def print_score_leaderboard(path: str, scores: ScoreOptions, settings: Mapping[s
         except (ColumnError, TooFewItemsError) as error:
             message = f"{path} alone is no table of scores ({error}); to rank files, name at least one SYSTEM file"
             raise OptionError(message) from error
+    has_needed = scores.needed is not None and not math.isnan(board.detectable)
+    needed = needed_items(board, scores.needed or 0.0, level=board.level).to_dict() if has_needed else None
     notes = console.notes_of(notices, [])
+    if report_path is not None:
+        board.report().save(report_path)
     if as_json:
-        console.print_json({**board.to_dict(), "options": options | dict(settings), "warnings": notes})
+        content = {**board.to_dict(), "needed": needed}
+        console.print_json({**content, "options": options | dict(settings), "warnings": notes})
         return
-    _print(path, board, settings["seed"])
+    _print(path, board, settings["seed"], None if scores.needed is None else needed_text(needed, "tasks"))
     console.print_notes(notes)
 
 
-def _print(path: str, board: ScoreLeaderboard, seed: int) -> None:
+def _print(path: str, board: ScoreLeaderboard, seed: int, needed: str | None) -> None:
     click.echo(f"scores: {whole(path)} ({counted(len(board.rows), 'system')}, {counted(len(board.tasks), 'task')})")
     if board.left_out:
         click.echo(f"left out: {', '.join(map(whole, board.left_out))}")
@@ -113,9 +148,16 @@ def _print(path: str, board: ScoreLeaderboard, seed: int) -> None:
         f"({console.resamples_text(board.n_resamples, seed, 'tasks')}), tests against the best ({swaps})"
     )
     detectable = console.detectable_text(board.detectable, 1.0)
-    click.echo(f"detectable: {detectable} from the best, with a power of 0.8 (median over systems)\n")
+    click.echo(f"detectable: {detectable} from the best, with a power of 0.8 (median over systems)")
+    if needed is not None:
+        click.echo(needed)
+    click.echo()
     groups: Collection[str] = () if board.gold_sets == (ONLY_GROUP,) else board.gold_sets
     rows = board.table()
+    if board.verdicts is not None:
+        for row, (verdict, *_) in zip(rows, board.verdicts, strict=True):
+            row["verdict"] = verdict
+        rows[0]["verdict"] = "-"
     columns: dict[str, console.Column] = {
         "rank": ("rank", console.rank_text),
         "ranks": (("least_rank", "largest_rank"), console.ranks_text),
@@ -123,6 +165,7 @@ def _print(path: str, board: ScoreLeaderboard, seed: int) -> None:
         "system": ("system", whole),
         **text_columns(number_text, *groups, "mean", "low", "high"),
         "p (two-sided, step-down)": ("corrected_pvalue", pvalue_text),
+        **({} if board.verdicts is None else {"verdict": ("verdict", "{}")}),
         **({"missing": ("n_missing", "{}")} if any(row["n_missing"] for row in rows) else {}),
     }
     console.print_rows(rows, columns, table_notes(board, list(columns)))

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 import click
 
-from rankcorr._checks import check_choice, collected_notices, counted, first_few
+from rankcorr._checks import alpha_of, check_choice, collected_notices, counted, first_few
 from rankcorr._cli import console, options
 from rankcorr._cli.compare import TEST_RESAMPLES
 from rankcorr._cli.console import (
@@ -27,7 +27,6 @@ from rankcorr._io.table import DUPLICATES
 from rankcorr._results import TableNotes, best_places
 from rankcorr._workers import progress_bar
 from rankcorr.errors import OptionError, RankingError
-from rankcorr.inference._conventions import alpha_of
 from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._paired import SystemComparisons, compare_many
 from rankcorr.vectors._hubness import hubness

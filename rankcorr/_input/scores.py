@@ -39,7 +39,7 @@ def checked_numbers(
     """Check real numbers of at least `least` items, and return them exactly, in float64 or int64 if these hold them."""
     if is_masked(values):
         masked = np.argwhere(np.ma.getmaskarray(values))
-        raise MissingValueError(f"every item needs a {what}; null or masked: {_places(what, masked, labels)}")
+        raise MissingValueError(f"{_need(what)}; null or masked: {_places(what, masked, labels)}")
     if isinstance(values, bytearray | Set | Iterator | MappingView):
         form = "" if isinstance(values, bytearray) else ": write list(...)"
         instead = ", which has no order" if isinstance(values, set | frozenset) else form
@@ -62,10 +62,14 @@ def checked_numbers(
         array = array.astype(np.float64, copy=False) if size <= 8 else array
         if np.count_nonzero(np.isnan(array)):
             places = _places(what, np.argwhere(np.isnan(array)), labels)
-            raise MissingValueError(f"every item needs a {what}; nan: {places}")
+            raise MissingValueError(f"{_need(what)}; nan: {places}")
     elif kind != "u" or size < 8:
         array = array.astype(np.int64, copy=False)
     return array
+
+
+def _need(what: str) -> str:
+    return f"every item needs {'an' if what[0] in 'aeiou' else 'a'} {what}"
 
 
 def _check_objects(array: NDArray[Any], what: str, labels: Sequence[Hashable] | None) -> None:
@@ -79,7 +83,7 @@ def _check_objects(array: NDArray[Any], what: str, labels: Sequence[Hashable] | 
     nan = np.array([is_nan(value) for value in array.flat], dtype=bool)
     if nan.any():
         places = _places(what, np.argwhere(nan.reshape(array.shape)), labels)
-        raise MissingValueError(f"every item needs a {what}; nan: {places}")
+        raise MissingValueError(f"{_need(what)}; nan: {places}")
 
 
 def sortable(checked: NDArray[Any], what: str) -> NDArray[Any]:

@@ -68,8 +68,8 @@ class Source:
         return "<stdin>" if self.path == "-" else printable(self.path, limit=None)
 
     def fail(self, message: str, line: int | None = None, column: str | None = None) -> NoReturn:
-        """Raise the error, with the place where it occurred."""
-        place = self.name if line is None else f"{self.name}:{line}"
+        """Raise the error, with the place where it occurred; no line, or line 0, means the whole file."""
+        place = self.name if not line else f"{self.name}:{line}"
         if column is not None:
             place += f': column "{printable(column)}"'
         raise self.error(f"{place}: {message}")

@@ -133,14 +133,16 @@ def _read_plain(data: bytes, layout: Layout) -> Columns | None:
     odd += [separator + other, other + separator, other + b"\n", b"\n" + other] if by_tabs else [other]
     if data[:1] in b" \t" or data[-1:] in b" \t" or any(signs in data for signs in odd):
         return None
-    if layout.has_head:
-        if tuple(name.strip() for name in line.decode().split("\t")[:2]) != BEIR_HEAD[:2]:
-            return None
-        data = data[len(line) + 1 :]
+    if layout.has_head and tuple(name.strip() for name in line.decode().split("\t")[:2]) != BEIR_HEAD[:2]:
+        return None
     value_name = next(name for name in ("score", "relevance", "rank") if name in layout.fields)
-    kinds: dict[str, Kind] = {"query": "codes", "document": "text", "rank": "numbers", value_name: "numbers"}
+    kinds: dict[str, Kind] = {"query": "codes", "document": "codes", "rank": "numbers", value_name: "numbers"}
     columns = read_plain(
-        data, separator.decode(), n_fields, {place: kinds[name] for place, name in enumerate(layout.fields) if name}
+        data,
+        separator.decode(),
+        n_fields,
+        {place: kinds[name] for place, name in enumerate(layout.fields) if name},
+        start=len(line) + 1 if layout.has_head else 0,
     )
     if columns is None:
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
@@ -224,6 +224,7 @@ def _shares(names: Sequence[Any], weights: Any) -> Matrix:
     numbers = np.array([real_number(weight) for weight in weights])
     if not (np.isfinite(numbers) & (numbers >= 0)).all() or not numbers.any():
         raise OptionError(f"weights must be finite, not negative and not all 0; got {shown(weights)}")
+    numbers = numbers / numbers.max()  # whose sum cannot overflow
     result: Matrix = numbers / math.fsum(numbers.tolist())
     return result
 
@@ -597,3 +598,25 @@ def _starts(inputs: Inputs) -> Matrix:
 def first_labels(labels: set[Any]) -> str:
     """A few labels for a message."""
     return first_few(sorted(map(shown, labels)))
+
+
+MERGE_METHODS: Final[Mapping[str, Callable[..., MergedRanking]]] = {
+    function.__name__: function for function in (borda, mean_rank, reciprocal_rank_fusion, kemeny, consensus)
+}
+
+
+OFFSET_METHOD: Final = reciprocal_rank_fusion.__name__
+
+
+def merge(rankings: ManyRankings, method: str, *, k: float | None = None, **options: Any) -> MergedRanking:
+    """Merge rankings by the function of this name; only reciprocal rank fusion takes `k`.
+
+    Raises
+    ------
+    RankingError
+        `OptionError` for an unknown method, or k of another one; and the errors of the function.
+    """
+    check_choice("method", method, tuple(MERGE_METHODS))
+    if k is not None and method != OFFSET_METHOD:
+        raise OptionError(f"k belongs to {OFFSET_METHOD}, not to {method}")
+    return MERGE_METHODS[method](rankings, **options, **({} if k is None else {"k": k}))

@@ -5,6 +5,7 @@
 - values by query and their means, raw and standardized: `evaluate`; for plain arrays and columns: `correlate_groups`
 - comparison of runs, with intervals and tests: `compare_runs`, or `compare_evaluated` for an `Evaluation`
 - the queries and documents behind a difference: `worst`
+- means from judgements of people on some queries and of a program on all: `judged_means`
 - several runs fused into one: `fuse`
 - systems ranked by a table of scores, over tasks: `leaderboard_of_scores`
 - the same for files and clusters, one partition at a time: `QueryEvaluator`, `partial_means`, `combined_means`,
@@ -43,6 +44,7 @@ from rankcorr.evaluation._evaluate import (
     evaluate,
 )
 from rankcorr.evaluation._fuse import fuse
+from rankcorr.evaluation._judged import JudgedMean, JudgedMeans, judged_means
 from rankcorr.evaluation._matching import Coverage
 from rankcorr.evaluation._metrics import RBO, AveragePrecision, PrecisionAt, TauAP
 from rankcorr.evaluation._partitions.evaluator import QueryEvaluator
@@ -77,3 +79,4 @@ __all__ += ["RBO", "AveragePrecision", "PrecisionAt", "TauAP"]
 __all__ += ["MeanDifference", "PartialMeans", "QueryEvaluator", "QueryMean", "QueryMeans"]
 __all__ += ["combined_means", "merged_means", "partial_means", "read_batches", "streamed_means"]
 __all__ += ["DocumentDifference", "QueryDifference", "fuse", "worst"]
+__all__ += ["JudgedMean", "JudgedMeans", "judged_means"]

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankcorr._checks import check_choice, checked_flag, checked_level, shown
+from rankcorr._checks import alpha_of, check_choice, checked_flag, checked_level, shown
 from rankcorr._coefficients import Coefficient
 from rankcorr._input.numbers import ROUNDING
-from rankcorr._results import read_only
+from rankcorr._results import Rows, read_only
 from rankcorr._workers import Progress
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._evaluate import Evaluation, evaluate
@@ -43,7 +43,6 @@ from rankcorr.evaluation._query_tests import (
 from rankcorr.evaluation._run_comparison import HOLM, STEP_DOWN, GroupComparison, RunComparison, RunScore
 from rankcorr.evaluation._sources import QrelsLike, RunsLike, cluster_numbers, grouped_queries, runs_of
 from rankcorr.evaluation._values import UndefinedPolicy
-from rankcorr.inference._conventions import alpha_of
 from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._resampling import Draws, Values
 
@@ -249,7 +248,7 @@ def compare_evaluated(
         metric=name,
         standardized=is_standardized,
         test=test,
-        unit="queries",
+        unit="queries" if clusters is None else "clusters",
         baseline=baseline,
         correction=STEP_DOWN,
         level=confidence,
@@ -411,7 +410,7 @@ def _pairs(values: Values, pairs: Sequence[tuple[int, int]], plan: Plan) -> list
 
 
 def _corrected(pairs: Iterable[PairedDifference], corrected: Iterator[float]) -> tuple[PairedDifference, ...]:
-    return tuple(replace(pair, corrected_pvalue=float(next(corrected))) for pair in pairs)
+    return Rows(replace(pair, corrected_pvalue=float(next(corrected))) for pair in pairs)
 
 
 def _by_group(

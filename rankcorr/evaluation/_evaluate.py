@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,23 +21,18 @@ from rankcorr._workers import Progress, silent
 from rankcorr.errors import ColumnError, OptionError, UndefinedQueryError
 from rankcorr.evaluation._columns import checked_values, encode_ids
 from rankcorr.evaluation._grouped import Values, group_coefficients, reasons
-from rankcorr.evaluation._matching import (
-    Coverage,
-    MatchedRun,
-    Policies,
-    SelfHits,
-    Unjudged,
-    Unretrieved,
-    checked_policies,
-    match_runs,
-)
+from rankcorr.evaluation._matching import Coverage, MatchedRun, Policies, SelfHits, Unjudged, Unretrieved, match_runs
 from rankcorr.evaluation._metrics import Metric, MetricLike, as_metrics
 from rankcorr.evaluation._nulls import RESAMPLES, standardization
 from rankcorr.evaluation._qrels import Qrels, with_common_ids
+from rankcorr.evaluation._reports import evaluation_report
 from rankcorr.evaluation._sources import QrelsLike, RunsLike, grouped_queries, qrels_of, runs_of
 from rankcorr.evaluation._values import UNDEFINED, RunMetrics, UndefinedPolicy
 from rankcorr.inference._resampling import Draws
 from rankcorr.inference._standardization import standardize
+
+if TYPE_CHECKING:
+    from rankcorr._report import Report
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,6 +154,10 @@ class Evaluation(TableResult):
     chance: tuple[ChanceLevel, ...]
     options: dict[str, Any]
 
+    def report(self) -> Report:
+        """Return methods, results and limits for a paper."""
+        return evaluation_report(self)
+
     def of(self, metric: str | None = None, run: str | None = None, *, standardized: bool = False) -> Values:
         """Values of a metric for each query of a run, shape (n_queries,). Omit metric or run if there is only one.
 
@@ -245,6 +244,10 @@ class Evaluation(TableResult):
 
     def _columns(self) -> dict[str, list[Any]]:
         return self.by_query()
+
+    def _shown_columns(self) -> dict[str, list[Any]]:
+        rows = self.table()
+        return {name: [row[name] for row in rows] for name in rows[0]}
 
     def __repr__(self) -> str:
         best = first_few([f"{row['run']} {row['metric']} {row['mean']:.4f}" for row in self.table()])
@@ -351,7 +354,7 @@ def evaluate(
     ([0.6252, 1.0], 1.0)
     """
     named = as_metrics(metrics)
-    policies = checked_policies(unjudged, unretrieved, depth, self_hits)
+    policies = Policies(unjudged, unretrieved, depth, self_hits)
     check_choice("undefined", undefined, UNDEFINED)
     is_standardized, report = checked_flag(standardized, "standardized"), progress or silent
     draws = Draws.checked(n_resamples, seed, workers, lambda _: report(0))
@@ -407,7 +410,7 @@ def evaluate_matches(
         if standardized:
             is_correlation = [isinstance(metric, Coefficient) for metric in metrics.values()]
             standardized_values[:, is_correlation] = np.nan_to_num(standardized_values[:, is_correlation])
-    options = {**policies._asdict(), "undefined": undefined, "n_resamples": draws.n_resamples, "seed": draws.seed}
+    options = {**vars(policies), "undefined": undefined, "n_resamples": draws.n_resamples, "seed": draws.seed}
     return Evaluation(
         queries=gold.queries,
         runs=tuple(names),

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rankcorr._checks import check_choice, checked_count, counted, first_few, give_notice, offending, shown
 from rankcorr._input.identifiers import warn_unicode_twins
 from rankcorr._input.scores import read_only
+from rankcorr._options import declare
 from rankcorr._results import Result
 from rankcorr._workers import Progress, in_threads
 from rankcorr.errors import QueryMismatchError, SelfHitWarning, UnjudgedError
@@ -132,13 +133,39 @@ def checked_depth(depth: object) -> int | None:
     return None if depth is None else checked_count(depth, "depth")
 
 
-class Policies(NamedTuple):
-    """How documents count that only qrels or only the run has, and the depth, None for no limit; see `evaluate`."""
+@dataclass(frozen=True)
+class Policies:
+    """How documents count that only qrels or only the run has, and the depth, None for no limit; see `evaluate`.
 
-    unjudged: Unjudged
-    unretrieved: Unretrieved
-    depth: int | None
-    self_hits: SelfHits
+    Raises
+    ------
+    OptionError
+        An unknown policy, or a depth that is not a positive whole number.
+    """
+
+    unjudged: Unjudged = declare(
+        str,
+        "zero",
+        choices=UNJUDGED,
+        about="Retrieved documents without a judgement: have relevance 0, are left out, or are an error.",
+    )
+    unretrieved: Unretrieved = declare(
+        str, "last", choices=UNRETRIEVED, about="Judged documents that a run did not retrieve: are last, or left out."
+    )
+    depth: int | None = declare(int, None, least=1, about="Maximum number of documents of each query, the first ones.")
+    self_hits: SelfHits = declare(
+        str,
+        "warn",
+        choices=SELF_HITS,
+        about="Retrieved documents with the id of their query: count, with a note or without, or are left out as in "
+        "BEIR.",
+    )
+
+    def __post_init__(self) -> None:
+        check_choice("unjudged", self.unjudged, UNJUDGED)
+        check_choice("unretrieved", self.unretrieved, UNRETRIEVED)
+        check_choice("self_hits", self.self_hits, SELF_HITS)
+        object.__setattr__(self, "depth", checked_depth(self.depth))
 
 
 class MatchedRun(NamedTuple):
@@ -147,20 +174,6 @@ class MatchedRun(NamedTuple):
     name: str
     joint: Joined
     pairs: Matched
-
-
-def checked_policies(unjudged: Unjudged, unretrieved: Unretrieved, depth: object, self_hits: SelfHits) -> Policies:
-    """Check the policies of an evaluation.
-
-    Raises
-    ------
-    OptionError
-        An unknown policy, or a depth that is not a positive whole number.
-    """
-    check_choice("unjudged", unjudged, UNJUDGED)
-    check_choice("unretrieved", unretrieved, UNRETRIEVED)
-    check_choice("self_hits", self_hits, SELF_HITS)
-    return Policies(unjudged, unretrieved, checked_depth(depth), self_hits)
 
 
 def match_runs(
@@ -239,8 +252,11 @@ def _self_hits(joint: Joined, run: Run, codes: Codes) -> NDArray[np.bool_]:
     if type(queries[0]) is not type(run.documents[0]):
         to_text = isinstance(run.documents[0], str)
         queries = [str(query) if to_text else _number(str(query)) for query in queries]
-    places = [run.document_places.get(query, -1) for query in queries]
-    query_codes = np.array([-1 if place < 0 else codes[place] for place in places], np.int64)
+    query_codes = np.full(len(queries), -1, np.int64)
+    place_of = {query: place for place, query in enumerate(queries)}  # a mapping of documents would be larger
+    for document, code in zip(run.documents, codes.tolist(), strict=True):
+        if document in place_of:
+            query_codes[place_of[document]] = code
     is_self_hit = np.zeros(joint.codes.size, bool)
     if (query_codes >= 0).any():
         rows = _rows(joint)

@@ -25,8 +25,7 @@ from rankcorr._workers import Progress, in_threads, silent
 from rankcorr.errors import StandardizationError
 from rankcorr.evaluation._columns import Codes
 from rankcorr.evaluation._grouped import BLOCK_ROWS, blocks_of, coefficients_of, formula_of, group_coefficients
-from rankcorr.inference._conventions import MAX_EXACT_ITEMS
-from rankcorr.inference._null import null_of
+from rankcorr.inference._null import MAX_EXACT_ITEMS, null_of
 from rankcorr.inference._resampling import Draws, Values, derived_seed
 from rankcorr.inference._standardization import MAX_EXPONENT, exponent_of, mean_standardized, standardize
 

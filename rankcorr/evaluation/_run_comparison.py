@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import counted, first_few, shown
+from rankcorr._checks import alpha_of, counted, first_few, shown
 from rankcorr._results import Result, TableNotes, TableResult, best_places
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._matching import Coverage
 from rankcorr.evaluation._query_tests import PairedDifference
-from rankcorr.inference._conventions import alpha_of
+from rankcorr.evaluation._reports import run_comparison_report
+
+if TYPE_CHECKING:
+    from rankcorr._report import Report
 
 STEP_DOWN: Final = "step-down"
 HOLM: Final = "holm"
@@ -134,7 +137,7 @@ class RunComparison(TableResult):
     standardized : bool
     test : str
     unit : str
-        The unit that is resampled, flipped and exchanged: always "queries".
+        The unit that is resampled, flipped and exchanged: "queries", or "clusters" of them.
     baseline : str or None
     correction : str
         How the p-values of `pairs` are corrected: "step-down", by the largest difference of all of them in the same
@@ -176,6 +179,10 @@ class RunComparison(TableResult):
     level: float
     n_resamples: int
     seed: int
+
+    def report(self) -> Report:
+        """Return methods, results and limits for a paper."""
+        return run_comparison_report(self)
 
     @property
     def runs(self) -> tuple[str, ...]:

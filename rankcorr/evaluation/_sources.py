@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeGuard, cast
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rankcorr._checks import check_choice, check_unique, counted, equals_itself, give_notice, offending, shown
 from rankcorr._input.frames import arrow, columns_of, labelled_values
 from rankcorr._input.identifiers import comparable
+from rankcorr._io.columnar import ARROW_FILES, ArrowFile
 from rankcorr._io.source import printable
 from rankcorr._io.table import TextTable
 from rankcorr._io.trec import FORMATS, Form, check_ranks, is_hit, read_columns
@@ -25,7 +26,6 @@ from rankcorr.evaluation._columns import DUPLICATES, Duplicates, encode_ids
 from rankcorr.evaluation._partitions.joined_columns import as_table
 from rankcorr.evaluation._qrels import QUERY, Qrels, QueryColumns, Run
 
-ARROW_FILES: Final = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")  # Parquet, a file and a stream of Arrow
 ONLY_RUN: Final = "run"
 GROUP: Final = "group"
 _ENDINGS: Final = re.compile(r"(\.(gz|txt|tsv|run|trec|jsonl?|parquet|arrow|feather))+$")
@@ -158,8 +158,8 @@ def read_run(
 def read_groups(path: str | os.PathLike[str]) -> dict[str, str]:
     r"""Read the group of each query from a CSV or TSV file with two columns: query, group.
 
-    The first line is a header if it begins with "query", "query_id", "qid" or "q_id", or ends with "cluster". Clusters
-    of queries have the same form.
+    The first line is a header if it begins with "query", "query_id", "qid" or "q_id", or ends with "cluster" or
+    "group". Clusters of queries have the same form.
 
     Raises
     ------
@@ -189,7 +189,7 @@ def read_clusters(path: str | os.PathLike[str], n_ids: int = 1, *, unordered: bo
     r"""Read the cluster of each item from a CSV or TSV file with `n_ids` columns of its id and one of clusters.
 
     Labels are those of `read_ranking`: tuples if there are several columns, in alphabetical order if `unordered`. The
-    first line is a header if it ends with "cluster".
+    first line is a header if it ends with "cluster" or "group".
 
     Raises
     ------
@@ -229,7 +229,7 @@ def _read_group_rows(
             names = f"{', '.join(columns)} and {group_noun}"
             table.fail(f"{len(columns) + 1} columns are expected, {names}; got {len(cells)}", record.line)
         *ids, group = cells
-        if number == 0 and ((noun == "query" and ids[0].lower() in QUERY) or group.lower() == "cluster"):
+        if number == 0 and ((noun == "query" and ids[0].lower() in QUERY) or group.lower() in {"cluster", GROUP}):
             continue
         for cell, column in zip(cells, (*columns, group_noun), strict=True):
             if not cell:
@@ -341,9 +341,9 @@ def _of_arrow(kind: Any, table: TextTable, duplicates: str, name: str | None) ->
     """Qrels or a run from a Parquet or Arrow file. Ids are text, as they are in all other files."""
     pa = arrow()
     try:
-        read = _columns_of(pa.BufferReader(table.data), kind.chosen_columns)
-        read.validate(full=True)  # wrong offsets in a damaged file would end the process
-        *ids, values = read.columns
+        file = ArrowFile(table, cast(bytes, table.data))
+        names = kind.chosen_columns(file.names)
+        *ids, values = as_table(file.read(names), tuple(names)).columns
         ids = [column.cast(pa.string()) if pa.types.is_integer(column.type) else column for column in ids]
         rows = kind.from_columns(*ids, values, duplicates=duplicates, name=name)
     except RankingError as error:
@@ -363,20 +363,6 @@ def _note_repeats(table: TextTable, rows: QueryColumns, n_rows: int, duplicates:
             f"{table.name}: {rows_that_repeat} a document of a query {be} dropped; its {value} {rows.value_name} counts"
         )
         give_notice(text, None)
-
-
-def _columns_of(source: Any, choose_columns: Callable[[list[str]], list[str]]) -> Any:
-    """The chosen columns of a file; those of Parquet are decompressed without the others."""
-    from pyarrow import ipc, parquet
-
-    start = source.read_buffer(6).to_pybytes()
-    source.seek(0)
-    if start.startswith(b"PAR1"):
-        file = parquet.ParquetFile(source)
-        names = choose_columns(file.schema_arrow.names)
-        return as_table(file.read(names), tuple(names))
-    reader = ipc.open_file(source) if start.startswith(b"ARROW1") else ipc.open_stream(source)
-    return as_table(reader.read_all(), tuple(choose_columns(reader.schema.names)))
 
 
 def grouped_queries(groups: Any, queries: tuple[Hashable, ...]) -> dict[Hashable, list[int]]:

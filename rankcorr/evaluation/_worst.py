@@ -12,10 +12,10 @@ from rankcorr._checks import check_choice, checked_count, collected_notices, sho
 from rankcorr._coefficients import Coefficient, TauW
 from rankcorr._contributions import contributions
 from rankcorr._ranking import Ranking
-from rankcorr._results import Result
+from rankcorr._results import Result, Rows
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._evaluate import Evaluation, evaluate_matches
-from rankcorr.evaluation._matching import Matched, SelfHits, Unjudged, Unretrieved, checked_policies, match_runs
+from rankcorr.evaluation._matching import Matched, Policies, SelfHits, Unjudged, Unretrieved, match_runs
 from rankcorr.evaluation._metrics import Metric, MetricLike, as_metrics, name_of
 from rankcorr.evaluation._nulls import RESAMPLES
 from rankcorr.evaluation._qrels import Qrels, with_common_ids
@@ -171,7 +171,7 @@ def worst(
     pair = {str(first): named_runs[str(first)], str(second): named_runs[str(second)]}
     if len(pair) < 2:
         raise OptionError(f"two different runs are needed; got {shown(first)} twice")
-    policies = checked_policies(unjudged, unretrieved, depth, self_hits)
+    policies = Policies(unjudged, unretrieved, depth, self_hits)
     draws = Draws.checked(RESAMPLES, 0, None, None)
     matches = list(match_runs(gold, pair, policies, draws.workers))
     evaluation = evaluate_matches(gold, matches, {name_of(measure): measure}, policies, draws)
@@ -196,13 +196,13 @@ def worst_evaluated(
     is_listed = {"either": ~np.isnan(differences), "worse": differences < 0, "better": differences > 0}[direction]
     order = np.argsort(np.where(is_listed, -np.abs(differences), 1), kind="stable")[: np.count_nonzero(is_listed)]
     coefficient = metric if isinstance(metric, Coefficient) else TauW()
-    return tuple(
+    return Rows(
         QueryDifference(
             query=gold.queries[query],
             first=float(values[0][query]),
             second=float(values[1][query]),
             difference=float(differences[query]),
-            documents=_documents(gold, [matches[first], matches[second]], coefficient, query)[:N_DOCUMENTS],
+            documents=_documents(gold, [matches[first], matches[second]], coefficient, query),
         )
         for query in order[:k].tolist()
     )
@@ -222,7 +222,7 @@ def _documents(
         (first_rank, first_cost), (second_rank, second_cost) = (part.get(document, nothing) for part in parts)
         cost = first_cost - second_cost
         rows.append(DocumentDifference(document, relevance.get(document, float("nan")), first_rank, second_rank, cost))
-    return tuple(sorted(rows, key=lambda row: -abs(row.cost)))
+    return Rows(sorted(rows, key=lambda row: -abs(row.cost))[:N_DOCUMENTS])
 
 
 def _places(pairs: Matched, coefficient: Coefficient, query: int) -> dict[Hashable, tuple[float, float]]:

@@ -33,8 +33,7 @@ from rankcorr._input.identifiers import comparable
 from rankcorr._input.numbers import order_codes
 from rankcorr._ranking import Ranking
 from rankcorr.errors import OptionError
-from rankcorr.inference._conventions import MAX_EXACT
-from rankcorr.inference._exchange_distribution import ExchangeDistribution, all_swaps
+from rankcorr.inference._exchange_distribution import MAX_EXACT, ExchangeDistribution, all_swaps
 from rankcorr.inference._resampling import Draws, ScoredItems, SortedItems, Values, comes_after, quotients
 from rankcorr.inference._standardization import standardize
 

@@ -350,15 +350,9 @@ class SmoothedItems:
         key = int(rng.integers(1 << 62))
         bits = (n_items - 1).bit_length()
         packed = np.empty((size, n_rankings, n_items), np.int64)
-        for ranking in range(n_rankings):
-            # Equal systems draw the same places, and have the same interval.
-            ranking_rng = rng if ranking == 0 else np.random.default_rng(key)
-            position = self.starts[ranking, drawn_items] + 1.0
-            if self.rows[ranking] < self.rows[ranking + 1]:
-                position += np.floor(ranking_rng.random(drawn_items.shape) * self.sizes[ranking, drawn_items])
-            places = ranking_rng.beta(position, n_items + 1 - position)
-            # Positive floats are in the order of their bits, of which the last give way to the number of the copy.
-            packed[:, ranking] = (places.view(np.int64) >> bits << bits) | np.arange(n_items)
+        scratch = np.empty(n_items, np.int64), np.empty((kernels.SHARED, n_items))
+        # Positive floats are in the order of their bits, of which the last give way to the number of the copy.
+        kernels.draw_places(drawn_items, self.starts, self.sizes, key, bits, *scratch, packed)
         packed.sort(axis=-1)
         keys = np.empty(packed.shape, np.int32)
         kernels.drawn_keys(packed, bits, self.bounds, self.rows, keys)

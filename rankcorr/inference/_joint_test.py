@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankcorr._checks import alpha_of
 from rankcorr._coefficients import Coefficient, Pearson
 from rankcorr._ranking import Ranking, align
-from rankcorr.inference._conventions import MAX_EXACT, alpha_of
 from rankcorr.inference._exchange import (
     Codes,
     Exchange,
@@ -23,6 +23,7 @@ from rankcorr.inference._exchange import (
     draw_exchanges,
     on_one_scale,
 )
+from rankcorr.inference._exchange_distribution import MAX_EXACT
 from rankcorr.inference._gold_sets import AlignedSystem, align_pair
 from rankcorr.inference._multiple_tests import PairTests, judge_pairs, step_down
 from rankcorr.inference._resampling import Draws, Values

@@ -7,12 +7,13 @@ from collections.abc import Collection, Hashable, Mapping, Sequence, Set
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import (
+    alpha_of,
     check_choice,
     checked_flag,
     checked_level,
@@ -28,8 +29,8 @@ from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike
 from rankcorr._results import Computed, Result, TableNotes, TableResult, best_places, json_ready
 from rankcorr._workers import Progress
 from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError
-from rankcorr.inference._conventions import MAX_EXACT, alpha_of
 from rankcorr.inference._exchange import SWAPS, Codes, Swap, check_swap, codes_of_scores
+from rankcorr.inference._exchange_distribution import MAX_EXACT
 from rankcorr.inference._gold_sets import (
     MEAN,
     PLACES,
@@ -45,8 +46,12 @@ from rankcorr.inference._interval import envelope, resample_envelope
 from rankcorr.inference._joint_test import JointTest, RankedSystem
 from rankcorr.inference._multiple_tests import TESTED
 from rankcorr.inference._null import null_of
+from rankcorr.inference._reports import leaderboard_report
 from rankcorr.inference._resampling import Draws, Values, sorted_items
 from rankcorr.inference._standardization import standardize
+
+if TYPE_CHECKING:
+    from rankcorr._report import Report
 
 MANY_GOLD_SETS: Final = 5
 
@@ -161,8 +166,8 @@ class Leaderboard(Computed, TableResult):
         items. Both apply to further items of the same gold sets, not to further gold sets.
     level : float
         Level of confidence of the intervals; 1 - level is that of the tests behind the groups.
-    n_resamples : int
-        Number of resamples of each interval and of each test.
+    n_resamples, seed : int
+        Number of resamples of each interval and of each test, and the seed that they were drawn with.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
         As in `RankCorrelation`; `n_items` counts the items of all gold sets.
 
@@ -191,6 +196,11 @@ class Leaderboard(Computed, TableResult):
     unit: str
     level: float
     n_resamples: int
+    seed: int
+
+    def report(self) -> Report:
+        """Return methods, results and limits for a paper."""
+        return leaderboard_report(self)
 
     def __repr__(self) -> str:
         best = first_few([f"{row.system} {self.column_score(row).statistic:.3f}" for row in self.rows])
@@ -236,6 +246,14 @@ class Leaderboard(Computed, TableResult):
     def _columns(self) -> dict[str, list[Any]]:
         rows = self.table()
         return {name: [row[name] for row in rows] for name in rows[0]}
+
+    def _shown_columns(self) -> dict[str, list[Any]]:
+        columns = self._columns()
+        if len(self.gold_sets) == 1:  # its sum and its mean
+            del columns[SUM], columns[MEAN]
+        return (
+            columns if any(columns["n_missing"]) else {name: columns[name] for name in columns if name != "n_missing"}
+        )
 
 
 def leaderboard(
@@ -463,6 +481,7 @@ def leaderboard(
         unit="items" if clusters is None else "clusters",
         level=confidence,
         n_resamples=draws.n_resamples,
+        seed=draws.seed,
         **formula.described(sum(ranking.n_items for ranking in sets.values()), missing),
     )
 

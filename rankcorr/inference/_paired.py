@@ -7,11 +7,14 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from rankcorr._checks import (
+    ALTERNATIVES,
+    Alternative,
+    alpha_of,
     check_choice,
     checked_level,
     collected_notices,
@@ -25,7 +28,6 @@ from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike, align, as_
 from rankcorr._results import Computed, Result, TableNotes, TableResult
 from rankcorr._workers import Progress
 from rankcorr.errors import LabelError, OptionError, RankingError, TooFewItemsError, UndefinedCorrelationWarning
-from rankcorr.inference._conventions import ALTERNATIVES, MAX_EXACT, Alternative, alpha_of
 from rankcorr.inference._exchange import (
     SWAPS,
     Exchange,
@@ -37,9 +39,14 @@ from rankcorr.inference._exchange import (
     draw_exchanges,
     on_one_scale,
 )
+from rankcorr.inference._exchange_distribution import MAX_EXACT
 from rankcorr.inference._gold_sets import name_gold_sets, name_systems
 from rankcorr.inference._multiple_tests import holm
+from rankcorr.inference._reports import comparison_report, comparisons_report
 from rankcorr.inference._resampling import Draws, sorted_items
+
+if TYPE_CHECKING:
+    from rankcorr._report import Report
 
 NAMES: Final = ("gold", "a", "b")
 MIRRORED: Final[dict[Alternative, Alternative]] = {"two-sided": "two-sided", "greater": "less", "less": "greater"}
@@ -103,8 +110,8 @@ class SystemComparison(Computed):
         if the difference is undefined.
     fragile : bool
         Whether one item decides: the test rejects at 1 - level with it, and not without it, or the other way round.
-    n_resamples : int
-        Number of exchanges drawn, unless the test is exact.
+    n_resamples, seed : int
+        Number of exchanges drawn, unless the test is exact, and the seed that they were drawn with.
     n_undefined : int
         Number of exchanges with an undefined coefficient; they count as at least as extreme.
     n_items, coefficient, scheme, n0, weigher, tied_weights, variant, missing
@@ -142,8 +149,13 @@ class SystemComparison(Computed):
     most: LeftOut | None
     fragile: bool
     n_resamples: int
+    seed: int
     n_undefined: int
     n_missing: int | None = None
+
+    def report(self, first: str = "the first system", second: str = "the second system") -> Report:
+        """Return methods, results and limits for a paper; `first` and `second` are the names of the systems."""
+        return comparison_report(self, first, second)
 
 
 def compare_systems(
@@ -287,6 +299,7 @@ def compare_systems(
         most=most,
         fragile=is_fragile,
         n_resamples=draws.n_resamples,
+        seed=draws.seed,
         n_undefined=n_undefined,
         n_missing=None if missing == "raise" else n_lone,
         **formula.described(first.n_items, missing),
@@ -354,6 +367,10 @@ class SystemComparisons(TableResult):
     """
 
     rows: tuple[ComparedPair, ...]
+
+    def report(self) -> Report:
+        """Return methods, results and limits for a paper."""
+        return comparisons_report(self)
 
     def __repr__(self) -> str:
         least = min((row.corrected_pvalue for row in self.rows if row.corrected_pvalue >= 0), default=math.nan)

@@ -28,6 +28,11 @@ from rankcorr._rank_kernels import (
 )
 
 BITS = np.uint64(32)  # of a choice of `exchanged_coefficients`
+STEP = np.uint64(0x9E3779B97F4A7C15)  # of splitmix64, as are the next five
+FIRST_SHIFT, SECOND_SHIFT, THIRD_SHIFT, LAST_BITS = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
+FIRST_FACTOR, SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+LOW_BITS = np.uint64(0xFFFFFFFF)
+SHARED = 8  # copies at a position whose values are kept; hardly any position has more
 
 
 class Formula(NamedTuple):
@@ -120,6 +125,107 @@ def count_draws(draws: Array, counts: Array) -> None:
     for row in range(draws.shape[0]):
         for draw in range(draws.shape[1]):
             counts[row, draws[row, draw]] += 1
+
+
+@helper
+def scramble(state: Any) -> Any:
+    """Mix the bits of a counter: the output function of splitmix64."""
+    state = (state ^ (state >> FIRST_SHIFT)) * FIRST_FACTOR
+    state = (state ^ (state >> SECOND_SHIFT)) * SECOND_FACTOR
+    return state ^ (state >> THIRD_SHIFT)
+
+
+@helper
+def uniform_of(state: Any) -> float:
+    """Return a number between 0 and 1, both excluded, from 53 bits of a scrambled state."""
+    return (float(scramble(state) >> LAST_BITS) + 0.5) * 2.0**-53
+
+
+@helper
+def gamma_of(d: float, normal: float, level: float) -> float:
+    """Return a gamma variate of the shape d + 1/3 by Marsaglia and Tsang (2000), or -1 if the numbers are rejected."""
+    square = normal * normal
+    root = 1.0 + normal / math.sqrt(9.0 * d)
+    cube = root * root * root
+    if root <= 0.0:
+        return -1.0
+    if level < 1.0 - 0.0331 * square * square or math.log(level) < 0.5 * square + d * (1.0 - cube + math.log(cube)):
+        return d * cube
+    return -1.0
+
+
+@helper
+def order_statistic(place: int, n_items: int, state: Any) -> float:
+    """Draw the value of a place, from 1, among n sorted uniform numbers: beta distributed, from two gamma variates.
+
+    The normal numbers are those of Box and Muller. The same state gives the same value.
+    """
+    low, high = place - 1.0 / 3.0, n_items + 1 - place - 1.0 / 3.0
+    first = second = -1.0
+    while first < 0.0 or second < 0.0:
+        radius = math.sqrt(-2.0 * math.log(uniform_of(state)))
+        angle = 2.0 * math.pi * uniform_of(state + STEP)
+        levels = scramble(state + STEP + STEP)
+        state += STEP + STEP + STEP
+        if first < 0.0:
+            first = gamma_of(low, radius * math.cos(angle), (float(levels >> BITS) + 0.5) * 2.0**-32)
+        if second < 0.0:
+            second = gamma_of(high, radius * math.sin(angle), (float(levels & LOW_BITS) + 0.5) * 2.0**-32)
+    return first / (first + second)
+
+
+@kernel
+def draw_places(
+    drawn_items: Array, starts: Array, sizes: Array, key: int, bits: int, seen: Array, values: Array, packed: Array
+) -> None:
+    """Draw a place between 0 and 1 for each copy of an item in each ranking, packed as `drawn_keys` reads them.
+
+    A copy has the place of an order statistic of its item's position; an item of a tied group takes a random position
+    of the group. The value of a position depends only on the draw, the position and the number of earlier copies there,
+    so that rankings after the first share values, and equal rankings have equal places.
+
+    Parameters
+    ----------
+    drawn_items : array of int64, shape (n_draws, n_items)
+    starts, sizes : array of int64, shape (n_rankings, n_items)
+        Number of items before the tied group of each item, and in it.
+    key : int
+        Of all random numbers.
+    bits : int
+        Of the number of a copy, which replaces the last bits of a place.
+    seen : array of int64, shape (n_items,)
+        Scratch.
+    values : array of float64, shape (SHARED, n_items)
+        Scratch: values of positions, negative where there is none yet.
+    packed : array of int64, shape (n_draws, n_rankings, n_items)
+        The result.
+    """
+    n_draws, n_rankings, n_items = packed.shape
+    number = np.empty(1, np.float64)
+    pattern = number.view(np.int64)
+    for draw in range(n_draws):
+        of_draw = scramble(np.uint64(key) + np.uint64(draw) * STEP)
+        for ranking in range(n_rankings):
+            stream = scramble(of_draw + np.uint64(min(ranking, 1) + 1))
+            if ranking < 2:
+                values[:] = -1.0
+            seen[:] = 0
+            for copy in range(n_items):
+                item = drawn_items[draw, copy]
+                position = starts[ranking, item]
+                if sizes[ranking, item] > 1:
+                    share = uniform_of(scramble(stream ^ np.uint64(copy)))
+                    position += min(int(share * sizes[ranking, item]), sizes[ranking, item] - 1)
+                earlier = seen[position]
+                seen[position] += 1
+                value = values[earlier, position] if earlier < values.shape[0] else -1.0
+                if value < 0.0:
+                    state = scramble(stream + np.uint64(earlier * n_items + position) * STEP) + np.uint64(1)
+                    value = order_statistic(position + 1, n_items, scramble(state))
+                    if earlier < values.shape[0]:
+                        values[earlier, position] = value
+                number[0] = value
+                packed[draw, ranking, copy] = (pattern[0] >> bits << bits) | copy
 
 
 @kernel

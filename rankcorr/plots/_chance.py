@@ -10,28 +10,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import check_choice, counted, offending
+from rankcorr._checks import ALTERNATIVES, Alternative, check_choice, counted, offending
 from rankcorr._results import RankCorrelation
 from rankcorr.errors import OptionError, RankingError
-from rankcorr.inference._conventions import ALTERNATIVES, Alternative
 from rankcorr.inference._null import NullDistribution
-from rankcorr.plots._style import (
-    LABEL,
-    Ink,
-    add_legend,
-    axes_or_figure,
-    coefficient_text,
-    entitle,
-    figure_class,
-    height_of_rows,
-    label_text,
-    own_axes,
-    room,
-    signed,
-    size_of_names,
-    symbol,
-    tall,
-)
+from rankcorr.plots import _style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,7 +83,7 @@ def plot_null(
     >>> [label.get_text() for label in rows.get_yticklabels()]
     ['good', 'poor']
     """
-    figure_class()
+    _style.figure_class()
     check_choice("alternative", alternative, ALTERNATIVES)
     if isinstance(null, Mapping) != isinstance(statistic, Mapping):
         raise OptionError("null and statistic must both be of one system, or both mappings of the names of systems")
@@ -118,8 +101,8 @@ def _histogram(null: NullDistribution, statistic: Observed, alternative: Alterna
     observed = float(statistic)
     if math.isnan(observed):
         raise OptionError("the statistic is nan and cannot be drawn")
-    axes = own_axes(ax, f"Coefficient {coefficient_text(null)}", "Share of the permutations")
-    ink = Ink.of(axes)
+    axes = _style.own_axes(ax, f"Coefficient {_style.coefficient_text(null)}", "Share of the permutations")
+    ink = _style.Ink.of(axes)
     n_bins = min(MOST_BINS, max(10, int(np.sqrt(null.values.size))))
     counts, edges = np.histogram(null.values, n_bins)
     axes.stairs(counts / null.values.size, edges, fill=True, facecolor=ink.grey(0.85), edgecolor=ink.grey(0.4), lw=0.8)
@@ -129,10 +112,10 @@ def _histogram(null: NullDistribution, statistic: Observed, alternative: Alterna
     axes.set_ylim(top=1.3 * axes.get_ylim()[1])  # for two labels
     place = 0.97
     for value, label, colour in (
-        (observed, f"observed {signed(observed)}, {_pvalue_text(pvalue)} ({alternative})", ink.colour(1)),
-        (null.mean, f"mean by chance {signed(null.mean)}", ink.full),
+        (observed, f"observed {_style.signed(observed)}, {_pvalue_text(pvalue)} ({alternative})", ink.colour(1)),
+        (null.mean, f"mean by chance {_style.signed(null.mean)}", ink.full),
     ):
-        lines = wrap(label, max(12, int(room(axes) / LABEL)))
+        lines = wrap(label, max(12, int(_style.room(axes) / _style.LABEL)))
         low, high = axes.get_xlim()
         left = value > (low + high) / 2
         axes.annotate(
@@ -143,13 +126,15 @@ def _histogram(null: NullDistribution, statistic: Observed, alternative: Alterna
             textcoords="offset points",
             ha="right" if left else "left",
             va="top",
-            fontsize=LABEL,
+            fontsize=_style.LABEL,
             color=colour,
             bbox={"boxstyle": "square,pad=0.1", "facecolor": ink.paper, "edgecolor": "none", "alpha": 0.85},
         )
-        place -= 1.5 * len(lines) * LABEL / tall(axes)
-    entitle(axes, f"{symbol(null.coefficient)} by chance: {_permutations([null], f'of {null.n_items:,} items')}", ax)
-    return axes_or_figure(axes, ax)
+        place -= 1.5 * len(lines) * _style.LABEL / _style.tall(axes)
+    _style.entitle(
+        axes, f"{_style.symbol(null.coefficient)} by chance: {_permutations([null], f'of {null.n_items:,} items')}", ax
+    )
+    return _style.axes_or_figure(axes, ax)
 
 
 def _rows(
@@ -166,8 +151,10 @@ def _rows(
     if not defined_names:
         raise OptionError("there is nothing to draw: the coefficient is undefined for every system")
     first = nulls[defined_names[0]]
-    axes = own_axes(ax, f"Coefficient {coefficient_text(first)}", "", 6.8, height_of_rows(len(names), ROW_HEIGHT, 1.6))
-    ink = Ink.of(axes)
+    axes = _style.own_axes(
+        ax, f"Coefficient {_style.coefficient_text(first)}", "", 6.8, _style.height_of_rows(len(names), ROW_HEIGHT, 1.6)
+    )
+    ink = _style.Ink.of(axes)
     ends = [nulls[name].values[[0, -1]] for name in defined_names]
     edges = np.linspace(np.min(ends), np.max(ends), ROW_BINS + 1)
     if np.ptp(ends) == 0:
@@ -175,30 +162,32 @@ def _rows(
     shares = {name: np.histogram(nulls[name].values, edges)[0] / nulls[name].values.size for name in defined_names}
     scale = PEAK / max(share.max() for share in shares.values())
     handles: list[Any] = []
-    size = size_of_names(axes, len(names))
+    size = _style.size_of_names(axes, len(names))
     for row, name in enumerate(names):
         text = "undefined"
         if name in shares:
             handles = _draw_row(axes, row, edges, scale * shares[name], nulls[name].mean, float(statistics[name]), ink)
             text = _pvalue_text(pvalues[name])
-        axes.text(1.01, row, text, transform=axes.get_yaxis_transform(), va="bottom", fontsize=min(LABEL, size))
+        axes.text(1.01, row, text, transform=axes.get_yaxis_transform(), va="bottom", fontsize=min(_style.LABEL, size))
     for handle, label in zip(handles, ("by chance", "mean by chance", f"observed, with p, {alternative}"), strict=True):
         handle.set_label(label)
     n_items = {nulls[name].n_items for name in defined_names}
     of = f"of {n_items.pop():,} items" if len(n_items) == 1 else "each"
     permutations = _permutations([nulls[name] for name in defined_names], of)
-    entitle(axes, f"{symbol(first.coefficient)} of {counted(len(names), 'system')} and by chance: {permutations}", ax)
-    axes.set_yticks(range(len(names)), labels=[label_text(name) for name in names], va="bottom", fontsize=size)
+    _style.entitle(
+        axes, f"{_style.symbol(first.coefficient)} of {counted(len(names), 'system')} and by chance: {permutations}", ax
+    )
+    axes.set_yticks(range(len(names)), labels=[_style.label_text(name) for name in names], va="bottom", fontsize=size)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(names) - 0.75, -1)
     axes.margins(x=0.04)
     axes.spines["left"].set_visible(False)
-    add_legend(axes, handles, ax)
-    return axes_or_figure(axes, ax)
+    _style.add_legend(axes, handles, ax)
+    return _style.axes_or_figure(axes, ax)
 
 
 def _draw_row(
-    axes: Axes, row: int, edges: NDArray[Any], heights: NDArray[Any], mean: float, observed: float, ink: Ink
+    axes: Axes, row: int, edges: NDArray[Any], heights: NDArray[Any], mean: float, observed: float, ink: _style.Ink
 ) -> list[Any]:
     """Draw a histogram with its base on a row; its outline, the mean, and the observed value on top."""
     filled = axes.stairs(
@@ -216,7 +205,7 @@ def _checked_names(nulls: Mapping[Any, NullDistribution], statistics: Mapping[An
         raise OptionError(offending("null and statistic must name the same systems; in one of them only", only))
     if not nulls:
         raise OptionError("there is nothing to draw: null and statistic name no system")
-    if len(computed := {coefficient_text(null) for null in nulls.values()}) > 1:
+    if len(computed := {_style.coefficient_text(null) for null in nulls.values()}) > 1:
         raise OptionError(
             offending("the distributions must be of one coefficient with the same options; got", list(computed))
         )

@@ -21,28 +21,7 @@ from rankcorr.inference._gold_sets import SUM, align_systems, count_unused_label
 from rankcorr.inference._leaderboard import Leaderboard
 from rankcorr.inference._null import NullDistribution, null_of
 from rankcorr.inference._resampling import Draws
-from rankcorr.plots._style import (
-    LABEL,
-    LONGEST_LABEL,
-    NAMES,
-    UNWEIGHTED,
-    Ink,
-    add_axes,
-    add_legend,
-    axes_or_figure,
-    canvas,
-    coefficient_text,
-    entitle,
-    figure_class,
-    height_of_rows,
-    label_text,
-    own_axes,
-    room,
-    signed,
-    size_of_names,
-    symbol,
-    tall,
-)
+from rankcorr.plots import _style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -193,7 +172,7 @@ def plot_leaderboard(
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
     ['good', 'poor']
     """
-    figure_class()
+    _style.figure_class()
     names = tuple(dict.fromkeys([leaderboard.by, *leaderboard.gold_sets]))
     if ax is not None or len(leaderboard.gold_sets) == 1:
         names = (leaderboard.by,)
@@ -202,36 +181,36 @@ def plot_leaderboard(
     n_all = len(leaderboard.rows)
     leaderboard = replace(leaderboard, rows=leaderboard.rows[:MOST_ROWS])
     columns = [_column(leaderboard, name, chance) for name in names]
-    height = height_of_rows(len(leaderboard.rows), ROW_HEIGHT, 1.7)
+    height = _style.height_of_rows(len(leaderboard.rows), ROW_HEIGHT, 1.7)
     title = _title(leaderboard, n_all)
     if len(columns) == 1:
-        axes = own_axes(ax, _interval_text(leaderboard), "", 7.4, height)
+        axes = _style.own_axes(ax, _interval_text(leaderboard), "", 7.4, height)
         handles = _draw_panel(axes, leaderboard, columns[0])
         subtitle = f"\n{_name_of(leaderboard, names[0])}" if len(leaderboard.gold_sets) > 1 else ""
-        entitle(axes, f"{title}{subtitle}", ax)
+        _style.entitle(axes, f"{title}{subtitle}", ax)
         # Half of narrow axes is left for the coefficients.
-        _name_systems(axes, leaderboard, LONGEST_LABEL if ax is None else max(12, int(room(axes) / 12)))
-        _name_groups(axes, leaderboard, columns[0].values, LABEL if ax is None else room(axes) / 36)
-        add_legend(axes, handles, ax)
-        return axes_or_figure(axes, ax)
-    figure = canvas(3.0 + PANEL_WIDTH * len(columns), height + 0.3)
+        _name_systems(axes, leaderboard, _style.longest_label() if ax is None else max(12, int(_style.room(axes) / 12)))
+        _name_groups(axes, leaderboard, columns[0].values, _style.LABEL if ax is None else _style.room(axes) / 36)
+        _style.add_legend(axes, handles, ax)
+        return _style.axes_or_figure(axes, ax)
+    figure = _style.canvas(3.0 + PANEL_WIDTH * len(columns), height + 0.3)
     of_one: Axes | None = None  # a sum has another scale than the values of gold sets
     for place, column in enumerate(columns, start=1):
-        axes = add_axes(figure, (1, len(columns), place), "", "")
+        axes = _style.add_axes(figure, (1, len(columns), place), "", "")
         if of_one is not None:
             axes.sharex(of_one)
         elif column.name != SUM:
             of_one = axes
         handles = _draw_panel(axes, leaderboard, column)
         weight = "bold" if place == 1 else "normal"
-        axes.set_title(_name_of(leaderboard, column.name), fontsize=NAMES, fontweight=weight)
+        axes.set_title(_name_of(leaderboard, column.name), fontsize=_style.NAMES, fontweight=weight)
         if place == 1:
-            _name_systems(axes, leaderboard, LONGEST_LABEL)
+            _name_systems(axes, leaderboard, _style.longest_label())
         else:
             axes.set_yticks(range(len(leaderboard.rows)), labels=[])
-    _name_groups(axes, leaderboard, columns[0].values, LABEL)
-    entitle(figure, f"{title}: {_interval_text(leaderboard)}")
-    add_legend(axes, handles, None)
+    _name_groups(axes, leaderboard, columns[0].values, _style.LABEL)
+    _style.entitle(figure, f"{title}: {_interval_text(leaderboard)}")
+    _style.add_legend(axes, handles, None)
     return figure
 
 
@@ -262,7 +241,7 @@ def _column(leaderboard: Leaderboard, name: str, chance: ChanceLevels | None) ->
     else:
         values = [(row[name], row["low"], row["high"]) for row in leaderboard.table()]
     if chance is None:
-        zero = leaderboard.coefficient in UNWEIGHTED or standardized
+        zero = leaderboard.coefficient in _style.UNWEIGHTED or standardized
         return _Column(name, values, [_Chance(0.0, math.nan, math.nan) if zero else None] * len(values))
     summed = (name,) if name in sets else sets
 
@@ -295,7 +274,7 @@ def _title(leaderboard: Leaderboard, n_all: int) -> str:
     systems = counted(n_all, "system") if n_rows == n_all else f"The best {n_rows} of {n_all:,} systems"
     sets = f" on {n_sets} {_sets(leaderboard)}" if n_sets > 1 else ""
     size = counted(n_items, "task" if leaderboard.unit == "tasks" else "item")
-    return f"{systems} by {symbol(leaderboard.coefficient)}{sets}, {size}"
+    return f"{systems} by {_style.symbol(leaderboard.coefficient)}{sets}, {size}"
 
 
 def _sets(leaderboard: Leaderboard) -> str:
@@ -304,19 +283,19 @@ def _sets(leaderboard: Leaderboard) -> str:
 
 def _name_of(leaderboard: Leaderboard, name: str) -> str:
     if name in leaderboard.gold_sets:
-        return label_text(name, longest=24)
+        return _style.label_text(name, longest=24)
     return f"{name.capitalize()} over {len(leaderboard.gold_sets)} {_sets(leaderboard)}"
 
 
 def _interval_text(leaderboard: Leaderboard) -> str:
     standardized = ", standardized" * leaderboard.standardized
-    return f"{coefficient_text(leaderboard)}{standardized}, with its {100 * leaderboard.level:g} % interval"
+    return f"{_style.coefficient_text(leaderboard)}{standardized}, with its {100 * leaderboard.level:g} % interval"
 
 
 def _draw_panel(axes: Axes, leaderboard: Leaderboard, column: _Column) -> list[Any]:
     """Draw the systems from top to bottom in bands of groups; return the entries of the legend."""
-    ink = Ink.of(axes)
-    size = min(6.5, 0.4 * tall(axes) / len(leaderboard.rows))
+    ink = _style.Ink.of(axes)
+    size = min(6.5, 0.4 * _style.tall(axes) / len(leaderboard.rows))
     place = 0
     for number, members in groupby(leaderboard.rows, key=lambda row: row.group):
         count = len(list(members))
@@ -341,7 +320,7 @@ def _draw_panel(axes: Axes, leaderboard: Leaderboard, column: _Column) -> list[A
     return handles
 
 
-def _draw_chance(axes: Axes, chance: list[_Chance | None], ink: Ink) -> list[Any]:
+def _draw_chance(axes: Axes, chance: list[_Chance | None], ink: _style.Ink) -> list[Any]:
     """Draw a bar and a mean below each system, clear of its interval; return the entries of the legend."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -364,8 +343,8 @@ def _draw_chance(axes: Axes, chance: list[_Chance | None], ink: Ink) -> list[Any
 
 
 def _name_systems(axes: Axes, leaderboard: Leaderboard, longest: int) -> None:
-    names = [label_text(row.system, min(longest, LONGEST_LABEL)) for row in leaderboard.rows]
-    axes.set_yticks(range(len(names)), labels=names, fontsize=size_of_names(axes, len(names)))
+    names = [_style.label_text(row.system, min(longest, _style.longest_label())) for row in leaderboard.rows]
+    axes.set_yticks(range(len(names)), labels=names, fontsize=_style.size_of_names(axes, len(names)))
 
 
 def _name_groups(
@@ -373,7 +352,7 @@ def _name_groups(
 ) -> None:
     """Write the value and the possible ranks of each system on the right, and the number of each group."""
     right = axes.get_yaxis_transform()  # across the axes from 0 to 1, and lines downwards
-    size = min(LABEL, largest, size_of_names(axes, len(leaderboard.rows)))
+    size = min(_style.LABEL, largest, _style.size_of_names(axes, len(leaderboard.rows)))
     has_several_rows = len(leaderboard.rows) > 1
 
     def write(column: int, line: float, text: str, va: str = "center") -> None:
@@ -389,7 +368,7 @@ def _name_groups(
             write(1 + has_several_rows, place + (len(listed) - 1) / 2, f"group {number}")
         for line, row in enumerate(listed, start=place):
             is_undefined = math.isnan(values[line][0])
-            write(0, line, "undefined" if is_undefined else signed(values[line][0]))
+            write(0, line, "undefined" if is_undefined else _style.signed(values[line][0]))
             if number is None and not is_undefined and has_several_rows:
                 write(1, line, "unranked")
             if has_several_rows and row.least_rank is not None:

@@ -14,23 +14,7 @@ from rankcorr._coefficients import CoefficientLike, RhoW, TauW, as_coefficient
 from rankcorr._ranking import Missing, RankingLike
 from rankcorr._shares import first_rank_share
 from rankcorr.errors import OptionError
-from rankcorr.plots._style import (
-    LABEL,
-    OFFSET_SYMBOL,
-    SHARE_SYMBOL,
-    STYLES,
-    TICK,
-    Ink,
-    axes_or_figure,
-    coefficient_text,
-    entitle,
-    figure_class,
-    label_beside,
-    label_text,
-    own_axes,
-    room,
-    symbol,
-)
+from rankcorr.plots import _style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,7 +80,7 @@ def plot_offset(
     >>> [line.get_label() for line in figure.axes[0].lines[:2]]
     ['good', 'poor']
     """
-    figure_class()  # before the work
+    _style.figure_class()  # before the work
     weighted_coefficient = as_coefficient(coefficient)
     if not isinstance(weighted_coefficient, TauW | RhoW) or weighted_coefficient.n0 is None:
         raise OptionError(f"coefficient must be one with an offset n0, tau_w or rho_w; got {shown(coefficient)}")
@@ -106,17 +90,17 @@ def plot_offset(
     values = np.array([result.statistic for result in results]).T
     names = results[0].names or tuple(range(len(values)))
     separate = _separate_rows(values)
-    value_label = f"Coefficient {coefficient_text(results[0], offset=False)}"
-    axes = own_axes(ax, f"Offset {OFFSET_SYMBOL}", value_label, 7.4, 4.6)
-    ink = Ink.of(axes)
+    value_label = f"Coefficient {_style.coefficient_text(results[0], offset=False)}"
+    axes = _style.own_axes(ax, f"Offset {_style.OFFSET_SYMBOL}", value_label, 7.4, 4.6)
+    ink = _style.Ink.of(axes)
     places = np.array(OFFSETS) + 1  # a logarithmic axis of n0 + 1 gives the top-heavy offsets room
     others = [row for row in range(len(names)) if row not in separate]
     for row in others:
         axes.plot(places, values[row], color=ink.grey(0.7), lw=0.7, zorder=1)
     ends, labels, colours, undefined = [], [], [], []
     for number, row in enumerate(separate):
-        label, colour = label_text(names[row], max(12, int(room(axes) / 14))), ink.colour(number)
-        axes.plot(places, values[row], color=colour, ls=STYLES[number], lw=1.8, label=label)
+        label, colour = _style.label_text(names[row], max(12, int(_style.room(axes) / 14))), ink.colour(number)
+        axes.plot(places, values[row], color=colour, ls=_style.STYLES[number], lw=1.8, label=label)
         known = np.flatnonzero(~np.isnan(values[row]))
         if known.size:
             ends.append((places[known[-1]], values[row, known[-1]]))
@@ -128,31 +112,33 @@ def plot_offset(
     axes.margins(x=0.02)
     ticks = _offset_ticks(axes)
     _draw_first_share(axes, ticks, results[0].n_items)
-    label_beside(axes, ends, labels, colours)
+    _style.label_beside(axes, ends, labels, colours)
     lacking = f"; undefined: {', '.join(undefined)}" if undefined else ""
     best = f" (best {len(separate)} at the left coloured)" if others else ""
     counts = f"{counted(len(names), 'system')}{best}, {counted(results[0].n_items, 'item')}"
-    entitle(axes, f"{symbol(weighted_coefficient.name)} by offset {OFFSET_SYMBOL}: {counts}{lacking}", ax)
-    return axes_or_figure(axes, ax)
+    _style.entitle(
+        axes, f"{_style.symbol(weighted_coefficient.name)} by offset {_style.OFFSET_SYMBOL}: {counts}{lacking}", ax
+    )
+    return _style.axes_or_figure(axes, ax)
 
 
 def _draw_first_share(axes: Axes, ticks: list[float], n_items: int) -> None:
     """Give R(n0) at the ticks of n0 on an axis at the top, where it crosses no line."""
-    ink = Ink.of(axes).grey(0.3)
+    ink = _style.Ink.of(axes).grey(0.3)
     top = axes.secondary_xaxis("top")
     shares = [f"{100 * first_rank_share(n0, n_items):.2g}" for n0 in ticks]
     labels = [share if place == 0 or share != shares[place - 1] else "" for place, share in enumerate(shares)]
     top.set_ticks([n0 + 1 for n0 in ticks], labels=labels)
     top.set_ticks([], minor=True)
-    top.set_xlabel(f"Weight of rank 1, {SHARE_SYMBOL}, in %", color=ink, fontsize=LABEL)
-    top.tick_params(colors=ink, labelsize=LABEL)
+    top.set_xlabel(f"Weight of rank 1, {_style.SHARE_SYMBOL}, in %", color=ink, fontsize=_style.LABEL)
+    top.tick_params(colors=ink, labelsize=_style.LABEL)
     top.spines["top"].set_visible(True)
     top.spines["top"].set_color(ink)
 
 
 def _offset_ticks(axes: Axes) -> list[float]:
     """Set round offsets as ticks, and return them."""
-    gap = (OFFSETS[-1] + 1) ** (TICK / room(axes))
+    gap = (OFFSETS[-1] + 1) ** (_style.TICK / _style.room(axes))
     ticks: list[float] = []
     for tick in (0, 1, 10, 100, 1000, 5, 2, 20, 50, 200, 500):
         if all(max(tick + 1, other + 1) >= gap * min(tick + 1, other + 1) for other in ticks):
@@ -165,7 +151,7 @@ def _offset_ticks(axes: Axes) -> list[float]:
 
 def _separate_rows(values: NDArray[np.float64]) -> list[int]:
     """Rows of the systems with a separate style."""
-    if len(values) <= len(STYLES):
+    if len(values) <= len(_style.STYLES):
         return list(range(len(values)))
     best = np.where(np.isnan(values[:, 0]), -np.inf, values[:, 0])
     return [int(row) for row in np.argsort(-best, kind="stable")[:5]]

@@ -12,18 +12,7 @@ from rankcorr._checks import counted, shown
 from rankcorr._input.numbers import ROUNDING
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._run_comparison import RunComparison
-from rankcorr.plots._style import (
-    Ink,
-    add_axes,
-    axes_or_figure,
-    canvas,
-    entitle,
-    figure_class,
-    label_text,
-    own_axes,
-    signed,
-    symbol,
-)
+from rankcorr.plots import _style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,7 +71,7 @@ def plot_queries(
     >>> figure.axes[0].get_title(loc="left").splitlines()[0].partition(": ")[2]
     'better in 2, equal in 1, worse in 0'
     """
-    figure_class()  # before the work
+    _style.figure_class()  # before the work
     if not isinstance(comparison, RunComparison):
         raise OptionError(f"a RunComparison is expected, as compare_runs returns; got {shown(comparison)}")
     if (first is None) != (second is None):
@@ -96,12 +85,12 @@ def plot_queries(
 
     from matplotlib.ticker import MaxNLocator
 
-    metric = f"{symbol(comparison.metric)}{', standardized' * comparison.standardized}"
+    metric = f"{_style.symbol(comparison.metric)}{', standardized' * comparison.standardized}"
     better, worse = int((values > ROUNDING).sum()), int((values < -ROUNDING).sum())
     counts = f"better in {better:,}, equal in {values.size - better - worse:,}, worse in {worse:,}"
-    difference = f"{label_text(one)} \N{MINUS SIGN} {label_text(other)}"
-    axes = own_axes(ax, "Queries, sorted by difference", f"{metric}: {difference}", 7.0)
-    ink = Ink.of(axes)
+    difference = f"{_style.label_text(one)} \N{MINUS SIGN} {_style.label_text(other)}"
+    axes = _style.own_axes(ax, "Queries, sorted by difference", f"{metric}: {difference}", 7.0)
+    ink = _style.Ink.of(axes)
     places = np.arange(1, values.size + 1)
     width, colours = 0.8 if values.size <= SEPARATE else 1.0, [ink.colour(5 if value > 0 else 4) for value in values]
     axes.bar(places, values, width, color=colours, linewidth=0)
@@ -110,7 +99,7 @@ def plot_queries(
     # Of few queries an interval may have no end.
     ends = ""
     if math.isfinite(high - low):
-        ends = f", {100 * comparison.level:g} % interval {signed(low)} to {signed(high)}"
+        ends = f", {100 * comparison.level:g} % interval {_style.signed(low)} to {_style.signed(high)}"
         axes.axhspan(low, high, facecolor=ink.full, alpha=0.15, zorder=2, label="interval")
         for end in (low, high):
             axes.axhline(end, color=ink.full, linewidth=0.7)
@@ -118,8 +107,8 @@ def plot_queries(
     ticks = MaxNLocator(integer=True, steps=[1, 2, 5, 10]).tick_values(1, values.size)
     axes.set_xticks([1, *(tick for tick in ticks if 1 < tick <= values.size)])  # there is no query 0
     queries = counted(values.size, "query", "queries")
-    entitle(axes, f"{metric} of {difference}, {queries}: {counts}\nmean {signed(mean)}{ends}", ax)
-    return axes_or_figure(axes, ax)
+    _style.entitle(axes, f"{metric} of {difference}, {queries}: {counts}\nmean {_style.signed(mean)}{ends}", ax)
+    return _style.axes_or_figure(axes, ax)
 
 
 def plot_pairs(pairs: Sequence[tuple[RunComparison, str, str]]) -> Figure:
@@ -159,11 +148,11 @@ def plot_pairs(pairs: Sequence[tuple[RunComparison, str, str]]) -> Figure:
     if len(pairs) == 1:
         ((comparison, first, second),) = pairs
         return plot_queries(comparison, first=first, second=second)
-    n_columns = math.ceil(math.sqrt(len(pairs)))
+    n_columns = min(math.ceil(math.sqrt(len(pairs))), _style.most_columns(3.4))
     n_rows = math.ceil(len(pairs) / n_columns)
-    figure = canvas(5.2 * n_columns, 3.6 * n_rows)
+    figure = _style.canvas(5.2 * n_columns, 3.6 * n_rows)
     for number, (comparison, first, second) in enumerate(pairs, start=1):
-        axes = add_axes(figure, (n_rows, n_columns, number), "", "")
+        axes = _style.add_axes(figure, (n_rows, n_columns, number), "", "")
         plot_queries(comparison, first=first, second=second, ax=axes)
     _share_ranges([comparison.metric for comparison, _, _ in pairs], figure.axes)
     return figure

@@ -15,22 +15,7 @@ from rankcorr._contributions import Contributions, ItemContribution, contributio
 from rankcorr._input.frames import by_name
 from rankcorr._ranking import Missing, Ranking, RankingLike
 from rankcorr.errors import OptionError, RankingError
-from rankcorr.plots._style import (
-    NAMES,
-    TICK,
-    Ink,
-    add_axes,
-    axes_or_figure,
-    canvas,
-    coefficient_text,
-    entitle,
-    figure_class,
-    label_beside,
-    label_text,
-    own_axes,
-    room,
-    round_numbers,
-)
+from rankcorr.plots import _style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -127,19 +112,19 @@ def plot_ranks(
     >>> [axes.get_ylabel() for axes in figure.axes]
     ['Rank in good', 'Rank in poor']
     """
-    figure_class()  # before the work
+    _style.figure_class()  # before the work
     count = checked_count(n_named, "n_named", least=0)
     rankings = _rankings_by_name(y)
     if rankings is None:
         parts = contributions(x, y, coefficient=coefficient, missing=missing)  # type: ignore[arg-type]
         worst = _worst(parts, count)
-        axes = own_axes(ax, *_axis_labels(names), SIDE + LABEL_WIDTH, SIDE)
-        longest = LONGEST_ITEM if ax is None else max(8, int(room(axes) / 16))
+        axes = _style.own_axes(ax, *_axis_labels(names), SIDE + LABEL_WIDTH, SIDE)
+        longest = LONGEST_ITEM if ax is None else max(8, int(_style.room(axes) / 16))
         _draw(axes, parts, worst, longest)
-        x_name, y_name = (label_text(name, LONGEST_NAME) for name in names)
+        x_name, y_name = (_style.label_text(name, LONGEST_NAME) for name in names)
         subject = f"{y_name} against {x_name}, {counted(parts.n_items, 'item')}"
-        entitle(axes, f"{subject}: {coefficient_text(parts, parts.statistic)}\n{EXPLAINED}", ax)
-        return axes_or_figure(axes, ax)
+        _style.entitle(axes, f"{subject}: {_style.coefficient_text(parts, parts.statistic)}\n{EXPLAINED}", ax)
+        return _style.axes_or_figure(axes, ax)
     if ax is not None:
         raise OptionError(f"ax takes one ranking; got {len(rankings)}: draw each into separate axes")
     panels = {}
@@ -167,7 +152,10 @@ def _rankings_by_name(y: Any) -> dict[Any, RankingLike] | None:
 
 
 def _axis_labels(names: tuple[str, str]) -> tuple[str, str]:
-    return f"Rank in {label_text(names[0], LONGEST_NAME)}", f"Rank in {label_text(names[1], LONGEST_NAME)}"
+    return (
+        f"Rank in {_style.label_text(names[0], LONGEST_NAME)}",
+        f"Rank in {_style.label_text(names[1], LONGEST_NAME)}",
+    )
 
 
 def _worst(parts: Contributions, count: int) -> list[ItemContribution]:
@@ -179,45 +167,46 @@ def _worst(parts: Contributions, count: int) -> list[ItemContribution]:
 
 def _panels(panels: dict[Any, Contributions], gold: str, count: int) -> Figure:
     n_rows = 1 if len(panels) <= MOST_COLUMNS else 2
-    n_columns = math.ceil(len(panels) / n_rows)
-    figure = canvas((PANEL + LABEL_WIDTH / 2) * n_columns, PANEL * n_rows + 0.5)
+    n_columns = min(math.ceil(len(panels) / n_rows), _style.most_columns(2.3))
+    n_rows = math.ceil(len(panels) / n_columns)
+    figure = _style.canvas((PANEL + LABEL_WIDTH / 2) * n_columns, PANEL * n_rows + 0.5)
     for place, (name, parts) in enumerate(panels.items(), start=1):
-        axes = add_axes(figure, (n_rows, n_columns, place), *_axis_labels((gold, name)))
+        axes = _style.add_axes(figure, (n_rows, n_columns, place), *_axis_labels((gold, name)))
         _draw(axes, parts, _worst(parts, count), LONGEST_IN_PANEL)
-        value = coefficient_text(parts, parts.statistic, offset=False)
-        axes.set_title(f"{label_text(name, LONGEST_NAME)}: {value}", loc="left", fontsize=NAMES)
+        value = _style.coefficient_text(parts, parts.statistic, offset=False)
+        axes.set_title(f"{_style.label_text(name, LONGEST_NAME)}: {value}", loc="left", fontsize=_style.NAMES)
     parts = next(iter(panels.values()))
-    subject = (
-        f"{counted(len(panels), 'system')} against {label_text(gold, LONGEST_NAME)}, {counted(parts.n_items, 'item')}"
-    )
-    entitle(figure, f"{subject}: {coefficient_text(parts)}; {EXPLAINED}")
+    gold_text = _style.label_text(gold, LONGEST_NAME)
+    subject = f"{counted(len(panels), 'system')} against {gold_text}, {counted(parts.n_items, 'item')}"
+    _style.entitle(figure, f"{subject}: {_style.coefficient_text(parts)}; {EXPLAINED}")
     return figure
 
 
 def _draw(axes: Axes, parts: Contributions, worst: list[ItemContribution], longest: int) -> None:
-    ink = Ink.of(axes)
+    ink = _style.Ink.of(axes)
     ends = (FIRST_EDGE, parts.n_items / FIRST_EDGE)
     axes.plot(ends, ends, color=ink.grey(0.4), lw=0.8, zorder=0)
     pairs: NDArray[Any] = np.column_stack([parts.x.ranks, parts.y.ranks])
     places, place_index = np.unique(pairs, axis=0, return_inverse=True)
     areas = _draw_places(axes, places, np.bincount(place_index.reshape(-1), parts.weights), ink)
-    gap = (ends[1] / ends[0]) ** (TICK / room(axes))
+    gap = (ends[1] / ends[0]) ** (_style.TICK / _style.room(axes))
     for set_scale, set_limits, axis in (
         (axes.set_xscale, axes.set_xlim, axes.xaxis),
         (axes.set_yscale, axes.set_ylim, axes.yaxis),
     ):
         set_scale("log")
         set_limits(*ends)
-        ticks = round_numbers(1, parts.n_items, gap)
+        ticks = _style.round_numbers(1, parts.n_items, gap)
         axis.set_ticks(ticks, labels=[f"{tick:,.0f}" for tick in ticks])
         axis.set_ticks([], minor=True)
     labels = [
-        label_text(row.label if parts.x.labels is not None else f"position {row.label}", longest) for row in worst
+        _style.label_text(row.label if parts.x.labels is not None else f"position {row.label}", longest)
+        for row in worst
     ]
     _label_worst(axes, worst, labels, dict(zip(map(tuple, places.tolist()), areas.tolist(), strict=True)))
 
 
-def _draw_places(axes: Axes, places: NDArray[Any], weights: NDArray[Any], ink: Ink) -> NDArray[np.float64]:
+def _draw_places(axes: Axes, places: NDArray[Any], weights: NDArray[Any], ink: _style.Ink) -> NDArray[np.float64]:
     """Draw a marker for each place, and return their areas."""
     box, of_figure = axes.get_position(), axes.figure.bbox
     side = min(of_figure.width * box.width, of_figure.height * box.height) / axes.figure.dpi  # in inches
@@ -244,8 +233,8 @@ def _label_worst(
     of_places: dict[tuple[float, float], list[str]] = {}
     for row, label in zip(worst, labels, strict=True):
         of_places.setdefault((row.x_rank, row.y_rank), []).append(label)
-    colour = Ink.of(axes).colour(1)
+    colour = _style.Ink.of(axes).colour(1)
     for place in of_places:
         axes.scatter(*place, s=areas[place], facecolors=[colour], linewidths=0, zorder=2.5)
     texts = [", ".join(labels) for labels in of_places.values()]
-    label_beside(axes, list(of_places), texts, [colour] * len(texts))
+    _style.label_beside(axes, list(of_places), texts, [colour] * len(texts))

@@ -10,8 +10,10 @@ from __future__ import annotations
 import io
 import math
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,6 +24,7 @@ import numpy as np
 
 from rankcorr._checks import check_choice, shown
 from rankcorr._io.files import write_atomically
+from rankcorr._options import check_declared, declare
 from rankcorr._results import Computed
 from rankcorr.errors import OptionError
 
@@ -33,7 +36,9 @@ if TYPE_CHECKING:
 Colour: TypeAlias = tuple[float, float, float]
 
 FORMS: Final = ("png", "svg", "pdf")
-DPI: Final = 150
+NARROW: Final = 5.0  # inches: below, text and lines are smaller
+NARROW_SCALE: Final = 0.7
+SCALE: Final = "_rankcorr_scale"  # attribute of a figure
 MOST_HEIGHT: Final = 8.0  # in inches: 1,200 pixels
 TITLE: Final = 11  # size of the font
 NAMES: Final = 10  # the largest size of the font of names of rows
@@ -86,16 +91,51 @@ def figure_class() -> type[Figure]:
     return Figure
 
 
+@dataclass(frozen=True)
+class Paper:
+    """How figures fit a page: the declaration of the options of `theme` and of the commands that draw."""
+
+    width: float | None = declare(
+        float,
+        None,
+        about="Width in inches: 3.3 for a column of a paper, 7 for a page. Below 5, text has about 7 points.",
+        least=2,
+        most=20,
+    )
+    has_title: bool = True
+    dpi: int = declare(int, 150, about="Pixels of an inch in a PNG file.", least=50, most=1200)
+
+    def __post_init__(self) -> None:
+        check_declared(self, OptionError)
+
+    @property
+    def scale(self) -> float:
+        """Size of text and lines in the paper, of that in matplotlib's figure."""
+        return 1.0 if self.width is None or self.width >= NARROW else NARROW_SCALE
+
+
+_paper: ContextVar[Paper] = ContextVar("paper", default=Paper())  # noqa: B039 (it is frozen)
+
+
 @contextmanager
-def theme(name: Theme = "light") -> Iterator[None]:
+def theme(name: Theme = "light", *, width: float | None = None, has_title: bool = True) -> Iterator[None]:
     """Draw the figures made in this block on a light or on a dark ground; otherwise matplotlib's style decides.
+
+    Parameters
+    ----------
+    name : {"light", "dark"}
+    width : float, optional
+        Width in inches, 2 to 20: 3.3 for a column of a paper, 7 for a page. Below 5 inches, `save_figure` makes text
+        and lines smaller, so that names have 7 points. A PDF keeps matplotlib's size: include it at this width.
+    has_title : bool
+        False leaves out the title, for a figure with a caption.
 
     Raises
     ------
     MissingMatplotlibError
         matplotlib is not installed.
     OptionError
-        The name is another.
+        The name is another, or the width is out of range.
 
     See Also
     --------
@@ -118,16 +158,36 @@ def theme(name: Theme = "light") -> Iterator[None]:
         ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), ink
     )
     look |= dict.fromkeys(("figure.facecolor", "axes.facecolor"), paper)
-    with rc_context({**look, "savefig.facecolor": "auto"}):
-        yield
+    token = _paper.set(Paper(width, has_title))
+    try:
+        with rc_context({**look, "savefig.facecolor": "auto"}):
+            yield
+    finally:
+        _paper.reset(token)
 
 
 def canvas(width: float = 6.4, height: float = 4.4) -> Figure:
     """Return an empty figure; sizes in inches."""
     # Without pyplot: no state is shared, and no window system is needed; notebooks ask such figures for a picture.
-    figure = figure_class()(figsize=(width, min(height, MOST_HEIGHT)), layout="constrained", dpi=DPI)
+    paper = _paper.get()
+    width = width if paper.width is None else paper.width / paper.scale
+    figure = figure_class()(
+        figsize=(width, min(height, MOST_HEIGHT / paper.scale)), layout="constrained", dpi=Paper.dpi
+    )
     vars(figure)["_repr_png_"] = partial(figure_bytes, figure, "png")
+    vars(figure)[SCALE] = paper.scale
     return figure
+
+
+def most_columns(width: float) -> int:
+    """Return how many panels of this width in inches fit beside each other; any number if no width was asked for."""
+    paper = _paper.get()
+    return 100 if paper.width is None else max(1, int(paper.width / paper.scale / width))
+
+
+def longest_label() -> int:
+    """Return the most letters of a label in a figure of its own."""
+    return LONGEST_LABEL if _paper.get().scale == 1.0 else LONGEST_LABEL // 2
 
 
 def height_of_rows(n_rows: int, row_height: float, around: float) -> float:
@@ -177,7 +237,10 @@ def add_axes(figure: Figure, place: tuple[int, int, int], x_label: str, y_label:
 
 def entitle(of: Axes | Figure, title: str, ax: Axes | None = None) -> None:
     """Write a title above axes, or a figure of several, in as many lines as the axes of a caller or the figure need."""
-    target, figure = cast("Any", of), cast("Any", of.figure)
+    if ax is None and not _paper.get().has_title:
+        return
+    figure = cast("Any", of.figure)
+    target = cast("Any", of) if ax is not None or _paper.get().width is None else figure
     size = TITLE if ax is None else LABEL
     width = room(ax) if ax is not None else 0.9 * 72 * figure.bbox.width / figure.dpi
     longest = max(16, int(width / (CHARACTER * size)))
@@ -185,7 +248,7 @@ def entitle(of: Axes | Figure, title: str, ax: Axes | None = None) -> None:
         line for paragraph in title.split("\n") for line in wrap(paragraph, longest, break_long_words=False)
     )
     if target is figure:
-        target.suptitle(text, fontsize=size)
+        target.suptitle(text, fontsize=size, x=0.01, ha="left")
     else:
         target.set_title(text, loc="left", fontsize=size)
 
@@ -333,11 +396,12 @@ def coefficient_text(result: Computed, value: float | None = None, *, offset: bo
     return ", ".join([head, *options])
 
 
-def label_text(label: object, longest: int = LONGEST_LABEL) -> str:
+def label_text(label: object, longest: int | None = None) -> str:
     """Return a label as one line of plain text; a long one loses its middle, because names differ at their ends."""
     joined = ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
     text = " ".join(joined.split()) or repr(label)
     text = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)  # SVG has no control characters
+    longest = longest_label() if longest is None else longest
     if len(text) > longest:
         text = f"{text[: longest // 2]}…{text[-(longest // 2 - 1) :]}"
     return text.replace("$", r"\$")  # matplotlib sets text between dollar signs as a formula
@@ -366,7 +430,7 @@ def signed(value: float) -> str:
     return f"{value:.3f}".replace("-", "\N{MINUS SIGN}")
 
 
-def figure_bytes(figure: Figure, form: str) -> bytes:
+def figure_bytes(figure: Figure, form: str, dpi: int = Paper.dpi) -> bytes:
     """Return a figure as the content of a file, the same for equal figures."""
     from matplotlib import rc_context
 
@@ -374,11 +438,19 @@ def figure_bytes(figure: Figure, form: str) -> bytes:
     # Text stays text, and neither the date nor random ids make two equal figures differ.
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "rankcorr", "pdf.fonttype": 42}):
-        figure.savefig(file, format=form, dpi=DPI, metadata=metadata)
+        scale = vars(figure).get(SCALE, 1.0)
+        figure.savefig(file, format=form, dpi=dpi * scale if form == "png" else dpi, metadata=metadata)
+    if form == "svg" and scale != 1.0:  # the drawing keeps its coordinates
+        sizes = rb'width="([0-9.]+)pt" height="([0-9.]+)pt"'
+        return re.sub(sizes, lambda size: _scaled_size(size, scale), file.getvalue(), count=1)
     return file.getvalue()
 
 
-def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
+def _scaled_size(size: re.Match[bytes], scale: float) -> bytes:
+    return 'width="{:.2f}pt" height="{:.2f}pt"'.format(*(scale * float(length) for length in size.groups())).encode()
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = Paper.dpi) -> Path:
     """Write a figure as PNG, SVG or PDF, by the extension of the file name; never half a file.
 
     Parameters
@@ -386,6 +458,8 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
     figure : matplotlib.figure.Figure
     path : str or path-like
         Ends in .png, .svg or .pdf. An existing file is replaced.
+    dpi : int, default 150
+        Pixels of an inch in a PNG file, 50 to 1,200. `theme` sets the size.
 
     Returns
     -------
@@ -395,7 +469,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
     Raises
     ------
     OptionError
-        The name has another ending.
+        The name has another ending, or dpi is out of range.
     OSError
         The file cannot be written.
 
@@ -417,5 +491,5 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
     form = target.suffix.lower().removeprefix(".")
     if form not in FORMS:
         raise OptionError(f"the file name of a figure must end with .png, .svg or .pdf; got {shown(target.name)}")
-    write_atomically(target, figure_bytes(figure, form))
+    write_atomically(target, figure_bytes(figure, form, Paper(dpi=dpi).dpi))
     return target

@@ -27,7 +27,7 @@ from rankcorr._checks import (
     warn_undefined,
 )
 from rankcorr._input.numbers import ROUNDING
-from rankcorr._results import JsonResult, Result, TableResult
+from rankcorr._results import JsonResult, Result, Rows, TableResult
 from rankcorr.errors import LowCoverageWarning
 from rankcorr.vectors._pairs import LOW_COVERAGE, OOV, RESAMPLES, Oov
 from rankcorr.vectors._reading import as_vectors
@@ -221,7 +221,7 @@ class _Agreement:
             score = float(credit[members].sum()) / weight if weight else math.nan
             n_triplets, n_contradicted = (int(np.count_nonzero(part & members)) for part in (counts, contradicted))
             rows.append(ReliabilityPart(name, score, n_triplets, n_contradicted, weight))
-        return tuple(rows)
+        return Rows(rows)
 
 
 def reliability_score(

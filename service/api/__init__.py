@@ -13,6 +13,7 @@ from service.api import (
     jobs,
     leaderboards,
     pairings,
+    rankings,
     simulations,
     strengths,
     weights,
@@ -22,6 +23,7 @@ from service.openapi.operations import operations
 
 BLUEPRINTS = (
     correlations.blueprint,
+    rankings.blueprint,
     leaderboards.blueprint,
     evaluations.blueprint,
     weights.blueprint,

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from adaptive import BallotPlan, BallotVotes, PlanError, draw_ballot, score_ballots
 from adaptive._budget import PlanOptions
 from adaptive._protocol import ballot_rng
-from adaptive._record import BallotRecord
 from service.openapi.blueprint import Blueprint
 from service.schemas import ballots as schemas
 from service.schemas.ballot_fields import LARGEST
@@ -81,7 +80,7 @@ def score(*, plan: BallotPlan, items: Labels, seed: int, ballots: Sequence[Ballo
     result = interim.result
     ranks, best_first = result.ranking.ranks, result.best_first
     return {
-        "ballots": [_of_ballot(record) for record in result.ballots],
+        "ballots": [record.to_dict() for record in result.ballots],
         "ranking": {"labels": labels_at(result.items, best_first), "ranks": ranks[best_first]},
         "ybar": result.ybar[best_first],
         "last_ballot": result.last_ballot[best_first],
@@ -89,10 +88,3 @@ def score(*, plan: BallotPlan, items: Labels, seed: int, ballots: Sequence[Ballo
         if interim.next_items is None
         else {"number": len(ballots) + 1, "items": list(interim.next_items), "presentations": plan.presentations},
     }
-
-
-def _of_ballot(record: BallotRecord) -> dict[str, Any]:
-    scores = {name: getattr(record, name) for name in ("x", "y", "b", "ybar")}
-    counts = {name: getattr(record.tally, name) for name in ("presentations", "wins", "ties", "losses")}
-    ends = {"number": record.number, "items": list(record.items)}
-    return {**ends, **scores, **counts, "n_tied_at_cut": record.n_tied_at_cut}

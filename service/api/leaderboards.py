@@ -1,14 +1,23 @@
-"""Serve POST /v1/leaderboards."""
+"""Serve POST /v1/leaderboards, /v1/leaderboards/scores and /v1/leaderboards/rank-sets."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
-from rankcorr import Ranking
-from rankcorr._checks import collected_notices
+from rankcorr import Ranking, rank_sets
+from rankcorr._checks import collected_notices, json_options
 from rankcorr._coefficients import named_coefficient
+from rankcorr.evaluation import leaderboard_of_scores, needed_items
 from rankcorr.inference._leaderboard import leaderboard
 from service.openapi.blueprint import Blueprint
-from service.schemas.inference import LeaderboardAnswer, LeaderboardRequest
+from service.schemas.inference import (
+    LeaderboardAnswer,
+    LeaderboardRequest,
+    RankSetsAnswer,
+    RankSetsRequest,
+    ScoreLeaderboardAnswer,
+    ScoreLeaderboardRequest,
+)
 
 blueprint = Blueprint("leaderboards", __name__, url_prefix="/v1/leaderboards", description="Which system is better?")
 
@@ -40,3 +49,29 @@ def rank_systems(
     }  # the answer repeats them even for rho and tau
     warnings = [{"message": text, "coefficients": [coefficient]} for text in notices]
     return result.to_dict() | weighting | {"warnings": warnings}
+
+
+@blueprint.post("/scores", name="rankByScores")
+@blueprint.arguments(ScoreLeaderboardRequest)
+@blueprint.response(200, ScoreLeaderboardAnswer)
+def rank_by_scores(
+    scores: Mapping[str, Mapping[str, Any]], difference: float | None = None, **options: Any
+) -> dict[str, Any]:
+    """Rank systems by a table of their scores on tasks, with intervals and tests over tasks."""
+    with collected_notices() as notices:
+        result = leaderboard_of_scores(scores, workers=1, **options)
+        if difference is None or math.isnan(result.detectable):
+            needed = None
+        else:
+            needed = needed_items(result, difference, level=result.level).to_dict()
+    warnings = list(dict.fromkeys(map(json_options, notices)))
+    return {"verdicts": None, **result.to_dict(), "needed": needed, "warnings": warnings}
+
+
+@blueprint.post("/rank-sets", name="rankSets")
+@blueprint.arguments(RankSetsRequest)
+@blueprint.response(200, RankSetsAnswer)
+def find_rank_sets(estimates: Mapping[str, float], **options: Any) -> dict[str, Any]:
+    """Find the ranks that estimates may have, from their standard errors or covariance."""
+    sets = rank_sets(estimates, **options)
+    return {"rows": sets.table(), "level": sets.level, "n_resamples": sets.n_resamples}

@@ -4,11 +4,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from adaptive import Comparisons, Strengths, next_comparisons
+from adaptive import Comparisons, Strengths, next_comparisons, read_choices
 from adaptive.model._estimators import Model, fit_named
+from adaptive.model._sides import fit_content
 from rankcorr._checks import collected_notices
 from service.api.ballots import Labels, labels_at
 from service.openapi.blueprint import Blueprint
+from service.schemas.choices import ChoicesAnswer, ChoicesRequest
 from service.schemas.strengths import Answered, NextAnswer, NextRequest, StrengthsAnswer, StrengthsRequest
 
 blueprint = Blueprint("strengths", __name__, url_prefix="/v1/strengths", description="From votes to strengths")
@@ -33,6 +35,14 @@ def strengths(
         "ranking": {"labels": labels, "ranks": ranks},
         "warnings": notices_of(strengths_fit, *notices),
     }
+
+
+@blueprint.post("/choices", name="fitChoices")
+@blueprint.arguments(ChoicesRequest)
+@blueprint.response(200, ChoicesAnswer)
+def choices(*, answers: list[dict[str, Any]], covariates: tuple[str, ...], **options: Any) -> dict[str, Any]:
+    """Fit strengths to graded votes, best-worst answers, rankings, or pairs with prompts, covariates and judges."""
+    return fit_content(read_choices(answers, covariates=covariates), **options)
 
 
 @comparisons.post("/next", name="chooseComparisons")

@@ -17,13 +17,13 @@ from adaptive.ledger import (
     LEASE_MINUTES,
     SHEET_SIZE,
     Campaign,
+    CampaignSettings,
     ItemContent,
     KnownPair,
     Ledger,
     NoCampaignError,
     PageTexts,
     Probing,
-    Settings,
     VotingPages,
 )
 from service.collect.settings import CollectSettings
@@ -80,7 +80,7 @@ def _create_campaign(ledger: Ledger) -> Campaign:
         VOTERS,
         seed=1,
         name=NAME,
-        settings=Settings(
+        settings=CampaignSettings(
             assigned=False,
             sheet_size=SHEET_SIZE,
             lease_minutes=LEASE_MINUTES,

@@ -54,14 +54,19 @@ class RedisJobs:
     def begin(self, client: bytes, head: dict[str, str], body: bytes | bytearray) -> str:
         """Store a request, and return the name of its job, which is too long to guess."""
         with _problems():
-            running = StartedJobRegistry(queue=self._queue).get_job_ids()
-            answers = [
+            # In the order in which a job moves, so that one on its way is never missed, though it may be met twice.
+            jobs = {
+                *self._queue.job_ids,
+                *self._queue.intermediate_queue.get_job_ids(),
+                *StartedJobRegistry(queue=self._queue).get_job_ids(),
+            }
+            answers = {
                 name
                 for kind in (FinishedJobRegistry, FailedJobRegistry)
                 for name in kind(queue=self._queue).get_job_ids()
-            ]
+            }
             key = client.hex()
-            check_counts(key, _by_client([*self._queue.job_ids, *running]), _by_client(answers), self._most)
+            check_counts(key, _by_client(jobs), _by_client(answers - jobs), self._most)
             name = key + secrets.token_hex(CLIENT_LETTERS // 2)
             self._queue.enqueue(
                 answer_job,
@@ -137,7 +142,7 @@ def work(url: str, pool: Pool, answer: Answer) -> None:
     ).work(logging_level="WARNING")
 
 
-def _by_client(names: list[str]) -> Counter[str]:
+def _by_client(names: set[str]) -> Counter[str]:
     return Counter(name[:CLIENT_LETTERS] for name in names)
 
 

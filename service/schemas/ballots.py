@@ -1,6 +1,5 @@
 """Define the requests and answers for ballots: to plan them, to draw one, and to score them."""
 
-from dataclasses import fields as fields_of
 from itertools import combinations
 from types import MappingProxyType
 from typing import Any, Final
@@ -14,7 +13,7 @@ from service.schemas import fields
 from service.schemas.ballot_fields import LABELS, LARGEST, SIDES, ItemCount, ItemNames, VotedBallots, VoterNames
 from service.schemas.base import WAYS, Answer, Budget, Money, Request, check_one
 from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY
-from service.schemas.shapes import COUNT, NUMBER, NUMBER_OR_NULL, TEXT, WHOLE, exactly, list_of
+from service.schemas.shapes import COUNT, NUMBER, NUMBER_OR_NULL, TEXT, WHOLE, exactly, list_of, result_shapes
 
 
 class Sizes(Request):
@@ -143,14 +142,15 @@ class BallotRequest(Request):
 VOTER_COMPARISONS: Final = fields.Component.exactly(
     "VoterComparisons", "The comparisons of one voter.", voter=fields.LABEL_SCHEMA, **SIDES
 )
-_OF_CERTIFICATE: Final = {
-    **{field.name: COUNT for field in fields_of(BallotCertificate)},
-    "item_with_one_more": {
+_OF_CERTIFICATE: Final = result_shapes(
+    BallotCertificate,
+    has_nan=False,
+    item_with_one_more={
         "type": ["string", "integer", "null"],
         "description": "The item that is presented once more, where the items and the presentations are odd in number.",
     },
-    "broken": list_of(TEXT, about="Guarantees that do not hold: none."),
-}
+    broken=list_of(TEXT, about="Guarantees that do not hold: none."),
+)
 
 
 class BallotAnswer(Answer):

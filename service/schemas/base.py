@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
-from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, post_load, pre_load, validates_schema
+from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, missing, post_load, pre_load, validates_schema
 
 from rankcorr._checks import offending
+from rankcorr._coefficients import TauW
 from rankcorr._weights import WEIGHER_PATTERN, Weigher, named_weigher
 from rankcorr.errors import WeightError
 from service.http.problems import MAX_ERRORS, shown, unknown_fields
@@ -131,11 +132,11 @@ class ItemWeights(Request):
 
     refused: ClassVar[tuple[Mapping[str, Any], ...]] = ({"required": ["n0", "weigher"]},)
 
-    n0 = fields.Number(above=-1, most=1e300, about="Offset of the weight 1/(n + n0)^2; 2 by default.")
+    n0 = fields.declared_field(TauW, "n0", most=1e300, load_default=missing)
     weigher = WeigherField()
-    scheme = fields.Choice(fields.SCHEME, load_default=fields.SCHEME.words[0])
-    tied_weights = fields.Choice(fields.TIED_WEIGHT, load_default=fields.TIED_WEIGHT.words[0])
-    variant = fields.Choice(fields.VARIANT, load_default="b")
+    scheme = fields.declared_field(TauW, "scheme", vocabulary=fields.SCHEME)
+    tied_weights = fields.declared_field(TauW, "tied_weights", vocabulary=fields.TIED_WEIGHT)
+    variant = fields.declared_field(TauW, "variant", vocabulary=fields.VARIANT)
 
     @validates_schema
     def check_weight(self, data: dict[str, Any], **_: Any) -> None:

@@ -8,13 +8,16 @@ from flask import g
 from marshmallow import ValidationError, validates_schema
 
 from rankcorr import RankingError
+from rankcorr._options import default_of
 from rankcorr.evaluation import Coverage, PairedDifference, Qrels, Run, RunComparison
 from rankcorr.evaluation._evaluate import ChanceLevel, Undefined
+from rankcorr.evaluation._matching import Policies
 from rankcorr.evaluation._metrics import METRIC_NAMES, ir_measures_package
 from rankcorr.evaluation._nulls import RESAMPLES
+from rankcorr.evaluation._partitions.evaluator import QueryEvaluator
 from rankcorr.evaluation._run_comparison import GroupComparison, RunScore
 from rankcorr.inference._paired import LeftOut
-from rankcorr.vectors import ReliabilityDifference, ReliabilityPart, ReliabilityScore, TargetGroups
+from rankcorr.vectors import ReliabilityDifference, ReliabilityPart, ReliabilityScore, TargetGroups, compare_reliability
 from rankcorr.vectors._target_groups import CATEGORIES
 from service.http.problems import Name, shown
 from service.schemas import fields
@@ -198,14 +201,14 @@ class ComparisonOptions(Request):
     groups = GroupsOfQueries()
     clusters = ClustersOfQueries()
     level = level()
-    n_resamples = fields.Count(limit="max_resamples", of="resamples", load_default=2_000)
+    n_resamples = fields.resamples(2_000)
 
 
 class StandardizationOptions(Request):
     """How rank correlations are standardized by their null distribution."""
 
     seed = fields.Seed()
-    n_resamples = fields.Count(limit="max_resamples", of="resamples", load_default=RESAMPLES)
+    n_resamples = fields.resamples(RESAMPLES)
 
 
 class EvaluationRequest(ItemWeights):
@@ -226,11 +229,11 @@ class EvaluationRequest(ItemWeights):
     qrels = ByQuery(Qrels, required=True)
     runs = RunsByName(required=True)
     metrics = MetricNames(load_default=("tau_w",))
-    unjudged = fields.Choice(fields.UNJUDGED_DOCUMENTS, load_default=fields.UNJUDGED_DOCUMENTS.words[0])
-    unretrieved = fields.Choice(fields.UNRETRIEVED_DOCUMENTS, load_default=fields.UNRETRIEVED_DOCUMENTS.words[0])
-    self_hits = fields.Choice(fields.SELF_HITS_OF_RUNS, load_default=fields.SELF_HITS_OF_RUNS.words[0])
-    undefined = fields.Choice(fields.UNDEFINED_QUERIES, load_default=fields.UNDEFINED_QUERIES.words[0])
-    depth = fields.Whole(least=1, most=LARGEST_DEPTH, about="Number of documents to keep of each query and run.")
+    unjudged = fields.declared_field(Policies, "unjudged", vocabulary=fields.UNJUDGED_DOCUMENTS)
+    unretrieved = fields.declared_field(Policies, "unretrieved", vocabulary=fields.UNRETRIEVED_DOCUMENTS)
+    self_hits = fields.declared_field(Policies, "self_hits", vocabulary=fields.SELF_HITS_OF_RUNS)
+    undefined = fields.declared_field(QueryEvaluator, "undefined", vocabulary=fields.UNDEFINED_QUERIES)
+    depth = fields.declared_field(Policies, "depth", most=LARGEST_DEPTH)
     standardized = fields.Part(
         StandardizationOptions,
         about="Ask for standardized values of rank correlations too: chance gives 0 for each query.",
@@ -421,7 +424,7 @@ class TargetGroupsRequest(Request):
     versus = fields.Text(about="Name of the model that others are compared with; the first by default.")
     oov = fields.Choice(fields.UNKNOWN_WORDS, load_default=fields.UNKNOWN_WORDS.words[0])
     level = level()
-    n_resamples = fields.Count(limit="max_resamples", of="resamples", load_default=9_999)
+    n_resamples = fields.resamples(default_of(compare_reliability, "n_resamples"))
     seed = fields.Seed()
 
     @validates_schema(skip_on_field_errors=True)

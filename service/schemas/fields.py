@@ -13,24 +13,24 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, get_args
 
 from marshmallow import Schema, ValidationError
 from marshmallow.fields import Field, Nested
 
 from adaptive._votes import WORDS
-from adaptive.model._estimators import STRENGTH_MODELS
-from adaptive.model._likelihood import TIES
+from adaptive.model._estimators import STRENGTH_MODELS, FitOptions
 from adaptive.simulation._approaches import PAPER_APPROACHES
 from adaptive.simulation._similarity import SIMILARITIES
-from rankcorr._coefficients import COEFFICIENTS, VARIANTS, Pearson
+from rankcorr._checks import ALTERNATIVES
+from rankcorr._coefficients import COEFFICIENTS, Pearson, TauW
 from rankcorr._options import declaration_of
 from rankcorr._ranking import MISSING
-from rankcorr._weights import SCHEMES, TIED_WEIGHTS
-from rankcorr.evaluation._matching import SELF_HITS, UNJUDGED, UNRETRIEVED
-from rankcorr.evaluation._query_tests import TESTS
-from rankcorr.evaluation._values import UNDEFINED
-from rankcorr.inference._conventions import ALTERNATIVES
+from rankcorr.aggregate._rankings import ABSENT, MERGE_METHODS
+from rankcorr.evaluation._matching import Policies
+from rankcorr.evaluation._partitions.evaluator import QueryEvaluator
+from rankcorr.evaluation._query_tests import TESTS, Verdict
+from rankcorr.evaluation._scores.leaderboard import AGGREGATES, MISSING_SCORES
 from rankcorr.inference._exchange import SWAPS
 from rankcorr.inference._interval import METHODS
 from rankcorr.vectors._pairs import OOV
@@ -38,7 +38,7 @@ from service.environment import variable
 from service.http.body import is_above_zero
 from service.http.problems import Name, shown
 from service.http.state import settings
-from service.schemas.shapes import NUMBER, TEXT, TRUTH, WHOLE, Shape, at_least, exactly, list_of, result_shapes
+from service.schemas.shapes import NUMBER, TEXT, TRUTH, WHOLE, Shape, at_least, exactly, list_of, map_of, result_shapes
 
 
 @dataclass(frozen=True)
@@ -84,13 +84,19 @@ def vocabulary(name: str, words: Iterable[str], about: str) -> Vocabulary:
     return Vocabulary(name, TEXT(about, enum=list(words)))
 
 
+def declared_vocabulary(name: str, owner: type, field: str) -> Vocabulary:
+    """Return the vocabulary of the choices that a field of the library declares."""
+    declaration = declaration_of(owner, field)
+    return vocabulary(name, declaration.choices, declaration.about)
+
+
 COEFFICIENT: Final = vocabulary("Coefficient", COEFFICIENTS, "Top-weighted or plain, Spearman's or Kendall's.")
 SYSTEM_COEFFICIENT: Final = vocabulary(
     "SystemCoefficient", (*COEFFICIENTS, Pearson.name), "A coefficient of ranks, or Pearson's of scores."
 )
-SCHEME: Final = vocabulary("Scheme", SCHEMES, "How an item's weight follows from its two ranks.")
-TIED_WEIGHT: Final = vocabulary("TiedWeights", TIED_WEIGHTS, "Weight of tied items: at the mid-rank, or the mean.")
-VARIANT: Final = vocabulary("Variant", VARIANTS, "Denominator of tau_w and tau.")
+SCHEME: Final = declared_vocabulary("Scheme", TauW, "scheme")
+TIED_WEIGHT: Final = declared_vocabulary("TiedWeights", TauW, "tied_weights")
+VARIANT: Final = declared_vocabulary("Variant", TauW, "variant")
 MISSING_ITEMS: Final = vocabulary("MissingItems", MISSING, "What becomes of items that one of two rankings lacks.")
 INTERVAL_METHOD: Final = vocabulary("IntervalMethod", METHODS, "Kind of interval.")
 ALTERNATIVE: Final = vocabulary("Alternative", ALTERNATIVES, "Of the p-value.")
@@ -101,12 +107,21 @@ APPROACH: Final = vocabulary("Approach", PAPER_APPROACHES, "The plan, or one uni
 DISTRIBUTION: Final = vocabulary("SimilarityDistribution", SIMILARITIES, "Underlying similarities by name.")
 VOTE: Final = vocabulary("Vote", WORDS, "The side that won, or a tie.")
 MODEL: Final = vocabulary("VoteModel", list(STRENGTH_MODELS), "Logistic or normal curve of a vote.")
-UNJUDGED_DOCUMENTS: Final = vocabulary("Unjudged", UNJUDGED, "Retrieved without a judgement: of relevance 0, or not.")
-UNRETRIEVED_DOCUMENTS: Final = vocabulary("Unretrieved", UNRETRIEVED, "Judged and not retrieved: last, or left out.")
-SELF_HITS_OF_RUNS: Final = vocabulary("SelfHits", SELF_HITS, "A hit with the id of its query: counts, or is left out.")
-UNDEFINED_QUERIES: Final = vocabulary("UndefinedQueries", UNDEFINED, "Treatment of a query without a value.")
+UNJUDGED_DOCUMENTS: Final = declared_vocabulary("Unjudged", Policies, "unjudged")
+UNRETRIEVED_DOCUMENTS: Final = declared_vocabulary("Unretrieved", Policies, "unretrieved")
+SELF_HITS_OF_RUNS: Final = declared_vocabulary("SelfHits", Policies, "self_hits")
+UNDEFINED_QUERIES: Final = declared_vocabulary("UndefinedQueries", QueryEvaluator, "undefined")
 QUERY_TEST: Final = vocabulary("QueryTest", TESTS, "Paired test over queries.")
-TIES_MODEL: Final = vocabulary("TiesModel", TIES, "Ties have a separate parameter, or are half a win each.")
+AGGREGATE: Final = vocabulary("Aggregate", AGGREGATES, "What ranks systems: mean score, Borda points or mean rank.")
+MISSING_SCORE: Final = vocabulary("MissingScores", MISSING_SCORES, "An error, leave out the task, or its worst score.")
+MERGE_METHOD: Final = vocabulary(
+    "MergeMethod",
+    MERGE_METHODS,
+    "Mean Borda points, mean rank, sums of 1/(k + rank), fewest discordant pairs, or largest mean coefficient.",
+)
+ABSENT_ITEMS: Final = vocabulary("AbsentItems", ABSENT, "What becomes of items that a ranking to merge lacks.")
+VERDICT: Final = vocabulary("Verdict", get_args(Verdict), "On one system compared with another.")
+TIES_MODEL: Final = declared_vocabulary("TiesModel", FitOptions, "ties")
 
 # Whole numbers are read exactly up to 64 bits.
 LABEL_SCHEMA: Final = Shape(type=["string", "integer"], minimum=-(2**63), maximum=2**64 - 1)
@@ -286,6 +301,43 @@ class Whole(Number):
         return value if type(value) is int else None
 
 
+class NumbersByName(Documented):
+    """Numbers by name, at least `least` of them."""
+
+    def __init__(
+        self, value: Number, *, least: int = 1, limit: str | None = None, of: str = "numbers", **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.value, self.least, self.limit, self.of = value, least, limit, of
+        most: dict[str, Any] = {} if limit is None else {"maxProperties": Limit(limit)}
+        self.documented = map_of(value.documented, minProperties=least, **most)
+
+    def read(self, value: Any) -> dict[str, float]:
+        """Check a value, and return it as the library call takes it."""
+        if not isinstance(value, dict) or len(value) < self.least:
+            raise ValidationError(f"must be an object of {self.least} names or more to numbers; got {shown(value)}")
+        if self.limit is not None:
+            check_limit(self.limit, len(value), of=self.of)
+        return read_each(self.value, value)
+
+
+class NumberMatrix(Documented):
+    """Two rows of numbers or more."""
+
+    documented: Mapping[str, Any] = list_of(list_of(NUMBER, minItems=2), minItems=2)
+
+    def read(self, value: Any) -> list[list[float]]:
+        """Check a value, and return it as the library call takes it."""
+        if not isinstance(value, list) or len(value) < 2:
+            raise ValidationError(f"must be a list of two rows of numbers or more; got {shown(value)}")
+        for place, row in enumerate(value):
+            if not isinstance(row, list) or len(row) < 2:
+                raise placed([f"must be a row of two numbers or more; got {shown(row)}"], str(place))
+            if (wrong := place_of_other(row, NUMBER_TYPES)) is not None:
+                raise placed([f"must be a number; got {shown(row[wrong])}"], str(place), str(wrong))
+        return value
+
+
 class Count(Whole):
     """A whole number of things, up to a limit."""
 
@@ -299,6 +351,11 @@ class Count(Whole):
         number = super().read(value)
         check_limit(self.limit, number, of=self.of)
         return number
+
+
+def resamples(default: int) -> Count:
+    """Make the field of a number of resamples."""
+    return Count(limit="max_resamples", of="resamples", load_default=default)
 
 
 class QueryNumber(Number):
@@ -417,7 +474,8 @@ def declared_field(owner: type, name: str, **options: Any) -> Documented:
     if declaration.kind is bool:
         return Flag(**{**derived, **options})
     if declaration.choices:
-        return Choice(**{**derived, **options})  # with its vocabulary
+        derived.pop("about")  # the vocabulary has it
+        return Choice(**{**derived, **options})
     bounds = {bound: getattr(declaration, bound) for bound in ("above", "least", "below", "most")}
     return (Whole if declaration.kind is int else Number)(**{**derived, **bounds, **options})
 

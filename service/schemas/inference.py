@@ -5,27 +5,38 @@ from typing import Any, Final
 
 from marshmallow import ValidationError, validates_schema
 
-from rankcorr import CorrelationInterval, Leaderboard, NullDistribution, PermutationTest
-from rankcorr.inference._leaderboard import LeaderboardRow, Score
+from rankcorr import (
+    CorrelationInterval,
+    Leaderboard,
+    NullDistribution,
+    PermutationTest,
+    RankSets,
+    correlation_interval,
+    rank_sets,
+)
+from rankcorr._options import default_of
+from rankcorr.evaluation import NeededItems, ScoreLeaderboard, leaderboard_of_scores
+from rankcorr.inference._leaderboard import LeaderboardRow, Score, leaderboard
 from service.http.problems import Name, shown
 from service.schemas import fields
 from service.schemas.base import NOTICES, Answer, Request, WeightOptions, check_one
 from service.schemas.ranking_fields import NamedRankings, RankingField
-from service.schemas.shapes import NUMBER_OR_NULL, TEXT, at_least, list_of, map_of, result_shapes
+from service.schemas.shapes import NUMBER, NUMBER_OR_NULL, TEXT, WHOLE, at_least, list_of, map_of, one_of, result_shapes
 
 UNDEFINED: Final = NUMBER_OR_NULL
 
 
 def level() -> fields.Number:
     """Return a field for a confidence level."""
-    return fields.Number(least=1e-6, most=1 - 1e-6, load_default=0.95, about="Level of confidence of the intervals.")
+    default = default_of(correlation_interval, "level")
+    return fields.Number(least=1e-6, most=1 - 1e-6, load_default=default, about="Level of confidence of the intervals.")
 
 
 class InferenceOptions(Request):
     """How a coefficient is compared with chance."""
 
     seed = fields.Seed()
-    n_resamples = fields.Count(limit="max_resamples", of="resamples", load_default=2_000)
+    n_resamples = fields.resamples(default_of(correlation_interval, "n_resamples"))
     level = level()
     method = fields.Choice(fields.INTERVAL_METHOD, load_default=fields.INTERVAL_METHOD.words[0])
     alternative = fields.Choice(fields.ALTERNATIVE, load_default=fields.ALTERNATIVE.words[0])
@@ -63,6 +74,8 @@ SCORE: Final = fields.Component.at_least("LeaderboardScore", **result_shapes(Sco
 class GroupsByName(fields.Documented):
     """A group for each item or query."""
 
+    documented: Mapping[str, Any] = map_of(TEXT, minProperties=1)
+
     def read(self, value: Any) -> dict[str, str]:
         """Check a value, and return it as the library call takes it."""
         if not isinstance(value, dict) or not value:
@@ -83,17 +96,15 @@ class ClustersOfItems(GroupsByName):
     )
 
 
-class SystemNames(fields.Documented):
-    """Names of systems."""
+class NameList(fields.Documented):
+    """Names of systems or tasks."""
 
-    documented: Mapping[str, Any] = list_of(
-        TEXT, about="Systems that are shown without rank or test, such as late submissions."
-    )
+    documented: Mapping[str, Any] = list_of(TEXT)
 
     def read(self, value: Any) -> list[str]:
         """Check a value, and return it as the library call takes it."""
         if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-            raise ValidationError(f"must be a list of names of systems; got {shown(value)}")
+            raise ValidationError(f"must be a list of names; got {shown(value)}")
         return value
 
 
@@ -119,9 +130,9 @@ class LeaderboardRequest(WeightOptions):
         "systems have them and their distributions may be one, else ranks; the answer says which.",
     )
     clusters = ClustersOfItems()
-    unranked = SystemNames(load_default=())
+    unranked = NameList(load_default=(), about="Systems without rank or test, such as late submissions.")
     level = level()
-    n_resamples = fields.Count(limit="max_resamples", of="resamples", load_default=1_000)
+    n_resamples = fields.resamples(default_of(leaderboard, "n_resamples"))
     seed = fields.Seed()
     missing = fields.Choice(
         fields.MISSING_ITEMS,
@@ -163,3 +174,146 @@ class LeaderboardAnswer(Answer):
     swap = fields.Dumped(fields.EXCHANGED.reference)
     rows = fields.Dumped(list_of(_ROW))
     warnings = fields.Dumped(NOTICES)
+
+
+_NAME: Final = {"pattern": r"\S"}
+_SCORE: Final = NUMBER(minimum=-1e150, maximum=1e150)
+_CELL: Final = one_of(_SCORE, {"type": "null"}, list_of(_SCORE, minItems=1))
+
+
+class ScoresByTask(fields.Documented):
+    """Scores of systems on tasks."""
+
+    documented: Mapping[str, Any] = map_of(
+        map_of(_CELL, minProperties=1, propertyNames=_NAME),
+        about="By system and task: a score, or the scores of several seeds or queries. null: a missing score.",
+        minProperties=2,
+        propertyNames=_NAME,
+        maxProperties=fields.Limit("max_systems"),
+    )
+
+    def read(self, value: Any) -> dict[str, dict[str, Any]]:
+        """Check a value, and return it as the library call takes it."""
+        if not isinstance(value, dict) or len(value) < 2:
+            raise ValidationError(f"must be an object of system to an object of scores; got {shown(value)}")
+        fields.check_limit("max_systems", len(value), of="systems of a batch")
+        n_cells = 0
+        for system, scores in value.items():
+            if not isinstance(scores, dict) or not scores:
+                raise ValidationError({Name(system): [f"must be an object of task to score; got {shown(scores)}"]})
+            for task, cell in scores.items():
+                entries = cell if isinstance(cell, list) else [cell]
+                n_cells += len(entries)
+                allowed = fields.NUMBER_TYPES if isinstance(cell, list) else fields.NUMBER_TYPES | {type(None)}
+                if not entries or fields.place_of_other(entries, allowed) is not None:
+                    message = f"a score is a number, null, or a list of numbers; got {shown(cell)}"
+                    raise fields.placed([message], Name(system), Name(task))
+        fields.check_limit("max_matrix_cells", n_cells, of="scores")
+        return value
+
+
+class ScoreLeaderboardRequest(Request):
+    """A table of scores whose systems are to be ranked."""
+
+    scores = ScoresByTask(required=True)
+    aggregate = fields.Choice(fields.AGGREGATE, load_default=fields.AGGREGATE.words[0])
+    groups = GroupsByName(about="By task: its group. Systems are then ranked by the mean over groups.")
+    lower_is_better = NameList(load_default=(), about="Tasks on which smaller scores are better.")
+    missing = fields.Choice(fields.MISSING_SCORE, load_default=fields.MISSING_SCORE.words[0])
+    equivalent_within = fields.Number(
+        above=0, about="A margin in the unit of the means: each pair of systems then has a verdict."
+    )
+    difference = fields.Number(
+        above=0, about="A true difference of the means: the answer says how many tasks a test needs to find it."
+    )
+    level = level()
+    n_resamples = fields.resamples(default_of(leaderboard_of_scores, "n_resamples"))
+    seed = fields.Seed()
+
+    @validates_schema(skip_on_field_errors=True)
+    def check_size(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse a request above a limit."""
+        n_values, of = len(data["scores"]) * data["n_resamples"], "systems times resamples"
+        fields.check_limit("max_resampled_values", n_values, of=f"values, {of}", field="n_resamples")
+
+
+class RankSetsRequest(Request):
+    """Estimates with their errors, whose ranks are to be found."""
+
+    refused = (
+        {"required": ["standard_errors", "covariance"]},
+        {"properties": {"standard_errors": fields.NOTHING, "covariance": fields.NOTHING}},
+    )
+
+    estimates = fields.NumbersByName(
+        fields.Number(), required=True, least=2, limit="max_systems", of="estimates", about="Larger is better."
+    )
+    standard_errors = fields.NumbersByName(
+        fields.Number(least=0), about="Of independent estimates, by name; or covariance."
+    )
+    covariance = fields.NumberMatrix(about="Of the estimates, in their order; or standard_errors.")
+    level = level()
+    n_resamples = fields.resamples(default_of(rank_sets, "n_resamples"))
+    seed = fields.Seed()
+
+    @validates_schema(skip_on_field_errors=True)
+    def check_errors(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse a request with both or neither of standard_errors and covariance, or above a limit."""
+        check_one(data, "standard_errors", "covariance")
+        n_pairs = len(data["estimates"]) ** 2
+        fields.check_limit("max_matrix_cells", n_pairs, of="pairs, estimates times estimates", field="estimates")
+
+
+class RankSetsAnswer(Answer):
+    """The ranks that estimates may have, the largest estimate first."""
+
+    class Meta(Answer.Meta):  # noqa: D106
+        include = fields.dumped(RankSets, "level", "n_resamples")
+
+    rows = fields.Dumped(
+        list_of(
+            at_least(
+                **{name: WHOLE(minimum=1) for name in ("least_rank", "largest_rank", "group")},
+                marginal_least_rank=WHOLE("The marginal set holds the rank of this estimate alone.", minimum=1),
+                marginal_largest_rank=WHOLE(minimum=1),
+                name=TEXT,
+                rank=NUMBER,
+                estimate=NUMBER,
+            )
+        )
+    )
+
+
+class ScoreLeaderboardAnswer(Answer):
+    """Systems of a table of scores, from best to worst."""
+
+    class Meta(Answer.Meta):  # noqa: D106
+        include = fields.dumped(
+            ScoreLeaderboard,
+            *(
+                "coefficient",
+                "aggregate",
+                "exact",
+                "unit",
+                "gold_sets",
+                "tasks",
+                "left_out",
+                "lower_is_better",
+                "level",
+                "n_resamples",
+            ),
+            gold_sets="Groups of tasks.",
+            coefficient="Mean score, Borda points or mean rank.",
+        )
+
+    rows = fields.Dumped(list_of(_ROW))
+    detectable = fields.Dumped(result_shapes(ScoreLeaderboard, "detectable")["detectable"])
+    verdicts = fields.Dumped(
+        list_of(list_of(fields.VERDICT.reference)).or_null("On the system of a row compared with that of a column.")
+    )
+    needed = fields.Dumped(
+        at_least(**result_shapes(NeededItems)).or_null(
+            "Number of tasks that finds the difference; null without one, or if the tasks are too few to tell."
+        )
+    )
+    warnings = fields.Dumped(list_of(TEXT))

@@ -7,12 +7,23 @@ from marshmallow import ValidationError, post_load, validates_schema
 
 from adaptive import VoterPopulation
 from adaptive.simulation._approaches import simulated_comparisons
-from rankcorr._coefficients import COEFFICIENTS
+from rankcorr._coefficients import COEFFICIENTS, TauW
 from service.schemas.ballot_fields import Interval, Similarity
 from service.schemas.ballots import ADVICE, PlanInputs
 from service.schemas.base import NOTICES, Answer, Request
 from service.schemas.correlations import STATISTIC
-from service.schemas.fields import APPROACH, Choices, Component, Count, Dumped, Flag, Number, Part, Seed, check_limit
+from service.schemas.fields import (
+    APPROACH,
+    Choices,
+    Component,
+    Count,
+    Dumped,
+    Flag,
+    Part,
+    Seed,
+    check_limit,
+    declared_field,
+)
 from service.schemas.shapes import NUMBER_OR_NULL, WHOLE, list_of
 
 _PAPER: Final = VoterPopulation()
@@ -51,7 +62,7 @@ class SimulationRequest(Request):
         load_default=True, about="Voters judge, and the true ranking follows, the size of the similarity."
     )
     approaches = Choices(APPROACH, load_default=APPROACH.words)
-    n0 = Number(above=-1, most=1e300, load_default=2.0, about="Offset of the weights of rho_w and tau_w.")
+    n0 = declared_field(TauW, "n0", most=1e300)
 
     @validates_schema
     def check_size(self, data: dict[str, Any], **_: Any) -> None:

@@ -107,7 +107,7 @@ def _of_rows(value: list[Any]) -> Answered:
 
 
 # Outside these limits a fit takes long without benefit: strengths that spread by 100 decide every vote.
-_PRIORS: Final = (0.001, 100.0)
+PRIORS: Final = (0.001, 100.0)
 _LEAST_OVERSIGHT: Final = 1e-6
 
 
@@ -130,7 +130,7 @@ class ModelOptions(Request):
 
     ties = fields.declared_field(FitOptions, "ties", vocabulary=fields.TIES_MODEL)
     oversight = Oversight(about=declaration_of(FitOptions, "oversight").about)
-    prior = fields.declared_field(FitOptions, "prior", above=-math.inf, least=_PRIORS[0], most=_PRIORS[1])
+    prior = fields.declared_field(FitOptions, "prior", above=-math.inf, least=PRIORS[0], most=PRIORS[1])
     voters = fields.declared_field(FitOptions, "voters")
     side_bias = fields.declared_field(FitOptions, "side_bias")
 
@@ -255,7 +255,10 @@ FITTED_PARAMETERS: Final = fields.Component.exactly(
     "FittedParameters",
     prior_sd=NUMBER("Standard deviation of the strengths before any vote.", minimum=0),
     tie_parameter=NUMBER("Davidson's nu.", minimum=0),
-    side_bias=NUMBER("Mean over voters; above 0: the left side is preferred."),
+    side_bias=NUMBER("Mean over votes; above 0: the left side is preferred."),
+    oversight=NUMBER(
+        "Probability of a slip: of all votes, or with voters the mean of its prior.", minimum=0, maximum=0.5
+    ),
     opinion_sd=NUMBER_OR_NULL(
         "Standard deviation of a voter's opinion on an item around its strength; null without voters.", minimum=0
     ),

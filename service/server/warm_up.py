@@ -1,7 +1,7 @@
 """Compile kernels before the service is ready, or all of them into an image: --compile.
 
 rankcorr-serve compiles those of plain coefficients, which a worker's thread computes, and rankcorr-collect those that
-voters need. The processes for heavy requests compile the others when they are first needed, into the cache on disk.
+voters wait for. The processes for heavy requests compile the others when they are first needed, into the cache on disk.
 """
 
 import itertools
@@ -11,19 +11,20 @@ from typing import Any
 import numpy as np
 
 import adaptive
+from adaptive.model._likelihood import MAX_DENSE
 from adaptive.simulation._similarity import SIMILARITIES, named_similarity
 from rankcorr import Ranking, TauW, contributions, correlate_many, correlation_matrix
 from rankcorr._checks import collected_notices
 from rankcorr._coefficients import COEFFICIENTS, named_coefficient
 from rankcorr._correlation import correlate
 from rankcorr._weights import TIED_WEIGHTS
-from rankcorr.evaluation import MissingMeasuresError, compare_evaluated, evaluate
+from rankcorr.evaluation import MissingMeasuresError, compare_evaluated, evaluate, leaderboard_of_scores
 from rankcorr.evaluation._metrics import METRICS_BY_NAME
 from rankcorr.evaluation._query_kernels import MOST_PAIRED
 from rankcorr.evaluation._query_tests import TESTS
 from rankcorr.inference._interval import METHODS, correlation_interval
 from rankcorr.inference._leaderboard import leaderboard
-from rankcorr.inference._permutation import permutation_test
+from rankcorr.inference._null import permutation_test
 
 # Two compiled kernels rank whole numbers and floats; ties lead to kernels that other rankings do not use.
 SCORES: tuple[list[float], ...] = ([3.5, 2.5, 1.5, 0.5], [2.5, 2.5, 1.5, 0.5], [4, 3, 2, 1], [1, 1, 2, 3])
@@ -44,8 +45,15 @@ def warm_up() -> None:
     _vote()
 
 
+def warm_up_voting() -> None:
+    """Compile what a voter waits for: a ballot is drawn, or strengths are fitted and the next comparisons chosen."""
+    adaptive.draw_ballot(*BALLOTS[0], 3, np.random.default_rng(0)).certificate()
+    strengths = adaptive.bradley_terry(adaptive.Comparisons.from_labels(*VOTES, voter=[0, 1, 0, 1]), voters=True)
+    adaptive.next_comparisons(strengths, 2, rng=np.random.default_rng(0))
+
+
 def warm_up_campaigns() -> None:
-    """Do the same for rankcorr-collect: draws, scores of votes, strengths with their uncertainty, voters."""
+    """Compile all that campaigns need: draws, scores of votes, strengths with their uncertainty, voters."""
     _vote()
     votes = adaptive.Comparisons.from_labels(*VOTES, voter=[0, 1, 0, 1])
     strengths = adaptive.bradley_terry(votes)
@@ -75,6 +83,9 @@ def _fit() -> None:
             adaptive.next_comparisons(strengths, 2, rng=np.random.default_rng(0))
             strengths.sample(2, np.random.default_rng(0))
             strengths.to_dict()
+    first, second, outcome = np.array([0, 1, 2], np.int32), np.array([1, 2, 0], np.int32), np.array([1, 1, 0], np.int8)
+    sparse = adaptive.Comparisons(range(MAX_DENSE + 1), first, second, outcome)  # solved by other kernels
+    adaptive.bradley_terry(sparse).sample(2, np.random.default_rng(0))
 
 
 @collected_notices()
@@ -107,6 +118,8 @@ def _infer() -> None:
                 correlation_interval(x, y, coefficient=coefficient, method=method, n_resamples=N_RESAMPLES, workers=1)
         for gold in (systems["untied"], systems):
             leaderboard(gold, systems, coefficient=coefficient, n_resamples=N_RESAMPLES, workers=1)
+    scores = {name: {f"task {task}": (task * step) % 7 for task in labels} for name, step in {"a": 2, "b": 3}.items()}
+    leaderboard_of_scores(scores, aggregate="borda", n_resamples=N_RESAMPLES, workers=1)
 
 
 def _evaluate() -> None:

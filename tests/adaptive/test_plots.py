@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import norm
 
-from adaptive import Comparisons, ModelError, borda, bradley_terry
+from adaptive import Choices, Comparisons, ModelError, borda, bradley_terry
 from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.plots import agreement, plot_accuracy, plot_in_top, plot_strengths, plot_voters
 from rankcorr import OptionError
@@ -238,3 +238,10 @@ def test_refused(draw, error, message):
 def test_without_matplotlib(plot, given):
     with pytest.raises(MissingMatplotlibError, match="figures need matplotlib"):
         plot(*given)
+
+
+def test_strengths_of_choices_are_drawn_too():
+    fit = Choices.from_rankings([["a", "b", "c"], ["a", "c", "b"]]).fit(prior=1)
+    (axes,) = plot_strengths(fit).axes
+    assert names_on(axes) == ["a", "b", "c"]
+    assert plot_strengths(fit, scale="rank").axes

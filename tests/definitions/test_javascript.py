@@ -23,11 +23,11 @@ from rankcorr import (
     item_weights,
     permutation_test,
 )
+from rankcorr._checks import ALTERNATIVES
 from rankcorr._coefficients import COEFFICIENTS, VARIANTS, named_coefficient
 from rankcorr._ranking import MISSING
 from rankcorr._weights import SCHEMES, TIED_WEIGHTS, WEIGHERS, named_weigher
 from rankcorr.evaluation._query_tests import RANDOMIZATION, effect_sizes, pvalues
-from rankcorr.inference._conventions import ALTERNATIVES
 from rankcorr.inference._resampling import Draws
 from tests.repository import PAGES
 

@@ -1,15 +1,18 @@
-"""The packaged table, number by number as published."""
+"""The packaged table, number by number as published, and the synthetic files."""
 
 import json
 from dataclasses import FrozenInstanceError
 from importlib.resources import as_file, files
+from itertools import pairwise
 
 import pytest
 from click.testing import CliRunner
 
-from rankcorr import weighted_rho, weighted_tau
+from rankcorr import datasets, weighted_rho, weighted_tau
 from rankcorr._cli import main as cli
-from rankcorr.datasets import russian_relatedness_systems
+from rankcorr.datasets import Dataset, load_battles, load_search_runs, load_word_similarity, russian_relatedness_systems
+from rankcorr.evaluation import evaluate
+from rankcorr.vectors import evaluate_vectors
 
 # Table 4 of Panchenko et al. 2017, arXiv:1708.09702: HJ (rho), RT (AvgP), AE (AveP).
 PUBLISHED = {
@@ -68,3 +71,41 @@ def test_the_file_can_be_given_to_the_command():
     assert [row["ties"] for row in rows] == [0, 2]
     for row, name in zip(rows, ("RT", "AE"), strict=True):
         assert row["rho_w"] == weighted_rho(systems["HJ"], systems[name]).statistic
+
+
+def test_each_set_names_its_terms_and_has_its_files():
+    sets = [getattr(datasets, name)() for name in datasets.__all__ if name.startswith("load_")]
+    assert len(sets) == 6
+    for data in sets:
+        assert data.licence == "CC0 1.0"
+        assert data.source.startswith("synthetic: ")
+        assert data.name in repr(data)
+    paths = [path for data in sets if not isinstance(data, Dataset) for path in data.paths.values()]
+    terms = (files("rankcorr.datasets") / "synthetic/LICENCE.md").read_text(encoding="utf-8")
+    assert [path.name for path in paths if not path.is_file() or path.name not in terms] == []
+    assert sum(path.stat().st_size for path in paths[0].parent.iterdir()) < 300_000
+
+
+def test_rows_are_the_columns_turned():
+    data = russian_relatedness_systems()
+    assert {label: tuple(row.values()) for label, row in data.rows().items()} == PUBLISHED
+
+
+@pytest.mark.needs_numba
+def test_synthetic_systems_are_as_good_as_their_pages_say():
+    search, words = load_search_runs(), load_word_similarity()
+    means = evaluate(search["qrels"], [search["bm25"], search["dense"]], metrics=["ndcg@10"]).table()
+    assert means[1]["mean"] > means[0]["mean"] + 0.05
+    sizes = ("small", "medium", "large")
+    values = [evaluate_vectors(words[size], words["similarity"], coefficients=["rho"]) for size in sizes]
+    assert [value.n_compared < 350 for value in values] == [True, False, False]
+    assert all(a.coefficients[0].statistic < b.coefficients[0].statistic for a, b in pairwise(values))
+
+
+def test_the_program_answers_each_battle_from_both_sides():
+    header, *rows = (line.split(",") for line in load_battles()["battles"].read_text(encoding="utf-8").splitlines())
+    assert header == ["question_id", "model_a", "model_b", "winner", "judge", "tokens_a", "tokens_b"]
+    program = [row for row in rows if row[4] == "program"]
+    assert len(rows) == 1_800
+    assert len({row[4] for row in rows}) == 13
+    assert all(one[1:3] == other[2:0:-1] for one, other in zip(program[::2], program[1::2], strict=True))

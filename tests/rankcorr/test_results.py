@@ -151,6 +151,23 @@ def test_the_notebook_table_of_a_matrix_has_every_name_once():
     assert "<td>name</td>" in html
 
 
+def test_notebooks_show_results_without_a_table_by_their_values():
+    comparison = rankcorr.compare_systems(GOLD, A, B)
+    html = comparison._repr_html_()
+    assert f'<tr><td>difference</td><td style="text-align: right">{comparison.difference:.4g}</td></tr>' in html
+    assert "<td>most</td>" not in html  # a result within it
+    items = rankcorr.contributions(labelled(GOLD), labelled(A)).worst(3)
+    assert isinstance(items, tuple)
+    assert items._repr_html_().count("<tr>") == 4
+    assert "<th>label</th>" in items._repr_html_()
+    assert items[:0] == ()
+
+
+def test_a_notebook_shows_a_leaderboard_of_one_gold_set_without_its_sum():
+    shown = re.findall("<th>(.*?)</th>", MAKERS["Leaderboard"](A)._repr_html_())
+    assert [name for name in MAKERS["Leaderboard"](A).table()[0] if name not in shown] == ["sum", "mean", "n_missing"]
+
+
 def test_many_rows_are_cut_in_a_notebook():
     many = rankcorr.correlate_many(GOLD, RNG.normal(size=(MAX_HTML_ROWS + 1_000, 12)))
     html = many._repr_html_()

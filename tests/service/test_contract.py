@@ -57,10 +57,23 @@ FIELDS = {
         f"coefficient missing rankings! {WEIGHTS}",
         "coefficient matrix n_compared n_items names warnings",
     ),
+    ("post /v1/rankings/merged", "mergeRankings"): (
+        f"coefficient k method missing rankings! weights {WEIGHTS}",
+        "agreements coefficient exact method missing objective ranking warnings weights",
+    ),
+    ("post /v1/leaderboards/rank-sets", "rankSets"): (
+        "covariance estimates! level n_resamples seed! standard_errors",
+        "level n_resamples rows",
+    ),
     ("post /v1/leaderboards", "rankSystems"): (
         "by clusters coefficient gold gold_sets level missing n_resamples seed! standardized swap systems! unranked "
         + WEIGHTS,
         "by coefficient exact gold_sets level n_resamples rows standardized swap unit warnings",
+    ),
+    ("post /v1/leaderboards/scores", "rankByScores"): (
+        "aggregate difference equivalent_within groups level lower_is_better missing n_resamples scores! seed!",
+        "aggregate coefficient detectable exact gold_sets left_out level lower_is_better n_resamples needed rows tasks "
+        "unit verdicts warnings",
     ),
     ("post /v1/evaluations", "evaluateRuns"): (
         "by_query comparison depth metrics qrels! runs! self_hits standardized undefined unjudged unretrieved "
@@ -93,6 +106,10 @@ FIELDS = {
         "comparisons! items model options standard_errors",
         "cluster_ratio converged items log_likelihood misfit n_comparisons n_iterations n_unanswered parameters "
         "ranking signal voters warnings",
+    ),
+    ("post /v1/strengths/choices", "fitChoices"): (
+        "answers! both_bad cluster covariates elo judge level prior side_bias swapped",
+        "agreement items kind log_likelihood n_answers n_both_bad n_unanswered others prior_sd side_biases warnings",
     ),
     ("post /v1/comparisons/next", "chooseComparisons"): (
         "comparisons! focus items model n0 options seed! size! voters",

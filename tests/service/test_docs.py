@@ -154,7 +154,7 @@ def test_the_table_names_every_endpoint():
         if method != "parameters"
     } | {("GET", "/openapi.json"), ("GET", "/docs")}
     rows = "\n".join(re.findall(r"^\| `(?:GET|POST) .*$", REQUESTS, re.MULTILINE))
-    assert set(re.findall(r"`(DELETE|GET|POST) (/[a-z0-9/.{}]+)`", rows)) == served
+    assert set(re.findall(r"`(DELETE|GET|POST) (/[a-z0-9/.{}-]+)`", rows)) == served
     assert {(method, path.partition("?")[0]) for method, path, _ in examples_of_requests()} == {
         (method, path) for method, path in served if path.startswith("/v1/") and "{" not in path
     }

@@ -50,7 +50,25 @@ BEYOND_SCHEMAS = re.compile(
             r"share no query|no two of them|are whole numbers, such as",
             r"is in area .* already|share two areas|has two frequencies",
             r"has one token, .*; a pair needs two|pairs need two tokens",
-            r"is not in the draw|was not drawn|no comparison of",
+            r"unranked must name systems; unknown|is not in the draw|was not drawn|no comparison of",
+            # answers of one kind, and the items in one answer
+            r"comes twice in one answer|is the best and the worst|is expected; got|has two items or more",
+            r"an item is text or a whole number|a label is text, a whole number",
+            r"fit several kinds|a key .* which other|no key|either every answer has|no grade prefers a side",
+            r"fewer than|a fit needs two items and a choice|the choices alone give no finite strengths",
+            r"no columns left_|need the (voter|prompt) of each answer|only pairs have sides|covariates are those of",
+            r"votes on pairs are expected|no voter is called|the voters are not known|no pair and prompt in common",
+            r"have the weights|is text in one row|the columns .* are expected|may count votes|how much an item",
+            r"graded votes need a column|best-worst answers need a column|outcomes|a ranking has an empty item",
+            # systems and tasks of a table of scores
+            r"no scores? of|every system needs a score on every task|a leaderboard needs at least two",
+            r"at least two tasks in common|lower_is_better names tasks|equivalent_within needs a level above",
+            r"every (task|item|query) needs a (group|cluster)|not a name of a group",
+            # rankings to merge, and estimates with their errors
+            r"lacks items of other rankings|some rankings have labels|must name the same ones|not all 0",
+            r"their rows differ in length",
+            r"must have at least two items in common|labels differ only in their types",
+            r"estimates and standard errors must have the same names|covariance matrix|or no test could tell two",
             # scores where tests swap them, and grades where trec_eval reads them
             r"needs the scores of all systems|swap",
             r"relevance must be",

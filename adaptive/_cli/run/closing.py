@@ -11,11 +11,19 @@ from adaptive._cli.run.campaign import described, ledger_argument
 from adaptive._cli.run.voting import check_other
 from adaptive._tables import item_cells
 from adaptive.errors import ProtocolError
-from adaptive.ledger import Campaign, CampaignResult, CampaignStatus, ClosePreview, NotReadyError, Preview, Settings
+from adaptive.ledger import (
+    Campaign,
+    CampaignResult,
+    CampaignSettings,
+    CampaignStatus,
+    ClosePreview,
+    NotReadyError,
+    Preview,
+)
 from adaptive.model._accuracy import N_SAMPLES
 from rankcorr import OptionError
 from rankcorr._checks import counted, first_few, told_apart
-from rankcorr._cli.console import command, declared_option, json_option, print_json
+from rankcorr._cli.console import command, declared_option, json_option, print_json, report_option
 from rankcorr._workers import progress_bar
 
 
@@ -103,7 +111,7 @@ def _to_seconds(time: str | None) -> str:
 @ledger_argument
 @click.option("--preview", is_flag=True, help="Show what closing now would do, and change nothing.")
 @declared_option(
-    Settings,
+    CampaignSettings,
     "least_answered",
     default=None,
     metavar="SHARE",
@@ -232,8 +240,17 @@ def _show(preview: ClosePreview, as_json: bool) -> None:
     help="Number of top items for in_top.  [default: the last ballot's items, or a tenth]",
 )
 @click.option("--paper", is_flag=True, help="Write only the paper's scores, as `ballots score` does.")
+@report_option()
 @click.option("--json", "as_json", is_flag=True, help="Write JSON with the scores of every ballot, not CSV.")
-def result(campaign: Campaign, out: str | None, interim: bool, top: int | None, paper: bool, as_json: bool) -> None:
+def result(
+    campaign: Campaign,
+    out: str | None,
+    interim: bool,
+    top: int | None,
+    paper: bool,
+    report_path: str | None,
+    as_json: bool,
+) -> None:
     """Write the ranking of all items.
 
     CSV with the columns item (or item_1, item_2, ...) and rank; ybar (the score), presentations, wins, ties, losses
@@ -246,8 +263,8 @@ def result(campaign: Campaign, out: str | None, interim: bool, top: int | None, 
       ballots run result voting.db --paper --json
     """
     check_other(out, campaign)
-    if paper and (interim or top is not None):
-        raise OptionError("--paper cannot be combined with --interim or --top")
+    if paper and (interim or top is not None or report_path is not None):
+        raise OptionError("--paper cannot be combined with --interim, --top or --report")
     if paper:
         scores = campaign.paper_result()
         text = scores.to_json() + "\n" if as_json else scores.to_csv()
@@ -255,6 +272,8 @@ def result(campaign: Campaign, out: str | None, interim: bool, top: int | None, 
         return
     with progress_bar(N_SAMPLES, "draw", "possible rankings") as advance:
         result = campaign.result(interim=interim, top=top, progress=advance)
+    if report_path is not None:
+        result.report().save(report_path)
     if as_json:
         print_json(result.to_dict())
     else:
@@ -263,7 +282,7 @@ def result(campaign: Campaign, out: str | None, interim: bool, top: int | None, 
 
 
 def _notes(result: CampaignResult) -> None:
-    for caveat in result.strengths.warnings:
+    for caveat in result.warnings:
         print_note(caveat)
     if result.cut is not None:
         reached = "" if result.expected is None else f"; expected tau_w of the strengths {result.expected:.2f}"

@@ -11,10 +11,10 @@ from adaptive._cli.plan import BatchArguments, PlanArguments, batch_options, pla
 from adaptive._cli.run.campaign import created
 from adaptive.errors import ProtocolError
 from adaptive.ledger import (
+    CampaignSettings,
     ContinuousPlan,
     Ledger,
     Probing,
-    Settings,
     items_of_targets,
     plan_of_targets,
     read_item_file,
@@ -74,8 +74,9 @@ class AskingOptions:
 @click.option("--voters", type=int, required=True, metavar="V", help="Number of voters; they are named 0 to V-1.")
 @click.option("--seed", type=click.IntRange(min=0), required=True, help="Seed of all draws.")
 @option("--name", default="campaign", help="Name of the campaign.")
-@declared_option(Settings, "sheet_size", metavar="N")
-@declared_option(Settings, "least_answered", metavar="SHARE")
+@declared_option(CampaignSettings, "sheet_size", metavar="N")
+@declared_option(CampaignSettings, "least_answered", metavar="SHARE")
+@declared_option(CampaignSettings, "grades", metavar="G")
 @batch_options
 @gathered("asking", AskingOptions)
 def init(
@@ -89,6 +90,7 @@ def init(
     name: str,
     sheet_size: int | None,
     least_answered: float,
+    grades: int,
     batches: BatchArguments,
     asking: AskingOptions,
 ) -> None:
@@ -104,6 +106,7 @@ def init(
       ballots run init voting.db --items items.csv --continuous --budget 6000 --voters 20 --seed 1
       ballots run init voting.db --items items.csv --presentations 20 --voters 100 --seed 1 --repeats 0.1 --overlap 0.1
       ballots run init voting.db --items items.csv --hours 40 --seconds 5 --voters 9 --seed 1 --pay-per-hour 9 --fee 0.2
+      ballots run init voting.db --items items.csv --continuous --budget 900 --voters 9 --seed 1 --grades 2
       ballots run init voting.db --targets candidates.csv --answers 5 --voters 20 --seed 1
       ballots run init postgresql://localhost/votes --items items.csv --presentations 20 --voters 100 --seed 1
     """
@@ -117,7 +120,9 @@ def init(
     if items is not None:
         labels, contents = read_item_file(items)
     probing, pay = asking.probing(labels), options.pay(asking.currency)
-    settings = Settings(sheet_size=sheet_size, least_answered=least_answered, probing=probing, pay=pay, targets=groups)
+    settings = CampaignSettings(
+        sheet_size=sheet_size, least_answered=least_answered, probing=probing, pay=pay, targets=groups, grades=grades
+    )
     if voters < 1:
         raise ProtocolError(f"voting needs at least one voter; got {voters}")
     if groups is None:

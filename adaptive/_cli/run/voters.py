@@ -9,7 +9,7 @@ import click
 from adaptive._cli.output import print_rows
 from adaptive._cli.run.campaign import ledger_argument
 from adaptive._tables import item_cells
-from adaptive.ledger import Campaign, CampaignQuality, ExclusionPreview, Limits
+from adaptive.ledger import Campaign, CampaignQuality, ExclusionPreview, FlagLimits
 from rankcorr import OptionError
 from rankcorr._checks import counted
 from rankcorr._cli.console import command, json_option, print_json, print_table
@@ -37,7 +37,7 @@ def link(campaign: Campaign, url: str) -> None:
 @click.option(
     "--fast",
     type=float,
-    default=Limits().fast_seconds,
+    default=FlagLimits().fast_seconds,
     show_default=True,
     metavar="SECONDS",
     help="Answers below this time count as fast.",
@@ -55,7 +55,7 @@ def quality(campaign: Campaign, fast: float, as_json: bool) -> None:
       ballots run quality voting.db
       ballots run quality voting.db --fast 2 --json
     """
-    quality = campaign.quality(Limits(fast_seconds=fast))
+    quality = campaign.quality(FlagLimits(fast_seconds=fast))
     if as_json:
         print_json(asdict(quality))
     else:

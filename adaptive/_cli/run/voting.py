@@ -11,7 +11,7 @@ from adaptive._cli.run.campaign import described, ledger_argument
 from adaptive._cli.vote_files import Reading, reading_options
 from adaptive._formats.votes import comparisons_csv, read_votes
 from adaptive.errors import ProtocolError
-from adaptive.ledger import Campaign, file_id
+from adaptive.ledger import ANSWERS, Campaign, file_id
 from rankcorr import OptionError
 from rankcorr._checks import counted
 from rankcorr._cli.console import command, json_option, print_json
@@ -30,8 +30,9 @@ def open_command(
     """Open the next ballot of LEDGER, or the next batch of a continuous campaign.
 
     The comparisons are CSV, voter by voter, with the columns comparison, voter, left, right (or left_1, left_2, ...)
-    and an empty winner to fill in: left, right, tie or "cannot say". Checks on voters, if the campaign asks any, are
-    among them and look the same. Record their answers with the others; they are never scored.
+    and an empty winner to fill in: left, right, tie or "cannot say"; with grades also an empty grade. Checks on voters,
+    if the campaign asks any, are among them and look the same. Record their answers with the others; they are never
+    scored.
 
     Example:
       ballots run open voting.db --out ballot.csv
@@ -51,7 +52,8 @@ def open_command(
         comparisons = campaign.asked(number=number)
     about = "open batches" if again and unit == "batch" else f"{unit} {number}"
     written = [pair._replace(id=file_id(pair.id)) for pair in comparisons]
-    emit(comparisons_csv(written), out, f"{about}: {len(comparisons):,} comparisons written to {out}")
+    text = comparisons_csv(written, has_grades=campaign.info.settings.grades > 1)
+    emit(text, out, f"{about}: {len(comparisons):,} comparisons written to {out}")
 
 
 @command(short_help="Record votes, some or all, in any order.")
@@ -64,8 +66,9 @@ def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> N
 
     VOTES is CSV, TSV or JSON with the columns comparison and winner: left, right, tie, "cannot say", or empty for no
     answer yet. The columns left and right, if present, must match the comparison; voter names the voter. Column seconds
-    is the time that an answer took. Other columns are stored with the votes. Votes that are already recorded change
-    nothing. A vote that contradicts a recorded one is kept aside; see `ballots run conflicts`.
+    is the time that an answer took; grade is that of the preference, in a campaign with grades. Other columns are
+    stored with the votes. Votes that are already recorded change nothing. A vote that contradicts a recorded one is
+    kept aside; see `ballots run conflicts`.
 
     Example:
       ballots run record voting.db votes.csv
@@ -88,13 +91,13 @@ def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> N
 @command(short_help="Correct a vote, with a reason.")
 @ledger_argument
 @click.argument("comparison")
-@click.argument("winner", type=click.Choice(["left", "right", "tie", "cannot say", "none"]))
+@click.argument("winner", type=click.Choice([*ANSWERS, "none"]))
 @click.option("--reason", required=True, help="Reason, which the ledger keeps.")
 def correct(campaign: Campaign, comparison: str, winner: str, reason: str) -> None:
     """Correct the vote on a COMPARISON like b1-0-17 while its ballot is open; "none" voids it.
 
     Both votes stay in the ledger. To resolve a conflict for the recorded vote, repeat its winner. A voided comparison
-    can be answered again.
+    can be answered again. "left 2" is a preference of the second grade, in a campaign with grades.
 
     Example:
       ballots run correct voting.db b1-0-17 right --reason "meant the other one"

@@ -8,25 +8,10 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from adaptive._protocol import ballot_rng
-from adaptive.ledger._ballots.draws import store_ballot
+from adaptive.ledger._ballots.draws import assign_slots, store_ballot
 from adaptive.ledger._ballots.pairs import Sheet, asked_pairs, drop_sheets, dropped_sheets, pairs_of_voter
-from adaptive.ledger._ballots.sheets import (
-    assign_slots,
-    forget_addresses,
-    free_remainders,
-    is_leased,
-    lock_remainders,
-    n_unanswered_for,
-)
-from adaptive.ledger._ballots.stored import (
-    ballot_stamp,
-    counted_votes,
-    not_ready,
-    stored_ballots,
-    too_few,
-    votes_digest,
-    write_record,
-)
+from adaptive.ledger._ballots.sheets import free_remainders, is_leased, lock_remainders, n_unanswered_for
+from adaptive.ledger._ballots.stored import counted_votes, stored_ballots
 from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, slots_of_batch
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
 from adaptive.ledger._store import schema
@@ -226,7 +211,9 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
         If the budget is spent, the expected accuracy is reached, the campaign has ended, or the voter who waits, or all
         voters, have seen all pairs.
     """
-    plan = _plan(campaign.info)
+    if not isinstance(campaign.info.plan, ContinuousPlan):
+        raise LedgerError("the campaign has the ballots of a plan, not batches")
+    plan = campaign.info.plan
 
     def read(transaction: Transaction) -> tuple[int, Matches, dict[Sheet, int]] | Refusal:
         ballots = stored_ballots(transaction)
@@ -278,7 +265,7 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
             transaction.lock_ballot(ballots[-1].id, exclusive=True)
             ballots = stored_ballots(transaction)
         if len(ballots) != number - 1 or not lock_remainders(transaction, replaced):
-            raise LedgerError(f"batch {number} was drawn by another request at the same moment")
+            raise ChangedError(f"batch {number} was drawn by another request at the same moment")
         if ballots and all(ballot.state == "closed" for ballot in ballots):
             raise LedgerError("the campaign has ended: no further comparisons are drawn")
         drop_sheets(transaction, replaced)
@@ -309,62 +296,6 @@ def _replaceable(transaction: Transaction, plan: ContinuousPlan) -> dict[Sheet, 
         if sum(replaced.values()) < plan.batch:
             replaced[sheet] = n_left
     return replaced
-
-
-def finish(campaign: OpenCampaign, *, least_answered: float | None = None, stamp: str | None = None) -> int:
-    """End a continuous campaign: close its batches as they are, write their digests and return their number.
-
-    Parameters
-    ----------
-    least_answered : float or None
-        Share of the comparisons that must be answered; None: the campaign's setting.
-    stamp : str or None
-        The `ballot_stamp` of the last batch that the caller has seen; None: accept any.
-
-    Raises
-    ------
-    LedgerError
-        If there is no batch, or all are closed.
-    ChangedError
-        If the stamp of the last batch has changed.
-    NotReadyError
-        If too few comparisons are answered.
-    """
-    least = campaign.info.settings.least_answered if least_answered is None else least_answered
-    _plan(campaign.info)
-
-    def write(transaction: Transaction) -> int:
-        ballots = stored_ballots(transaction)
-        if not ballots or all(stored.state == "closed" for stored in ballots):
-            raise LedgerError("no batch is open: there is nothing to close")
-        for stored in ballots:
-            transaction.lock_ballot(stored.id, exclusive=True)
-        if stamp is not None and stamp != ballot_stamp(transaction, ballots[-1].number):
-            raise ChangedError("a batch was drawn, or the voters changed, since you reviewed the campaign")
-        n_comparisons = n_spent(transaction)
-        answered = n_comparisons - n_unanswered(transaction)
-        if few := too_few(answered, n_comparisons, least):
-            raise not_ready("", few, answered, n_comparisons)
-        previous = None
-        excluded = sorted(transaction.excluded_voters().values())
-        for stored in ballots:
-            table = schema.sheet
-            answered = transaction.execute(
-                sa.select(sa.func.sum(table.c.n_answered)).where(table.c.ballot_id == stored.id)
-            ).scalar_one()
-            record = {"n_answered": int(answered), "excluded": excluded}
-            previous = write_record(transaction, stored, previous, votes_digest(transaction, stored.id), record)
-            forget_addresses(transaction, stored.id)
-        transaction.audit("closed", {"batches": len(ballots)})
-        return len(ballots)
-
-    return campaign.write(write)
-
-
-def _plan(info: CampaignInfo) -> ContinuousPlan:
-    if not isinstance(info.plan, ContinuousPlan):
-        raise LedgerError("the campaign has the ballots of a plan, not batches")
-    return info.plan
 
 
 def _matched(

@@ -1,4 +1,4 @@
-"""Store drawn ballots row by row, so that reading one never requires drawing it again.
+"""Draw ballots and store them row by row, so that reading one never requires drawing it again.
 
 Any release, any version of numpy, or other software can read the pairs that each voter was asked, their order and their
 sides.
@@ -19,15 +19,53 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from adaptive._draw import Asked
+from adaptive._draw import Asked, draw_ballot
 from adaptive._protocol import ballot_rng
-from adaptive._votes import WORDS
+from adaptive._votes import WORDS, Comparison
 from adaptive.ledger._ballots.pairs import present_voters
-from adaptive.ledger._ballots.stored import Array, DrawnColumns, Probe
+from adaptive.ledger._ballots.stored import Array, DrawnColumns, Probe, position_after, stored_ballots
 from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, Probing, n_repeatable
-from adaptive.ledger._campaign.transaction import Transaction
+from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import answer_name, digest_of, json_of, label_text, now
+from adaptive.ledger._store.schema import answer_name, digest_of, json_of, label_text, now, pair_id
+from adaptive.ledger._voters.identity import file_name, register, voter_named
+from adaptive.ledger.errors import LedgerError
+
+
+def open_ballot(campaign: OpenCampaign) -> int:
+    """Draw the next ballot from the votes so far, store it, and return its number.
+
+    Votes are read in one transaction, and the ballot is stored in another, which checks that nothing has changed.
+
+    Its options and errors are those of `Campaign.open_next`.
+    """
+    plan = campaign.info.ballot_plan
+    ballots = campaign.read(stored_ballots)
+    if ballots and ballots[-1].state != "closed":
+        again = "(ballots run open --again writes it again)"
+        raise LedgerError(f"ballot {len(ballots)} is open: close it before you open the next one {again}")
+    if len(ballots) == plan.n_ballots:
+        raise LedgerError(f"all {plan.n_ballots} ballots are closed: none is left to open")
+    number = len(ballots) + 1
+    _, position = position_after(campaign.info, ballots)
+    rng = ballot_rng(campaign.info.seed, number, "draw")
+    ballot = draw_ballot(position.labels(campaign.info.items), plan.presentations, campaign.info.slots, rng)
+
+    def work(transaction: Transaction) -> int:
+        if ballots:  # the last ballot must stay closed until this one is stored
+            transaction.lock_ballot(ballots[-1].id, exclusive=False)
+        fresh = stored_ballots(transaction)
+        if len(fresh) != len(ballots):
+            raise LedgerError(f"ballot {number} was opened by another request at the same moment")
+        if ballots and fresh[-1].chain_digest != ballots[-1].chain_digest:
+            raise LedgerError(f"ballot {number - 1} was opened again at the same moment: its scores may change")
+        ballot_id = store_ballot(transaction, ballot, position.places, number=number, presentations=plan.presentations)
+        if transaction.info.settings.assigned:
+            assign_slots(transaction, ballot_id)
+        transaction.audit("opened", {"numpy": np.__version__}, ballot_id=ballot_id)
+        return number
+
+    return campaign.write(work)
 
 
 def store_ballot(
@@ -41,8 +79,8 @@ def store_ballot(
 ) -> int:
     """Store a drawn ballot with its sheets and comparisons, draw and store its probes, and return its id.
 
-    The comparisons of each slot are cut into sheets of at most `Settings.sheet_size`, in their order. If another
-    process stores the same number at the same time, a constraint makes this call fail.
+    The comparisons of each slot are cut into sheets of at most `CampaignSettings.sheet_size`, in their order. If
+    another process stores the same number at the same time, a constraint makes this call fail.
     """
     slot = comparisons.voter.astype(np.int64)
     sheet, position, sheets = sheets_of(slot, transaction.info.settings.sheet_size)
@@ -68,6 +106,39 @@ def store_ballot(
     transaction.insert_columns(schema.sheet, {"ballot_id": ballot_id, **sheet_columns})
     store_comparisons(transaction, ballot_id, columns, probes)
     return ballot_id
+
+
+def assign_slots(transaction: Transaction, ballot_id: int) -> None:
+    """Give each sheet of a ballot to the voter of its slot.
+
+    If another voter took over the last sheet of a slot, that voter keeps the slot.
+    """
+    heirs = _holders_of_slots(transaction)
+    table = schema.sheet
+    of_ballot = sa.select(table.c.number, table.c.slot).where(table.c.ballot_id == ballot_id)
+    rows = transaction.execute(of_ballot.order_by(table.c.number)).all()
+    known: dict[int, int] = {}
+    at = now()
+    leases = []
+    for number, slot in rows:
+        if slot not in known:
+            known[slot] = heirs.get(slot) or register(transaction, file_name(transaction.info.slots[slot]))
+        leases.append({"ballot_id": ballot_id, "sheet": number, "voter_id": known[slot], "given_at": at})
+    transaction.execute(sa.insert(schema.lease), [{**lease, "fence": 1, "exclusive": False} for lease in leases])
+
+
+def _holders_of_slots(transaction: Transaction) -> dict[int, int]:
+    """Return the voter of each slot, according to the latest ballot that uses the slot."""
+    sheet, lease, ballot = schema.sheet, schema.lease, schema.ballot
+    rows = transaction.execute(
+        sa.select(sheet.c.slot, lease.c.voter_id)
+        .join(lease, sa.and_(lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number))
+        .join(ballot, ballot.c.id == sheet.c.ballot_id)
+        .join(schema.voter, schema.voter.c.id == lease.c.voter_id)
+        .where(ballot.c.campaign_id == transaction.info.id, schema.voter.c.withdrawn_at.is_(None))
+        .order_by(ballot.c.number, sheet.c.number, lease.c.fence)
+    )
+    return {row.slot: row.voter_id for row in rows}
 
 
 def n_checks(probes: Iterable[Probe], sheets: Iterable[int]) -> list[int]:
@@ -404,3 +475,37 @@ class ProbeDraw:
 
 def _pair_code(left: int, right: int) -> int:
     return min(left, right) << 32 | max(left, right)
+
+
+def open_comparisons(
+    transaction: Transaction, *, number: int | None = None, voter: str | None = None, unanswered: bool = False
+) -> tuple[Comparison, ...]:
+    """Return the comparisons of all open ballots, checks included, by sheet and in display order.
+
+    The options are those of `Campaign.asked`.
+    """
+    ballot, pair, lease, event = schema.ballot, schema.comparison, schema.lease, schema.vote_event
+    of_sheet = sa.and_(lease.c.ballot_id == pair.c.ballot_id, lease.c.sheet == pair.c.sheet, lease.c.ended_at.is_(None))
+    of_pair = (ballot.c.number, pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item)
+    query = (
+        sa.select(*of_pair, lease.c.voter_id)
+        .select_from(pair)
+        .join(ballot, ballot.c.id == pair.c.ballot_id)
+        .outerjoin(lease, of_sheet)
+        .where(ballot.c.campaign_id == transaction.info.id, ballot.c.state == "open")
+        .order_by(ballot.c.number, pair.c.sheet, pair.c.position)
+    )
+    if number is not None:
+        query = query.where(ballot.c.number == number)
+    if voter is not None:
+        query = query.where(lease.c.voter_id == voter_named(transaction, voter))
+    if unanswered:
+        same = (event.c.ballot_id == pair.c.ballot_id, event.c.place == pair.c.place)
+        query = query.where(~sa.exists().where(*same, *schema.in_force(event)))
+    names = transaction.voter_names()
+    comparisons = []
+    for row in transaction.execute(query):
+        left, right = transaction.info.items[row.left_item], transaction.info.items[row.right_item]
+        pair_name = pair_id(row.number, row.sheet, row.position)
+        comparisons.append(Comparison(pair_name, names.get(row.voter_id, ""), left, right))
+    return tuple(comparisons)

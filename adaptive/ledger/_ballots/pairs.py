@@ -96,21 +96,28 @@ def open_pairs(transaction: Transaction, sheets: Iterable[Sheet], voter_id: int 
 
 def pairs_of_voter(transaction: Transaction, voter_id: int) -> VoterPairs:
     """Return the pairs that a voter has answered or holds."""
-    event, lease, table = schema.vote_event, schema.lease, schema.comparison
-    pairs = sa.select(table.c.ballot_id, table.c.sheet, table.c.left_item, table.c.right_item).where(_is_asked_once())
-    of_vote = sa.and_(event.c.ballot_id == table.c.ballot_id, event.c.place == table.c.place)
-    of_sheet = sa.and_(lease.c.ballot_id == table.c.ballot_id, lease.c.sheet == table.c.sheet)
-    answered = pairs.join(event, of_vote).where(event.c.voter_id == voter_id, *schema.in_force(event))
-    is_held = (lease.c.voter_id == voter_id, lease.c.ended_at.is_(None))
-    unanswered = pairs.join(lease, of_sheet).where(*is_held, ~_is_answered())
 
     def sheets_by_pair(statement: sa.Select[Any]) -> Mapping[Pair, Collection[Sheet]]:
         sheets: defaultdict[Pair, set[Sheet]] = defaultdict(set)
-        for row in transaction.execute(statement):
+        for row in transaction.execute(statement, {"voter": voter_id}):
             sheets[_pair(row)].add((row.ballot_id, row.sheet))
         return sheets
 
+    answered, unanswered = _pairs_statements()
     return VoterPairs(sheets_by_pair(answered), sheets_by_pair(unanswered))
+
+
+@cache
+def _pairs_statements() -> tuple[sa.Select[Any], sa.Select[Any]]:
+    """Return the queries of the pairs that a ``voter`` has answered, and of those still to answer on a sheet held."""
+    event, lease, table = schema.vote_event, schema.lease, schema.comparison
+    voter: sa.BindParameter[Any] = sa.bindparam("voter")
+    pairs = sa.select(table.c.ballot_id, table.c.sheet, table.c.left_item, table.c.right_item).where(_is_asked_once())
+    of_vote = sa.and_(event.c.ballot_id == table.c.ballot_id, event.c.place == table.c.place)
+    of_sheet = sa.and_(lease.c.ballot_id == table.c.ballot_id, lease.c.sheet == table.c.sheet)
+    answered = pairs.join(event, of_vote).where(event.c.voter_id == voter, *schema.in_force(event))
+    is_held = (lease.c.voter_id == voter, lease.c.ended_at.is_(None))
+    return answered, pairs.join(lease, of_sheet).where(*is_held, ~_is_answered())
 
 
 def has_asked_pair(transaction: Transaction, sheet: Sheet, voter_id: int) -> bool:
@@ -175,12 +182,14 @@ def _pair(row: Any) -> Pair:
     return min(row.left_item, row.right_item), max(row.left_item, row.right_item)
 
 
+@cache
 def _is_asked_once() -> sa.ColumnElement[bool]:
     probe = schema.comparison.c.probe
     # A repeat is not a pair of its own: if another voter answers the comparison it repeats, the pair stays open.
     return sa.or_(probe.is_(None), probe == "overlap")
 
 
+@cache
 def _is_answered() -> sa.ColumnElement[bool]:
     event, table = schema.vote_event, schema.comparison
     is_here = (event.c.ballot_id == table.c.ballot_id, event.c.place == table.c.place)
@@ -191,14 +200,19 @@ def _unanswered_rows(transaction: Transaction, sheets: Iterable[Sheet]) -> Itera
     by_ballot: defaultdict[int, list[int]] = defaultdict(list)
     for ballot_id, number in sheets:
         by_ballot[ballot_id].append(number)
+    for ballot_id, numbers in by_ballot.items():
+        yield from transaction.execute(_unanswered_statement(), {"ballot": ballot_id, "sheets": numbers})
+
+
+@cache
+def _unanswered_statement() -> sa.Select[Any]:
+    """Return the query of the unanswered comparisons of ``sheets`` of a ``ballot``, without practice."""
     table = schema.comparison
     columns = (table.c.ballot_id, table.c.sheet, table.c.place, table.c.left_item, table.c.right_item, table.c.repeats)
     is_no_practice = sa.or_(table.c.probe.is_(None), table.c.probe != "practice")
-    for ballot_id, numbers in by_ballot.items():
-        rows = sa.select(*columns, table.c.probe).where(
-            table.c.ballot_id == ballot_id, table.c.sheet.in_(numbers), is_no_practice, ~_is_answered()
-        )
-        yield from transaction.execute(rows.order_by(table.c.sheet, table.c.position))
+    of_sheets = (table.c.ballot_id == sa.bindparam("ballot"), table.c.sheet.in_(sa.bindparam("sheets", expanding=True)))
+    rows = sa.select(*columns, table.c.probe).where(*of_sheets, is_no_practice, ~_is_answered())
+    return rows.order_by(table.c.sheet, table.c.position)
 
 
 def _answering_voters(transaction: Transaction, places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
@@ -283,10 +297,10 @@ class ShownPair:
     Examples
     --------
     >>> from adaptive import plan_ballots
-    >>> from adaptive.ledger import Ledger, Settings, VotingPages
+    >>> from adaptive.ledger import Ledger, CampaignSettings, VotingPages
     >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
     >>> ledger, pages = Ledger.in_memory(), VotingPages(open_link=True)
-    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False, sheet_size=2))
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=CampaignSettings(assigned=False, sheet_size=2))
     >>> n_opened = campaign.open_next()
     >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
     >>> for pair in voter.next_sheet(pages).sheet.pairs:

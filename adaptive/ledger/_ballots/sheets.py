@@ -12,7 +12,7 @@ import hashlib
 import hmac
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -24,7 +24,7 @@ from adaptive.ledger._campaign.pages import PLATFORMS
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import now
-from adaptive.ledger._voters.identity import file_name, register, voter_named
+from adaptive.ledger._voters.identity import register, voter_named
 from adaptive.ledger.errors import LedgerError
 
 MINUTE: Final = 60_000_000  # microseconds
@@ -117,9 +117,13 @@ def is_in_time(transaction: Transaction) -> sa.ColumnElement[bool]:
     _, pages = transaction.pages()
     minutes = (transaction.info.settings.first_minutes, transaction.info.settings.lease_minutes, pages.study_minutes)
     longest = max(limit for limit in minutes if limit is not None)
-    ends, at = schema.lease.c.expires_at, transaction.clock()
-    latest = at + sa.literal(int(longest * MINUTE) + _CLOCK_TOLERANCE, sa.BigInteger)
-    return sa.or_(ends.is_(None), ends.between(at, latest))
+    return _is_between(transaction.clock(), int(longest * MINUTE) + _CLOCK_TOLERANCE)
+
+
+@lru_cache(maxsize=64)
+def _is_between(at: sa.ColumnElement[int], microseconds: int) -> sa.ColumnElement[bool]:
+    ends = schema.lease.c.expires_at
+    return sa.or_(ends.is_(None), ends.between(at, at + sa.literal(microseconds, sa.BigInteger)))
 
 
 def first_end(transaction: Transaction) -> sa.ColumnElement[int]:
@@ -161,7 +165,7 @@ def held_unanswered(transaction: Transaction) -> tuple[sa.ColumnElement[bool], .
     return ballot.c.campaign_id == transaction.info.id, ballot.c.state == "open", lease.c.unanswered, *is_in_force
 
 
-_FIRST_SHEETS: Final = 8  # read first; the voter usually gets one of them
+_FIRST_SHEETS: Final = 2  # read first; the voter usually gets one of them
 
 
 @dataclass(frozen=True)
@@ -184,25 +188,6 @@ class Lease:
     fence: int
     expires_at: int | None
     is_closed: bool
-
-
-def assign_slots(transaction: Transaction, ballot_id: int) -> None:
-    """Give each sheet of a ballot to the voter of its slot.
-
-    If another voter took over the last sheet of a slot, that voter keeps the slot.
-    """
-    heirs = _holders_of_slots(transaction)
-    table = schema.sheet
-    of_ballot = sa.select(table.c.number, table.c.slot).where(table.c.ballot_id == ballot_id)
-    rows = transaction.execute(of_ballot.order_by(table.c.number)).all()
-    known: dict[int, int] = {}
-    at = now()
-    leases = []
-    for number, slot in rows:
-        if slot not in known:
-            known[slot] = heirs.get(slot) or register(transaction, file_name(transaction.info.slots[slot]))
-        leases.append({"ballot_id": ballot_id, "sheet": number, "voter_id": known[slot], "given_at": at})
-    transaction.execute(sa.insert(schema.lease), [{**lease, "fence": 1, "exclusive": False} for lease in leases])
 
 
 def give_sheet(transaction: Transaction, ballot_id: int, sheet: int, voter_id: int) -> int:
@@ -283,7 +268,7 @@ def claim_sheet(
     # Try sheets that no other transaction has locked first; if all are locked, wait for one to be released.
     partial: dict[Sheet, int] = {}
     for waits in (False, True):
-        for sheet, pairs in _sheets_for(transaction, voter_id, practice):
+        for sheet, pairs in _sheets_for(transaction, voter_id, practice, locks=not waits):
             if pairs.hidden:
                 partial[sheet] = len(pairs.places)
             elif _lease_free(transaction, sheet, voter_id, origin, waits=waits):
@@ -313,22 +298,21 @@ def _finished_parts(transaction: Transaction) -> dict[Sheet, Any]:
 
     Each row has the id of the lease, and the number of unanswered comparisons, without checks.
     """
+    leases = transaction.execute(_begun_statement(), {"campaign": transaction.info.id})
+    rows = {(row.ballot_id, row.sheet): row for row in leases}
+    return {at: row for at, row in rows.items() if not open_pairs(transaction, [at], row.voter_id)[at].places}
+
+
+@cache
+def _begun_statement() -> sa.Select[Any]:
+    """Return the query of the unfinished sheets of a ``campaign`` that voters hold and have begun to answer."""
     sheet, lease, ballot = schema.sheet, schema.lease, schema.ballot
     of_sheet = (lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number)
-    is_open = (
-        ballot.c.campaign_id == transaction.info.id,
-        ballot.c.state == "open",
-        lease.c.ended_at.is_(None),
-        lease.c.exclusive,
-    )
+    is_open = (ballot.c.campaign_id == sa.bindparam("campaign"), ballot.c.state == "open")
+    is_held = (lease.c.ended_at.is_(None), lease.c.exclusive, ~lease.c.unanswered, _is_unfinished())
     left = (sheet.c.n_comparisons - sheet.c.n_answered).label("n_left")
-    leases = sa.select(lease.c.id, lease.c.ballot_id, lease.c.sheet, lease.c.voter_id, left).where(*is_open)
-    joined = leases.join(ballot, ballot.c.id == lease.c.ballot_id).join(sheet, sa.and_(*of_sheet))
-    rows = {
-        (row.ballot_id, row.sheet): row
-        for row in transaction.execute(joined.where(_is_unfinished(), ~lease.c.unanswered))
-    }
-    return {at: row for at, row in rows.items() if not open_pairs(transaction, [at], row.voter_id)[at].places}
+    leases = sa.select(lease.c.id, lease.c.ballot_id, lease.c.sheet, lease.c.voter_id, left).where(*is_open, *is_held)
+    return leases.join(ballot, ballot.c.id == lease.c.ballot_id).join(sheet, sa.and_(*of_sheet))
 
 
 def _lease_free(transaction: Transaction, sheet: Sheet, voter_id: int, origin: Origin | None, *, waits: bool) -> bool:
@@ -465,17 +449,21 @@ def _leased(transaction: Transaction, ballot_id: int, sheet: int, voter_id: int,
 
 
 def _sheets_for(
-    transaction: Transaction, voter_id: int | None, practice: sa.Subquery | None = None
+    transaction: Transaction, voter_id: int | None, practice: sa.Subquery | None = None, *, locks: bool = False
 ) -> Iterator[tuple[Sheet, OpenPairs]]:
     """Yield the sheets with a pair that a voter may be asked, the next one first, reading more rows as needed.
 
-    If the voter needs practice, sheets with the most unused practice precede the others.
+    If the voter needs practice, sheets with the most unused practice precede the others. With `locks`, the sheets are
+    locked, and those that another transaction has locked are left out: many voters who ask at once would otherwise all
+    look at the same sheets.
     """
-    query = _free_sheets(transaction, practice)
+    query = _free_sheets(transaction, practice).limit(sa.bindparam("most", type_=sa.Integer))
+    if locks:
+        query = query.with_for_update(of=schema.sheet, key_share=True, skip_locked=True)
     looked_at: set[Sheet] = set()
     most = _FIRST_SHEETS
     while True:
-        rows = [(row.ballot_id, row.number) for row in transaction.execute(query.limit(most))]
+        rows = [(row.ballot_id, row.number) for row in transaction.execute(query, {"most": most})]
         fresh = [sheet for sheet in rows if sheet not in looked_at]
         for sheet, pairs in open_pairs(transaction, fresh, voter_id).items():
             if pairs.places:
@@ -499,49 +487,47 @@ def _free_sheets(transaction: Transaction, practice: sa.Subquery | None = None) 
 
     If practice is given, sheets with the most unused practice come before all others.
     """
-    sheet, ballot = schema.sheet, schema.ballot
-    free = (
-        sa.select(sheet.c.ballot_id, sheet.c.number)
-        .join(ballot, ballot.c.id == sheet.c.ballot_id)
-        .where(
-            ballot.c.campaign_id == transaction.info.id,
-            ballot.c.state == "open",
-            _is_unfinished(),
-            ~is_leased(transaction),
-        )
-    )
+    sheet = schema.sheet
+    free = _free_statement(transaction.info.id, is_leased(transaction))
     if transaction.info.mode == "continuous" and (dropped := dropped_sheets(transaction)):
         free = free.where(sa.tuple_(sheet.c.ballot_id, sheet.c.number).not_in(list(dropped)))
     if practice is not None:
         of_sheet = sa.and_(practice.c.ballot_id == sheet.c.ballot_id, practice.c.sheet == sheet.c.number)
-        free = free.outerjoin(practice, of_sheet).order_by(sa.func.coalesce(practice.c.number, 0).desc())
-    return free.order_by(ballot.c.number, (sheet.c.n_answered + sheet.c.n_checked == 0), sheet.c.number)
+        most_practice = sa.func.coalesce(practice.c.number, 0).desc()
+        free = free.outerjoin(practice, of_sheet).order_by(None).order_by(most_practice, *_sheet_order())
+    return free
+
+
+@lru_cache(maxsize=64)
+def _free_statement(campaign_id: int, is_sheet_leased: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    sheet, ballot = schema.sheet, schema.ballot
+    free = sa.select(sheet.c.ballot_id, sheet.c.number).join(ballot, ballot.c.id == sheet.c.ballot_id)
+    is_open = (ballot.c.campaign_id == campaign_id, ballot.c.state == "open")
+    return free.where(*is_open, _is_unfinished(), ~is_sheet_leased).order_by(*_sheet_order())
+
+
+@cache
+def _sheet_order() -> tuple[sa.ColumnElement[Any], ...]:
+    sheet = schema.sheet
+    return schema.ballot.c.number, (sheet.c.n_answered + sheet.c.n_checked == 0), sheet.c.number
 
 
 def is_leased(transaction: Transaction) -> sa.ColumnElement[bool]:
     """Return the condition that a sheet has a lease that has not expired."""
+    return _has_lease(is_in_time(transaction))
+
+
+@lru_cache(maxsize=64)
+def _has_lease(is_lease_in_time: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
     lease, sheet = schema.lease, schema.sheet
     of_sheet = (lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number)
-    return sa.exists().where(*of_sheet, lease.c.ended_at.is_(None), is_in_time(transaction))
+    return sa.exists().where(*of_sheet, lease.c.ended_at.is_(None), is_lease_in_time)
 
 
+@cache
 def _is_unfinished() -> sa.ColumnElement[bool]:
     sheet = schema.sheet
     return sa.or_(sheet.c.n_answered < sheet.c.n_comparisons, sheet.c.n_checked < sheet.c.n_checks)
-
-
-def _holders_of_slots(transaction: Transaction) -> dict[int, int]:
-    """Return the voter of each slot, according to the latest ballot that uses the slot."""
-    sheet, lease, ballot = schema.sheet, schema.lease, schema.ballot
-    rows = transaction.execute(
-        sa.select(sheet.c.slot, lease.c.voter_id)
-        .join(lease, sa.and_(lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number))
-        .join(ballot, ballot.c.id == sheet.c.ballot_id)
-        .join(schema.voter, schema.voter.c.id == lease.c.voter_id)
-        .where(ballot.c.campaign_id == transaction.info.id, schema.voter.c.withdrawn_at.is_(None))
-        .order_by(ballot.c.number, sheet.c.number, lease.c.fence)
-    )
-    return {row.slot: row.voter_id for row in rows}
 
 
 def unfinished_sheets(transaction: Transaction, voter_id: int) -> list[tuple[int, int]]:

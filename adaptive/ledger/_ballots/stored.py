@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final, NamedTuple
@@ -12,18 +11,29 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from adaptive._draw import Ballot
-from adaptive._protocol import Position, ballot_rng, close_ballot
+from adaptive._protocol import Position
 from adaptive._record import BallotRecord
-from adaptive._scores import Tally, select_by_mean
+from adaptive._scores import Tally
 from adaptive._votes import UNANSWERED
 from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import CANNOT_SAY, answer_name, digest_of, json_of, now, pair_id, time_text, value_of
-from adaptive.ledger.errors import LedgerError, NotReadyError
+from adaptive.ledger._store.schema import (
+    CANNOT_SAY,
+    answer_name,
+    digest_of,
+    directions_of,
+    grades_of,
+    json_of,
+    pair_id,
+    time_text,
+    value_of,
+)
+from adaptive.ledger.errors import LedgerError
+from adaptive.model._choices import Choices
 from adaptive.model._columns import ShownPairs
 from adaptive.model._comparisons import Comparisons
-from rankcorr._checks import told_apart
+from adaptive.model._strengths import LEAST_CLUSTERS
 
 _DECIDING = ("opened", "closed", "reopened", "excluded", "included", "left")
 Array = NDArray[np.int64]
@@ -134,32 +144,6 @@ def stored_ballots(transaction: Transaction) -> list[StoredBallot]:
     return ballots
 
 
-def too_few(n_answered: int, n_comparisons: int, least_share: float) -> str:
-    """Return why too few comparisons are answered to close a ballot or all batches; empty if enough are.
-
-    Examples
-    --------
-    >>> too_few(28, 51, 0.55), too_few(11, 20, 0.55)  # 0.55 * 20 is more than 11
-    ('28 of 51 comparisons are answered, 54.9%, and 55% are required', '')
-    """
-    part = n_answered / max(n_comparisons, 1)
-    share, least = round(100 * part, 10), round(100 * least_share, 10)  # 55, where 100 * 0.55 is 55.00000000000001
-    answered = f"{n_answered:,} of {n_comparisons:,} comparisons are answered"
-    return f"{answered}, {told_apart(share, least, 0)}%, and {least:.12g}% are required" if share < least else ""
-
-
-def not_ready(unit: str, few: str, n_answered: int, n_comparisons: int) -> NotReadyError:
-    """Return the error for a ballot with too few answers, which names the option that closes it in spite of that.
-
-    Examples
-    --------
-    >>> str(not_ready("ballot 1: ", "too few", 49, 60))
-    'ballot 1: too few; nothing was closed (least_answered=0.81 closes it)'
-    """
-    share = math.floor(100 * n_answered / max(n_comparisons, 1)) / 100
-    return NotReadyError(f"{unit}{few}; nothing was closed (least_answered={share:g} closes it)")
-
-
 def drawn_columns(transaction: Transaction, ballot_id: int) -> DrawnColumns:
     """Return the comparisons of a ballot as they were drawn."""
     table = schema.comparison
@@ -250,30 +234,6 @@ def chain_digest(previous: str | None, stored_draw: str, votes: str, record: Map
     return digest_of([previous or "", stored_draw, votes, json_of(dict(record))])
 
 
-def write_record(
-    transaction: Transaction,
-    stored: StoredBallot,
-    previous: str | None,
-    votes: str,
-    record: Mapping[str, Any],
-    *conditions: sa.ColumnElement[bool],
-) -> str | None:
-    """Close a ballot with its record and return its chain digest; None if the ballot does not fit the conditions.
-
-    Parameters
-    ----------
-    previous : str or None
-        Chain digest of the ballot before.
-    votes : str
-        Digest of the ballot's votes.
-    """
-    table, chain = schema.ballot, chain_digest(previous, stored.draw_digest, votes, record)
-    values = {"state": "closed", "closer": None, "closer_until": None, "closed_at": now(), "record": json_of(record)}
-    closed = sa.update(table).where(table.c.id == stored.id, *conditions).values(**values)
-    is_written = transaction.execute(closed.values(votes_digest=votes, chain_digest=chain)).rowcount
-    return chain if is_written else None
-
-
 def ballot_stamp(transaction: Transaction, number: int) -> str:
     """Return a stamp of an opened ballot's state and of the voters who are left out, but not of its votes."""
     table, event = schema.ballot, schema.audit_event
@@ -303,11 +263,14 @@ class CurrentVotes:
         Codes: 1 left, 0 tie, -1 right, 2 cannot say.
     voter : ndarray of int64
         Ids of the voters.
+    grade : ndarray of int64
+        Grade of the preference, above 0 for the left side.
     """
 
     place: Array
     answer: Array
     voter: Array
+    grade: Array
 
     @property
     def n_answered(self) -> int:
@@ -324,7 +287,7 @@ class CurrentVotes:
     def excluding(self, voters: Collection[int]) -> CurrentVotes:
         """Return the votes of all other voters."""
         is_counted = ~np.isin(self.voter, np.array(sorted(voters), np.int64))
-        return CurrentVotes(self.place[is_counted], self.answer[is_counted], self.voter[is_counted])
+        return CurrentVotes(**{name: column[is_counted] for name, column in vars(self).items()})
 
 
 def current_votes(transaction: Transaction, ballot_id: int) -> CurrentVotes:
@@ -332,10 +295,10 @@ def current_votes(transaction: Transaction, ballot_id: int) -> CurrentVotes:
     event = schema.vote_event
     events = sa.select(event.c.place, sa.func.coalesce(event.c.answer, _NOTHING), event.c.voter_id)
     query = events.where(event.c.ballot_id == ballot_id, schema.is_scored(event, ballot_id))
-    place, answer, voter = transaction.integer_columns(query.order_by(event.c.place, event.c.revision))
+    place, code, voter = transaction.integer_columns(query.order_by(event.c.place, event.c.revision))
     last = np.append(place[1:] != place[:-1], np.ones(min(1, place.size), bool))
-    counts = last & (answer != _NOTHING)
-    return CurrentVotes(place[counts], answer[counts], voter[counts])
+    counts = last & (code != _NOTHING)
+    return CurrentVotes(place[counts], directions_of(code[counts]), voter[counts], grades_of(code[counts]))
 
 
 def n_left_out(transaction: Transaction, ballot_id: int, voters: Collection[int]) -> int:
@@ -394,23 +357,50 @@ def votes_of(
     read : mapping of int to (DrawnColumns, CurrentVotes), optional
         Comparisons, and votes without these voters, of ballots that the caller has read, by id.
     """
-    answered, silent = [np.empty((4, 0), np.int64)], [np.empty((3, 0), np.int64)]
+    return _read_votes(transaction, excluded, read or {})[0]
+
+
+def graded_votes(transaction: Transaction, excluded: Collection[int]) -> Choices | None:
+    """Return all current votes with their grades; None without grades, or if no vote prefers a side.
+
+    Votes of one voter are a cluster from 10 voters on; fewer say too little of how voters differ.
+    """
+    if transaction.info.settings.grades == 1:
+        return None
+    votes, grades = _read_votes(transaction, excluded, {})
+    return choices_of(votes, grades)
+
+
+def choices_of(votes: Comparisons, grades: Array) -> Choices | None:
+    """Return votes on pairs as graded ones, in the form that can be fitted; None if no vote prefers a side."""
+    if not grades.any():
+        return None
+    voters = votes.voter
+    clusters = voters.tolist() if voters is not None and np.unique(voters).size >= LEAST_CLUSTERS else None
+    return Choices.from_grades(votes.items, votes.left, votes.right, grades, clusters=clusters)
+
+
+def _read_votes(
+    transaction: Transaction, excluded: Collection[int], read: Mapping[int, tuple[DrawnColumns, CurrentVotes]]
+) -> tuple[Comparisons, Array]:
+    """Return the votes of `votes_of`, and the grade of each."""
+    answered, silent = [np.empty((5, 0), np.int64)], [np.empty((3, 0), np.int64)]
     n_asked = 0
     for stored in stored_ballots(transaction):
         n_asked += stored.n_comparisons
-        comparisons, votes = (read or {}).get(stored.id) or (
+        comparisons, votes = read.get(stored.id) or (
             drawn_columns(transaction, stored.id),
             current_votes(transaction, stored.id).excluding(excluded),
         )
         is_decided = votes.answer != CANNOT_SAY
         place = votes.place[is_decided]
-        answers = votes.answer[is_decided], votes.voter[is_decided]
+        answers = votes.answer[is_decided], votes.voter[is_decided], votes.grade[is_decided]
         answered.append(np.stack([comparisons.left[place], comparisons.right[place], *answers]))
         holder = _holders(transaction, stored.id, int(comparisons.sheet.max()) + 1)[comparisons.sheet]
         holder[place] = _NOBODY
         rest = np.flatnonzero(holder != _NOBODY)
         silent.append(np.stack([comparisons.left[rest], comparisons.right[rest], holder[rest]]))
-    left, right, winner, voter = np.concatenate(answered, axis=1)
+    left, right, winner, voter, grades = np.concatenate(answered, axis=1)
     shown_left, shown_right, shown_to = np.concatenate(silent, axis=1)
     ids, index = np.unique(np.concatenate([voter, shown_to]), return_inverse=True)
     numbered: NDArray[np.int32] = index.astype(np.int32)
@@ -420,7 +410,7 @@ def votes_of(
         called = tuple(f"{name} ({voter_id})" for name, voter_id in zip(called, ids.tolist(), strict=True))
     columns = left.astype(np.int32), right.astype(np.int32), winner.astype(np.int8), called, numbered[: left.size]
     unanswered = ShownPairs(shown_left.astype(np.int32), shown_right.astype(np.int32), numbered[left.size :])
-    return Comparisons(transaction.info.items, *columns, n_asked - left.size, unanswered)
+    return Comparisons(transaction.info.items, *columns, n_asked - left.size, unanswered), grades
 
 
 def _holders(transaction: Transaction, ballot_id: int, n_sheets: int) -> NDArray[np.int64]:
@@ -448,7 +438,8 @@ class LedgerEvent:
         Labels.
     revision : int
     kind : {"cast", "retract", "void"}
-    answer : {"left", "right", "tie", "cannot say"} or None
+    answer : str or None
+        One of `CampaignSettings.answers`.
     voter : str
         Random key.
     response_ms : int or None
@@ -579,19 +570,3 @@ def conflicts(transaction: Transaction) -> list[Conflict]:
             )
         )
     return result
-
-
-def score_ballot(
-    info: CampaignInfo, stored: StoredBallot, ballot: Ballot, votes: CurrentVotes, before: Position
-) -> Scored:
-    """Score a ballot; the same votes always give the same record.
-
-    Raises
-    ------
-    VoteError
-        If an item has no answer.
-    """
-    answers = votes.answers(stored.n_comparisons)
-    rng = ballot_rng(info.seed, stored.number, "cut")
-    record, position = close_ballot(info.ballot_plan, before, ballot, answers, rng=rng, select=select_by_mean)
-    return Scored(record, position, votes.n_answered)

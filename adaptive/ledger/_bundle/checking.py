@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adaptive._draw import Ballot, draw_ballot
 from adaptive._protocol import Position, ballot_rng, close_ballot
@@ -25,10 +26,21 @@ from adaptive._tables import csv_text, guarded, item_cells, item_columns
 from adaptive._votes import UNANSWERED
 from adaptive.errors import AdaptiveError
 from adaptive.ledger._ballots.draws import draw_digest, sheets_of
-from adaptive.ledger._ballots.stored import Scored, StoredBallot, ballot_of, chain_digest, record_dict
+from adaptive.ledger._ballots.stored import Scored, StoredBallot, ballot_of, chain_digest, choices_of, record_dict
 from adaptive.ledger._bundle.contents import SUMS, Contents, Row
 from adaptive.ledger._campaign.info import KINDS
-from adaptive.ledger._store.schema import ANSWERS, CANNOT_SAY, digest_of, json_of, pair_id, sum_of, time_text
+from adaptive.ledger._store.schema import (
+    ANSWERS,
+    CANNOT_SAY,
+    digest_of,
+    directions_of,
+    grades_of,
+    json_of,
+    pair_id,
+    side_and_grade,
+    sum_of,
+    time_text,
+)
 from adaptive.ledger.errors import BundleError
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import bradley_terry
@@ -136,8 +148,8 @@ def checked(contents: Contents, *, seed: bool = False) -> Verified:
         if draw_digest(contents.info, contents.comparisons[number], contents.checks[number]) != stored.draw_digest:
             raise BundleError(f"draw of ballot {number}: its comparisons and checks do not have the digest draw_digest")
         n_pairs = stored.n_comparisons + len(contents.checks[number])
-        _check_events(by_ballot[number], stored, n_pairs)
-        _check_events(on_checks[number], stored, n_pairs)
+        for events in (by_ballot[number], on_checks[number]):
+            _check_events(events, stored, n_pairs, contents.info.settings.answers)
         closed = (stored.record, stored.votes_digest, stored.chain_digest, ballot["closed_at"])
         if stored.state != "closed":
             if any(value is not None for value in closed):
@@ -193,9 +205,10 @@ def vote_line(event: Row) -> str:
 
 
 def votes_csv(contents: Contents) -> str:
-    """Return the votes that count as CSV: comparison, voter, left, right and winner."""
+    """Return the votes that count as CSV: comparison, voter, left, right, winner and, if there are grades, grade."""
     columns, cells = label_cells(contents.labels)
     by_ballot = events_by_ballot(contents)
+    has_grades = contents.info.settings.grades > 1
     rows = []
     for stored in contents.stored_ballots:
         comparisons = contents.comparisons[stored.number]
@@ -203,8 +216,10 @@ def votes_csv(contents: Contents) -> str:
         for place, event in votes_that_count(by_ballot[stored.number], contents.excluded).items():
             sides = (*cells[left[place]], *cells[right[place]])
             pair = pair_id(stored.number, int(comparisons.sheet[place]), int(comparisons.position[place]))
-            rows.append([pair, guarded(event["voter"]), *sides, event["answer"]])
-    return csv_text(["comparison", "voter", *columns("left"), *columns("right"), "winner"], rows)
+            winner, grade = side_and_grade(event["answer"])
+            rows.append([pair, guarded(event["voter"]), *sides, winner, *([grade] if has_grades else [])])
+    header = ["comparison", "voter", *columns("left"), *columns("right"), "winner", *(["grade"] * has_grades)]
+    return csv_text(header, rows)
 
 
 def result_csv(contents: Contents, verified: Verified) -> str:
@@ -322,7 +337,7 @@ def _check_checks(contents: Contents, stored: StoredBallot) -> None:
             raise BundleError(f"draw of ballot {number}: positions on sheet {sheet} are not 0, 1, ...")
 
 
-def _check_events(events: Sequence[Row], stored: StoredBallot, n_pairs: int) -> None:
+def _check_events(events: Sequence[Row], stored: StoredBallot, n_pairs: int, answers: Sequence[str]) -> None:
     before: tuple[int, int] = (-1, 0)
     for event in events:
         place, revision = event["place"], event["revision"]
@@ -332,7 +347,7 @@ def _check_events(events: Sequence[Row], stored: StoredBallot, n_pairs: int) -> 
             raise BundleError(
                 f"votes of ballot {stored.number}: revisions of the comparison in place {place} are not 1, 2, ..."
             )
-        if (event["kind"] == "cast") != (event["answer"] in ANSWERS):
+        if (event["kind"] == "cast") != (event["answer"] in answers):
             raise BundleError(
                 f"votes of ballot {stored.number}: event {event['event_id']} has no answer, or one too many"
             )
@@ -362,7 +377,7 @@ def _scored_again(
     votes = votes_that_count(events, frozenset(excluded))
     answers = np.full(stored.n_comparisons, UNANSWERED, np.int8)
     for place, event in votes.items():
-        code = ANSWERS[event["answer"]]
+        code = int(directions_of(np.array(ANSWERS[event["answer"]])))
         answers[place] = UNANSWERED if code == CANNOT_SAY else code
     try:
         ballot = ballot_of(info, stored, contents.comparisons[number], contents.slots[number])
@@ -387,14 +402,15 @@ Cells = tuple[str, ...]
 Table = Mapping[Cells, tuple[float, float]]  # rank and strength by item
 
 
-def strengths_csv(contents: Contents) -> str:
+def strengths_csv(contents: Contents, *, oversight: float | None = None) -> str:
     """Return the table of items, ranks and strengths, best first; only the column names if there is no vote."""
     columns, cells = label_cells(contents.labels)
     header = [*columns("item"), "rank", "strength"]
-    votes = _votes(contents)
+    votes, grades = _votes(contents)
     if not votes.n_comparisons:
         return csv_text(header, [])
-    strengths = bradley_terry(votes)
+    choices = None if contents.info.settings.grades == 1 else choices_of(votes, grades)
+    strengths = bradley_terry(votes, oversight=oversight) if choices is None else choices.fit()
     ranks, theta = strengths.ranking.ranks, strengths.theta.round(_DIGITS)
     order = places_best_first(contents.labels, ranks).tolist()
     return csv_text(header, ([*cells[place], repr(float(ranks[place])), repr(float(theta[place]))] for place in order))
@@ -425,8 +441,8 @@ def check_strengths(text: str, expected: str) -> None:
         raise BundleError("result.csv: its ranks are not those of the strengths")
 
 
-def _votes(contents: Contents) -> Comparisons:
-    """Return the votes that count; "cannot say" counts as no answer."""
+def _votes(contents: Contents) -> tuple[Comparisons, NDArray[np.int64]]:
+    """Return the votes that count, and the grade of each; "cannot say" counts as no answer."""
     by_ballot = events_by_ballot(contents)
     rows, n_asked = [], 0
     for stored in contents.stored_ballots:
@@ -436,9 +452,9 @@ def _votes(contents: Contents) -> Comparisons:
             code = ANSWERS[event["answer"]]
             if code != CANNOT_SAY:
                 rows.append((comparisons.left[place], comparisons.right[place], code))
-    left, right, winner = np.fromiter(chain.from_iterable(rows), np.int64, 3 * len(rows)).reshape(-1, 3).T
-    columns = left.astype(np.int32), right.astype(np.int32), winner.astype(np.int8)
-    return Comparisons(contents.info.items, *columns, n_unanswered=n_asked - len(rows))
+    left, right, codes = np.fromiter(chain.from_iterable(rows), np.int64, 3 * len(rows)).reshape(-1, 3).T
+    columns = left.astype(np.int32), right.astype(np.int32), directions_of(codes).astype(np.int8)
+    return Comparisons(contents.info.items, *columns, n_unanswered=n_asked - len(rows)), grades_of(codes)
 
 
 def _table(text: str) -> Table:
@@ -523,11 +539,12 @@ def croissant(contents: Contents, members: Mapping[str, str]) -> str:
     else:
         counts = ("presentations", "wins", "ties", "losses", "last_ballot")
         scores = {"rank": "Float", "ybar": "Float"} | dict.fromkeys(counts, "Integer")
+    grade = {"grade": "Integer"} if info.settings.grades > 1 else {}
     pairs = {"comparison": "Text", "slot": "Integer", "left_item": "Integer", "right_item": "Integer", "check": "Text"}
     sets = [
         _records("items", "items.csv", {"place": "Integer", "label": "Text", "kind": "Text"}),
         _records("comparisons", "comparisons.csv", pairs),
-        _records("votes", "votes.csv", dict.fromkeys(("comparison", "voter", *sided, "winner"), "Text")),
+        _records("votes", "votes.csv", dict.fromkeys(("comparison", "voter", *sided, "winner"), "Text") | grade),
         _records("result", "result.csv", dict.fromkeys(items, "Text") | scores),
     ]
     metadata = {

@@ -39,10 +39,11 @@ from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, insert_columns, load_campaign
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import Database
-from adaptive.ledger._store.schema import answer_code, json_of
+from adaptive.ledger._store.schema import ANSWERS, json_of
 from adaptive.ledger._voters.identity import external_hash
 from adaptive.ledger._votes.casting import correction_hash, vote_hash
 from adaptive.ledger.errors import BundleError
+from adaptive.model._likelihood import OVERSIGHT
 from rankcorr._io.files import write_atomically
 
 
@@ -146,7 +147,7 @@ def load_verified(path: str | os.PathLike[str], *, most_bytes: int, strict: bool
         result = checked(contents, seed=strict)
         _check_derived(members, "votes.csv", votes_csv(contents))
         if contents.info.mode == "continuous":
-            check_strengths(members["result.csv"], _result(contents, result))
+            _check_result(members["result.csv"], contents)
         else:
             _check_derived(members, "result.csv", _result(contents, result))
         if strict:
@@ -159,6 +160,17 @@ def load_verified(path: str | os.PathLike[str], *, most_bytes: int, strict: bool
         # Sums and digests are valid, but a value is one that no ledger writes: the bundle is a forgery.
         raise BundleError(f"{name}: has a value that no ledger writes: {error!r}") from error
     return contents, result
+
+
+def _check_result(text: str, contents: Contents) -> None:
+    """Refuse strengths of other votes; the first versions fitted them with a fixed oversight."""
+    try:
+        check_strengths(text, strengths_csv(contents))
+    except BundleError as error:
+        try:
+            check_strengths(text, strengths_csv(contents, oversight=OVERSIGHT))
+        except BundleError:
+            raise error from None
 
 
 def _result(contents: Contents, result: Verified) -> str:
@@ -244,7 +256,7 @@ def _table_rows(
 ) -> list[Row]:
     """Return rows of a bundle in the form of their table: `contents` has the reverse."""
     forms: dict[str, Callable[[Any], Any]] = dict.fromkeys(JSON, json_of)
-    forms |= {"answer": answer_code, "ballot": (ballots or {}).__getitem__, "voter": (voters or {}).__getitem__}
+    forms |= {"answer": ANSWERS.__getitem__, "ballot": (ballots or {}).__getitem__, "voter": (voters or {}).__getitem__}
     return [
         {
             STORED_AS.get(name, name): value if value is None or name not in forms else forms[name](value)

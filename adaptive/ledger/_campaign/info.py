@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from adaptive._advice import Advice, advice_on_budget, advice_on_total
 from adaptive._budget import BatchOptions, PayOptions, answers_for
 from adaptive._plan import BallotPlan
-from adaptive.ledger._store.schema import is_line, label_text, value_of
+from adaptive.ledger._store.schema import MOST_GRADES, answers_with, is_line, label_text, value_of
 from adaptive.ledger.errors import LedgerError, require
+from adaptive.model._likelihood import MAX_DENSE
 from adaptive.model._matching import Matching
 from rankcorr._checks import shown, whole_number
 from rankcorr._options import check_declared, declare
@@ -140,7 +141,7 @@ class Pay(PayOptions):
     See Also
     --------
     planned_spending : The cost of a plan.
-    Settings : Holds it as `pay`.
+    CampaignSettings : Holds it as `pay`.
 
     Examples
     --------
@@ -276,7 +277,7 @@ class Probing:
     --------
     KnownPair, read_known_pairs : The pairs whose answer is known.
     CampaignQuality : Shows how voters answered the checks.
-    Settings : Holds it as `probing`.
+    CampaignSettings : Holds it as `probing`.
 
     Examples
     --------
@@ -414,7 +415,7 @@ def plan_of_targets(targets: Targets, answers: int, *, batch: int | None = None)
     Parameters
     ----------
     targets : mapping of target to mapping of candidate to category
-        As in `Settings`.
+        As in `CampaignSettings`.
     answers : int
         Answers to each pair, each by another voter.
     batch : int, optional
@@ -451,7 +452,7 @@ def _n_pairs_within(targets: Iterable[str]) -> int:
 
 
 @dataclass(frozen=True)
-class Settings:
+class CampaignSettings:
     """Settings of how a campaign is run.
 
     Attributes
@@ -471,6 +472,10 @@ class Settings:
         Questions asked in addition to the comparisons, to learn about the voters; they change no ballot.
     pay : Pay or None
         The voters' pay.
+    grades : int
+        Grades of a preference, 1 to 3. With 2, voters say whether they prefer an item slightly ("left") or clearly
+        ("left 2"), with 3 also by far ("left 3"). Ballots count wins of any grade; strengths use the grades. Above 1,
+        for at most 1,500 items.
     targets : mapping of target to mapping of candidate to {"positive", "distractor", "random"}, or None
         Target groups: the items are the positive candidates of each target, and voters compare those of one target
         only. Distractors and random candidates are not shown; `Campaign.target_groups` adds them.
@@ -483,11 +488,11 @@ class Settings:
 
     Examples
     --------
-    >>> from adaptive.ledger import Pay, Settings
-    >>> settings = Settings(assigned=False, sheet_size=20, lease_minutes=30, pay=Pay(per_hour=12, seconds=6))
+    >>> from adaptive.ledger import Pay, CampaignSettings
+    >>> settings = CampaignSettings(assigned=False, sheet_size=20, lease_minutes=30, pay=Pay(per_hour=12, seconds=6))
     >>> settings.least_answered, settings.pay.per_answer
     (0.9, 0.02)
-    >>> Settings.from_dict(settings.to_dict()) == settings
+    >>> CampaignSettings.from_dict(settings.to_dict()) == settings
     True
     """
 
@@ -505,6 +510,9 @@ class Settings:
     probing: Probing | None = None
     pay: Pay | None = None
     targets: Targets | None = None
+    grades: int = declare(
+        int, 1, least=1, most=MOST_GRADES, about="Grades of a preference: 2 adds clearly to slightly, 3 also by far."
+    )
 
     def __post_init__(self) -> None:
         check_declared(self, LedgerError)
@@ -514,15 +522,27 @@ class Settings:
             value = getattr(self, name)
             require(isinstance(value, kind | None), name, f"None or a {kind.__name__}", value)
 
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The answers that the campaign takes; its pages may offer fewer.
+
+        Examples
+        --------
+        >>> CampaignSettings(grades=2).answers
+        ('left', 'right', 'left 2', 'right 2', 'tie', 'cannot say')
+        """
+        return answers_with(self.grades)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
-        names = [name for name in self.__dataclass_fields__ if name != "targets" or self.targets is not None]
+        later = {"targets": None, "grades": 1}  # absent where earlier releases could read the settings
+        names = [name for name in self.__dataclass_fields__ if name not in later or getattr(self, name) != later[name]]
         fields = {name: getattr(self, name) for name in names}
         parts = {name: fields[name].to_dict() for name in ("probing", "pay") if fields[name] is not None}
         return {**fields, **parts}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Settings:
+    def from_dict(cls, data: Mapping[str, Any]) -> CampaignSettings:
         """Return the settings that `to_dict` wrote, as a ledger or a bundle stores them."""
         probing, pay = data.get("probing"), data.get("pay")
         parts = {
@@ -548,7 +568,7 @@ class CampaignInfo:
     slots : sequence of hashable
         Names of the voters that ballots are drawn for.
     seed : int
-    settings : Settings
+    settings : CampaignSettings
     hash_key : str
         Key for hashing the names that voters have elsewhere.
     created_at : int
@@ -563,7 +583,7 @@ class CampaignInfo:
     plan: BallotPlan | ContinuousPlan
     slots: Sequence[Hashable]
     seed: int
-    settings: Settings
+    settings: CampaignSettings
     hash_key: str
     created_at: int
     items: Sequence[Hashable]
@@ -580,7 +600,7 @@ class CampaignInfo:
             plan=BallotPlan.from_dict(data["plan"]) if is_planned else ContinuousPlan(**data["plan"]),
             slots=range(slots) if isinstance(slots, int) else tuple(map(_label, slots)),
             seed=int(data["seed"]),
-            settings=Settings.from_dict(data["settings"]),
+            settings=CampaignSettings.from_dict(data["settings"]),
             hash_key=hash_key,
             items=items,
         )
@@ -608,6 +628,16 @@ class CampaignInfo:
         if isinstance(self.plan, ContinuousPlan):
             return self.plan.n_different
         return self.n_items * (self.n_items - 1) // 2
+
+    def check_grades(self) -> None:
+        """Refuse grades of more items than their fit can take: its matrices are dense.
+
+        Raises
+        ------
+        LedgerError
+        """
+        if self.settings.grades > 1 and self.n_items > MAX_DENSE:
+            raise LedgerError(f"grades are for at most {MAX_DENSE:,} items; got {self.n_items:,}")
 
     def check_targets(self) -> None:
         """Refuse a campaign of target groups whose plan, items or checks are not those of its targets.
@@ -672,7 +702,7 @@ def batch_for(n_items: int) -> int:
     return min(50, max(10, n_items))
 
 
-def slots_of_batch(size: int, n_slots: int, settings: Settings) -> int:
+def slots_of_batch(size: int, n_slots: int, settings: CampaignSettings) -> int:
     """Return how many slots a batch is dealt to.
 
     If each slot belongs to a voter, all slots are used. Otherwise voters claim sheets, and there are only as many slots
@@ -681,8 +711,10 @@ def slots_of_batch(size: int, n_slots: int, settings: Settings) -> int:
 
     Examples
     --------
-    >>> slots_of_batch(50, 40, Settings(assigned=False, sheet_size=20)), slots_of_batch(50, 40, Settings())
-    (3, 40)
+    >>> slots_of_batch(50, 40, CampaignSettings(assigned=False, sheet_size=20))
+    3
+    >>> slots_of_batch(50, 40, CampaignSettings())
+    40
     """
     if settings.assigned:
         return n_slots

@@ -186,7 +186,7 @@ class VotingPages:
     --------
     PageTexts : The texts in one language.
     Campaign.set_pages : Shows them.
-    Settings : How a campaign is run.
+    CampaignSettings : How a campaign is run.
 
     Examples
     --------

@@ -22,7 +22,7 @@ from adaptive._plan import BallotPlan
 from adaptive._protocol import Items, checked_items, checked_labels
 from adaptive._tables import item_cells
 from adaptive.errors import VoteError
-from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, Mode, Settings
+from adaptive.ledger._campaign.info import CampaignInfo, CampaignSettings, ContinuousPlan, Mode
 from adaptive.ledger._campaign.pages import ItemContent, VotingPages
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import Database, clock, lock_ballot
@@ -132,6 +132,10 @@ class Transaction:
 
     def pages(self) -> tuple[int, VotingPages]:
         """Return the current version of the pages, counted from 1; version 0 with the defaults if none were set."""
+        return self._pages
+
+    @cached_property
+    def _pages(self) -> tuple[int, VotingPages]:
         table = schema.voting_pages
         versions = sa.select(table.c.version, table.c.pages).where(table.c.campaign_id == self.info.id)
         row = self.execute(versions.order_by(table.c.version.desc()).limit(1)).first()
@@ -140,6 +144,7 @@ class Transaction:
     def set_pages(self, pages: VotingPages, *, replaces: int) -> int:
         """Show these pages from now on, and return their version; see `Campaign.set_pages`."""
         self.lock_campaign()
+        self.__dict__.pop("_pages", None)  # they may have been read before the lock
         version, before = self.pages()
         if version != replaces:
             raise ChangedError(f"the pages now have version {version}, but the change was made to version {replaces}")
@@ -147,6 +152,7 @@ class Transaction:
             raise LedgerError("the consent text has changed: give it a new consent_version")
         row = {"campaign_id": self.info.id, "version": version + 1, "pages": json_of(pages.to_dict()), "at": now()}
         self.execute(sa.insert(schema.voting_pages).values(row))
+        self.__dict__.pop("_pages", None)
         return version + 1
 
     def voter_names(self) -> dict[int, str]:
@@ -277,14 +283,14 @@ def insert_campaign(
     seed: int,
     *,
     name: str,
-    settings: Settings | None = None,
+    settings: CampaignSettings | None = None,
     contents: Sequence[ItemContent] | None = None,
 ) -> CampaignInfo:
     """Insert a campaign and its items, and return it.
 
     Parameters
     ----------
-    settings : Settings or None
+    settings : CampaignSettings or None
         None: the defaults.
     contents : sequence of ItemContent or None
         The content shown for each item; None: the label.
@@ -306,7 +312,7 @@ def insert_campaign(
         raise LedgerError("voting needs at least one voter; got none")
     _check_writable(labels)
     texts = [label_text(label) for label in labels]
-    campaign_settings = Settings() if settings is None else settings
+    campaign_settings = CampaignSettings() if settings is None else settings
     if campaign_settings.probing is not None:
         campaign_settings.probing.check_items(labels)
     values: dict[str, Any] = {
@@ -331,6 +337,7 @@ def insert_campaign(
         columns |= {name: [getattr(content, name) for content in contents] for name in ("kind", "content", "alt_text")}
     insert_columns(connection, schema.item, columns)
     info = load_campaign(connection, values["key"])
+    info.check_grades()
     info.check_targets()
     Transaction(connection, info).audit("created", {"items": len(texts), "mode": mode, "numpy": np.__version__})
     return info

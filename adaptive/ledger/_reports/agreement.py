@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import CANNOT_SAY
+from adaptive.ledger._store.schema import CANNOT_SAY, directions_of
 from adaptive.ledger.errors import require
 from adaptive.model._voters import wilson_interval
 from rankcorr._checks import real_number, whole_number
@@ -30,7 +30,7 @@ class Flag:
 
     See Also
     --------
-    Limits : When a voter gets one.
+    FlagLimits : When a voter gets one.
     CampaignQuality : Lists the flags of each voter.
 
     Examples
@@ -46,7 +46,7 @@ class Flag:
 
 
 @dataclass(frozen=True)
-class Limits:
+class FlagLimits:
     """The limits that decide when a voter gets a flag.
 
     Attributes
@@ -81,8 +81,8 @@ class Limits:
 
     Examples
     --------
-    >>> from adaptive.ledger import Limits
-    >>> limits = Limits(fast_seconds=0.5)
+    >>> from adaptive.ledger import FlagLimits
+    >>> limits = FlagLimits(fast_seconds=0.5)
     >>> limits.fast_seconds, limits.fast_share, limits.known_wrong
     (0.5, 0.3, 2)
     """
@@ -158,7 +158,7 @@ class VoterQuality:
     flags: tuple[Flag, ...] = ()
 
 
-def flags_of(voter: VoterQuality, limits: Limits, repeats: Share, agreement: Share) -> Iterator[Flag]:
+def flags_of(voter: VoterQuality, limits: FlagLimits, repeats: Share, agreement: Share) -> Iterator[Flag]:
     """Yield the flags of one voter.
 
     Parameters
@@ -406,7 +406,7 @@ class Answers:
     left, right : ndarray of int64
         Places of the items in the campaign.
     answer : ndarray of int64
-        1 left, 0 tie, -1 right, 2 cannot say.
+        1 left, 0 tie, -1 right, 2 cannot say, whatever the grade.
     voter : ndarray of int64
         Ids of the voters.
     milliseconds : ndarray of int64
@@ -455,5 +455,5 @@ def answers_of(transaction: Transaction) -> tuple[Answers, Answers]:
     read = transaction.integer_columns(of_campaign.order_by(ballot.c.number, event.c.place))
     columns: dict[str, Any] = dict(zip((field.name for field in fields(Answers)), read, strict=True))
     kinds = columns["kind"]
-    answers = Answers(**{**columns, "kind": np.array(_KINDS)[kinds]})
+    answers = Answers(**{**columns, "answer": directions_of(columns["answer"]), "kind": np.array(_KINDS)[kinds]})
     return answers.select(kinds == 0), answers.select(kinds > 0)

@@ -14,7 +14,7 @@ from adaptive.ledger._reports.agreement import (
     LEAST_PAIRS,
     NOTHING,
     Answers,
-    Limits,
+    FlagLimits,
     Ratings,
     Share,
     VoterQuality,
@@ -60,7 +60,7 @@ class CampaignQuality:
     See Also
     --------
     Campaign.quality : Returns it.
-    Limits : When a voter gets a flag.
+    FlagLimits : When a voter gets a flag.
     adaptive.VoterReport : Reliability by a model of the votes.
 
     Examples
@@ -89,12 +89,12 @@ class CampaignQuality:
     alpha_high: float | None
 
 
-def quality_of(transaction: Transaction, limits: Limits | None = None) -> CampaignQuality:
+def quality_of(transaction: Transaction, limits: FlagLimits | None = None) -> CampaignQuality:
     """Return statistics of the voters from a campaign's answers so far, without changing anything.
 
     Its options and errors are those of `Campaign.quality`.
     """
-    thresholds = Limits() if limits is None else limits
+    thresholds = FlagLimits() if limits is None else limits
     votes, probes = answers_of(transaction)
     excluded = transaction.excluded_voters()
     names = transaction.voter_names()
@@ -145,7 +145,7 @@ def _rest(voter: VoterQuality, total: Share, share: Share) -> Share:
     return total if voter.excluded else Share.of(total.n_so - share.n_so, total.n - share.n)
 
 
-def _of_votes(answers: Answers, limits: Limits) -> dict[str, Any]:
+def _of_votes(answers: Answers, limits: FlagLimits) -> dict[str, Any]:
     times = answers.milliseconds[answers.milliseconds != NOTHING]
     decided = answers.answer[np.abs(answers.answer) == 1]
     left = Share.of(int((decided == 1).sum()), decided.size)
@@ -190,7 +190,7 @@ def _shares(ratings: Ratings) -> dict[int, Share]:
 
 
 def _by_model(
-    info: CampaignInfo, votes: Answers, excluded: Mapping[int, str], limits: Limits
+    info: CampaignInfo, votes: Answers, excluded: Mapping[int, str], limits: FlagLimits
 ) -> dict[int, dict[str, Any]]:
     """Return the parameters that the vote model gives for each voter with enough votes."""
     left_out = np.isin(votes.voter, np.array(sorted(excluded), np.int64))

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from adaptive._budget import answers_for
 from adaptive._plan import BallotPlan
 from adaptive.errors import PlanError
-from adaptive.ledger._campaign.info import ContinuousPlan, Settings, slots_of_batch
+from adaptive.ledger._campaign.info import CampaignSettings, ContinuousPlan, slots_of_batch
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
 
@@ -72,9 +72,9 @@ class PlannedSpending:
     Examples
     --------
     >>> from adaptive import plan_ballots
-    >>> from adaptive.ledger import Pay, Settings, planned_spending
+    >>> from adaptive.ledger import Pay, CampaignSettings, planned_spending
     >>> plan = plan_ballots(40, n_ballots=2, fraction=0.5, presentations=10)
-    >>> planned = planned_spending(plan, 6, Settings(pay=Pay(per_vote=0.02, fee=0.25, currency="EUR")))
+    >>> planned = planned_spending(plan, 6, CampaignSettings(pay=Pay(per_vote=0.02, fee=0.25, currency="EUR")))
     >>> planned.n_comparisons, planned.cost, planned.currency, planned.hours
     (300, 7.5, 'EUR', None)
     """
@@ -92,7 +92,7 @@ class PlannedSpending:
 
 
 def planned_spending(
-    plan: BallotPlan | ContinuousPlan, n_slots: int, settings: Settings, *, seconds: float | None = None
+    plan: BallotPlan | ContinuousPlan, n_slots: int, settings: CampaignSettings, *, seconds: float | None = None
 ) -> PlannedSpending:
     """Return the planned number of answers of a campaign, and their cost.
 
@@ -111,9 +111,9 @@ def planned_spending(
     Examples
     --------
     >>> from adaptive import plan_ballots
-    >>> from adaptive.ledger import Pay, Settings, planned_spending
+    >>> from adaptive.ledger import Pay, CampaignSettings, planned_spending
     >>> plan = plan_ballots(40, n_ballots=2, fraction=0.5, presentations=10)
-    >>> planned = planned_spending(plan, 6, Settings(pay=Pay(per_hour=12, seconds=6, fee=0.25)))
+    >>> planned = planned_spending(plan, 6, CampaignSettings(pay=Pay(per_hour=12, seconds=6, fee=0.25)))
     >>> planned.n_comparisons, planned.hours, planned.pay, planned.fee
     (300, 0.5, 6.0, 1.5)
     """
@@ -147,7 +147,7 @@ def planned_spending(
 def affordable_plan(
     plan_of: Callable[[int], Plan],
     n_slots: int,
-    settings: Settings,
+    settings: CampaignSettings,
     *,
     money: float | None = None,
     hours: float | None = None,
@@ -161,7 +161,7 @@ def affordable_plan(
         Returns the plan with at most a number of comparisons, or raises PlanError if there is none.
     n_slots : int
         Number of voters that ballots are drawn for.
-    settings : Settings
+    settings : CampaignSettings
         Holds the pay, which `money` needs, and the checks.
     money, hours : float or None
         The most to spend; give exactly one of the two.
@@ -180,8 +180,8 @@ def affordable_plan(
 
     Examples
     --------
-    >>> from adaptive.ledger import ContinuousPlan, Pay, Probing, Settings, affordable_plan
-    >>> settings = Settings(pay=Pay(per_hour=12, seconds=6), sheet_size=10, probing=Probing(repeats=0.1))
+    >>> from adaptive.ledger import ContinuousPlan, Pay, Probing, CampaignSettings, affordable_plan
+    >>> settings = CampaignSettings(pay=Pay(per_hour=12, seconds=6), sheet_size=10, probing=Probing(repeats=0.1))
     >>> affordable_plan(lambda n: ContinuousPlan(66, budget=n), 10, settings, money=300).budget
     13636
     """
@@ -262,7 +262,9 @@ def spending_of(transaction: Transaction) -> Spending | None:
     )
 
 
-def expected_probes(plan: BallotPlan | ContinuousPlan, n_slots: int, settings: Settings, *, n_opened: int = 0) -> float:
+def expected_probes(
+    plan: BallotPlan | ContinuousPlan, n_slots: int, settings: CampaignSettings, *, n_opened: int = 0
+) -> float:
     """Return the average number of checks in ballots still to be opened; see `Probing.expected_number`."""
     if settings.probing is None:
         return 0.0

@@ -17,9 +17,12 @@ import time
 import unicodedata
 from collections.abc import Hashable, Iterable
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, Final
 
+import numpy as np
 import sqlalchemy as sa
+from numpy.typing import NDArray
 from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, SmallInteger, Text
 
 from adaptive._record import json_label
@@ -168,27 +171,97 @@ def digest_of(lines: Iterable[str]) -> str:
 
 
 CANNOT_SAY: Final = 2
-ANSWERS: Final = {"left": int(Vote.LEFT), "right": int(Vote.RIGHT), "tie": int(Vote.TIE), "cannot say": CANNOT_SAY}
+MOST_GRADES: Final = 3
+_GRADED: Final = 10  # a preference of grade 2 for the left side has the code 12, one for the right side -12
+_SIDES: Final = {"left": int(Vote.LEFT), "right": int(Vote.RIGHT)}
+ANSWERS: Final = {
+    **_SIDES,
+    **{f"{side} {g}": sign * (_GRADED + g) for g in range(2, MOST_GRADES + 1) for side, sign in _SIDES.items()},
+    "tie": int(Vote.TIE),
+    "cannot say": CANNOT_SAY,
+}
 _ANSWER_NAMES: Final = {code: name for name, code in ANSWERS.items()}
 
 
-def answer_code(answer: object) -> int:
-    """Return the code of "left", "right", "tie" or "cannot say".
+def answers_with(grades: int) -> tuple[str, ...]:
+    """Return the answers that a campaign takes: with two grades of a preference also "left 2" and "right 2".
+
+    Examples
+    --------
+    >>> answers_with(1)
+    ('left', 'right', 'tie', 'cannot say')
+    >>> answers_with(2)
+    ('left', 'right', 'left 2', 'right 2', 'tie', 'cannot say')
+    """
+    return tuple(name for name, code in ANSWERS.items() if abs(int(grades_of(np.array(code)))) <= grades)
+
+
+def answer_code(answer: object, grades: int) -> int:
+    """Return the code of an answer that a campaign with so many grades of a preference takes.
 
     Raises
     ------
     VoteError
         For any other answer.
     """
-    code = ANSWERS.get(answer) if isinstance(answer, str) else None
-    if code is None:
-        raise VoteError(f"an answer is 'left', 'right', 'tie' or 'cannot say'; got {shown(answer)}")
-    return code
+    answers = answers_with(grades)
+    if not isinstance(answer, str) or answer not in answers:
+        names = " or ".join([", ".join(map(repr, answers[:-1])), repr(answers[-1])])
+        raise VoteError(f"an answer is {names}; got {shown(answer)}")
+    return ANSWERS[answer]
 
 
 def answer_name(code: int) -> str:
     """Return the answer of a code that `answer_code` gave."""
     return _ANSWER_NAMES[code]
+
+
+def graded_answer(side: str, grade: int) -> str:
+    """Return the answer that prefers a side by a grade.
+
+    Examples
+    --------
+    >>> graded_answer("left", 1), graded_answer("right", 2)
+    ('left', 'right 2')
+    """
+    return side if grade == 1 else f"{side} {grade}"
+
+
+def side_and_grade(answer: str) -> tuple[str, int | None]:
+    """Return an answer without its grade, and the grade as files have it: above 0 for left, None for "cannot say".
+
+    Examples
+    --------
+    >>> side_and_grade("right 2"), side_and_grade("tie"), side_and_grade("cannot say")
+    (('right', -2), ('tie', 0), ('cannot say', None))
+    """
+    side, _, grade = answer.partition(" ")
+    if side not in _SIDES:
+        return answer, 0 if answer == "tie" else None
+    return side, _SIDES[side] * int(grade or 1)
+
+
+def directions_of(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return answers without their grades: 1 left, 0 tie, -1 right, 2 cannot say.
+
+    Examples
+    --------
+    >>> directions_of(np.array([12, 1, 0, -13, 2])).tolist()
+    [1, 1, 0, -1, 2]
+    """
+    return np.where(codes == CANNOT_SAY, CANNOT_SAY, np.sign(codes))
+
+
+def grades_of(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the grade of each answer, above 0 if it prefers the left side; 0 for a tie and for "cannot say".
+
+    Examples
+    --------
+    >>> grades_of(np.array([12, 1, 0, -13, 2])).tolist()
+    [2, 1, 0, -3, 0]
+    """
+    sizes = np.where(np.abs(codes) > _GRADED, np.abs(codes) - _GRADED, np.abs(codes))
+    return np.where(codes == CANNOT_SAY, 0, np.sign(codes) * sizes)
 
 
 MOST_BRACKETS: Final = 1_000  # markdown looks for a link at each "[", which takes up to 80 microseconds
@@ -473,7 +546,7 @@ def _event_columns() -> list[Column[Any]]:
         *_required(_Id, "ballot_id"),
         *_required(Integer, "place"),
         _reference("voter", nullable=False),
-        *_optional(SmallInteger, "answer"),  # 1 left, 0 tie, -1 right, 2 cannot say
+        *_optional(SmallInteger, "answer"),  # 1 left, 0 tie, -1 right, 2 cannot say, 12 and -12 by two grades
         *_optional(Integer, "response_ms"),
         *_optional(
             Text, "given_by", "layout", "extra"
@@ -518,11 +591,13 @@ def is_scored(event: sa.Table, ballot_id: int) -> sa.ColumnElement[bool]:
     return event.c.place < sa.select(ballot.c.n_comparisons).where(ballot.c.id == ballot_id).scalar_subquery()
 
 
+@cache  # to build conditions takes longer than SQLite needs for a query
 def in_force(event: sa.Table) -> tuple[sa.ColumnElement[bool], ...]:
     """Return the conditions that an event is a vote and the last event of its comparison."""
     return event.c.kind == "cast", *is_last(event)
 
 
+@cache
 def is_last(event: sa.Table) -> tuple[sa.ColumnElement[bool]]:
     """Return the condition that an event is the last one of its comparison."""
     newer = event.alias("later")

@@ -52,10 +52,10 @@ class Participant:
     Examples
     --------
     >>> from adaptive import plan_ballots
-    >>> from adaptive.ledger import Ledger, Settings, Visit, VotingPages
+    >>> from adaptive.ledger import Ledger, CampaignSettings, Visit, VotingPages
     >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
     >>> ledger, pages = Ledger.in_memory(), VotingPages(platform="prolific", study="6f8d0d55b54764421b715dd2")
-    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False))
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=CampaignSettings(assigned=False))
     >>> version = campaign.set_pages(pages, replaces=0)
     >>> visit = Visit("prolific", participant="5f8d0d55b54764421b715dd1", study=pages.study)
     >>> voter, session = campaign.voters.join(pages, consent="1", hours=1, visit=visit)
@@ -90,10 +90,10 @@ class PlatformVoters:
     Examples
     --------
     >>> from adaptive import plan_ballots
-    >>> from adaptive.ledger import Ledger, Settings, Visit, VotingPages
+    >>> from adaptive.ledger import Ledger, CampaignSettings, Visit, VotingPages
     >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
     >>> ledger, pages = Ledger.in_memory(), VotingPages(platform="prolific", study="6f8d0d55b54764421b715dd2")
-    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False))
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=CampaignSettings(assigned=False))
     >>> version = campaign.set_pages(pages, replaces=0)
     >>> visit = Visit("prolific", participant="5f8d0d55b54764421b715dd1", study=pages.study)
     >>> voter, session = campaign.voters.join(pages, consent="1", hours=1, visit=visit)
@@ -287,10 +287,10 @@ class VoterRow:
     Examples
     --------
     >>> from adaptive import plan_ballots
-    >>> from adaptive.ledger import Ledger, Settings, VotingPages
+    >>> from adaptive.ledger import Ledger, CampaignSettings, VotingPages
     >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
     >>> ledger, pages = Ledger.in_memory(), VotingPages(open_link=True)
-    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False, sheet_size=2))
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=CampaignSettings(assigned=False, sheet_size=2))
     >>> n_opened = campaign.open_next()
     >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
     >>> row = campaign.voters.rows()[0]

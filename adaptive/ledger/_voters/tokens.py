@@ -43,10 +43,10 @@ class Holder:
     Examples
     --------
     >>> from adaptive import plan_ballots
-    >>> from adaptive.ledger import Ledger, Settings, VotingPages
+    >>> from adaptive.ledger import Ledger, CampaignSettings, VotingPages
     >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
     >>> ledger, pages = Ledger.in_memory(), VotingPages(open_link=True)
-    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False, sheet_size=2))
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=CampaignSettings(assigned=False, sheet_size=2))
     >>> n_opened = campaign.open_next()
     >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
     >>> holder = campaign.tokens.holder(session, "session")

@@ -45,7 +45,8 @@ class VoteCast:
     number, place : int
         Ballot, counted from 1, and comparison in it, counted from 0.
     voter_id : int
-    answer : {"left", "right", "tie", "cannot say"}
+    answer : str
+        One of `CampaignSettings.answers`: "left", "right", "tie", "cannot say"; with grades also "left 2" and so on.
     response_ms : int or None
         Time that the answer took.
     given_by : str or None
@@ -107,10 +108,10 @@ class Receipt:
     --------
     >>> from uuid import uuid4
     >>> from adaptive import plan_ballots
-    >>> from adaptive.ledger import Ledger, Settings, VoteCast, VotingPages
+    >>> from adaptive.ledger import Ledger, CampaignSettings, VoteCast, VotingPages
     >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
     >>> ledger, pages = Ledger.in_memory(), VotingPages(open_link=True)
-    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=Settings(assigned=False, sheet_size=2))
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=CampaignSettings(assigned=False, sheet_size=2))
     >>> n_opened = campaign.open_next()
     >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
     >>> sheet = voter.next_sheet(pages).sheet
@@ -133,7 +134,7 @@ def cast(campaign: OpenCampaign, vote: VoteCast) -> Receipt:
 
     Its errors are those of `Campaign.cast`.
     """
-    code = answer_code(vote.answer)
+    code = answer_code(vote.answer, campaign.info.settings.grades)
     _check_event_id(vote.event_id)
     payload = vote.payload_hash()
 
@@ -207,7 +208,7 @@ def correct(campaign: OpenCampaign, event_id: str, number: int, place: int, answ
 
     Its errors are those of `Campaign.correct`.
     """
-    code = None if answer is None else answer_code(answer)
+    code = None if answer is None else answer_code(answer, campaign.info.settings.grades)
     payload = correction_hash(number, place, answer, reason)
     return _replace_vote(
         *(campaign, event_id, number, place, payload),

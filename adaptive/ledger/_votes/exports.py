@@ -3,7 +3,8 @@
 Comparisons without a vote are also written if the format allows them.
 
 - Our CSV: comparison, voter, left, right, winner, further fields of the votes, seconds and received_at. Without
-  the first two columns it is the format that evalica reads.
+  the first two columns it is the format that evalica reads. Of a campaign with grades, also grade: above 0 if the left
+  item is preferred. No other format has grades.
 - The JSON Lines of arenas: model_a, model_b, winner, judge and tstamp, and the id of the comparison.
 - Tasks of Label Studio with a `Pairwise` tag, which has no ties. The labeling configuration that fits is::
 
@@ -34,12 +35,12 @@ import sqlalchemy as sa
 from adaptive._formats.records import EXPORT_COLUMNS
 from adaptive._record import json_label
 from adaptive._tables import csv_text, guarded, item_cells, item_columns
-from adaptive.ledger._campaign.info import Targets
+from adaptive.ledger._campaign.info import CampaignInfo, Targets
 from adaptive.ledger._campaign.items import contents_of
 from adaptive.ledger._campaign.pages import ItemContent
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import ANSWERS, answer_name, file_id, pair_id, time_text, value_of
+from adaptive.ledger._store.schema import answer_name, file_id, pair_id, side_and_grade, time_text, value_of
 from adaptive.ledger._voters.identity import file_name
 from adaptive.ledger.errors import LedgerError
 from rankcorr._checks import check_choice
@@ -65,15 +66,20 @@ class Export:
         Number of votes in the files.
     left_out : dict of str to int
         Number of votes that are not in the files, by reason.
+    n_without_grade : int
+        Number of votes whose grade, above 1, the format cannot express.
     """
 
     files: Mapping[str, str]
     n_votes: int
     left_out: Mapping[str, int]
+    n_without_grade: int = 0
 
     def to_text(self) -> str:
         """Return a one-line summary of the written and the omitted votes."""
         out = [f"{count:,} left out: {reason}" for reason, count in self.left_out.items()]
+        if self.n_without_grade:
+            out.append(f"{self.n_without_grade:,} without their grade")
         return "; ".join([f"{self.n_votes:,} votes in {', '.join(self.files)}", *out])
 
 
@@ -96,9 +102,10 @@ def export_votes(
     if format == "target_groups":
         texts: str | list[str] = groups_of_votes(votes, transaction.info.settings.targets or {}).to_csv()
     else:
-        texts = form.write(votes, item_contents(transaction), transaction.info.items, guard)
+        texts = form.write(votes, item_contents(transaction), transaction.info, guard)
     files = dict(zip(form.files, [texts] if isinstance(texts, str) else texts, strict=True))
-    return Export(files, sum(vote.answer is not None for vote in votes), left_out)
+    ungraded = [] if format == "csv" else [vote for vote in votes if abs(vote.grade or 0) > 1]
+    return Export(files, sum(vote.answer is not None for vote in votes), left_out, len(ungraded))
 
 
 def _expressible(
@@ -120,10 +127,11 @@ def _expressible(
     return exported, dict(left_out)
 
 
-def csv_votes(votes: Sequence[Answered], guard: bool) -> str:
+def csv_votes(votes: Sequence[Answered], guard: bool, *, has_grades: bool = False) -> str:
     """Return our CSV; an extra column with the name of a standard one gets the prefix file_."""
     items = {label for vote in votes for label in (vote.left, vote.right)}
     ours = ["comparison", "voter", *item_columns("left", items), *item_columns("right", items), "winner"]
+    ours += ["grade"] * has_grades
     last = list(EXPORT_COLUMNS)
     extra = list(dict.fromkeys(name for vote in votes for name in vote.extra))
     named = [f"file_{name}" if name in {*ours, *last} else name for name in extra]
@@ -136,6 +144,7 @@ def csv_votes(votes: Sequence[Answered], guard: bool) -> str:
             *cells[vote.left],
             *cells[vote.right],
             vote.answer or "",
+            *(["" if vote.grade is None else vote.grade] if has_grades else []),
             *(safe(vote.extra.get(name, "")) for name in extra),
             "" if vote.response_ms is None else f"{vote.response_ms / 1000:.3f}",
             "" if vote.received_at is None else time_text(vote.received_at),
@@ -258,6 +267,8 @@ class Answered:
     left, right : hashable
         Labels.
     answer : {"left", "right", "tie", "cannot say"} or None
+    grade : int or None
+        Grade of the preference, above 0 for the left side; None without one.
     response_ms : int or None
     received_at : int or None
         Time in the unit of `adaptive.ledger._store.schema.now`.
@@ -272,6 +283,7 @@ class Answered:
     left: Hashable
     right: Hashable
     answer: str | None
+    grade: int | None
     response_ms: int | None
     received_at: int | None
     extra: Mapping[str, str]
@@ -281,24 +293,31 @@ class Answered:
 class _Form(NamedTuple):
     """A format: its files, the answers that it can express, and whether it has comparisons without a vote.
 
-    `write` takes votes, contents of items, the items and whether to guard cells, and returns the text of each file.
+    `write` takes votes, contents of items, the campaign and whether to guard cells, and returns the text of each file.
     """
 
     files: tuple[str, ...]
     answers: Collection[str]
     unanswered: bool
-    write: Callable[[Sequence[Answered], Mapping[Hashable, ItemContent], Sequence[Hashable], bool], str | list[str]]
+    write: Callable[[Sequence[Answered], Mapping[Hashable, ItemContent], CampaignInfo, bool], str | list[str]]
 
 
 _WINS: Final = ("left", "right")
 _FORMS: Final[dict[Format, _Form]] = {
-    "csv": _Form(("votes.csv",), ANSWERS, True, lambda votes, _, __, guard: csv_votes(votes, guard)),
+    "csv": _Form(
+        ("votes.csv",),
+        (*_MODEL, "cannot say"),
+        True,
+        lambda votes, _, info, guard: csv_votes(votes, guard, has_grades=info.settings.grades > 1),
+    ),
     "arena": _Form(("votes.jsonl",), _MODEL, False, lambda votes, *_: arena_lines(votes)),
     "label_studio": _Form(
         ("tasks.json",), _WINS, True, lambda votes, of, *_: _one_on_a_line(_task(v, of) for v in votes)
     ),
     "potato": _Form(("instances.jsonl",), _MODEL, True, lambda votes, of, *_: _lines(_instance(v, of) for v in votes)),
-    "choix": _Form(("pairs.csv", "items.csv"), _WINS, False, lambda votes, _, *more: choix_files(votes, *more)),
+    "choix": _Form(
+        ("pairs.csv", "items.csv"), _WINS, False, lambda votes, _, info, guard: choix_files(votes, info.items, guard)
+    ),
     "target_groups": _Form(("target-groups.csv",), _MODEL, False, lambda *_: ""),  # written with the targets
 }
 FORMATS: Final = tuple(_FORMS)
@@ -334,13 +353,15 @@ def read_comparisons(transaction: Transaction, *, names: bool = False) -> list[A
     result = []
     for row in rows:
         voter = holders.get((row.ballot_id, row.sheet)) if row.voter_id is None else row.voter_id
+        answer, grade = (None, None) if row.answer is None else side_and_grade(answer_name(row.answer))
         result.append(
             Answered(
                 comparison=pair_id(row.number, row.sheet, row.position),
                 voter=None if voter is None else called[voter],
                 left=transaction.info.items[row.left_item],
                 right=transaction.info.items[row.right_item],
-                answer=None if row.answer is None else answer_name(row.answer),
+                answer=answer,
+                grade=grade,
                 response_ms=row.response_ms,
                 received_at=row.received_at,
                 extra={} if row.extra is None else value_of(row.extra),

@@ -24,7 +24,17 @@ from adaptive.ledger._ballots.stored import drawn_columns
 from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import answer_code, json_of, now, pair_at, pair_id
+from adaptive.ledger._store.schema import (
+    ANSWERS,
+    CANNOT_SAY,
+    answer_code,
+    answer_name,
+    graded_answer,
+    json_of,
+    now,
+    pair_at,
+    pair_id,
+)
 from adaptive.ledger._voters.identity import file_name, voters_named
 from adaptive.ledger._votes.casting import vote_hash, why_late
 from adaptive.ledger.errors import LedgerBusyError
@@ -89,10 +99,41 @@ def record_file(campaign: OpenCampaign, file: VoteFile) -> Recorded:
 
     Its errors are those of `Campaign.record_file`.
     """
+    file = with_grades(campaign.info, file)
     rows = [(row, *_pair(file, row)) for row in file.rows if row.answer is not None]
     for number in sorted({number for _, number, *_ in rows}):
         campaign.write(Transaction.open_if_overdue, number)
     return campaign.write(lambda transaction: _record_rows(transaction, file, rows))
+
+
+def with_grades(info: CampaignInfo, file: VoteFile) -> VoteFile:
+    """Return the rows with the grades of the column ``grade`` in their answers, in a campaign that has grades.
+
+    A grade is a whole number, above 0 for the left side or without a sign; empty, it is 1.
+
+    Raises
+    ------
+    VoteError
+        With file and line: a grade that the campaign does not have, or of the other side, or of a tie.
+    """
+    if info.settings.grades == 1:
+        return file
+    rows = []
+    for row in file.rows:
+        extra = dict(row.extra)
+        grade = extra.pop("grade", "")
+        answer = row.answer
+        if answer in ("left", "right") and grade:
+            signs = {"left": ("", "+"), "right": ("", "-")}[answer]
+            grades = {f"{sign}{g}": g for sign in signs for g in range(1, info.settings.grades + 1)}
+            number = grade.strip().removesuffix(".0")  # as pandas writes whole numbers of a column with gaps
+            if number not in grades:
+                file.fail(f"grade {grade!r} does not fit the winner {answer!r}: {', '.join(grades)}", row.line)
+            answer = graded_answer(answer, grades[number])
+        elif grade.strip().removesuffix(".0") not in ("", "0"):
+            file.fail(f"grade {grade!r} needs the winner 'left' or 'right'; got {answer or 'none'!r}", row.line)
+        rows.append(row._replace(answer=answer, extra=tuple(extra.items())))
+    return VoteFile(file.name, tuple(rows))
 
 
 def _pair(file: VoteFile, row: VoteRow) -> tuple[int, int, int]:
@@ -125,7 +166,7 @@ def _record_rows(transaction: Transaction, file: VoteFile, rows: Sequence[tuple[
         except VoteError as error:
             problems.append(f"{file.name}:{row.line}: {error}")
             continue
-        code = answer_code(row.answer)
+        code = answer_code(row.answer, transaction.info.settings.grades)
         why = _why_not(ballot, place, voter, code)
         if why == "known":
             counts[why] += 1
@@ -300,7 +341,7 @@ def _milliseconds(seconds: str | None, row: VoteRow) -> int | None:
     return round(1000 * value)
 
 
-_FLIPPED: Final = {"left": "right", "right": "left"}
+_FLIPPED: Final = {name: name if code == CANNOT_SAY else answer_name(-code) for name, code in ANSWERS.items()}
 Pair = frozenset[str]
 
 
@@ -334,7 +375,7 @@ def read_vote_file(
     if votes.format in ("label_studio", "potato"):  # these formats write the parts of an item as one text
         parts: dict[Any, Label] = {" ".join(item): item for item in map(item_cells, info.items) if len(item) > 1}
         rows = [row._replace(left=parts.get(row.left, row.left), right=parts.get(row.right, row.right)) for row in rows]
-    return VoteFile(votes.records.table.name, tuple(rows))
+    return with_grades(info, VoteFile(votes.records.table.name, tuple(rows)))
 
 
 def match_comparisons(transaction: Transaction, file: VoteFile) -> VoteFile:
@@ -411,7 +452,7 @@ def _about(row: VoteRow, comparison: str, left: str) -> VoteRow:
     row = row._replace(comparison=comparison)
     if row.left is None or file_name(row.left) == left:
         return row
-    answer = None if row.answer is None else _FLIPPED.get(row.answer, row.answer)
+    answer = None if row.answer is None else _FLIPPED[row.answer]
     return row._replace(left=row.right, right=row.left, answer=answer)
 
 

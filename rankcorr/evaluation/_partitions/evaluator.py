@@ -15,6 +15,7 @@ from rankcorr._checks import check_choice, check_unique, checked_flag, checked_r
 from rankcorr._coefficients import Coefficient
 from rankcorr._input.frames import arrow, is_rank_column
 from rankcorr._input.scores import read_only
+from rankcorr._options import declare
 from rankcorr._workers import checked_workers, mapped
 from rankcorr.errors import MetricError, MissingValueError, OptionError, UndefinedQueryError, UnjudgedError
 from rankcorr.evaluation._columns import Codes
@@ -102,7 +103,12 @@ class QueryEvaluator:
     document: str | None = None
     unjudged: Unjudged = "error"
     unretrieved: Unretrieved = "error"
-    undefined: UndefinedPolicy = "omit"
+    undefined: UndefinedPolicy = declare(
+        str,
+        "omit",
+        choices=UNDEFINED,
+        about="Queries without a defined metric: are left out of the mean, count as 0, or are an error.",
+    )
     standardized: bool = False
     n_resamples: int = RESAMPLES
     seed: int = 0

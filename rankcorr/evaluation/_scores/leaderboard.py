@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import check_choice, checked_level, counted, first_few, give_notice, offending, shown
+from rankcorr._checks import alpha_of, check_choice, checked_level, counted, first_few, give_notice, offending, shown
 from rankcorr._input.numbers import DECIMALS
 from rankcorr._input.scores import midrank_rows
 from rankcorr._results import TableNotes
@@ -22,18 +22,24 @@ from rankcorr.evaluation._query_tests import (
     RANDOMIZATION,
     Means,
     Verdict,
+    Verdicts,
     bounds,
     checked_margin,
+    flip_distributions,
     judge_differences,
     standings,
     studentize,
     verdicts,
 )
+from rankcorr.evaluation._reports import score_leaderboard_report
 from rankcorr.evaluation._scores.tables import ScoreTable, read_score_table
-from rankcorr.inference._conventions import MAX_EXACT, alpha_of
+from rankcorr.inference._exchange_distribution import MAX_EXACT
 from rankcorr.inference._gold_sets import COLUMNS, MEAN, TOTALS
 from rankcorr.inference._leaderboard import Leaderboard, LeaderboardRow, Score
 from rankcorr.inference._resampling import Draws, Values
+
+if TYPE_CHECKING:
+    from rankcorr._report import Report
 
 Aggregate: TypeAlias = Literal["mean", "borda", "mean_rank"]
 MissingScores: TypeAlias = Literal["raise", "intersection", "worst"]
@@ -62,6 +68,8 @@ class ScoreLeaderboard(Leaderboard):
         The tasks that count.
     left_out : tuple of str
         Tasks that some system lacks, with ``missing="intersection"``.
+    lower_is_better : tuple of str
+        Tasks on which smaller scores are better, and whose signs were turned.
     detectable : float
         The least true difference from the best system that its test finds with a power of 0.8, the median over the
         other systems; nan if no system has one.
@@ -88,12 +96,17 @@ class ScoreLeaderboard(Leaderboard):
     aggregate: str
     tasks: tuple[str, ...]
     left_out: tuple[str, ...]
+    lower_is_better: tuple[str, ...]
     detectable: float
     verdicts: tuple[tuple[Verdict, ...], ...] | None = None
 
     def __repr__(self) -> str:
         best = first_few([f"{row.system} {row.mean.statistic:.3f}" for row in self.rows])
         return f"<ScoreLeaderboard of {len(self.rows)} systems, {self.aggregate} of {len(self.tasks)} tasks: {best}>"
+
+    def report(self) -> Report:
+        """Return methods, results and limits for a paper."""
+        return score_leaderboard_report(self)
 
     def table(self) -> list[dict[str, Any]]:
         """One flat row for each system, as `Leaderboard.table`, without the sum over groups of tasks."""
@@ -173,7 +186,7 @@ def leaderboard_of_scores(
         "worst": the system gets the worst score of the task.
     equivalent_within : float, optional
         A margin in the units of the means. Each pair of systems then has a verdict, as in `compare_runs`, without a
-        correction for the number of pairs. It takes about half a millisecond a pair.
+        correction for the number of pairs.
     tasks : sequence of str, optional
         Tasks to use; by default all columns that hold scores. Needed if there is a column of averages.
     system, task, score : str, optional
@@ -238,7 +251,7 @@ def leaderboard_of_scores(
         )
     _check_reach(n_tasks, draws.n_resamples, confidence)
     values = _values_of(scores.values, aggregate).T
-    members = _members(scores.tasks, groups)
+    members = _members(scores.tasks, groups, read.tasks if tasks is None else None)
     weights = np.empty(n_tasks)
     for places in members.values():
         weights[places] = n_tasks / (len(members) * len(places))
@@ -287,12 +300,14 @@ def leaderboard_of_scores(
         unit="tasks",
         level=confidence,
         n_resamples=draws.n_resamples,
+        seed=draws.seed,
         n_items=n_tasks,
         coefficient=STATISTICS[aggregate],
         missing=None if missing == "raise" else missing,
         aggregate=aggregate,
         tasks=scores.tasks,
         left_out=left_out,
+        lower_is_better=tuple(task for task, sign in zip(read.tasks, signs.tolist(), strict=True) if sign < 0),
         detectable=float(np.median(best.detectable)),
         verdicts=None if margin is None else _judge(weighted, margin, confidence, tests.of_part(PAIRED)),
     )
@@ -302,8 +317,13 @@ def _judge(values: Values, margin: float, level: float, draws: Draws) -> tuple[t
     """Verdicts on all pairs of systems, columns of values, each by its own tests."""
     first, second = np.triu_indices(values.shape[1], 1)
     differences = values[:, first] - values[:, second]
-    outer, inner = (verdicts(differences, RANDOMIZATION, each, draws) for each in (level, 2 * level - 1))
-    judged = judge_differences(outer, inner, differences.mean(axis=0), margin, level)
+    means = differences.mean(axis=0)
+    tests = Verdicts(*np.full((4, first.size), math.nan))
+    for column, exchanges in flip_distributions(differences, draws):
+        tests.pvalues[column] = exchanges.pvalue()
+        if abs(means[column]) < margin:  # otherwise no interval lies within the margin
+            tests.lows[column], tests.highs[column] = exchanges.interval(2 * level - 1)
+    judged = judge_differences(tests, tests, means, margin, level)
     rows: list[list[Verdict]] = [["equivalent"] * values.shape[1] for _ in range(values.shape[1])]
     for one, other, verdict in zip(first.tolist(), second.tolist(), judged, strict=True):
         rows[one][other], rows[other][one] = verdict, MIRRORED.get(verdict, verdict)
@@ -344,12 +364,14 @@ def _values_of(values: Values, aggregate: str) -> Values:
     """Values whose means rank the systems: scores, points, or ranks with the opposite sign."""
     if aggregate == "mean":
         return values
-    ranks = midrank_rows(np.ascontiguousarray(values.T), descending=True)[0].T
+    ranks = midrank_rows(np.array(values.T, order="C"), descending=True)[0].T
     return -ranks if aggregate == MEAN_RANK else len(values) - ranks
 
 
-def _members(tasks: Sequence[str], groups: Mapping[Any, Hashable] | None) -> dict[str, list[int]]:
-    """Positions of the tasks of each group."""
+def _members(
+    tasks: Sequence[str], groups: Mapping[Any, Hashable] | None, every_task: Collection[str] | None
+) -> dict[str, list[int]]:
+    """Positions of the tasks of each group; with `every_task` of a table, no other task may have a group."""
     if groups is None:
         return {ONLY_GROUP: list(range(len(tasks)))}
     if not isinstance(groups, Mapping):
@@ -357,6 +379,8 @@ def _members(tasks: Sequence[str], groups: Mapping[Any, Hashable] | None) -> dic
     groups = {str(task): group for task, group in groups.items()}
     if lacking := [task for task in tasks if task not in groups]:
         raise OptionError(offending("every task needs a group; without one", lacking))
+    if every_task is not None and (unknown := [task for task in groups if task not in every_task]):
+        raise OptionError(offending("groups name tasks that the table does not have", unknown))
     members: dict[str, list[int]] = {}
     for place, task in enumerate(tasks):
         members.setdefault(str(groups[task]), []).append(place)

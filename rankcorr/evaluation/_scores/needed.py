@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from rankcorr._checks import checked_level, real_number, shown
+from rankcorr._checks import alpha_of, checked_level, real_number, shown
 from rankcorr._input.numbers import ROUNDING
 from rankcorr._results import JsonResult
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._query_tests import PairedDifference
 from rankcorr.evaluation._scores.leaderboard import ScoreLeaderboard
-from rankcorr.inference._conventions import POWER, alpha_of, power_margin
+from rankcorr.inference._exchange_distribution import POWER, power_margin
 from rankcorr.inference._paired import SystemComparison
 
 

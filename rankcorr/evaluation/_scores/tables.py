@@ -12,7 +12,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from rankcorr._checks import check_unique, give_notice, offending, real_number, repeated, shown
-from rankcorr._input.frames import arrow, columns_of
+from rankcorr._input.frames import columns_of
+from rankcorr._io.columnar import ARROW_FILES, ArrowFile
 from rankcorr._io.table import TextTable, parse_number
 from rankcorr.errors import (
     ColumnError,
@@ -23,7 +24,6 @@ from rankcorr.errors import (
     OptionError,
     TooFewItemsError,
 )
-from rankcorr.evaluation._sources import ARROW_FILES
 from rankcorr.inference._resampling import Values
 
 SYSTEM: Final = re.compile(r"(system|model|run|method|submission|team|participant)s?([ _-]?(name|id))?", re.I)
@@ -31,6 +31,7 @@ TASK: Final = re.compile(r"(task|dataset|data[ _-]set|benchmark)s?([ _-]?(name|i
 SCORE: Final = re.compile(r"(main[ _-])?(score|value|result)s?", re.I)
 WITHIN: Final = re.compile(r"(seed|repeat|repetition|query|qid|item)s?([ _-]?id)?", re.I)
 TOTAL: Final = re.compile(r"(average|avg|mean|overall|total|sum|rank)\b.*|.*[ _-](average|avg|mean|overall)", re.I)
+LARGEST: Final = 1e150
 _ROWS_ARE_TASKS: Final = "the table has a row for each task: turn it, so that it has a row for each system"
 _ABSENT: Final = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "–", "?"})  # noqa: RUF001
 
@@ -67,9 +68,13 @@ def read_score_table(
             (name, key, cell) for name, row in source.items() for key, cell in row.items()
         )
         cells = _collect(rows, within=True)
-        return _table_of(cells, [_name(name, "system") for name in source], tasks)
+        return _table_of(cells, list(map(_Names("system"), source)), tasks)
     columns, index = _columns(source)
     names = {str(name): name for name in columns}
+    if len(names) < len(columns):
+        raise ColumnError(
+            offending("names of columns must be unique as text; more than once", repeated(map(str, columns)))
+        )
     column_of = {
         role: _find_column(names, column, pattern, role)
         for role, column, pattern in (("system", system, SYSTEM), ("task", task, TASK), ("score", score, SCORE))
@@ -124,24 +129,23 @@ def _columns_of_file(path: str) -> dict[str, list[Any]]:
     table = TextTable(path, content="systems and their scores are expected", form="CSV or Parquet")
     table.data = table.read_bytes()
     if table.data.startswith(ARROW_FILES):
-        pa = arrow()
-        from pyarrow import parquet
-
-        try:
-            read = parquet.read_table(pa.BufferReader(table.data))
-        except (pa.ArrowException, OSError) as error:
-            table.fail(f"cannot be read as Parquet: {error}")
-        return dict(zip(read.column_names, (column.to_pylist() for column in read.columns), strict=True))
+        file = ArrowFile(table, table.data)
+        _check_names(table, file.names, 0)
+        return {name: list(file.column(name)) for name in file.names}
     text = table.text()
     header, *records = table.records(text, table.delimiter(text, ()))
     names = [cell.strip() for cell in header.cells]
-    if again := repeated(names):
-        table.fail(offending("names of columns must be unique; more than once", again), header.line)
+    _check_names(table, names, header.line)
     for record in records:
         table.check_width(header, record)
     if not records:
         table.fail("there is no line after the header")
     return {name: [record.cells[place].strip() for record in records] for place, name in enumerate(names)}
+
+
+def _check_names(table: TextTable, names: Sequence[str], line: int) -> None:
+    if again := repeated(names):
+        table.fail(offending("names of columns must be unique; more than once", again), line)
 
 
 def _find_column(names: Mapping[str, Any], column: str | None, pattern: re.Pattern[str], role: str) -> str | None:
@@ -173,7 +177,7 @@ def _wide(
             raise ColumnError(_ROWS_ARE_TASKS)
         left.remove(system)
     rows = index if system is None else columns[names[system]]
-    systems = [_name(name, "system") for name in rows or ()]
+    systems = list(map(_Names("system"), rows or ()))
     check_unique(systems, "names of systems", DuplicateLabelError)
     used = left if tasks is None else [name for name in left if name in set(map(str, tasks))]
     if texts := [
@@ -191,18 +195,43 @@ def _is_text(cell: Any) -> bool:
     return isinstance(cell, str) and cell.lower() not in _ABSENT and _number(cell.rstrip("% ")) is None
 
 
-def _name(value: Any, role: str) -> str:
-    text = value.strip() if isinstance(value, str) else value
-    if text is None or text == "" or (isinstance(text, float) and math.isnan(text)):
-        raise LabelError(f"every row needs the name of a {role}; got {shown(value)}")
-    return str(text)
+class _Names:
+    """Names of systems or tasks as text: no two of them may become the same, as 1 and "1" would."""
+
+    def __init__(self, role: str) -> None:
+        self._role = role
+        self._values: dict[str, Any] = {}
+        self._texts: dict[Any, str] = {}
+
+    def __call__(self, value: Any) -> str:
+        try:
+            text = self._texts.get(value)
+        except TypeError as error:  # a list
+            raise LabelError(f"every row needs the name of a {self._role}; got {shown(value)}") from error
+        if text is None:
+            text = self._texts[value] = self._text_of(value)
+        return text
+
+    def _text_of(self, value: Any) -> str:
+        stripped = value.strip() if isinstance(value, str) else value
+        if stripped is None or stripped == "" or (isinstance(stripped, float) and math.isnan(stripped)):
+            raise LabelError(f"every row needs the name of a {self._role}; got {shown(value)}")
+        text = str(stripped)
+        if text in self._values:
+            other = self._values[text]
+            raise DuplicateLabelError(
+                f"names of {self._role}s must differ as text; got {shown(other)} and {shown(value)}"
+            )
+        self._values[text] = value
+        return text
 
 
 def _collect(rows: Iterable[tuple[Any, Any, Any]], *, within: bool) -> dict[tuple[str, str], list[float]]:
     """Scores of each system on each task: several if there are seeds or queries within the task."""
     cells: dict[tuple[str, str], list[float]] = {}
+    name_system, name_task = _Names("system"), _Names("task")
     for system, task, cell in rows:
-        place = _name(system, "system"), _name(task, "task")
+        place = name_system(system), name_task(task)
         scores = cells.setdefault(place, [])
         if scores and not within:
             raise DuplicateLabelError(
@@ -278,6 +307,12 @@ def _table_of(
             for name in systems
         ]
     )
+    if (too_large := np.argwhere(np.abs(values) > LARGEST)).size:
+        place, column = too_large[0].tolist()
+        where = f"system {shown(systems[place])}, task {shown(used[column])}"
+        raise NonNumericError(
+            f"{where}: a score must be between {-LARGEST:g} and {LARGEST:g}, as its square must be finite"
+        )
     for role, names, is_empty in (
         ("task", used, np.isnan(values).all(axis=0)),
         ("system", systems, np.isnan(values).all(axis=1)),

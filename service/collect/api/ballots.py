@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from adaptive.ledger import Campaign, CampaignQuality, Limits
+from adaptive.ledger import Campaign, CampaignQuality, FlagLimits
 from service.collect.access import organiser
 from service.collect.api.blueprints import (
     CONDITIONAL,
@@ -112,7 +112,7 @@ def quality(key: str, fast: float, names: bool) -> Any:
         return {"quality": replace(quality, voters=tuple(replace(voter, voter=voter.key) for voter in quality.voters))}
 
     def compute() -> CampaignQuality:
-        return campaign.quality(Limits(fast_seconds=fast))
+        return campaign.quality(FlagLimits(fast_seconds=fast))
 
     return answer_if_changed(_quality, (key, fast), campaign.stamp(), compute, answer, fast, names, is_heavy=True)
 

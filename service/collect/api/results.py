@@ -164,8 +164,8 @@ def draw_figure(campaign: Campaign, stamp: str, name: str, interim: bool, top: i
     result = latest.value if latest.stamp == stamp else rank()
     with _drawing:
         if name == "in-top":
-            return figure_bytes(plot_in_top(result.strengths, result.top if top is None else top), "svg")
-        return figure_bytes(plot_strengths(result.strengths, scale="rank" if name == "ranks" else "strength"), "svg")
+            return figure_bytes(plot_in_top(result.best_fit, result.top if top is None else top), "svg")
+        return figure_bytes(plot_strengths(result.best_fit, scale="rank" if name == "ranks" else "strength"), "svg")
 
 
 def download(name: str, content: bytes, key: str) -> Response:

@@ -172,7 +172,7 @@ def cast(event_id: str, pair: str, answer: str, **details: Any) -> dict[str, Any
     campaign, holder, pages = _step()
     if holder.consent_version is None:
         raise consent_needed("answers are accepted only after consent", pages)
-    if (answer == "tie" and not pages.ties) or (answer == "cannot say" and not pages.cannot_say):
+    if answer not in offered_answers(campaign, pages):
         raise Problem(422, f"this campaign does not offer the answer {answer!r}")
     voter = access.voter_of(campaign, holder)
     try:
@@ -185,7 +185,7 @@ def cast(event_id: str, pair: str, answer: str, **details: Any) -> dict[str, Any
         raise Problem(404, "this voter has no such pair", kind="no-such-pair") from error
     expected, feedback = shown_pair.expected, None
     if shown_pair.is_practice:
-        feedback = {"expected": expected, "agrees": expected == answer}
+        feedback = {"expected": expected, "agrees": expected == answer.partition(" ")[0]}
     return {**_receipt(receipt, pair), "feedback": feedback}
 
 
@@ -214,6 +214,12 @@ def take_back(request: dict[str, Any], event_id: str) -> dict[str, Any]:
     return {**_receipt(receipt, known.pair), "feedback": None}
 
 
+def offered_answers(campaign: ledger.Campaign, pages: ledger.VotingPages) -> list[str]:
+    """Return the answers that a campaign offers to its voters."""
+    absent = {name for name, is_offered in (("tie", pages.ties), ("cannot say", pages.cannot_say)) if not is_offered}
+    return [answer for answer in campaign.info.settings.answers if answer not in absent]
+
+
 def me_of(campaign: ledger.Campaign, pages: ledger.VotingPages, state: ledger.VoterState) -> dict[str, Any]:
     """Return a voter's progress and next step as JSON."""
     sheet = state.sheet
@@ -222,6 +228,7 @@ def me_of(campaign: ledger.Campaign, pages: ledger.VotingPages, state: ledger.Vo
         "voter": state.voter_key,
         "step": state.step,
         "consent_version": pages.consent_version,
+        "offered": offered_answers(campaign, pages),
         "available": state.available,
         "reason": state.reason,
         "retry_after": state.wait_seconds,

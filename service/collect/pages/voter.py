@@ -62,6 +62,7 @@ def show(page: str, key: str) -> Response:
         languages=[{"tag": tag, "name": language_name(tag)} for tag in pages.texts],
         script_texts=interface.section("voter"),
         home=home,
+        grades=campaign.info.settings.grades,
         to_vote=f"{home}/vote{query}",
         to_finish=f"{home}/finish{query}",
         nothing=nothing,

@@ -79,7 +79,7 @@ class CloseRequest(Request):
     """Options for closing a ballot."""
 
     least_answered = declared_field(
-        ledger.Settings,
+        ledger.CampaignSettings,
         "least_answered",
         load_default=missing,
         about="Share that must be answered; by default that of the campaign.",
@@ -113,7 +113,10 @@ class QualityQuery(NamesQuery):
     """Thresholds for flagging a voter."""
 
     fast = QueryNumber(
-        least=0, most=3_600, load_default=ledger.Limits().fast_seconds, about="Seconds; an answer in less time is fast."
+        least=0,
+        most=3_600,
+        load_default=ledger.FlagLimits().fast_seconds,
+        about="Seconds; an answer in less time is fast.",
     )
 
 

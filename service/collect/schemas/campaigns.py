@@ -133,7 +133,7 @@ class Planner:
     seconds: float | None
     options: Mapping[str, Any]
 
-    def settings(self, settings: ledger.Settings) -> ledger.Settings:
+    def settings(self, settings: ledger.CampaignSettings) -> ledger.CampaignSettings:
         """Return the settings with the pay that the budget names."""
         money = self.budget
         if not isinstance(money, Money) or money.pay is None:
@@ -145,7 +145,9 @@ class Planner:
         pay = ledger.Pay(per_hour=money.pay, seconds=self.seconds, fee=money.fee)
         return replace(settings, pay=pay)
 
-    def plan(self, n_items: int, n_voters: int, settings: ledger.Settings) -> BallotPlan | ledger.ContinuousPlan:
+    def plan(
+        self, n_items: int, n_voters: int, settings: ledger.CampaignSettings
+    ) -> BallotPlan | ledger.ContinuousPlan:
         """Return the plan, if it has at most as many comparisons as a campaign may have."""
         money, pay = self.budget, settings.pay
         if isinstance(money, Money) and pay is None:
@@ -158,7 +160,9 @@ class Planner:
             raise ValidationError(message, "plan")
         return plan
 
-    def _plan(self, n_items: int, n_voters: int, settings: ledger.Settings) -> BallotPlan | ledger.ContinuousPlan:
+    def _plan(
+        self, n_items: int, n_voters: int, settings: ledger.CampaignSettings
+    ) -> BallotPlan | ledger.ContinuousPlan:
         options: dict[str, Any] = dict(self.options)
         if self.is_continuous:
             options = {"batch": ledger.batch_for(n_items), **options}
@@ -237,10 +241,13 @@ class PayRequest(Request):
 class SettingsRequest(Request):
     """Settings of a campaign."""
 
-    sheet_size = declared_field(ledger.Settings, "sheet_size", most=500, load_default=ledger.SHEET_SIZE)
-    lease_minutes = declared_field(ledger.Settings, "lease_minutes", most=100_000, load_default=ledger.LEASE_MINUTES)
-    first_minutes = declared_field(ledger.Settings, "first_minutes", most=100_000)
-    least_answered = declared_field(ledger.Settings, "least_answered")
+    sheet_size = declared_field(ledger.CampaignSettings, "sheet_size", most=500, load_default=ledger.SHEET_SIZE)
+    lease_minutes = declared_field(
+        ledger.CampaignSettings, "lease_minutes", most=100_000, load_default=ledger.LEASE_MINUTES
+    )
+    first_minutes = declared_field(ledger.CampaignSettings, "first_minutes", most=100_000)
+    least_answered = declared_field(ledger.CampaignSettings, "least_answered")
+    grades = declared_field(ledger.CampaignSettings, "grades")
     probes_csv = Text(about="Pairs whose answer is known: left, right, winner and kind, as CSV.")
     probes_per_sheet = declared_field(ledger.Probing, "known_per_sheet", most=100)
     repeats = declared_field(ledger.Probing, "repeats")
@@ -450,7 +457,7 @@ class PagesAnswer(Answer):
     pages = Dumped(PAGES)
 
 
-def settings_of(options: Mapping[str, Any], sheet: ledger.ItemSheet | None) -> ledger.Settings:
+def settings_of(options: Mapping[str, Any], sheet: ledger.ItemSheet | None) -> ledger.CampaignSettings:
     """Return the settings of a campaign on the web, where any visitor may claim the next sheet."""
     settings = dict(options)
     text = settings.pop("probes_csv", None)
@@ -463,7 +470,7 @@ def settings_of(options: Mapping[str, Any], sheet: ledger.ItemSheet | None) -> l
         )
     probing = place_errors(lambda: ledger.Probing(known, *shares), "settings")
     settings["probing"] = None if probing == ledger.Probing() else probing
-    return place_errors(lambda: ledger.Settings(assigned=False, **settings), "settings")
+    return place_errors(lambda: ledger.CampaignSettings(assigned=False, **settings), "settings")
 
 
 def sheet_of(text: str) -> ledger.ItemSheet:

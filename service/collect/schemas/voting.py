@@ -38,7 +38,7 @@ SESSION_HEADERS: Final[dict[str, Any]] = {
     }
 }
 
-ANSWER: Final = vocabulary("Answer", ANSWERS, "The side that won, a tie, or none of these.")
+ANSWER: Final = vocabulary("Answer", ANSWERS, "The side that won, by one grade or more, a tie, or none of these.")
 GIVEN_BY: Final = vocabulary("GivenBy", ("click", "key", "touch"), "How it was answered.")
 LAYOUT: Final = vocabulary("Layout", ("side by side", "stacked"), "How the pair was shown.")
 _CONTENT: Final = Component.at_least(
@@ -79,6 +79,7 @@ _ME: Final = Component.at_least(
     voter=TEXT("A random key, under which the votes are exported."),
     step=TEXT(enum=["consent", "vote", "finish"]),
     consent_version=TEXT("The version to agree to."),
+    offered=list_of(ANSWER.reference)("The answers that the campaign offers."),
     available=TRUTH("Whether a pair can be asked now."),
     reason=TEXT_OR_NULL(enum=["limit", "none left", "not open", "wait", None]),
     retry_after=WHOLE_OR_NULL("wait: seconds until an unanswered sheet is free again."),

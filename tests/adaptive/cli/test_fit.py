@@ -14,6 +14,7 @@ from adaptive import (
     plan_ballots,
     rank_centrality,
     read_comparisons,
+    reliability,
     thurstone,
 )
 from adaptive._tables import read_items
@@ -72,7 +73,8 @@ def test_the_table(votes):
     assert head == "3 items, 6 votes (1 tie), 1 comparison without an answer, 3 voters"
     assert model == (
         f"bradley-terry: converged in {fitted.n_iterations} iterations, "
-        f"prior sd {fitted.prior_sd:.3g} (from the votes), tie parameter {fitted.tie_parameter:.3g}"
+        f"prior sd {fitted.prior_sd:.3g} (from the votes), oversight {fitted.oversight:.2g} (from the votes), "
+        f"tie parameter {fitted.tie_parameter:.3g}"
     )
     assert re.split("  +", table[0]) == [
         "item", "rank", "strength", "standard error", "rank low", "rank high", "presentations", "wins", "ties", "losses"
@@ -224,6 +226,26 @@ def test_the_level_of_intervals_and_pairs(votes):
     assert "--better: no item is called 'date'" in refusal("fit", "v.csv", "--better", "fig", "date")
     assert "--better needs a model with strengths" in refusal(
         "fit", "v.csv", "--better", "fig", "plum", "--model", "borda"
+    )
+
+
+@pytest.mark.usefixtures("votes")
+def test_reliability_is_printed_with_the_infit_of_items(votes):
+    fitted = bradley_terry(votes)
+    measures = reliability(fitted)
+    found = json.loads(fit_of_few("v.csv", "--json", "--reliability"))
+    assert found["reliability"]["separation"] == pytest.approx(measures.separation)
+    assert found["reliability"]["scale_separation"] == pytest.approx(measures.scale_separation)
+    infit = dict(zip(votes.items, measures.infit.tolist(), strict=True))
+    assert {row["item"]: row["infit"] for row in found["items"]} == pytest.approx(infit)
+    of_voters = [row["infit"] for row in found["reliability"]["voters"] or ()]
+    assert of_voters == pytest.approx([] if measures.voter_infit is None else measures.voter_infit.tolist())
+    lines = fit_of_few("v.csv", "--reliability").splitlines()
+    assert lines[2].startswith(f"separation {measures.separation:.2f}, scale separation reliability ")
+    assert lines[4].endswith("infit")
+    assert fit_of_few("v.csv").splitlines()[2] == ""
+    assert "--reliability needs a model with strengths, not borda" in refusal(
+        "fit", "v.csv", "--reliability", "--model", "borda"
     )
 
 

@@ -1,5 +1,6 @@
 """`ballots run init`: what is shown for an item comes with its label, and batches suit the list."""
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from adaptive.ledger import ItemContent, Ledger
 from adaptive.ledger._campaign.items import contents_of
 from rankcorr.vectors import read_target_groups
-from tests.adaptive.cli.commands import refusal, run_ok
+from tests.adaptive.cli.commands import invoke, refusal, run_ok
 
 pytestmark = pytest.mark.wide
 
@@ -103,3 +104,27 @@ def test_targets_and_answers_belong_together():
 def test_candidates_that_cannot_be_are_named(row, message):
     candidates(row)
     assert message in refusal(*TARGETS)
+
+
+def test_grades_from_the_first_file_to_the_ranking():
+    run_ok(*CONTINUOUS, "--grades", 2)
+    run_ok("run", "open", "v.db", "--out", "batch.csv")
+    header, *rows = Path("batch.csv").read_text().splitlines()
+    assert header == "comparison,voter,left,right,winner,grade"
+    Path("wrong.csv").write_text(f"{header}\n{rows[0].removesuffix(',,')},tie,2\n")
+    assert "wrong.csv:2: grade '2' needs the winner 'left' or 'right'" in refusal("run", "record", "v.db", "wrong.csv")
+    answers = ["left,2", "right,", "tie,", "right,-2", "cannot say,"]
+    filled = [f"{row.removesuffix(',,')},{answers[at % 5]}" for at, row in enumerate(rows)]
+    Path("votes.csv").write_text("\n".join([header, *filled, ""]))
+    assert run_ok("run", "record", "v.db", "votes.csv").startswith(f"{len(rows)} new votes;")
+    pair = rows[0].partition(",")[0]
+    corrected = run_ok("run", "correct", "v.db", pair, "right 2", "--reason", "meant the other one")
+    assert corrected == f"comparison {pair}: the vote is 'right 2' now\n"
+    run_ok("run", "export", "v.db", "--format", "csv", "--out", "export.csv")
+    assert "graded votes" in run_ok("fit", "export.csv")
+    best = invoke("run", "result", "v.db", "--interim").stdout.splitlines()[1].partition(",")[0]
+    with closing(Ledger.open("v.db")) as ledger:
+        result = ledger.campaign().result(interim=True)
+    assert best == result.items[result.graded.ranking.best_first[0]]
+    note = invoke("fit", "v.db").stderr
+    assert "v.db: the grades of preferences are left out; `ballots run result` ranks by them" in note

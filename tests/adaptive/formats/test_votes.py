@@ -2,15 +2,19 @@
 
 import gzip
 import json
+import warnings
 from contextlib import closing
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import feather, ipc, parquet
 
 from adaptive import (
+    AdaptiveError,
     ComparisonError,
     Comparisons,
     NumberedItemsWarning,
@@ -360,6 +364,138 @@ def test_a_data_field_may_have_the_name_of_the_control(write):
     votes = read_comparisons(write(json.dumps(tasks)))
     assert winners_of(votes) == winners_of(read_comparisons(write(json.dumps(TASKS))))
     assert votes.n_unanswered == read_comparisons(write(json.dumps(TASKS))).n_unanswered + 1
+
+
+# --- large files -----------------------------------------------------------------------------------------------------
+
+
+CELLS = st.sampled_from(
+    ["a", "a", "b", "c", "é", "1", "007", "", " ", " a", "left", "tie", "x,y", 'q"', "\x00", "\x85"]
+)
+HEADERS = [["left", "right", "winner"], ["left", "right", "winner", "voter"], ["winner", "loser"], ["1", "0"]]
+HEADERS += [["left", "right", "winner", "n"], ["comparison", "left", "right", "winner"], ['"left"', "right", "winner"]]
+HEADERS += [["model_a", "model_b", "winner", "judge"], ["left", "right", "label"], ["left", "left", "winner"]]
+HEADERS += [["model_a", "model_b", "winner_model_a", "winner_model_b"], ["left", "right", "winner", "prompt"]]
+
+
+@st.composite
+def tables_of_votes(draw):
+    """Bytes of votes: most are plain, some have a wrong width, quotes, blank lines or cells that are no names."""
+    header, end = draw(st.sampled_from(HEADERS)), draw(st.sampled_from(["\n", "\n", "\r\n", "\r", "\n\n"]))
+    names = st.sampled_from("abcd")
+    answers = {"winner": ["left", "right", "tie", "a", "", "?"], "n": ["1", "2.0", "0", "x"], "label": ["a", "b"]}
+    answers |= {f"winner_model_{side}": ["0", "1"] for side in "ab"}
+    columns = [st.sampled_from(answers[name]) if len(header) > 2 and name in answers else names for name in header]
+    if header == ["1", "0"] or draw(st.booleans()):
+        columns = [st.sampled_from("0123") if len(header) == 2 else column for column in columns]
+    rows = draw(st.lists(st.one_of(*[st.tuples(*columns)] * 9, st.lists(CELLS, max_size=5)), max_size=6))
+    separator = draw(st.sampled_from([",", ",", "\t", ";"]))
+    text = end.join(separator.join(row) for row in [header, *rows]) + draw(st.sampled_from([end, ""]))
+    text = draw(st.sampled_from(["", "", "", "sep=,\n", "\ufeff", "\ufeff\ufeff", "\n"])) + text
+    return text.encode() + draw(st.sampled_from([b"", b"", b"\xff"]))
+
+
+def outcome_of(path):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            votes = read_comparisons(path).to_dict()
+        except (AdaptiveError, TableError) as error:
+            votes = type(error), str(error)
+    return votes, [str(warning.message) for warning in caught]
+
+
+@given(tables_of_votes())
+def test_columns_of_pyarrow_are_those_of_the_exact_reader(tmp_path_factory, content):
+    path = tmp_path_factory.getbasetemp() / "large.csv"
+    path.write_bytes(content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rankcorr._io.plain.LEAST_BYTES", 0)
+        fast = outcome_of(path)
+        patch.setattr("adaptive._formats.records.read_plain", lambda *_, **__: None)
+        assert fast == outcome_of(path)
+
+
+def test_plain_votes_are_read_by_pyarrow(write, monkeypatch):
+    monkeypatch.setattr("rankcorr._io.plain.LEAST_BYTES", 0)
+    monkeypatch.setattr("adaptive._formats.records.Cells.of", None)
+    votes = read_comparisons(write('"left","right","winner"\r\nfig,plum,left\r\nplum,kiwi,\r\n'))
+    assert (votes.items, votes.wins.tolist(), votes.n_unanswered) == (("fig", "plum", "kiwi"), [1, 0, 0], 1)
+    with pytest.raises(VoteError, match=r'votes\.csv:3: column "winner": .*got \'won\''):
+        read_comparisons(write("left,right,winner\nfig,plum,left\nplum,kiwi,won\n"))
+    with pytest.raises(ComparisonError, match=r'votes\.csv:3: column "left": \'plum\' is not one of the 2 items'):
+        read_comparisons(write("left,right,winner\nfig,kiwi,left\nplum,fig,tie\n"), items=["fig", "kiwi"])
+
+
+VOTES = {
+    "id": [1, 2, 3],
+    "turns": [["a"], None, ["b", "c"]],
+    "left": ["fig", "plum", "fig"],
+    "right": ["plum", "kiwi", "kiwi"],
+    "winner": ["left", "tie", None],
+    "voter": [7, 8, 7],
+}
+
+
+def written_as(kind, table, path):
+    if kind == "parquet":
+        parquet.write_table(table, path, row_group_size=2)
+    elif kind == "feather":
+        feather.write_feather(table, path)
+    else:
+        with ipc.new_stream(path, table.schema) as stream:
+            stream.write_table(table, max_chunksize=1)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather", "stream"])
+@pytest.mark.parametrize("is_coded", [False, True])
+def test_parquet_and_arrow(tmp_path, kind, is_coded):
+    table = pa.table(VOTES)
+    if is_coded:
+        unordered = pa.DictionaryArray.from_arrays([2, 1, 2], ["kiwi", "plum", "fig", "unused"])
+        repeated = pa.DictionaryArray.from_arrays([0, 1, 2], ["plum", "kiwi", "kiwi"])
+        table = table.set_column(2, "left", unordered).set_column(3, "right", repeated)
+    path = written_as(kind, table, tmp_path / "votes.bin")
+    votes = read_comparisons(path)
+    assert votes == Comparisons.from_frame(pd.DataFrame(VOTES).drop(columns="turns"))
+    assert votes.items == ("fig", "plum", "kiwi")
+    assert votes.voters == (7, 8)
+    rows = read_votes(path).file().rows
+    assert [(row.line, row.left, row.voter, row.answer) for row in rows[1:]] == [
+        (2, "plum", "8", "tie"),
+        (3, "fig", "7", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "error", "message"),
+    [
+        ({"winner": ["left", "right", "won"]}, VoteError, r'votes\.parquet:3: column "winner": .* got \'won\''),
+        ({"left": ["fig", None, "fig"]}, ComparisonError, r'votes\.parquet:2: column "left": None is missing'),
+        ({"winner": VOTES["turns"]}, VoteError, r'votes\.parquet:1: column "winner": .* got \[\'a\'\]'),
+        ({"right": ["fig"] * 3}, ComparisonError, r'votes\.parquet:1: column "right": item \'fig\' is compared with'),
+        ({"Left": VOTES["left"], "left": None}, TableError, r'votes\.parquet: column "Left": did you mean "left"'),
+    ],
+)
+def test_faults_in_parquet_have_the_row(tmp_path, columns, error, message):
+    columns = {name: column for name, column in {**VOTES, **columns}.items() if column is not None}
+    path = written_as("parquet", pa.table(columns), tmp_path / "votes.parquet")
+    with pytest.raises(error, match=message):
+        read_comparisons(path)
+
+
+def test_damaged_and_empty_parquet(tmp_path):
+    path = written_as("parquet", pa.table(VOTES), tmp_path / "votes.parquet")
+    content = path.read_bytes()
+    path.write_bytes(content[:60])
+    with pytest.raises(TableError, match=r"votes\.parquet: cannot be read as Parquet or Arrow"):
+        read_comparisons(path)
+    path.write_bytes(gzip.compress(content))
+    assert read_comparisons(path).n_comparisons == 2
+    written_as("parquet", pa.table(VOTES).slice(0, 0), path)
+    with pytest.raises(TableError, match=r"votes\.parquet: no votes, only the names of the columns"):
+        read_comparisons(path)
 
 
 # --- columns that change the meaning of a vote -----------------------------------------------------------------------

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from adaptive._draw import draw_ballot
 from adaptive._plan import plan_ballots
-from adaptive.ledger import Settings, VoteCast
+from adaptive.ledger import CampaignSettings, VoteCast
 from adaptive.ledger._ballots.draws import Drawn, Known, ProbeDraw
 from adaptive.ledger._campaign.info import KnownPair
 from adaptive.ledger._voters.identity import register
@@ -20,7 +20,7 @@ ITEMS = ["ash", "birch", "cedar", "fir", "oak", "yew"]
 def campaign_of(ledger, *, n_voters=3, plan=PLAN, items=None, seed=1, **settings):
     """A campaign with its first ballot open."""
     labels = ITEMS if items is None and plan is PLAN else items or plan.n_items
-    made = ledger.new_campaign(plan, labels, n_voters, seed, settings=Settings(**settings))
+    made = ledger.new_campaign(plan, labels, n_voters, seed, settings=CampaignSettings(**settings))
     made.open_next()
     return made
 

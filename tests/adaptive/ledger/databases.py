@@ -30,7 +30,7 @@ import sqlalchemy as sa
 from adaptive._formats.votes import VoteFile, VoteRow
 from adaptive._plan import plan_ballots
 from adaptive._tables import item_cells
-from adaptive.ledger import Ledger, Settings
+from adaptive.ledger import CampaignSettings, Ledger
 from adaptive.ledger._ballots.stored import load_ballot
 from adaptive.ledger._store.migrations import migrate
 from adaptive.ledger._votes.recording import record_file
@@ -379,7 +379,7 @@ def record(campaign, rows):
 def voted(target, n_closed=1, *, n_opened=None, items=ITEMS, voters=VOTERS, seed=1, plan=PLAN, **settings):
     """A campaign with some closed ballots, and votes on the one that is open."""
     campaign = ledger_at(target).new_campaign(
-        plan, items, voters, seed, name="Fruit", settings=Settings(least_answered=0.5, **settings)
+        plan, items, voters, seed, name="Fruit", settings=CampaignSettings(least_answered=0.5, **settings)
     )
     for number in range(1, (min(n_closed + 1, plan.n_ballots) if n_opened is None else n_opened) + 1):
         campaign.open_next()

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from adaptive import plan_ballots
 from adaptive.ledger import (
+    CampaignSettings,
     ContinuousPlan,
     KnownPair,
     Ledger,
     LedgerError,
     NotReadyError,
     Probing,
-    Settings,
     VoteCast,
     items_of_targets,
     plan_of_targets,
@@ -32,7 +32,7 @@ from tests.adaptive.ledger.test_participation import answer, claimed, joined, jo
 
 def continuous(ledger, n_items, n_slots, *, batch, budget, sheet_size, **options):
     plan = ContinuousPlan(n_items, budget, batch=batch)
-    chosen = Settings(assigned=False, sheet_size=sheet_size, lease_minutes=30, **options)
+    chosen = CampaignSettings(assigned=False, sheet_size=sheet_size, lease_minutes=30, **options)
     return ledger.new_campaign(plan, n_items, n_slots, 1, settings=chosen)
 
 
@@ -62,11 +62,11 @@ def sizes(campaign):
 
 @given(size=st.integers(1, 300), n_slots=st.integers(1, 60), sheet_size=st.none() | st.integers(1, 60))
 def test_a_sheet_has_at_least_half_its_size(size, n_slots, sheet_size):
-    chosen = Settings(assigned=False, sheet_size=sheet_size)
+    chosen = CampaignSettings(assigned=False, sheet_size=sheet_size)
     dealt = slots_of_batch(size, n_slots, chosen)
     assert 1 <= dealt <= min(n_slots, size)
     assert 2 * (size // dealt) >= min(size, sheet_size or 20)
-    assert slots_of_batch(size, n_slots, Settings(sheet_size=sheet_size)) == n_slots
+    assert slots_of_batch(size, n_slots, CampaignSettings(sheet_size=sheet_size)) == n_slots
 
 
 @pytest.mark.parametrize(("n_items", "batch"), [(2, 10), (10, 10), (11, 11), (50, 50), (1_000, 50)])
@@ -167,7 +167,7 @@ def test_sheets_that_nobody_here_may_get_are_told_of_once_the_budget_is_spent(le
 
 def test_a_draw_that_was_refused_for_the_target_is_tried_again_when_votes_are_changed(ledger):
     plan = ContinuousPlan(4, 200, batch=10, target=0.6)
-    chosen = Settings(assigned=False, sheet_size=10, lease_minutes=30)
+    chosen = CampaignSettings(assigned=False, sheet_size=10, lease_minutes=30)
     campaign = ledger.new_campaign(plan, 4, 3, 1, settings=chosen)
     votes, hand = [], None
     while waits(campaign) is None:
@@ -237,7 +237,7 @@ TARGETS = {
 
 def grouped(ledger, targets=TARGETS, *, answers=2, batch=5, n_slots=3, sheet_size=4, **options):
     plan = plan_of_targets(targets, answers, batch=batch)
-    chosen = Settings(assigned=False, sheet_size=sheet_size, lease_minutes=30, targets=targets, **options)
+    chosen = CampaignSettings(assigned=False, sheet_size=sheet_size, lease_minutes=30, targets=targets, **options)
     return ledger.new_campaign(plan, items_of_targets(targets), n_slots, 1, settings=chosen)
 
 
@@ -320,7 +320,7 @@ def test_random_target_groups(sizes_of_groups, answers, n_voters, batch, sheet_s
 
 def test_slots_of_voters_get_pairs_of_target_groups_once(ledger):
     plan = plan_of_targets(TARGETS, 2, batch=10)
-    campaign = ledger.new_campaign(plan, items_of_targets(TARGETS), 3, 1, settings=Settings(targets=TARGETS))
+    campaign = ledger.new_campaign(plan, items_of_targets(TARGETS), 3, 1, settings=CampaignSettings(targets=TARGETS))
     shown = set()
     for _ in range(2):
         draw_batch(campaign, at_once=True)
@@ -362,7 +362,7 @@ def test_contents_of_target_groups_are_the_candidates(ledger):
 )
 def test_wrong_targets_are_named(targets, message):
     with pytest.raises(LedgerError, match=f"targets: {message}"):
-        Settings(targets=targets)
+        CampaignSettings(targets=targets)
     with pytest.raises(LedgerError, match=f"targets: {message}"):
         plan_of_targets(targets, 2)
 
@@ -371,7 +371,7 @@ def test_plan_items_and_checks_must_be_those_of_the_targets(ledger):
     items, plan = items_of_targets(TARGETS), plan_of_targets(TARGETS, 2)
 
     def make(plan=plan, items=items, targets=TARGETS, **options):
-        ledger.new_campaign(plan, items, 3, 1, settings=Settings(targets=targets, **options))
+        ledger.new_campaign(plan, items, 3, 1, settings=CampaignSettings(targets=targets, **options))
 
     with pytest.raises(LedgerError, match="a whole number from 1 on"):
         plan_of_targets(TARGETS, 0)

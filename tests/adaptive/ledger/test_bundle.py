@@ -14,13 +14,14 @@ from numpy.testing import assert_array_equal
 
 from adaptive._draw import draw_ballot
 from adaptive._formats.votes import VoteRow
-from adaptive.ledger import ContinuousPlan, LateVoteError, Settings, VoteCast
-from adaptive.ledger._ballots.batches import draw_batch, finish
+from adaptive.ledger import CampaignSettings, ContinuousPlan, LateVoteError, VoteCast
+from adaptive.ledger._ballots.batches import draw_batch
 from adaptive.ledger._ballots.draws import store_ballot
-from adaptive.ledger._bundle.checking import check_strengths, croissant
+from adaptive.ledger._bundle.checking import check_strengths, croissant, strengths_csv
 from adaptive.ledger._bundle.contents import read_contents
 from adaptive.ledger._bundle.files import contents_of, verify_bundle
 from adaptive.ledger._campaign.info import KnownPair, Probing
+from adaptive.ledger._closing import close_batches
 from adaptive.ledger._voters.identity import voter_named
 from adaptive.ledger._voters.participation import erase, withdraw
 from adaptive.ledger._votes.casting import correct, retract
@@ -220,7 +221,7 @@ def test_a_campaign_that_is_there_already_is_not_restored_again(sqlite, tmp_path
 
 def test_a_continuous_campaign_without_records_is_checked_by_its_digests(sqlite, tmp_path):
     ledger = ledger_at(sqlite)
-    campaign = ledger.new_campaign(ContinuousPlan(8, 100), ITEMS, VOTERS, 1, settings=Settings(assigned=False))
+    campaign = ledger.new_campaign(ContinuousPlan(8, 100), ITEMS, VOTERS, 1, settings=CampaignSettings(assigned=False))
     drawn = draw_ballot(ITEMS, 2, VOTERS, np.random.default_rng(0))
     for number in (1, 2):
         write(campaign, store_ballot, drawn, np.arange(8), number=number, kind="batch", presentations=2)
@@ -338,7 +339,7 @@ def test_the_table_has_the_strengths_that_the_ledger_gives(items, ended, sqlite,
     campaign = continuous(sqlite, items)
     campaign.voters.named("Bob").exclude("too fast")
     if ended:
-        finish(campaign, least_answered=0.5)
+        close_batches(campaign, least_answered=0.5)
     expected = campaign.result(interim=True).to_csv()
     wanted = [line.split(",") for line in expected.splitlines()]
     data = campaign.bundle()
@@ -375,6 +376,9 @@ def test_another_table_is_refused_and_another_last_digit_is_not(sqlite, tmp_path
         return change
 
     assert changed(one_strength(0.0002)).n_votes > 20
+    as_formerly = strengths_csv(contents_of(data)[0], oversight=0.03)
+    assert as_formerly != members_of(data)["result.csv"]
+    assert changed(lambda _: as_formerly).n_votes > 20
     for change, message in [
         (one_strength(0.01), "its strengths are not those that the votes give"),
         (lambda text: text.replace("strength", "score"), "its columns or items are not those of the campaign"),

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from adaptive.ledger import ConflictError, LateVoteError
-from adaptive.ledger._ballots.rounds import open_comparisons as asked_of
+from adaptive.ledger._ballots.draws import open_comparisons as asked_of
 from adaptive.ledger._ballots.sheets import give_sheet
 from adaptive.ledger._ballots.stored import conflicts, events_after
 from adaptive.ledger._campaign.info import Probing

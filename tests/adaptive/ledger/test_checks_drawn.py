@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adaptive._plan import plan_ballots
-from adaptive.ledger import LedgerError, Settings
+from adaptive.ledger import CampaignSettings, LedgerError
 from adaptive.ledger._campaign.info import KnownPair, Pay, Probing
 from adaptive.ledger._campaign.items import read_known_pairs
 from adaptive.ledger._reports.spending import expected_probes
@@ -170,8 +170,8 @@ GOLD = KnownPair("gold", "a", "b", "left")
             r"the pair 'b', 'a' is listed twice as a check",
         ),
         (lambda: Probing((GOLD,)).check_items(["a", "c"]), r"'b' of a check is no item of the campaign"),
-        (lambda: Settings(probing={"repeats": 0.1}), r"probing must be None or a Probing; got \{"),
-        (lambda: Settings(pay=0.1), r"pay must be None or a Pay; got 0\.1"),
+        (lambda: CampaignSettings(probing={"repeats": 0.1}), r"probing must be None or a Probing; got \{"),
+        (lambda: CampaignSettings(pay=0.1), r"pay must be None or a Pay; got 0\.1"),
     ],
 )
 def test_what_makes_no_probing_is_refused(make, message):
@@ -181,14 +181,17 @@ def test_what_makes_no_probing_is_refused(make, message):
 
 def test_settings_come_back_from_json():
     known = (GOLD, KnownPair("practice", ("x", "y"), 7, "tie"))
-    for settings in (Settings(), Settings(probing=Probing(known, 2, 0.1, 0.2), pay=Pay(per_vote=0.05, fee=0.3))):
-        assert Settings.from_dict(json.loads(json_of(settings.to_dict()))) == settings
+    for settings in (
+        CampaignSettings(),
+        CampaignSettings(probing=Probing(known, 2, 0.1, 0.2), pay=Pay(per_vote=0.05, fee=0.3)),
+    ):
+        assert CampaignSettings.from_dict(json.loads(json_of(settings.to_dict()))) == settings
 
 
 def test_settings_of_a_campaign_without_probes_are_read():
-    assert Settings.from_dict({"sheet_size": 5, "assigned": False, "lease_minutes": None, "least_answered": 0.5}) == (
-        Settings(sheet_size=5, assigned=False, least_answered=0.5)
-    )
+    assert CampaignSettings.from_dict(
+        {"sheet_size": 5, "assigned": False, "lease_minutes": None, "least_answered": 0.5}
+    ) == (CampaignSettings(sheet_size=5, assigned=False, least_answered=0.5))
 
 
 HEADER = "left,right,winner,kind\n"
@@ -225,7 +228,7 @@ def test_a_file_of_known_pairs_has_items_of_several_parts(tmp_path):
 def test_the_expected_number_is_the_mean_of_what_is_drawn(size):
     plan = plan_ballots(12, n_ballots=2, fraction=0.5, presentations=9)
     probing = Probing((), 2, 0.15, 0.25)
-    wanted = expected_probes(plan, 5, Settings(sheet_size=size, probing=probing))
+    wanted = expected_probes(plan, 5, CampaignSettings(sheet_size=size, probing=probing))
     rng = np.random.default_rng(3)
     counts = []
     for _ in range(300):
@@ -241,8 +244,8 @@ def test_the_expected_number_is_the_mean_of_what_is_drawn(size):
 def test_known_pairs_are_counted_by_sheet_and_practice_by_slot():
     plan = plan_ballots(12, n_ballots=2, fraction=0.5, presentations=9)
     known = known_pairs(range(12, 22), practice=3)
-    settings = Settings(sheet_size=4, probing=Probing(known, 1))
+    settings = CampaignSettings(sheet_size=4, probing=Probing(known, 1))
     # Ballots of 54 and 27 comparisons, 5 slots: 4 slots of 11 and one of 10, all in 3 sheets; then 2 of 6 and 3 of 5.
     assert expected_probes(plan, 5, settings) == 5 * 3 + 15 + 10
     assert expected_probes(plan, 5, settings, n_opened=1) == 10
-    assert expected_probes(plan, 5, Settings()) == 0
+    assert expected_probes(plan, 5, CampaignSettings()) == 0

@@ -11,7 +11,7 @@ from adaptive._protocol import Position, ballot_rng
 from adaptive.errors import VoteError
 from adaptive.ledger import LedgerError
 from adaptive.ledger._ballots.draws import draw_digest
-from adaptive.ledger._ballots.rounds import open_comparisons as asked_of
+from adaptive.ledger._ballots.draws import open_comparisons as asked_of
 from adaptive.ledger._ballots.sheets import give_sheet
 from adaptive.ledger._ballots.stored import ballot_probes, conflicts, drawn_columns
 from adaptive.ledger._campaign.info import KnownPair, Probing

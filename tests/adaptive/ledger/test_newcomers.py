@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from adaptive._formats.votes import VoteFile, VoteRow
-from adaptive.ledger import KnownPair, LedgerError, Probing, Settings, Visit, VotingPages
+from adaptive.ledger import CampaignSettings, KnownPair, LedgerError, Probing, Visit, VotingPages
 from adaptive.ledger._ballots.sheets import Origin
+from adaptive.ledger._ballots.voter_state import next_sheet
 from adaptive.ledger._reports.status import awaited_sheets
 from adaptive.ledger._store.schema import now, pair_id
 from adaptive.ledger._voters.participation import consent, join
-from adaptive.ledger._voters.voter import next_sheet
 from adaptive.ledger._votes.recording import record_file
 from tests.adaptive.ledger.campaigns import ITEMS, change, query, read, write
 from tests.adaptive.ledger.test_participation import PAGES, answer, claimed, joined, journey, web_campaign
@@ -88,7 +88,7 @@ def test_the_first_minutes_are_the_campaign_s_and_never_longer_than_its_lease(le
 @pytest.mark.parametrize("minutes", [0, -1, float("nan"), float("inf"), "2"])
 def test_first_minutes_that_no_clock_can_have(minutes):
     with pytest.raises(LedgerError, match="first_minutes must be a finite number above 0; got"):
-        Settings(first_minutes=minutes)
+        CampaignSettings(first_minutes=minutes)
 
 
 def test_who_thinks_for_long_loses_nothing_while_nobody_else_wants_the_sheet(campaign):

@@ -3,6 +3,7 @@
 import pytest
 
 from adaptive.ledger import (
+    CampaignSettings,
     ConflictError,
     ContinuousPlan,
     FinishedError,
@@ -12,19 +13,18 @@ from adaptive.ledger import (
     Origin,
     PageTexts,
     Probing,
-    Settings,
     Visit,
     VoteCast,
     VotingPages,
 )
 from adaptive.ledger._ballots.batches import draw_batch
 from adaptive.ledger._ballots.pairs import VoteEvent, pair_of_event
+from adaptive.ledger._ballots.voter_state import is_more_left, next_sheet, state_of
 from adaptive.ledger._campaign.items import contents_of
 from adaptive.ledger._store.schema import pair_id
 from adaptive.ledger._voters.identity import platform_voters, set_excluded
 from adaptive.ledger._voters.participation import ask_others, consent, join
 from adaptive.ledger._voters.tokens import holder_of, issue, revoke
-from adaptive.ledger._voters.voter import is_more_left, next_sheet, state_of
 from adaptive.ledger._votes.casting import retract
 from tests.adaptive.ledger.campaigns import (
     ITEMS,
@@ -285,7 +285,7 @@ def test_pages_are_kept_version_by_version(ledger):
 def test_items_have_contents_of_their_own(ledger):
     contents = [ItemContent(), ItemContent("markdown", "**fir**"), ItemContent("image", "trees/oak.png", "an oak")]
     contents += [ItemContent("text", "a tree") for _ in range(3)]
-    made = ledger.new_campaign(PLAN, ITEMS, 3, 1, settings=Settings(assigned=False), contents=contents)
+    made = ledger.new_campaign(PLAN, ITEMS, 3, 1, settings=CampaignSettings(assigned=False), contents=contents)
     assert read(made, contents_of) == tuple(contents)
     with pytest.raises(LedgerError, match="one for each of the 6 items; got 1"):
         ledger.new_campaign(PLAN, ITEMS, 3, 1, contents=contents[:1])
@@ -324,7 +324,7 @@ def test_an_event_is_found_by_its_id(ledger):
 
 def test_a_pair_of_an_earlier_batch_never_comes_to_its_voter(ledger):
     plan = ContinuousPlan(n_items=6, budget=30, batch=10)
-    campaign = ledger.new_campaign(plan, 6, 10, 1, settings=Settings(assigned=False, sheet_size=1))
+    campaign = ledger.new_campaign(plan, 6, 10, 1, settings=CampaignSettings(assigned=False, sheet_size=1))
     voters = [joined(campaign) for _ in range(2)]
 
     def pairs_of(voter):
@@ -359,7 +359,7 @@ def test_who_is_left_out_gets_no_further_sheet(ledger):
 
 
 def test_before_and_between_ballots_voting_is_not_open(ledger):
-    campaign = ledger.new_campaign(PLAN, ITEMS, 3, 1, settings=Settings(assigned=False, least_answered=0.0))
+    campaign = ledger.new_campaign(PLAN, ITEMS, 3, 1, settings=CampaignSettings(assigned=False, least_answered=0.0))
     voter = joined(campaign)
     assert claimed(campaign, voter) == (None, "not open")
     for number in (1, 2):

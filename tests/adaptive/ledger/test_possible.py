@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from adaptive._plan import plan_ballots
 from adaptive.errors import ProtocolError
 from adaptive.ledger import (
+    CampaignSettings,
     ConflictError,
     ContinuousPlan,
     KnownPair,
     Ledger,
     LedgerError,
     Probing,
-    Settings,
     VoteCast,
     VotingPages,
 )
@@ -113,7 +113,7 @@ def test_a_continuous_campaign_ends_at_its_budget_or_at_all_pairs(
     n_items, n_voters, n_slots, budget, batch, sheet_size, probing, seed
 ):
     ledger = Ledger.in_memory()
-    chosen = Settings(assigned=False, sheet_size=sheet_size, lease_minutes=30, probing=probing)
+    chosen = CampaignSettings(assigned=False, sheet_size=sheet_size, lease_minutes=30, probing=probing)
     plan = ContinuousPlan(n_items, budget, batch=batch)
     campaign = ledger.new_campaign(plan, n_items, n_slots, 1, settings=chosen)
     campaign.open_next()
@@ -143,7 +143,7 @@ def test_a_ballot_ends_when_each_pair_has_the_votes_that_its_voters_can_give(
     n_items, presentations, n_voters, n_slots, sheet_size, probing, random
 ):
     ledger = Ledger.in_memory()
-    chosen = Settings(assigned=False, sheet_size=sheet_size, lease_minutes=30, probing=probing)
+    chosen = CampaignSettings(assigned=False, sheet_size=sheet_size, lease_minutes=30, probing=probing)
     plan = plan_ballots(n_items, n_ballots=2, fraction=0.7, presentations=presentations)
     campaign = ledger.new_campaign(plan, n_items, n_slots, 1, settings=chosen)
     campaign.open_next()
@@ -163,7 +163,7 @@ def test_a_ballot_ends_when_each_pair_has_the_votes_that_its_voters_can_give(
 def test_a_small_campaign_of_the_form_is_answered_to_its_end(seed):
     """Twelve items, three voters and a little overlap stopped at 90 to 108 of 120."""
     ledger = Ledger.in_memory()
-    chosen = Settings(assigned=False, sheet_size=20, lease_minutes=30, probing=Probing(overlap=0.05))
+    chosen = CampaignSettings(assigned=False, sheet_size=20, lease_minutes=30, probing=Probing(overlap=0.05))
     campaign = ledger.new_campaign(ContinuousPlan(12, 120, batch=12), 12, 3, seed, settings=chosen)
     campaign.open_next()
     vote_to_the_end(campaign, 3, Random(seed), lapse=0.0)
@@ -175,7 +175,7 @@ def test_a_small_campaign_of_the_form_is_answered_to_its_end(seed):
 def campaign_of_sheets(n_items, budget):
     """A continuous campaign whose batches have one sheet of four pairs, or of all if those are fewer."""
     size = min(4, comb(n_items, 2))
-    chosen = Settings(assigned=False, sheet_size=size, lease_minutes=30)
+    chosen = CampaignSettings(assigned=False, sheet_size=size, lease_minutes=30)
     campaign = Ledger.in_memory().new_campaign(
         ContinuousPlan(n_items, budget, batch=size), n_items, 1, 1, settings=chosen
     )

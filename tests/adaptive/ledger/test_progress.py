@@ -11,12 +11,12 @@ from numpy.testing import assert_allclose
 
 from adaptive._formats.votes import VoteFile, VoteRow
 from adaptive._plan import plan_ballots
-from adaptive.ledger import ChangedError, ContinuousPlan, Ledger, LedgerError, Settings, VotingPages
-from adaptive.ledger._ballots.batches import draw_batch, finish
+from adaptive.ledger import CampaignSettings, ChangedError, ContinuousPlan, Ledger, LedgerError, VotingPages
+from adaptive.ledger._ballots.batches import draw_batch
 from adaptive.ledger._ballots.stored import ballot_stamp, current_votes, drawn_columns, events_after
 from adaptive.ledger._campaign.info import KnownPair, Pay, Probing
 from adaptive.ledger._campaign.transaction import Transaction
-from adaptive.ledger._reports.results import preview_of
+from adaptive.ledger._closing import close_batches
 from adaptive.ledger._reports.spending import planned_spending, spending_of
 from adaptive.ledger._reports.status import campaign_stamp, status_of
 from adaptive.ledger._store import schema
@@ -107,7 +107,7 @@ def test_answers_of_voters_who_are_left_out_do_not_count(ledger):
     campaign.voter(voter).exclude("asked to")
     now = campaign.status()
     assert (now.n_answered, now.n_counted, now.n_comparisons) == (12, 8, 12)
-    seen = read(campaign, preview_of)
+    seen = campaign.preview().of_ballot
     assert seen.n_answered == now.n_counted
     assert min(answers for _, answers in seen.fewest) == min(answers_by_item(campaign).values()) < 4
     campaign.close(1, least_answered=0.5)
@@ -190,11 +190,11 @@ def test_votes_and_probes_are_paid(ledger):
 
 
 def test_whoever_comes_practises_once_however_many_sheets_have_the_practice(ledger):
-    from adaptive.ledger import Settings
+    from adaptive.ledger import CampaignSettings
 
     # Two voters, two sheets of three comparisons each, and a practice pair on all four: both are asked it once.
     known = (KnownPair("practice", "a", "b", "left"),)
-    settings = Settings(assigned=False, sheet_size=3, probing=Probing(known), pay=Pay(per_vote=1))
+    settings = CampaignSettings(assigned=False, sheet_size=3, probing=Probing(known), pay=Pay(per_vote=1))
     plan = plan_ballots(12, n_ballots=2, fraction=0.5, presentations=2)
     campaign = ledger.new_campaign(plan, list("abcdefghijkl"), 2, 1, settings=settings)
     assert planned_spending(plan, 2, settings).cost == spent(campaign)[1] == 18 + 2
@@ -208,9 +208,9 @@ def test_a_campaign_that_pays_nothing_says_nothing(ledger):
 
 
 def test_batches_have_probes_and_a_cost_too(ledger):
-    from adaptive.ledger import Settings
+    from adaptive.ledger import CampaignSettings
 
-    settings = Settings(probing=Probing(overlap=0.5), pay=Pay(per_vote=1))
+    settings = CampaignSettings(probing=Probing(overlap=0.5), pay=Pay(per_vote=1))
     plan = ContinuousPlan(n_items=8, budget=20, batch=8)
     campaign = ledger.new_campaign(plan, 8, 2, 1, settings=settings)
     assert spent(campaign) == (0, 30)
@@ -291,26 +291,28 @@ def test_a_ballot_closes_as_it_was_looked_at_or_not_at_all(ledger):
 
 def test_a_continuous_campaign_ends_as_it_was_looked_at(ledger):
     plan = ContinuousPlan(6, 20, batch=5)
-    campaign = ledger.new_campaign(plan, ITEMS, 3, 1, settings=Settings(least_answered=0))
+    campaign = ledger.new_campaign(plan, ITEMS, 3, 1, settings=CampaignSettings(least_answered=0))
     draw_batch(campaign)
     seen = of_ballot(campaign)
     draw_batch(campaign, at_once=True)
     with pytest.raises(ChangedError, match="a batch was drawn"):
-        finish(campaign, stamp=seen)
+        close_batches(campaign, stamp=seen)
     assert {each.state for each in campaign.ballots()} == {"open"}
-    assert finish(campaign, stamp=of_ballot(campaign, 2)) == 2
+    assert close_batches(campaign, stamp=of_ballot(campaign, 2)) == 2
 
 
 def test_a_campaign_is_made_with_pages_and_token_or_not_at_all(ledger):
     campaign, token = ledger.create_campaign(
-        PLAN, ITEMS, 3, 1, name="trees", settings=Settings(), pages=VotingPages(open_link=True)
+        PLAN, ITEMS, 3, 1, name="trees", settings=CampaignSettings(), pages=VotingPages(open_link=True)
     )
     holder = campaign.read(holder_of, token, ["organiser"])
     assert holder.campaign_key == campaign.key
     version, pages = campaign.pages()
     assert (version, pages.open_link) == (1, True)
     with pytest.raises(LedgerError, match="one for each of the 6 items"):
-        ledger.create_campaign(PLAN, ITEMS, 3, 1, name="x", settings=Settings(), pages=VotingPages(), contents=[])
+        ledger.create_campaign(
+            PLAN, ITEMS, 3, 1, name="x", settings=CampaignSettings(), pages=VotingPages(), contents=[]
+        )
     assert query(ledger, "SELECT name FROM campaign") == [("trees",)]
 
 

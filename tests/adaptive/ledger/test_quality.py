@@ -17,14 +17,14 @@ from adaptive import bradley_terry, influence, voter_report
 from adaptive._formats.votes import VoteFile, VoteRow
 from adaptive._plan import plan_ballots
 from adaptive.ledger import LedgerError
-from adaptive.ledger._ballots.rounds import open_comparisons as asked_of
+from adaptive.ledger._ballots.draws import open_comparisons as asked_of
 from adaptive.ledger._ballots.stored import ballot_probes, votes_of
 from adaptive.ledger._campaign.info import KnownPair, Probing
 from adaptive.ledger._reports.agreement import (
     NOTHING,
     Answers,
     Flag,
-    Limits,
+    FlagLimits,
     Ratings,
     Share,
     VoterQuality,
@@ -275,7 +275,7 @@ def test_each_column_is_what_the_rows_say(campaign):
         seconds[voter] += [round(float(value), 3) for _, value in row.extra]
         if row.answer in ("left", "right"):
             left[voter].append(row.answer == "left")
-    found = read(made, quality_of, Limits(fast_seconds=1))
+    found = read(made, quality_of, FlagLimits(fast_seconds=1))
     assert [each.voter for each in found.voters] == ["0", "1", "2", "3", "4", "5"]
     for each in found.voters:
         own = votes[each.voter]
@@ -312,7 +312,7 @@ def test_the_model_is_that_of_the_votes(campaign):
     for at, voter in enumerate(report.voters):
         for name in ("discrimination", "oversight", "random"):
             assert_allclose(getattr(by_voter[voter], name), getattr(report, name)[at], atol=1e-9)
-    assert {each.random for each in read(made, quality_of, Limits(model_votes=1000)).voters} == {None}
+    assert {each.random for each in read(made, quality_of, FlagLimits(model_votes=1000)).voters} == {None}
 
 
 def test_a_voter_who_is_left_out_is_held_against_the_others_alone(campaign):
@@ -351,10 +351,10 @@ def test_agreement_comes_with_its_interval_and_only_with_enough_pairs(campaign, 
 def test_a_preview_is_what_leaving_out_gives(campaign):
     made, _ = campaign
     before = query(made, "SELECT * FROM audit_event")
-    voter = read(made, voter_named, "1")
+    voter = read(made, voter_named, "2")
     seen = read(made, exclusion_preview, voter)
     assert query(made, "SELECT * FROM audit_event") == before
-    wanted = influence(bradley_terry(read(made, votes_of)), "1")
+    wanted = influence(bradley_terry(read(made, votes_of)), "2")
     assert_allclose(seen.tau_w, wanted.statistic, atol=1e-9)
     assert (seen.n_votes, seen.excluded) == (wanted.n_votes, False)
     assert seen.n_votes + seen.n_others == read(made, votes_of).n_comparisons
@@ -413,7 +413,7 @@ VOTER = VoterQuality("Ann", "k", False, 40, 0, 3.0, Share.of(0, 40), Share.of(20
     ],
 )
 def test_flags_begin_at_their_limits(change, kinds):
-    found = list(flags_of(replace(VOTER, **change), Limits(), OTHERS, OTHERS))
+    found = list(flags_of(replace(VOTER, **change), FlagLimits(), OTHERS, OTHERS))
     assert [flag.kind for flag in found] == kinds
 
 
@@ -440,8 +440,8 @@ def test_few_are_as_unlikely_as_fishers_test_says(own, others, unlikely):
 
 def test_a_flag_says_why():
     slow = replace(VOTER, fast=Share.of(39, 40), gold=Share.of(1, 4), repeats=Share.of(1, 8))
-    assert not list(flags_of(replace(VOTER, repeats=Share.of(0, 99)), Limits(), NONE, NONE))
-    assert list(flags_of(slow, Limits(fast_seconds=2), OTHERS, OTHERS)) == [
+    assert not list(flags_of(replace(VOTER, repeats=Share.of(0, 99)), FlagLimits(), NONE, NONE))
+    assert list(flags_of(slow, FlagLimits(fast_seconds=2), OTHERS, OTHERS)) == [
         Flag("speed", "39 of 40 answers took less than 2 s"),
         Flag("gold", "1 of 4 gold pairs answered as expected"),
         Flag("repeats", "1 of 8 repeated comparisons got the same answer; 70% by the other voters"),
@@ -461,4 +461,4 @@ def test_a_flag_says_why():
 )
 def test_limits_out_of_range_are_refused(limits, message):
     with pytest.raises(LedgerError, match=message):
-        Limits(**limits)
+        FlagLimits(**limits)

@@ -7,10 +7,11 @@ import pytest
 import sqlalchemy as sa
 
 from adaptive._plan import plan_ballots
-from adaptive.ledger import ContinuousPlan, KnownPair, LedgerError, Probing, Settings, VotingPages
+from adaptive.ledger import CampaignSettings, ContinuousPlan, KnownPair, LedgerError, Probing, VotingPages
 from adaptive.ledger._ballots import batches, sheets
 from adaptive.ledger._ballots import batches as drawing
-from adaptive.ledger._ballots.batches import draw_batch, finish
+from adaptive.ledger._ballots.batches import draw_batch
+from adaptive.ledger._closing import close_batches
 from tests.adaptive.ledger.campaigns import campaign_of, change, in_ballots, query
 from tests.adaptive.ledger.test_batches import continuous
 from tests.adaptive.ledger.test_participation import answer, claimed, joined, journey, web_campaign
@@ -109,7 +110,7 @@ def test_a_sheet_whose_practice_somebody_did_goes_to_whoever_has_begun(practised
 
 def test_sheets_whose_pairs_are_known_are_passed_over_at_once(ledger, monkeypatch):
     plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=40)
-    campaign = ledger.new_campaign(plan, 4, 20, 1, settings=Settings(assigned=False, sheet_size=4))
+    campaign = ledger.new_campaign(plan, 4, 20, 1, settings=CampaignSettings(assigned=False, sheet_size=4))
     campaign.open_next()
     assert query(campaign, "SELECT count(*) FROM sheet")[0][0] == 20
     voter = joined(campaign)
@@ -126,12 +127,12 @@ def test_sheets_whose_pairs_are_known_are_passed_over_at_once(ledger, monkeypatc
 
 def test_a_campaign_that_ends_while_a_batch_is_drawn_gets_no_batch(ledger, monkeypatch):
     plan = ContinuousPlan(n_items=6, budget=30, batch=10)
-    campaign = ledger.new_campaign(plan, 6, 10, 1, settings=Settings(assigned=False))
+    campaign = ledger.new_campaign(plan, 6, 10, 1, settings=CampaignSettings(assigned=False))
     draw_batch(campaign)
     found = batches.next_comparisons
 
     def end_meanwhile(*given, **options):
-        finish(campaign, least_answered=0.0)
+        close_batches(campaign, least_answered=0.0)
         return found(*given, **options)
 
     monkeypatch.setattr(batches, "next_comparisons", end_meanwhile)

@@ -18,16 +18,10 @@ from hypothesis.stateful import (
 
 from adaptive._plan import plan_ballots
 from adaptive.errors import AdaptiveError, VoteError
-from adaptive.ledger import Settings
+from adaptive.ledger import CampaignSettings
 from adaptive.ledger._ballots.sheets import claim_sheet, give_sheet
-from adaptive.ledger._ballots.stored import (
-    current_votes,
-    drawn_columns,
-    load_ballot,
-    position_after,
-    record_dict,
-    score_ballot,
-)
+from adaptive.ledger._ballots.stored import current_votes, drawn_columns, load_ballot, position_after, record_dict
+from adaptive.ledger._closing import score_ballot
 from adaptive.ledger._voters.identity import set_excluded
 from adaptive.ledger._voters.participation import withdraw
 from adaptive.ledger._votes.casting import correct, retract
@@ -248,7 +242,7 @@ def steps(ledger):
         @initialize(seed=st.integers(0, 5), size=st.sampled_from([2, 3, None]))
         def begin(self, seed, size):
             items = ITEMS[:5]
-            options = Settings(sheet_size=size, assigned=False, lease_minutes=30, least_answered=0.5)
+            options = CampaignSettings(sheet_size=size, assigned=False, lease_minutes=30, least_answered=0.5)
             self.campaign = ledger.new_campaign(PLAN, items, 2, seed, settings=options)
             self.model = Model(PLAN, items, 2, seed)
             self.voters = voters_of(self.campaign, N_VOTERS)

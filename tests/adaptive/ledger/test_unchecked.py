@@ -11,7 +11,7 @@ import pytest
 from adaptive._formats.votes import VoteRow
 from adaptive._tables import csv_text
 from adaptive.errors import AdaptiveError
-from adaptive.ledger import ContinuousPlan, Settings
+from adaptive.ledger import CampaignSettings, ContinuousPlan
 from adaptive.ledger._ballots.batches import draw_batch
 from adaptive.ledger._ballots.draws import draw_digest
 from adaptive.ledger._ballots.stored import chain_digest
@@ -47,7 +47,7 @@ def filled(campaign, last):
 def ballots(tmp_path_factory):
     """Bytes of a bundle with two closed ballots, the first with ties at its cut, and an open one."""
     path = str(tmp_path_factory.mktemp("ballots") / "ledger.db")
-    settings = Settings(probing=PROBING, least_answered=0.5)
+    settings = CampaignSettings(probing=PROBING, least_answered=0.5)
     campaign = ledger_at(path).new_campaign(PLAN, ITEMS, VOTERS, 1, settings=settings, contents=CONTENTS)
     for number in (1, 2, 3):
         campaign.open_next()
@@ -63,7 +63,7 @@ def ballots(tmp_path_factory):
 def batches(tmp_path_factory):
     """Bytes of a bundle of a continuous campaign."""
     path = str(tmp_path_factory.mktemp("batches") / "ledger.db")
-    settings = Settings(probing=PROBING)
+    settings = CampaignSettings(probing=PROBING)
     campaign = ledger_at(path).new_campaign(ContinuousPlan(8, 60, batch=12), ITEMS, VOTERS, 1, settings=settings)
     for number in (1, 2):
         draw_batch(campaign)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from adaptive._plan import plan_ballots
 from adaptive._tables import csv_text, guarded, read_items
 from adaptive.errors import VoteError
-from adaptive.ledger import Settings
+from adaptive.ledger import CampaignSettings
 from adaptive.ledger._votes import exports
 from adaptive.model._comparisons import read_comparisons
 from rankcorr._io.table import read_ranking, unguarded
@@ -40,7 +40,7 @@ def answers(campaign, expressed=EXPRESSES["csv"]):
 
 def twin(target, items=ITEMS):
     """The same ballot 1, without votes."""
-    campaign = ledger_at(target).new_campaign(PLAN, items, VOTERS, 1, settings=Settings(least_answered=0.5))
+    campaign = ledger_at(target).new_campaign(PLAN, items, VOTERS, 1, settings=CampaignSettings(least_answered=0.5))
     campaign.open_next()
     return campaign
 
@@ -166,7 +166,7 @@ TASK = {"data": {"text1": "a", "text2": "b", "voter": "Ann"}}
 @pytest.fixture
 def campaign(sqlite):
     """Every pair of four items once; nobody has voted."""
-    made = ledger_at(sqlite).new_campaign(FOUR_ITEMS, list("abcd"), VOTERS, 1, settings=Settings())
+    made = ledger_at(sqlite).new_campaign(FOUR_ITEMS, list("abcd"), VOTERS, 1, settings=CampaignSettings())
     made.open_next()
     return made
 
@@ -275,7 +275,7 @@ def test_exports_are_recognised(campaign, tmp_path):
 
 
 def test_numbers_that_may_be_names_are_refused(sqlite, tmp_path):
-    made = ledger_at(sqlite).new_campaign(FOUR_ITEMS, list("4321"), VOTERS, 1, settings=Settings())
+    made = ledger_at(sqlite).new_campaign(FOUR_ITEMS, list("4321"), VOTERS, 1, settings=CampaignSettings())
     made.open_next()
     (tmp_path / "v").write_text("winner,loser\n2,1\n")
     with pytest.raises(TableError, match="numbers may name the items or count them from 0; the format 'pairs' names"):

@@ -322,7 +322,7 @@ def unlucky(n_items, n_votes):
     left = np.concatenate([votes.left + 1, [0, 0, 0]])
     right = np.concatenate([votes.right + 1, middle])
     winner = np.concatenate([votes.winner, [RIGHT, LEFT, LEFT]])
-    return bradley_terry(Comparisons(n_items + 1, left, right, winner))
+    return bradley_terry(Comparisons(n_items + 1, left, right, winner), oversight=0.03)
 
 
 def times_chosen(strengths):
@@ -345,3 +345,31 @@ def test_an_item_that_may_have_been_unlucky_is_served_more_often_and_meets_stron
     assert often > 1.5 * seldom
     assert stronger > 0.8
     assert abs(alike) < 0.4
+
+
+def test_simultaneous_intervals_contain_those_of_single_items_whatever_the_number_of_draws():
+    theta = np.array([[2.0, 1.0]] * 398 + [[1.0, 2.0]] * 2)
+    draws = DrawnRanks.of(Ranking.from_scores([2.0, 1.0], labels=["fig", "kiwi"]), theta)
+    single, joint = rank_intervals_of(draws, 0.99), rank_intervals_of(draws, 0.99, simultaneous=True)
+    assert (single.low.tolist(), single.high.tolist()) == ([1.0, 1.0], [1.0, 2.0])
+    assert (joint.low <= single.low).all()
+    assert (joint.high >= single.high).all()
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
+def test_simultaneous_intervals_hold_all_drawn_ranks_at_once(level):
+    rng = np.random.default_rng(3)
+    left = rng.integers(0, 8, 200)
+    right = (left + rng.integers(1, 8, 200)) % 8
+    words = np.where(rng.logistic(size=200) < (right - left) / 3, "left", "right").tolist()
+    strengths = bradley_terry(Comparisons.from_labels(left.tolist(), right.tolist(), words))
+    ranks = strengths.drawn(400, 0).ranks
+    single = strengths.rank_intervals(level, n_samples=400)
+    joint = strengths.rank_intervals(level, n_samples=400, simultaneous=True)
+    assert ((ranks >= joint.low) & (ranks <= joint.high)).all(axis=1).mean() >= level
+    assert (joint.low <= single.low).all()
+    assert (joint.high >= single.high).all()
+    assert (joint.simultaneous, single.simultaneous) == (True, False)
+    assert (joint.median == single.median).all()
+    with pytest.raises(OptionError, match="simultaneous must be True or False; got 'no'"):
+        strengths.rank_intervals(level, simultaneous="no")

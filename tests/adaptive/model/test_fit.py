@@ -10,9 +10,9 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_expit, log_ndtr, logsumexp
 
-from adaptive import Comparisons, Prior, bradley_terry, next_comparisons, thurstone
+from adaptive import Choices, Comparisons, Prior, bradley_terry, next_comparisons, thurstone, voter_report
 from adaptive._votes import LEFT, RIGHT, TIE
-from adaptive.model._estimators import evidence_slope
+from adaptive.model._fit import JointFit, evidence_slope
 from adaptive.model._strengths import rows_of
 from tests.adaptive import naive
 from tests.adaptive.strategies import MODELS, OVERSIGHT, comparisons, naive_posterior, rows, simulated
@@ -25,7 +25,7 @@ def test_strengths_are_where_the_posterior_is_flat(votes, model, oversight, prio
     fit, options = model
     found = fit(votes, oversight=oversight, prior=prior, **options)
     assert found.converged
-    assert_allclose(naive.gradient(lambda x: naive_posterior(found, theta=x), found.theta), 0, atol=2e-4)
+    assert_allclose(naive.gradient(lambda x: naive_posterior(found, theta=x), found.theta), 0, atol=1e-5)
     if 1e-6 < found.tie_parameter < 1e4:
         of_log_nu = naive.gradient(lambda x: naive_posterior(found, nu=np.exp(x[0])), [np.log(found.tie_parameter)])
         assert_allclose(of_log_nu, 0, atol=2e-4 * max(1, votes.n_comparisons))
@@ -39,11 +39,11 @@ def test_nothing_near_is_better(votes, model, oversight, seed):
     assume(found.converged)
     best = naive_posterior(found, oversight)
     rng = np.random.default_rng(seed)
-    n_votes = np.bincount(votes.voter, minlength=3)
+    has_votes = np.bincount(votes.voter, minlength=3) > 0
     for size in (1e-3, 1e-2):
         theta = found.theta + size * rng.standard_normal(votes.n_items)
         logs = size * rng.standard_normal(3)
-        changed = {"theta": theta, "a": found.parameters.discrimination * np.exp(logs - n_votes @ logs / n_votes.sum())}
+        changed = {"theta": theta, "a": found.parameters.discrimination * np.exp(logs - logs[has_votes].mean())}
         changed["s"] = found.parameters.side + size * rng.standard_normal(3)
         if oversight > 0:
             changed["e"] = found.parameters.oversight * np.exp(size * rng.standard_normal(3))
@@ -74,21 +74,65 @@ def test_parameters_of_voters_are_where_the_posterior_is_flat(votes, model, over
     fit, options = model
     found = fit(votes, oversight=oversight, prior=Prior(1.5, side_sd=0.8), voters=True, side_bias=True, **options)
     assert found.converged
-    at, n_votes = found.parameters, np.bincount(votes.voter, minlength=3)
+    at, has_votes = found.parameters, np.bincount(votes.voter, minlength=3) > 0
     of_theta = naive.gradient(lambda x: naive_posterior(found, oversight, theta=x), at.theta)
     assert_allclose(of_theta, 0, atol=1e-3)
     assert_allclose(naive.gradient(lambda x: naive_posterior(found, oversight, s=x), at.side), 0, atol=1e-3)
-    # The mean of log a over the votes is held at 0: the slope is the same, for each vote, everywhere.
+    # The mean of log a over voters with votes is held at 0: their slopes are equal.
     of_logs = naive.gradient(lambda x: naive_posterior(found, oversight, a=np.exp(x)), np.log(at.discrimination))
-    assert_allclose(np.log(at.discrimination) @ n_votes, 0, atol=1e-9)
-    per_vote = (of_logs @ n_votes) / (n_votes @ n_votes)
-    assert_allclose(of_logs, per_vote * n_votes, atol=1e-3)
+    assert_allclose(np.log(at.discrimination[has_votes]).sum(), 0, atol=1e-9)
+    assert_allclose(of_logs, of_logs[has_votes].mean() * has_votes, atol=1e-3)
     if oversight > 0:
         odds = np.log(at.oversight / (1 - at.oversight))
         of_odds = naive.gradient(lambda x: naive_posterior(found, oversight, e=1 / (1 + np.exp(-x))), odds)
         assert_allclose(of_odds, 0, atol=1e-2)
     else:
         assert (at.oversight == 0).all()
+
+
+def test_a_program_with_most_of_the_votes_does_not_define_what_is_normal():
+    """It flips coins on 240 of 400 pairs; eight voters answer the others by the order of the items."""
+    is_flagged = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        left = rng.integers(0, 15, 400)
+        right = (left + rng.integers(1, 15, 400)) % 15
+        voter = np.where(np.arange(400) < 240, 0, 1 + np.arange(400) % 8)
+        by_order = np.where(rng.logistic(size=400) < (right - left) / 2, LEFT, RIGHT)
+        winner = np.where(voter == 0, rng.choice([LEFT, RIGHT], 400), by_order)
+        found = bradley_terry(Comparisons(15, left, right, winner, 9, voter), voters=True)
+        at = found.parameters
+        assert_allclose(np.log(at.discrimination).sum(), 0, atol=1e-8)
+        assert at.discrimination[0] < 0.8 < np.median(at.discrimination[1:])
+        is_flagged.append(voter_report(found).random[0] > 0.5)
+    assert np.mean(is_flagged) >= 0.75
+
+
+@pytest.mark.parametrize("oversight", [0.0, 0.1])
+def test_the_mean_oversight_of_voters_is_that_of_all_alike(oversight):
+    rng = np.random.default_rng(5)
+    theta = np.linspace(3, -3, 40)
+    left = rng.integers(0, 40, 20_000)
+    right = (left + rng.integers(1, 40, 20_000)) % 40
+    winner = np.where(rng.logistic(size=20_000) < theta[left] - theta[right], LEFT, RIGHT)
+    winner = np.where(rng.random(20_000) < oversight, -winner, winner)
+    votes = Comparisons(40, left, right, winner, 50, rng.integers(0, 50, 20_000))
+    found, alike = bradley_terry(votes, voters=True), bradley_terry(votes)
+    assert found.oversight == pytest.approx(alike.oversight, rel=1e-3)
+    assert found.oversight == pytest.approx(oversight, abs=0.015)
+    assert found.theta @ theta / (theta @ theta) == pytest.approx(1, abs=0.08)
+    assert bradley_terry(votes, voters=True, oversight=0.03).oversight == 0.03
+
+
+def test_the_side_bias_of_all_votes_counts_each_voter_by_their_votes():
+    """A judge who always answers left casts three quarters of the votes; nineteen voters prefer no side."""
+    votes, _ = simulated(12, 400, 3, sd=1.0)
+    voter = np.where(np.arange(400) % 4 > 0, 0, 1 + np.arange(400) // 4 % 19)
+    votes = Comparisons(12, votes.left, votes.right, np.where(voter == 0, LEFT, votes.winner), 20, voter)
+    found = bradley_terry(votes, prior=1.5, voters=True, side_bias=True)
+    side = found.parameters.side
+    assert_allclose(found.side_bias, (300 * side[0] + np.bincount(voter, minlength=20)[1:] @ side[1:]) / 400)
+    assert found.side_bias > 0.7 * side[0] > 5 * abs(side[1:].mean())
 
 
 @given(comparisons(voters=False, min_size=1), MODELS)
@@ -119,8 +163,28 @@ def test_two_items_in_closed_form(won, lost, tied):
     if tied:
         # Davidson: the three chances are the three shares, so that nu^2 = ties^2 / (wins losses).
         davidson = bradley_terry(votes, **options)
-        assert_allclose(np.subtract(*davidson.theta), np.log(won / lost), atol=1e-4)
-        assert_allclose(davidson.tie_parameter, tied / np.sqrt(won * lost), rtol=1e-4)
+        assert_allclose(np.subtract(*davidson.theta), np.log(won / lost), atol=1e-8)
+        assert_allclose(davidson.tie_parameter, tied / np.sqrt(won * lost), rtol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_spread_beside_ties_is_that_of_choices(seed):
+    votes, _ = simulated(20, 400, seed, tie=0.5)
+    strengths, choices = bradley_terry(votes, oversight=0), Choices.from_pairs(votes).fit()
+    assert_allclose(strengths.prior_sd, choices.prior_sd, rtol=2e-4)
+    assert_allclose(strengths.theta, choices.theta, atol=2e-4)
+
+
+def test_half_of_all_votes_are_ties():
+    """Alternating steps of strengths and ties needed more than 200 iterations, and stopped at 3.395."""
+    votes = Comparisons(2, np.zeros(2000, int), np.ones(2000, int), [LEFT] * 1000 + [TIE] * 1000)
+    strengths = bradley_terry(votes, prior=2, oversight=0)
+    assert strengths.converged
+    assert strengths.n_iterations < 30
+    choices = Choices.from_pairs(votes).fit(prior=2)
+    assert_allclose(strengths.theta, choices.theta, atol=1e-8)
+    assert_allclose(np.log(strengths.tie_parameter), choices.others["tie"][0], atol=1e-8)
+    assert round(float(strengths.theta[0]), 3) == 3.518
 
 
 @given(comparisons(voters=True, min_size=1), MODELS, st.booleans())
@@ -130,7 +194,7 @@ def test_an_earlier_fit_as_start_changes_nothing(votes, model, voters):
     whole = fit(votes, **options)
     part = fit(votes.select(np.arange(votes.n_comparisons) % 2 == 0), **options)
     again = fit(votes, start=part, **options)
-    assert_allclose(again.theta, whole.theta, atol=1e-3 if voters or whole.tie_parameter else 1e-7)
+    assert_allclose(again.theta, whole.theta, atol=1e-6)
     assert fit(votes, start=whole, **options).n_iterations <= whole.n_iterations
 
 
@@ -168,7 +232,7 @@ def test_all_votes_the_other_way(votes, model):
 def test_votes_repeated_are_votes_that_count_more(votes, times):
     """As a prior whose precision is smaller by as much."""
     many = votes.select(np.tile(np.arange(votes.n_comparisons), times))
-    options = {"ties": "half", "tolerance": 1e-12}
+    options = {"ties": "half", "tolerance": 1e-12, "oversight": 0.03}
     found = bradley_terry(many, prior=1.0, **options).theta
     assert_allclose(found, bradley_terry(votes, prior=float(np.sqrt(times)), **options).theta, atol=1e-7)
 
@@ -282,14 +346,52 @@ def test_a_known_spread_is_recovered_from_matched_votes(sd):
 @pytest.mark.parametrize("seed", range(4))
 def test_the_estimated_spread_maximises_its_posterior(seed):
     votes, theta = simulated(60, 1800, seed, sd=[0.7, 1.0, 1.5, 2.0][seed])
-    found = bradley_terry(votes, prior=Prior(None))
+    found = bradley_terry(votes, prior=Prior(None), oversight=0.03)
 
     steps = np.log(found.prior_sd) + np.linspace(-0.4, 0.4, 161)
     logs = [evidence_of(votes, math.exp(step), oversight=found.oversight) + log_prior(step) for step in steps]
     best = steps[np.argmax(logs)]
     assert_allclose(np.log(found.prior_sd), best, atol=0.006)
     assert_allclose(found.prior_sd, theta.std(), rtol=0.2)
-    assert_allclose(found.theta, bradley_terry(votes, prior=found.prior_sd).theta, atol=1e-7)
+    assert_allclose(found.theta, bradley_terry(votes, prior=found.prior_sd, oversight=0.03).theta, atol=1e-7)
+
+
+@pytest.mark.needs_numba
+@pytest.mark.parametrize(("n_items", "n_votes", "sd"), [(60, 6_000, 2.0), (20, 1_200, 1.5)])
+@pytest.mark.parametrize("slips", [0.0, 0.05])
+def test_the_estimated_oversight_maximises_its_posterior(n_items, n_votes, sd, slips):
+    votes, _ = simulated(n_items, n_votes, 1, sd=sd)
+    is_slip = np.random.default_rng(1).random(n_votes) < slips
+    votes = Comparisons(n_items, votes.left, votes.right, np.where(is_slip, -votes.winner, votes.winner))
+    found = bradley_terry(votes, prior=sd)
+    odds = np.linspace(-7, -1.5, 221)
+    rates = 1 / (1 + np.exp(-odds))
+    of_prior = 50 * (0.03 * np.log(rates) + 0.97 * np.log1p(-rates))
+    logs = [evidence_of(votes, sd, oversight=rate) for rate in rates.tolist()] + of_prior
+    # The search takes strengths as they are while e changes, and errs by a fraction of the posterior's width.
+    peak = np.argmax(logs)
+    assert abs(found.oversight - rates[peak]) < 0.005
+    assert logs[peak] - np.interp(np.log(found.oversight / (1 - found.oversight)), odds, logs) < 0.1
+    again = bradley_terry(votes, prior=sd, start=bradley_terry(votes, prior=sd, oversight=0.2))
+    assert_allclose(again.theta, found.theta, atol=1e-6)
+
+
+@pytest.mark.wide
+@pytest.mark.needs_numba
+@pytest.mark.parametrize("slips", [0.0, 0.1])
+def test_large_data_have_their_slope_and_their_errors(slips):
+    """With a fixed oversight of .03, slopes of 1.17 and .67 and intervals that hold 31 and 12 % were measured."""
+    slopes, shares = [], []
+    for seed in range(6):
+        votes, theta = simulated(100, 100_000, seed, sd=2.0)
+        is_slip = np.random.default_rng(seed).random(100_000) < slips
+        votes = Comparisons(100, votes.left, votes.right, np.where(is_slip, -votes.winner, votes.winner))
+        found = bradley_terry(votes)
+        centred = theta - theta.mean()
+        slopes.append(np.polyfit(centred, found.theta, 1)[0])
+        shares.append(np.mean(np.abs(found.theta - centred) < 1.645 * found.standard_errors))
+    assert_allclose(np.mean(slopes), 1, atol=0.03)
+    assert 0.84 < np.mean(shares) < 0.95
 
 
 @pytest.mark.needs_numba
@@ -298,10 +400,10 @@ def test_the_estimated_spread_maximises_its_posterior(seed):
 @pytest.mark.parametrize("most_dense", [300, 10], ids=["exact traces", "estimated"])
 def test_the_slope_of_the_evidence_is_its_derivative(monkeypatch, most_dense, sd, fit):
     votes, _ = simulated(100, 800, 1)
-    found = fit(votes, prior=sd)
+    found = fit(votes, prior=sd, oversight=0.03)
     ahead, behind = (evidence_of(votes, sd * math.exp(part), fit, found.oversight) for part in (0.01, -0.01))
-    monkeypatch.setattr("adaptive.model._likelihood._MAX_DENSE", most_dense)
-    slope = evidence_slope(rows_of(votes, found.model), found.parameters)
+    monkeypatch.setattr("adaptive.model._likelihood.MAX_FACTOR", most_dense)
+    slope = evidence_slope(JointFit(rows_of(votes, found.model), found.prior, 0.03, 1e-9, None), found.parameters)
     # The slope falls by about n for each unit of log t: an error of 1 moves t by a hundredth.
     assert_allclose(slope, (ahead - behind) / 0.02, atol=0.1 if most_dense == 300 else 2.5)
 
@@ -311,18 +413,17 @@ def test_the_slope_of_the_evidence_is_its_derivative(monkeypatch, most_dense, sd
 def test_the_spread_of_many_items_is_that_of_exact_traces(monkeypatch):
     votes, _ = simulated(400, 4000, 2)
     estimated = bradley_terry(votes, prior=Prior(None)).prior_sd
-    monkeypatch.setattr("adaptive.model._likelihood._MAX_DENSE", 1_000)
+    monkeypatch.setattr("adaptive.model._likelihood.MAX_FACTOR", 1_000)
     assert_allclose(bradley_terry(votes, prior=Prior(None)).prior_sd, estimated, rtol=0.02)
 
 
 @pytest.mark.needs_numba
-def test_the_spread_beside_voters_is_near_that_of_all_parameters_together():
-    """Voters stay as they are at the first spread while the best one is looked for."""
+def test_the_spread_beside_voters_does_not_depend_on_the_start():
     votes, _ = simulated(60, 1800, 3, sd=1.0)
     known = Comparisons(votes.n_items, votes.left, votes.right, votes.winner, range(12), np.arange(1800) % 12)
     found = bradley_terry(known, prior=Prior(None), voters=True)
     again = bradley_terry(known, prior=Prior(None), voters=True, start=found)
-    assert_allclose(found.prior_sd, again.prior_sd, rtol=0.03)
+    assert_allclose(found.prior_sd, again.prior_sd, rtol=2e-3)
 
 
 @pytest.mark.wide

@@ -3,6 +3,7 @@
 import csv
 import itertools
 import math
+import pickle
 from collections import Counter
 from dataclasses import replace
 
@@ -12,32 +13,28 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
+from scipy.stats import kendalltau, multivariate_normal
 
 from adaptive import Choices, Comparisons, ModelError, Prior, bradley_terry, run_matching, stopping_rule
 from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.errors import AdaptiveError, ComparisonError
 from adaptive.model._accuracy import SPREADS, STAKES, signal
-from adaptive.model._likelihood import (
-    Parameters,
-    VoteModel,
-    checked_oversight,
-    checked_prior,
-    curvature_at,
-    kernel_input,
-)
+from adaptive.model._fit import JointFit
+from adaptive.model._likelihood import Parameters, VoteModel, checked_oversight, checked_prior, curvature_at
 from adaptive.model._likelihood_kernels import (
     LOGISTIC,
     NORMAL,
     apply_curvature,
-    group_slopes,
     outcome_chances,
     solve_curvature,
     vote_terms,
 )
 from adaptive.model._strengths import rows_of
+from adaptive.plots import plot_in_top
 from rankcorr import OptionError, Ranking
 from tests.adaptive import naive
 from tests.adaptive.strategies import MODELS, OVERSIGHT, WORDS, comparisons, rows, simulated
+from tests.rankcorr.plots.figures import title_of
 
 
 def test_a_number_is_the_spread_of_the_strengths():
@@ -163,28 +160,40 @@ def test_sums_over_votes_are_slopes_and_curvature_of_the_likelihood(votes, kind,
     assert_allclose(curvature_at(found, at).matrix(), expected, atol=1e-5)
 
 
-@given(comparisons(voters=True), KINDS, SEEDS)
+@given(comparisons(voters=True, min_size=1), KINDS, SEEDS)
 def test_slopes_in_the_parameters_of_voters_and_ties(votes, kind, seed):
     link, nu, half = kind
-    found = rows_of(votes, VoteModel(link, "half" if half else "davidson", voters=True))
+    found = rows_of(votes, VoteModel(link, "half" if half else "davidson", voters=True, side_bias=True))
     rng = np.random.default_rng(seed)
     a, e, s = rng.uniform(0.5, 2, 3), rng.uniform(0.01, 0.5, 3), rng.normal(0, 0.5, 3)
     theta = rng.normal(0, 1, votes.n_items)
-    out = np.empty((8, 3))
-    group_slopes(*kernel_input(found, Parameters(theta, a, e, s, nu, 2.0)), theta, out)
+    fit, at = JointFit(found, Prior(), 0.1, 1e-9, None, fits_nu=nu > 0), Parameters(theta, a, e, s, nu, 2.0)
+    point, n_items = fit.point(at), votes.n_items
 
-    def of(log_a, oversights, sides, log_nu):
-        tie = math.exp(log_nu) if nu > 0 else 0.0
-        return naive.log_likelihood(rows(votes, True), theta, np.exp(log_a), oversights, sides, tie, link, half)
+    def log_posterior(x):
+        theta, (log_a, odds, sides), log_nu = x[:n_items], x[n_items:-1].reshape(3, 3).T, x[-1]
+        e, tie = 1 / (1 + np.exp(-odds)), math.exp(log_nu) if nu > 0 else 0.0
+        total = naive.log_likelihood(rows(votes, True), theta, np.exp(log_a), e, sides, tie, link, half)
+        total += naive.log_normal(theta, 2.0) + naive.log_normal(log_a, 0.3) + naive.log_normal(sides, 0.5)
+        return total + naive.log_beta_on_log_odds(e, 0.1, 50)
 
-    log_nu = math.log(nu) if nu > 0 else 0.0
-    assert_allclose(out[0], naive.gradient(lambda x: of(x, e, s, log_nu), np.log(a)), atol=1e-6)
-    assert_allclose(out[2], naive.gradient(lambda x: of(np.log(a), e, x, log_nu), s), atol=1e-6)
-    assert_allclose(out[4], naive.gradient(lambda x: of(np.log(a), x, s, log_nu), e, 1e-7), rtol=1e-4, atol=1e-5)
-    assert_allclose(out[6], np.bincount(votes.voter, minlength=3))
-    if nu > 0:
-        assert_allclose(out[7, 0], naive.gradient(lambda x: of(np.log(a), e, s, x[0]), [log_nu])[0], atol=1e-6)
-    assert (out[[1, 3, 5]] >= 0).all()
+    of_groups = np.stack([np.log(a), np.log(e / (1 - e)), s], axis=1)
+    place = np.concatenate([theta, of_groups.ravel(), [math.log(nu) if nu > 0 else 0.0]])
+    slope = fit.slope(point)
+    flat = np.concatenate([slope.theta, slope.groups.ravel(), [slope.log_nu]])
+    assert_allclose(flat, naive.gradient(log_posterior, place), atol=1e-5)
+    try:
+        step = fit.solve(point, slope, is_observed=True)
+    except np.linalg.LinAlgError:
+        step = fit.solve(point, slope, is_observed=False)  # expected curvatures are always positive definite
+        assert fit.slope(point) @ step >= 0
+        return
+    step = np.concatenate([step.theta, step.groups.ravel(), [step.log_nu]])
+    rest = flat + naive.hessian(log_posterior, place) @ step
+    held = np.zeros(place.size)  # the multiplier of the mean of log a
+    held[n_items:-1:3] = fit.shares
+    assert_allclose(rest, held * (rest @ held) / (held @ held), atol=1e-3 * max(1, np.abs(step).max()))
+    assert abs(step @ held) < 1e-9
 
 
 @given(comparisons(min_size=1), SEEDS, st.integers(1, 3))
@@ -308,7 +317,7 @@ def test_coin_flippers_are_found_out_in_one_campaign_of_twenty_at_most():
 @pytest.mark.needs_numba
 def test_an_order_is_found_early():
     firsts = []
-    for seed in range(10):
+    for seed in range(30):
         rng = np.random.default_rng(seed)
         theta = rng.standard_normal(30)
 
@@ -317,8 +326,8 @@ def test_an_order_is_found_early():
             return np.where(rng.random(len(matches)) < 1 / (1 + np.exp(-3 * apart)), 1, -1)
 
         firsts.append(signal(run_matching(30, vote, 200, rng=rng, voters=10).comparisons).first)
-    assert None not in firsts
-    assert np.median(firsts) < 120
+    assert firsts.count(None) <= 2  # on some lists 200 votes show no order: 1 or 2 of 60, measured
+    assert np.median([201 if first is None else first for first in firsts]) < 120
 
 
 def test_strengths_say_that_there_is_no_signal_and_no_rule_stops():
@@ -608,11 +617,14 @@ def test_grades_have_the_likelihood_spelt_out(n_items, number, most, seed):
     right = (left + rng.integers(1, n_items, number)) % n_items
     grades = rng.integers(-most, most + 1, number)
     grades[0] = most
-    assume(most > 1 or (grades == 0).any())
     choices = Choices.from_grades(range(n_items), left, right, grades)
-    parameters = rng.normal(size=n_items + most)
+    occurring = sorted(set(np.abs(grades).tolist()) - {most})
+    assert choices.names == tuple("tie" if most == 1 else f"grade {grade}" for grade in occurring)
+    parameters = rng.normal(size=n_items + len(occurring))
+    of_grades = np.full(most, -np.inf)  # what no vote says is impossible
+    of_grades[occurring] = parameters[n_items:]
     rows = zip(left.tolist(), right.tolist(), grades.tolist(), strict=True)
-    expected = sum(naive.graded(parameters[:n_items], *row, parameters[n_items:]) for row in rows)
+    expected = sum(naive.graded(parameters[:n_items], *row, of_grades) for row in rows)
     assert choices.events.probabilities(parameters)[0] == pytest.approx(expected, abs=1e-9)
 
 
@@ -700,16 +712,74 @@ def test_weights_count_and_clusters_widen():
     assert "choices of one cluster depend on each other" in clustered.warnings[0]
 
 
-def test_differences_have_intervals():
+def test_one_item_is_better_than_another():
     fit = Choices.from_rankings([["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]]).fit(prior=1)
-    value, low, high = fit.difference("a", "c")
-    assert value == pytest.approx(fit.theta[0] - fit.theta[2])
-    assert low < value < high
-    assert fit.difference("c", "a")[1:] == pytest.approx((-high, -low))
-    with pytest.raises(ModelError, match="these are no items: 'z'"):
-        fit.difference("a", "z")
-    with pytest.raises(ModelError, match="level must be a number between 0 and 1"):
-        fit.difference("a", "b", level=1)
+    better, worse = fit.better("a", "c", level=0.95), fit.better("c", "a", level=0.95)
+    draws = np.random.default_rng(1).multivariate_normal(fit.theta, fit.covariance, 40_000, method="eigh")
+    apart = draws[:, fit.items.index("a")] - draws[:, fit.items.index("c")]
+    assert better.probability == pytest.approx((apart > 0).mean(), abs=0.01)
+    assert better.interval == pytest.approx(np.quantile(apart, [0.025, 0.975]), abs=0.05)
+    assert better.difference == pytest.approx(fit.theta[0] - fit.theta[2])
+    assert worse.interval == pytest.approx((-better.interval[1], -better.interval[0]))
+    assert (better.standard_error, better.n_samples) == (0, 0)
+    for first, second, level, message in [
+        ("a", "z", 0.9, "these are no items: 'z'"),
+        ("a", "a", 0.9, "an item is compared with another; got 'a' twice"),
+        ("a", "b", 1, "level must be .* between 0 and 1"),
+    ]:
+        with pytest.raises(ModelError, match=message):
+            fit.better(first, second, level=level)
+
+
+def test_ranks_have_intervals_and_strengths_a_scale_of_chess():
+    orders = [["a", "b", "c"]] * 30 + [["b", "a", "c"]] * 20
+    fit = Choices.from_rankings(orders).fit(prior=2)
+    intervals = fit.rank_intervals(0.9)
+    assert (intervals.low.tolist(), intervals.high.tolist()) == ([1, 1, 3], [2, 2, 3])
+    assert_allclose(fit.elo(), 1000 + 400 * fit.theta / math.log(10))
+    for options, message in [({"n_samples": 0}, "n_samples"), ({"seed": -1}, "seed"), ({"level": 2}, "level")]:
+        with pytest.raises(ModelError, match=message):
+            fit.rank_intervals(**options)
+
+
+def test_the_top_and_the_accuracy_of_choices_are_those_of_their_draws():
+    fit = Choices.from_rankings([["a", "b", "c"], ["a", "c", "b"], ["b", "a", "c"]] * 3).fit(prior=1)
+    ranks = fit.drawn(2_000, 1).ranks
+    in_top = fit.in_top(1, n_samples=2_000, seed=1).probability
+    assert_allclose(in_top, (ranks == 1).mean(axis=0))
+    cut, expected = fit.cut(1, n_samples=2_000, seed=1), fit.expected_correlation("tau", n_samples=2_000, seed=1)
+    assert cut.confidence == pytest.approx(in_top[0])
+    assert expected.mean == pytest.approx(np.mean([kendalltau(row, [1, 2, 3]).statistic for row in ranks]))
+    # Normal differences with the fitted covariance: a is the best if both differences are above 0.
+    contrasts = np.array([[1, -1, 0], [1, 0, -1]])
+    law = multivariate_normal(contrasts @ fit.theta, contrasts @ fit.covariance @ contrasts.T)
+    assert in_top[0] == pytest.approx(1 - law.cdf([0, math.inf]) - law.cdf([math.inf, 0]) + law.cdf([0, 0]), abs=0.03)
+    (axes,) = plot_in_top(fit, 1).axes
+    assert title_of(axes).endswith(", 18 choices")
+    assert len(pickle.dumps(fit)) < 3_000
+
+
+def test_clusters_in_two_ways_are_summed_less_both():
+    """The middle of the sandwich, spelt out: voters plus prompts less both together (Cameron et al. 2011)."""
+    rng = np.random.default_rng(5)
+    left = rng.integers(0, 4, 300)
+    votes = Comparisons(4, left, (left + 1) % 4, rng.choice([1, -1], 300))
+    voter, prompt = rng.integers(0, 40, 300), rng.integers(0, 30, 300)
+
+    def variance(names):
+        return Choices.from_pairs(votes, clusters=names).fit(prior=math.inf).covariance
+
+    choices = Choices.from_pairs(votes)
+    two_ways = replace(choices, clusters=np.column_stack([voter, prompt])).fit(prior=math.inf).covariance
+    pairs = list(zip(voter.tolist(), prompt.tolist(), strict=True))
+    expected = variance(voter.tolist()) + variance(prompt.tolist()) - variance(pairs)
+    assert np.linalg.eigvalsh(expected)[1:].min() > 0  # otherwise negative directions would be set to 0
+    assert_allclose(two_ways, expected, atol=1e-10)
+
+
+def test_items_with_the_same_answers_are_ties():
+    shown = [(["fig", "kiwi", "pear", "plum"], "fig", "plum"), (["fig", "kiwi", "lime", "plum"], "kiwi", "plum")]
+    assert Choices.from_best_worst(shown).fit(prior=1).ranking.ranks.tolist() == [1.5, 1.5, 3.5, 5, 3.5]
 
 
 def test_rankings_may_be_objects():
@@ -736,6 +806,12 @@ ALL_TIED = Comparisons.from_labels(["a", "b"], ["b", "c"], ["tie", "tie"])
         (lambda: Choices.from_pairs(VOTES, weights=[1]), "weights must be 2 finite numbers from 0"),
         (lambda: Choices.from_pairs(VOTES, weights=[1, -1]), "weights must be 2 finite numbers from 0"),
         (lambda: Choices.from_pairs(VOTES, clusters="ab"), "clusters must be 2 names"),
+        (lambda: Choices.from_pairs(VOTES, clusters=7), "clusters must be 2 names"),
+        (
+            lambda: Choices.from_pairs(VOTES, clusters=np.zeros((2, 2), int)),
+            "clusters must be one name for each answer",
+        ),
+        (lambda: Choices.from_pairs(VOTES, clusters=[["a"], "b"]), "clusters must be one name for each answer"),
         (lambda: Choices.from_pairs(VOTES, covariates={"x": ([1], [2])}), "covariate 'x' needs 2 finite numbers"),
         (lambda: Choices.from_grades(["a", "b"], [0], [0], [1]), "vote 0 compares an item with itself"),
         (lambda: Choices.from_grades(["a", "b"], [0], [2], [1]), "left and right are places in the items, from 0 to 1"),

@@ -12,9 +12,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 from scipy.stats import gennorm, t, truncnorm
 
-from adaptive import Comparisons, ModelError, bradley_terry, thurstone
+from adaptive import Choices, Comparisons, ModelError, Prior, bradley_terry, thurstone
 from adaptive._votes import LEFT, RIGHT
 from adaptive.model import _sweep_kernels as posterior_kernels
+from adaptive.model._fit import JointFit, Move, pool_rows
 from adaptive.model._likelihood import Curvature, Rows, VoteModel
 from adaptive.model._likelihood_kernels import LOGISTIC, NORMAL, GroupParameters, chance
 from adaptive.model._posterior import (
@@ -59,7 +60,32 @@ def test_without_voters_it_is_the_inverse_of_the_expected_hessian(votes, model):
         # For the logistic curve the expected and the observed curvature are one.
         numerical = -naive.hessian(lambda x: naive_posterior(found, theta=x), found.theta)
         assert_allclose(centred(np.linalg.inv(numerical)), inverse, atol=1e-4)
-    assert_allclose(found.standard_errors, np.sqrt(np.diag(inverse)))
+    if found.tie_parameter == 0:
+        assert_allclose(found.standard_errors, np.sqrt(np.diag(inverse)))
+
+
+@pytest.mark.parametrize("side_bias", [False, True])
+def test_errors_include_those_of_ties_and_sides(side_bias):
+    votes, _ = simulated(12, 400, 1, tie=0.5)
+    votes = Comparisons(votes.items, votes.left, votes.right, votes.winner)
+    strengths = bradley_terry(votes, oversight=0, prior=Prior(2, side_sd=1e6), side_bias=side_bias)
+    choices = Choices.from_pairs(votes, side_bias=side_bias).fit(prior=2)
+    assert_allclose(strengths.standard_errors, choices.standard_errors, atol=1e-12)
+
+
+@given(comparisons(voters=True, min_size=1), MODELS)
+def test_errors_include_those_of_voters(votes, model):
+    """The inverse of the whole curvature, with the mean of log a held, for the strengths."""
+    fit, options = model
+    found = fit(votes, prior=1.5, voters=True, side_bias=True, **options)
+    vars(found)["opinions"] = None
+    joint = JointFit(pool_rows(found.curvature.rows), found.prior, 0.03, 1e-9, None, fits_nu=found.tie_parameter > 0)
+    point, n_items = joint.point(found.parameters), votes.n_items
+    columns = []
+    for item in range(n_items):
+        unit = np.eye(n_items)[item] - 1 / n_items
+        columns.append(joint.solve(point, Move(unit, np.zeros((3, 3)), 0.0), is_observed=False).theta)
+    assert_allclose(found.standard_errors, np.sqrt(np.diag(centred(np.array(columns)))), rtol=1e-6)
 
 
 @pytest.mark.wide
@@ -402,7 +428,7 @@ def test_the_ratio_of_variances_is_that_of_sums_over_voters():
             slope[votes.left[k]] += at.discrimination[voter] * curved.score[k]
             slope[votes.right[k]] -= at.discrimination[voter] * curved.score[k]
         spread += np.outer(slope, slope)
-    stated = np.trace(np.diag(found.standard_errors**2)) - np.trace(inverse @ inverse) / 1.5**2
+    stated = np.trace(covariance(curved, found.opinions)) - np.trace(inverse @ inverse) / 1.5**2
     assert_allclose(found.cluster_ratio, np.trace(inverse @ spread @ inverse) * 12 / 11 / stated, rtol=1e-9)
     assert np.isnan(bradley_terry(Comparisons(8, votes.left, votes.right, votes.winner)).cluster_ratio)
 

@@ -1,6 +1,7 @@
 """Approaches beside the paper's two: what each is made of, their budgets, and accuracy against votes."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -176,6 +177,11 @@ def test_a_curve_as_table_and_json():
     assert frame["budget"].tolist() == [63] * 8 + [126] * 8
     assert frame["mean"].iloc[-1] == curve.results[126].mean["uniform"]["tau"]
     assert repr(curve) == "<AccuracyCurve of 2 simulations: 63, 126 comparisons>"
+    budgets, means, errors = curve.lines("rho")["uniform"]
+    assert budgets == [63, 126]
+    assert means == [result.mean["uniform"]["rho"] for result in curve.results.values()]
+    assert errors == [result.se["uniform"]["rho"] for result in curve.results.values()]
+    assert re.findall("<th>(.*?)</th>", curve.results[63]._repr_html_()) == ["approach", "rho_w", "tau_w", "rho", "tau"]
 
 
 @pytest.mark.parametrize(
@@ -228,7 +234,7 @@ def test_states_of_matching_and_their_json(accuracy, bench, capsys):
     assert [row[0] for row in found] == ["63", "126"]
     mean, se = (getattr(expected.results[126], name)["matched"]["tau_w"] for name in ("mean", "se"))
     assert found[1][1] == f"{mean:.4f} ({se:.4f})"
-    tree = accuracy.merged([curves])
+    tree = accuracy.merge_curves([curves])
     assert tree["matched"]["exponential"]["126"]["tau_w"] == {"mean": mean, "se": se}
 
 

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from rankcorr import Hyperbolic, Logarithmic, Ranking, TopK, Uniform, correlate, weighted_rho, weighted_tau
-from rankcorr._cli.compare import CI_RESAMPLES, PERMUTATIONS
 from rankcorr._coefficients import named_coefficient
 from rankcorr._contributions import contributions
 from rankcorr.inference._interval import correlation_interval
-from rankcorr.inference._null import null_distribution
+from rankcorr.inference._null import null_distribution, permutation_test
 from tests.rankcorr.cli.commands import GOLD, LONG, SYSTEM, refusal, run, run_ok, write_scores
 from tests.results import collapsed
 
@@ -256,12 +255,10 @@ def test_defaults_are_those_of_the_library():
     def default(function, option):
         return inspect.signature(function).parameters[option].default
 
-    assert default(correlation_interval, "n_resamples") == CI_RESAMPLES
-    assert default(null_distribution, "n_resamples") == PERMUTATIONS
     options = json.loads(run_ok("compare", *FILES, "--ci", "--standardize", "--worst", 1, "--json"))["options"]
     names = {"level": "level", "method": "method", "resamples": "n_resamples", "seed": "seed"}
     assert options["ci"] == {name: default(correlation_interval, option) for name, option in names.items()}
-    assert options["standardize"] == {"resamples": PERMUTATIONS, "seed": 0}
+    assert options["standardize"] == {"resamples": default(permutation_test, "n_resamples"), "seed": 0}
     assert options["worst"] == {"k": 1, "coefficient": "tau_w"}
 
 

@@ -11,8 +11,7 @@ import pytest
 
 from rankcorr import UndefinedCorrelationWarning, compare_systems
 from rankcorr._cli.console import pvalue_text, rank_text, ranks_text
-from rankcorr._cli.leaderboard import RESAMPLES
-from rankcorr.evaluation import leaderboard_of_scores
+from rankcorr.evaluation import leaderboard_of_scores, needed_items
 from rankcorr.inference._leaderboard import leaderboard
 from tests.rankcorr.cli.commands import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_json, run_ok, write_scores
 from tests.results import collapsed
@@ -35,7 +34,6 @@ def document(*arguments):
 @pytest.mark.needs_numba
 def test_defaults_are_those_of_the_library():
     parameters = inspect.signature(leaderboard).parameters
-    assert parameters["n_resamples"].default == RESAMPLES
     found = document(*FILES)
     assert found["options"].pop("seed") == parameters["seed"].default
     for name in ("by", "coefficient", "level", "n_resamples"):
@@ -265,6 +263,18 @@ class TestTableOfScores:
         expected = leaderboard_of_scores(self.table, lower_is_better=["t0"], tasks=tasks, n_resamples=100)
         assert content["tasks"] == tasks
         assert content["rows"][0]["mean"]["statistic"] == expected.rows[0].mean.statistic
+
+    def test_verdicts_and_the_number_of_tasks(self):
+        options = ["--equivalent-within", 0.5, "--needed", 0.2, "--resamples", 100]
+        content = run_json("leaderboard", "scores.csv", *options)
+        board = leaderboard_of_scores(self.table, equivalent_within=0.5, n_resamples=100)
+        assert content["verdicts"] == json.loads(json.dumps(board.verdicts))
+        needed = needed_items(board, 0.2)
+        assert content["needed"] == needed.to_dict()
+        output = run_ok("leaderboard", "scores.csv", *options).splitlines()
+        assert output[3].startswith(f"a difference of 0.2 needs about {needed.n:,} tasks for a power of 0.8")
+        assert [line.split()[-1] for line in output[5:]] == ["verdict", "-", *(row[0] for row in board.verdicts[1:])]
+        assert run_json("leaderboard", "scores.csv", "--resamples", 100)["needed"] is None
 
     def test_tables_with_gaps(self, folder):
         text = (folder / "scores.csv").read_text().splitlines()

@@ -1,16 +1,19 @@
-"""The command as a whole: version, help and its examples, pipes and processes."""
+"""The command as a whole: version, help and its examples, pipes and processes; and `rankcorr weights`."""
 
 import json
+import math
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from numpy.testing import assert_allclose
 
-from rankcorr import __version__, weighted_tau
+from rankcorr import __version__, first_rank_share, offset_for_share, top_share, weighted_tau
 from rankcorr._cli import main as cli
 from rankcorr.vectors import TargetGroups
-from tests.rankcorr.cli.commands import GOLD, SYSTEM, run, run_ok
+from tests.rankcorr.cli.commands import GOLD, SYSTEM, refusal, run, run_ok
 from tests.rankcorr.vectors.test_reading import binary_of, text_of, written
 
 
@@ -30,7 +33,7 @@ def test_version():
 
 COMMANDS = [[], *([name] for name in ("compare", "test", "leaderboard", "evaluate", "plot"))]
 COMMANDS += [["plot", figure] for figure in ("ranks", "offset", "leaderboard", "null")]
-COMMANDS += [["weights"], ["evaluate-vectors"], ["fuse"]]
+COMMANDS += [["weights"], ["evaluate-vectors"], ["fuse"], ["merge"], ["rank-sets"]]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -49,6 +52,11 @@ def test_examples_of_the_help_run(folder):
     (folder / "pairs.tsv").write_text("word1\tword2\tgold\tlch\na\tb\t1\t2\na\tc\t3\t4\n")
     (folder / "gold2.csv").write_text("id,score\na,1\nc,2\nd,1\n")
     (folder / "scores.csv").write_text("model,s,t,u,v,w,x,y,z\na,1,2,3,1,2,3,1,2\nb,2,3,4,2,3,4,2,3\n")
+    for name in ("judge_a.csv", "judge_b.csv", "judge_c.csv"):
+        (folder / name).write_text((folder / "gold.csv").read_text())
+    (folder / "judges.csv").write_text("item,first,second\na,1,2\nb,2,1\nc,3,4\n")
+    (folder / "estimates.csv").write_text("name,estimate,standard_error\na,1,0.5\nb,2,0.4\n")
+    (folder / "pisa.csv").write_text("jurisdiction,math_score,math_se\nJapan,527,2.5\nKorea,526,3.1\n")
     (folder / "genres.csv").write_text("query,group\nq1,drama\nq2,war\n")
     (folder / "qrels.txt").write_text("q1 0 a 1\nq1 0 b 0\nq2 0 a 2\nq2 0 b 1\n")
     for name, query in (("fold1.txt", "q1"), ("fold2.txt", "q2")):
@@ -67,7 +75,7 @@ def test_examples_of_the_help_run(folder):
     groups.write(folder / "groups.csv")
     lines = "".join(run_ok(*command, "-h") for command in COMMANDS).splitlines()
     examples = [line.split()[1:] for line in lines if line.startswith("    rankcorr ")]
-    assert len(examples) == 38
+    assert len(examples) == 44
     for example in examples:
         result = run(*example)
         assert (result.exit_code, bool(result.stdout)) == (0, True), f"{example}: {result.output}"
@@ -142,3 +150,68 @@ def test_full_disk_is_one_line():
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=600, check=False)
     assert done.returncode == 2
     assert done.stderr == b"rankcorr: error: cannot write the output: No space left on device\n"
+
+
+@pytest.mark.needs_numba
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("leaderboard", "long_gold.csv", "long_a.csv", "long_b.csv"), "We ranked 2 systems by their agreement"),
+        (("leaderboard", "table.csv"), "We ranked 2 systems by their mean score over 9 tasks"),
+        (("test", "long_gold.csv", "long_a.csv", "long_b.csv", "--versus"), "`long_a.csv` has a τ_w of"),
+        (("test", "long_gold.csv", "long_a.csv", "long_b.csv", "long_c.csv", "--versus"), "Of 2 differences"),
+        (("evaluate", "qrels.json", "a.json", "b.json", "--versus", "a.json"), "We compared 2 runs by their mean"),
+    ],
+)
+def test_reports_are_written(arguments, sentence):
+    tasks = [f"t{n}" for n in range(9)]
+    Path("table.csv").write_text(f"model,{','.join(tasks)}\nx,{',1' * 9}\ny,{',2' * 9}\n".replace(",,", ","))
+    queries = {f"q{q}": {"a": 2, "b": 1, "c": q % 2} for q in range(4)}
+    for name in ("qrels", "a", "b"):
+        Path(f"{name}.json").write_text(json.dumps(queries))
+    run_ok(*arguments, "--report", "report.md", "--resamples", "100")
+    text = Path("report.md").read_text(encoding="utf-8")
+    assert sentence in text
+    assert "```bibtex\n@" in text
+    assert "the name of a report ends in .md, .tex, .txt" in refusal(*arguments, "--report", "report.pdf")
+
+
+def test_weights_prints_the_shares():
+    assert run_ok("weights", "--n0", 2, "--top", 3).splitlines() == [
+        "R(2) = 0.281341 (endless list)",
+        "",
+        "rank    weight  cumulative",
+        # psi1(3) = pi^2/6 - 5/4, and the weights are 1/9, 1/16, 1/25 of 1/psi1(3).
+        *(
+            f"{rank}     {1 / (rank + 2) ** 2 / (math.pi**2 / 6 - 1.25):.6f}    {total / (math.pi**2 / 6 - 1.25):.6f}"
+            for rank, total in [(1, 1 / 9), (2, 1 / 9 + 1 / 16), (3, 1 / 9 + 1 / 16 + 1 / 25)]
+        ),
+    ]
+    assert run_ok("weights").splitlines()[0] == "R(2) = 0.281341 (endless list)"
+    assert len(run_ok("weights").splitlines()) == 13
+    assert "\n1     1.0000e-08  1.0000e-08\n" in run_ok("weights", "--n0", 1e8, "--top", 2)
+
+
+@pytest.mark.parametrize(("n0", "n_items"), [(0, None), (-0.9, 7), (5, 1), (1e8, 100)])
+def test_weights_sum_to_the_cumulative_shares(n0, n_items):
+    sizes = [] if n_items is None else ["--n-items", n_items]
+    document = json.loads(run_ok("weights", "--n0", n0, "--json", *sizes))
+    rows = document.pop("ranks")
+    share = first_rank_share(n0, n_items)
+    assert document == {"n0": n0, "first_rank_share": share, "share": None, "k": None, "n_items": n_items}
+    assert [row["rank"] for row in rows] == list(range(1, min(10, n_items or 10) + 1))
+    assert rows[0]["weight"] == share
+    for position, row in enumerate(rows, 1):
+        assert row["cumulative_share"] == top_share(position, n0, n_items)
+        assert_allclose(row["cumulative_share"], math.fsum(r["weight"] for r in rows[:position]), rtol=1e-12)
+
+
+def test_weights_solves_for_the_offset():
+    lines = run_ok("weights", "--share", 0.3, "--top", 1).splitlines()
+    assert lines[0] == f"n0 = {offset_for_share(0.3):.10g} (share of the first rank: 0.3)"
+    assert lines[1].endswith(" = 0.300000 (endless list)")
+    arguments = ["--share", 0.8, "--k", 10, "--n-items", 990]
+    assert "(share of the first 10 ranks: 0.8)\n" in run_ok("weights", *arguments)
+    document = json.loads(run_ok("weights", *arguments, "--json"))
+    assert document["n0"] == offset_for_share(0.8, 10, 990)
+    assert (document["share"], document["k"], document["n_items"]) == (0.8, 10, 990)

@@ -19,15 +19,15 @@ __all__ = ["matplotlib"]  # a fixture
 pytestmark = [pytest.mark.wide, pytest.mark.usefixtures("folder")]
 FIGURES = ("ranks", "offset", "leaderboard", "null")
 GOLD, A, B, C = (Ranking.from_scores(scores) for scores in LONG.values())
-SYSTEMS = {"long_a.csv": A, "long_b.csv": B}
+SYSTEMS = {"long_a": A, "long_b": B}
 
 
 def board(**options):
-    return leaderboard({"long_gold.csv": GOLD}, SYSTEMS, n_resamples=100, **collapsed(**options))
+    return leaderboard({"long_gold": GOLD}, SYSTEMS, n_resamples=100, **collapsed(**options))
 
 
 def chance(seed=0, **options):
-    return chance_levels({"long_gold.csv": GOLD}, SYSTEMS, n_resamples=100, seed=seed, **options)
+    return chance_levels({"long_gold": GOLD}, SYSTEMS, n_resamples=100, seed=seed, **options)
 
 
 def null(statistic, **options):
@@ -35,7 +35,7 @@ def null(statistic, **options):
     return values, statistic.statistic
 
 
-NAMES = {"names": ("long_gold.csv", "long_a.csv")}
+NAMES = {"names": ("long_gold", "long_a")}
 RESULTS = correlate(GOLD, A)
 
 
@@ -49,7 +49,7 @@ RESULTS = correlate(GOLD, A)
         ),
         (
             "ranks long_gold.csv long_a.csv long_b.csv --worst 2",
-            lambda: plot_ranks(GOLD, SYSTEMS, n_named=2, names=("long_gold.csv", "")),
+            lambda: plot_ranks(GOLD, SYSTEMS, n_named=2, names=("long_gold", "")),
         ),
         ("offset long_gold.csv long_a.csv long_b.csv", lambda: plot_offset(GOLD, SYSTEMS)),
         (
@@ -114,7 +114,7 @@ def test_gold_sets_have_panels(folder):
     arguments = "plot leaderboard long_gold.csv long_a.csv long_b.csv --gold long_c.csv --resamples 50"
     run_ok(*arguments.split(), "--out", "sets.svg")
     text = (folder / "sets.svg").read_text(encoding="utf-8")
-    assert all(f">{title}<" in text for title in ("Sum over 2 gold sets", "long_gold.csv", "long_c.csv"))
+    assert all(f">{title}<" in text for title in ("Sum over 2 gold sets", "long_gold", "long_c"))
 
 
 def texts_of(path):
@@ -155,19 +155,22 @@ def test_a_gold_set_is_not_called_as_a_column_of_the_leaderboard_is(folder, wide
     assert any(text.endswith(".tsv:mean") for text in found)
 
 
-def test_files_are_called_without_the_folders_that_they_share(folder):
+def test_files_are_called_without_the_folders_and_endings_that_they_share(folder):
     for name in ("one", "two"):
         (folder / name).mkdir()
         for file in ("long_gold.csv", "long_a.csv", "long_b.csv"):
             (folder / name / file).write_bytes((folder / file).read_bytes())
     run_ok("plot", "ranks", folder / "one/long_gold.csv", folder / "one/long_a.csv", "--out", "figure.svg")
-    assert {"Rank in long_gold.csv", "Rank in long_a.csv"} <= texts_of(folder / "figure.svg")
+    assert {"Rank in long_gold", "Rank in long_a"} <= texts_of(folder / "figure.svg")
     systems = [folder / name / "long_a.csv" for name in ("one", "two")]
     run_ok("plot", "offset", folder / "one/long_gold.csv", *systems, "--out", "figure.svg")
-    assert {"one/long_a.csv", "two/long_a.csv"} <= texts_of(folder / "figure.svg")
+    assert {"one/long_a", "two/long_a"} <= texts_of(folder / "figure.svg")
     files = (folder / "one/long_gold.csv", folder / "one/long_a.csv")
     run_ok("plot", "ranks", *files, "--name", "ours", "--out", "figure.svg")
-    assert {"Rank in long_gold.csv", "Rank in ours"} <= texts_of(folder / "figure.svg")
+    assert {"Rank in long_gold", "Rank in ours"} <= texts_of(folder / "figure.svg")
+    (folder / "long_a.tsv").write_text((folder / "long_b.csv").read_text().replace(",", "\t"))
+    run_ok("plot", "offset", "long_gold.csv", "long_a.csv", "long_a.tsv", "--out", "figure.svg")
+    assert {"long_a.csv", "long_a.tsv"} <= texts_of(folder / "figure.svg")
 
 
 def test_messages_keep_the_whole_path(folder):

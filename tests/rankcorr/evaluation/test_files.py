@@ -544,7 +544,7 @@ def test_columns_of_pyarrow_are_those_of_the_exact_reader(tmp_path_factory, cont
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rankcorr._io.plain.LEAST_BYTES", 0)
         fast = outcome_of(read, path, form=form)
-        patch.setattr("rankcorr._io.trec.read_plain", lambda *_: None)
+        patch.setattr("rankcorr._io.trec.read_plain", lambda *_, **__: None)
         assert fast == outcome_of(read, path, form=form)
 
 

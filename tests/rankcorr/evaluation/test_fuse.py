@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -92,3 +93,34 @@ def test_ids_that_a_line_cannot_hold(label):
     run = Run.from_dict({"q": {label: 1.0, "b": 0.5}}) if label else Run.from_dict({"q r": {"a": 1.0}})
     with pytest.raises(ColumnError, match="ids with white space cannot be written in TREC's form"):
         list(trec_lines(run))
+
+
+@pytest.mark.wide
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("options", "peer"),
+    [
+        ({"method": "rrf"}, {"norm": None, "method": "rrf", "params": {"k": 60}}),
+        ({"method": "combsum"}, {"norm": "min-max", "method": "sum"}),
+        ({"method": "combmnz"}, {"norm": "min-max", "method": "mnz"}),
+        ({"method": "combsum", "norm": "z"}, {"norm": "zmuv", "method": "sum"}),
+        ({"method": "combmnz", "norm": "z"}, {"norm": "zmuv", "method": "mnz"}),
+    ],
+)
+def test_50_sets_of_runs_are_fused_as_by_ranx(options, peer):
+    ranx = pytest.importorskip("ranx")
+    rng = np.random.default_rng(11)
+    for _ in range(50):
+        queries = [f"q{n}" for n in range(int(rng.integers(1, 5)))]
+        runs = {}
+        for name in "abc"[: int(rng.integers(2, 4))]:
+            runs[name] = {}
+            for query in queries:
+                documents = rng.choice(12, int(rng.integers(2, 10)), replace=False)
+                runs[name][query] = {
+                    f"d{d}": float(score) for d, score in zip(documents, rng.normal(size=12), strict=False)
+                }
+        expected = ranx.fuse([ranx.Run(run, name=name) for name, run in runs.items()], **peer).to_dict()
+        fused = fuse(runs, **options)
+        for query in queries:
+            assert dict(fused[query]) == pytest.approx(dict(expected[query]), abs=1e-12)

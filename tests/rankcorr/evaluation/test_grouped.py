@@ -21,7 +21,7 @@ from rankcorr.evaluation._grouped import (
 )
 from rankcorr.evaluation._nulls import MOST_DRAWN, drawn_exponents, standardization
 from rankcorr.evaluation._query_kernels import MOST_PAIRED
-from rankcorr.inference._conventions import MAX_EXACT_ITEMS
+from rankcorr.inference._null import MAX_EXACT_ITEMS
 from rankcorr.inference._resampling import Draws
 from tests import naive
 from tests.rankcorr.evaluation.cases import flat

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -24,6 +25,8 @@ from rankcorr import (
 )
 from rankcorr._checks import collected_notices
 from rankcorr.evaluation import ColumnError, FewTasksWarning, leaderboard_of_scores
+from rankcorr.evaluation._query_tests import judge_differences, verdicts
+from rankcorr.inference._resampling import Draws
 from rankcorr.plots import plot_leaderboard
 from tests import naive
 
@@ -147,7 +150,8 @@ def test_intervals_are_those_of_the_bootstrap_t():
         low, high = values.mean() - np.quantile(ratios, [0.975, 0.025]) * values.std(ddof=1) / math.sqrt(10)
         assert (row.mean.low, row.mean.high) == pytest.approx((low, high), abs=0.06)
     turned = {name: {task: -score for task, score in row.items()} for name, row in table.items()}
-    assert leaderboard_of_scores(turned, lower_is_better=list("abcdefghij"), n_resamples=20_000) == board
+    of_turned = leaderboard_of_scores(turned, lower_is_better=list("abcdefghij"), n_resamples=20_000)
+    assert replace(of_turned, lower_is_better=()) == board
     ranks = leaderboard_of_scores(table, aggregate="mean_rank", n_resamples=500)
     points = leaderboard_of_scores(table, aggregate="borda", n_resamples=500)
     turned_ends = [(2 - row.mean.high, 2 - row.mean.low) for row in points.rows]
@@ -227,6 +231,22 @@ def test_verdicts_of_pairs():
         leaderboard_of_scores(table, equivalent_within=-1)
 
 
+@given(st.integers(0, 1000), st.floats(0.05, 2.0), st.sampled_from([0.8, 0.9, 0.95]))
+def test_verdicts_are_those_of_both_tests_of_every_pair(seed, margin, level):
+    scores = np.random.default_rng(seed).normal(size=(9, 5)).round(1) + np.array([0, 0, 0.5, 1, 3])
+    board = leaderboard_of_scores(
+        {name: dict(enumerate(column)) for name, column in zip("abcde", scores.T, strict=True)},
+        equivalent_within=margin,
+        level=level,
+    )
+    for (i, first), (j, second) in itertools.permutations(enumerate(board.rows), 2):
+        difference = (scores[:, "abcde".index(first.system)] - scores[:, "abcde".index(second.system)])[:, np.newaxis]
+        draws = Draws.checked(1_000, 0, None, None)  # which 9 tasks do not need
+        outer, inner = (verdicts(difference, "randomization", each, draws) for each in (level, 2 * level - 1))
+        expected = judge_differences(outer, inner, difference.mean(axis=0), margin, level)
+        assert [board.verdicts[i][j]] == expected
+
+
 def test_few_tasks_give_a_warning():
     with pytest.warns(
         FewTasksWarning, match="3 tasks: few tasks tell little about further ones; the unit of intervals"
@@ -279,6 +299,12 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
         (ROWS | {"b": {"x": True, "y": 1}}, {}, NonNumericError, "True is not a number"),
         (ROWS | {"b": {"x": -math.inf, "y": 1}}, {}, NonNumericError, "a score must be finite; got -inf"),
         (ROWS | {"b": {"x": "1e999", "y": 1}}, {}, NonNumericError, "a score must be finite; got inf"),
+        (
+            ROWS | {"b": {"x": -2e150, "y": 1}},
+            {},
+            NonNumericError,
+            r"task 'x': a score must be between -1e\+150 and 1e",
+        ),
         (ROWS | {"b": {"x": math.nan, "y": None}}, {}, MissingValueError, "no score of system: 'b'"),
         ({n: r | {"z": math.nan} for n, r in ROWS.items()}, {}, MissingValueError, "no score of task: 'z'"),
         (
@@ -320,6 +346,42 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
         (ROWS, {"lower_is_better": ["w"]}, OptionError, "names tasks that the table does not have: 'w'"),
         (ROWS, {"groups": ["x"]}, OptionError, "groups must be a mapping of task to group"),
         (ROWS, {"groups": {"x": "u"}}, OptionError, "every task needs a group; without one: 'y'"),
+        (
+            ROWS,
+            {"groups": {"x": "u", "y": "u", "w": "v"}},
+            OptionError,
+            "groups name tasks that the table does not .*'w'",
+        ),
+        (
+            {7: ROWS["a"], "7": ROWS["b"]},
+            {},
+            DuplicateLabelError,
+            "names of systems must differ as text; got 7 and '7'",
+        ),
+        (
+            {name: row | {1: 2, "1": 3} for name, row in ROWS.items()},
+            {},
+            DuplicateLabelError,
+            "names of tasks must differ as text; got 1 and '1'",
+        ),
+        (
+            pd.DataFrame({"model": ["a", "b"], 1: [1, 2], "1": [2, 1]}),
+            {},
+            ColumnError,
+            "names of columns must be unique as text; more than once: '1'",
+        ),
+        (
+            {"model": ["a", "a "] * 2, "task": ["x", "x", "y", "y"], "score": [1, 2, 3, 4], "seed": [1, 2, 1, 2]},
+            {},
+            DuplicateLabelError,
+            "names of systems must differ as text; got 'a' and 'a '",
+        ),
+        (
+            {"model": [["a"], ["b"]] * 2, "task": ["x", "x", "y", "y"], "score": [1, 2, 3, 4]},
+            {},
+            LabelError,
+            r"every row needs the name of a system; got \['a'\]",
+        ),
         (ROWS, {"groups": {"x": "mean", "y": "u"}}, OptionError, "not a name of a group, .*: 'mean'"),
     ],
 )

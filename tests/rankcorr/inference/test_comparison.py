@@ -23,9 +23,8 @@ from rankcorr import (
     weighted_rho,
     weighted_tau,
 )
-from rankcorr._checks import collected_notices
+from rankcorr._checks import alpha_of, collected_notices
 from rankcorr._coefficients import named_coefficient
-from rankcorr.inference._conventions import alpha_of
 from rankcorr.inference._exchange import Exchange, draw_exchanges
 from rankcorr.inference._paired import align_three, compare_systems
 from rankcorr.inference._resampling import Draws

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rankcorr.inference._conventions import alpha_of
+from rankcorr._checks import alpha_of
 from rankcorr.inference._exchange_distribution import ExchangeDistribution, all_swaps
 from tests import naive
 

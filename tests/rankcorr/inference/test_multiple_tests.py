@@ -194,6 +194,22 @@ def test_rank_sets_of_pisa_are_those_published(data_dir):
     assert (sets.marginal_least_ranks[place], sets.marginal_largest_ranks[place]) == (8, 23)
 
 
+@pytest.mark.parametrize("exponent", [-900, -60, 60, 1000])
+@pytest.mark.parametrize("is_dependent", [False, True])
+def test_rank_sets_do_not_depend_on_the_unit(exponent, is_dependent):
+    estimates, errors = np.array([3.0, 2.5, 2.5, 0.5]), np.array([0.25, 0.5, 0.125, 0.5])
+
+    def sets_of(unit):
+        errors_in = (
+            {"covariance": np.diag(errors**2) * unit * unit} if is_dependent else {"standard_errors": errors * unit}
+        )
+        result = rank_sets(estimates * unit, **errors_in, n_resamples=500)
+        return result.least_ranks.tolist(), result.largest_ranks.tolist(), result.marginal_least_ranks.tolist()
+
+    unit = 2.0 ** (exponent // 2 if is_dependent else exponent)
+    assert sets_of(unit) == sets_of(1.0)
+
+
 def test_rank_sets_of_ties_and_of_numbers_without_error():
     sets = rank_sets({"a": 2.0, "b": 2.0, "c": 1.0}, standard_errors=[0.0, 0.0, 0.0], n_resamples=99)
     assert sets.ranks.tolist() == [1.5, 1.5, 3]

@@ -22,8 +22,7 @@ from rankcorr import (
     weighted_tau,
 )
 from rankcorr._coefficients import named_coefficient
-from rankcorr.inference._null import null_distribution
-from rankcorr.inference._permutation import permutation_test
+from rankcorr.inference._null import null_distribution, permutation_test
 from rankcorr.inference._resampling_kernels import permuted_rows
 from tests.rankcorr.inference.cases import numpy_rho, scipy_tau
 from tests.strategies import distinguishing_pairs

@@ -1,5 +1,6 @@
 """What figures share: symbols, labels that stay text, colours of the reader's style, and whole files."""
 
+import math
 import pickle
 import re
 import xml.etree.ElementTree as ET
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankcorr
-from rankcorr import Rho, RhoW, Tau, TauW, leaderboard, null_distribution
+from rankcorr import OptionError, Rho, RhoW, Tau, TauW, leaderboard, null_distribution
 from rankcorr._weights import Hyperbolic
 from rankcorr.plots import MissingMatplotlibError, plot_leaderboard, plot_null, plot_offset, plot_ranks, save_figure
 from rankcorr.plots._style import Ink, canvas, coefficient_text, figure_bytes, label_text, round_numbers, spread, theme
@@ -250,3 +251,22 @@ def test_a_file_that_cannot_be_written(tmp_path):
 def test_missing_matplotlib(name):
     with pytest.raises(MissingMatplotlibError, match=re.escape(MISSING)):
         FIGURES[name]()
+
+
+@pytest.mark.parametrize(("width", "scale"), [(3.3, 0.7), (7.0, 1.0)])
+def test_figures_have_the_width_of_a_paper(tmp_path, width, scale):
+    with theme(width=width, has_title=False):
+        figure = plot_ranks([4, 3, 2, 1], {"a": [3, 4, 1, 2], "b": [1, 2, 3, 4], "c": [2, 1, 4, 3]})
+    assert figure.get_figwidth() == pytest.approx(width / scale)
+    assert figure.get_suptitle() == ""
+    path = save_figure(figure, tmp_path / "figure.png", dpi=200)
+    n_pixels = int.from_bytes(path.read_bytes()[16:20], "big")  # of the header of a PNG file
+    assert n_pixels == pytest.approx(200 * width, abs=2)
+    text = save_figure(figure, tmp_path / "figure.svg").read_text()
+    assert float(re.search(r'width="([0-9.]+)pt"', text)[1]) == pytest.approx(72 * width, abs=0.5)
+    assert save_figure(plot_ranks([2, 1], [1, 2]), tmp_path / "other.png").exists()
+    for wrong in ({"width": 1}, {"width": math.nan}):
+        with pytest.raises(OptionError, match="width must be a number from 2 to 20"), theme(**wrong):
+            pass
+    with pytest.raises(OptionError, match="dpi must be a whole number from 50 to 1200; got 7"):
+        save_figure(figure, tmp_path / "figure.png", dpi=7)

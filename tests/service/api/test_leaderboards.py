@@ -5,9 +5,73 @@ import pytest
 
 from rankcorr import Ranking, RhoW
 from rankcorr._coefficients import named_coefficient
+from rankcorr.evaluation import leaderboard_of_scores, needed_items
 from rankcorr.inference._interval import correlation_interval
 from rankcorr.inference._leaderboard import leaderboard
-from rankcorr.inference._permutation import permutation_test
+from rankcorr.inference._null import permutation_test
+
+
+class TestLeaderboardOfScores:
+    PATH = "/v1/leaderboards/scores"
+
+    def scores(self):
+        rng = np.random.default_rng(3)
+        return {
+            name: dict(zip("abcdefghij", rng.normal(shift, 1, 10).tolist(), strict=True))
+            for name, shift in (("s", 0), ("t", 1))
+        }
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"aggregate": "mean_rank", "lower_is_better": ["a", "c"]},
+            {"groups": dict(zip("abcdefghij", "ppqqrrpqrp", strict=True)), "level": 0.9, "n_resamples": 99},
+            {"equivalent_within": 0.2},
+        ],
+    )
+    def test_the_answer_is_the_library_call(self, client, options):
+        answer = client.post(self.PATH, json={"scores": self.scores(), "seed": 5, "difference": 0.4, **options})
+        board = leaderboard_of_scores(self.scores(), seed=5, **options)
+        expected = board.to_dict()
+        assert (answer.status_code, answer.json["warnings"]) == (200, [])
+        assert {name: value for name, value in answer.json.items() if name in expected} == {
+            name: expected[name] for name in answer.json.keys() & expected.keys()
+        }
+        assert answer.json["needed"] == needed_items(board, 0.4, level=board.level).to_dict()
+        assert (answer.json["verdicts"] is None) == ("equivalent_within" not in options)
+
+    def test_missing_scores_and_seeds(self, client):
+        scores = self.scores()
+        scores["s"]["a"] = None
+        scores["s"]["b"], scores["t"]["b"] = [2.0, 4.0, 3.0], [1.0, 2.0, 6.0]
+        answer = client.post(self.PATH, json={"scores": scores, "missing": "intersection", "seed": 1})
+        assert answer.json["left_out"] == ["a"]
+        assert answer.json["rows"] == leaderboard_of_scores(scores, missing="intersection", seed=1).to_dict()["rows"]
+
+    def test_few_tasks_are_a_warning_and_need_no_number(self, client):
+        scores = {"s": {"a": 1, "b": 2}, "t": {"a": 2, "b": 2}}
+        answer = client.post(self.PATH, json={"scores": scores, "difference": 1, "seed": 1})
+        assert (answer.status_code, answer.json["needed"]) == (200, None)
+        assert answer.json["warnings"][0].startswith("2 tasks: few tasks tell little about further ones")
+
+    @pytest.mark.parametrize(
+        ("scores", "pointer", "message"),
+        [
+            ({"a": {"x": 1}}, "/scores", "must be an object of system to an object of scores"),
+            ({"a": {"x": 1}, "b": {}}, "/scores/b", "must be an object of task to score; got {}"),
+            (
+                {"a": {"x": 1}, "b": {"x": "7%"}},
+                "/scores/b/x",
+                'a score is a number, null, or a list of numbers; got "7%"',
+            ),
+            ({"a": {"x": 1}, "b": {"x": []}}, "/scores/b/x", "a score is a number, null, or a list of numbers; got []"),
+            ({"a": {"x": 1}, "b": {"x": [None]}}, "/scores/b/x", "a score is a number, null, or a list of numbers"),
+        ],
+    )
+    def test_wrong_tables(self, client, scores, pointer, message):
+        answer = client.post(self.PATH, json={"scores": scores, "seed": 1})
+        assert answer.status_code == 422
+        assert answer.json["errors"][pointer][0].startswith(message)
 
 
 class TestLeaderboard:

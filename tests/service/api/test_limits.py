@@ -39,6 +39,13 @@ RUNS = {"qrels": {"q": QUERY}, "runs": {"x": {"q": QUERY}, "y": {"q": QUERY}}}
 TWO = {"order": [1, 2]}
 BOARD = {"gold_sets": {"g" * 10: TWO, "h": TWO}, "systems": {"a": TWO, "b": TWO}, "seed": 1, "n_resamples": 300}
 SHARES = {"seed": 1, "n_resamples": 51}
+ESTIMATES = {
+    "estimates": {"a": 3, "b": 2, "c": 1},
+    "standard_errors": {"a": 1, "b": 1, "c": 1},
+    "seed": 1,
+    "n_resamples": 200,
+}
+TABLE = {"scores": {"a": {"x": 1, "y": 2}, "b": {"x": 2, "y": 2}}, "seed": 1, "n_resamples": 1_000}
 PAIRS = {"oak": {"tree": 0.7, "plant": 0.6, "ink": 0.1}}
 GROUP = {"target": "oak", "candidates": {"tree": "positive", "plant": "positive", "ink": "random"}, "comparisons": []}
 GROUPS = {"groups": [GROUP], "models": {"m": PAIRS, "n": PAIRS}, "seed": 1}
@@ -57,6 +64,12 @@ LIMITS = {
     "/v1/correlations/matrix": [
         ({"rankings": NAMED}, "matrix_cells", 4, "/rankings", "cells of a matrix, rankings times rankings")
     ],
+    "/v1/rankings/merged": [({"rankings": NAMED}, "systems", 2, "/rankings", "rankings to merge")],
+    "/v1/leaderboards/rank-sets": [
+        (ESTIMATES, "systems", 3, "/estimates", "estimates"),
+        (ESTIMATES, "matrix_cells", 9, "/estimates", "pairs, estimates times estimates"),
+        (ESTIMATES, "resamples", 200, "/n_resamples", "resamples"),
+    ],
     "/v1/leaderboards": [
         (BOARD, "systems", 2, "/gold_sets", "gold sets"),
         (BOARD, "systems", 2, "/systems", "systems of a batch"),
@@ -64,6 +77,12 @@ LIMITS = {
         (BOARD, "resampled_values", 1_200, "/n_resamples", "values, gold sets times systems times resamples"),
         (BOARD, "matrix_cells", 4, "/gold_sets", "gold sets times systems"),
         (BOARD, "label_bytes", 22, "/gold_sets", LABELS),
+    ],
+    "/v1/leaderboards/scores": [
+        (TABLE, "systems", 2, "/scores", "systems of a batch"),
+        (TABLE, "matrix_cells", 4, "/scores", "scores"),
+        (TABLE, "resamples", 1_000, "/n_resamples", "resamples"),
+        (TABLE, "resampled_values", 2_000, "/n_resamples", "values, systems times resamples"),
     ],
     "/v1/evaluations": [
         (RUNS | {"qrels": {"q": QUERY, "r": QUERY}}, "queries", 2, "/qrels", "queries of an evaluation"),

@@ -103,6 +103,8 @@ def test_fields_that_do_not_fit_together(path, request_, pointer, message):
     assert validator(path, "request").is_valid(request_) == bool(BEYOND_SCHEMAS.search(message))
 
 
+ESTIMATES = {"estimates": {"a": 1, "b": 2}, "seed": 1}
+TABLE = {"scores": {"a": {"x": 1, "y": 2}, "b": {"x": 2, "y": 1}}, "seed": 1}
 ABSENT = {"order": ["king", "queen", "stone", "leaf"]}
 SWAPPED = {"gold": {"scores": [2, 1], "labels": ["0", "1"]}, "seed": 1, "swap": "scores"}
 SCORED = {"scores": [2, 1], "labels": ["0", "1"]}
@@ -121,6 +123,19 @@ LIBRARY = {
     "/v1/leaderboards": [
         (BOARD | {"gold_sets": GOLDS["gold_sets"], "by": "third"}, "option", "by must be one of 'sum', 'mean', 'a'"),
         (SWAPPED | {"systems": {"a": SCORED, "b": {"ranks": {"0": 1, "1": 2}}}}, "option", NO_SCORES),
+    ],
+    "/v1/rankings/merged": [
+        ({"rankings": {"x": GOLD, "y": ABSENT}}, "label-mismatch", 'accept them with "missing": "intersection"'),
+        ({"rankings": {"x": GOLD}, "k": 2}, "option", "k belongs to reciprocal_rank_fusion, not to borda"),
+    ],
+    "/v1/leaderboards/rank-sets": [
+        (ESTIMATES | {"standard_errors": {"a": 1}}, "label-mismatch", "'b'"),
+        (ESTIMATES | {"covariance": [[1, 2], [0, 1]]}, "option", "a covariance matrix must be finite and symmetric"),
+    ],
+    "/v1/leaderboards/scores": [
+        (TABLE | {"groups": {"x": "g"}}, "option", "every task needs a group; without one: 'y'"),
+        ({"scores": {"a": {"x": 1}, "b": {"y": 2}}, "seed": 1}, "missing-value", 'accept them with "missing": '),
+        ({"scores": {"a": {"x": 1}, "b": {"x": 2}}, "seed": 1}, "too-few-items", "at least two tasks; got 1"),
     ],
     "/v1/evaluations": [
         (ONE | {"runs": {"x": {"z": {"a": 1}}}}, "query-mismatch", "the run share no query; qrels have 'q'"),

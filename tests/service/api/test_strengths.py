@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptive import Comparisons, bradley_terry, thurstone
+from adaptive import Comparisons, bradley_terry, read_choices, thurstone
 from adaptive._votes import LEFT, RIGHT, TIE
 from tests.adaptive.strategies import comparisons
 from tests.service.answers import answer, example, problem
@@ -137,3 +137,50 @@ def test_numbers_equal_their_text_and_a_mixture_is_an_error():
 def test_items_that_look_the_same_are_named_in_a_warning():
     votes = {"left": ["caf\u00e9"], "right": ["cafe\u0301"], "winner": ["left"]}
     assert any("look the same" in warning["message"] for warning in answer(PATH, comparisons=votes)["warnings"])
+
+
+CHOICES = [
+    {"left": "gnu", "right": "yak", "winner": "left", "voter": "J", "prompt": 1},
+    {"left": "yak", "right": "gnu", "winner": "left", "voter": "J", "prompt": 1},
+    {"left": "gnu", "right": "yak", "winner": "right", "voter": "Ann", "prompt": 1},
+    {"left": "emu", "right": "yak", "winner": "both bad", "voter": "Ann", "prompt": 2},
+    {"left": "emu", "right": "yak", "winner": None, "voter": "Ann", "prompt": 2},
+]
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        CHOICES,
+        [{"left": "gnu", "right": "yak", "grade": grade, "weight": 1 + abs(grade)} for grade in (2, 1, 0, -1, -2.0)],
+        [{"items": ["gnu", "yak", "emu"], "best": "gnu", "worst": "emu"}],
+        [{"ranking": ["gnu", ["yak", "emu"]]}, {"ranking": ["emu", "gnu"]}],
+    ],
+)
+def test_answers_of_any_kind_are_fitted_as_in_the_library(answers):
+    content = answer(f"{PATH}/choices", answers=answers, prior=1, elo=True)
+    fit = read_choices(answers).choices().fit(prior=1)
+    strengths = {row["item"]: (row["strength"], row["elo"]) for row in content["items"]}
+    assert [strengths[item] for item in fit.items] == list(zip(fit.theta.tolist(), fit.elo().tolist(), strict=True))
+    assert content["n_unanswered"] == (1 if answers is CHOICES else 0)
+
+
+def test_judges_are_reported():
+    content = answer(f"{PATH}/choices", answers=CHOICES, prior=1, swapped="tie", judge="J", cluster="both")
+    assert (content["n_answers"], content["n_both_bad"]) == (3, 1)
+    assert [(bias["voter"], bias["n_left"]) for bias in content["side_biases"]] == [("J", 1)]
+    assert (content["agreement"]["agreement"], content["agreement"]["people_agreement"]) == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ([{"left": "a", "right": "b", "grade": "x"}], 'answers:0: column "grade": a grade is a whole number'),
+        ([{"left": "a", "right": "b", "winner": "left", "x": 1}], "is no part of an answer"),
+        ([{"ranking": ["a", 1.5]}], "a label is text or a whole number; got 1.5"),
+        ([3], "must be an object; got 3"),
+        ([], "must be a list of answers"),
+    ],
+)
+def test_wrong_answers_are_named(answers, message):
+    assert message in str(problem(f"{PATH}/choices", answers=answers))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from jsonschema import Draft202012Validator
 from werkzeug.exceptions import NotFound
 
-from adaptive.ledger import Ledger, PageTexts, Settings, VotingPages
+from adaptive.ledger import CampaignSettings, Ledger, PageTexts, VotingPages
 from adaptive.ledger._voters.participation import invite
 from adaptive.ledger._voters.tokens import issue
 from service.http.state import state
@@ -28,7 +28,9 @@ def new_campaign(target, *, plan=PLAN, items=ITEMS, voters=6, contents=None, pag
     """A campaign whose first ballot is open; its ledger is made where there is none."""
     made = Ledger.create(target)
     chosen = {"assigned": False, "sheet_size": 2, "lease_minutes": 30, **settings}
-    campaign = made.new_campaign(plan, items, voters, 1, name="trees", settings=Settings(**chosen), contents=contents)
+    campaign = made.new_campaign(
+        plan, items, voters, 1, name="trees", settings=CampaignSettings(**chosen), contents=contents
+    )
     if open_ballot:
         campaign.open_next()
     change_pages(campaign, **(pages or {}))

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from adaptive._plan import BallotPlan, plan_ballots
-from adaptive.ledger import Campaign, Ledger, PageTexts, Settings, VotingPages
+from adaptive.ledger import Campaign, CampaignSettings, Ledger, PageTexts, VotingPages
 from adaptive.ledger._campaign.info import ContinuousPlan
 from adaptive.ledger._store.schema import answer_name
 from adaptive.simulation._voters import VoterPool
@@ -423,7 +423,7 @@ def simulated_campaign(
     target: str, plan: BallotPlan | ContinuousPlan, n_voters: int, seed: int, **settings: object
 ) -> Campaign:
     """A campaign of items 0, 1, ... whose sheets go to whoever comes; no ballot is open."""
-    chosen = Settings(**{"assigned": False, "sheet_size": 20, "least_answered": 1.0, **settings})
+    chosen = CampaignSettings(**{"assigned": False, "sheet_size": 20, "least_answered": 1.0, **settings})
     campaign = Ledger.create(target).new_campaign(plan, plan.n_items, n_voters, seed, settings=chosen)
     campaign.set_pages(SIMULATION_PAGES, replaces=0)
     return campaign

@@ -15,12 +15,13 @@ LOCALES = HERE / "locales"
 # Keys that a program puts together, such as said.left and said.tie.
 MADE_UP = re.compile(
     r"said\.(left|right|tie|cannot say)|paused\.(invitation|browser|platform)|(vote|finish)\.title"
-    r"|early\.(quota full|screened out)"
+    r"|early\.(quota full|screened out)|vote\.grades\.[123]"
 )
 
 
 # What is put together from a name and one of several words.
 WORDS = {
+    "form.grade-words.": ("1", "2", "3"),
     "errors.": ["busy", "changed", "ledger-unreachable", "over-capacity", "token-needed"],
     **{key: ["speed", "side", "attention", "gold", "repeats", "agreement", "random"] for key in ("flags.", "reasons.")},
     "kinds.": ["text", "markdown", "image", "audio"],

@@ -12,7 +12,8 @@ from numba.core.dispatcher import Dispatcher
 
 from adaptive._plan import plan_ballots
 from adaptive.ledger import ContinuousPlan, Ledger
-from adaptive.ledger._ballots.batches import draw_batch, finish
+from adaptive.ledger._ballots.batches import draw_batch
+from adaptive.ledger._closing import close_batches
 from service import create_app
 from service.server.warm_up import warm_up, warm_up_campaigns
 from tests.adaptive.ledger.campaigns import asked, campaign_of, vote
@@ -209,7 +210,7 @@ def run_campaigns() -> dict:
         for _ in range(3):
             answer(continuous, draw_batch(continuous, at_once=True))
         n_seen = look(continuous, n_seen)
-        finish(continuous, least_answered=0.0)
+        close_batches(continuous, least_answered=0.0)
         ledger.close()
     after = compiled()
     late = {name: types for name, types in after.items() if types != before.get(name, [])}

@@ -199,6 +199,24 @@ def test_jobs_in_redis_survive_kills_and_a_restart(redis_url, tmp_path):
             assert server.ask("POST", "/v1/simulations", LONG, headers=ASYNC)[0] == 429
 
 
+def test_a_job_on_its_way_to_a_worker_counts(redis_url):
+    from rq import Queue
+
+    from service.http.problems import Problem
+    from service.http.redis_jobs import QUEUE, RedisJobs
+
+    connection = pytest.importorskip("redis").Redis.from_url(redis_url)
+    connection.flushdb()
+    jobs, queue = RedisJobs(redis_url, 100, 60.0), Queue(QUEUE, connection=connection)
+    for _ in range(4):
+        jobs.begin(bytes(16), {}, b"")
+        connection.lmove(queue.key, queue.intermediate_queue_key)  # as a worker takes it, before it starts
+    with pytest.raises(Problem) as refusal:
+        jobs.begin(bytes(16), {}, b"")
+    assert refusal.value.status == 429
+    connection.flushdb()
+
+
 def test_a_redis_without_room_or_out_of_reach_is_a_problem(redis_url, tmp_path):
     redis = pytest.importorskip("redis").Redis.from_url(redis_url)
     with running(tmp_path, {"RANKCORR_JOBS_URL": redis_url}) as server:

@@ -248,6 +248,7 @@ function readSettings() {
     first_minutes: amount("first-lease"),
     lease_minutes: amount("lease"),
     least_answered: share("least-answered"),
+    grades: amount("grades"),
     repeats: share("repeats"),
     overlap: share("overlap"),
     probes_per_sheet: amount("per-sheet"),

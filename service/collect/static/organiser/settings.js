@@ -39,6 +39,7 @@ function showFixed(info) {
     [text("form.first-lease"), number(settings.first_minutes)],
     [text("form.lease"), settings.lease_minutes === null ? "–" : number(settings.lease_minutes)],
     [text("settings.least"), percent(settings.least_answered)],
+    [text("form.grades"), text(`form.grade-words.${settings.grades ?? 1}`)],
   ];
   if (settings.probing !== null) {
     rows.push([text("settings.repeats"), percent(settings.probing.repeats)]);

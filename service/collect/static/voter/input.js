@@ -1,6 +1,5 @@
 // How a voter answers: buttons, keys, touch. Each answer records how it was given.
 
-const KEYS = { 1: "left", 2: "right", ArrowLeft: "left", ArrowRight: "right", 0: "tie", 9: "cannot say" };
 const BUSY = "input, select, textarea, dialog, [contenteditable]";
 const PLAYER = "audio, video"; // uses the arrow keys itself
 
@@ -17,11 +16,10 @@ export function listen(section, choose, keysOn) {
   document.addEventListener("keydown", (event) => {
     if (section.hidden || event.repeat || event.ctrlKey || event.metaKey || event.altKey || !keysOn()) return;
     if (event.target.closest?.(event.key.startsWith("Arrow") ? `${BUSY}, ${PLAYER}` : BUSY)) return;
-    const answer = KEYS[event.key];
-    const button = answer && section.querySelector(`[data-answer="${answer}"]`);
-    if (!button || isOff(button)) return;
+    const button = section.querySelector(`[data-key~="${CSS.escape(event.key)}"]`);
+    if (button === null || isOff(button)) return;
     event.preventDefault();
-    choose(answer, "key");
+    choose(button.dataset.answer, "key");
   });
 }
 

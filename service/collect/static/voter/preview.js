@@ -23,7 +23,7 @@ export function preview(pairs) {
       const { pair: id, answer } = entry.vote;
       const pair = pairs.find((candidate) => candidate.id === id);
       answers.set(id, { answer, event_id: entry.event_id });
-      const feedback = pair.practice ? { expected: pair.expected, agrees: pair.expected === answer } : null;
+      const feedback = pair.practice ? { expected: pair.expected, agrees: pair.expected === answer.replace(/ \d$/, "") } : null;
       return { pair: id, answer, event_id: entry.event_id, feedback };
     },
   };

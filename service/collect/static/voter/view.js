@@ -2,8 +2,10 @@
 
 import { fill, isPlain, nameOf, pictures } from "./content.js";
 import { isOff, switchOff } from "./input.js";
-import { find, show, tell, text } from "./page.js";
+import { data, find, show, tell, text } from "./page.js";
 
+const isGraded = data.graded !== undefined; // a preference is slight, clear, ...: several buttons for an item
+const PREFERENCE = /^(left|right)(?: (\d))?$/;
 const PLACEHOLDER = "{target}";
 const SETTLING = 250; // milliseconds without answers: too short to read a pair, or the second click of a double
 
@@ -19,8 +21,8 @@ export function showPair(pair, { canUndo, canSkip, ready }) {
   const turn = latestTurn;
   for (const side of ["left", "right"]) {
     fill(find(`content-${side}`), pair[side]);
-    find(`option-${side}`).classList.toggle("is-plain", isPlain(pair[side]));
-    nameButton(side, pair[side]);
+    find(`option-${side}`).classList.toggle("is-plain", !isGraded && isPlain(pair[side]));
+    nameButtons(side, pair[side]);
   }
   ask(pair.target);
   find("practice").hidden = !pair.practice;
@@ -59,16 +61,17 @@ function emphasis(word) {
   return mark;
 }
 
-/** Screen readers read the item's name on its button; a long text only describes the button. */
-function nameButton(side, content) {
-  const button = find(`option-${side}`).querySelector(".choose");
+/** Screen readers read the item's name on its buttons; a long text only describes the buttons. */
+function nameButtons(side, content) {
   const name = nameOf(content);
-  if (name === undefined) {
-    button.removeAttribute("aria-label");
-    button.setAttribute("aria-describedby", `content-${side}`);
-  } else {
-    button.setAttribute("aria-label", `${text("vote.choose")}: ${name}`);
-    button.removeAttribute("aria-describedby");
+  for (const button of find(`option-${side}`).querySelectorAll(".choose")) {
+    if (name === undefined) {
+      button.removeAttribute("aria-label");
+      button.setAttribute("aria-describedby", `content-${side}`);
+    } else {
+      button.setAttribute("aria-label", `${button.querySelector("[data-word]").textContent}: ${name}`);
+      button.removeAttribute("aria-describedby");
+    }
   }
 }
 
@@ -86,7 +89,7 @@ function allowAnswers() {
 /** Mark the answer that was chosen. */
 export function mark(answer) {
   for (const button of answers) button.classList.toggle("is-chosen", button.dataset.answer === answer);
-  for (const side of ["left", "right"]) find(`option-${side}`).classList.toggle("is-chosen", side === answer);
+  for (const side of ["left", "right"]) find(`option-${side}`).classList.toggle("is-chosen", side === sideOf(answer));
 }
 
 /** Show whether the answer to a practice pair was right. */
@@ -96,16 +99,23 @@ export function showFeedback({ expected, agrees }) {
   const box = find("feedback");
   box.classList.toggle("notice-good", agrees);
   box.classList.toggle("notice-warning", !agrees);
-  find("feedback-text").textContent = agrees ? text("said.agrees") : text("said.disagrees", { answer: named(expected) });
+  find("feedback-text").textContent = agrees ? text("said.agrees") : text("said.disagrees", { answer: text(`said.${expected}`) });
   find("tools").hidden = true;
   box.hidden = false;
   find("feedback-text").focus({ preventScroll: true });
   box.scrollIntoView({ block: "nearest" });
 }
 
-/** Name of an answer: the item of this pair that was chosen, or else the words of the interface. */
+/** Name of an answer: the item of this pair that was chosen, or else the words of the interface; with its grade. */
 export function named(answer, pair) {
-  return nameOf(pair?.[answer] ?? {}) ?? text(`said.${answer}`);
+  const side = sideOf(answer);
+  const name = nameOf(pair?.[side] ?? {}) ?? text(`said.${side ?? answer}`);
+  return isGraded && side !== undefined ? `${name} (${text(`vote.grades.${PREFERENCE.exec(answer)[2] ?? 1}`)})` : name;
+}
+
+/** The side that an answer prefers; undefined if it prefers none. */
+function sideOf(answer) {
+  return PREFERENCE.exec(answer ?? "")?.[1];
 }
 
 export function showProgress({ answered, of }) {

@@ -26,7 +26,9 @@ def test_before_the_last_ballot_the_ranking_is_interim(voted):
     assert "interim=true" in detail  # as the query has it
     found = voted.get("/results?interim=true").json
     assert not found["final"]
-    assert [row["item"] for row in found["rows"]] == ITEMS
+    order = [row["item"] for row in found["rows"]]
+    order[2:4] = sorted(order[2:4])  # cedar and fir beat as many as they lost to, and never met
+    assert order == ITEMS
     assert "ybar" not in found["rows"][0]
     assert found["top"] == 3
     assert voted.get("/results?interim=true&top=2").json["cut"]["k"] == 2

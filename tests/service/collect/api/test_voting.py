@@ -440,3 +440,29 @@ def test_of_two_who_change_the_pages_at_once_one_is_told_so(organiser, monkeypat
     refused = organiser.put("/pages", {**body, "sheets": 9}, headers=stamp, status=412)
     assert problem(refused)[0] == "changed"
     assert organiser.get("/pages").json["pages"]["sheets"] == 7
+
+
+def test_a_campaign_with_grades_from_the_request_to_the_ranking(app):
+    settings = {"grades": 2, "sheet_size": 20, "probes_csv": "left,right,winner,kind\nbirch,fir,left,practice\n"}
+    organiser = Organiser(app, ADMIN).make(settings=settings, plan={"mode": "continuous", "budget": 60, "batch": 8})
+    assert organiser.get().json["settings"]["grades"] == 2
+    organiser.post("/ballots", status=201)
+    voter = arrived(app, organiser)
+    assert voter.me().json["offered"] == ["left", "right", "left 2", "right 2", "tie", "cannot say"]
+    practice, *pairs = voter.sheet()["pairs"]
+    assert practice["practice"]
+    expected = "left" if practice["left"]["text"] == "birch" else "right"
+    feedback = voter.vote(practice["id"], f"{expected} 2").json["feedback"]
+    assert feedback == {"expected": expected, "agrees": True}
+    for refused in ("left 3", "left 1", "tie 2"):
+        assert voter.vote(pairs[0]["id"], refused).status_code == 422
+    answers = {}
+    for pair in pairs:
+        left, right = (ITEMS.index(pair[side]["text"]) for side in ("left", "right"))
+        answers[pair["id"]] = ("left" if left < right else "right") + (" 2" if abs(left - right) > 2 else "")
+        assert voter.vote(pair["id"], answers[pair["id"]]).json["answer"] == answers[pair["id"]]
+    conflict = check_refused(voter.vote(pairs[0]["id"], "tie"), 409, "conflict")
+    assert conflict["answer"] == answers[pairs[0]["id"]]
+    rows = organiser.get("/results", query_string={"interim": "true"}).json["rows"]
+    assert rows[0]["item"] == "ash"
+    assert b"<svg" in organiser.get("/plots/in-top.svg", query_string={"interim": "true"}).data

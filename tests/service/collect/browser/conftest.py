@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from adaptive.ledger import KnownPair, Probing, VoteCast
+from adaptive.ledger._store.schema import answer_name
 from service.collect import CollectSettings, create_app
 from service.http.state import state
 from service.server.warm_up import warm_up_campaigns
@@ -160,7 +161,7 @@ def agree(page):
 
 def ready(page):
     """Wait until an answer counts."""
-    expect(page.locator('#option-left .choose:not([aria-disabled="true"])')).to_be_visible()
+    expect(page.locator('#option-left .choose:not([aria-disabled="true"])').first).to_be_visible()
 
 
 def shown(page):
@@ -207,7 +208,7 @@ def votes(campaign):
     stands = {}
     for left, right, kind, code in ((json.loads(row[0]), json.loads(row[1]), *row[2:]) for row in events):
         if kind == "cast":
-            stands[left, right] = {1: "left", -1: "right", 0: "tie", 2: "cannot say"}.get(code, code)
+            stands[left, right] = answer_name(code)
         else:
             stands.pop((left, right), None)
     return stands

@@ -1,0 +1,147 @@
+"""The part of `ballots fit` for answers of any kind: grades, best-worst, rankings, and pairs with clusters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import click
+
+from adaptive._cli.output import emit
+from adaptive._cli.vote_files import SQLITE, Reading, first_bytes, side_bias_text
+from adaptive._tables import items_csv
+from adaptive.model._choice_files import (
+    NOUNS,
+    ChoiceAnswers,
+    choice_content,
+    joined_answers,
+    kind_of_choices,
+    read_choices,
+)
+from adaptive.model._choices import ChoiceStrengths
+from adaptive.model._sides import JudgeAgreement, SideBias, judge_agreement, merge_swapped, side_biases
+from rankcorr import OptionError
+from rankcorr._checks import counted
+from rankcorr._cli import console
+from rankcorr._io.source import printable
+
+_CLUSTERS: Final = {"voter": "voter", "prompt": "prompt", "both": "voter and prompt"}
+_OF_PAIRS: Final = ("ties", "oversight", "voters", "alpha", "items", "instances", "report", "reliability")
+
+
+def answers_of_choices(
+    paths: Sequence[str], reading: Reading, model: str, options: Mapping[str, Any]
+) -> ChoiceAnswers | None:
+    """Return the answers of files whose kind or options only a fit of choices knows; None for votes on pairs.
+
+    Raises
+    ------
+    OptionError
+        Files of several kinds, a ledger, or an option that such a fit does not have.
+    """
+    names = [name for name in ("cluster", "swapped", "both_bad", "covariates", "judge") if options[name]]
+    flags = [f"--{name.replace('_', '-').removesuffix('s')}" for name in names]
+    if any(path == "-" or path.startswith("postgresql") or first_bytes(path) == SQLITE for path in paths):
+        if flags:
+            raise OptionError(f"{flags[0]} needs files of votes, and no ledger or standard input")
+        return None
+    if not names and (reading.format != "auto" or reading.instances is not None):
+        return None
+    kinds = {path: kind_of_choices(path, reading.encoding, reading.columns, reading.ignore) for path in paths}
+    if not names and set(kinds.values()) <= {"pairs"}:
+        return None
+    if len(set(kinds.values())) > 1:
+        texts = ", ".join(f"{printable(path)}: {NOUNS[kind]}" for path, kind in kinds.items())
+        raise OptionError(f"the files have answers of several kinds: {texts}")
+    reason = flags[0] if flags else NOUNS[kinds[paths[0]]]
+    if model != "bradley-terry":
+        raise OptionError(f"--model {model} does not go with {reason}")
+    if unusable := [name for name in _OF_PAIRS if options.get(name)]:
+        raise OptionError(f"--{unusable[0]} does not go with {reason}")
+    settings = {name: getattr(reading, name) for name in ("format", "columns", "answers", "encoding", "ignore")}
+    return joined_answers([read_choices(path, covariates=options["covariates"], **settings) for path in paths])
+
+
+def fit_choices(
+    answers: ChoiceAnswers, options: Mapping[str, Any], *, level: float, pairs: Sequence[tuple[str, str]],
+    top: int | None, most_printed: int, out: str | None, as_json: bool,
+) -> tuple[ChoiceStrengths, list[Any]]:  # fmt: skip
+    """Fit answers, write what was fitted, and return it with the pairs of --better."""
+    swapped, judge = options["swapped"], options["judge"]
+    biases = side_biases(answers, level=level) if swapped else ()
+    merged = merge_swapped(answers, swapped) if swapped else answers
+    agreement = None if judge is None else judge_agreement(merged, judge, level=level)
+    both_bad: Any = options["both_bad"] or "tie"
+    choices = merged.choices(side_bias=bool(options["side_bias"]), cluster=options["cluster"], both_bad=both_bad)
+    fitted = choices.fit(prior=options["prior"])
+    labels = {str(item): item for item in fitted.items}
+    if unknown := [name for pair in pairs for name in pair if name not in labels]:
+        raise OptionError(f"--better: no item is called {printable(repr(unknown[0]))}")
+    better = [fitted.better(labels[first], labels[second], level=level) for first, second in pairs]
+    content = choice_content(fitted, level=level, elo=options["elo"])
+    rows = content["items"] = content["items"][:top]
+    if as_json:
+        counts = {"kind": answers.kind, "n_answers": len(merged.rows), "n_unanswered": answers.n_unanswered}
+        more: dict[str, Any] = {"n_both_bad": merged.n_both_bad, **content}
+        more["better"] = [pair.to_dict() for pair in better]
+        more["side_biases"] = [bias.to_dict() for bias in biases]
+        more["agreement"] = None if agreement is None else agreement.to_dict()
+        console.print_json({**counts, **more})
+    elif out is not None:
+        emit(items_csv(rows), out, f"{len(rows):,} items written to {out}")
+    else:
+        click.echo(_counts(answers, merged, both_bad))
+        click.echo(_parameters(fitted, options["cluster"]) + "\n")
+        _print_rows(rows[: most_printed if top is None else top], len(fitted.items))
+        _print_judges(biases, agreement, judge)
+    return fitted, better
+
+
+def _counts(answers: ChoiceAnswers, merged: ChoiceAnswers, both_bad: str) -> str:
+    """Return the counts of answers, in one line."""
+    parts = [counted(len(merged.items), "item"), f"{len(merged.rows):,} {NOUNS[answers.kind]}"]
+    if len(merged.rows) < len(answers.rows):
+        parts.append(f"made of {len(answers.rows):,} by merging swapped pairs")
+    if merged.n_both_bad:
+        parts.append(f"{merged.n_both_bad:,} both bad ({'a tie' if both_bad == 'tie' else both_bad})")
+    if answers.n_unanswered:
+        parts.append(f"{answers.n_unanswered:,} without an answer")
+    parts.append("voters not known" if answers.voters is None else counted(len(set(answers.voters)), "voter"))
+    if answers.prompts is not None:
+        parts.append(counted(len(set(answers.prompts)), "prompt"))
+    return ", ".join(parts)
+
+
+def _parameters(fitted: ChoiceStrengths, cluster: str | None) -> str:
+    """Return the parameters of the model, in lines."""
+    spread = f"prior sd {fitted.prior_sd:.3g}" if math.isfinite(fitted.prior_sd) else "no prior"
+    errors = "" if cluster is None else f", standard errors clustered by {_CLUSTERS[cluster]}"
+    others = [
+        f"{printable(name)} {value:+.4g} (standard error {error:.2g})" for name, (value, error) in fitted.others.items()
+    ]
+    return "\n".join([spread + errors, *others])
+
+
+def _print_rows(rows: Sequence[Mapping[str, Any]], n_items: int) -> None:
+    texts = {"rank": "g", "strength": ".3f", "standard_error": ".3f", "elo": ".0f", "rank_low": "d", "rank_high": "d"}
+    cells = [[printable(str(row["item"])), *(f"{row[name]:{texts[name]}}" for name in list(row)[1:])] for row in rows]
+    console.print_table([name.replace("_", " ") for name in rows[0]], cells)
+    if n_items > len(rows):
+        click.echo(f"... and {n_items - len(rows):,} more: --top N prints them, --out FILE writes them")
+
+
+def _print_judges(biases: Sequence[SideBias], agreement: JudgeAgreement | None, judge: str | None) -> None:
+    """Print the side bias of each voter, and how far a judge agrees with the others."""
+    for bias in biases:
+        click.echo(("" if bias.voter is None else f"{printable(str(bias.voter))}: ") + side_bias_text(bias))
+    if agreement is None:
+        return
+    low, high = agreement.interval
+    others = agreement.people_agreement
+    click.echo(
+        f"{printable(str(judge))} agrees with the other voters in {100 * agreement.agreement:.0f} % "
+        f"({100 * agreement.level:g} % interval {100 * low:.0f} to {100 * high:.0f} %) of "
+        f"{counted(agreement.n_questions, 'pair')} on the same prompt"
+        + ("" if math.isnan(others) else f"; they agree with each other in {100 * others:.0f} %")
+    )

@@ -1,0 +1,109 @@
+"""What strengths and campaigns say in a paper: the words of their reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from adaptive._tables import item_cells
+from rankcorr import _report as text
+from rankcorr._checks import counted
+from rankcorr._report import Report
+
+Content = Mapping[str, Any]
+
+_MODELS: Final = {
+    "logistic": "a logistic model of comparisons in pairs [@bradley1952rank]",
+    "normal": "a normal model of comparisons in pairs [@thurstone1927law]",
+}
+_TOP: Final = 5
+
+
+def strengths_report(content: Content, model: Content, n_voters: int | None, *, has_ties: bool) -> Report:
+    """Return the report of `Strengths.report`; `model` is a `VoteModel` as a dict."""
+    items, parameters = content["items"], content["parameters"]
+    n_votes, of_voters = content["signal"]["n_votes"], ""
+    if n_voters is not None:
+        of_voters = f" of {counted(n_voters, 'voter')}"
+    ties = ""
+    if parameters["tie_parameter"]:
+        ties = " Ties have a separate parameter [@davidson1970extending]."
+    elif has_ties:
+        ties = " A tie counts as half a win for either item."
+    methods = (
+        f"We fitted strengths of {counted(len(items), 'item')} to {counted(n_votes, 'vote')}{of_voters} by "
+        f"{_MODELS[model['link']]}, with normal priors; the standard deviation of the strengths is "
+        f"{text.number_text(parameters['prior_sd'])}.{ties}"
+    )
+    if model["voters"]:
+        methods += " Each voter has a discrimination and a rate of slips."
+    if model["side_bias"]:
+        of_voters = ", the mean over votes of the biases of voters" if model["voters"] else ""
+        bias = text.number_text(parameters["side_bias"])
+        methods += f" A bias towards the left side is part of the model ({bias}{of_voters})."
+    if parameters["opinion_sd"] is not None:
+        methods += " Standard errors allow for votes of one voter that depend on each other."
+    results = _strongest(items) + _evidence(content["signal"])
+    limits = tuple(f"{warning[0].upper()}{warning[1:]}." for warning in content["warnings"])
+    return Report(f"{methods} {text.software_text(None)}", results, limits)
+
+
+def graded_report(graded: Content, signal: Content, n_voters: int, warnings: Sequence[str]) -> Report:
+    """Return the part of a report on strengths fitted to graded votes; `graded` is that of `choice_content`."""
+    items = graded["items"]
+    methods = (
+        f"We fitted strengths of {counted(len(items), 'item')} to {counted(signal['n_votes'], 'graded vote')} of "
+        f"{counted(n_voters, 'voter')} by a model of adjacent categories [@agresti1992analysis], with a parameter for "
+        f"each grade but the highest and a normal prior of the strengths with standard deviation "
+        f"{text.number_text(graded['prior_sd'])}."
+    )
+    results = _strongest(items) + _evidence(signal)
+    limits = tuple(f"{warning[0].upper()}{warning[1:]}." for warning in warnings)
+    return Report(f"{methods} {text.software_text(None)}", results, limits)
+
+
+def _strongest(items: Sequence[Content]) -> str:
+    best = [
+        f"{_name(row['item'])} ({text.number_text(row['strength'])} ± {text.number_text(row['standard_error'])})"
+        for row in items[:_TOP]
+    ]
+    return f"Strongest, with standard errors: {text.listed(best)}. "
+
+
+def _evidence(signal: Content) -> str:
+    evidence = "rule out" if signal["found"] else "do not rule out"
+    return f"The votes {evidence} that all answers are random ({text.pvalue_text(signal['pvalue'])})."
+
+
+def campaign_report(
+    content: Content, rows: Sequence[Content], of_strengths: Report, *, plan: str, n_voters: int
+) -> Report:
+    """Return the report of `CampaignResult.report`; `rows` are those of its table, and `plan` how pairs were chosen."""
+    state = "final" if content["is_final"] else "interim"
+    methods = (
+        f"The {state} ranking of {counted(len(rows), 'item')} comes from {counted(content['n_votes'], 'vote')} of "
+        f"{counted(n_voters, 'voter')} on pairs of items, chosen by {plan}. "
+    )
+    if content["excluded"]:
+        methods += f"The votes of {counted(len(content['excluded']), 'further voter')} were left out. "
+    if content["paper"] is not None:
+        methods += "The scores of the protocol rank the items [@lombardo2020top]. "
+    best = [_name(row["item"]) for row in rows[:_TOP]]
+    results = f"The ranking begins with {text.listed(best)}. "
+    if content["cut"] is not None:
+        results += (
+            f"The cut after the first {content['cut']['k']} is that of the true ranking with a probability of "
+            f"{text.number_text(content['cut']['confidence'])}. "
+        )
+    if content["expected"] is not None:
+        results += f"The expected τ_w with the true ranking is {text.number_text(content['expected'])}. "
+    if content["agreement"] is not None:
+        results += (
+            f"With the voters who were left out, the ranking would agree with this one by a τ_w of "
+            f"{text.number_text(content['agreement'])}. "
+        )
+    return Report(methods + of_strengths.methods, results + of_strengths.results, of_strengths.limits)
+
+
+def _name(item: Any) -> str:
+    return text.name_text(", ".join(item_cells(tuple(item) if isinstance(item, list) else item)))

@@ -1,0 +1,468 @@
+"""Close a ballot, or all batches of a continuous campaign: preview the effect, count and score the votes, reopen.
+
+Voters find a ballot closing while its votes are scored between two transactions.
+"""
+
+import math
+import uuid
+from collections.abc import Hashable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from adaptive._draw import Ballot
+from adaptive._protocol import Position, ballot_rng, close_ballot
+from adaptive._record import BallotRecord
+from adaptive._scores import select_by_mean
+from adaptive.errors import VoteError
+from adaptive.ledger._ballots import stored as ballot_rows
+from adaptive.ledger._ballots.batches import n_spent, n_unanswered
+from adaptive.ledger._ballots.sheets import forget_addresses
+from adaptive.ledger._ballots.stored import CurrentVotes, Scored, StoredBallot, stored_ballots
+from adaptive.ledger._campaign.info import CampaignInfo
+from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, closer_time, is_overdue
+from adaptive.ledger._reports.results import count_sides, progress_of_items, result_of
+from adaptive.ledger._store import schema
+from adaptive.ledger._store.schema import CANNOT_SAY, json_of, now
+from adaptive.ledger.errors import ChangedError, ConflictError, LedgerBusyError, LedgerError, NotReadyError
+from adaptive.model._accuracy import MOST_WITH_INTERVALS, Cut
+from adaptive.model._estimators import bradley_terry
+from rankcorr._checks import counted, told_apart
+from rankcorr._workers import Progress
+
+
+@dataclass(frozen=True)
+class ClosePreview:
+    """The effect of closing the open ballot now.
+
+    Attributes
+    ----------
+    ballot, n_comparisons, n_answered : int
+    least_answered : float
+        Share of the comparisons that must be answered.
+    silent : tuple of hashable
+        Items without any answer other than "cannot say"; they prevent closing.
+    fewest : tuple of (hashable, int)
+        The five items with the fewest answers, and how many they have.
+    n_going_on : int
+        Items of the next ballot; 0 after the last.
+    n_tied_at_cut : int or None
+        Items tied at the cut; None while there are silent items and the ballot cannot be closed.
+    cut : Cut or None
+        Confidence in the cut, from the strengths; None after the last ballot, and above 3,000 items.
+
+    See Also
+    --------
+    Preview : Holds it as `of_ballot`.
+    Campaign.close : Closes the ballot.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger = Ledger.in_memory()
+    >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1)
+    >>> n_opened = campaign.open_next()
+    >>> found = campaign.preview().of_ballot
+    >>> found.is_ready, found.silent, found.n_tied_at_cut
+    (False, ('ash', 'fir', 'oak', 'yew'), None)
+    >>> ledger.close()
+    """
+
+    ballot: int
+    n_comparisons: int
+    n_answered: int
+    least_answered: float
+    silent: tuple[Hashable, ...]
+    fewest: tuple[tuple[Hashable, int], ...]
+    n_going_on: int
+    n_tied_at_cut: int | None
+    cut: Cut | None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the ballot can be closed."""
+        return not self.reason
+
+    @property
+    def reason(self) -> str:
+        """Why the ballot cannot be closed yet; empty if it can be."""
+        few = too_few(self.n_answered, self.n_comparisons, self.least_answered)
+        return few or (f"{counted(len(self.silent), 'item')} without any answer" if self.silent else "")
+
+
+@dataclass(frozen=True, eq=False)
+class Preview:
+    """The effect of closing now: the ballot of a plan, or all batches of a continuous campaign.
+
+    Attributes
+    ----------
+    stamp : str
+        Stamp of the ballot at that moment, to be passed when closing.
+    n_comparisons, n_answered : int
+        Counts for the ballot, or for all batches.
+    least_answered : float
+        Share of the comparisons that must be answered.
+    is_ready : bool
+        Whether it can be closed.
+    expected : float or None
+        Expected tau_w of a continuous campaign's ranking with the true one; None without votes, and for a ballot.
+    cut : Cut or None
+        Confidence in the cut, from the strengths.
+    of_ballot : ClosePreview or None
+        The items and the selection for the next ballot; None for batches.
+
+    See Also
+    --------
+    Campaign.preview : Returns it.
+    ClosePreview : The type of `of_ballot`.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger = Ledger.in_memory()
+    >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1)
+    >>> n_opened = campaign.open_next()
+    >>> recorded = campaign.record({pair.id: "left" for pair in campaign.asked()})
+    >>> preview = campaign.preview()
+    >>> preview.is_ready, preview.n_answered, preview.of_ballot.n_going_on
+    (True, 4, 2)
+    >>> ledger.close()
+    """
+
+    stamp: str
+    n_comparisons: int
+    n_answered: int
+    least_answered: float
+    is_ready: bool
+    expected: float | None
+    cut: Cut | None
+    of_ballot: ClosePreview | None
+
+    @property
+    def reason(self) -> str:
+        """Why it cannot be closed yet; empty if enough comparisons are answered and no item of a ballot lacks one."""
+        if self.of_ballot is not None:
+            return self.of_ballot.reason
+        return too_few(self.n_answered, self.n_comparisons, self.least_answered)
+
+
+def preview_closing(
+    transaction: Transaction,
+    number: int | None = None,
+    *,
+    least_answered: float | None = None,
+    progress: Progress | None = None,
+) -> Preview:
+    """Return the effect of closing the open ballot, or all batches, without changing anything.
+
+    Its options and errors are those of `Campaign.preview`.
+    """
+    if transaction.info.mode == "ballots":
+        ballot = _preview_ballot(transaction, least_answered=least_answered, progress=progress)
+        stamp = ballot_rows.ballot_stamp(transaction, ballot.ballot if number is None else number)
+        same = ("n_comparisons", "n_answered", "least_answered", "is_ready", "cut")
+        return Preview(stamp, **{name: getattr(ballot, name) for name in same}, expected=None, of_ballot=ballot)
+    least = transaction.info.settings.least_answered if least_answered is None else least_answered
+    ballots, n_comparisons = stored_ballots(transaction), n_spent(transaction)
+    table = schema.sheet
+    of_campaign = sa.select(sa.func.sum(table.c.n_answered)).where(table.c.ballot_id.in_([b.id for b in ballots]))
+    n_answered = int(transaction.scalar(of_campaign) or 0)
+    is_open = any(stored.state != "closed" for stored in ballots)
+    result = None
+    with suppress(LedgerError):  # there is no vote to rank by: all voters are excluded, or cannot say
+        result = result_of(transaction, interim=True, progress=progress)
+    return Preview(
+        stamp=ballot_rows.ballot_stamp(transaction, max(1, len(ballots)) if number is None else number),
+        n_comparisons=n_comparisons,
+        n_answered=n_answered,
+        least_answered=least,
+        is_ready=is_open and not too_few(n_answered, n_comparisons, least),
+        expected=None if result is None else result.expected,
+        cut=None if result is None else result.cut,
+        of_ballot=None,
+    )
+
+
+def _preview_ballot(
+    transaction: Transaction, *, least_answered: float | None = None, progress: Progress | None = None
+) -> ClosePreview:
+    """Return the effect of closing the open ballot now, without changing anything.
+
+    Its options and errors are those of `Campaign.preview`.
+    """
+    plan = transaction.info.ballot_plan
+    ballots = stored_ballots(transaction)
+    if not ballots or ballots[-1].state == "closed":
+        raise LedgerError("no ballot is open: there is nothing to close")
+    stored = ballots[-1]
+    excluded = transaction.excluded_voters()
+    comparisons, slots = ballot_rows.drawn_with_slots(transaction, stored.id)
+    votes = ballot_rows.current_votes(transaction, stored.id).excluding(excluded)
+    decided_places = votes.place[votes.answer != CANNOT_SAY]
+    n_decided = count_sides(comparisons, transaction.info.n_items, decided_places)
+    silent = tuple(transaction.info.items[place] for place in stored.places.tolist() if not n_decided[place])
+    n_going_on = plan.sizes[stored.number] if stored.number < plan.n_ballots else 0
+    tied = None
+    with suppress(VoteError):  # an item has no answers, or only "cannot say"
+        _, before = ballot_rows.position_after(transaction.info, ballots[:-1])
+        ballot = ballot_rows.ballot_of(transaction.info, stored, comparisons, slots)
+        tied = score_ballot(transaction.info, stored, ballot, votes, before).record.n_tied_at_cut
+    cut = None
+    if n_going_on and transaction.info.n_items <= MOST_WITH_INTERVALS and votes.n_answered:
+        strengths = bradley_terry(
+            ballot_rows.votes_of(transaction, excluded=excluded, read={stored.id: (comparisons, votes)})
+        )
+        strengths.drawn(progress=progress)
+        cut = strengths.cut(n_going_on)
+    items = progress_of_items(transaction.info, [(comparisons, votes)])
+    return ClosePreview(
+        ballot=stored.number,
+        n_comparisons=stored.n_comparisons,
+        n_answered=votes.n_answered,
+        least_answered=transaction.info.settings.least_answered if least_answered is None else least_answered,
+        silent=silent,
+        fewest=tuple((item.item, item.n_answered) for item in items[:5]),
+        n_going_on=n_going_on,
+        n_tied_at_cut=tied,
+        cut=cut,
+    )
+
+
+def close(
+    campaign: OpenCampaign, number: int, *, least_answered: float | None = None, stamp: str | None = None
+) -> BallotRecord:
+    """Close a ballot: count its votes, score it, and select the items of the next ballot.
+
+    Its options and errors are those of `Campaign.close`.
+    """
+    closer = uuid.uuid4().hex
+    ballot_id = campaign.write(lambda transaction: _elect(transaction, number, closer, stamp))
+    try:
+        counted = campaign.read(lambda transaction: _count(transaction, ballot_id))
+        least = campaign.info.settings.least_answered if least_answered is None else least_answered
+        scored = _checked(campaign.info, counted, least)
+        record = ballot_rows.record_dict(scored, counted.excluded)
+        campaign.write(lambda transaction: _write(transaction, counted, closer, record))
+    except BaseException:
+        # Also after Ctrl-C, so that voters need not wait until the closer's time is up.
+        campaign.write(lambda transaction: _release(transaction, ballot_id, closer))
+        raise
+    return scored.record
+
+
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """The data that a closer reads, at one moment after the last vote."""
+
+    stored: StoredBallot
+    previous: str | None  # chain digest of the ballot before
+    before: Position
+    excluded: dict[int, str]
+    ballot: Ballot
+    votes: CurrentVotes
+    digest: str
+
+
+def _elect(transaction: Transaction, number: int, closer: str, stamp: str | None) -> int:
+    table = schema.ballot
+    has_number = (table.c.campaign_id == transaction.info.id, table.c.number == number)
+    ballot_id: int | None = transaction.execute(sa.select(table.c.id).where(*has_number)).scalar()
+    if ballot_id is not None:
+        # Votes before this point are counted; later voters find the ballot closing.
+        transaction.lock_ballot(ballot_id, exclusive=True)
+        if stamp is not None and stamp != ballot_rows.ballot_stamp(transaction, number):
+            raise ChangedError(f"ballot {number} was closed or opened, or its voters changed, since you reviewed it")
+    state = transaction.execute(sa.select(table.c.state).where(table.c.id == ballot_id)).scalar()
+    if ballot_id is None or state == "closed":
+        raise LedgerError(f"ballot {number} is not open: there is nothing to close")
+    at = transaction.clock()
+    may_close = (table.c.id == ballot_id, sa.or_(table.c.state == "open", is_overdue(at)))
+    closing = sa.update(table).values(state="closing", closer=closer, closer_until=at + closer_time())
+    if not transaction.execute(closing.where(*may_close)).rowcount:
+        raise ConflictError(f"ballot {number} is being closed by another request")
+    return int(ballot_id)
+
+
+def _count(transaction: Transaction, ballot_id: int) -> _Counted:
+    ballots = stored_ballots(transaction)
+    stored = next(ballot for ballot in ballots if ballot.id == ballot_id)
+    _, before = ballot_rows.position_after(transaction.info, ballots[: stored.number - 1])
+    excluded = transaction.excluded_voters()
+    previous = ballots[stored.number - 2].chain_digest if stored.number > 1 else None
+    ballot, votes = (
+        ballot_rows.load_ballot(transaction, stored),
+        ballot_rows.current_votes(transaction, stored.id).excluding(excluded),
+    )
+    return _Counted(stored, previous, before, excluded, ballot, votes, ballot_rows.votes_digest(transaction, stored.id))
+
+
+def _checked(info: CampaignInfo, counted: _Counted, least: float) -> Scored:
+    stored = counted.stored
+    if few := too_few(counted.votes.n_answered, stored.n_comparisons, least):
+        raise not_ready(f"ballot {stored.number}: ", few, counted.votes.n_answered, stored.n_comparisons)
+    try:
+        return score_ballot(info, stored, counted.ballot, counted.votes, counted.before)
+    except VoteError as error:
+        raise NotReadyError(f"ballot {stored.number} cannot be scored, and was not closed: {error}") from error
+
+
+def _write(transaction: Transaction, counted: _Counted, closer: str, record: Mapping[str, Any]) -> None:
+    table, stored = schema.ballot, counted.stored
+    is_mine = sa.and_(table.c.state == "closing", table.c.closer == closer)
+    if write_record(transaction, stored, counted.previous, counted.digest, record, is_mine) is None:
+        raise LedgerBusyError(f"ballot {stored.number} was taken over by another closer, or opened again to voters")
+    forget_addresses(transaction, stored.id)
+    transaction.audit("closed", {"n_answered": record["n_answered"]}, ballot_id=stored.id)
+
+
+def _release(transaction: Transaction, ballot_id: int, closer: str) -> None:
+    table = schema.ballot
+    is_mine = (table.c.id == ballot_id, table.c.state == "closing", table.c.closer == closer)
+    transaction.execute(sa.update(table).where(*is_mine).values(state="open", closer=None, closer_until=None))
+
+
+def close_batches(campaign: OpenCampaign, *, least_answered: float | None = None, stamp: str | None = None) -> int:
+    """End a continuous campaign: close its batches as they are, write their digests and return their number.
+
+    Parameters
+    ----------
+    least_answered : float or None
+        Share of the comparisons that must be answered; None: the campaign's setting.
+    stamp : str or None
+        The `ballot_stamp` of the last batch that the caller has seen; None: accept any.
+
+    Raises
+    ------
+    LedgerError
+        If there is no batch, or all are closed.
+    ChangedError
+        If the stamp of the last batch has changed.
+    NotReadyError
+        If too few comparisons are answered.
+    """
+    least = campaign.info.settings.least_answered if least_answered is None else least_answered
+
+    def write(transaction: Transaction) -> int:
+        ballots = stored_ballots(transaction)
+        if not ballots or all(stored.state == "closed" for stored in ballots):
+            raise LedgerError("no batch is open: there is nothing to close")
+        for stored in ballots:
+            transaction.lock_ballot(stored.id, exclusive=True)
+        if stamp is not None and stamp != ballot_rows.ballot_stamp(transaction, ballots[-1].number):
+            raise ChangedError("a batch was drawn, or the voters changed, since you reviewed the campaign")
+        n_comparisons = n_spent(transaction)
+        answered = n_comparisons - n_unanswered(transaction)
+        if few := too_few(answered, n_comparisons, least):
+            raise not_ready("", few, answered, n_comparisons)
+        previous = None
+        excluded = sorted(transaction.excluded_voters().values())
+        for stored in ballots:
+            table = schema.sheet
+            answered = transaction.execute(
+                sa.select(sa.func.sum(table.c.n_answered)).where(table.c.ballot_id == stored.id)
+            ).scalar_one()
+            record = {"n_answered": int(answered), "excluded": excluded}
+            previous = write_record(
+                transaction, stored, previous, ballot_rows.votes_digest(transaction, stored.id), record
+            )
+            forget_addresses(transaction, stored.id)
+        transaction.audit("closed", {"batches": len(ballots)})
+        return len(ballots)
+
+    return campaign.write(write)
+
+
+def reopen(transaction: Transaction, number: int, reason: str) -> None:
+    """Reopen the last closed ballot and set its record aside, provided that no later ballot was opened.
+
+    Its errors are those of `Campaign.reopen`.
+    """
+    ballots = stored_ballots(transaction)
+    if 1 <= number <= len(ballots):
+        # Another process may draw a ballot from these scores; the lock makes it do so before or after this step.
+        transaction.lock_ballot(ballots[number - 1].id, exclusive=True)
+        ballots = stored_ballots(transaction)
+    if not 1 <= number <= len(ballots) or ballots[number - 1].state != "closed":
+        raise LedgerError(f"ballot {number} is not closed: there is nothing to open again")
+    if number < len(ballots):
+        raise LedgerError(
+            f"ballot {number} cannot be opened again: ballot {number + 1} was drawn from its scores, and is "
+            f"{ballots[number].state}"
+        )
+    stored = ballots[-1]
+    details = {"reason": reason, "record": stored.record, "chain_digest": stored.chain_digest}
+    transaction.audit("reopened", details, ballot_id=stored.id)
+    values = {"state": "open", "record": None, "votes_digest": None, "chain_digest": None, "closed_at": None}
+    transaction.execute(sa.update(schema.ballot).where(schema.ballot.c.id == stored.id).values(values))
+
+
+def too_few(n_answered: int, n_comparisons: int, least_share: float) -> str:
+    """Return why too few comparisons are answered to close a ballot or all batches; empty if enough are.
+
+    Examples
+    --------
+    >>> too_few(28, 51, 0.55), too_few(11, 20, 0.55)  # 0.55 * 20 is more than 11
+    ('28 of 51 comparisons are answered, 54.9%, and 55% are required', '')
+    """
+    part = n_answered / max(n_comparisons, 1)
+    share, least = round(100 * part, 10), round(100 * least_share, 10)  # 55, where 100 * 0.55 is 55.00000000000001
+    answered = f"{n_answered:,} of {n_comparisons:,} comparisons are answered"
+    return f"{answered}, {told_apart(share, least, 0)}%, and {least:.12g}% are required" if share < least else ""
+
+
+def not_ready(unit: str, few: str, n_answered: int, n_comparisons: int) -> NotReadyError:
+    """Return the error for a ballot with too few answers, which names the option that closes it in spite of that.
+
+    Examples
+    --------
+    >>> str(not_ready("ballot 1: ", "too few", 49, 60))
+    'ballot 1: too few; nothing was closed (least_answered=0.81 closes it)'
+    """
+    share = math.floor(100 * n_answered / max(n_comparisons, 1)) / 100
+    return NotReadyError(f"{unit}{few}; nothing was closed (least_answered={share:g} closes it)")
+
+
+def score_ballot(
+    info: CampaignInfo, stored: StoredBallot, ballot: Ballot, votes: CurrentVotes, before: Position
+) -> Scored:
+    """Score a ballot; the same votes always give the same record.
+
+    Raises
+    ------
+    VoteError
+        If an item has no answer.
+    """
+    answers = votes.answers(stored.n_comparisons)
+    rng = ballot_rng(info.seed, stored.number, "cut")
+    record, position = close_ballot(info.ballot_plan, before, ballot, answers, rng=rng, select=select_by_mean)
+    return Scored(record, position, votes.n_answered)
+
+
+def write_record(
+    transaction: Transaction,
+    stored: StoredBallot,
+    previous: str | None,
+    votes: str,
+    record: Mapping[str, Any],
+    *conditions: sa.ColumnElement[bool],
+) -> str | None:
+    """Close a ballot with its record and return its chain digest; None if the ballot does not fit the conditions.
+
+    Parameters
+    ----------
+    previous : str or None
+        Chain digest of the ballot before.
+    votes : str
+        Digest of the ballot's votes.
+    """
+    table, chain = schema.ballot, ballot_rows.chain_digest(previous, stored.draw_digest, votes, record)
+    values = {"state": "closed", "closer": None, "closer_until": None, "closed_at": now(), "record": json_of(record)}
+    closed = sa.update(table).where(table.c.id == stored.id, *conditions).values(**values)
+    is_written = transaction.execute(closed.values(votes_digest=votes, chain_digest=chain)).rowcount
+    return chain if is_written else None

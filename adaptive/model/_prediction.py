@@ -1,0 +1,200 @@
+"""Strengths from many votes of a program judge and some of people: prediction-powered inference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive.errors import ModelError
+from adaptive.model._choices import Choices, ChoiceStrengths
+from rankcorr._checks import first_few, shown
+
+Array: TypeAlias = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PredictionPoweredStrengths(ChoiceStrengths):
+    """Strengths as people see them, sharpened by the votes of a judge.
+
+    `theta`, `standard_errors` and `covariance` are those of the combined estimate; `log_likelihood` is that of the
+    votes of people, and `n_events` their number.
+
+    Attributes
+    ----------
+    weight : float
+        Weight of the judge, from 0 (people alone) to 1.
+    human, judge : ChoiceStrengths
+        The fit of the votes of people, and that of all votes of the judge.
+    n_prompts : int
+        Number of prompts with votes of people and of the judge.
+
+    See Also
+    --------
+    prediction_powered : Returns it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adaptive import Choices, prediction_powered
+    >>> rng = np.random.default_rng(0)
+    >>> left = rng.integers(0, 4, 1_000)
+    >>> right = (left + rng.integers(1, 4, 1_000)) % 4
+    >>> people = np.where(rng.logistic(size=1_000) < (right - left) / 2, 1, -1)    # the first item is the best
+    >>> machine = np.where(rng.random(1_000) < 0.9, people, -people)
+    >>> judge = Choices.from_grades(list("abcd"), left, right, machine)
+    >>> human = Choices.from_grades(list("abcd"), left[:100], right[:100], people[:100])
+    >>> both = prediction_powered(human, judge, range(100), range(1_000))
+    >>> both.n_prompts, round(both.weight, 2), both.human.standard_errors[0] > 1.3 * both.standard_errors[0]
+    (100, 0.82, np.True_)
+    """
+
+    weight: float = math.nan
+    human: ChoiceStrengths | None = None
+    judge: ChoiceStrengths | None = None
+    n_prompts: int = 0
+
+
+def prediction_powered(
+    human: Choices,
+    judge: Choices,
+    human_prompts: Sequence[Hashable],
+    judge_prompts: Sequence[Hashable],
+    *,
+    prior: float = math.inf,
+) -> PredictionPoweredStrengths:
+    """Return the strengths that people would give, from some of their votes and many of a judge.
+
+    The estimate is theta_human + weight * (theta_judge(all) - theta_judge(labelled)), where the labelled votes of the
+    judge are those on prompts with votes of people. The bracket has the mean 0 whatever the judge's bias, so that a
+    bad judge costs nothing but its weight. The weight minimises the sum of the variances of the strengths, and
+    is held between 0 and 1. The covariance is that of the joint scores, summed by prompt.
+
+    Prompts must be drawn from one population, and those with votes of people at random. The intervals are normal:
+    they need some fifty prompts with votes of people.
+
+    Parameters
+    ----------
+    human, judge : Choices
+        Of the same items.
+    human_prompts, judge_prompts : sequence of hashable
+        The prompt of each event, as in `Choices.events`: of each vote on a pair.
+    prior : float
+        As in `Choices.fit`. A finite one shrinks strengths from few votes more than others, and is not allowed for.
+
+    Returns
+    -------
+    PredictionPoweredStrengths
+
+    Raises
+    ------
+    ModelError
+        The items differ, prompts are not one for each event, fewer than two prompts have votes of both, or some votes
+        alone give no finite strengths.
+
+    See Also
+    --------
+    Choices.fit : The votes of people alone.
+
+    References
+    ----------
+    A. N. Angelopoulos, J. C. Duchi and T. Zrnic, PPI++: Efficient Prediction-Powered Inference, arXiv:2311.01453
+    (2023).
+
+    I. Chatzi, E. Straitouri, S. Thejaswi and M. Gomez Rodriguez, Prediction-Powered Ranking of Large Language Models,
+    arXiv:2402.17826 (2024).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adaptive import Choices, prediction_powered
+    >>> rng = np.random.default_rng(0)
+    >>> left = rng.integers(0, 4, 1_000)
+    >>> right = (left + rng.integers(1, 4, 1_000)) % 4
+    >>> people = np.where(rng.logistic(size=1_000) < (right - left) / 2, 1, -1)    # the first item is the best
+    >>> machine = np.where(rng.random(1_000) < 0.9, people, -people)
+    >>> judge = Choices.from_grades(list("abcd"), left, right, machine)
+    >>> human = Choices.from_grades(list("abcd"), left[:100], right[:100], people[:100])
+    >>> both = prediction_powered(human, judge, range(100), range(1_000))
+    >>> both.better("a", "d").probability > 0.99
+    True
+    """
+    for role, choices in (("human", human), ("judge", judge)):
+        if not isinstance(choices, Choices):
+            raise ModelError(f"{role} must be Choices; got {shown(choices)}")
+    if set(human.items) != set(judge.items):
+        lacking = [item for item in human.items if item not in set(judge.items)] or list(judge.items)
+        raise ModelError(
+            f"people and the judge must have the same items; not both have {first_few(list(map(shown, lacking)))}"
+        )
+    judge = judge.with_items(human.items)
+    of_human, of_judge = _codes(human, human_prompts, judge, judge_prompts)
+    # A vote of weight 0 labels nothing.
+    shared = np.intersect1d(of_human[human.events.count > 0], of_judge[judge.events.count > 0])
+    if shared.size < 2:
+        raise ModelError(f"people and the judge must have two prompts in common; they have {shared.size}")
+    is_labelled = np.isin(of_judge, shared)
+    parts = {
+        "the votes of people": (human, of_human),
+        "the votes of the judge": (judge, of_judge),
+        "the judge's votes on prompts of people": (judge.of_events(is_labelled), of_judge[is_labelled]),
+    }
+    fits = []
+    for role, (part, codes) in parts.items():
+        try:
+            fits.append((part, codes, part.fit(prior=prior)))
+        except ModelError as error:
+            raise ModelError(f"{role}: {error}") from error
+    n_codes = int(max(of_human.max(), of_judge.max())) + 1
+    of_people, of_all, of_labelled = (_influences(*fit, prior, n_codes) for fit in fits)
+    difference = of_all - of_labelled
+    spread = float((difference * difference).sum())
+    weight = 0.0 if spread <= 0 else min(1.0, max(0.0, -float((of_people * difference).sum()) / spread))
+    influences = of_people + weight * difference
+    n_prompts = int(np.count_nonzero(influences.any(axis=1)))
+    covariance = n_prompts / max(1, n_prompts - 1) * influences.T @ influences
+    (_, _, people), (_, _, machine), (_, _, labelled) = fits
+    return PredictionPoweredStrengths(
+        items=human.items,
+        theta=people.theta + weight * (machine.theta - labelled.theta),
+        standard_errors=np.sqrt(np.diagonal(covariance)),
+        covariance=covariance,
+        others={},
+        log_likelihood=people.log_likelihood,
+        prior_sd=people.prior_sd,
+        n_events=people.n_events,
+        warnings=people.warnings,
+        weight=weight,
+        human=people,
+        judge=machine,
+        n_prompts=int(shared.size),
+    )
+
+
+def _codes(
+    human: Choices, human_prompts: Sequence[Hashable], judge: Choices, judge_prompts: Sequence[Hashable]
+) -> tuple[Array, Array]:
+    """Number the prompts of both, the same prompt alike."""
+    numbers: dict[Hashable, int] = {}
+    codes = []
+    for role, choices, prompts in (("human", human, human_prompts), ("judge", judge, judge_prompts)):
+        if isinstance(prompts, str) or not hasattr(prompts, "__len__") or len(prompts) != choices.events.chosen.size:
+            raise ModelError(f"{role}_prompts must be {choices.events.chosen.size:,} names, one for each vote")
+        if not all(isinstance(name, Hashable) for name in prompts):
+            raise ModelError(f"{role}_prompts must be names, such as text or numbers, and no lists")
+        codes.append(np.array([numbers.setdefault(name, len(numbers)) for name in prompts], np.int64))
+    return codes[0], codes[1]
+
+
+def _influences(choices: Choices, codes: Array, fit: ChoiceStrengths, prior: float, n_codes: int) -> Array:
+    """What each prompt moves the strengths, less their mean, to first order: shape (n_codes, n_items)."""
+    scores, inverse = choices.scores_at(fit, prior)
+    sums = np.zeros((n_codes, scores.shape[1]))
+    np.add.at(sums, codes, scores)
+    moves = (sums @ inverse)[:, : len(choices.items)]
+    centred: Array = moves - moves.mean(axis=1, keepdims=True)
+    return centred

@@ -1,0 +1,284 @@
+"""Means over queries from the judgements of people on some queries and of a program on all: prediction-powered."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankcorr._checks import checked_level, counted, offending, shown
+from rankcorr._results import Result, TableResult
+from rankcorr.errors import OptionError, QueryMismatchError
+from rankcorr.evaluation._evaluate import Evaluation
+
+Values: TypeAlias = NDArray[np.float64]
+
+LEAST_QUERIES: Final = 3  # with values of people; the variance of a regression needs one more than it has parameters
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedMean(Result):
+    """A mean over queries as people would judge them, from people and a program.
+
+    Attributes
+    ----------
+    mean, standard_error, low, high : float
+        The combined estimate with its interval.
+    people_mean, people_low, people_high : float
+        The mean over the queries that people judged, with its interval.
+    judge_mean : float
+        The mean of the program's values over all queries.
+    weight : float
+        Weight of the program's values: 0 takes people alone.
+    n_people, n_judge : int
+        Queries with a value of people, and of the program alone.
+
+    See Also
+    --------
+    JudgedMeans : Holds one for each run.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import evaluate, judged_means
+    >>> qrels = {f"q{q}": {"a": 2, "b": q % 2, "c": 0} for q in range(6)}
+    >>> runs = {"bm25": {query: {"b": 2.5, "a": 2.0, "c": 1.0} for query in qrels}}
+    >>> some = {query: qrels[query] for query in ("q0", "q1", "q2", "q4")}
+    >>> mean = judged_means(evaluate(some, runs, metrics="ndcg@2"), evaluate(qrels, runs, metrics="ndcg@2")).of("bm25")
+    >>> round(mean.mean, 3), round(mean.people_mean, 3), mean.n_people, mean.n_judge
+    (0.745, 0.688, 4, 2)
+    """
+
+    mean: float
+    standard_error: float
+    low: float
+    high: float
+    people_mean: float
+    people_low: float
+    people_high: float
+    judge_mean: float
+    weight: float
+    n_people: int
+    n_judge: int
+
+
+def judged_mean(people: Values, judged: Values, others: Values, level: float) -> JudgedMean:
+    """Return the mean of all queries from both values of some queries, and the program's values of others.
+
+    The estimate is mean(people) + w (mean(others) - mean(judged)), where w minimises the variance: it is the slope of
+    people's values on the program's, times the share of queries that people did not judge. This is the regression
+    estimator of double sampling (Cochran 1977, 12.6).
+    """
+    from scipy.special import stdtrit
+
+    n, n_others = people.size, others.size
+    everything = np.concatenate([judged, others])
+    of_both = np.cov(people, judged)
+    slope = float(of_both[0, 1] / of_both[1, 1]) if of_both[1, 1] > 0 else 0.0
+    weight = slope * n_others / (n + n_others)
+    mean = float(people.mean()) + weight * (float(others.mean() - judged.mean()) if n_others else 0.0)
+    degrees = n - 2 if weight else n - 1  # the slope takes one
+    residuals = people - people.mean() - weight * (judged - judged.mean())
+    variance = float(residuals @ residuals) / degrees / n
+    if n_others:
+        variance += weight**2 * float(np.var(everything, ddof=1)) / n_others
+    tail = (1 + level) / 2
+    half = float(stdtrit(degrees, tail)) * math.sqrt(variance)
+    alone = float(stdtrit(n - 1, tail)) * float(people.std(ddof=1)) / math.sqrt(n)
+    centre = float(people.mean())
+    return JudgedMean(
+        mean=mean,
+        standard_error=math.sqrt(variance),
+        low=mean - half,
+        high=mean + half,
+        people_mean=centre,
+        people_low=centre - alone,
+        people_high=centre + alone,
+        judge_mean=float(everything.mean()),
+        weight=weight,
+        n_people=n,
+        n_judge=n_others,
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgedMeans(TableResult):
+    """Means of runs as people would judge them, from people and a program.
+
+    The table has a row for each run, the best first: run, mean, low, high, the same of people alone, judge_mean,
+    weight, n_people and n_judge.
+
+    Attributes
+    ----------
+    runs : tuple of str
+    metric : str
+    means : tuple of JudgedMean
+        In the order of `runs`.
+    level : float
+
+    See Also
+    --------
+    judged_means : Returns it.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import evaluate, judged_means
+    >>> qrels = {f"q{q}": {"a": 2, "b": q % 2, "c": 0} for q in range(6)}
+    >>> runs = {"bm25": {query: {"b": 2.5, "a": 2.0, "c": 1.0} for query in qrels}}
+    >>> evaluation = evaluate(qrels, runs, metrics="ndcg@2")
+    >>> judged_means(evaluation, evaluation)
+    <JudgedMeans of 1 run, 6 queries: bm25 0.7453, 0.6138 to 0.8768>
+    """
+
+    _caption: ClassVar[str] = "Means as people would judge them"
+
+    runs: tuple[str, ...]
+    metric: str
+    means: tuple[JudgedMean, ...]
+    level: float
+    _values: tuple[Values, Values, Values] = field(repr=False)
+
+    def of(self, run: str) -> JudgedMean:
+        """Return the mean of a run.
+
+        Raises
+        ------
+        OptionError
+            An unknown run.
+        """
+        return self.means[self._place(run)]
+
+    def difference(self, first: str, second: str) -> JudgedMean:
+        """Return the mean difference of two runs, from the queries where both have values.
+
+        Choose the pair before you see the values: the best of many pairs looks better than it is.
+
+        Raises
+        ------
+        OptionError
+            An unknown run, the same run twice, or fewer than three queries with values of both.
+        """
+        if first == second:
+            raise OptionError(f"a run is compared with another; got {shown(first)} twice")
+        one, two = self._place(first), self._place(second)
+        people, judged, others = (columns[one] - columns[two] for columns in self._values)
+        return _mean_of(people, judged, others, self.level, f"{first} and {second}")
+
+    def _place(self, run: str) -> int:
+        if run not in self.runs:
+            raise OptionError(f"there is no run {shown(run)}; there are {', '.join(self.runs)}")
+        return self.runs.index(run)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return metric, level, and the rows of the table, ready for JSON."""
+        return {"metric": self.metric, "level": self.level, "rows": self.table()}
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        order = sorted(range(len(self.runs)), key=lambda place: -self.means[place].mean)
+        names = [name for name in JudgedMean.__dataclass_fields__ if name != "standard_error"]
+        columns: dict[str, Sequence[Any]] = {"run": [self.runs[place] for place in order]}
+        return columns | {name: [getattr(self.means[place], name) for place in order] for name in names}
+
+    def __repr__(self) -> str:
+        best = max(range(len(self.runs)), key=lambda place: self.means[place].mean)
+        mean = self.means[best]
+        n_queries = counted(mean.n_people + mean.n_judge, "query", "queries")
+        return (
+            f"<JudgedMeans of {counted(len(self.runs), 'run')}, {n_queries}: {self.runs[best]} {mean.mean:.4f}, "
+            f"{mean.low:.4f} to {mean.high:.4f}>"
+        )
+
+
+def judged_means(
+    people: Evaluation, judge: Evaluation, *, metric: str | None = None, level: float = 0.95
+) -> JudgedMeans:
+    """Return the means that people would give, from their judgements on some queries and a program's on all.
+
+    A program's judgements are biased in unknown ways. Where people judged too, the bias is seen, and taken off; a
+    program that agrees with people makes the interval narrower, and one that does not costs next to nothing. The
+    weight of the program is that of the smallest variance (Angelopoulos et al. 2023). The queries that people judged
+    must be a random part of all. Intervals use Student's t distribution.
+
+    Parameters
+    ----------
+    people : Evaluation
+        Runs evaluated with the relevance judgements of people, on some of the queries.
+    judge : Evaluation
+        The same runs evaluated with those of the program, on these and on more queries.
+    metric : str, optional
+        Omit it if there is only one.
+    level : float
+        Of the intervals.
+
+    Returns
+    -------
+    JudgedMeans
+
+    Raises
+    ------
+    OptionError
+        Other runs in the two evaluations, a metric that one of them lacks, a level that is not between 0 and 1, or
+        fewer than three queries with values of both.
+    QueryMismatchError
+        A query of people that the program did not judge.
+
+    See Also
+    --------
+    evaluate : Returns both evaluations.
+    adaptive.prediction_powered : The same for strengths from votes.
+
+    References
+    ----------
+    A. N. Angelopoulos, J. C. Duchi and T. Zrnic, PPI++: Efficient Prediction-Powered Inference, arXiv:2311.01453
+    (2023).
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import evaluate, judged_means
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> grades = {f"q{q}": {f"d{d}": int(g) for d, g in enumerate(rng.integers(0, 3, 9))} for q in range(200)}
+    >>> guesses = {q: {d: min(2, g + int(rng.random() < 0.2)) for d, g in own.items()} for q, own in grades.items()}
+    >>> run = {q: {d: g + rng.normal() for d, g in own.items()} for q, own in grades.items()}
+    >>> some = {q: grades[q] for q in list(grades)[:40]}
+    >>> means = judged_means(evaluate(some, {"bm25": run}, metrics="ndcg@5"),
+    ...                      evaluate(guesses, {"bm25": run}, metrics="ndcg@5"))
+    >>> bm25, truth = means.of("bm25"), evaluate(grades, {"bm25": run}, metrics="ndcg@5").mean()
+    >>> bm25.low < truth < bm25.high, bm25.high - bm25.low < bm25.people_high - bm25.people_low
+    (True, True)
+    """
+    confidence = checked_level(level)
+    for name, evaluation in (("people", people), ("judge", judge)):
+        if not isinstance(evaluation, Evaluation):
+            raise OptionError(f"{name} must be an Evaluation; got {shown(evaluation)}")
+    if set(people.runs) != set(judge.runs):
+        differing = sorted(set(people.runs) ^ set(judge.runs))
+        raise OptionError(offending("people and the judge must have the same runs; one of them lacks", differing))
+    metric = people.metrics[0] if metric is None and len(people.metrics) == 1 else metric
+    place_of: dict[Hashable, int] = {query: place for place, query in enumerate(judge.queries)}
+    if unknown := [query for query in people.queries if query not in place_of]:
+        raise QueryMismatchError(offending("the judge has no values for queries of people", unknown))
+    labelled = np.array([place_of[query] for query in people.queries], np.intp)
+    rest = np.setdiff1d(np.arange(len(judge.queries)), labelled)
+    of_people = np.stack([people.of(metric, run) for run in people.runs])
+    of_judge = np.stack([judge.of(metric, run) for run in people.runs])
+    means = tuple(
+        _mean_of(of_people[place], of_judge[place, labelled], of_judge[place, rest], confidence, run)
+        for place, run in enumerate(people.runs)
+    )
+    values = of_people, of_judge[:, labelled], of_judge[:, rest]
+    return JudgedMeans(people.runs, str(metric), means, confidence, values)
+
+
+def _mean_of(people: Values, judged: Values, others: Values, level: float, noun: str) -> JudgedMean:
+    """Return the mean from the queries with a value."""
+    is_known = ~(np.isnan(people) | np.isnan(judged))
+    if is_known.sum() < LEAST_QUERIES:
+        raise OptionError(
+            f"{noun}: {LEAST_QUERIES} queries with values of people and of the judge are needed; got "
+            f"{int(is_known.sum())}"
+        )
+    return judged_mean(people[is_known], judged[is_known], others[~np.isnan(others)], level)

@@ -1,0 +1,178 @@
+"""What evaluations, comparisons of runs and leaderboards of scores say in a paper: the words of their reports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from rankcorr import _report as text
+from rankcorr._checks import alpha_of, counted
+from rankcorr._report import Report
+from rankcorr._results import JsonResult
+from rankcorr.inference._exchange_distribution import MAX_EXACT
+from rankcorr.inference._reports import STEP_DOWN, detectable_text, few_text, rank_limits, standings_text
+
+Content = Mapping[str, Any]
+
+_METRICS: Final = {"ap": "average precision", "ndcg": "nDCG", "p": "P", "rr": "reciprocal rank", "rbo": "RBO"}
+_UNJUDGED: Final = {
+    "zero": "Retrieved documents without a judgement have relevance 0",
+    "omit": "Retrieved documents without a judgement were left out",
+    "error": "Every retrieved document has a judgement",
+}
+_UNRETRIEVED: Final = {
+    "last": "judged documents that a run did not retrieve are tied below all others",
+    "omit": "judged documents that a run did not retrieve were left out",
+}
+_AGGREGATES: Final = {
+    "mean": "mean score",
+    "borda": "mean number of systems that they beat on a task (ties count half)",
+    "mean_rank": "mean rank (smaller is better)",
+}
+PAIR: Final = 2
+_EXCHANGED_TOGETHER: Final = (
+    "The corrected tests exchange the scores of all systems together, so that a system which is much worse than the "
+    "others hides small differences between them."
+)
+_CORRECTIONS: Final = {
+    "step-down": STEP_DOWN,
+    "holm": "P-values of pairs are corrected for all pairs and metrics by Holm's method. ",
+}
+
+
+def metric_text(metric: str) -> str:
+    """Write a metric as papers do.
+
+    >>> metric_text("ndcg@10"), metric_text("ap")
+    ('nDCG@10', 'average precision')
+    """
+    match = re.fullmatch(r"([a-z]+)(@[0-9]+)?", metric)
+    return _METRICS[match[1]] + (match[2] or "") if match and match[1] in _METRICS else text.symbol_of(metric)
+
+
+def evaluation_report(evaluation: JsonResult) -> Report:
+    """Return the report of `Evaluation.report`."""
+    content = evaluation.to_dict()
+    options, rows = content["options"], content["means"]
+    depth = "" if options["depth"] is None else f"; runs were cut after {options['depth']} documents of a query"
+    methods = (
+        f"We evaluated {counted(len(content['runs']), 'run')} on {_queries_text(content)} by "
+        f"{text.listed(map(metric_text, content['metrics']))}, and averaged over queries. "
+        f"{_UNJUDGED[options['unjudged']]}, and {_UNRETRIEVED[options['unretrieved']]}{depth}. "
+    )
+    if content["standardized"] is not None:
+        methods += (
+            "Rank correlations are also standardized, so that chance gives 0 whatever the length and the ties of a "
+            f"query ({options['n_resamples']:,} permutations). "
+        )
+    sentences = []
+    for run in content["runs"]:
+        values = []
+        for row in rows:
+            standardized = row.get("standardized")
+            more = "" if standardized is None else f" (standardized {text.number_text(standardized)})"
+            if row["run"] == run:
+                values.append(f"{metric_text(row['metric'])} {text.number_text(row['mean'])}{more}")
+        sentences.append(f"{text.name_text(run)}, {text.listed(values)}")
+    limits = ["Differences of these means were not tested."] if len(content["runs"]) > 1 else []
+    limits += few_text(len(content["queries"]), "queries")
+    treatment = "counted as 0" if options["undefined"] == "zero" else "left out"
+    for row in rows:
+        if row["n_undefined"]:
+            gap = f"is undefined for {counted(row['n_undefined'], 'query', 'queries')}"
+            verb = "was" if row["n_undefined"] == 1 else "were"
+            limits.append(
+                f"The {metric_text(row['metric'])} of {text.name_text(row['run'])} {gap}, which {verb} {treatment}."
+            )
+    results = f"Means over queries: {text.listed(sentences, '; ')}."
+    return Report(methods + text.software_text(options["seed"]), results, tuple(limits))
+
+
+def run_comparison_report(comparison: JsonResult) -> Report:
+    """Return the report of `RunComparison.report`."""
+    content = comparison.to_dict()
+    level, pairs = content["level"], content["pairs"]
+    metric = f"{'standardized ' * content['standardized']}{metric_text(content['metric'])}"
+    n_least = min((pair["n_queries"] for pair in pairs), default=0)
+    flips = "in all ways" if n_least <= MAX_EXACT else f"{content['n_resamples']:,} times at random"
+    tests = {
+        "randomization": f"paired randomization tests, which flip the signs of the differences by query {flips} "
+        "[@smucker2007comparison]",
+        "t": "Student's paired t test [@smucker2007comparison]",
+        "bootstrap": f"bootstrap-t tests from {content['n_resamples']:,} resamples of queries",
+    }
+    methods = (
+        f"We compared {counted(len(content['rows']), 'run')} by their mean {metric} over {_queries_text(content)}, "
+        f"with bootstrap-t intervals over queries. Differences of two runs were tested by {tests[content['test']]}; "
+        "their intervals hold the differences that the same test does not reject. "
+        f"{_CORRECTIONS[content['correction']]}{text.software_text(content['seed'])}"
+    )
+    scores = [{"statistic": row["mean"], "low": row["low"], "high": row["high"]} for row in content["rows"]]
+    results = standings_text(content["rows"], scores, f"mean {metric}", level)
+    if len(pairs) == 1 or content["baseline"] is not None:
+        results = " ".join([results, *(_pair_text(pair, level) for pair in pairs[: text.MOST_NAMED])])
+    unit = "queries" if content["unit"] == "queries" else "clusters of queries"
+    limits = [f"Intervals and tests speak of further {unit} like these, and take {unit} as independent."]
+    limits += few_text(len(content["queries"]), "queries")
+    if fragile := [f"{pair['first']} and {pair['second']}" for pair in pairs if pair["fragile"]]:
+        limits.append(f"A single query decides whether these differ significantly: {text.listed(fragile, '; ')}.")
+    if len(pairs) == 1 and pairs[0]["pvalue"] is not None and pairs[0]["detectable"] is not None:
+        limits += [detectable_text(pairs[0]["detectable"])] if pairs[0]["pvalue"] > alpha_of(level) else []
+    if content["groups"]:
+        limits.append("Comparisons within groups of queries are corrected by themselves.")
+    return Report(methods, results, (*limits, *rank_limits(content["rows"], level)))
+
+
+def score_leaderboard_report(board: JsonResult) -> Report:
+    """Return the report of `ScoreLeaderboard.report`."""
+    content = board.to_dict()
+    rows, n_tasks, n_groups, n_left_out = (
+        content["rows"],
+        *(len(content[name]) for name in ("tasks", "gold_sets", "left_out")),
+    )
+    groups = f", averaged over {n_groups} groups of tasks" if n_groups > 1 else ""
+    methods = (
+        f"We ranked {counted(len(rows), 'system')} by their {_AGGREGATES[content['aggregate']]} over "
+        f"{counted(n_tasks, 'task')}{groups}. "
+    )
+    if n_left_out:
+        methods += f"{'A task' if n_left_out == 1 else 'Tasks'} with missing scores ({n_left_out}) "
+        methods += f"{'was' if n_left_out == 1 else 'were'} left out. "
+    if content["missing"] == "worst":
+        n_missing = sum(row["mean"]["n_missing"] for row in rows)
+        methods += f"Missing scores ({n_missing}) count as the worst of their task. "
+    if lower := content["lower_is_better"]:
+        methods += f"Smaller scores are better on {text.listed(map(text.name_text, lower))}. "
+    exchanges = "all exchanges" if content["exact"] else f"{content['n_resamples']:,} random exchanges"
+    methods += (
+        f"Intervals are bootstrap-t intervals from {content['n_resamples']:,} resamples of tasks. Each pair of systems "
+        f"was compared by a paired randomization test, in which the two exchange their scores on tasks ({exchanges}). "
+        f"{STEP_DOWN}{text.software_text(content['seed'])}"
+    )
+    results = standings_text(rows, [row["mean"] for row in rows], content["coefficient"], content["level"])
+    limits = ["Intervals and tests speak of further tasks like these, and take tasks as independent."]
+    limits += few_text(n_tasks, "tasks")
+    if content["detectable"] is not None:
+        number = text.number_text(content["detectable"])
+        limits.append(
+            f"A single test finds a true difference of {number} from the best with a power of 80 % (the median over "
+            "systems)."
+        )
+    if len(rows) > PAIR:
+        limits.append(_EXCHANGED_TOGETHER)
+    return Report(methods, results, (*limits, *rank_limits(rows, content["level"])))
+
+
+def _queries_text(content: Content) -> str:
+    return counted(len(content["queries"]), "query", "queries")
+
+
+def _pair_text(pair: Content, level: float) -> str:
+    first, second = text.name_text(pair["first"]), text.name_text(pair["second"])
+    return (
+        f"{first} and {second} differ by {text.number_text(pair['difference'])} "
+        f"({text.interval_text(pair['low'], pair['high'], level)}, {text.pvalue_text(pair['corrected_pvalue'])}): "
+        f"{first} is better on {pair['n_better']:,} of {pair['n_queries']:,} queries, and worse on "
+        f"{pair['n_worse']:,}."
+    )

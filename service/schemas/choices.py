@@ -1,0 +1,160 @@
+"""Define the request and answer for fitting strengths to answers of any kind."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from flask import g
+from marshmallow import ValidationError
+
+from adaptive import JudgeAgreement, SideBias
+from adaptive.model._choice_files import KINDS, ChoiceOptions
+from adaptive.model._estimators import FitOptions
+from service.http.problems import shown
+from service.schemas import fields
+from service.schemas.base import Answer, Request
+from service.schemas.ranking_fields import read_label
+from service.schemas.shapes import COUNT, NUMBER, NUMBER_OR_NULL, TEXT, Shape, exactly, list_of, one_of, result_shapes
+from service.schemas.strengths import PRIORS
+
+_LABEL: Final = fields.LABEL_SCHEMA(minLength=1)
+_BESIDE: Final = {
+    "voter": _LABEL("Who answered; of all answers or of none."),
+    "prompt": _LABEL("What the answer is about; of all answers or of none."),
+    "weight": NUMBER("How often the answer counts; of all answers or of none.", minimum=0, exclusiveMaximum=1e12),
+}
+
+
+def _kind(about: str, **properties: Any) -> Shape:
+    return exactly(about, optional=_BESIDE, **properties, **_BESIDE)
+
+
+_PAIR: Final = {"left": _LABEL, "right": _LABEL}
+_GRADE: Final = Shape(type=["integer", "null"], minimum=-50, maximum=50)("Above 0: left is better.")
+_LABELS: Final = list_of(_LABEL, minItems=2, uniqueItems=True)
+_SIDES: Final[dict[str, Any]] = {"patternProperties": {"^(left|right)_": NUMBER("A covariate of one side.")}}
+CHOICE_CLUSTER: Final = fields.vocabulary("ChoiceCluster", ("voter", "prompt", "both"), "Answers that are dependent.")
+CHOICE_KIND: Final = fields.vocabulary("ChoiceKind", KINDS, "Kind of the answers.")
+PAIR_ANSWER: Final = fields.vocabulary(
+    "PairAnswer", ("left", "right", "tie", "both bad"), "The side that won, a tie, or neither is good."
+)
+UNDECIDED: Final = fields.vocabulary("Undecided", ("tie", "left out"), "What an answer without a winner counts as.")
+CHOICE_ANSWER: Final = fields.Component(
+    "ChoiceAnswer",
+    one_of(
+        _kind("A vote on a pair.", **_PAIR, winner=PAIR_ANSWER.reference.or_null("null where there is no answer."))(
+            **_SIDES
+        ),
+        _kind("A graded vote.", **_PAIR, grade=_GRADE)(**_SIDES),
+        _kind("The best and the worst of several items.", items=_LABELS, best=_LABEL, worst=_LABEL),
+        _kind(
+            "A ranking, best first; a list in it is a tie.",
+            ranking=list_of(one_of(_LABEL, list_of(_LABEL, minItems=1)), minItems=1),
+        ),
+    ),
+)
+_KEYS: Final = frozenset({"left", "right", "winner", "grade", "items", "best", "worst", "ranking", *_BESIDE})
+
+
+class AnswerRows(fields.Documented):
+    """Answers of one kind, one object each."""
+
+    documented: Mapping[str, Any] = list_of(
+        CHOICE_ANSWER.reference, minItems=1, maxItems=fields.Limit("max_comparisons")
+    )
+
+    def read(self, value: Any) -> list[dict[str, Any]]:
+        """Check that a value is a list of objects; the library checks what they hold."""
+        if not isinstance(value, list) or not value:
+            raise ValidationError(f"must be a list of answers; got {shown(value)}")
+        fields.check_limit("max_comparisons", len(value), of="answers of a request")
+        for place, row in enumerate(value):
+            if not isinstance(row, dict):
+                raise fields.placed([f"must be an object; got {shown(row)}"], str(place))
+            is_pair = "left" in row or "right" in row
+            odd = [name for name in row if name not in _KEYS and not (is_pair and name.startswith(("left_", "right_")))]
+            if odd:
+                raise fields.placed(["is no part of an answer"], str(place), odd[0])
+            for name in ("left", "right", "best", "worst", "voter", "prompt"):
+                if name in row:
+                    row[name] = read_label(row[name], str(place), name)
+            for name in ("items", "ranking"):
+                if isinstance(row.get(name), list):
+                    row[name] = [_labels(entry, str(place), name) for entry in row[name]]
+        g.n_items = len(value)
+        return value
+
+
+def _labels(entry: Any, *place: str) -> Any:
+    if isinstance(entry, list):
+        return [read_label(label, *place) for label in entry]
+    return read_label(entry, *place)
+
+
+class CovariateNames(fields.Documented):
+    """Names of covariates."""
+
+    documented: Mapping[str, Any] = list_of(TEXT(minLength=1), uniqueItems=True, maxItems=100)
+
+    def read(self, value: Any) -> tuple[str, ...]:
+        """Check a value, and return it as the library call takes it."""
+        if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
+            raise ValidationError(f"must be a list of names; got {shown(value)}")
+        if len(set(value)) < len(value) or len(value) > 100:
+            raise ValidationError("must name each covariate once, and at most 100")
+        return tuple(value)
+
+
+class ChoicesRequest(Request):
+    """Answers of one kind, and options of their fit."""
+
+    answers = AnswerRows(required=True)
+    covariates = CovariateNames(
+        load_default=(), about="Slopes to fit: length stands for left_length and right_length of each answer."
+    )
+    cluster = fields.declared_field(ChoiceOptions, "cluster", vocabulary=CHOICE_CLUSTER)
+    both_bad = fields.declared_field(ChoiceOptions, "both_bad", vocabulary=UNDECIDED)
+    swapped = fields.declared_field(ChoiceOptions, "swapped", vocabulary=UNDECIDED)
+    elo = fields.declared_field(ChoiceOptions, "elo")
+    side_bias = fields.declared_field(FitOptions, "side_bias")
+    prior = fields.declared_field(FitOptions, "prior", above=float("-inf"), least=PRIORS[0], most=PRIORS[1])
+    judge = fields.Text(about="A voter whose agreement with the others is reported.")
+    level = fields.Number(above=0, below=1, load_default=0.9, about="Level of the intervals.")
+
+
+CHOICE_ITEM: Final = fields.Component(
+    "ChoiceItem",
+    exactly(
+        item=_LABEL,
+        rank=NUMBER(minimum=1),
+        strength=NUMBER("Mean 0; larger is better."),
+        standard_error=NUMBER(minimum=0),
+        elo=NUMBER("1000 + 400 / ln 10 times the strength; only with elo in the request."),
+        rank_low=COUNT("First rank of the interval."),
+        rank_high=COUNT("Last rank of the interval."),
+        optional=["elo"],
+    ),
+)
+OTHER_PARAMETER: Final = fields.Component.exactly(
+    "OtherParameter", name=TEXT("tie, side, grade 1, tie of 2, or a covariate."), estimate=NUMBER,
+    standard_error=NUMBER(minimum=0),
+)  # fmt: skip
+SIDE_BIAS: Final = fields.Component.exactly(
+    "SideBias", **result_shapes(SideBias, voter=Shape(type=["string", "integer", "null"])("null if not known."))
+)
+JUDGE_AGREEMENT: Final = fields.Component.exactly("JudgeAgreement", **result_shapes(JudgeAgreement))
+
+
+class ChoicesAnswer(Answer):
+    """Strengths, best first, the other fitted parameters, and what is known of judges."""
+
+    kind = fields.Dumped(CHOICE_KIND.reference)
+    n_answers = fields.Dumped(COUNT("Answers of the fit, after swapped pairs became one."))
+    n_unanswered = fields.Dumped(COUNT)
+    n_both_bad = fields.Dumped(COUNT)
+    items = fields.Dumped(list_of(CHOICE_ITEM.reference))
+    others = fields.Dumped(list_of(OTHER_PARAMETER.reference))
+    log_likelihood = fields.Dumped(NUMBER)
+    prior_sd = fields.Dumped(NUMBER_OR_NULL("Standard deviation of the strengths before any answer."))
+    side_biases = fields.Dumped(list_of(SIDE_BIAS.reference), about="Of each voter, if swapped pairs became one.")
+    agreement = fields.Dumped(JUDGE_AGREEMENT.reference.or_null("null without a judge."))
+    warnings = fields.Dumped(list_of(TEXT))

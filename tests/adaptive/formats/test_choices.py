@@ -1,0 +1,247 @@
+"""Answers of any kind: each form of file, and what is wrong with a cell, a column or a row."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from adaptive import ChoiceAnswers, ComparisonError, ModelError, TableError, VoteError, read_choices
+from rankcorr.errors import OptionError
+
+PAIRS = """left,right,winner,voter,prompt,left_length,right_length,weight
+a,b,left,Ann,p1,100,50,0.5
+b,c,tie,Ann,p2,20,30,1
+a,c,both bad,Bob,p1,5,6,2
+c,a,right,Bob,p2,5,9,1
+b,a,,Bob,p3,1,1,1
+"""
+GRADES = "left,right,grade,voter\na,b,2,Ann\nb,c,A=B,Bob\na,c,B>A,Bob\nb,a,,Bob\n"
+BEST_WORST = "Item1,Item2,Item3,Item4,BestItem,WorstItem\na,b,c,d,a,d\na,b,c,,b,c\n"
+RANKED = "voter,item,rank\nAnn,a,1\nAnn,b,2\nBob,b,1\nBob,a,2\nBob,c,2\n"
+ORDERS = ((("a",), ("b",)), (("b",), ("a", "c")))
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(text, name="answers.csv"):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "rows"),
+    [
+        (GRADES, "grades", (("a", "b", 2), ("b", "c", 0), ("a", "c", -1))),
+        ("model_a,model_b,grade\na,b,1.0\n", "grades", (("a", "b", 1),)),
+        (BEST_WORST, "best-worst", ((("a", "b", "c", "d"), "a", "d"), (("a", "b", "c"), "b", "c"))),
+        ("items,best,worst\na | b|c,a,c\n", "best-worst", ((("a", "b", "c"), "a", "c"),)),
+        ("ranking\na > b\nb>a = c\n", "rankings", ORDERS),
+        (RANKED, "rankings", ORDERS),
+        ("ranking,item,rank\n1,a,1\n2,b,1\n1,b,2\n2,a,3\n2,c,3\n", "rankings", ORDERS),
+        ("rank1,rank2,rank3\na,b,\nb,c,a\n", "rankings", ((("a",), ("b",)), (("b",), ("c",), ("a",)))),
+        ('[{"ranking": ["a", "b"]}, {"ranking": ["b", ["a", "c"]]}]', "rankings", ORDERS),
+        ('{"items": ["a", "b"], "best": "a", "worst": "b"}', "best-worst", ((("a", "b"), "a", "b"),)),
+        ("winner,loser\na,b\n", "pairs", (("a", "b", "left"),)),
+        ("model_a,model_b,winner\na,b,tie (bothbad)\na,b,tie\n", "pairs", (("a", "b", "both bad"), ("a", "b", "tie"))),
+    ],
+)
+def test_the_columns_say_the_kind(written, text, kind, rows):
+    answers = read_choices(written(text))
+    assert (answers.kind, answers.rows) == (kind, rows)
+
+
+def test_everything_beside_an_answer_is_read(written):
+    answers = read_choices(written(PAIRS), covariates=["length"])
+    assert [row[2] for row in answers.rows] == ["left", "tie", "both bad", "right"]
+    assert (answers.n_unanswered, answers.n_both_bad, answers.items) == (1, 1, ("a", "b", "c"))
+    assert answers.voters == ("Ann", "Ann", "Bob", "Bob")
+    assert answers.prompts == ("p1", "p2", "p1", "p2")
+    assert answers.weights.tolist() == [0.5, 1, 2, 1]
+    assert [side.tolist() for side in answers.covariates["length"]] == [[100, 20, 5, 5], [50, 30, 6, 9]]
+    counted = read_choices(written("left,right,grade,n,weight\na,b,1,3,0.5\n"))
+    assert counted.weights.tolist() == [1.5]
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_rows_and_parquet_are_read_like_files(written, tmp_path, frame):
+    path = written(BEST_WORST.replace(",,", ",e,"))
+    columns = pd.read_csv(path)
+    rows = read_choices(path).rows
+    columns.to_parquet(tmp_path / "answers.parquet")
+    for source in (frame(columns.to_dict("list")), columns.to_dict("records"), tmp_path / "answers.parquet"):
+        assert read_choices(source).rows == rows
+
+
+def test_arenas_have_lengths_in_conversations_and_metadata(written):
+    def talk(text):
+        return [{"role": "user", "content": "?"}, {"role": "assistant", "content": text}]
+
+    row = {"question_id": 7, "model_a": "gnu", "model_b": "yak", "winner": "model_a", "judge": "J"}
+    row |= {"conversation_a": talk("four"), "conversation_b": talk("no")}
+    row |= {"conv_metadata": {"sum_assistant_a_tokens": 9, "sum_assistant_b_tokens": 3}}
+    row["conv_metadata"] |= {"header_count_a": {"h1": 1, "h2": 2}, "header_count_b": {"h1": 0, "h2": 0}}
+    path = written(json.dumps(row) + "\n", "arena.jsonl")
+    answers = read_choices(path, covariates=["conversation", "sum_assistant_tokens", "header_count"])
+    sides = {name: (left[0], right[0]) for name, (left, right) in answers.covariates.items()}
+    assert sides == {"conversation": (4, 2), "sum_assistant_tokens": (9, 3), "header_count": (3, 0)}
+    assert (answers.voters, answers.prompts) == (("J",), (7,))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("left,right,grade\na,b,2\na,b,x\n", r'answers.csv:3: column "grade": a grade is a whole number, or A>>B'),
+        ("left,right,grade\na,a,2\n", "an item is compared with itself: 'a'"),
+        ("left,right,grade\na,b,0\n", "no grade prefers a side"),
+        ("left,grade\na,0\n", "graded votes need a column right"),
+        ("items,best,worst\na|b,c,b\n", r"answers.csv:2: column \"best\": one of 'a', 'b' is expected; got 'c'"),
+        ("items,best,worst\na|b,a,\n", "one of 'a', 'b' is expected; got ''"),
+        ("items,best,worst\na|b,a,a\n", "'a' is the best and the worst"),
+        ("items,best,worst\na|a,a,a\n", "'a' comes twice in one answer"),
+        ("items,best,worst\na,a,a\n", "two items or more are shown"),
+        ("best,worst\na,b\n", "best-worst answers need a column items"),
+        ("item_1,item_3,best,worst\na,b,a,b\n", "columns are numbered from 1 without gaps"),
+        ("ranking\na > a\n", "'a' comes twice in one answer"),
+        ("ranking\na > > b\n", "a ranking has an empty item"),
+        ("ranking\na\n", "a ranking has two items or more; got 'a' alone"),
+        ('[{"ranking": 3}]', "a ranking is a list of items, or text such as a > b = c; got 3"),
+        ('[{"ranking": ["a", true]}]', "an item is text or a whole number; got True"),
+        ('[{"ranking": ["a ", "b"]}]', "a space or a line break"),
+        ("rank1,rank2,rank3\na,,b\n", 'column "rank2": an empty rank before others'),
+        ("voter,item,rank\nAnn,a,1\nAnn,a,2\n", "'a' comes twice in one ranking"),
+        ("voter,item,rank\nAnn,a,0\nAnn,b,2\n", "a rank is a number above 0, 1 for the best; got '0'"),
+        ("voter,item,rank\nAnn,a,1\nBob,b,2\n", "a ranking has two items or more"),
+        ("ranking,voter,item,rank\n1,Ann,a,1\n1,Bob,b,2\n", "the rows of one ranking have several voters"),
+        ("left,right,grade,weight\na,b,1,-1\n", "a weight is a number from 0 to below 1e12; got '-1'"),
+        ("left,right,grade,n\na,b,1,1.5\n", "a count is a whole number from 0 to below 1e12; got '1.5'"),
+        ("left,right,grade,n,count\na,b,1,1,1\n", "both n and count say how often an answer counts"),
+        ("left,right,grade,voter\na,b,1,Ann\na,b,1,\n", "either every answer has a voter or none"),
+        ("left,right,grade,best,worst\na,b,1,a,b\n", r"fit several kinds of answers: best-worst \(best, worst\) and"),
+        ("left,right,winner,confidence\na,b,left,3\n", "says how much an item is preferred"),
+        ("left,right,grade,n_a\na,b,1,3\n", "may count votes"),
+        ("left,right,winner\na,a,left\n", "an item is compared with itself"),
+        ('[{"left": 7, "right": "b", "grade": 1}, {"left": "7", "right": "b", "grade": 1}]', "'7' is text in one row"),
+        (
+            '{"left":"a","right":"b","winner":"left"}\n{"ranking":["a","b","c"]}\n',
+            "a vote on a pair, whereas other rows",
+        ),
+        (
+            "left,right,grade,winner\na,b,2,\nb,c,,left\n",
+            'csv:3: column "winner": a vote on a pair, whereas other rows have',
+        ),
+        ("voter,item,rank,winner\nA,a,1,\nA,b,2,\nB,,,left\n", "a vote on a pair, whereas other rows have rankings"),
+        ("ranking\n", "no answers, only the names of the columns"),
+    ],
+)
+def test_a_wrong_file_is_named_with_its_line(written, text, message):
+    with pytest.raises(TableError, match=message):
+        read_choices(written(text))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda path: read_choices(path, columns={"x": "y"}), OptionError, "a column is named for left, right"),
+        (lambda path: read_choices(path, columns={"prompt": "y"}), OptionError, "one for prompt that is not there"),
+        (lambda path: read_choices(path, ignore=["y"]), OptionError, "ignore names a column that is not there"),
+        (lambda path: read_choices(path, covariates="length"), OptionError, "are lists of names"),
+        (lambda path: read_choices(path, covariates=["x"]), TableError, "no columns left_x and right_x"),
+        (lambda path: read_choices(path, covariates=["word"]), TableError, "a covariate is a finite number; got 'w'"),
+        (lambda path: read_choices(path, answers={"left": 3}), OptionError, "an answer, text or a number, means"),
+        (lambda _: read_choices([{"ranking": "a > b"}], covariates=["x"]), OptionError, "covariates are those of two"),
+        (lambda _: read_choices([{"ranking": "a > b"}], format="arena"), OptionError, "format is one of pairs"),
+        (lambda _: read_choices([{"ranking": "a > b"}], answers={"a": "left"}), OptionError, "these answers are rank"),
+        (
+            lambda _: read_choices([{"left": 1, "right": 2, "grade": "x"}], answers={"x": "y"}),
+            OptionError,
+            "a grade is a whole number",
+        ),
+        (
+            lambda _: read_choices([{"left": 1, "right": 2, "grade": 1}], answers="codes"),
+            OptionError,
+            "are those of winners; grades are whole numbers",
+        ),
+        (lambda _: read_choices([{"left": "a", "right": "b", "winner": "x"}]), VoteError, "a winner is 'left'"),
+        (lambda _: read_choices([]), TableError, "no answers"),
+        (lambda _: read_choices([3]), TableError, "an answer is a dict by the names of its columns; got 3"),
+        (lambda _: read_choices(3), ComparisonError, "a data frame of pandas, polars or pyarrow is expected"),
+        (lambda path: read_choices(path).choices(cluster="x"), OptionError, "cluster must be one of"),
+        (lambda path: read_choices(path).choices(both_bad="x"), OptionError, "both_bad must be one of"),
+        (lambda path: read_choices(path).choices(cluster="prompt"), ModelError, "need the prompt of each answer"),
+        (lambda _: read_choices([{"ranking": "a > b"}]).choices(side_bias=True), ModelError, "only pairs have sides"),
+        (lambda _: read_choices([{"ranking": [["a"], ["b>c"]]}]).to_csv(), ModelError, "has > and = between items"),
+        (lambda _: ChoiceAnswers("grades", ((("a",), "b", 1),), np.ones(1)).to_csv(), ModelError, "is neither"),
+    ],
+)
+def test_a_wrong_option_is_named(written, call, error, message):
+    path = written("left,right,winner,voter,left_word,right_word\na,b,left,Ann,w,v\n")
+    with pytest.raises(error, match=message):
+        call(path)
+
+
+def test_grades_may_have_words(written):
+    text = "left,right,verdict\na,b,much better\nb,a,same\n"
+    answers = read_choices(written(text), columns={"grade": "verdict"}, answers={"much better": 2, "same": "0"})
+    assert [row[2] for row in answers.rows] == [2, 0]
+
+
+ITEMS = st.lists(st.sampled_from("abcdef"), min_size=2, max_size=6, unique=True)
+
+
+@st.composite
+def any_answers(draw):
+    kind = draw(st.sampled_from(["pairs", "grades", "best-worst", "rankings"]))
+    n = draw(st.integers(1, 6))
+    lists = [draw(ITEMS) for _ in range(n)]
+    if kind == "pairs":
+        words = st.sampled_from(["left", "right", "tie", "both bad"])
+        rows = [(items[0], items[1], draw(words)) for items in lists]
+    elif kind == "grades":
+        rows = [(items[0], items[1], draw(st.integers(-2, 2)) if k else 2) for k, items in enumerate(lists)]
+    elif kind == "best-worst":
+        rows = [(tuple(items), items[1], items[0]) for items in lists]
+    else:
+        cuts = [draw(st.integers(1, len(items))) for items in lists]
+        parts = [(tuple(items[:cut]), tuple(items[cut:])) for items, cut in zip(lists, cuts, strict=True)]
+        rows = [tuple(filter(None, groups)) for groups in parts]
+    weights = np.array([draw(st.sampled_from([0.5, 1, 2])) for _ in range(n)])
+    voters = tuple(draw(st.sampled_from(["Ann", "Bob"])) for _ in range(n)) if draw(st.booleans()) else None
+    prompts = tuple(draw(st.sampled_from(["p", "q"])) for _ in range(n)) if draw(st.booleans()) else None
+    return ChoiceAnswers(kind, tuple(rows), weights, voters, prompts)
+
+
+@given(any_answers())
+def test_a_table_of_answers_is_read_as_written(tmp_path_factory, answers):
+    path = tmp_path_factory.mktemp("answers") / "answers.csv"
+    path.write_text(answers.to_csv(), encoding="utf-8")
+    again = read_choices(path)
+    assert (again.kind, again.rows, again.voters, again.prompts) == (
+        answers.kind, answers.rows, answers.voters, answers.prompts,
+    )  # fmt: skip
+    assert_allclose(again.weights, answers.weights)
+
+
+def test_clusters_and_both_bad_reach_the_fit(written):
+    answers = read_choices(written(PAIRS))
+    pairs = list(zip(answers.voters, answers.prompts, strict=True))
+    both = answers.choices(cluster="both").clusters
+    assert both.tolist() == [[["Ann", "Bob"].index(voter), ["p1", "p2"].index(prompt)] for voter, prompt in pairs]
+    assert answers.choices(cluster="voter").clusters.tolist() == [0, 0, 1, 1]
+    assert answers.choices(both_bad="left out").events.chosen.size == 3
+    ties = answers.choices(both_bad="tie").fit(prior=1)
+    assert ties.others.keys() == {"tie"}
+
+
+@pytest.mark.real_data
+def test_published_rankings_are_read_from_their_file(data_dir):
+    path = data_dir / "published" / "nascar.csv"
+    answers = read_choices(path)
+    assert (len(answers.rows), len(answers.items), len(answers.rows[0])) == (36, 87, 43)

@@ -1,0 +1,123 @@
+"""Prediction-powered strengths are those of the definition, and the judge's bias does not reach them."""
+
+import math
+
+import numpy as np
+import pytest
+
+from adaptive import Choices, prediction_powered
+from adaptive.errors import ModelError
+
+
+def logistic_fit(left, right, is_left, n_items):
+    """Naive Bradley-Terry by Newton's method: strengths with mean 0, and what each vote moves them."""
+    design = np.zeros((left.size, n_items))
+    design[np.arange(left.size), left] += 1
+    design[np.arange(left.size), right] -= 1
+    theta = np.zeros(n_items)
+    for _ in range(100):
+        share = 1 / (1 + np.exp(-design @ theta))
+        information = design.T @ (design * (share * (1 - share))[:, None]) + 1 / n_items
+        theta = theta + np.linalg.solve(information, design.T @ (is_left - share))
+    moves = (design * (is_left - share)[:, None]) @ np.linalg.inv(information)
+    return theta - theta.mean(), moves - moves.mean(axis=1, keepdims=True)
+
+
+def votes(seed, n_prompts=300, n_items=5, agreement=0.85):
+    rng = np.random.default_rng(seed)
+    left = rng.integers(0, n_items, n_prompts)
+    right = (left + rng.integers(1, n_items, n_prompts)) % n_items
+    people = rng.logistic(size=n_prompts) < (right - left) / 2
+    machine = np.where(rng.random(n_prompts) < agreement, people, ~people)
+    return left, right, people, machine
+
+
+def choices(left, right, is_left, items=range(5)):
+    return Choices.from_grades(items, left, right, np.where(is_left, 1, -1))
+
+
+@pytest.mark.parametrize(("seed", "agreement"), [(0, 0.85), (1, 1.0), (2, 0.5), (3, 0.0)])
+def test_estimate_weight_and_covariance_are_those_of_the_definition(seed, agreement):
+    left, right, people, machine = votes(seed, agreement=agreement)
+    labelled = np.random.default_rng(seed).permutation(300)[:120]
+    human = choices(left[labelled], right[labelled], people[labelled])
+    both = prediction_powered(human, choices(left, right, machine), labelled.tolist(), list(range(300)))
+    theta, moves = np.zeros((3, 5)), np.zeros((3, 300, 5))
+    for number, (rows, answers) in enumerate(((labelled, people), (np.arange(300), machine), (labelled, machine))):
+        theta[number], moves[number][rows] = logistic_fit(left[rows], right[rows], answers[rows], 5)
+    difference = moves[1] - moves[2]
+    weight = min(1.0, max(0.0, -(moves[0] * difference).sum() / (difference**2).sum()))
+    influence = moves[0] + weight * difference
+    assert both.weight == pytest.approx(weight, abs=1e-9)
+    assert both.theta == pytest.approx(theta[0] + weight * (theta[1] - theta[2]), abs=1e-8)
+    n_prompts = 300 if weight else 120
+    assert both.covariance == pytest.approx(n_prompts / (n_prompts - 1) * influence.T @ influence, abs=1e-8)
+    assert both.standard_errors == pytest.approx(np.sqrt(np.diagonal(both.covariance)), abs=1e-12)
+    assert (both.n_prompts, both.n_events, both.human.n_events) == (120, 120, 120)
+
+
+def test_a_judge_who_copies_people_is_as_good_as_their_votes_on_all_prompts():
+    left, right, people, _ = votes(5)
+    labelled = np.arange(100)
+    human = choices(left[labelled], right[labelled], people[labelled])
+    both = prediction_powered(human, choices(left, right, people), range(100), range(300))
+    everything = choices(left, right, people).fit(prior=math.inf)
+    assert both.weight > 0.95  # not 1, because the errors of either fit are those at its own strengths
+    assert both.theta == pytest.approx(everything.theta, abs=0.05)
+    assert both.standard_errors == pytest.approx(everything.standard_errors, rel=0.2)
+
+
+def test_votes_of_a_prompt_belong_together():
+    """Twice the same votes on a prompt tell nothing new, whatever their number."""
+    left, right, people, machine = votes(6)
+    rows = np.concatenate([np.arange(100), np.arange(100)])
+    once = prediction_powered(
+        choices(left[:100], right[:100], people[:100]), choices(left, right, machine), range(100), range(300)
+    )
+    twice = prediction_powered(
+        choices(left[rows], right[rows], people[rows]), choices(left, right, machine), rows.tolist(), range(300)
+    )
+    assert twice.theta == pytest.approx(once.theta, abs=1e-8)
+    assert twice.standard_errors == pytest.approx(once.standard_errors, abs=1e-8)
+
+
+def test_items_in_another_order_and_other_prompts():
+    left, right, people, machine = votes(7)
+    human = choices(left[:100], right[:100], people[:100])
+    judge = choices(left, right, machine)
+    order = [3, 1, 4, 0, 2]
+    place = np.argsort(order)
+    turned = choices(place[left], place[right], machine, items=order)
+    expected = prediction_powered(human, judge, range(100), range(300))
+    both = prediction_powered(human, turned, range(100), range(300))
+    assert both.theta == pytest.approx(expected.theta, abs=1e-9)
+    # Prompts on which people alone voted count for people.
+    alone = prediction_powered(human, choices(left[50:], right[50:], machine[50:]), range(100), range(50, 300))
+    assert alone.n_prompts == 50
+    assert alone.better(0, 4).probability > 0.9
+
+
+def test_what_does_not_fit_is_refused():
+    left, right, people, machine = votes(8)
+    human, judge = choices(left[:50], right[:50], people[:50]), choices(left, right, machine)
+    with pytest.raises(ModelError, match="human_prompts must be 50 names, one for each vote"):
+        prediction_powered(human, judge, range(49), range(300))
+    with pytest.raises(ModelError, match="must have two prompts in common; they have 1"):
+        prediction_powered(human, judge, [0] * 50, range(300))
+    with pytest.raises(ModelError, match="human must be Choices; got 5"):
+        prediction_powered(5, judge, range(50), range(300))
+    other = choices(left, right, machine, items=list("abcde"))
+    with pytest.raises(ModelError, match="must have the same items; not both have 0, 1, 2"):
+        prediction_powered(human, other, range(50), range(300))
+    with pytest.raises(ModelError, match="human_prompts must be 50 names, one for each vote"):
+        prediction_powered(human, judge, 7, range(300))
+    with pytest.raises(ModelError, match="judge_prompts must be names, such as text or numbers, and no lists"):
+        prediction_powered(human, judge, range(50), [[n] for n in range(300)])
+    left, right, people, machine = votes(8)
+    no_weight = Choices.from_grades(
+        list(range(5)), left[:50], right[:50], np.where(people[:50], 1, -1), weights=[0] * 50
+    )
+    with pytest.raises(ModelError, match="must have two prompts in common; they have 0"):
+        prediction_powered(no_weight, judge, range(50), range(300))
+    with pytest.raises(ModelError, match=r"the votes of people: .*no finite strengths"):
+        prediction_powered(choices(left[:3], right[:3], people[:3]), judge, range(3), range(300))

@@ -1,0 +1,97 @@
+"""Pairs asked from both sides, and a judge beside people."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adaptive import ChoiceAnswers, ModelError, judge_agreement, merge_swapped, read_choices, side_biases
+from rankcorr.errors import OptionError
+
+
+def answers_of(*rows):
+    names = ("left", "right", "winner", "voter", "prompt")
+    return read_choices([dict(zip(names, row, strict=True)) for row in rows])
+
+
+SWAPPED = answers_of(
+    ("a", "b", "left", "J", 1),
+    ("b", "a", "right", "J", 1),  # both for a
+    ("a", "b", "left", "J", 2),
+    ("b", "a", "left", "J", 2),  # the left side both times
+    ("a", "b", "right", "K", 2),
+    ("b", "a", "right", "K", 2),  # the right side both times
+    ("a", "c", "left", "K", 2),  # from one side only
+)
+
+
+def test_swapped_pairs_become_one_answer_or_a_tie():
+    assert [row[2] for row in merge_swapped(SWAPPED).rows] == ["left", "tie", "tie", "left"]
+    assert merge_swapped(SWAPPED, "left out").rows == (("a", "b", "left"), ("a", "c", "left"))
+    assert [(bias.voter, bias.n_pairs, bias.n_left, bias.n_right) for bias in side_biases(SWAPPED)] == [
+        ("J", 2, 1, 0),
+        ("K", 1, 0, 1),
+    ]
+
+
+@given(st.lists(st.tuples(st.sampled_from(["ab", "ba"]), st.sampled_from(["left", "right", "tie"])), min_size=1))
+def test_as_many_answers_become_one_as_have_a_partner(votes):
+    answers = ChoiceAnswers("pairs", tuple((*pair, winner) for pair, winner in votes), np.ones(len(votes)))
+    pairs = [pair for pair, _ in votes]
+    merged = merge_swapped(answers)
+    assert len(merged.rows) == max(pairs.count("ab"), pairs.count("ba"))
+    biases = side_biases(answers)
+    assert sum(bias.n_pairs for bias in biases) == min(pairs.count("ab"), pairs.count("ba"))
+
+
+def test_a_judge_is_compared_with_people():
+    rows = [("a", "b", "left", "J", 1), ("a", "b", "left", "Ann", 1), ("b", "a", "left", "Bob", 1)]
+    rows += [("a", "c", "tie", "J", 1), ("a", "c", "both bad", "Ann", 1), ("a", "c", "left", "Ann", 2)]
+    agreement = judge_agreement(answers_of(*rows), "J", level=0.9)
+    # a, b: one of two people; a, c with prompt 1: a tie and "both bad".
+    assert (agreement.agreement, agreement.n_questions, agreement.people_agreement) == (0.75, 2, 0)
+    assert 0 < agreement.interval[0] < 0.75 < agreement.interval[1] <= 1
+
+
+def test_the_interval_of_an_agreement_covers_with_prompts_of_their_own_difficulty():
+    """Of 200 simulated judges, 180 are expected; 3 standard errors are 13."""
+    rng = np.random.default_rng(4)
+    shares = rng.beta(4, 2, (200, 60))
+    covered = 0
+    for prompts in shares:
+        equal = rng.random((60, 4)) < prompts[:, np.newaxis]
+        rows = [
+            ("a", other, "left" if same or voter == "Ann" else "right", voter, prompt)
+            for prompt, row in enumerate(equal.tolist())
+            for other, same in zip("bcde", row, strict=True)
+            for voter in ("Ann", "J")
+        ]
+        names = list(zip(*rows, strict=True))
+        answers = ChoiceAnswers("pairs", tuple(zip(*names[:3], strict=True)), np.ones(len(rows)), names[3], names[4])
+        low, high = judge_agreement(answers, "J", level=0.9).interval
+        covered += low <= 4 / 6 <= high
+    assert abs(covered - 180) <= 3 * math.sqrt(200 * 0.9 * 0.1)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: merge_swapped(SWAPPED, "x"), OptionError, "disagreement must be one of 'tie', 'left out'"),
+        (lambda: merge_swapped(3), ModelError, "votes on pairs are expected; got 3"),
+        (lambda: side_biases(read_choices([{"ranking": "a > b"}])), ModelError, "votes on pairs are expected"),
+        (lambda: side_biases(SWAPPED, level=1), ModelError, "level must be"),
+        (lambda: judge_agreement(SWAPPED, "Z"), ModelError, "no voter is called 'Z'"),
+        (lambda: judge_agreement(SWAPPED.select([0, 1]), "J"), ModelError, "no pair and prompt in common"),
+        (lambda: judge_agreement(ChoiceAnswers("pairs", (), np.ones(0)), "J"), ModelError, "voters are not known"),
+        (
+            lambda: merge_swapped(ChoiceAnswers("pairs", (("a", "b", "left"), ("b", "a", "left")), np.arange(1, 3))),
+            ModelError,
+            "answers 0 and 1 are one pair from both sides, but have the weights 1 and 2",
+        ),
+    ],
+)
+def test_wrong_calls_are_named(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

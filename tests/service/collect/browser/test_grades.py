@@ -1,0 +1,98 @@
+"""Grades of a preference on the page: by mouse, keys and touch, with undo, without a connection, and on a phone."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.service.collect.browser.conftest import (
+    PRACTICE,
+    all_sent,
+    answer,
+    ready,
+    saved,
+    shown,
+    unsent,
+    voter,
+    votes,
+    wait_until,
+)
+from tests.service.collect.browser.test_access import check_targets, check_width
+
+pytestmark = pytest.mark.wide
+
+KEYS = {"1": "left 2", "2": "left", "3": "right", "4": "right 2", "0": "tie", "9": "cannot say"}
+
+
+def test_buttons_and_keys_have_the_same_grades(site, visit):
+    campaign = site.campaign(grades=2, sheet_size=20)
+    page = voter(site, visit, campaign)
+    buttons = {button.get_attribute("data-key"): button for button in page.locator("[data-answer]").all()}
+    assert {key: button.get_attribute("data-answer") for key, button in buttons.items()} == KEYS
+    expected = {}
+    for done, (key, word) in enumerate(KEYS.items(), start=1):
+        if done > int(page.locator("#bar").get_attribute("max")) - 1:
+            break
+        ready(page)
+        pair = shown(page)
+        page.keyboard.press(key)
+        saved(page, done, int(page.locator("#bar").get_attribute("max")))
+        expected[pair] = word
+    assert votes(campaign) == expected
+    assert {"left 2", "left"} <= set(expected.values())
+
+
+def test_arrows_choose_no_grade(site, visit):
+    campaign = site.campaign(grades=2)
+    page = voter(site, visit, campaign)
+    before = shown(page)
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_timeout(300)
+    assert shown(page) == before
+    assert votes(campaign) == {}
+
+
+def test_an_answer_to_practice_is_right_whatever_its_grade(site, visit):
+    campaign = site.campaign(grades=3, probing=PRACTICE)
+    page = voter(site, visit, campaign)
+    side = "left" if shown(page)[0] == "ash" else "right"
+    answer(page, f"{side} 3")
+    expect(page.locator("#feedback-text")).to_have_text("That is the expected answer.")
+
+
+def test_undo_and_a_lost_connection(site, visit):
+    campaign = site.campaign(grades=2)
+    page = voter(site, visit, campaign)
+    first = shown(page)
+    answer(page, "right 2", done=1)
+    page.locator("#undo").click()
+    expect(page.locator("#status")).to_have_text("Answer undone. Please answer again.")
+    assert shown(page) == first
+    ready(page)
+    visit.breaks_requests = True
+    page.context.set_offline(True)
+    answer(page, "left 2")
+    wait_until(page, lambda: unsent(page) == 1)
+    page.context.set_offline(False)
+    all_sent(page)
+    wait_until(page, lambda: votes(campaign) == {first: "left 2"})
+
+
+@pytest.mark.parametrize("grades", [2, 3])
+def test_a_phone_has_room_for_all_grades(site, visit, grades):
+    campaign = site.campaign(grades=grades)
+    page = voter(site, visit, campaign, viewport={"width": 320, "height": 640}, has_touch=True)
+    check_width(page)
+    check_targets(page)
+    pair = shown(page)
+    answer(page, f"right {grades}", by="tap", done=1)
+    assert votes(campaign) == {pair: f"right {grades}"}
+    # A tap on the item itself chooses no grade.
+    page.locator("#content-left").tap()
+    page.wait_for_timeout(300)
+    assert len(votes(campaign)) == 1
+
+
+def test_the_name_of_a_button_has_its_item_and_its_grade(site, visit):
+    page = voter(site, visit, site.campaign(grades=2))
+    left, right = shown(page)
+    names = [button.get_attribute("aria-label") for button in page.locator(".choose").all()]
+    assert names == [f"Clearly: {left}", f"Slightly: {left}", f"Slightly: {right}", f"Clearly: {right}"]
