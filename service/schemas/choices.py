@@ -31,25 +31,31 @@ def _kind(about: str, **properties: Any) -> Shape:
 _PAIR: Final = {"left": _LABEL, "right": _LABEL}
 _GRADE: Final = Shape(type=["integer", "null"], minimum=-50, maximum=50)("Above 0: left is better.")
 _LABELS: Final = list_of(_LABEL, minItems=2, uniqueItems=True)
-_SIDES: Final[dict[str, Any]] = {"patternProperties": {"^(left|right)_": NUMBER("A covariate of one side.")}}
+_SIDES: Final[dict[str, Any]] = {
+    # left_1 is a part of a label in a table
+    "patternProperties": {"^(left|right)_(?![0-9]+$)": NUMBER("A covariate of one side; its name is no number.")}
+}
 CHOICE_CLUSTER: Final = fields.vocabulary("ChoiceCluster", ("voter", "prompt", "both"), "Answers that are dependent.")
 CHOICE_KIND: Final = fields.vocabulary("ChoiceKind", KINDS, "Kind of the answers.")
 PAIR_ANSWER: Final = fields.vocabulary(
     "PairAnswer", ("left", "right", "tie", "both bad"), "The side that won, a tie, or neither is good."
 )
 UNDECIDED: Final = fields.vocabulary("Undecided", ("tie", "left out"), "What an answer without a winner counts as.")
-CHOICE_ANSWER: Final = fields.Component(
-    "ChoiceAnswer",
-    one_of(
-        _kind("A vote on a pair.", **_PAIR, winner=PAIR_ANSWER.reference.or_null("null where there is no answer."))(
-            **_SIDES
-        ),
-        _kind("A graded vote.", **_PAIR, grade=_GRADE)(**_SIDES),
-        _kind("The best and the worst of several items.", items=_LABELS, best=_LABEL, worst=_LABEL),
-        _kind(
-            "A ranking, best first; a list in it is a tie.",
-            ranking=list_of(one_of(_LABEL, list_of(_LABEL, minItems=1)), minItems=1),
-        ),
+PAIR_VOTE: Final = fields.Component(
+    "PairVote",
+    _kind("A vote on a pair.", **_PAIR, winner=PAIR_ANSWER.reference.or_null("null where there is no answer."))(
+        **_SIDES
+    ),
+)
+GRADED_VOTE: Final = fields.Component("GradedVote", _kind("A graded vote.", **_PAIR, grade=_GRADE)(**_SIDES))
+BEST_WORST_ANSWER: Final = fields.Component(
+    "BestWorstAnswer", _kind("The best and the worst of several items.", items=_LABELS, best=_LABEL, worst=_LABEL)
+)
+RANKING_ANSWER: Final = fields.Component(
+    "RankingAnswer",
+    _kind(
+        "A ranking, best first; a list in it is a tie.",
+        ranking=list_of(one_of(_LABEL, list_of(_LABEL, minItems=1)), minItems=1),
     ),
 )
 _KEYS: Final = frozenset({"left", "right", "winner", "grade", "items", "best", "worst", "ranking", *_BESIDE})
@@ -58,8 +64,11 @@ _KEYS: Final = frozenset({"left", "right", "winner", "grade", "items", "best", "
 class AnswerRows(fields.Documented):
     """Answers of one kind, one object each."""
 
-    documented: Mapping[str, Any] = list_of(
-        CHOICE_ANSWER.reference, minItems=1, maxItems=fields.Limit("max_comparisons")
+    documented: Mapping[str, Any] = one_of(
+        *(
+            list_of(kind.reference, minItems=1, maxItems=fields.Limit("max_comparisons"))
+            for kind in (PAIR_VOTE, GRADED_VOTE, BEST_WORST_ANSWER, RANKING_ANSWER)
+        )
     )
 
     def read(self, value: Any) -> list[dict[str, Any]]:
