@@ -1,10 +1,11 @@
 """Print the time of leaderboards of scores, merged rankings and fused runs, and how often a local search is right.
 
-All figures come from one run, and are processor time. ranx is timed if it is installed. The script checks nothing but
-that `consensus` finds no better ranking by its search than by comparing all orders.
+All figures come from one run, and are processor time. ranx is timed if it is installed, csranks if R has it. The script
+checks nothing but that `consensus` finds no better ranking by its search than by comparing all orders.
 """
 
 import argparse
+import subprocess
 import time
 import warnings
 from collections.abc import Callable
@@ -53,7 +54,28 @@ def bench_boards(n_systems: int, n_tasks: int, n_resamples: int) -> None:
     row("leaderboard_of_scores", digits(seconds(lambda: leaderboard_of_scores(frame, n_resamples=n_resamples))))
     options: dict[str, Any] = {"standard_errors": errors, "n_resamples": n_resamples}
     row("rank_sets, simultaneous and marginal", digits(seconds(lambda: rank_sets(means, **options), turns=1)))
+    row("csranks (R), simultaneous and marginal", *csranks_seconds(means, errors, n_resamples))
     row("bootstrap of means in pandas, without tests", digits(seconds(bootstrap, turns=1)))
+
+
+CSRANKS = """
+library(csranks)
+values <- matrix(scan("stdin", quiet = TRUE), ncol = 2)
+both <- function() for (joint in c(TRUE, FALSE))
+    csranks(values[, 1], diag(values[, 2]^2), simul = joint, R = as.integer(commandArgs(TRUE)), seed = 1)
+cat(sum(system.time(both())[1:2]))
+"""
+
+
+def csranks_seconds(means: Any, errors: Any, n_resamples: int) -> list[str]:
+    """Return the processor time of both kinds of rank sets by csranks."""
+    try:
+        command = ["Rscript", "-e", CSRANKS, str(n_resamples)]
+        values = " ".join(map(repr, np.concatenate([means, errors]).tolist()))
+        output = subprocess.run(command, input=values, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return ["not installed"]
+    return [digits(float(output))]
 
 
 def bench_orders() -> None:

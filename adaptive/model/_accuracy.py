@@ -29,7 +29,7 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,15 +39,16 @@ from adaptive.errors import ComparisonError, ModelError
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._likelihood import Parameters, Rows, kernel_input
 from rankcorr import Ranking
-from rankcorr._checks import checked_flag, checked_level, shown, whole_number
+from rankcorr._checks import checked_count, checked_flag, checked_level, checked_seed, shown, whole_number
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._input.scores import midrank_rows
 from rankcorr._results import JsonResult, Result, TableResult, read_only
-from rankcorr._workers import checked_workers, in_threads
+from rankcorr._workers import Progress, checked_workers, in_threads
 
 Array: TypeAlias = NDArray[Any]
 
 N_SAMPLES = 1_000
+DECIMALS: Final = 8  # of strengths that are ranked; fits are exact to 1e-9
 # Posterior draws for more items take a minute or longer; computing only the standard errors would take as long.
 MOST_WITH_INTERVALS: Final = 3_000
 _BLOCK_ROWS = 50
@@ -604,9 +605,44 @@ def rank_groups(n_items: int) -> tuple[Array, Array]:
 class DrawnStrengths(TableResult):
     """Strengths whose uncertainty is known by draws: intervals of ranks, chances of a place, the accuracy reached."""
 
-    def drawn(self, n_samples: int = N_SAMPLES, seed: int = 0) -> DrawnRanks:
-        """Draw rankings from the distribution of the strengths; those of the last call are kept."""
+    if TYPE_CHECKING:  # attributes of one class, properties of the other
+
+        @property
+        def items(self) -> Sequence[Hashable]: ...
+
+        @property
+        def theta(self) -> NDArray[np.float64]: ...
+
+    def sample(self, n: int, rng: np.random.Generator, *, progress: Progress | None = None) -> NDArray[np.float64]:
+        """Draw strengths from their joint distribution, shape (n, n_items)."""
         raise NotImplementedError
+
+    @cached_property
+    def ranking(self) -> Ranking:
+        """All items ranked by their strengths, labelled; strengths that rounding errors alone separate are ties."""
+        return Ranking.from_scores(np.round(self.theta, DECIMALS), labels=self.items)
+
+    def drawn(self, n_samples: int = N_SAMPLES, seed: int = 0, *, progress: Progress | None = None) -> DrawnRanks:
+        """Draw rankings as `sample` does; those of the last call are kept, so that all questions share them.
+
+        Raises
+        ------
+        ModelError
+            An option out of range.
+
+        Examples
+        --------
+        >>> from adaptive import Choices
+        >>> fit = Choices.from_rankings([["a", "b", "c"], ["a", "c", "b"], ["b", "a", "c"]]).fit(prior=1)
+        >>> fit.drawn(500).ranks.shape
+        (500, 3)
+        """
+        key = (checked_count(n_samples, "n_samples", ModelError), checked_seed(seed, ModelError))
+        cached: tuple[tuple[int, int], DrawnRanks] | None = self.__dict__.get("_drawn")
+        if cached is None or cached[0] != key:
+            theta = self.sample(key[0], np.random.default_rng(key[1]), progress=progress)
+            self.__dict__["_drawn"] = cached = key, DrawnRanks.of(self.ranking, theta)
+        return cached[1]
 
     def rank_intervals(
         self, level: float = 0.9, *, simultaneous: bool = False, n_samples: int = N_SAMPLES, seed: int = 0

@@ -22,21 +22,22 @@ from numpy.typing import ArrayLike, NDArray
 from adaptive._protocol import checked_labels
 from adaptive._record import item_table
 from adaptive.errors import ModelError
-from adaptive.model._accuracy import N_SAMPLES, Better, DrawnRanks, DrawnStrengths
+from adaptive.model._accuracy import Better, DrawnStrengths
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._likelihood import SD_RANGE, SD_START
 from rankcorr import Ranking
 from rankcorr._checks import (
     check_choice,
+    check_rng,
     checked_count,
     checked_level,
-    checked_seed,
     is_unhashable,
     offending,
     real_number,
     shown,
     whole_number,
 )
+from rankcorr._workers import Progress
 
 Array: TypeAlias = NDArray[Any]
 Unlisted: TypeAlias = Literal["absent", "below"]
@@ -181,11 +182,6 @@ class ChoiceStrengths(DrawnStrengths):
     n_events: float
     warnings: tuple[str, ...] = ()
 
-    @cached_property
-    def ranking(self) -> Ranking:
-        """All items ranked by their strengths, labelled; strengths that rounding errors alone separate are ties."""
-        return Ranking.from_scores(np.round(self.theta, 8), labels=self.items)
-
     def elo(self) -> NDArray[np.float64]:
         """Return the strengths on the scale of chess: 1000 + 400 / ln 10 times the strength.
 
@@ -230,30 +226,42 @@ class ChoiceStrengths(DrawnStrengths):
         interval = value - width, value + width
         return Better(first, second, NormalDist().cdf(value / error), 0.0, value, interval, share, 0)
 
-    def drawn(self, n_samples: int = N_SAMPLES, seed: int = 0) -> DrawnRanks:
-        """Draw rankings from the normal distribution of the strengths; those of the last call are kept.
+    def sample(self, n: int, rng: np.random.Generator, *, progress: Progress | None = None) -> NDArray[np.float64]:
+        """Draw strengths from their normal distribution.
+
+        Parameters
+        ----------
+        n : int
+            Number of draws.
+        rng : numpy.random.Generator
+        progress : callable, optional
+            Called with the number of draws once they are made.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_items)
 
         Raises
         ------
         ModelError
-            An option out of range.
+            When n is not a positive whole number, or `rng` no generator.
 
         Examples
         --------
+        >>> import numpy as np
         >>> from adaptive import Choices
         >>> fit = Choices.from_rankings([["a", "b", "c"], ["a", "c", "b"], ["b", "a", "c"]]).fit(prior=1)
-        >>> fit.drawn(500).ranks.shape
+        >>> fit.sample(500, np.random.default_rng(1)).shape
         (500, 3)
         """
-        key = checked_count(n_samples, "n_samples", ModelError), checked_seed(seed, ModelError)
-        cached: tuple[tuple[int, int], DrawnRanks] | None = self.__dict__.get("_drawn")
-        if cached is None or cached[0] != key:
-            n_items = len(self.items)
-            values, vectors = np.linalg.eigh(self.covariance[:n_items, :n_items])
-            root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T  # the one that no sign of a vector changes
-            noise = np.random.default_rng(key[1]).standard_normal((key[0], n_items))
-            self.__dict__["_drawn"] = cached = key, DrawnRanks.of(self.ranking, self.theta + noise @ root)
-        return cached[1]
+        number, n_items = checked_count(n, "n", ModelError), len(self.items)
+        check_rng(rng, ModelError)
+        values, vectors = np.linalg.eigh(self.covariance[:n_items, :n_items])
+        root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T  # the one that no sign of a vector changes
+        theta: NDArray[np.float64] = self.theta + rng.standard_normal((number, n_items)) @ root
+        if progress is not None:
+            progress(number)
+        return theta
 
     def _columns(self) -> dict[str, Sequence[Any]]:
         ranks = self.ranking.ranks

@@ -47,7 +47,7 @@ class Reliability(TableResult):
         no error.
     split_half : float
         Median correlation of strengths from two halves of the votes, carried over to all votes by the formula of
-        Spearman and Brown; nan if no split has strengths that vary.
+        Spearman and Brown; nan without splits, or if none has strengths that vary.
     unit : str
         What is split: "voters", or "votes" with fewer than four voters or if they are not known.
     n_splits, seed : int
@@ -102,7 +102,8 @@ def reliability(
     ----------
     strengths : Strengths
     n_splits : int
-        Random splits into halves, by voter if there are at least four of them, else by vote. Each takes two fits.
+        Random splits into halves, by voter if there are at least four of them, else by vote. Each takes two fits; 0
+        leaves them out.
     seed : int
     progress : callable, optional
         Called with 1 after each split; an exception from it stops the work.
@@ -145,7 +146,7 @@ def reliability(
     votes = strengths.comparisons
     if not votes.n_comparisons:
         raise ModelError("reliability needs votes; there are none")
-    number, start = checked_count(n_splits, "n_splits"), checked_seed(seed)
+    number, start = checked_count(n_splits, "n_splits", least=0), checked_seed(seed)
     variance = float(strengths.theta.var(ddof=1))
     error = float(np.mean(np.square(strengths.standard_errors)))
     true = max(0.0, variance - error) if strengths.prior.sd == math.inf else variance

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from adaptive._record import item_table, json_label, places_best_first
 from adaptive.errors import ComparisonError, ModelError
 from adaptive.model import _accuracy as accuracy
-from adaptive.model._accuracy import N_SAMPLES, DrawnRanks, DrawnStrengths, StopDecision
+from adaptive.model._accuracy import N_SAMPLES, DrawnStrengths, StopDecision
 from adaptive.model._columns import places_among
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._fit import TOLERANCE, JointFit, pool_rows
@@ -33,7 +33,7 @@ from adaptive.model._likelihood import (
     misfit,
 )
 from adaptive.model._posterior import Opinions, cluster_ratio, covariance, draw, shared_opinions
-from rankcorr import Ranking, TauW
+from rankcorr import TauW
 from rankcorr._checks import check_rng, checked_count, checked_seed, counted, real_number, shown, told_apart
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._results import json_ready, read_only, table_rows
@@ -142,11 +142,6 @@ class Strengths(DrawnStrengths):
         """
         side, group = self.parameters.side, rows_of(self.comparisons, self.model).group
         return float(side[group].mean()) if side.size > 1 and group.size else float(side[0])
-
-    @cached_property
-    def ranking(self) -> Ranking:
-        """The items by strength, labelled; those never compared are in the middle, where the prior has them."""
-        return Ranking.from_scores(self.theta, labels=self.items)
 
     @property
     def parts(self) -> int:
@@ -315,15 +310,6 @@ class Strengths(DrawnStrengths):
         number = checked_count(n, "n", ModelError)
         check_rng(rng, ModelError)
         return draw(self.curvature, self.parameters, self.opinions, number, rng, progress)
-
-    def drawn(self, n_samples: int = N_SAMPLES, seed: int = 0, *, progress: Progress | None = None) -> DrawnRanks:
-        """Draw rankings as `sample` does; those of the last call are kept, so that all questions share them."""
-        key = (checked_count(n_samples, "n_samples", ModelError), checked_seed(seed, ModelError))
-        cached: tuple[tuple[int, int], DrawnRanks] | None = self.__dict__.get("_drawn")
-        if cached is None or cached[0] != key:
-            theta = self.sample(key[0], np.random.default_rng(key[1]), progress=progress)
-            self.__dict__["_drawn"] = cached = key, DrawnRanks.of(self.ranking, theta)
-        return cached[1]
 
     def better(
         self, first: Hashable, second: Hashable, *, level: float = 0.9, n_samples: int = N_SAMPLES, seed: int = 0

@@ -5,6 +5,7 @@ from typing import Any, cast
 import numpy as np
 
 from adaptive import Comparisons, Strengths, next_comparisons, read_choices
+from adaptive import reliability as reliability_of
 from adaptive.model._estimators import Model, fit_named
 from adaptive.model._sides import fit_content
 from rankcorr._checks import collected_notices
@@ -21,7 +22,13 @@ comparisons = Blueprint("comparisons", __name__, url_prefix="/v1/comparisons", d
 @blueprint.arguments(StrengthsRequest)
 @blueprint.response(200, StrengthsAnswer)
 def strengths(
-    *, comparisons: Answered, model: str, options: dict[str, Any], standard_errors: bool, items: Labels | None = None
+    *,
+    comparisons: Answered,
+    model: str,
+    options: dict[str, Any],
+    standard_errors: bool,
+    reliability: bool,
+    items: Labels | None = None,
 ) -> dict[str, Any]:
     """Fit strengths to votes; return a ranking and its uncertainty."""
     strengths_fit, notices = fit_votes(comparisons, model, options, items)
@@ -33,6 +40,7 @@ def strengths(
         "n_unanswered": strengths_fit.comparisons.n_unanswered,
         **content,
         "ranking": {"labels": labels, "ranks": ranks},
+        "reliability": reliability_of(strengths_fit).to_dict() if reliability else None,
         "warnings": notices_of(strengths_fit, *notices),
     }
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from flask import g
 from marshmallow import ValidationError, validates_schema
 
+from adaptive import Reliability
 from adaptive.model._estimators import FitOptions
 from adaptive.model._matching import Matching
 from rankcorr._checks import counted_need
@@ -17,7 +18,17 @@ from service.schemas import fields
 from service.schemas.ballot_fields import LABELS, SIDES, ItemNames, VoterNames, check_keys, check_vote, check_votes
 from service.schemas.base import NOTICES, Answer, Request
 from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY, check_labels, read_label
-from service.schemas.shapes import COUNT, NUMBER, NUMBER_OR_NULL, TRUTH, WHOLE, WHOLE_OR_NULL, list_of, one_of
+from service.schemas.shapes import (
+    COUNT,
+    NUMBER,
+    NUMBER_OR_NULL,
+    TRUTH,
+    WHOLE,
+    WHOLE_OR_NULL,
+    list_of,
+    one_of,
+    result_shapes,
+)
 
 _ANSWER: Final = fields.VOTE.reference.or_null()
 _WINNER: Final = "The side that won, or a tie; null where there is no answer."
@@ -192,6 +203,9 @@ class StrengthsRequest(VotesRequest):
     standard_errors = fields.Flag(
         load_default=True, about="Standard errors of the strengths too; of more than 1,500 items they take long."
     )
+    reliability = fields.Flag(
+        load_default=False, about="How reliable the strengths are, and the infit of items and voters; 40 fits."
+    )
 
     @validates_schema
     def check_labels(self, data: dict[str, Any], **_: Any) -> None:
@@ -278,6 +292,17 @@ MISFIT: Final = fields.Component.exactly(
     voters=NUMBER("Above 3: voters differ more than fitted."),
     n_repeated=COUNT,
 )
+_INFIT: Final = list_of(NUMBER_OR_NULL(minimum=0), about="Above 1: votes depart from the order; null without votes.")
+RELIABILITY: Final = fields.Component.exactly(
+    "Reliability",
+    **result_shapes(
+        Reliability,
+        items=LABELS("Items, in the order of infit."),
+        infit=_INFIT,
+        voters=LABELS.or_null("null if they are not known."),
+        voter_infit=_INFIT.or_null("null if voters are not known."),
+    ),
+)
 NEXT_COMPARISONS: Final = fields.Component.exactly("NextComparisons", **SIDES, voter=LABELS("The voter to ask."))
 
 
@@ -298,6 +323,7 @@ class StrengthsAnswer(Answer):
     cluster_ratio = fields.Dumped(
         NUMBER_OR_NULL("Variance with voters as clusters, over that of the model; null with few voters.", minimum=0)
     )
+    reliability = fields.Dumped(RELIABILITY.reference.or_null("null unless the request asked for it."))
     warnings = fields.Dumped(NOTICES)
 
 

@@ -103,9 +103,9 @@ FIELDS = {
         "ballots last_ballot next_ballot ranking ybar",
     ),
     ("post /v1/strengths", "fitStrengths"): (
-        "comparisons! items model options standard_errors",
+        "comparisons! items model options reliability standard_errors",
         "cluster_ratio converged items log_likelihood misfit n_comparisons n_iterations n_unanswered parameters "
-        "ranking signal voters warnings",
+        "ranking reliability signal voters warnings",
     ),
     ("post /v1/strengths/choices", "fitChoices"): (
         "answers! both_bad cluster covariates elo judge level prior side_bias swapped",

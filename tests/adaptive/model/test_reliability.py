@@ -100,6 +100,59 @@ def test_halves_are_those_of_voters_and_depend_on_the_seed_alone():
     assert list(result.to_frame().columns) == ["item", "infit"]
 
 
+# Chess in Venice, J. M. Linacre, Paired Comparisons with Standard Rasch Software, Rasch Measurement Transactions 11:3
+# (1997), 584-585: the results of the players above against each player, = for a draw. Strengths, infit, tie
+# parameter and log-likelihood are those of sirt::btm (R, version 4.2) with fix.eta=0, eps=0, conv=1e-10.
+PLAYERS = [
+    "Browne", "Mariotti", "Tatai", "Hort", "Kavalek", "Damjanovic", "Gligoric", "Radulov",
+    "Bobotsov", "Cosulich", "Westerinen", "Zichichi",
+]  # fmt: skip
+RESULTS = ["1", "=1", "0=0", "101=", "11===", "11=1==", "111=1==", "==1===1=", "=11=11110", "1=111=1=01", "11=0=101111"]
+
+
+@pytest.mark.parametrize(
+    ("has_draws", "strengths", "infit", "log_likelihood"),
+    [
+        (
+            True,
+            [2.22193241, 1.40150511, 1.03091701, 1.03091701, 0.67590185, -0.00960899, -0.34944336, -0.69329451,
+             -1.04605317, -1.04605317, -1.41352975, -1.80319044],
+            [1.11946687, 1.02363462, 0.86614190, 1.36983780, 0.81622785, 0.35083844, 0.90810081, 0.51468400,
+             1.01811869, 1.18196399, 0.96045844, 1.89671184],
+            -61.61928723,
+        ),
+        (
+            False,
+            [2.79788867, 1.76302209, 1.47996116, 2.26873075, 1.56035957, 0.19018389, -1.11871883, -0.40761972,
+             -2.85751480, -1.51529248, -1.99663661, -2.16436370],
+            [0.70871345, 0.58664026, 0.62947859, 2.91401928, 0.75684042, 0.15736438, 0.94661800, 0.19244817,
+             0.81363602, 0.42829285, 0.54396591, 2.05747241],
+            -15.77444011,
+        ),
+    ],
+)  # fmt: skip
+def test_chess_is_as_published(has_draws, strengths, infit, log_likelihood):
+    games = [
+        (above, player, {"1": "left", "0": "right", "=": "tie"}[result])
+        for player, results in zip(PLAYERS[1:], RESULTS, strict=True)
+        for above, result in zip(PLAYERS, results, strict=False)
+        if has_draws or result != "="
+    ]
+    assert len(games) == (66 if has_draws else 41)
+    fit = bradley_terry(Comparisons.from_labels(*zip(*games, strict=True), items=PLAYERS), prior=math.inf, oversight=0)
+    result = reliability(fit, n_splits=0)
+    assert_allclose(fit.theta, strengths, atol=2e-8)
+    assert_allclose(result.infit, infit, atol=2e-8)
+    assert_allclose(fit.log_likelihood, log_likelihood, atol=1e-8)
+    if has_draws:
+        assert_allclose(math.log(fit.tie_parameter), 0.50669144, atol=1e-8)
+        # two pairs of players have the same points against the same opponents
+        assert fit.ranking.ranks.tolist() == [1, 2, 3.5, 3.5, 5, 6, 7, 8, 9.5, 9.5, 11, 12]
+    # MLE reliability as sirt has it: the variance of the strengths without their mean squared error
+    assert_allclose(result.scale_separation, 1 - np.mean(fit.standard_errors**2) / fit.theta.var(ddof=1))
+    assert math.isnan(result.split_half)
+
+
 def test_refused():
     votes, _ = simulated(4, 40, 1)
     strengths = bradley_terry(votes)
@@ -107,8 +160,8 @@ def test_refused():
         reliability(7)
     with pytest.raises(ModelError, match="reliability needs votes; there are none"):
         reliability(bradley_terry(Comparisons(3, [], [], [])))
-    with pytest.raises(OptionError, match="n_splits must be a positive whole number; got 0"):
-        reliability(strengths, n_splits=0)
+    with pytest.raises(OptionError, match="n_splits must be a whole number of 0 or more; got -1"):
+        reliability(strengths, n_splits=-1)
     chain = bradley_terry(Comparisons(2, [0, 0, 1], [1, 1, 0], [1, -1, 1]), prior=math.inf, oversight=0)
     with pytest.raises(ModelError, match="a half of the votes leaves strengths infinite"):
         reliability(chain)

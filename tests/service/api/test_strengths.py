@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptive import Comparisons, bradley_terry, read_choices, thurstone
+from adaptive import Comparisons, bradley_terry, read_choices, reliability, thurstone
 from adaptive._votes import LEFT, RIGHT, TIE
 from tests.adaptive.strategies import comparisons
 from tests.service.answers import answer, example, problem
@@ -50,6 +50,7 @@ def answer_of(strengths):
         "n_comparisons": strengths.comparisons.n_comparisons,
         "n_unanswered": strengths.comparisons.n_unanswered,
         "ranking": {"labels": [row["item"] for row in rows], "ranks": [row["rank"] for row in rows]},
+        "reliability": None,
         "warnings": [{"message": message, "coefficients": []} for message in content["warnings"]],
     }
 
@@ -104,6 +105,14 @@ def test_standard_errors_may_be_left_out():
     for row in with_errors["items"]:
         row["standard_error"] = None
     assert with_errors == without
+
+
+def test_reliability_is_that_of_the_library():
+    request = example(PATH)
+    found = answer(PATH, **request, reliability=True)
+    strengths = library(request["comparisons"], items=request["items"])
+    assert found.pop("reliability") == reliability(strengths).to_dict()
+    assert found == {name: value for name, value in answer_of(strengths).items() if name != "reliability"}
 
 
 def test_the_ranking_is_one_of_the_other_endpoints():
