@@ -23,6 +23,7 @@ from adaptive._cli.vote_files import (
     choice_options,
     model_options,
     read_files,
+    read_prompts,
     vote_options,
 )
 from adaptive._formats.votes import votes_csv
@@ -283,6 +284,9 @@ def _label(item: Any) -> Any:
 @click.option("--size", type=int, required=True, metavar="N", help="Number of comparisons.")
 @click.option("--seed", type=click.IntRange(min=0), required=True, help="Same votes and seed, same comparisons.")
 @click.option("--voter", "voters", multiple=True, metavar="NAME", help="Voter who gets comparisons; may be repeated.")
+@click.option(
+    "--prompts", metavar="FILE", help="Compare within these prompts: CSV with the column prompt, which VOTES have too."
+)
 @console.declared_option(Matching, "n0")
 @console.declared_option(Matching, "focus")
 @click.option("--out", metavar="FILE", help="Write the comparisons here.  [default: standard output]")
@@ -293,6 +297,7 @@ def next_command(
     size: int,
     seed: int,
     voters: tuple[str, ...],
+    prompts: str | None,
     n0: float,
     focus: float,
     out: str | None,
@@ -305,21 +310,27 @@ def next_command(
     left, right (or left_1, left_2, ...) and an empty winner to fill in: left, right or tie. Pass the filled file as
     another VOTES file next time. Small batches choose better: a tenth of the items is a good size, up to 50.
 
+    With --prompts, as for answers of language models, each comparison is within one prompt, in a column after voter. A
+    voter may get the same pair again with another prompt, and the prompts that were shown least come first.
+
     Example (the first line starts from items alone, the others continue with the votes so far):
       ballots next --items items.csv --voter Ann --voter Bob --size 50 --seed 1 --out batch1.csv
       ballots next batch1.csv --size 50 --seed 2 --out batch2.csv
       ballots next batch1.csv batch2.csv --size 50 --seed 3 --out batch3.csv
+      ballots next --items models.csv --prompts prompts.csv --size 50 --seed 1 --out batch1.csv
     """
     if again := repeated(voters):
         raise OptionError(f"--voter names each voter once; got {printable(str(again[0]))} twice")
     for name in voters:
         check_voter_name(name)
-    comparisons, first = read_files(votes, reading, items)
+    names = None if prompts is None else read_prompts(prompts)
+    comparisons, first, history = read_files(votes, reading, items, with_prompts=names is not None)
     if voters and comparisons.n_comparisons and comparisons.voters is None:
         raise OptionError("--voter needs votes whose voters are known; these have no column of voters")
     strengths = bradley_terry(comparisons)
     rng = np.random.default_rng(seed)
-    matches = next_comparisons(strengths, size, rng=rng, voters=voters or None, n0=n0, focus=focus)
+    within: dict[str, Any] = {} if names is None else {"prompts": names, "prompt_history": history}
+    matches = next_comparisons(strengths, size, rng=rng, voters=voters or None, n0=n0, focus=focus, **within)
     known = bool(voters) or comparisons.voters is not None
     emit(_csv(matches, first, known=known), out, f"{matches.n_comparisons:,} comparisons written to {out}")
     if matches.reason:
@@ -330,8 +341,11 @@ def _csv(matches: Matches, first: int, *, known: bool) -> str:
     """Comparisons to be filled in, numbered from `first`, which is above all ids so far: the files can be joined."""
     labels = {side: [matches.items[place] for place in getattr(matches, side).tolist()] for side in ("left", "right")}
     voter = {"voter": [matches.voters[who] for who in matches.voter.tolist()]} if known else {}
+    prompt: dict[str, Any] = {}
+    if matches.prompts is not None and matches.prompt is not None:
+        prompt = {"prompt": [matches.prompts[place] for place in matches.prompt.tolist()]}
     numbers = range(first, first + matches.n_comparisons)
-    return votes_csv({"comparison": numbers, **voter, **labels, "winner": [""] * len(numbers)})
+    return votes_csv({"comparison": numbers, **voter, **prompt, **labels, "winner": [""] * len(numbers)})
 
 
 _level_option = console.option("--level", type=float, default=LEVEL, help="Level of the intervals.")

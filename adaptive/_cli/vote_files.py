@@ -15,7 +15,8 @@ import numpy as np
 
 from adaptive._cli.output import print_note
 from adaptive._formats.answers import NAMED_ANSWERS, Answers
-from adaptive._formats.votes import FORMATS, read_votes
+from adaptive._formats.records import Records, records_of_file
+from adaptive._formats.votes import FORMATS, PROMPT_NAMES, read_votes
 from adaptive._tables import item_cells, read_items
 from adaptive.errors import ComparisonError
 from adaptive.model._choice_files import CHOICE_ROLES, ChoiceOptions
@@ -24,7 +25,7 @@ from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import FitOptions
 from adaptive.model._sides import SideBias
 from rankcorr import OptionError
-from rankcorr._checks import collected_notices, counted, repeated
+from rankcorr._checks import collected_notices, counted, repeated, shown
 from rankcorr._cli.console import Command, Decorator, choice_option, declared_option, option, stacked
 from rankcorr._input.identifiers import warn_unicode_twins
 from rankcorr._io.source import printable
@@ -168,13 +169,35 @@ def check_voter_name(name: str) -> None:
 
 
 class NumberedVotes(NamedTuple):
-    """Votes of all files, and the first whole number above all their ids, for new ids."""
+    """Votes of all files, the first whole number above all their ids, for new ids, and the prompts of `shown_pairs`."""
 
     votes: Comparisons
     next_id: int
+    prompts: Sequence[str] = ()
 
 
-def read_files(paths: Sequence[str], reading: Reading, items: str | None) -> NumberedVotes:
+def read_prompts(path: str) -> tuple[str, ...]:
+    """Read the prompts of a file, from the column prompt or another name of it."""
+    records = records_of_file(path)
+    name = prompt_column(records)
+    if name is None:
+        records.table.fail('no column "prompt"', records.header.line)
+    labels = [str(label) for label in records.labels(name)]
+    if again := repeated(labels):
+        records.table.fail(f"prompt {shown(again[0])} comes twice", records.header.line)
+    if not labels:
+        records.table.fail("no prompts, only the names of the columns", records.header.line)
+    return tuple(labels)
+
+
+def prompt_column(records: Records) -> str | None:
+    """Return the column of prompts; None if there is none."""
+    return next((name for name in PROMPT_NAMES if name in records.names), None)
+
+
+def read_files(
+    paths: Sequence[str], reading: Reading, items: str | None, *, with_prompts: bool = False
+) -> NumberedVotes:
     """Read the votes of all files together; labels of items and voters are text, as in a file.
 
     Parameters
@@ -184,6 +207,8 @@ def read_files(paths: Sequence[str], reading: Reading, items: str | None) -> Num
     reading : Reading
     items : str or None
         File that lists all items.
+    with_prompts : bool
+        Read the prompt of each comparison too; every file must have a column of them.
 
     Raises
     ------
@@ -202,8 +227,8 @@ def read_files(paths: Sequence[str], reading: Reading, items: str | None) -> Num
             raise OptionError("give a file of votes, or --items with the items to begin with")
         return NumberedVotes(Comparisons(known, *np.zeros((3, 0), np.int32)), 0)
     with collected_notices() as notices:
-        read = [_read(path, reading, known) for path in paths]
-        files = [_as_text(votes) for votes, _ in read]
+        read = [_read(path, reading, known, with_prompts) for path in paths]
+        files = [_as_text(file.votes) for file in read]
         warn_unicode_twins(chain.from_iterable(votes.items for votes in files), "item")
         warn_unicode_twins(chain.from_iterable(votes.voters or () for votes in files), "voter")
     for notice in dict.fromkeys(notices):
@@ -215,14 +240,28 @@ def read_files(paths: Sequence[str], reading: Reading, items: str | None) -> Num
     if len({isinstance(label, tuple) and len(label) for label in labels}) > 1:
         raise ComparisonError("the items of the files differ in their number of parts")
     joint = reduce(Comparisons.joined, [_of_items(votes, labels) for votes in files])
-    ids = map(str, chain.from_iterable(ids for _, ids in read))
+    ids = map(str, chain.from_iterable(file.ids for file in read))
     numbers = [int(number) for number in ids if re.fullmatch("[0-9]{1,18}", number)]  # our own ids are never longer
-    return NumberedVotes(joint, max([joint.n_comparisons + joint.n_unanswered, *(n + 1 for n in numbers)]))
+    # Joined votes have the answered ones of all files first.
+    parts = [file.prompts[: file.votes.n_comparisons] for file in read]
+    parts += [file.prompts[file.votes.n_comparisons :] for file in read]
+    next_id = max([joint.n_comparisons + joint.n_unanswered, *(n + 1 for n in numbers)])
+    return NumberedVotes(joint, next_id, list(chain.from_iterable(parts)))
 
 
-def _read(path: str, reading: Reading, known: Sequence[Hashable] | None) -> tuple[Comparisons, Sequence[Hashable]]:
-    """Return the votes of a file or ledger, recognized by its first bytes, and the ids of its comparisons."""
+class _VotesOfFile(NamedTuple):
+    """Votes of one file, the ids of its comparisons, and the prompts of its shown pairs."""
+
+    votes: Comparisons
+    ids: Sequence[Hashable] = ()
+    prompts: Sequence[str] = ()
+
+
+def _read(path: str, reading: Reading, known: Sequence[Hashable] | None, with_prompts: bool) -> _VotesOfFile:
+    """Read a file or ledger, recognized by its first bytes."""
     if first_bytes(path) == SQLITE or path.startswith("postgresql"):
+        if with_prompts:
+            raise ComparisonError(f"{path}: a ledger has no prompts")
         from adaptive.ledger import Ledger
 
         with closing(Ledger.open(path)) as ledger:  # counted votes exclude those of excluded voters
@@ -236,9 +275,23 @@ def _read(path: str, reading: Reading, known: Sequence[Hashable] | None) -> tupl
             )
         if known is not None and (others := [item for item in counted.items if item not in set(known)]):
             raise ComparisonError(f"{path}: item {printable(repr(others[0]))} is not among the items of --items")
-        return counted, ()  # ids like 1-3 are not numbers
+        return _VotesOfFile(counted)  # ids like 1-3 are not numbers
     votes = read_votes(path, **reading._asdict())
-    return Comparisons(*columns_of_votes(votes, known)), votes.comparison or ()
+    if not with_prompts:
+        return _VotesOfFile(Comparisons(*columns_of_votes(votes, known)), votes.comparison or ())
+    name = prompt_column(votes.records)
+    if name is None:
+        votes.records.table.fail('no column "prompt", which --prompts needs', votes.records.header.line)
+    votes = replace(votes, unused=[column for column in votes.unused if column != name])
+    prompts = votes.records.labels(name)
+    if None in prompts:
+        votes.records.table.fail("no prompt", votes.records.lines[prompts.index(None)], name)
+    # Prompts in the place of voters are sorted and repeated as the votes are.
+    by_prompt = Comparisons(*columns_of_votes(replace(votes, voter=list(map(str, prompts))), known))
+    names = by_prompt.voters or ()
+    of_pairs = [] if by_prompt.shown_pairs.voter is None else by_prompt.shown_pairs.voter.tolist()
+    labels = [str(names[place]) for place in of_pairs]
+    return _VotesOfFile(Comparisons(*columns_of_votes(votes, known)), votes.comparison or (), labels)
 
 
 def first_bytes(path: str) -> bytes:

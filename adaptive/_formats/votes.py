@@ -65,6 +65,7 @@ _GRADES: Final = frozenset(
 _PROMPTS: Final = frozenset({"prompt", "query", "question", "topic", "task", "instruction", "scenario", "context"}) | {
     *("aspect", "criteria", "criterion", "dimension")
 }
+PROMPT_NAMES: Final = ("prompt", "prompt_id", "question_id", "query", "question", "topic")
 _MOST_VOTES: Final = 100_000_000  # 1.3 GB
 _KNOWN_COLUMNS: Final = (
     "left, right and winner, left, right and label, model_a, model_b and winner or winner_model_a, ..., winner and "
@@ -166,7 +167,11 @@ class VoteColumns:
         for name in self.unused:
             check_meaning(self.records, name)
             if name_words(name) & _PROMPTS and self._mixes(name):
-                self._refuse(name, "differs between votes on the same item, and this reader would pool them")
+                self._refuse(
+                    name,
+                    "differs between votes on the same item: `ballots fit --cluster prompt` and read_choices allow for "
+                    "that, and this reader does not",
+                )
         names = [name for name in self.unused if is_count(name_words(name))]
         if not names:
             return None

@@ -20,7 +20,16 @@ from numpy.typing import NDArray
 
 from adaptive._formats.answers import Answers
 from adaptive._formats.records import Frame, Objects, Records, is_missing, records_of_file
-from adaptive._formats.votes import ROLES, Columns, Format, check_meaning, is_count, name_words, vote_columns
+from adaptive._formats.votes import (
+    PROMPT_NAMES,
+    ROLES,
+    Columns,
+    Format,
+    check_meaning,
+    is_count,
+    name_words,
+    vote_columns,
+)
 from adaptive._tables import csv_text
 from adaptive.errors import ComparisonError, ModelError
 from adaptive.model._choices import Choices, ChoiceStrengths
@@ -64,7 +73,7 @@ _NAMES: Final[dict[str, tuple[str, ...]]] = {
     "left": ("left", "model_a"),
     "right": ("right", "model_b"),
     "voter": ("voter", "judge", "worker", "annotator", "user_id"),
-    "prompt": ("prompt", "prompt_id", "question_id", "query", "question", "topic"),
+    "prompt": PROMPT_NAMES,
     "winner": ("winner", "answer", "vote", "choice", "preference"),
     "grade": ("grade",),
     "items": ("items",),

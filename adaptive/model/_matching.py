@@ -23,9 +23,9 @@ was .53 without this rule and .63 with it; 100 simulations, standard error of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,7 +39,7 @@ from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import bradley_terry
 from adaptive.model._likelihood import OVERSIGHT, Prior
 from adaptive.model._strengths import Strengths
-from rankcorr._checks import check_rng, checked_count, counted, real_number, shown
+from rankcorr._checks import check_rng, checked_count, counted, is_unhashable, real_number, shown
 from rankcorr._input.identifiers import identifier_text
 from rankcorr._options import check_declared, declare
 from rankcorr._results import Result, read_only
@@ -63,6 +63,7 @@ FAR: Final = 2.5  # a rank is far above an item if its strength is at least this
 FAR_SHARE: Final = 0.5
 STEP: Final = 1.5
 MAX_SIZE: Final = 10_000_000  # most comparisons of one call; they take 200 MB
+MAX_SLOTS: Final = 2_000_000  # most combinations of a voter and a prompt; sorting them takes 2 s
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,6 +78,10 @@ class Matches(Result):
         Indices into items and voters.
     reason : str
         Why there are fewer comparisons than requested; empty if there are enough.
+    prompts : tuple of hashable, or range, or None
+        Names of the prompts; None without prompts.
+    prompt : ndarray of int32, shape (n_comparisons,), read-only, or None
+        Index into prompts: both items of a comparison answer this one.
 
     See Also
     --------
@@ -99,9 +104,11 @@ class Matches(Result):
     right: Indices
     voter: Indices
     reason: str = ""
+    prompts: Names | None = None
+    prompt: Indices | None = None
 
     def __post_init__(self) -> None:
-        read_only((self.left, self.right, self.voter))
+        read_only((self.left, self.right, self.voter, self.prompt))
 
     @property
     def n_comparisons(self) -> int:
@@ -129,6 +136,8 @@ def next_comparisons(
     rng: np.random.Generator,
     voters: Items | None = None,
     voter_history: Comparisons | None = None,
+    prompts: Items | None = None,
+    prompt_history: Sequence[Hashable] | None = None,
     n0: float = DEFAULT_N0,
     focus: float = FOCUS,
     first: int = FIRST,
@@ -156,6 +165,12 @@ def next_comparisons(
         default the voters of the history, or a single one if they are not known.
     voter_history : Comparisons, optional
         Comparisons already shown, answered or not: no voter gets a pair twice. By default the votes of `strengths`.
+    prompts : int or sequence of hashable, optional
+        Prompts that the items answer, such as questions to language models. Each comparison is made within one of them,
+        and a voter may get the same pair again with another. The prompt that was shown the fewest times comes next.
+    prompt_history : sequence of hashable, optional
+        Prompt of each comparison already shown, in the order of `Comparisons.shown_pairs`: the answered ones, then
+        those without an answer. Only with `prompts`.
     n0 : float
         Offset of the weights 1 / (n + n0)^2.
     focus : float
@@ -172,8 +187,9 @@ def next_comparisons(
     Raises
     ------
     ModelError
-        A size that is not positive or above 10,000,000, an option out of range, no generator of random numbers, or a
-        history of other items.
+        A size that is not positive or above 10,000,000, an option out of range, no generator of random numbers, a
+        history of other items, more than 2,000,000 combinations of a voter and a prompt, or a prompt history without
+        prompts or of another length.
 
     See Also
     --------
@@ -187,6 +203,11 @@ def next_comparisons(
     >>> votes = Comparisons.from_labels(["a", "c"], ["b", "d"], ["left", "left"], voter=["Ann", "Bob"])
     >>> next_comparisons(bradley_terry(votes), 2, rng=np.random.default_rng(1))
     <Matches of 2 comparisons for 2 voters>
+    >>> votes = Comparisons.from_labels(["a"], ["b"], ["left"])
+    >>> rng, prompts = np.random.default_rng(1), ["sum", "rhyme", "plan"]
+    >>> matches = next_comparisons(bradley_terry(votes), 5, rng=rng, prompts=prompts, prompt_history=["sum"])
+    >>> [matches.prompts[prompt] for prompt in matches.prompt], matches.reason
+    (['plan', 'rhyme'], 'the voter has seen all other pairs with every prompt')
     """
     n_comparisons = checked_count(size, "size", ModelError)
     if n_comparisons > MAX_SIZE:
@@ -200,6 +221,9 @@ def next_comparisons(
     check_rng(rng, ModelError)
     pairs = history.shown_pairs
     names, seen_by = _voters(voters, history.voters, pairs)
+    if prompts is not None and history.voters is None and voters is None:
+        seen_by = np.zeros(len(pairs), np.int32)  # one voter, who must not get a pair and a prompt again
+    slots = _slots(names, seen_by, prompts, prompt_history, rng)
     from adaptive.model._matching_kernels import deal_matches
 
     presentations = strengths.comparisons.presentations
@@ -211,16 +235,21 @@ def next_comparisons(
     if not any_new:
         at_random = rng.random(candidates.size) < RANDOM
         places[at_random] = rng.integers(0, order.size, int(np.count_nonzero(at_random)))
-    left, right, voter = np.empty((3, n_comparisons), np.int32)
+    left, right, slot = np.empty((3, n_comparisons), np.int32)
     around, lacking = _places_around(strengths.theta, order, distance, aim), np.maximum(first - presentations, 0)
     n_left, n_right = (np.bincount(side, minlength=order.size) for side in (pairs.left, pairs.right))
-    load = np.bincount(seen_by[seen_by >= 0], minlength=len(names))
-    before = pairs.left, pairs.right, seen_by, n_left - n_right, load, _frequent_pairs(strengths, pairs)
-    n_made = deal_matches(candidates, places, order, around, lacking, *before, rng, left, right, voter)
+    before = pairs.left, pairs.right, slots.history, n_left - n_right, slots.load, slots.queue
+    often = _frequent_pairs(strengths, pairs)
+    n_made = deal_matches(candidates, places, order, around, lacking, *before, often, rng, left, right, slot)
+    voter, prompt = slot[:n_made], None
+    if slots.prompts is not None:
+        voter, prompt = (places.astype(np.int32) for places in np.divmod(voter, len(slots.prompts)))
     reason = ""
     if n_made < n_comparisons:
         reason = f"{'the voter has' if len(names) == 1 else 'the voters have'} seen all other pairs"
-    return Matches(_names(strengths.items), names, left[:n_made], right[:n_made], voter[:n_made], reason)
+        reason += "" if prompt is None else " with every prompt"
+    sides = left[:n_made], right[:n_made]
+    return Matches(_names(strengths.items), names, *sides, voter, reason, slots.prompts, prompt)
 
 
 def _chosen_items(
@@ -390,6 +419,79 @@ def _voters(voters: Items | None, before: Sequence[Hashable] | None, pairs: Show
     index = {identifier_text(name): place for place, name in enumerate(labels)}
     places = np.array([index.get(identifier_text(name), -1) for name in before], np.int32)[pairs.voter]
     return labels, read_only(places)
+
+
+class _Slots(NamedTuple):
+    """Who can be shown a pair once: voters or, with prompts, combinations of a voter and a prompt.
+
+    Attributes
+    ----------
+    history : ndarray of int32, shape (n_shown,)
+        Slot of each pair shown before; -1 if it is not known.
+    load : ndarray of int64, shape (n_slots,)
+        Pairs that each slot was shown.
+    queue : ndarray of int64, shape (n_slots,) or (0,)
+        Slots in the order to serve them, by load; empty for a random order within each load.
+    prompts : tuple of hashable, range, or None
+    """
+
+    history: Array
+    load: Array
+    queue: Array
+    prompts: Names | None = None
+
+
+def _slots(
+    voters: Names,
+    seen_by: Array,
+    prompts: Items | None,
+    prompt_history: Sequence[Hashable] | None,
+    rng: np.random.Generator,
+) -> _Slots:
+    if prompts is None:
+        if prompt_history is not None:
+            raise ModelError("prompt_history needs prompts")
+        return _Slots(seen_by, np.bincount(seen_by[seen_by >= 0], minlength=len(voters)), np.empty(0, np.int64))
+    names = _names(checked_labels(prompts, "prompts", ModelError))
+    n_voters, n_prompts = len(voters), len(names)
+    if not n_prompts:
+        raise ModelError("comparisons within prompts need at least one; got none")
+    if n_voters * n_prompts > MAX_SLOTS:
+        raise ModelError(
+            f"voters times prompts must be at most {MAX_SLOTS:,}; got {n_voters:,} and {n_prompts:,}: name fewer"
+        )
+    if isinstance(prompt_history, str) or not isinstance(prompt_history, Iterable | None):
+        raise ModelError(f"prompt_history must be a list of prompts; got {shown(prompt_history)}")
+    labels = [] if prompt_history is None else list(prompt_history)
+    if odd := [label for label in labels if is_unhashable(label)]:
+        raise ModelError(f"a prompt is a label, such as text or a number; got {shown(odd[0])}")
+    if len(labels) != seen_by.size:
+        raise ModelError(
+            f"prompt_history must have the prompt of each of the {seen_by.size:,} pairs shown; got {len(labels):,}"
+        )
+    index = {identifier_text(name): place for place, name in enumerate(names)}
+    shown_with = np.array([index.get(identifier_text(label), -1) for label in labels], np.int64)
+    known = (seen_by >= 0) & (shown_with >= 0)
+    history = np.where(known, seen_by.astype(np.int64) * n_prompts + shown_with, -1).astype(np.int32)
+    load = np.bincount(history[known], minlength=n_voters * n_prompts)
+    of_voter = np.bincount(seen_by[seen_by >= 0], minlength=n_voters)
+    of_prompt = np.bincount(shown_with[shown_with >= 0], minlength=n_prompts)
+    return _Slots(
+        read_only(history), load, _slot_queue(load.reshape(n_voters, n_prompts), of_voter, of_prompt, rng), names
+    )
+
+
+def _slot_queue(load: Array, of_voter: Array, of_prompt: Array, rng: np.random.Generator) -> Array:
+    """Return the combinations of voter and prompt by load; among equals, voters and prompts shown least come first.
+
+    A voter goes through the prompts from the one shown least, and with each the voter's turn comes later.
+    """
+    shape = load.shape
+    by_prompt = np.lexsort((rng.random(shape), np.broadcast_to(of_prompt, shape), load))
+    turn = np.empty(shape, np.int64)
+    np.put_along_axis(turn, by_prompt, np.broadcast_to(np.arange(shape[1]), shape), axis=1)
+    turn += of_voter[:, np.newaxis]
+    return np.lexsort((rng.random(load.size), turn.ravel(), load.ravel()))
 
 
 def _names(labels: Sequence[Hashable]) -> Names:

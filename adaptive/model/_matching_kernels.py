@@ -122,6 +122,7 @@ def deal_matches(
     history_voter: Array,
     excess: Array,
     load: Array,
+    queue: Array,
     often: Array,
     rng: Rng,
     left: Array,
@@ -132,9 +133,11 @@ def deal_matches(
 
     Items are served in the order of `candidates`, which starts again when it ends. An item served because it is
     `lacking` comparisons is skipped once it has them. The voter is one with the lowest `load`: the fewest comparisons,
-    including earlier ones. `excess` says how much more often each item was on the left than on the right. The item
-    meets the one at its place in `places`, or, if that is negative, one of those still open to the voter that are
-    nearest in `order` to one of its two places `around`. Pairs in `often` repeat only if nothing else is left.
+    including earlier ones. Voters of equal load are served in the order of `queue`, or at random if it is empty. With
+    prompts, a voter here is a combination of a voter and a prompt. `excess` says how much more often each item was on
+    the left than on the right. The item meets the one at its place in `places`, or, if that is negative, one of those
+    still open to the voter that are nearest in `order` to one of its two places `around`. Pairs in `often` repeat only
+    if nothing else is left.
     """
     n_items, size, n_voters = order.size, left.size, load.size
     n_keys = n_items * n_items
@@ -145,7 +148,8 @@ def deal_matches(
         insert(batch, often[k])
     exhausted = np.zeros((2, n_items), np.int64)
     was_lacking = lacking.copy()
-    queue = by_load(load, history_voter.size, rng)
+    if queue.size == 0:
+        queue = by_load(load, history_voter.size, rng)
     # For a single comparison, building a set of all pairs seen would take most of the time.
     is_queued = np.zeros(n_voters, np.bool_)
     for v in queue[:size]:

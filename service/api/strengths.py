@@ -67,19 +67,37 @@ def choose(
     focus: float,
     items: Labels | None = None,
     voters: Labels | None = None,
+    prompts: Labels | None = None,
 ) -> dict[str, Any]:
     """Choose the comparisons that tell most about the top items, given all votes so far."""
     strengths_fit, notices = fit_votes(comparisons, model, options, items)
     rng = np.random.default_rng(seed)
-    matches = next_comparisons(strengths_fit, size, rng=rng, voters=voters, n0=n0, focus=focus)
-    left, right = (labels_at(matches.items, places) for places in (matches.left, matches.right))
+    if prompts is None and comparisons.prompt:
+        prompts = tuple(dict.fromkeys(comparisons.prompt))
+    within: dict[str, Any] = {}
+    if prompts is not None:
+        within = {"prompts": prompts, "prompt_history": prompts_shown(comparisons)}
+    matches = next_comparisons(strengths_fit, size, rng=rng, voters=voters, n0=n0, focus=focus, **within)
+    columns = {
+        "left": labels_at(matches.items, matches.left),
+        "right": labels_at(matches.items, matches.right),
+        "voter": labels_at(matches.voters, matches.voter),
+    }
+    if matches.prompts is not None and matches.prompt is not None:
+        columns["prompt"] = labels_at(matches.prompts, matches.prompt)
     reasons = [f"{matches.n_comparisons} of {size} comparisons: {matches.reason}"] if matches.reason else []
     return {
         "n_comparisons": matches.n_comparisons,
-        "comparisons": {"left": left, "right": right, "voter": labels_at(matches.voters, matches.voter)},
+        "comparisons": columns,
         "converged": strengths_fit.converged,
         "warnings": notices_of(strengths_fit, *reasons, *notices),
     }
+
+
+def prompts_shown(comparisons: Answered) -> list[str | int]:
+    """Return the prompt of each pair shown: those of answered comparisons, then the others."""
+    rows = list(zip(comparisons.prompt or (), comparisons.winner, strict=False))
+    return [prompt for is_open in (False, True) for prompt, winner in rows if (winner is None) == is_open]
 
 
 def fit_votes(

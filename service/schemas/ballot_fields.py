@@ -87,6 +87,12 @@ class VoterNames(ItemNames):
     noun, least, limit = "voters", 1, "max_comparisons"
 
 
+class PromptNames(ItemNames):
+    """Names of prompts, or a number P for the names 0 to P - 1."""
+
+    noun, least, limit = "prompts", 1, "max_comparisons"
+
+
 class Interval(fields.Documented):
     """The lower and upper end of a voter's level."""
 

@@ -15,7 +15,16 @@ from rankcorr._checks import counted_need
 from rankcorr._options import declaration_of
 from service.http.problems import shown
 from service.schemas import fields
-from service.schemas.ballot_fields import LABELS, SIDES, ItemNames, VoterNames, check_keys, check_vote, check_votes
+from service.schemas.ballot_fields import (
+    LABELS,
+    SIDES,
+    ItemNames,
+    PromptNames,
+    VoterNames,
+    check_keys,
+    check_vote,
+    check_votes,
+)
 from service.schemas.base import NOTICES, Answer, Request
 from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY, check_labels, read_label
 from service.schemas.shapes import (
@@ -32,23 +41,27 @@ from service.schemas.shapes import (
 
 _ANSWER: Final = fields.VOTE.reference.or_null()
 _WINNER: Final = "The side that won, or a tie; null where there is no answer."
-_VOTER: Final = "Who answered; of all comparisons or of none."
+_OF_ROWS: Final = {
+    "voter": "Who answered; of all comparisons or of none.",
+    "prompt": "Prompt that both items answer; of all comparisons or of none. The next comparisons stay within prompts; "
+    "for intervals that allow for them see POST /v1/strengths/choices.",
+}
 
 COMPARISON_COLUMNS: Final = fields.Component.exactly(
     "ComparisonColumns",
     "Answered comparisons as arrays of one length.",
     **SIDES,
     winner=list_of(_ANSWER, about=_WINNER, maxItems=fields.Limit("max_comparisons")),
-    voter=LABELS(_VOTER),
-    optional=["voter"],
+    **{name: LABELS(about) for name, about in _OF_ROWS.items()},
+    optional=list(_OF_ROWS),
 )
 COMPARISON: Final = fields.Component.exactly(
     "AnsweredComparison",
     "A comparison and its answer.",
     **dict.fromkeys(SIDES, fields.LABEL_SCHEMA),
     winner=_ANSWER(_WINNER),
-    voter=fields.LABEL_SCHEMA(_VOTER),
-    optional=["voter"],
+    **{name: fields.LABEL_SCHEMA(about) for name, about in _OF_ROWS.items()},
+    optional=list(_OF_ROWS),
 )
 
 
@@ -60,6 +73,7 @@ class Answered:
     right: list[str | int]
     winner: list[str | None]
     voter: list[str | int] | None
+    prompt: list[str | int] | None
 
     @property
     def labels(self) -> dict[str | int, None]:
@@ -72,7 +86,8 @@ class ComparisonsField(fields.Documented):
 
     _bounds: Final[dict[str, Any]] = {"maxItems": fields.Limit("max_comparisons"), "title": "one by one"}
     documented: Mapping[str, Any] = one_of(
-        COMPARISON_COLUMNS.reference, list_of(COMPARISON.reference, refused=fields.some_have("voter"), **_bounds)
+        COMPARISON_COLUMNS.reference,
+        list_of(COMPARISON.reference, refused={"anyOf": [fields.some_have(name) for name in _OF_ROWS]}, **_bounds),
     )
 
     def read(self, value: Any) -> Answered:
@@ -85,8 +100,8 @@ class ComparisonsField(fields.Documented):
 
 
 def _of_columns(value: dict[str, Any]) -> Answered:
-    check_keys(value, {*SIDES, "winner"}, {"voter"})
-    labels = [name for name in (*SIDES, "voter") if name in value]
+    check_keys(value, {*SIDES, "winner"}, {*_OF_ROWS})
+    labels = [name for name in (*SIDES, *_OF_ROWS) if name in value]
     winner = value["winner"]
     check_votes(winner, "winner")
     fields.check_limit("max_comparisons", len(winner), of="comparisons of a request")
@@ -95,26 +110,26 @@ def _of_columns(value: dict[str, Any]) -> Answered:
             message = f"{counted_need(len(winner), 'winner')} as many entries here; got {len(value[name])}"
             raise fields.placed([message], name)
         check_labels(value[name], name)
-    return Answered(value["left"], value["right"], winner, value.get("voter"))
+    return Answered(value["left"], value["right"], winner, value.get("voter"), value.get("prompt"))
 
 
 def _of_rows(value: list[Any]) -> Answered:
     fields.check_limit("max_comparisons", len(value), of="comparisons of a request")
-    with_voters = bool(value) and isinstance(value[0], dict) and "voter" in value[0]
-    names = [*SIDES, *(["voter"] if with_voters else [])]
+    first = value[0] if value and isinstance(value[0], dict) else {}
+    names = [*SIDES, *(name for name in _OF_ROWS if name in first)]
     needed = {*names, "winner"}
     for place, row in enumerate(value):
         if not isinstance(row, dict) or row.keys() != needed:
-            if isinstance(row, dict) and not with_voters and "voter" in row:
-                message = "either all comparisons have a voter or none; the first has none"
-                raise fields.placed([message], str(place), "voter")
+            if isinstance(row, dict) and (more := [name for name in _OF_ROWS if name in row and name not in needed]):
+                message = f"either all comparisons have a {more[0]} or none; the first has none"
+                raise fields.placed([message], str(place), more[0])
             check_keys(row, needed, set(), str(place))
         for name in names:
             row[name] = read_label(row[name], str(place), name)
         check_vote(row["winner"], str(place), "winner")
-    left, right = ([row[side] for row in value] for side in SIDES)
-    voter = [row["voter"] for row in value] if with_voters else None
-    return Answered(left, right, [row["winner"] for row in value], voter)
+    columns = {name: [row[name] for row in value] for name in names}
+    winner = [row["winner"] for row in value]
+    return Answered(columns["left"], columns["right"], winner, columns.get("voter"), columns.get("prompt"))
 
 
 # Outside these limits a fit takes long without benefit: strengths that spread by 100 decide every vote.
@@ -229,19 +244,31 @@ class NextRequest(VotesRequest):
         about="Voters to ask, or V for the names 0 to V - 1. By default those of the comparisons, or one "
         "unknown voter, 0.",
     )
+    prompts = PromptNames(
+        required=False,
+        of="prompts",
+        about="Prompts to compare within, or P for the names 0 to P - 1. By default those of the comparisons, if they "
+        "have any. A voter may get a pair once with each.",
+    )
     # Above this, all weights are equal even for a million items.
     n0 = fields.declared_field(Matching, "n0", most=1e12)
     focus = fields.declared_field(Matching, "focus")
 
     @validates_schema
+    def check_prompts(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse comparisons without a prompt where there are prompts."""
+        if "prompts" in data and data["comparisons"].prompt is None and data["comparisons"].winner:
+            raise ValidationError("every comparison needs a prompt, because there are prompts", "comparisons")
+
+    @validates_schema
     def check_size(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse labels that would make the answer too large."""
-        voters = data.get("voters", data["comparisons"].voter)
-        of_item, of_voter = (
+        names_of = [_labels(data), *(data.get(f"{name}s", getattr(data["comparisons"], name)) for name in _OF_ROWS)]
+        of_item, of_voter, of_prompt = (
             max((len(name.encode()) for name in names if isinstance(name, str)), default=0)
-            for names in (_labels(data), voters if isinstance(voters, list | tuple) else ())
+            for names in (names if isinstance(names, list | tuple) else () for names in names_of)
         )
-        fields.check_label_bytes("size", ["-" * (2 * of_item + of_voter)], data["size"])
+        fields.check_label_bytes("size", ["-" * (2 * of_item + of_voter + of_prompt)], data["size"])
 
 
 def _labels(data: dict[str, Any]) -> list[str | int]:
@@ -303,7 +330,13 @@ RELIABILITY: Final = fields.Component.exactly(
         voter_infit=_INFIT.or_null("null if voters are not known."),
     ),
 )
-NEXT_COMPARISONS: Final = fields.Component.exactly("NextComparisons", **SIDES, voter=LABELS("The voter to ask."))
+NEXT_COMPARISONS: Final = fields.Component.exactly(
+    "NextComparisons",
+    **SIDES,
+    voter=LABELS("The voter to ask."),
+    prompt=LABELS("The prompt to compare within, if there are prompts."),
+    optional=["prompt"],
+)
 
 
 class StrengthsAnswer(Answer):

@@ -112,7 +112,7 @@ FIELDS = {
         "agreement items kind log_likelihood n_answers n_both_bad n_unanswered others prior_sd side_biases warnings",
     ),
     ("post /v1/comparisons/next", "chooseComparisons"): (
-        "comparisons! focus items model n0 options seed! size! voters",
+        "comparisons! focus items model n0 options prompts seed! size! voters",
         "comparisons converged n_comparisons warnings",
     ),
     ("post /v1/simulations", "simulatePlan"): (

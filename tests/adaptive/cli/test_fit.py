@@ -348,6 +348,57 @@ def test_a_batch_that_nobody_has_answered_yet_is_not_given_again(folder):
     assert len(set(pairs)) == len(pairs)
 
 
+def test_each_batch_stays_within_prompts(folder):
+    """A voter gets a pair once with each prompt, whether it was answered or not; a count of rows changes nothing."""
+    (folder / "models.csv").write_text("item\nalpha\nbeta\ngamma\n")
+    (folder / "prompts.csv").write_text("topic,question_id\nx,sum\ny,rhyme\nx,7\n")
+    files, rows = [], []
+    for batch, voters in enumerate([["--voter", "Ann", "--voter", "Bob"], [], []]):
+        options = [*voters, "--items", "models.csv", "--prompts", "prompts.csv", "--size", 7, "--seed", batch]
+        result = invoke("next", *files, *options, "--out", f"{batch}.csv")
+        shown = rows_of((folder / f"{batch}.csv").read_text())
+        assert list(shown[0]) == ["comparison", "voter", "prompt", "left", "right", "winner"]
+        for row in shown[::2]:
+            row["winner"] = "left"
+        (folder / f"{batch}.csv").write_text(as_csv([row | {"n": "1"} for row in shown]))
+        files.append(f"{batch}.csv")
+        rows += shown
+    assert (
+        result.stderr == "ballots: note: 4 of 7 comparisons: the voters have seen all other pairs with every prompt\n"
+    )
+    keys = {(row["voter"], row["prompt"], *sorted([row["left"], row["right"]])) for row in rows}
+    assert len(keys) == len(rows) == 2 * 3 * 3
+    assert {row["prompt"] for row in rows} == {"sum", "rhyme", "7"}
+    fit = invoke("fit", *files, "--cluster", "prompt")
+    assert fit.stdout.startswith("3 items, 10 votes on pairs, 8 without an answer, 2 voters, 3 prompts\n")
+    assert "`ballots fit --cluster prompt` and read_choices allow for that" in invoke("fit", *files).stderr
+
+
+@pytest.mark.parametrize(
+    ("prompts", "votes", "message"),
+    [
+        ("item\na\n", None, 'prompts.csv:1: no column "prompt"'),
+        ("prompt\n", None, "prompts.csv:1: no prompts, only the names of the columns"),
+        ("prompt\nx\nx\n", None, "prompts.csv:1: prompt 'x' comes twice"),
+        ("prompt\nx\n", "left,right,winner\na,b,left\n", 'v.csv:1: no column "prompt", which --prompts needs'),
+        (
+            "prompt\nx\n",
+            '[{"left": "a", "right": "b", "winner": "tie", "prompt": "x"}, {"left": "a", "right": "b", "winner": ""}]',
+            'column "prompt": no prompt',
+        ),
+    ],
+)
+def test_prompts_that_cannot_be_read(folder, prompts, votes, message):
+    (folder / "items.csv").write_text("item\na\nb\n")
+    (folder / "prompts.csv").write_text(prompts)
+    if votes is not None:
+        (folder / "v.csv").write_text(votes)
+    files = [] if votes is None else ["v.csv"]
+    result = invoke("next", *files, "--items", "items.csv", "--prompts", "prompts.csv", "--size", 1, "--seed", 1)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
 def test_votes_whose_voters_are_not_known(folder):
     (folder / "v.csv").write_text("left,right,winner\na,b,left\nb,c,left\n")
     result = invoke("next", "v.csv", "--size", 9, "--seed", 1)

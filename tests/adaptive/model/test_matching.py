@@ -97,6 +97,77 @@ def test_pairs_come_to_a_second_voter_when_all_have_come_to_one():
     assert len(next_comparisons(bradley_terry(votes), 41, rng=np.random.default_rng(1))) == 40
 
 
+PROMPTS = ("sum", "rhyme", "plan")
+
+
+@given(comparisons(min_size=1), st.data(), st.integers(1, 60), SEEDS)
+def test_a_voter_gets_a_pair_once_with_each_prompt(votes, data, size, seed):
+    size_of = {"min_size": votes.n_comparisons, "max_size": votes.n_comparisons}
+    history = data.draw(st.lists(st.sampled_from((*PROMPTS, "elsewhere")), **size_of))
+    options = {"prompts": PROMPTS, "prompt_history": history}
+    matches = next_comparisons(bradley_terry(votes, prior=1.0), size, rng=np.random.default_rng(seed), **options)
+    voters = ("one",) if votes.voters is None else votes.voters
+    of_votes = np.zeros(votes.n_comparisons, int) if votes.voter is None else votes.voter
+    before = {
+        (voters[voter], prompt, frozenset(pair))
+        for voter, prompt, *pair in zip(of_votes.tolist(), history, votes.left, votes.right, strict=True)
+    }
+    assert matches.prompts == PROMPTS
+    rows = [
+        (voters[voter], PROMPTS[prompt], frozenset(pair))
+        for voter, prompt, *pair in zip(matches.voter, matches.prompt, matches.left, matches.right, strict=True)
+    ]
+    assert len({*rows}) == len(rows)
+    assert not before & {*rows}
+    n_pairs = votes.n_items * (votes.n_items - 1) // 2
+    n_open = 3 * len(voters) * n_pairs - len({row for row in before if row[1] in PROMPTS})
+    assert len(rows) == min(size, n_open)
+    assert ("with every prompt" in matches.reason) == (size > n_open)
+
+
+@given(st.integers(1, 4), st.integers(2, 30), st.integers(0, 8), SEEDS)
+def test_prompts_and_voters_are_shown_equally_often(n_voters, n_prompts, n_batches, seed):
+    rng, history = np.random.default_rng(seed), []
+    votes = Comparisons(8, [], [], [], n_voters, [])
+    for _ in range(n_batches):
+        options = {"prompts": n_prompts, "prompt_history": history}
+        matches = next_comparisons(bradley_terry(votes, prior=1.0), n_voters, rng=rng, **options)
+        winner = [LEFT] * n_voters
+        votes = votes.joined(Comparisons(8, matches.left, matches.right, winner, n_voters, matches.voter))
+        history += matches.prompt.tolist()
+    assert np.ptp(np.bincount(votes.voter, minlength=n_voters)) == 0
+    # A batch gives each voter one of the prompts shown least, drawn for each voter.
+    assert max(np.bincount(history, minlength=n_prompts), default=0) <= -(-n_batches * n_voters // n_prompts) + n_voters
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"prompts": []}, "comparisons within prompts need at least one; got none"),
+        ({"prompts": ["a", "a"]}, "prompts must be unique"),
+        ({"prompts": "abc"}, "prompts must be a number or a list of labels; got 'abc'"),
+        ({"prompts": ["a"]}, "must have the prompt of each of the 1 pairs shown; got 0"),
+        ({"prompts": ["a"], "prompt_history": ["a", "a"]}, "must have the prompt of each of the 1 pairs shown; got 2"),
+        ({"prompts": ["a"], "prompt_history": "a"}, "prompt_history must be a list of prompts; got 'a'"),
+        ({"prompts": ["a"], "prompt_history": 7}, "prompt_history must be a list of prompts; got 7"),
+        ({"prompts": ["a"], "prompt_history": [["a"]]}, r"a prompt is a label, such as text or a number; got \['a'\]"),
+        ({"prompt_history": ["a"]}, "prompt_history needs prompts"),
+        ({"prompts": 3_000_000, "prompt_history": [0]}, "must be at most 2,000,000; got 1 and 3,000,000"),
+    ],
+)
+def test_wrong_prompts(options, message):
+    strengths = bradley_terry(Comparisons(3, [0], [1], [LEFT]))
+    with pytest.raises(ModelError, match=message):
+        next_comparisons(strengths, 2, rng=np.random.default_rng(1), **options)
+
+
+def test_voters_whom_the_votes_do_not_know_get_any_pair_with_any_prompt():
+    strengths = bradley_terry(Comparisons(2, [0], [1], [LEFT]))
+    options = {"prompts": ["a"], "prompt_history": ["a"], "rng": np.random.default_rng(1)}
+    assert len(next_comparisons(strengths, 9, voters=["Ann", "Bob"], **options)) == 2
+    assert len(next_comparisons(strengths, 9, **options)) == 0
+
+
 def test_a_history_of_equal_items_will_do():
     """A range, and the tuple of the same numbers."""
     votes = Comparisons(3, [0, 1], [1, 2], [1, 1], 2, [0, 1])

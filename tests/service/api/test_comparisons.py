@@ -1,17 +1,20 @@
 """The next comparisons over HTTP are the library's; with strengths they make a voting without ballots."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from adaptive import next_comparisons, thurstone
 from rankcorr import TauW
 from tests.adaptive.strategies import comparisons
-from tests.service.answers import answer, example
+from tests.service.answers import answer, example, problem
 from tests.service.api.test_strengths import COLUMNS, columns_of, library, rows_of
 
 PATH = "/v1/comparisons/next"
 REQUEST = {"comparisons": COLUMNS, "size": 3, "seed": 1}
+SEEDS = st.integers(0, 2**63 - 1)
+MIXED = [row | ({"prompt": "x"} if place else {}) for place, row in enumerate(rows_of(COLUMNS))]
 
 
 def expected(strengths, size, seed, **options):
@@ -74,6 +77,55 @@ def test_batches_that_nobody_has_answered_yet_are_not_given_again():
         votes["winner"] += [None] * len(shown["left"])
     pairs = [(who, frozenset(pair)) for who, *pair in zip(votes["voter"], votes["left"], votes["right"], strict=True)]
     assert len(pairs) == len(set(pairs)) == 30
+
+
+@given(
+    comparisons(min_size=1), st.lists(st.sampled_from(["x", "y", 7]), min_size=12, max_size=12), st.booleans(), SEEDS
+)
+def test_prompts_are_those_of_the_library(votes, prompts, has_names, seed):
+    prompts = prompts[: votes.n_comparisons]
+    columns = columns_of(votes) | {"prompt": prompts}
+    columns["winner"] = [None if place % 3 == 2 else winner for place, winner in enumerate(columns["winner"])]
+    names = ["z", "x", 7] if has_names else list(dict.fromkeys(prompts))
+    options = {"size": 5, "seed": seed, "items": votes.n_items} | ({"prompts": names} if has_names else {})
+    found = answer(PATH, comparisons=columns, **options)
+    assert found == answer(PATH, comparisons=rows_of(columns), **options)
+    strengths = library(columns, items=votes.n_items)
+    of_answered = [prompt for prompt, winner in zip(prompts, columns["winner"], strict=True) if winner is not None]
+    of_others = [prompt for prompt, winner in zip(prompts, columns["winner"], strict=True) if winner is None]
+    within = {"prompts": names, "prompt_history": of_answered + of_others}
+    matches = next_comparisons(strengths, 5, rng=np.random.default_rng(seed), **within)
+    assert found["comparisons"] == expected(strengths, 5, seed, **within) | {
+        "prompt": [names[place] for place in matches.prompt.tolist()]
+    }
+
+
+def test_a_pair_is_given_once_with_each_prompt():
+    votes = {"left": [], "right": [], "winner": [], "voter": [], "prompt": []}
+    for seed in range(4):
+        options = {"items": ["a", "b", "c"], "voters": ["A", "B"], "prompts": 3, "size": 5, "seed": seed}
+        found = answer(PATH, comparisons=votes, **options)
+        for name, column in found["comparisons"].items():
+            votes[name] += column
+        votes["winner"] += [None] * found["n_comparisons"]
+    pairs = map(frozenset, zip(votes["left"], votes["right"], strict=True))
+    assert len({*zip(votes["voter"], votes["prompt"], pairs, strict=True)}) == len(votes["left"]) == 18
+    reason = "3 of 5 comparisons: the voters have seen all other pairs with every prompt"
+    assert found["warnings"][-1]["message"] == reason
+
+
+@pytest.mark.parametrize(
+    ("options", "where", "message"),
+    [
+        ({"prompts": ["x"]}, "/comparisons", "every comparison needs a prompt, because there are prompts"),
+        ({"comparisons": MIXED}, "/comparisons/1/prompt", "either all comparisons have a prompt or none"),
+        ({"comparisons": MIXED[::-1]}, f"/comparisons/{len(MIXED) - 1}/prompt", "this field is needed"),
+        ({"prompts": ["x", "x"]}, "/prompts", "prompts must be unique; more than once: 'x'"),
+        ({"prompts": []}, "/prompts", "must be at least 1 prompt; got 0"),
+    ],
+)
+def test_wrong_prompts(options, where, message):
+    assert message in problem(PATH, **{**REQUEST, **options})["errors"][where][0]
 
 
 def test_a_whole_voting():
