@@ -21,6 +21,8 @@ _AUTHORS: Final = {
     "romano2005exact": "Romano and Wolf 2005",
     "mogstad2024inference": "Mogstad et al. 2024",
     "smucker2007comparison": "Smucker et al. 2007",
+    "cormack2009reciprocal": "Cormack et al. 2009",
+    "fox1994combination": "Fox and Shaw 1994",
     "bradley1952rank": "Bradley and Terry 1952",
     "davidson1970extending": "Davidson 1970",
     "agresti1992analysis": "Agresti 1992",

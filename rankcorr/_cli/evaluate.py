@@ -55,6 +55,7 @@ from rankcorr.evaluation._nulls import chance_level
 from rankcorr.evaluation._partitions.evaluator import QueryEvaluator
 from rankcorr.evaluation._qrels import Qrels, Run
 from rankcorr.evaluation._query_tests import TESTS, PairedDifference
+from rankcorr.evaluation._reports import reports_of_tests
 from rankcorr.evaluation._run_comparison import HOLM, STEP_DOWN, RunComparison
 from rankcorr.evaluation._scores.needed import needed_items
 from rankcorr.evaluation._sources import grouped_queries, qrels_of, read_groups, read_qrels, read_run, runs_of
@@ -267,7 +268,8 @@ def evaluate_command(
         lacking = [] if settings.plot is None else console.saved_figure(lambda: plot_pairs(pairs), settings.plot)
     notes = [*console.notes_of(notices, []), *({"message": message} for message in lacking)]
     if report_path is not None:
-        save_reports([evaluation.report(), *(comparison.report() for comparison in comparisons)], report_path)
+        of_tests = (comparison.report() for comparison in comparisons)
+        save_reports(reports_of_tests(evaluation.report(), of_tests), report_path)
     if as_json:
         content = evaluation.to_dict()
         content["groups"] = None if groups is None else evaluation.group_table(groups)

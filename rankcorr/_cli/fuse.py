@@ -12,6 +12,7 @@ from rankcorr._cli import console, options
 from rankcorr._cli.console import Column, detectable_text, number_text, pvalue_text, text_columns, whole
 from rankcorr._io.trec import FORMATS
 from rankcorr._options import default_of
+from rankcorr._report import save_reports
 from rankcorr._results import TableNotes
 from rankcorr._workers import progress_bar
 from rankcorr.errors import OptionError
@@ -20,6 +21,7 @@ from rankcorr.evaluation._compare import compare_evaluated, corrected_together
 from rankcorr.evaluation._evaluate import evaluate
 from rankcorr.evaluation._fuse import FUSIONS, MISSING_QUERIES, NORMS, OFFSET, fuse, trec_lines
 from rankcorr.evaluation._metrics import METRIC_NAMES
+from rankcorr.evaluation._reports import fusion_text, reports_of_tests
 from rankcorr.evaluation._run_comparison import HOLM, STEP_DOWN, RunComparison
 from rankcorr.evaluation._sources import read_qrels, read_run
 
@@ -51,9 +53,16 @@ RESAMPLES = default_of(compare_evaluated, "n_resamples")
     "--duplicates", DUPLICATES, "Repeated documents in a query: are an error, or the first or the largest value counts."
 )
 @console.table_option()
+@console.report_option()
 @console.json_option()
 def fuse_command(
-    runs: tuple[str, ...], out: str | None, qrels: str | None, metrics: tuple[str, ...], as_json: bool, **settings: Any
+    runs: tuple[str, ...],
+    out: str | None,
+    qrels: str | None,
+    metrics: tuple[str, ...],
+    report_path: str | None,
+    as_json: bool,
+    **settings: Any,
 ) -> None:
     """Fuse the RUN files into one run, query by query.
 
@@ -68,6 +77,8 @@ def fuse_command(
         raise OptionError("nothing to do: give -o FILE for the fused run, --qrels FILE to evaluate it, or both")
     if out == "-" and (qrels is not None or as_json):
         raise OptionError("-o - writes the run to stdout, where the tables of --qrels and --json would go too")
+    if report_path is not None and qrels is None:
+        raise OptionError("--report is about the comparison, which needs --qrels")
     options.check_stdin([*runs, *([] if qrels is None else [qrels])])
     method, names = settings["method"], settings["name"]
     options.check_names(names, len(runs), "run")
@@ -91,6 +102,10 @@ def fuse_command(
                     for name in evaluation.metrics
                 ]
             comparisons = list(corrected_together(comparisons))
+            if report_path is not None:
+                preface = fusion_text(method, list(parts), method, settings["norm"], settings["k"])
+                of_tests = (comparison.report() for comparison in comparisons)
+                save_reports(reports_of_tests(evaluation.report(), of_tests, preface), report_path)
     notes = console.notes_of(notices, [])
     text = "" if out is None else "".join(f"{line}\n" for line in trec_lines(fused))
     if out == "-":

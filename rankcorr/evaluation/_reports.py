@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from rankcorr import _report as text
@@ -30,6 +31,8 @@ _AGGREGATES: Final = {
     "borda": "mean number of systems that they beat on a task (ties count half)",
     "mean_rank": "mean rank (smaller is better)",
 }
+_NOT_TESTED: Final = "Differences of these means were not tested."
+_NORMS: Final = {"min-max": "scores, scaled to 0 to 1", "z": "scores, standardized within each query"}
 PAIR: Final = 2
 _EXCHANGED_TOGETHER: Final = (
     "The corrected tests exchange the scores of all systems together, so that a system which is much worse than the "
@@ -75,7 +78,7 @@ def evaluation_report(evaluation: JsonResult) -> Report:
             if row["run"] == run:
                 values.append(f"{metric_text(row['metric'])} {text.number_text(row['mean'])}{more}")
         sentences.append(f"{text.name_text(run)}, {text.listed(values)}")
-    limits = ["Differences of these means were not tested."] if len(content["runs"]) > 1 else []
+    limits = [_NOT_TESTED] if len(content["runs"]) > 1 else []
     limits += few_text(len(content["queries"]), "queries")
     treatment = "counted as 0" if options["undefined"] == "zero" else "left out"
     for row in rows:
@@ -87,6 +90,28 @@ def evaluation_report(evaluation: JsonResult) -> Report:
             )
     results = f"Means over queries: {text.listed(sentences, '; ')}."
     return Report(methods + text.software_text(options["seed"]), results, tuple(limits))
+
+
+def reports_of_tests(evaluation: Report, comparisons: Iterable[Report], preface: str = "") -> list[Report]:
+    """Return the report of an evaluation and those of its tests as parts of one text, which `preface` begins."""
+    of_tests = list(comparisons)
+    limits = tuple(limit for limit in evaluation.limits if not (of_tests and limit == _NOT_TESTED))
+    return [replace(evaluation, methods=preface + evaluation.methods, limits=limits), *of_tests]
+
+
+def fusion_text(fused: str, parts: Sequence[str], method: str, norm: str, k: float) -> str:
+    """Say how runs were fused.
+
+    >>> fusion_text("rrf", ["bm25", "dense"], "rrf", "min-max", 60.0)[:68]
+    'We fused `bm25` and `dense` into `rrf` by the sum of 1/(60 + rank) ['
+    """
+    how = {
+        "rrf": f"the sum of 1/({k:g} + rank) [@cormack2009reciprocal]",
+        "combsum": f"the sum of their {_NORMS[norm]} (CombSUM) [@fox1994combination]",
+        "combmnz": f"the sum of their {_NORMS[norm]}, times the number of runs that retrieved the document (CombMNZ) "
+        "[@fox1994combination]",
+    }
+    return f"We fused {text.listed(map(text.name_text, parts))} into {text.name_text(fused)} by {how[method]}. "
 
 
 def run_comparison_report(comparison: JsonResult) -> Report:

@@ -579,6 +579,36 @@ def test_a_fused_run_is_tested_against_its_parts(files):
     assert "rrf: 3 runs fused" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("options", "how"),
+    [
+        ([], "by the sum of 1/(60 + rank) (Cormack et al. 2009)."),
+        (
+            ["--method", "combsum", "--norm", "z"],
+            "by the sum of their scores, standardized within each query (CombSUM)",
+        ),
+        (["--method", "combmnz"], "scaled to 0 to 1, times the number of runs that retrieved the document (CombMNZ)"),
+    ],
+)
+@pytest.mark.usefixtures("files")
+def test_the_report_of_a_fusion(options, how):
+    run_ok("fuse", *RUNS, *options, "--qrels", "qrels.txt", "--metric", "ap", "--resamples", "99", "--report", "r.txt")
+    text = Path("r.txt").read_text()
+    assert text.startswith("Methods. We fused a, b and c into ")
+    assert how in text.split("\n")[0]
+    assert "P-values are corrected for all pairs" in text
+    assert "were not tested" not in text
+
+
+@pytest.mark.usefixtures("files")
+def test_a_report_with_tests_does_not_say_that_nothing_was_tested():
+    arguments = ["evaluate", "qrels.txt", *RUNS, "--metric", "ap", "--report", "r.txt"]
+    run(*arguments)
+    assert "Differences of these means were not tested." in Path("r.txt").read_text()
+    run(*arguments, "--versus", "a", "--resamples", "99")
+    assert "were not tested" not in Path("r.txt").read_text()
+
+
 @pytest.mark.usefixtures("files")
 def test_runs_with_one_name_are_named_by_their_paths(tmp_path):
     (tmp_path / "other").mkdir()
@@ -594,6 +624,7 @@ def test_runs_with_one_name_are_named_by_their_paths(tmp_path):
     ("arguments", "message"),
     [
         (["a.run.gz", "b.run.gz"], "nothing to do: give -o FILE"),
+        (["a.run.gz", "b.run.gz", "-o", "x.run", "--report", "r.md"], "--report is about the comparison, which needs"),
         (["a.run.gz", "-o", "x.run"], "at least two runs are needed to fuse; got 'a'"),
         (["a.run.gz", "a.run.gz", "-o", "x.run"], "each run can be given only once; more than once: a.run.gz"),
         (["a.run.gz", "b.run.gz", "-o", "-", "--qrels", "qrels.txt"], "-o - writes the run to stdout"),
