@@ -12,7 +12,7 @@ from rankcorr._checks import alpha_of, collected_notices, offending, real_text
 from rankcorr._cli import console, options
 from rankcorr._cli.console import Decorator, Note, gathered, pvalue_text, setting, text_columns, whole
 from rankcorr._cli.options import Files, Named, Weights
-from rankcorr._cli.scores import ScoreOptions, print_score_leaderboard, refuse_options, score_options
+from rankcorr._cli.scores import SETTINGS, ScoreOptions, print_score_leaderboard, refuse_options, score_options
 from rankcorr._io.table import TextTable, list_names
 from rankcorr._options import default_of
 from rankcorr._results import TableNotes, best_places
@@ -176,7 +176,7 @@ def leaderboard_command(
       rankcorr leaderboard scores.csv
     """
     if not systems:
-        shared = {name: getattr(settings, name) for name in ("groups", "level", "resamples", "seed")}
+        shared = {name: getattr(settings, name) for name in SETTINGS}
         print_score_leaderboard(gold, score_settings, shared, report_path, as_json)
         return
     refuse_options(is_table=False)

@@ -14,8 +14,10 @@ from rankcorr._cli.compare import TEST_RESAMPLES
 from rankcorr._cli.console import Command, Note, option
 from rankcorr._cli.leaderboard import BoardOptions, board_options
 from rankcorr._cli.options import Files, Named, Weights
+from rankcorr._cli.scores import SETTINGS, ScoreOptions, rank_table, refuse_options, score_options
 from rankcorr._coefficients import COEFFICIENTS
 from rankcorr._workers import progress_bar
+from rankcorr.errors import OptionError
 from rankcorr.inference._gold_sets import COLUMNS, TOTALS
 from rankcorr.inference._null import permutation_test
 from rankcorr.plots import chance_levels, plot_leaderboard, plot_null, plot_offset, plot_ranks
@@ -109,21 +111,39 @@ def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coeffici
 
 
 @plot.command("leaderboard", short_help="Draw systems with intervals and groups.")
-@_of_systems
+@click.argument("gold")
+@click.argument("systems", nargs=-1, metavar="SYSTEM...")
+@console.out_option
 @board_options
 @options.file_options
 @options.weight_options
+@score_options
 def leaderboard_figure(
-    gold: str, systems: tuple[str, ...], out: str, settings: BoardOptions, files: Files, weights: Weights
+    gold: str,
+    systems: tuple[str, ...],
+    out: str,
+    settings: BoardOptions,
+    files: Files,
+    weights: Weights,
+    score_settings: ScoreOptions,
 ) -> None:
     """Draw what `rankcorr leaderboard` prints: the coefficient of each system, its interval, and the groups.
 
     Bars behind the systems show the values that chance alone gives, from as many permutations as resamples. With
-    several gold sets, each has a panel, next to the panel of the sum or mean that ranks the systems.
+    several gold sets, each has a panel, next to the panel of the sum or mean that ranks the systems. A file given alone
+    is a table of scores, as for `rankcorr leaderboard`.
 
     Example:
       rankcorr plot leaderboard gold.csv system_a.csv system_b.csv --out leaderboard.svg
+      rankcorr plot leaderboard scores.csv --out leaderboard.svg
     """
+    if not systems:
+        if score_settings.needed is not None or score_settings.equivalent_within is not None:
+            raise OptionError("--needed and --equivalent-within change nothing in a figure; use rankcorr leaderboard")
+        of_scores, notes = rank_table(gold, score_settings, {name: getattr(settings, name) for name in SETTINGS})
+        _write(lambda: plot_leaderboard(of_scores), out, settings.coefficient, notes=notes)
+        return
+    refuse_options(is_table=False)
     board, golds, others, notes = settings.compute(gold, systems, files, weights)
     reserved_names = (
         *TOTALS,

@@ -36,8 +36,9 @@ from rankcorr.evaluation._scores.leaderboard import (
 from rankcorr.evaluation._scores.needed import needed_items
 from rankcorr.evaluation._sources import read_clusters
 
+SETTINGS: Final = ("groups", "level", "resamples", "seed")  # of both kinds of leaderboards
 SHARED: Final = frozenset(
-    {"gold", "systems", "groups", "level", "resamples", "seed", "report_path", "table", "as_json"}
+    {"gold", "systems", *SETTINGS, "report_path", "table", "as_json", "out", "theme", "width", "dpi", "no_title"}
 )
 
 
@@ -97,12 +98,11 @@ def refuse_options(is_table: bool) -> None:
         raise OptionError(f"{first_few(wrong)} may be used with {kind}{advice}")
 
 
-def print_score_leaderboard(
-    path: str, scores: ScoreOptions, settings: Mapping[str, Any], report_path: str | None, as_json: bool
-) -> None:
-    """Rank the systems of a table and print them; `settings` are groups, level, resamples and seed."""
+def rank_table(
+    path: str, scores: ScoreOptions, settings: Mapping[str, Any]
+) -> tuple[ScoreLeaderboard, list[console.Note]]:
+    """Rank the systems of a table; `settings` are groups, level, resamples and seed. Return also the notes on it."""
     refuse_options(is_table=True)
-    options = asdict(scores)
     groups = settings["groups"]
     with progress_bar(None, "resample", "leaderboard") as advance, collected_notices() as notices:
         try:
@@ -124,14 +124,21 @@ def print_score_leaderboard(
         except (ColumnError, TooFewItemsError) as error:
             message = f"{path} alone is no table of scores ({error}); to rank files, name at least one SYSTEM file"
             raise OptionError(message) from error
+    return board, console.notes_of(notices, [])
+
+
+def print_score_leaderboard(
+    path: str, scores: ScoreOptions, settings: Mapping[str, Any], report_path: str | None, as_json: bool
+) -> None:
+    """Rank the systems of a table as `rank_table` does, and print them."""
+    board, notes = rank_table(path, scores, settings)
     has_needed = scores.needed is not None and not math.isnan(board.detectable)
     needed = needed_items(board, scores.needed or 0.0, level=board.level).to_dict() if has_needed else None
-    notes = console.notes_of(notices, [])
     if report_path is not None:
         board.report().save(report_path)
     if as_json:
         content = {**board.to_dict(), "needed": needed}
-        console.print_json({**content, "options": options | dict(settings), "warnings": notes})
+        console.print_json({**content, "options": asdict(scores) | dict(settings), "warnings": notes})
         return
     _print(path, board, settings["seed"], None if scores.needed is None else needed_text(needed, "tasks"))
     console.print_notes(notes)

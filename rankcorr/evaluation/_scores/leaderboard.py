@@ -113,6 +113,12 @@ class ScoreLeaderboard(Leaderboard):
         left_out = {"sum"} | ({ONLY_GROUP} if self.gold_sets == (ONLY_GROUP,) else set())
         return [{name: value for name, value in row.items() if name not in left_out} for row in super().table()]
 
+    def _shown_columns(self) -> dict[str, list[Any]]:
+        columns = self._columns()
+        return (
+            columns if any(columns["n_missing"]) else {name: columns[name] for name in columns if name != "n_missing"}
+        )
+
     def _notes(self) -> TableNotes:
         return table_notes(self, list(self._columns()))
 

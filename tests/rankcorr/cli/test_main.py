@@ -75,7 +75,7 @@ def test_examples_of_the_help_run(folder):
     groups.write(folder / "groups.csv")
     lines = "".join(run_ok(*command, "-h") for command in COMMANDS).splitlines()
     examples = [line.split()[1:] for line in lines if line.startswith("    rankcorr ")]
-    assert len(examples) == 44
+    assert len(examples) == 45
     for example in examples:
         result = run(*example)
         assert (result.exit_code, bool(result.stdout)) == (0, True), f"{example}: {result.output}"

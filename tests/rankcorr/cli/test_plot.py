@@ -7,6 +7,7 @@ import pytest
 
 from rankcorr import Ranking, RhoW, correlate
 from rankcorr._cli import plot as cli_plot
+from rankcorr.evaluation import leaderboard_of_scores
 from rankcorr.inference._leaderboard import leaderboard
 from rankcorr.inference._null import null_distribution
 from rankcorr.plots import chance_levels, plot_leaderboard, plot_null, plot_offset, plot_ranks, save_figure, theme
@@ -115,6 +116,22 @@ def test_gold_sets_have_panels(folder):
     run_ok(*arguments.split(), "--out", "sets.svg")
     text = (folder / "sets.svg").read_text(encoding="utf-8")
     assert all(f">{title}<" in text for title in ("Sum over 2 gold sets", "long_gold", "long_c"))
+
+
+def test_a_table_of_scores_is_drawn_as_by_the_library(folder):
+    scores = {f"model {m}": {f"task {t}": (m * 7 + t * 5) % 11 + m for t in range(9)} for m in range(4)}
+    tasks = list(scores["model 0"])
+    rows = [",".join([model, *(str(row[task]) for task in tasks)]) for model, row in scores.items()]
+    (folder / "scores.csv").write_text("\n".join([",".join(["model", *tasks]), *rows]))
+    options = ("--aggregate", "borda", "--resamples", "50", "--seed", "3", "--no-title", "--width", "4")
+    run_ok("plot", "leaderboard", "scores.csv", *options, "--out", "of_command.svg")
+    with theme(width=4, has_title=False):
+        drawn = leaderboard_of_scores(scores, aggregate="borda", n_resamples=50, seed=3)
+        save_figure(plot_leaderboard(drawn), "of_library.svg")
+    assert (folder / "of_command.svg").read_bytes() == (folder / "of_library.svg").read_bytes()
+    arguments = ("plot", "leaderboard", "scores.csv", "--out", "a.svg")
+    assert "--n0 may be used with files of rankings" in refusal(*arguments, "--n0", "3")
+    assert "change nothing in a figure" in refusal(*arguments, "--needed", "2")
 
 
 def texts_of(path):

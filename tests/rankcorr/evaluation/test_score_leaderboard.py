@@ -266,6 +266,8 @@ def test_tables_and_figures():
     assert r"\textbf{1.167}" in ranks.to_latex()
     assert ranks.to_dict()["unit"] == "tasks"
     for found in (board, ranks):
+        assert "<th>mean</th>" in found._repr_html_()
+        assert "n_missing" not in found._repr_html_()
         figure = plot_leaderboard(found)
         texts = [text.get_text() for axes in figure.axes for text in axes.texts]
         assert "1–3" in texts  # noqa: RUF001
