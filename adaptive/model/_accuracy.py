@@ -53,6 +53,7 @@ DECIMALS: Final = 8  # of strengths that are ranked; fits are exact to 1e-9
 MOST_WITH_INTERVALS: Final = 3_000
 _BLOCK_ROWS = 50
 SIGNAL_LEVEL: Final = 0.05
+MIXTURE: Final = 1.0  # of a difference of strengths; larger ones are seen earlier, small ones later
 SPREADS: Final = (0.25, 0.5, 1.0, 2.0, 4.0)
 STAKES: Final = (0.25, 0.5, 1.0)
 # Each rank represents those up to the next, which is this many times farther down.
@@ -195,11 +196,15 @@ class RankIntervals(TableResult):
     rank : ndarray of float64, shape (n_items,)
         Mid-rank in the estimate.
     low, median, high : ndarray of float64, shape (n_items,)
-        Quantiles of the drawn ranks, each a rank that was drawn.
+        Quantiles of the drawn ranks, each a rank that was drawn. With `anytime`, the ranks that are left possible, and
+        as `median` the rank in the estimate.
     level : float
     n_samples : int
+        0 if no rankings were drawn.
     simultaneous : bool
         Whether all intervals together have the probability `level`.
+    anytime : bool
+        Whether they have it however often they are looked at.
 
     See Also
     --------
@@ -225,6 +230,7 @@ class RankIntervals(TableResult):
     level: float
     n_samples: int
     simultaneous: bool = False
+    anytime: bool = False
 
     def __post_init__(self) -> None:
         read_only((self.low, self.median, self.high))
@@ -471,6 +477,29 @@ def rank_intervals_of(draws: DrawnRanks, level: float, simultaneous: bool = Fals
     return RankIntervals(draws.items, ranks, low, median, high, confidence, n_samples, is_simultaneous)
 
 
+def anytime_rank_intervals_of(estimate: Ranking, theta: Array, covariance: Array, level: float) -> RankIntervals:
+    """Return the ranks that remain possible at every look: items below and above which no other was shown to be.
+
+    A pair is ordered if the e-value of its difference exceeds the number of pairs over 1 - level. It is the normal
+    mixture of Robbins (1970) over differences with the standard deviation m = `MIXTURE`: with z = d / se and
+    r = (m / se)^2, log e = (z^2 r / (1 + r) - log(1 + r)) / 2. If both strengths are equal, e ever exceeds 1/a with the
+    probability a at most, in the limit of many votes (Waudby-Smith et al. 2024). A later look may undo the order.
+    """
+    share, n_items = checked_level(level, error=ModelError), theta.size
+    variance = np.diagonal(covariance)
+    variances = variance[:, np.newaxis] + variance - 2 * covariance
+    np.fill_diagonal(variances, 1.0)
+    difference = theta[:, np.newaxis] - theta
+    ratio = MIXTURE**2 / np.maximum(variances, 1e-300)
+    log_evidence = 0.5 * (
+        difference * difference / np.maximum(variances, 1e-300) * ratio / (1 + ratio) - np.log1p(ratio)
+    )
+    is_above = (difference > 0) & (log_evidence >= math.log(n_items * (n_items - 1) / 2 / (1 - share)))
+    low, high = 1.0 + is_above.sum(axis=0), n_items - is_above.sum(axis=1) * 1.0
+    names = estimate.labels if estimate.labels is not None else range(n_items)
+    return RankIntervals(names, estimate.ranks, low, estimate.ranks, high, share, 0, simultaneous=True, anytime=True)
+
+
 def top_probabilities_of(draws: DrawnRanks, k: int) -> TopProbabilities:
     """Return the share of drawn rankings that put each item in the top k; ties at the cut share the places left."""
     number = checked_k(k, len(draws.items))
@@ -617,6 +646,10 @@ class DrawnStrengths(TableResult):
         """Draw strengths from their joint distribution, shape (n, n_items)."""
         raise NotImplementedError
 
+    def _covariance_of_items(self) -> NDArray[np.float64]:
+        """Return the covariance of the strengths, shape (n_items, n_items)."""
+        raise NotImplementedError
+
     @cached_property
     def ranking(self) -> Ranking:
         """All items ranked by their strengths, labelled; strengths that rounding errors alone separate are ties."""
@@ -645,7 +678,13 @@ class DrawnStrengths(TableResult):
         return cached[1]
 
     def rank_intervals(
-        self, level: float = 0.9, *, simultaneous: bool = False, n_samples: int = N_SAMPLES, seed: int = 0
+        self,
+        level: float = 0.9,
+        *,
+        simultaneous: bool = False,
+        anytime: bool = False,
+        n_samples: int = N_SAMPLES,
+        seed: int = 0,
     ) -> RankIntervals:
         """Return an interval for each item's true rank.
 
@@ -655,6 +694,9 @@ class DrawnStrengths(TableResult):
             Probability that each interval contains the rank.
         simultaneous : bool
             Choose wider intervals, which contain all ranks at once with this probability.
+        anytime : bool
+            Choose still wider ones, which contain all ranks at once with this probability at every look while votes
+            come in, also if the next pairs follow from the votes so far. They need no draws.
         n_samples : int
             Rankings to draw from the posterior.
         seed : int
@@ -672,7 +714,19 @@ class DrawnStrengths(TableResult):
         >>> intervals = bradley_terry(votes, prior=2).rank_intervals()
         >>> intervals.low.tolist(), intervals.high.tolist()
         ([1.0, 1.0, 2.0], [2.0, 3.0, 3.0])
+        >>> bradley_terry(votes, prior=2).rank_intervals(anytime=True).high.tolist()
+        [3.0, 3.0, 3.0]
+
+        References
+        ----------
+        H. Robbins, Statistical Methods Related to the Law of the Iterated Logarithm, Annals of Mathematical Statistics
+        41 (1970).
+
+        I. Waudby-Smith, D. Arbour, R. Sinha, E. H. Kennedy and A. Ramdas, Time-Uniform Central Limit Theory and
+        Asymptotic Confidence Sequences, Annals of Statistics 52 (2024).
         """
+        if checked_flag(anytime, "anytime"):
+            return anytime_rank_intervals_of(self.ranking, self.theta, self._covariance_of_items(), level)
         return rank_intervals_of(self.drawn(n_samples, seed), level, simultaneous)
 
     def in_top(self, k: int, *, n_samples: int = N_SAMPLES, seed: int = 0) -> TopProbabilities:

@@ -226,6 +226,10 @@ class ChoiceStrengths(DrawnStrengths):
         interval = value - width, value + width
         return Better(first, second, NormalDist().cdf(value / error), 0.0, value, interval, share, 0)
 
+    def _covariance_of_items(self) -> NDArray[np.float64]:
+        n_items = len(self.items)
+        return self.covariance[:n_items, :n_items]
+
     def sample(self, n: int, rng: np.random.Generator, *, progress: Progress | None = None) -> NDArray[np.float64]:
         """Draw strengths from their normal distribution.
 
@@ -254,11 +258,11 @@ class ChoiceStrengths(DrawnStrengths):
         >>> fit.sample(500, np.random.default_rng(1)).shape
         (500, 3)
         """
-        number, n_items = checked_count(n, "n", ModelError), len(self.items)
+        number = checked_count(n, "n", ModelError)
         check_rng(rng, ModelError)
-        values, vectors = np.linalg.eigh(self.covariance[:n_items, :n_items])
+        values, vectors = np.linalg.eigh(self._covariance_of_items())
         root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T  # the one that no sign of a vector changes
-        theta: NDArray[np.float64] = self.theta + rng.standard_normal((number, n_items)) @ root
+        theta: NDArray[np.float64] = self.theta + rng.standard_normal((number, len(self.items))) @ root
         if progress is not None:
             progress(number)
         return theta

@@ -268,10 +268,14 @@ class Strengths(DrawnStrengths):
         """
         if len(self.items) > MAX_EXACT:
             return read_only(self.sample(SE_DRAWS, np.random.default_rng(0)).std(axis=0))
+        return read_only(np.sqrt(np.diagonal(self._covariance_of_items())))
+
+    def _covariance_of_items(self) -> NDArray[np.float64]:
+        if len(self.items) > MAX_EXACT:
+            raise ModelError(f"the covariance of more than {MAX_EXACT:,} strengths is not computed")
         rows, nu = pool_rows(self.curvature.rows), self.tie_parameter
         fit = JointFit(rows, self.prior, self.oversight, TOLERANCE, None, fits_nu=nu > 0)
-        errors = np.diagonal(covariance(self.curvature, self.opinions, fit.absorbed(self.parameters)))
-        return read_only(np.sqrt(errors))
+        return np.asarray(covariance(self.curvature, self.opinions, fit.absorbed(self.parameters)))
 
     def sample(self, n: int, rng: np.random.Generator, *, progress: Progress | None = None) -> NDArray[np.float64]:
         """Draw strengths from their joint posterior.

@@ -4,14 +4,16 @@ import json
 import math
 import re
 from itertools import combinations, permutations
+from statistics import NormalDist
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.integrate import quad
 
-from adaptive import Comparisons, bradley_terry, next_comparisons, stopping_rule
+from adaptive import Choices, Comparisons, bradley_terry, next_comparisons, stopping_rule
 from adaptive._votes import LEFT, RIGHT
 from adaptive.errors import ModelError
 from adaptive.model import _matching as matching
@@ -345,6 +347,62 @@ def test_an_item_that_may_have_been_unlucky_is_served_more_often_and_meets_stron
     assert often > 1.5 * seldom
     assert stronger > 0.8
     assert abs(alike) < 0.4
+
+
+def without_voters(votes):
+    return Comparisons(votes.items, votes.left, votes.right, votes.winner)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_anytime_intervals_leave_the_ranks_that_no_evidence_rules_out(seed):
+    """The e-value of a pair is an average of likelihood ratios over normal differences with standard deviation 1."""
+    votes = without_voters(simulated(6, 400, seed, sd=2.0)[0])
+    fit = Choices.from_pairs(votes).fit(prior=2.0)
+    intervals = fit.rank_intervals(0.8, anytime=True)
+    low, high = np.ones(6), np.full(6, 6.0)
+    for first, second in permutations(range(6), 2):
+        difference = fit.theta[first] - fit.theta[second]
+        of_first, of_second = fit.covariance[first], fit.covariance[second]
+        variance = of_first[first] + of_second[second] - 2 * of_first[second]
+        evidence, _ = quad(
+            lambda d, x=difference, v=variance: NormalDist().pdf(d) * math.exp((x * x - (x - d) ** 2) / (2 * v)),
+            *(min(0, difference) - 8, max(0, difference) + 8),
+            points=[difference],
+        )
+        if difference > 0 and evidence >= 15 / 0.2:
+            high[first] -= 1
+            low[second] += 1
+    assert_array_equal(intervals.low, low)
+    assert_array_equal(intervals.high, high)
+    assert (intervals.simultaneous, intervals.anytime, intervals.n_samples, intervals.level) == (True, True, 0, 0.8)
+    assert (low > 1).any()
+    strengths = bradley_terry(votes, prior=2.0, oversight=0).rank_intervals(0.8, anytime=True)
+    assert_array_equal(strengths.low, low)
+    assert_array_equal(strengths.high, high)
+
+
+@pytest.mark.wide
+def test_anytime_intervals_hold_at_every_look():
+    """Strengths that are all but equal are the hardest, because any order of two is then wrong half of the time."""
+    n_wrong = 0
+    for seed in range(20):
+        votes, theta = simulated(8, 200, seed, sd=1e-6)
+        looks = [
+            bradley_terry(without_voters(votes.select(np.arange(200) < n)), prior=2.0, oversight=0)
+            for n in range(20, 201, 20)
+        ]
+        intervals = [look.rank_intervals(anytime=True) for look in looks]
+        ranks = np.argsort(np.argsort(-theta)) + 1
+        n_wrong += any(((ranks < one.low) | (ranks > one.high)).any() for one in intervals)
+    assert n_wrong <= 2
+
+
+def test_anytime_intervals_of_many_items_and_without_votes():
+    with pytest.raises(ModelError, match="the covariance of more than 3,000 strengths is not computed"):
+        bradley_terry(Comparisons(3_001, [0], [1], [1])).rank_intervals(anytime=True)
+    with pytest.raises(OptionError, match="anytime must be True or False; got 1"):
+        bradley_terry(Comparisons(3, [0], [1], [1])).rank_intervals(anytime=1)
+    assert bradley_terry(Comparisons(5, [], [], [])).rank_intervals(anytime=True).high.tolist() == [5.0] * 5
 
 
 def test_simultaneous_intervals_contain_those_of_single_items_whatever_the_number_of_draws():
