@@ -276,12 +276,16 @@ def _read(path: str, reading: Reading, known: Sequence[Hashable] | None, with_pr
         if known is not None and (others := [item for item in counted.items if item not in set(known)]):
             raise ComparisonError(f"{path}: item {printable(repr(others[0]))} is not among the items of --items")
         return _VotesOfFile(counted)  # ids like 1-3 are not numbers
-    votes = read_votes(path, **reading._asdict())
     if not with_prompts:
+        votes = read_votes(path, **reading._asdict())
         return _VotesOfFile(Comparisons(*columns_of_votes(votes, known)), votes.comparison or ())
-    name = prompt_column(votes.records)
-    if name is None:
-        votes.records.table.fail('no column "prompt", which --prompts needs', votes.records.header.line)
+    columns = dict(reading.columns or {})
+    prompt_name = columns.pop("prompt", None)
+    votes = read_votes(path, **reading._replace(columns=columns or None)._asdict())
+    name = prompt_name or prompt_column(votes.records)
+    if name not in votes.records.names:
+        expected_name = prompt_name or "prompt"
+        votes.records.table.fail(f'no column "{expected_name}", which --prompts needs', votes.records.header.line)
     votes = replace(votes, unused=[column for column in votes.unused if column != name])
     prompts = votes.records.labels(name)
     if None in prompts:

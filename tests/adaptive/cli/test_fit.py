@@ -399,6 +399,19 @@ def test_prompts_that_cannot_be_read(folder, prompts, votes, message):
     assert message in result.stderr
 
 
+def test_the_column_of_prompts_may_be_named(folder):
+    (folder / "prompts.csv").write_text("prompt\nsum\nplan\n")
+    (folder / "v.csv").write_text("left,right,winner,scene\na,b,left,sum\na,b,right,plan\na,c,tie,sum\n")
+    options = ["--prompts", "prompts.csv", "--size", 9, "--seed", 1]
+    rows = rows_of(invoke("next", "v.csv", *options, "--columns", "prompt=scene").stdout)
+    assert {(row["prompt"], *sorted([row["left"], row["right"]])) for row in rows} == {
+        *(("plan", "a", "c"), ("plan", "b", "c"), ("sum", "b", "c"))
+    }
+    assert 'no column "prompt", which --prompts needs' in invoke("next", "v.csv", *options).stderr
+    result = invoke("next", "v.csv", *options, "--columns", "prompt=other")
+    assert 'no column "other", which --prompts needs' in result.stderr
+
+
 def test_votes_whose_voters_are_not_known(folder):
     (folder / "v.csv").write_text("left,right,winner\na,b,left\nb,c,left\n")
     result = invoke("next", "v.csv", "--size", 9, "--seed", 1)
