@@ -167,22 +167,27 @@ def _ranks(run: Run) -> Values:
 def _normalised(run: Run, norm: Norm) -> Values:
     """Scores of a run, normalised within each query."""
     starts, sizes = run.offsets[:-1], np.diff(run.offsets)
+    largest = np.maximum.reduceat(np.abs(run.values), starts)
+    # Squares of such values would overflow, or vanish; others stay as they are to the last bit.
+    is_extreme = (largest > 1e150) | ((largest > 0) & (largest < 1e-150))
+    values = run.values / np.repeat(np.where(is_extreme, largest, 1.0), sizes)
+    lows, highs = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
     if norm == "min-max":
-        lows, highs = np.minimum.reduceat(run.values, starts), np.maximum.reduceat(run.values, starts)
         shifts, scales = lows, highs - lows
     else:
-        shifts = np.add.reduceat(run.values, starts) / sizes
-        spread = np.minimum.reduceat(run.values, starts) < np.maximum.reduceat(run.values, starts)
-        squares = np.add.reduceat((run.values - np.repeat(shifts, sizes)) ** 2, starts)
-        scales = np.where(spread, np.sqrt(squares / sizes), 0.0)
-    ratios = (run.values - np.repeat(shifts, sizes)) / np.repeat(np.where(scales > 0, scales, 1.0), sizes)
+        shifts = np.add.reduceat(values, starts) / sizes
+        squares = np.add.reduceat((values - np.repeat(shifts, sizes)) ** 2, starts)
+        scales = np.where(lows < highs, np.sqrt(squares / sizes), 0.0)
+    ratios = (values - np.repeat(shifts, sizes)) / np.repeat(np.where(scales > 0, scales, 1.0), sizes)
     return np.asarray(np.where(np.repeat(scales > 0, sizes), ratios, 0.0))
 
 
 def _rounded(scores: Values) -> Values:
     """Scores without the last digits, in which equal sums of several runs may differ."""
     largest = float(np.abs(scores).max())
-    return np.round(scores, DECIMALS + 1 - math.floor(math.log10(largest))) if largest > 0 else scores
+    if largest < 1e-280:  # numpy rounds to at most 300 decimals
+        return scores
+    return np.round(scores, DECIMALS + 1 - math.floor(math.log10(largest)))
 
 
 def _run_of(

@@ -82,6 +82,24 @@ def test_runs_that_cannot_be_fused(runs, options, error, message):
         fuse(runs, **options)
 
 
+@pytest.mark.parametrize("k", [1e15, 1e200, 1e290, 1e300])
+def test_a_large_offset_makes_scores_equal(k):
+    runs = {"x": {"q": {"a": 2.0, "b": 1.0, "c": 0.5}}, "y": {"q": {"b": 2.0, "a": 1.0}}}
+    fused = fuse(runs, k=k)["q"]
+    assert fused["a"] == fused["b"] > fused["c"] > 0
+    assert fused["a"] == pytest.approx(2 / k, rel=1e-9)
+
+
+@pytest.mark.parametrize("unit", [2.0**1020, 2.0**600, 2.0**-600, 2.0**-1000])
+@pytest.mark.parametrize("norm", ["min-max", "z"])
+def test_normalised_scores_do_not_depend_on_the_unit(unit, norm):
+    scores = {"x": {"q": {"a": 4.0, "b": -3.0, "c": 0.5}}, "y": {"q": {"b": 2.0, "a": 1.0}}}
+    scaled = {name: {"q": {d: score * unit for d, score in run["q"].items()}} for name, run in scores.items()}
+    for method in ("combsum", "combmnz"):
+        expected = fuse(scores, method=method, norm=norm)["q"]
+        assert dict(fuse(scaled, method=method, norm=norm)["q"]) == pytest.approx(dict(expected))
+
+
 def test_infinite_scores_have_ranks():
     assert fuse({"a": {"q": {"a": -math.inf, "b": 1}}, "b": {"q": {"a": math.inf}}})["q"] == pytest.approx(
         {"a": 1 / 62 + 1 / 61, "b": 1 / 61}
