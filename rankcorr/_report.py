@@ -142,17 +142,26 @@ def check_ending(path: str) -> None:
 
 def save_reports(reports: Sequence[Report], path: str | os.PathLike[str]) -> None:
     """Write reports to one file, as `Report.save` writes one."""
-    name = os.fspath(path)
+    for name, text in report_files(reports, os.fspath(path)).items():
+        Path(name).write_text(text, encoding="utf-8")
+
+
+def report_files(reports: Sequence[Report], name: str) -> dict[str, str]:
+    """Return the texts of the files that `save_reports` writes, by name.
+
+    Raises
+    ------
+    OptionError
+        The name has an ending of no report.
+    """
     check_ending(name)
     stem, ending = os.path.splitext(name)
     sources = _bibtex(dict.fromkeys(key for report in reports for key in report.sources))
     write = {".md": Report.to_markdown, ".tex": Report.to_latex, ".txt": Report.to_text}[ending]
     text = "\n".join(map(write, reports))
     if ending == ".tex":
-        Path(stem + ".bib").write_text(sources, encoding="utf-8")
-    else:
-        text += f"\n```bibtex\n{sources}```\n" if ending == ".md" else f"\n{sources}"
-    Path(name).write_text(text, encoding="utf-8")
+        return {name: text, stem + ".bib": sources}
+    return {name: text + (f"\n```bibtex\n{sources}```\n" if ending == ".md" else f"\n{sources}")}
 
 
 def _bibtex(keys: Iterable[str]) -> str:

@@ -1,28 +1,37 @@
-"""Serve POST /v1/evaluations and /v1/evaluations/groups."""
+"""Serve POST /v1/evaluations, /v1/evaluations/fused and /v1/evaluations/groups."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from marshmallow import ValidationError
-
 from rankcorr._checks import collected_notices, json_options
 from rankcorr._coefficients import COEFFICIENTS, Coefficient, named_coefficient
 from rankcorr._results import json_ready
-from rankcorr.evaluation import Evaluation, Qrels, Run, RunComparison, compare_evaluated, corrected_together, evaluate
+from rankcorr.evaluation import (
+    Evaluation,
+    Qrels,
+    Run,
+    RunComparison,
+    compare_evaluated,
+    corrected_together,
+    evaluate,
+    fuse,
+)
 from rankcorr.evaluation._metrics import Metric, as_metrics
+from rankcorr.evaluation._reports import reports_of_tests
 from rankcorr.inference._multiple_tests import holm
 from rankcorr.vectors import TargetGroups, compare_reliability, reliability_score
-from service.http.problems import invalid
 from service.openapi.blueprint import Blueprint
+from service.schemas.base import refuse_long_text, report_content
 from service.schemas.evaluations import (
     COMPARISON_OF_RUNS,
     N_LISTED,
     EvaluationAnswer,
     EvaluationRequest,
+    FusionAnswer,
+    FusionRequest,
     TargetGroupsAnswer,
     TargetGroupsRequest,
 )
-from service.schemas.fields import check_text_bytes
 from service.schemas.shapes import content_of
 
 blueprint = Blueprint(
@@ -42,6 +51,7 @@ def evaluate_runs(
     metrics: tuple[str, ...],
     options: Mapping[str, Any],
     by_query: bool,
+    report: bool,
     standardized: Mapping[str, Any] | None = None,
     comparison: Mapping[str, Any] | None = None,
     **policies: Any,
@@ -58,7 +68,8 @@ def evaluate_runs(
             **policies,
             **(standardized or {}),
         )
-        compared = [] if comparison is None else _comparisons(evaluation, named, comparison)
+        compared = () if comparison is None else _comparisons(evaluation, named, comparison)
+    reports = reports_of_tests(evaluation.report(), (tested.report() for tested in compared)) if report else []
     answer = {
         "n_queries": len(evaluation.queries),
         "runs": evaluation.runs,
@@ -72,12 +83,28 @@ def evaluate_runs(
         "chance": evaluation.chance,
         "by_query": {name: getattr(evaluation, name) for name in _BY_QUERY} if by_query else None,
         "comparisons": [json_ready(content_of(tested, COMPARISON_OF_RUNS.schema)) for tested in compared],
+        "reports": list(map(report_content, reports)),
         "warnings": list(dict.fromkeys(map(json_options, notices))),
     }
-    try:
-        check_text_bytes(answer)  # the answer repeats the name of a query for each run that lacks it
-    except ValidationError as error:
-        raise invalid({"": list(error.messages)}) from error
+    refuse_long_text(answer)  # the answer repeats the name of a query for each run that lacks it
+    return answer
+
+
+@blueprint.post("/fused", name="fuseRuns")
+@blueprint.arguments(FusionRequest)
+@blueprint.response(200, FusionAnswer)
+def fuse_runs(runs: Mapping[str, Run], **options: Any) -> dict[str, Any]:
+    """Fuse runs into one, query by query."""
+    with collected_notices() as notices:
+        fused = fuse(runs, **options)
+    rows = [(query, document, score) for query in fused.queries for document, score in fused[query].items()]
+    columns = zip(("query", "document", "score"), map(list, zip(*rows, strict=True)), strict=True)
+    answer = {
+        "run": dict(columns),
+        "n_queries": fused.n_queries,
+        "warnings": list(dict.fromkeys(map(json_options, notices))),
+    }
+    refuse_long_text(answer)  # the answer repeats the name of a query for each document
     return answer
 
 

@@ -10,6 +10,7 @@ from rankcorr._coefficients import named_coefficient
 from rankcorr.evaluation import leaderboard_of_scores, needed_items
 from rankcorr.inference._leaderboard import leaderboard
 from service.openapi.blueprint import Blueprint
+from service.schemas.base import report_content
 from service.schemas.inference import (
     LeaderboardAnswer,
     LeaderboardRequest,
@@ -29,6 +30,7 @@ def rank_systems(
     systems: Mapping[str, Ranking],
     coefficient: Any,
     options: Mapping[str, Any],
+    report: bool,
     gold: Ranking | None = None,
     gold_sets: Mapping[str, Ranking] | None = None,
     **resampling: Any,
@@ -48,14 +50,15 @@ def rank_systems(
         name: options[name] for name in ("scheme", "tied_weights")
     }  # the answer repeats them even for rho and tau
     warnings = [{"message": text, "coefficients": [coefficient]} for text in notices]
-    return result.to_dict() | weighting | {"warnings": warnings}
+    content = report_content(result.report()) if report else None
+    return result.to_dict() | weighting | {"report": content, "warnings": warnings}
 
 
 @blueprint.post("/scores", name="rankByScores")
 @blueprint.arguments(ScoreLeaderboardRequest)
 @blueprint.response(200, ScoreLeaderboardAnswer)
 def rank_by_scores(
-    scores: Mapping[str, Mapping[str, Any]], difference: float | None = None, **options: Any
+    scores: Mapping[str, Mapping[str, Any]], report: bool, difference: float | None = None, **options: Any
 ) -> dict[str, Any]:
     """Rank systems by a table of their scores on tasks, with intervals and tests over tasks."""
     with collected_notices() as notices:
@@ -65,7 +68,8 @@ def rank_by_scores(
         else:
             needed = needed_items(result, difference, level=result.level).to_dict()
     warnings = list(dict.fromkeys(map(json_options, notices)))
-    return {"verdicts": None, **result.to_dict(), "needed": needed, "warnings": warnings}
+    content = report_content(result.report()) if report else None
+    return {"verdicts": None, **result.to_dict(), "needed": needed, "report": content, "warnings": warnings}
 
 
 @blueprint.post("/rank-sets", name="rankSets")

@@ -11,6 +11,7 @@ from adaptive.model._sides import fit_content
 from rankcorr._checks import collected_notices
 from service.api.ballots import Labels, labels_at
 from service.openapi.blueprint import Blueprint
+from service.schemas.base import report_content
 from service.schemas.choices import ChoicesAnswer, ChoicesRequest
 from service.schemas.strengths import Answered, NextAnswer, NextRequest, StrengthsAnswer, StrengthsRequest
 
@@ -28,6 +29,7 @@ def strengths(
     options: dict[str, Any],
     standard_errors: bool,
     reliability: bool,
+    report: bool,
     items: Labels | None = None,
 ) -> dict[str, Any]:
     """Fit strengths to votes; return a ranking and its uncertainty."""
@@ -41,6 +43,7 @@ def strengths(
         **content,
         "ranking": {"labels": labels, "ranks": ranks},
         "reliability": reliability_of(strengths_fit).to_dict() if reliability else None,
+        "report": report_content(strengths_fit.report()) if report else None,
         "warnings": notices_of(strengths_fit, *notices),
     }
 

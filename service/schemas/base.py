@@ -9,9 +9,10 @@ from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, missing, post_l
 
 from rankcorr._checks import offending
 from rankcorr._coefficients import TauW
+from rankcorr._report import Report
 from rankcorr._weights import WEIGHER_PATTERN, Weigher, named_weigher
 from rankcorr.errors import WeightError
-from service.http.problems import MAX_ERRORS, shown, unknown_fields
+from service.http.problems import MAX_ERRORS, invalid, shown, unknown_fields
 from service.schemas import fields
 from service.schemas.shapes import TEXT, WHOLE, Shape, exactly, list_of, one_of
 
@@ -168,3 +169,44 @@ NOTICE: Final = fields.Component.at_least(
     "Notice", coefficients=list_of(fields.SYSTEM_COEFFICIENT.reference, about="Those that are concerned."), message=TEXT
 )
 NOTICES: Final = list_of(NOTICE.reference)
+
+REPORT: Final = fields.Component.exactly(
+    "Report",
+    "Text for a paper; names are in backquotes, and sources are written [@key], as pandoc reads them.",
+    methods=TEXT,
+    results=TEXT,
+    limits=list_of(TEXT),
+    bibtex=TEXT("The sources."),
+)
+
+
+def report_flag() -> fields.Flag:
+    """Return the field that asks for a report."""
+    return fields.Flag(load_default=False, about="Ask for methods, results and limits in words, for a paper.")
+
+
+def report_content(report: Report) -> dict[str, Any]:
+    """Return a report as an answer has it.
+
+    Raises
+    ------
+    Problem
+        422 if long names make it too large.
+    """
+    content = {name: getattr(report, name) for name in ("methods", "results", "limits")}
+    refuse_long_text(content)
+    return content | {"bibtex": report.to_bibtex()}
+
+
+def refuse_long_text(answer: Any) -> None:
+    """Refuse a request whose answer repeats names until it is too large.
+
+    Raises
+    ------
+    Problem
+        422.
+    """
+    try:
+        fields.check_text_bytes(answer)
+    except ValidationError as error:
+        raise invalid({"": list(error.messages)}) from error

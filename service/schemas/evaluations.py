@@ -9,7 +9,7 @@ from marshmallow import ValidationError, validates_schema
 
 from rankcorr import RankingError
 from rankcorr._options import default_of
-from rankcorr.evaluation import Coverage, PairedDifference, Qrels, Run, RunComparison
+from rankcorr.evaluation import Coverage, PairedDifference, Qrels, Run, RunComparison, fuse
 from rankcorr.evaluation._evaluate import ChanceLevel, Undefined
 from rankcorr.evaluation._matching import Policies
 from rankcorr.evaluation._metrics import METRIC_NAMES, ir_measures_package
@@ -21,7 +21,7 @@ from rankcorr.vectors import ReliabilityDifference, ReliabilityPart, Reliability
 from rankcorr.vectors._target_groups import CATEGORIES
 from service.http.problems import Name, shown
 from service.schemas import fields
-from service.schemas.base import Answer, ItemWeights, Request
+from service.schemas.base import REPORT, Answer, ItemWeights, Request, report_flag
 from service.schemas.inference import UNDEFINED, GroupsByName, level
 from service.schemas.ranking_fields import check_labels
 from service.schemas.shapes import COUNT, NUMBER, TEXT, WHOLE, at_least, exactly, list_of, map_of, result_shapes
@@ -240,6 +240,7 @@ class EvaluationRequest(ItemWeights):
     )
     by_query = fields.Flag(load_default=False, about="Ask for the values of each query.")
     comparison = fields.Part(ComparisonOptions, about="Ask which run is better, and how sure that is.")
+    report = report_flag()
 
     @validates_schema(skip_on_field_errors=True)
     def check_size(self, data: dict[str, Any], **_: Any) -> None:
@@ -328,6 +329,42 @@ class EvaluationAnswer(Answer):
     comparisons = fields.Dumped(
         list_of(COMPARISON_OF_RUNS.reference, about="One for each metric, if a comparison was asked for.")
     )
+    reports = fields.Dumped(
+        list_of(REPORT.reference, about="Of the means, and of the comparison of each metric; empty unless asked for.")
+    )
+    warnings = fields.Dumped(list_of(TEXT))
+
+
+class FusionRequest(Request):
+    """Runs to fuse into one."""
+
+    refused = ({"properties": {"runs": {"maxProperties": 1}}},)
+
+    runs = RunsByName(required=True)
+    method = fields.Choice(fields.FUSION, load_default=fields.FUSION.words[0])
+    k = fields.Number(
+        least=0,
+        most=1e300,
+        load_default=default_of(fuse, "k"),
+        about="Offset of rrf: a document of rank r gets 1/(k + r).",
+    )
+    norm = fields.Choice(fields.NORM, load_default=fields.NORM.words[0])
+    missing = fields.Choice(fields.MISSING_QUERY, load_default=fields.MISSING_QUERY.words[0])
+
+    @validates_schema(skip_on_field_errors=True)
+    def check_runs(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse a single run."""
+        if len(data["runs"]) < 2:
+            raise ValidationError("a fusion needs two runs or more", "runs")
+
+
+class FusionAnswer(Answer):
+    """The fused run."""
+
+    run = fields.Dumped(
+        SCORE_COLUMNS.reference, about="Documents of each query from best to worst, as POST /v1/evaluations takes them."
+    )
+    n_queries = fields.Dumped(COUNT)
     warnings = fields.Dumped(list_of(TEXT))
 
 

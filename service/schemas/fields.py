@@ -27,6 +27,7 @@ from rankcorr._coefficients import COEFFICIENTS, Pearson, TauW
 from rankcorr._options import declaration_of
 from rankcorr._ranking import MISSING
 from rankcorr.aggregate._rankings import ABSENT, MERGE_METHODS
+from rankcorr.evaluation._fuse import FUSIONS, MISSING_QUERIES, NORMS
 from rankcorr.evaluation._matching import Policies
 from rankcorr.evaluation._partitions.evaluator import QueryEvaluator
 from rankcorr.evaluation._query_tests import TESTS, Verdict
@@ -111,6 +112,9 @@ UNJUDGED_DOCUMENTS: Final = declared_vocabulary("Unjudged", Policies, "unjudged"
 UNRETRIEVED_DOCUMENTS: Final = declared_vocabulary("Unretrieved", Policies, "unretrieved")
 SELF_HITS_OF_RUNS: Final = declared_vocabulary("SelfHits", Policies, "self_hits")
 UNDEFINED_QUERIES: Final = declared_vocabulary("UndefinedQueries", QueryEvaluator, "undefined")
+FUSION: Final = vocabulary("Fusion", FUSIONS, "Reciprocal rank fusion, CombSUM or CombMNZ.")
+NORM: Final = vocabulary("Norm", NORMS, "Scores of a query from 0 to 1, or with mean 0 and standard deviation 1.")
+MISSING_QUERY: Final = vocabulary("MissingQueries", MISSING_QUERIES, "An error, or fuse the runs that have the query.")
 QUERY_TEST: Final = vocabulary("QueryTest", TESTS, "Paired test over queries.")
 AGGREGATE: Final = vocabulary("Aggregate", AGGREGATES, "What ranks systems: mean score, Borda points or mean rank.")
 MISSING_SCORE: Final = vocabulary("MissingScores", MISSING_SCORES, "An error, leave out the task, or its worst score.")

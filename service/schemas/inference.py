@@ -19,7 +19,7 @@ from rankcorr.evaluation import NeededItems, ScoreLeaderboard, leaderboard_of_sc
 from rankcorr.inference._leaderboard import LeaderboardRow, Score, leaderboard
 from service.http.problems import Name, shown
 from service.schemas import fields
-from service.schemas.base import NOTICES, Answer, Request, WeightOptions, check_one
+from service.schemas.base import NOTICES, REPORT, Answer, Request, WeightOptions, check_one, report_flag
 from service.schemas.ranking_fields import NamedRankings, RankingField
 from service.schemas.shapes import NUMBER, NUMBER_OR_NULL, TEXT, WHOLE, at_least, list_of, map_of, one_of, result_shapes
 
@@ -141,6 +141,7 @@ class LeaderboardRequest(WeightOptions):
         " tied below the others. Items of a system that are in no gold set: an error too, or left out and "
         "counted, or, for bottom, tied below the others in each gold set and each system that lacks them.",
     )
+    report = report_flag()
 
     @validates_schema(skip_on_field_errors=True)
     def check_gold(self, data: dict[str, Any], **_: Any) -> None:
@@ -173,6 +174,7 @@ class LeaderboardAnswer(Answer):
     coefficient = fields.Dumped(fields.SYSTEM_COEFFICIENT.reference)
     swap = fields.Dumped(fields.EXCHANGED.reference)
     rows = fields.Dumped(list_of(_ROW))
+    report = fields.Dumped(REPORT.reference.or_null("null unless the request asked for it."))
     warnings = fields.Dumped(NOTICES)
 
 
@@ -226,6 +228,7 @@ class ScoreLeaderboardRequest(Request):
     difference = fields.Number(
         above=0, about="A true difference of the means: the answer says how many tasks a test needs to find it."
     )
+    report = report_flag()
     level = level()
     n_resamples = fields.resamples(default_of(leaderboard_of_scores, "n_resamples"))
     seed = fields.Seed()
@@ -316,4 +319,5 @@ class ScoreLeaderboardAnswer(Answer):
             "Number of tasks that finds the difference; null without one, or if the tasks are too few to tell."
         )
     )
+    report = fields.Dumped(REPORT.reference.or_null("null unless the request asked for it."))
     warnings = fields.Dumped(list_of(TEXT))

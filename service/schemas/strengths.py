@@ -25,7 +25,7 @@ from service.schemas.ballot_fields import (
     check_vote,
     check_votes,
 )
-from service.schemas.base import NOTICES, Answer, Request
+from service.schemas.base import NOTICES, REPORT, Answer, Request, report_flag
 from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY, check_labels, read_label
 from service.schemas.shapes import (
     COUNT,
@@ -221,6 +221,7 @@ class StrengthsRequest(VotesRequest):
     reliability = fields.Flag(
         load_default=False, about="How reliable the strengths are, and the infit of items and voters; 40 fits."
     )
+    report = report_flag()
 
     @validates_schema
     def check_labels(self, data: dict[str, Any], **_: Any) -> None:
@@ -357,6 +358,7 @@ class StrengthsAnswer(Answer):
         NUMBER_OR_NULL("Variance with voters as clusters, over that of the model; null with few voters.", minimum=0)
     )
     reliability = fields.Dumped(RELIABILITY.reference.or_null("null unless the request asked for it."))
+    report = fields.Dumped(REPORT.reference.or_null("null unless the request asked for it."))
     warnings = fields.Dumped(NOTICES)
 
 

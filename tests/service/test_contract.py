@@ -66,20 +66,21 @@ FIELDS = {
         "level n_resamples rows",
     ),
     ("post /v1/leaderboards", "rankSystems"): (
-        "by clusters coefficient gold gold_sets level missing n_resamples seed! standardized swap systems! unranked "
-        + WEIGHTS,
-        "by coefficient exact gold_sets level n_resamples rows standardized swap unit warnings",
+        "by clusters coefficient gold gold_sets level missing n_resamples report seed! standardized swap systems! "
+        f"unranked {WEIGHTS}",
+        "by coefficient exact gold_sets level n_resamples report rows standardized swap unit warnings",
     ),
     ("post /v1/leaderboards/scores", "rankByScores"): (
-        "aggregate difference equivalent_within groups level lower_is_better missing n_resamples scores! seed!",
-        "aggregate coefficient detectable exact gold_sets left_out level lower_is_better n_resamples needed rows tasks "
-        "unit verdicts warnings",
+        "aggregate difference equivalent_within groups level lower_is_better missing n_resamples report scores! seed!",
+        "aggregate coefficient detectable exact gold_sets left_out level lower_is_better n_resamples needed report "
+        "rows tasks unit verdicts warnings",
     ),
     ("post /v1/evaluations", "evaluateRuns"): (
-        "by_query comparison depth metrics qrels! runs! self_hits standardized undefined unjudged unretrieved "
-        + WEIGHTS,
-        "by_query chance comparisons coverage means metrics n_queries runs undefined warnings",
+        "by_query comparison depth metrics qrels! report runs! self_hits standardized undefined unjudged "
+        f"unretrieved {WEIGHTS}",
+        "by_query chance comparisons coverage means metrics n_queries reports runs undefined warnings",
     ),
+    ("post /v1/evaluations/fused", "fuseRuns"): ("k method missing norm runs!", "n_queries run warnings"),
     ("post /v1/evaluations/groups", "scoreTargetGroups"): (
         "groups! level models! n_resamples oov seed! versus",
         "comparisons n_targets n_triplets scores warnings",
@@ -103,9 +104,9 @@ FIELDS = {
         "ballots last_ballot next_ballot ranking ybar",
     ),
     ("post /v1/strengths", "fitStrengths"): (
-        "comparisons! items model options reliability standard_errors",
+        "comparisons! items model options reliability report standard_errors",
         "cluster_ratio converged items log_likelihood misfit n_comparisons n_iterations n_unanswered parameters "
-        "ranking reliability signal voters warnings",
+        "ranking reliability report signal voters warnings",
     ),
     ("post /v1/strengths/choices", "fitChoices"): (
         "answers! both_bad cluster covariates elo judge level prior side_bias swapped",

@@ -47,7 +47,7 @@ BEYOND_SCHEMAS = re.compile(
             r"every query of qrels needs a group; without one",
             r"every retrieved document needs a judgement; without one",
             r"by must be one of 'sum', 'mean'",
-            r"share no query|no two of them|are whole numbers, such as",
+            r"share no query|lacks queries of other runs|no two of them|are whole numbers, such as",
             r"is in area .* already|share two areas|has two frequencies",
             r"has one token, .*; a pair needs two|pairs need two tokens",
             r"unranked must name systems; unknown|is not in the draw|was not drawn|no comparison of",

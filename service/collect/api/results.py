@@ -6,6 +6,7 @@ Files are for other programs; one of them is the whole campaign as a zip.
 import io
 import threading
 import zipfile
+from collections import ChainMap
 from collections.abc import Hashable, Mapping
 from functools import partial
 from typing import Any, Final, cast
@@ -14,6 +15,7 @@ from flask import Response
 
 from adaptive.ledger import MOST_WITH_INTERVALS, Campaign, CampaignResult
 from adaptive.plots import plot_in_top, plot_strengths, plot_voters
+from rankcorr._report import ENDINGS, report_files
 from rankcorr.plots._style import figure_bytes
 from service.collect.access import organiser
 from service.collect.api.blueprints import ValueCache, answer_if_changed, organiser_blueprint
@@ -83,7 +85,7 @@ def plot(key: str, name: str, interim: bool, top: int | None = None) -> Any:
 @files.doc(responses={200: {"content": {kind.partition(";")[0]: _FILE for kind in _TYPES.values()}}})
 @files.response(200)
 def export(key: str, form: str, names: bool, unanswered: bool, guard: bool) -> Response:
-    """Download a file: the whole campaign as a zip (bundle), the ranking, or the votes in a format.
+    """Download a file: the whole campaign as a zip (bundle), the ranking, a report (zip), or the votes in a format.
 
     The file identifies voters by random keys unless you set `names`. The header Rankcorr-Votes counts the votes in the
     file; Rankcorr-Left-Out counts those that its format cannot express.
@@ -97,6 +99,10 @@ def export(key: str, form: str, names: bool, unanswered: bool, guard: bool) -> R
     if form == "ranking":
         ranking = campaign.result(interim=True).to_csv(guard=guard)
         return download("ranking.csv", ranking.encode(), key)
+    if form == "report":
+        reports = [campaign.result(interim=True).report()]
+        texts = [report_files(reports, "report" + ending) for ending in ENDINGS]
+        return download("report.zip", zip_files(dict(ChainMap(*texts))), key)
     votes = campaign.export_votes(cast(Any, form), unanswered=unanswered, names=names, guard=guard)
     if len(votes.files) == 1:
         ((name, text),) = votes.files.items()

@@ -127,7 +127,7 @@ class ResultsQuery(Request):
     top = QueryWhole(least=1, most=2**31, about="k of the cut.")
 
 
-EXPORTS: Final = ("bundle", "ranking", *ledger.FORMATS)
+EXPORTS: Final = ("bundle", "ranking", "report", *ledger.FORMATS)
 
 
 class ExportQuery(NamesQuery):

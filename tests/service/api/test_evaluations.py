@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 
 from rankcorr import TauW
 from rankcorr._results import json_ready
-from rankcorr.evaluation import compare_evaluated, compare_runs, corrected_together, evaluate
+from rankcorr.evaluation import compare_evaluated, compare_runs, corrected_together, evaluate, fuse
 from rankcorr.vectors import TargetGroups, compare_reliability, reliability_score
 from tests.rankcorr.evaluation.test_compare import case, decided_by_one
 from tests.service.answers import answer, posted, problem, validator
@@ -102,6 +102,40 @@ def test_columns_are_what_objects_are():
         by_query=True,
     )
     assert (numbers["by_query"]["queries"], numbers["means"][0]["mean"]) == ([1], -1)
+
+
+@pytest.mark.parametrize("options", [{}, {"k": 0}, {"method": "combsum"}, {"method": "combmnz", "norm": "z"}])
+def test_a_fused_run_is_that_of_the_library(options):
+    qrels, runs = case(6)
+    runs["b"].pop(next(iter(qrels)))
+    content = answer(f"{PATH}/fused", runs=runs, missing="skip", **options)
+    expected = fuse(runs, missing="skip", **options)
+    assert content["run"] == columns(expected.to_dict(), "score")
+    assert content["n_queries"] == 6
+    evaluated = answer(PATH, qrels=qrels, runs={"fused": content["run"]}, metrics=["ap"])
+    assert evaluated["means"][0]["mean"] == evaluate(qrels, expected, metrics=["ap"]).mean()
+
+
+def test_ids_that_are_numbers_remain_numbers_in_a_fused_run():
+    run = {"query": [1, 1], "document": [7, 8], "score": [0.5, 0.25]}
+    content = answer(f"{PATH}/fused", runs={"x": run, "y": run})
+    assert (content["run"]["query"], content["run"]["document"]) == ([1, 1], [7, 8])
+
+
+def test_one_run_is_not_fused():
+    assert problem(f"{PATH}/fused", runs={"x": RUN})["detail"] == "/runs: a fusion needs two runs or more"
+
+
+def test_reports_are_those_of_the_library():
+    qrels, runs = case(30)
+    chosen = {"seed": 3, "n_resamples": 200}
+    reports = answer(PATH, qrels=qrels, runs=runs, metrics=["ap"], comparison=chosen, report=True)["reports"]
+    evaluation = evaluate(qrels, runs, metrics=["ap"], standardized=False)
+    compared = compare_evaluated(evaluation, "ap", **chosen).report()
+    assert reports[0]["results"] == evaluation.report().results
+    assert reports[1] == {**vars(compared), "limits": list(compared.limits), "bibtex": compared.to_bibtex()}
+    (alone,) = answer(PATH, qrels=qrels, runs=runs, metrics=["ap"], report=True)["reports"]
+    assert alone["limits"] == [*reports[0]["limits"], "Differences of these means were not tested."]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from rankcorr.evaluation import leaderboard_of_scores, needed_items
 from rankcorr.inference._interval import correlation_interval
 from rankcorr.inference._leaderboard import leaderboard
 from rankcorr.inference._null import permutation_test
+from service import Limits, Settings, create_app
 
 
 class TestLeaderboardOfScores:
@@ -39,6 +40,20 @@ class TestLeaderboardOfScores:
         }
         assert answer.json["needed"] == needed_items(board, 0.4, level=board.level).to_dict()
         assert (answer.json["verdicts"] is None) == ("equivalent_within" not in options)
+
+    def test_the_report_is_that_of_the_library(self, client):
+        request = {"scores": self.scores(), "seed": 5}
+        answer = client.post(self.PATH, json=request | {"report": True}).json["report"]
+        report = leaderboard_of_scores(self.scores(), seed=5).report()
+        assert answer == {**vars(report), "limits": list(report.limits), "bibtex": report.to_bibtex()}
+        assert client.post(self.PATH, json=request).json["report"] is None
+
+    def test_a_report_that_repeats_long_names_is_refused(self):
+        client = create_app(Settings(limits=Limits(max_label_bytes=2_000))).test_client()
+        scores = {name * 900: cells for name, cells in self.scores().items()}
+        refused = client.post(self.PATH, json={"scores": scores, "seed": 5, "report": True, "n_resamples": 99})
+        assert refused.status_code == 422
+        assert "bytes of labels in an answer (RANKCORR_MAX_LABEL_BYTES)" in refused.json["detail"]
 
     def test_missing_scores_and_seeds(self, client):
         scores = self.scores()
@@ -104,6 +119,13 @@ class TestLeaderboard:
         assert answer.json["rows"][0]["system"] == "good"
         assert answer.json["gold_sets"] == ["first", "second"]
         assert (answer.json["by"], answer.json["warnings"]) == ("sum", [])
+        assert answer.json["report"] is None
+
+    def test_the_report_is_that_of_the_library(self, client):
+        request = self.request()
+        report = client.post(self.PATH, json=request | {"report": True}).json["report"]
+        own = [{name: entry["scores"] for name, entry in request[key].items()} for key in ("gold_sets", "systems")]
+        assert report["results"] == leaderboard(*own, n_resamples=200, seed=4).report().results
 
     def test_items_of_a_cluster_are_exchanged_together(self, client):
         clusters = {label: f"topic {number // 4}" for number, label in enumerate(self.LABELS)}

@@ -35,6 +35,7 @@ SIMULATION = {"plan": PLAN, "similarity": "exponential", "n_simulations": 3, "se
 ADAPTIVE, UNIFORM = (SIMULATION | {"approaches": [approach]} for approach in ("adaptive", "uniform"))
 THIRTEEN = SIMULATION | {"plan": PLAN | {"n_items": 13}, "similarity": [n / 13 for n in range(13)]}
 QUERY = {"a": 1, "b": 0}
+FUSED = {"runs": {"x": {"q": QUERY}, "y": {"q": QUERY}}}
 RUNS = {"qrels": {"q": QUERY}, "runs": {"x": {"q": QUERY}, "y": {"q": QUERY}}}
 TWO = {"order": [1, 2]}
 BOARD = {"gold_sets": {"g" * 10: TWO, "h": TWO}, "systems": {"a": TWO, "b": TWO}, "seed": 1, "n_resamples": 300}
@@ -91,6 +92,11 @@ LIMITS = {
         (RUNS, "systems", 2, "/runs", "runs"),
         (RUNS | {"comparison": SHARES}, "resamples", 51, "/comparison/n_resamples", "resamples"),
         (RUNS | {"standardized": SHARES}, "resamples", 51, "/standardized/n_resamples", "resamples"),
+    ],
+    "/v1/evaluations/fused": [
+        (FUSED, "query_documents", 4, "/runs/y", "documents of an evaluation, over qrels, runs and queries"),
+        (FUSED, "systems", 2, "/runs", "runs"),
+        (FUSED, "label_bytes", 4, "", LABELS),
     ],
     "/v1/evaluations/groups": [
         (GROUPS, "query_documents", 2, "/groups", "comparisons of candidates"),

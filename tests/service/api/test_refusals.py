@@ -141,6 +141,9 @@ LIBRARY = {
         (ONE | {"runs": {"x": {"z": {"a": 1}}}}, "query-mismatch", "the run share no query; qrels have 'q'"),
         (ONE | {"comparison": {"seed": 1, "groups": {"z": "a"}}}, "option", "every query of qrels needs a group"),
     ],
+    "/v1/evaluations/fused": [
+        ({"runs": {"x": {"q": {"a": 1}}, "y": {"z": {"a": 1}}}}, "query-mismatch", "lacks queries of other runs: ")
+    ],
     "/v1/evaluations/groups": [
         (GROUPS | {"models": {"m": {"ash": {"tree": 1}}}}, "unknown-word", "none of the 0 pairs of target")
     ],

@@ -51,6 +51,7 @@ def answer_of(strengths):
         "n_unanswered": strengths.comparisons.n_unanswered,
         "ranking": {"labels": [row["item"] for row in rows], "ranks": [row["rank"] for row in rows]},
         "reliability": None,
+        "report": None,
         "warnings": [{"message": message, "coefficients": []} for message in content["warnings"]],
     }
 
@@ -113,6 +114,13 @@ def test_reliability_is_that_of_the_library():
     strengths = library(request["comparisons"], items=request["items"])
     assert found.pop("reliability") == reliability(strengths).to_dict()
     assert found == {name: value for name, value in answer_of(strengths).items() if name != "reliability"}
+
+
+def test_the_report_is_that_of_the_library():
+    request = example(PATH)
+    report = library(request["comparisons"], items=request["items"]).report()
+    content = answer(PATH, **request, report=True)["report"]
+    assert content == {**vars(report), "limits": list(report.limits), "bibtex": report.to_bibtex()}
 
 
 def test_the_ranking_is_one_of_the_other_endpoints():

@@ -201,7 +201,7 @@ function showExports() {
     find("exports"),
     ...forms.map((form) => {
       const votes = `${flag("names")}&${flag("unanswered")}&${flag("guard")}`;
-      const query = form === "bundle" ? flag("names") : form === "ranking" ? flag("guard") : votes;
+      const query = { bundle: flag("names"), ranking: flag("guard"), report: "" }[form] ?? votes;
       return element(
         "li",
         { class: "export" },

@@ -110,6 +110,16 @@ def test_each_format_is_a_file_to_save(voted):
     assert voted.get("/exports/choix").data == voted.get("/exports/choix").data
 
 
+def test_the_report_comes_in_each_form_with_its_sources(voted):
+    files = zipfile.ZipFile(io.BytesIO(voted.get("/exports/report").data))
+    assert sorted(files.namelist()) == ["report.bib", "report.md", "report.tex", "report.txt"]
+    texts = {name: files.read(name).decode() for name in files.namelist()}
+    assert texts["report.md"].startswith("**Methods.** ")
+    assert texts["report.tex"].startswith(r"\paragraph{Methods.} ")
+    assert "12 votes" in texts["report.txt"]
+    assert all("@software{rankcorr," in text for name, text in texts.items() if name != "report.tex")
+
+
 def unpack(data):
     archive = zipfile.ZipFile(io.BytesIO(data))
     return b"".join(archive.read(name) for name in archive.namelist())
