@@ -65,7 +65,7 @@ from adaptive.model._scoring import (
     score_system,
 )
 from adaptive.model._sides import JudgeAgreement, SideBias, judge_agreement, merge_swapped, side_biases
-from adaptive.model._strengths import StoppingRule, Strengths, stopping_rule
+from adaptive.model._strengths import StoppingRule, Strengths, TopStoppingRule, stopping_rule
 from adaptive.model._voters import Influence, VoterReport, influence, voter_report
 from adaptive.simulation._population import PopulationFit, fit_population
 from adaptive.simulation._similarity import (
@@ -93,7 +93,7 @@ __all__ += ["ChoiceAnswers", "ChoiceStrengths", "Choices", "read_choices"]
 __all__ += ["PredictionPoweredStrengths", "prediction_powered"]
 __all__ += ["CentralityScores", "borda", "bradley_terry", "rank_centrality", "read_comparisons", "thurstone"]
 __all__ += ["MatchedBallots", "Matches", "Matching", "next_comparisons", "run_matched_ballots", "run_matching"]
-__all__ += ["StopDecision", "StoppingRule", "stopping_rule"]
+__all__ += ["StopDecision", "StoppingRule", "TopStoppingRule", "stopping_rule"]
 __all__ += ["Better", "Cut", "ExpectedCorrelation", "RankIntervals", "TopProbabilities"]
 __all__ += ["Influence", "VoterReport", "influence", "voter_report"]
 __all__ += ["Reliability", "reliability"]

@@ -480,24 +480,40 @@ def rank_intervals_of(draws: DrawnRanks, level: float, simultaneous: bool = Fals
 def anytime_rank_intervals_of(estimate: Ranking, theta: Array, covariance: Array, level: float) -> RankIntervals:
     """Return the ranks that remain possible at every look: items below and above which no other was shown to be.
 
-    A pair is ordered if the e-value of its difference exceeds the number of pairs over 1 - level. It is the normal
-    mixture of Robbins (1970) over differences with the standard deviation m = `MIXTURE`: with z = d / se and
-    r = (m / se)^2, log e = (z^2 r / (1 + r) - log(1 + r)) / 2. If both strengths are equal, e ever exceeds 1/a with the
-    probability a at most, in the limit of many votes (Waudby-Smith et al. 2024). A later look may undo the order.
+    A pair is ordered if the e-value of its difference exceeds the number of pairs over 1 - level. A later look may undo
+    the order.
     """
     share, n_items = checked_level(level, error=ModelError), theta.size
-    variance = np.diagonal(covariance)
-    variances = variance[:, np.newaxis] + variance - 2 * covariance
-    np.fill_diagonal(variances, 1.0)
-    difference = theta[:, np.newaxis] - theta
-    ratio = MIXTURE**2 / np.maximum(variances, 1e-300)
-    log_evidence = 0.5 * (
-        difference * difference / np.maximum(variances, 1e-300) * ratio / (1 + ratio) - np.log1p(ratio)
-    )
-    is_above = (difference > 0) & (log_evidence >= math.log(n_items * (n_items - 1) / 2 / (1 - share)))
+    is_above = log_evidence(theta, covariance) >= math.log(n_items * (n_items - 1) / 2 / (1 - share))
     low, high = 1.0 + is_above.sum(axis=0), n_items - is_above.sum(axis=1) * 1.0
     names = estimate.labels if estimate.labels is not None else range(n_items)
     return RankIntervals(names, estimate.ranks, low, estimate.ranks, high, share, 0, simultaneous=True, anytime=True)
+
+
+def certain_above(ranks: Array, theta: Array, covariance: Array, k: int, level: float) -> int:
+    """Return how many of the first k items are certain to be above all items after them, at every look.
+
+    The first k are wrong only if one of the true top k is below an item that is not: k (n - k) pairs share the error.
+    """
+    n_items = theta.size
+    evidence = log_evidence(theta, covariance)[ranks <= k][:, ranks > k]
+    return int(np.all(evidence >= math.log(max(1, k * (n_items - k)) / (1 - level)), axis=1).sum())
+
+
+def log_evidence(theta: Array, covariance: Array) -> Array:
+    """Return the logarithm of the e-value that an item (row) is above another; minus infinity if it is not.
+
+    It is the normal mixture of Robbins (1970) over differences with the standard deviation m = `MIXTURE`: with
+    z = d / se and r = (m / se)^2, log e = (z^2 r / (1 + r) - log(1 + r)) / 2. If both strengths are equal, e ever
+    exceeds 1/a with the probability a at most, in the limit of many votes (Waudby-Smith et al. 2024).
+    """
+    variance = np.diagonal(covariance)
+    variances = np.maximum(variance[:, np.newaxis] + variance - 2 * covariance, 1e-300)
+    np.fill_diagonal(variances, 1.0)
+    difference = theta[:, np.newaxis] - theta
+    ratio = MIXTURE**2 / variances
+    evidence = 0.5 * (difference * difference / variances * ratio / (1 + ratio) - np.log1p(ratio))
+    return np.where(difference > 0, evidence, -math.inf)
 
 
 def top_probabilities_of(draws: DrawnRanks, k: int) -> TopProbabilities:
@@ -562,6 +578,13 @@ def checked_k(k: int, n_items: int) -> int:
 class StopDecision(JsonResult):
     """A decision whether to stop, and why; true means stop.
 
+    Attributes
+    ----------
+    stop : bool
+    expected : ExpectedCorrelation or None
+        None if the rule asks for the top.
+    reason : str
+
     See Also
     --------
     stopping_rule : Returns the rule that decides.
@@ -577,7 +600,7 @@ class StopDecision(JsonResult):
     """
 
     stop: bool
-    expected: ExpectedCorrelation
+    expected: ExpectedCorrelation | None
     reason: str
 
     def __bool__(self) -> bool:
@@ -728,6 +751,34 @@ class DrawnStrengths(TableResult):
         if checked_flag(anytime, "anytime"):
             return anytime_rank_intervals_of(self.ranking, self.theta, self._covariance_of_items(), level)
         return rank_intervals_of(self.drawn(n_samples, seed), level, simultaneous)
+
+    def n_certain_of_top(self, k: int, level: float = 0.9) -> int:
+        """Return how many of the first k items are certain to be above all others, at every look while votes come in.
+
+        Where the k-th rank is tied, there are no first k, and the answer is 0.
+
+        Raises
+        ------
+        ModelError
+            k is not a number from 1 to the number of items, or level is not between 0 and 1.
+
+        See Also
+        --------
+        stopping_rule : Stops once all k are certain.
+
+        Examples
+        --------
+        >>> from adaptive import Comparisons, bradley_terry
+        >>> winners = ["left"] * 6 + ["right"] * 2
+        >>> votes = Comparisons.from_labels(["a", "b"] * 100, ["b", "c"] * 100, winners * 25)
+        >>> [bradley_terry(votes, prior=2).n_certain_of_top(k) for k in (1, 2)]
+        [1, 2]
+        """
+        ranks = self.ranking.ranks
+        number, share = checked_k(k, ranks.size), checked_level(level, error=ModelError)
+        if np.count_nonzero(ranks <= number) != number:
+            return 0
+        return certain_above(ranks, self.theta, self._covariance_of_items(), number, share)
 
     def in_top(self, k: int, *, n_samples: int = N_SAMPLES, seed: int = 0) -> TopProbabilities:
         """Return the probability that each item is among the true top k; they sum to k.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,17 @@ from adaptive.model._likelihood import (
 )
 from adaptive.model._posterior import Opinions, cluster_ratio, covariance, draw, shared_opinions
 from rankcorr import TauW
-from rankcorr._checks import check_rng, checked_count, checked_seed, counted, real_number, shown, told_apart
+from rankcorr._checks import (
+    check_rng,
+    checked_count,
+    checked_level,
+    checked_seed,
+    counted,
+    real_number,
+    shown,
+    told_apart,
+    whole_number,
+)
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._results import json_ready, read_only, table_rows
 from rankcorr._workers import Progress
@@ -472,38 +482,95 @@ class StoppingRule:
         return StopDecision(True, expected, f"{statement}, at least the target of {self.target}")
 
 
+@dataclass(frozen=True)
+class TopStoppingRule:
+    """Stop once the votes tell which items are the top k.
+
+    Attributes
+    ----------
+    top : int
+    level : float
+
+    See Also
+    --------
+    stopping_rule : Returns it.
+    Strengths.n_certain_of_top : Decides.
+
+    Examples
+    --------
+    >>> from adaptive import stopping_rule
+    >>> stopping_rule(top=5)
+    TopStoppingRule(top=5, level=0.9)
+    """
+
+    top: int
+    level: float = 0.9
+
+    def __call__(self, strengths: DrawnStrengths) -> StopDecision:
+        """Decide from the votes so far: `Strengths`, or `ChoiceStrengths` of other answers."""
+        n_certain = strengths.n_certain_of_top(self.top, self.level)
+        reason = f"{n_certain} of the top {self.top} are certain at the level {self.level:g}"
+        return StopDecision(n_certain == self.top, None, reason)
+
+
+@overload
 def stopping_rule(
     target: float, coefficient: CoefficientLike = "tau_w", *, n_samples: int = N_SAMPLES, seed: int = 0
-) -> StoppingRule:
-    """Return a rule that decides whether there are enough votes.
+) -> StoppingRule: ...
 
-    It stops when three things hold: the votes rule out coin flips (`signal`), the expected coefficient is at
-    least the target, and at most 5 % of the drawn rankings are more than .05 below it. The true coefficient may
-    still be lower where the model does not hold (docs/results/crowds.md). Fit with ``voters=True``, as campaigns
-    do.
+
+@overload
+def stopping_rule(*, top: int, level: float = 0.9) -> TopStoppingRule: ...
+
+
+def stopping_rule(
+    target: float | None = None,
+    coefficient: CoefficientLike = "tau_w",
+    *,
+    top: int | None = None,
+    level: float = 0.9,
+    n_samples: int = N_SAMPLES,
+    seed: int = 0,
+) -> StoppingRule | TopStoppingRule:
+    """Return a rule that decides whether there are enough votes: for a target, or for certainty about the top.
+
+    The rule for a target stops when three things hold: the votes rule out coin flips (`signal`), the expected
+    coefficient is at least the target, and at most 5 % of the drawn rankings are more than .05 below it. The true
+    coefficient may still be lower where the model does not hold (docs/results/crowds.md). Fit with ``voters=True``, as
+    campaigns do.
+
+    The rule for the top stops when each of the first k items is certain to be above each of the others. In the limit of
+    many votes, the probability that it ever stops with a wrong top is at most 1 - level, also if pairs are chosen by
+    the votes so far. Where the items around the cut hardly differ, it does not stop.
 
     Parameters
     ----------
     target : float
         What the expected coefficient must reach, between -1 and 1.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+    top : int
+        In place of a target: k, the number of items at the top that must be certain; their order need not be.
+    level : float
+        Of the rank intervals, for `top`.
     n_samples : int
-        Rankings drawn for each decision.
+        Rankings drawn for each decision about a target.
     seed : int
 
     Returns
     -------
-    StoppingRule
-        Called with `Strengths`, it returns a `StopDecision`, which is true to stop and has the reason.
+    StoppingRule or TopStoppingRule
+        Called with `Strengths` (for `top` also with `ChoiceStrengths`), it returns a `StopDecision`, which is true to
+        stop and has the reason.
 
     Raises
     ------
     ModelError, OptionError
-        A target that is not between -1 and 1, or an option out of range.
+        A target that is not between -1 and 1, both or neither of target and top, or an option out of range.
 
     See Also
     --------
     Strengths.expected_correlation : The number that it compares with the target.
+    Strengths.n_certain_of_top : The number that it compares with k.
     votes_needed : The votes that a target takes, before there are any.
 
     Examples
@@ -513,7 +580,16 @@ def stopping_rule(
     >>> decision = stopping_rule(0.95)(bradley_terry(votes, prior=2))
     >>> decision.stop, decision.reason
     (False, 'the votes do not rule out chance after 3 votes')
+    >>> stopping_rule(top=1)(bradley_terry(votes, prior=2)).reason
+    '0 of the top 1 are certain at the level 0.9'
     """
+    if (target is None) == (top is None):
+        raise ModelError(f"exactly one of target and top is needed; got target={target!r} and top={top!r}")
+    if top is not None:
+        k = whole_number(top)
+        if k is None or k < 1:
+            raise ModelError(f"top must be a whole number of at least 1; got {shown(top)}")
+        return TopStoppingRule(k, checked_level(level, error=ModelError))
     value = real_number(target)
     if not -1 < value < 1:
         raise ModelError(f"target must be a number between -1 and 1, both excluded; got {shown(target)}")

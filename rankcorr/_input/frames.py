@@ -21,7 +21,7 @@ from rankcorr.errors import ColumnError, DimensionError, DuplicateLabelError, Mi
 PLAIN: Final = (np.ndarray, list, tuple, dict, range, set, frozenset, str, bytes, int, float)
 _RANKS: Final = frozenset({"rank", "ranks", "ranking", "position", "positions"})
 _KINDS_OF_RANKS: Final = frozenset({"low", "high", "lower", "upper", "min", "max", "best", "worst", "mid"}) | {
-    *("mean", "avg", "average", "median", "expected", "final", "true", "gold", "human", "overall")
+    *("mean", "avg", "average", "median", "expected", "final", "true", "gold", "human", "overall", "anytime")
 }
 
 

@@ -254,8 +254,9 @@ def result(
     """Write the ranking of all items.
 
     CSV with the columns item (or item_1, item_2, ...) and rank; ybar (the score), presentations, wins, ties, losses
-    and last_ballot; and, from a model of all votes, strength, standard_error, rank_low and rank_high (a 90 % interval)
-    and in_top, the probability to be among the top K.
+    and last_ballot; and, from a model of all votes, strength, standard_error, rank_low and rank_high (a 90 % interval),
+    in_top, the probability to be among the top K, and rank_low_anytime and rank_high_anytime, intervals that hold for
+    all items at once, however often you look while votes come in.
 
     Example:
       ballots run result voting.db --out ranking.csv

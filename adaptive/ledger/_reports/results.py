@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
@@ -25,7 +26,7 @@ from adaptive.ledger._campaign.items import contents_of
 from adaptive.ledger._campaign.pages import ItemContent
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger.errors import LedgerError
-from adaptive.model._accuracy import MOST_WITH_INTERVALS, Cut
+from adaptive.model._accuracy import MOST_WITH_INTERVALS, Cut, RankIntervals
 from adaptive.model._choice_files import choice_content
 from adaptive.model._choices import ChoiceStrengths
 from adaptive.model._estimators import bradley_terry
@@ -47,8 +48,9 @@ class CampaignResult(TableResult):
 
     The table has one row for each item, best first. Its columns are item and rank. For a campaign of ballots, the
     columns ybar, presentations, wins, ties, losses and last_ballot of `ProtocolResult` follow. The next column is
-    strength. Up to 3,000 items, the last columns are standard_error, rank_low and rank_high (90 % interval) and in_top
-    (the probability of being among the top k).
+    strength. Up to 3,000 items, the last columns are standard_error, rank_low and rank_high (90 % interval), in_top
+    (the probability of being among the top k), and rank_low_anytime and rank_high_anytime: ranks that all hold at once
+    with a probability of 90 %, however often one looks while votes come in.
 
     Attributes
     ----------
@@ -194,7 +196,12 @@ class CampaignResult(TableResult):
             columns["standard_error"] = self.best_fit.standard_errors.round(_DIGITS)
             columns |= {"rank_low": intervals.low, "rank_high": intervals.high}
             columns["in_top"] = self.best_fit.in_top(self.top).probability
+            columns |= {"rank_low_anytime": self._anytime.low, "rank_high_anytime": self._anytime.high}
         return item_table(self.items, places_best_first(self.items, ranks), **columns)
+
+    @cached_property
+    def _anytime(self) -> RankIntervals:
+        return self.best_fit.rank_intervals(_LEVEL, anytime=True)
 
     def __repr__(self) -> str:
         cut_text = "" if self.cut is None else f", cut after {self.top} with confidence {self.cut.confidence:.2f}"

@@ -281,6 +281,8 @@ _OF_ROW: Final = {
     **dict.fromkeys(("presentations", "wins", "ties", "losses", "last_ballot"), shapes.COUNT),
     "ybar": shapes.NUMBER_OR_NULL,
     **dict.fromkeys(("standard_error", "rank_low", "rank_high", "in_top"), shapes.NUMBER),
+    "rank_low_anytime": shapes.NUMBER("Holds for all items at once, however often one looks while votes come in."),
+    "rank_high_anytime": shapes.NUMBER,
     "image": shapes.TEXT("Path of the image that the item is, if it is one."),
     "alt_text": shapes.TEXT,
 }

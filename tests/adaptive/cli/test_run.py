@@ -115,7 +115,9 @@ def test_the_papers_result_is_that_of_a_protocol_in_python(folder, opened):
     paper = list(csv.reader(io.StringIO(expected.to_csv())))
     assert [row[: len(paper[0])] for row in csv.reader(io.StringIO(whole.stdout))] == paper
     header = whole.stdout.splitlines()[0].split(",")
-    assert header[len(paper[0]) :] == ["strength", "standard_error", "rank_low", "rank_high", "in_top"]
+    assert header[len(paper[0]) :] == [
+        *("strength", "standard_error", "rank_low", "rank_high", "in_top", "rank_low_anytime", "rank_high_anytime")
+    ]
     chance, top = whole.stderr.splitlines()
     assert chance == "ballots: note: the votes do not rule out chance: the order may be random"
     assert re.fullmatch(r"ballots: note: the top 5 are correct with probability 0\.\d\d", top)
@@ -126,7 +128,9 @@ def test_an_interim_result_ranks_by_the_votes_so_far(folder):
     assert refusal("run", "result", "v.db", "--interim") == "there is no vote yet: nothing can be ranked"
     record_all(folder)
     rows = rows_of(invoke("run", "result", "v.db", "--interim").stdout)
-    assert " ".join(rows[0]) == "item_1 item_2 rank strength standard_error rank_low rank_high in_top"
+    assert " ".join(rows[0]) == (
+        "item_1 item_2 rank strength standard_error rank_low rank_high in_top rank_low_anytime rank_high_anytime"
+    )
     strengths = [float(row["strength"]) for row in rows]
     assert strengths == sorted(strengths, reverse=True)
 

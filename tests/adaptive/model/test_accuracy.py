@@ -178,6 +178,17 @@ def test_options_that_cannot_be_are_refused():
         stopping_rule(1)
     with pytest.raises(OptionError, match="coefficient must be one of"):
         stopping_rule(0.5, "kendall")
+    with pytest.raises(ModelError, match="exactly one of target and top is needed; got target=None and top=None"):
+        stopping_rule()
+    with pytest.raises(ModelError, match=r"exactly one of target and top is needed; got target=0\.5 and top=2"):
+        stopping_rule(0.5, top=2)
+    for top in (0, 1.5, True):
+        with pytest.raises(ModelError, match="top must be a whole number of at least 1"):
+            stopping_rule(top=top)
+    with pytest.raises(ModelError, match="level must be"):
+        stopping_rule(top=1, level=1)
+    with pytest.raises(ModelError, match="k must be a whole number from 1 to the 3 items; got 4"):
+        stopping_rule(top=4)(three_items())
     with pytest.raises(OptionError, match="coefficient must be one of"):
         three_items().expected_correlation("kendall")
 
@@ -355,21 +366,12 @@ def without_voters(votes):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_anytime_intervals_leave_the_ranks_that_no_evidence_rules_out(seed):
-    """The e-value of a pair is an average of likelihood ratios over normal differences with standard deviation 1."""
     votes = without_voters(simulated(6, 400, seed, sd=2.0)[0])
     fit = Choices.from_pairs(votes).fit(prior=2.0)
     intervals = fit.rank_intervals(0.8, anytime=True)
     low, high = np.ones(6), np.full(6, 6.0)
     for first, second in permutations(range(6), 2):
-        difference = fit.theta[first] - fit.theta[second]
-        of_first, of_second = fit.covariance[first], fit.covariance[second]
-        variance = of_first[first] + of_second[second] - 2 * of_first[second]
-        evidence, _ = quad(
-            lambda d, x=difference, v=variance: NormalDist().pdf(d) * math.exp((x * x - (x - d) ** 2) / (2 * v)),
-            *(min(0, difference) - 8, max(0, difference) + 8),
-            points=[difference],
-        )
-        if difference > 0 and evidence >= 15 / 0.2:
+        if fit.theta[first] > fit.theta[second] and evidence(fit, first, second) >= 15 / 0.2:
             high[first] -= 1
             low[second] += 1
     assert_array_equal(intervals.low, low)
@@ -379,6 +381,39 @@ def test_anytime_intervals_leave_the_ranks_that_no_evidence_rules_out(seed):
     strengths = bradley_terry(votes, prior=2.0, oversight=0).rank_intervals(0.8, anytime=True)
     assert_array_equal(strengths.low, low)
     assert_array_equal(strengths.high, high)
+
+
+def evidence(fit, first, second):
+    """The e-value of a pair, as an average of likelihood ratios over normal differences with standard deviation 1."""
+    difference = fit.theta[first] - fit.theta[second]
+    of_first, of_second = fit.covariance[first], fit.covariance[second]
+    variance = of_first[first] + of_second[second] - 2 * of_first[second]
+    return quad(
+        lambda d: NormalDist().pdf(d) * math.exp((difference**2 - (difference - d) ** 2) / (2 * variance)),
+        *(min(0, difference) - 8, max(0, difference) + 8),
+        points=[difference],
+    )[0]
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+def test_the_top_is_certain_once_each_of_it_is_above_each_of_the_others(k):
+    fit = Choices.from_pairs(without_voters(simulated(6, 900, 3, sd=3.0)[0])).fit(prior=2.0)
+    order = np.argsort(-fit.theta)
+    least = k * (6 - k) / 0.2
+    n_certain = sum(all(evidence(fit, first, second) >= least for second in order[k:]) for first in order[:k])
+    assert fit.n_certain_of_top(k, 0.8) == n_certain
+    decision = stopping_rule(top=k, level=0.8)(fit)
+    assert (decision.stop, decision.expected) == (n_certain == k, None)
+    assert decision.reason == f"{n_certain} of the top {k} are certain at the level 0.8"
+
+
+def test_no_top_is_certain_where_its_last_rank_is_tied():
+    winners = [1, 1, 1, -1] * 75 + [1, 1, 1, -1] * 75 + [1, -1] * 150
+    votes = Comparisons(3, [0] * 300 + [1] * 300 + [0] * 300, [2] * 300 + [2] * 300 + [1] * 300, winners)
+    strengths = bradley_terry(votes)
+    assert strengths.ranking.ranks.tolist() == [1.5, 1.5, 3]
+    assert [strengths.n_certain_of_top(k) for k in (1, 2, 3)] == [0, 2, 3]
+    assert bool(stopping_rule(top=2)(strengths))
 
 
 @pytest.mark.wide

@@ -82,6 +82,7 @@ async function loadRanking() {
     const isScored = ranking.final && info.plan.mode === "ballots";
     which.textContent = text(isScored ? "result.final" : ranking.final ? "result.ended" : "result.interim");
     find("basis").textContent = text(isScored ? "result.by-scores" : "result.by-strengths");
+    find("anytime").hidden = ranking.final || ranking.rows[0].rank_low_anytime === undefined;
     showFigures();
     showRanking();
     showPlots(tag);
@@ -146,6 +147,13 @@ function showRanking() {
       { head: text("columns.place"), cell: (row) => interval(row, rows.length), lesser: true },
       { head: text("columns.in-top", { k: number(ranking.top) }), cell: (row) => percent(row.in_top), number: true },
     );
+    if (!ranking.final) {
+      columns.push({
+        head: text("columns.anytime"),
+        cell: (row) => text("result.from-to", { low: number(row.rank_low_anytime), high: number(row.rank_high_anytime) }),
+        number: true,
+      });
+    }
   }
   columns.push({ head: text("columns.strength"), cell: (row) => number(row.strength, 2), number: true });
   if (rows[0].wins !== undefined) {
