@@ -4,7 +4,7 @@ tokens -> pairs -> plan -> ballot -> votes -> scores -> selection -> the next ba
 
 - tokens: `read_tokens`, `pair_tokens`
 - plan: `plan_ballots`, `plan_for_budget`, `plan_for_top`
-- one ballot: `draw_ballot`, `borda_scores`, `rescale`, `select_top`
+- one ballot: `draw_ballot`, or `draw_sets` for best-worst answers; `borda_scores`, `rescale`, `select_top`
 - the whole protocol: `run_protocol` with a function that votes, `score_ballots` for all votes so far at once, and a
   campaign of `adaptive.ledger.Ledger` for votes that arrive over days
 - votes from any source: `Comparisons`, `read_comparisons`
@@ -22,7 +22,7 @@ tokens -> pairs -> plan -> ballot -> votes -> scores -> selection -> the next ba
 
 from adaptive._advice import Advice
 from adaptive._budget import plan_for_budget, plan_for_top
-from adaptive._draw import Ballot, BallotCertificate, draw_assignment, draw_ballot
+from adaptive._draw import Ballot, BallotCertificate, draw_assignment, draw_ballot, draw_sets
 from adaptive._pairing import FewRareTokensWarning, Pairing, Token, pair_tokens, read_tokens
 from adaptive._plan import BallotPlan, plan_ballots
 from adaptive._protocol import BallotVotes, InterimResult, run_protocol, score_ballots
@@ -85,7 +85,7 @@ __distribution__ = "rankcorr-adaptive"
 __all__ = ["FewRareTokensWarning", "Pairing", "Token", "pair_tokens", "read_tokens"]
 __all__ += ["Advice", "BallotPlan", "plan_ballots", "plan_for_budget", "plan_for_top"]
 __all__ += ["LEFT", "RIGHT", "TIE", "UNANSWERED", "Ballot", "BallotCertificate", "Vote"]
-__all__ += ["draw_assignment", "draw_ballot"]
+__all__ += ["draw_assignment", "draw_ballot", "draw_sets"]
 __all__ += ["Selection", "borda_scores", "rescale", "running_mean", "select_by_mean", "select_top"]
 __all__ += ["BallotRecord", "BallotVotes", "InterimResult", "ProtocolResult", "run_protocol", "score_ballots"]
 __all__ += ["BordaScores", "Comparisons", "Prior", "Strengths", "VoteModel"]

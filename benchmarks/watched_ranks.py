@@ -18,6 +18,7 @@ LEVEL = 0.9
 TOP = 3
 STRENGTHS = {
     "normal, sd 1.5": lambda rng, n: rng.normal(0, 1.5, n),
+    "normal, sd 5": lambda rng, n: rng.normal(0, 5, n),
     "normal, sd 0.3": lambda rng, n: rng.normal(0, 0.3, n),
     "near twins, sd 1.5": lambda rng, n: np.repeat(rng.normal(0, 1.5, n // 2), 2) + rng.normal(0, 0.02, n),
     "all but equal": lambda rng, n: rng.normal(0, 1e-6, n),

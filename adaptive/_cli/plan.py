@@ -17,13 +17,13 @@ from adaptive._advice import Advice
 from adaptive._budget import BatchOptions, PayOptions, PlanOptions
 from adaptive._cli.output import emit, print_note
 from adaptive._cli.vote_files import Reading, reading_options
-from adaptive._draw import Ballot, draw_ballot
+from adaptive._draw import LEAST_SET, MOST_SET, Ballot, draw_ballot, draw_sets
 from adaptive._formats.votes import VoteColumns, comparisons_csv, read_votes
 from adaptive._pairing import FewRareTokensWarning, pair_tokens, pairing_csv, read_tokens
 from adaptive._plan import BallotPlan, checked_integer, checked_positive
 from adaptive._record import places_best_first
 from adaptive._scores import score_ballot
-from adaptive._tables import items_csv, read_items
+from adaptive._tables import csv_text, items_csv, read_items
 from adaptive._votes import UNANSWERED, comparisons_of
 from adaptive.errors import VoteError
 from adaptive.model._columns import columns_of_votes
@@ -294,24 +294,48 @@ def pair_command(tokens: str, sample: int | None, seed: int | None, across_areas
         print_note(str(warning.message))
 
 
-@command("draw", short_help="Draw one ballot: comparisons for each voter.")
+@command("draw", short_help="Draw one ballot: comparisons or sets for each voter.")
 @click.argument("items")
 @click.option("--presentations", type=int, required=True, metavar="M", help="Presentations of each item.")
 @click.option("--voters", type=int, required=True, metavar="V", help="Number of voters; they are named 0 to V-1.")
+@click.option(
+    "--set-size",
+    type=click.IntRange(LEAST_SET, MOST_SET),
+    metavar="K",
+    help=f"Draw sets of {LEAST_SET} to {MOST_SET} items for best-worst answers, in place of pairs.",
+)
 @click.option("--seed", type=click.IntRange(min=0), required=True, help="The same seed draws the same ballot.")
 @click.option("--out", metavar="FILE", help="Write the comparisons here.  [default: standard output]")
-def draw_command(items: str, presentations: int, voters: int, seed: int, out: str | None) -> None:
+def draw_command(items: str, presentations: int, voters: int, set_size: int | None, seed: int, out: str | None) -> None:
     """Draw a single ballot of the items in ITEMS.
 
     ITEMS is a CSV or TSV file with the column item, or item_1, item_2, ... The comparisons are CSV, voter by voter,
     with the columns comparison, voter, left, right (or left_1, left_2, ...) and an empty winner to fill in.
 
+    With --set-size, the columns are voter, item_1, ..., item_K, and best and worst to fill in; `ballots fit` reads the
+    answers. Each item is in M sets, and meets the others as evenly as possible.
+
     Example:
       ballots draw items.csv --presentations 20 --voters 100 --seed 1 --out ballot.csv
+      ballots draw items.csv --set-size 4 --presentations 8 --voters 10 --seed 1 --out sets.csv
     """
+    if set_size is not None:
+        rows = _rows_of_sets(read_items(items), set_size, presentations, voters, seed)
+        header = ["voter", *(f"item_{place}" for place in range(1, set_size + 1)), "best", "worst"]
+        emit(csv_text(header, rows), out, f"{len(rows):,} sets written to {out}")
+        return
     ballot = draw_ballot(read_items(items), presentations, voters, np.random.default_rng(seed))
     comparisons = comparisons_of(ballot, 1)
     emit(comparisons_csv(comparisons), out, f"{len(comparisons):,} comparisons written to {out}")
+
+
+def _rows_of_sets(items: Sequence[Any], size: int, presentations: int, voters: int, seed: int) -> list[list[Any]]:
+    if any(isinstance(item, tuple) for item in items):
+        raise OptionError("sets are of items in one column, item; these have several parts")
+    if voters < 1:
+        raise OptionError(f"--voters must be at least 1; got {voters}")
+    sets = draw_sets(items, size, presentations, np.random.default_rng(seed))
+    return [[voter, *drawn, "", ""] for voter in range(voters) for drawn in sets[voter::voters]]
 
 
 @command("score", short_help="Rank items by the votes of one or several ballots.")

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from adaptive._record import item_table, json_label, places_best_first
 from adaptive.errors import ComparisonError, ModelError
@@ -53,7 +54,7 @@ DECIMALS: Final = 8  # of strengths that are ranked; fits are exact to 1e-9
 MOST_WITH_INTERVALS: Final = 3_000
 _BLOCK_ROWS = 50
 SIGNAL_LEVEL: Final = 0.05
-MIXTURE: Final = 1.0  # of a difference of strengths; larger ones are seen earlier, small ones later
+MIXTURES: Final = (0.02, 0.2)  # of differences of shares of wins: neighbours in a long list, and in a short one
 SPREADS: Final = (0.25, 0.5, 1.0, 2.0, 4.0)
 STAKES: Final = (0.25, 0.5, 1.0)
 # Each rank represents those up to the next, which is this many times farther down.
@@ -503,17 +504,29 @@ def certain_above(ranks: Array, theta: Array, covariance: Array, k: int, level: 
 def log_evidence(theta: Array, covariance: Array) -> Array:
     """Return the logarithm of the e-value that an item (row) is above another; minus infinity if it is not.
 
-    It is the normal mixture of Robbins (1970) over differences with the standard deviation m = `MIXTURE`: with
-    z = d / se and r = (m / se)^2, log e = (z^2 r / (1 + r) - log(1 + r)) / 2. If both strengths are equal, e ever
-    exceeds 1/a with the probability a at most, in the limit of many votes (Waudby-Smith et al. 2024).
+    Items have the order of their shares, the mean probability of winning against another item; where a voter hardly
+    ever errs, shares have small standard errors and strengths have not. The e-value is the mean of the normal mixtures
+    of Robbins (1970) over differences d of shares with the standard deviations m of `MIXTURES`: with z = d / se and
+    r = (m / se)^2, log e = (z^2 r / (1 + r) - log(1 + r)) / 2. If both items are equal, e ever exceeds 1/a with the
+    probability a at most, in the limit of many votes (Waudby-Smith et al. 2024).
     """
+    n_others = max(1, theta.size - 1)
+    wins = expit(theta[:, np.newaxis] - theta)
+    slopes = wins * (1 - wins) / n_others
+    np.fill_diagonal(slopes, 0.0)
+    share = (wins.sum(axis=1) - 0.5) / n_others
+    gradient = np.diag(slopes.sum(axis=1)) - slopes
+    covariance = gradient @ covariance @ gradient.T
     variance = np.diagonal(covariance)
     variances = np.maximum(variance[:, np.newaxis] + variance - 2 * covariance, 1e-300)
     np.fill_diagonal(variances, 1.0)
-    difference = theta[:, np.newaxis] - theta
-    ratio = MIXTURE**2 / variances
-    evidence = 0.5 * (difference * difference / variances * ratio / (1 + ratio) - np.log1p(ratio))
-    return np.where(difference > 0, evidence, -math.inf)
+    difference = share[:, np.newaxis] - share
+    squares = difference * difference / variances
+    evidence = np.full_like(variances, -math.inf)
+    for deviation in MIXTURES:
+        ratio = deviation**2 / variances
+        np.logaddexp(evidence, 0.5 * (squares * ratio / (1 + ratio) - np.log1p(ratio)), out=evidence)
+    return np.where(difference > 0, evidence - math.log(len(MIXTURES)), -math.inf)
 
 
 def top_probabilities_of(draws: DrawnRanks, k: int) -> TopProbabilities:

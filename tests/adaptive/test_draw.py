@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from adaptive import _draw_kernels as kernels
-from adaptive._draw import Ballot, draw_assignment, draw_ballot
+from adaptive._draw import Ballot, draw_assignment, draw_ballot, draw_sets
 from adaptive.errors import DrawError
 
 JIT = hasattr(kernels.draw_comparisons, "signatures")
@@ -450,3 +450,55 @@ def test_assignments_need_counts_and_enough_items(counts, size, message):
         draw_assignment(counts, size, rng=np.random.default_rng(0))
     with pytest.raises(DrawError, match="rng must be"):
         draw_assignment({"a": 0}, 1, rng=0)
+
+
+@given(st.integers(3, 30), st.integers(3, 6), st.integers(1, 9), st.integers(0, 99))
+def test_sets_are_balanced(n_items, size, presentations, seed):
+    if n_items < size:
+        return
+    sets = draw_sets(n_items, size, presentations, np.random.default_rng(seed))
+    assert all(len(set(members)) == size for members in sets)
+    counts = np.bincount(np.concatenate(sets), minlength=n_items)
+    n_more = len(sets) * size - n_items * presentations
+    assert 0 <= n_more < size
+    assert sorted(counts.tolist()) == [presentations] * (n_items - n_more) + [presentations + 1] * n_more
+    assert draw_sets(n_items, size, presentations, np.random.default_rng(seed)) == sets
+
+
+@pytest.mark.parametrize(("n_items", "size", "presentations"), [(20, 4, 8), (99, 4, 8), (13, 4, 12), (30, 3, 10)])
+def test_items_of_a_set_have_seldom_met(n_items, size, presentations):
+    """With sets at random, some pair meets five times or more in each of these designs."""
+    sets = draw_sets(n_items, size, presentations, np.random.default_rng(1))
+    met = np.zeros((n_items, n_items), int)
+    for members in sets:
+        met[np.ix_(members, members)] += 1
+    np.fill_diagonal(met, 0)
+    assert met.max() <= presentations * (size - 1) / (n_items - 1) + 2
+
+
+def test_sets_are_random():
+    places, firsts = np.zeros(4, int), np.zeros(12, int)
+    for seed in range(600):
+        sets = draw_sets(12, 4, 1, np.random.default_rng(seed))
+        places[next(members.index(0) for members in sets if 0 in members)] += 1
+        firsts[sets[0][0]] += 1
+    assert chisquare(places).pvalue > 1e-3
+    assert chisquare(firsts).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((12, 2, 1), r"size must be an integer of at least 3; got 2"),
+        ((12, 7, 1), r"size must be at most 6; got 7"),
+        ((list("abca"), 3, 1), r"'a'"),
+        ((list("abc"), 4, 1), r"sets of 4 items need at least 4 items; got 3"),
+        ((12, 4, 0), r"presentations must be an integer of at least 1; got 0"),
+        ((2**29, 4, 8), r"sets hold at most 1073741823 items in all"),
+    ],
+)
+def test_bad_input_of_sets(arguments, message):
+    with pytest.raises(DrawError, match=message):
+        draw_sets(*arguments, np.random.default_rng(1))
+    with pytest.raises(DrawError, match="rng"):
+        draw_sets(12, 4, 2, 1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from adaptive._budget import plan_for_budget, plan_for_top
-from adaptive._draw import draw_ballot
+from adaptive._draw import draw_ballot, draw_sets
 from adaptive._plan import plan_ballots
 from tests.adaptive.cli.commands import TOKENS, as_csv, invoke, refusal, rows_of, run_ok
 
@@ -129,6 +129,36 @@ def test_draw_is_that_of_the_library(items):
     ]
     one = ("--presentations", 1, "--voters", 1, "--seed", 0, "--out", "b.csv")
     assert run_ok("draw", "-", *one, stdin="item\na\nb\n") == "1 comparisons written to b.csv\n"
+
+
+def test_drawn_sets_are_those_of_the_library_and_fit_reads_their_answers(folder):
+    (folder / "names.csv").write_text("item\n" + "\n".join("abcdefgh") + "\n")
+    drawn = ("names.csv", "--set-size", 4, "--presentations", 6, "--voters", 5, "--seed", 3)
+    assert run_ok("draw", *drawn, "--out", "sets.csv") == "12 sets written to sets.csv\n"
+    rows = rows_of((folder / "sets.csv").read_text())
+    assert list(rows[0]) == ["voter", "item_1", "item_2", "item_3", "item_4", "best", "worst"]
+    sets = draw_sets(list("abcdefgh"), 4, 6, np.random.default_rng(3))
+    assert [tuple(row[f"item_{place}"] for place in range(1, 5)) for row in rows] == [
+        members for voter in range(5) for members in sets[voter::5]
+    ]
+    assert [row["voter"] for row in rows] == list("000111223344")
+    lines = [",".join(rows[0])]
+    for row in rows:
+        members = sorted(row[f"item_{place}"] for place in range(1, 5))
+        lines.append(",".join([*list(row.values())[:5], members[0], members[-1]]))
+    (folder / "answers.csv").write_text("\n".join(lines) + "\n")
+    fit = json.loads(run_ok("fit", "answers.csv", "--prior", 2, "--json"))
+    assert fit["items"][0]["item"] == "a"
+    assert fit["kind"] == "best-worst"
+
+
+@pytest.mark.usefixtures("items")
+def test_sets_that_cannot_be_drawn(folder):
+    sets = ("--set-size", 4, "--presentations", 6, "--seed", 3)
+    assert "sets are of items in one column" in refusal("draw", "items.csv", *sets, "--voters", 5)
+    (folder / "names.csv").write_text("item\na\nb\nc\n")
+    assert "sets of 4 items need at least 4 items; got 3" in refusal("draw", "names.csv", *sets, "--voters", 5)
+    assert "--voters must be at least 1; got 0" in refusal("draw", "names.csv", *sets, "--voters", 0)
 
 
 def test_score_by_hand():

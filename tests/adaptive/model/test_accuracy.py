@@ -371,7 +371,7 @@ def test_anytime_intervals_leave_the_ranks_that_no_evidence_rules_out(seed):
     intervals = fit.rank_intervals(0.8, anytime=True)
     low, high = np.ones(6), np.full(6, 6.0)
     for first, second in permutations(range(6), 2):
-        if fit.theta[first] > fit.theta[second] and evidence(fit, first, second) >= 15 / 0.2:
+        if fit.theta[first] > fit.theta[second] and evidence(fit, first, second) >= math.log(15 / 0.2):
             high[first] -= 1
             low[second] += 1
     assert_array_equal(intervals.low, low)
@@ -383,23 +383,38 @@ def test_anytime_intervals_leave_the_ranks_that_no_evidence_rules_out(seed):
     assert_array_equal(strengths.high, high)
 
 
+def wins(theta, item):
+    """Mean probability of an item to win against another."""
+    others = [other for other in range(len(theta)) if other != item]
+    return sum(1 / (1 + math.exp(theta[other] - theta[item])) for other in others) / len(others)
+
+
 def evidence(fit, first, second):
-    """The e-value of a pair, as an average of likelihood ratios over normal differences with standard deviation 1."""
-    difference = fit.theta[first] - fit.theta[second]
-    of_first, of_second = fit.covariance[first], fit.covariance[second]
-    variance = of_first[first] + of_second[second] - 2 * of_first[second]
-    return quad(
-        lambda d: NormalDist().pdf(d) * math.exp((difference**2 - (difference - d) ** 2) / (2 * variance)),
-        *(min(0, difference) - 8, max(0, difference) + 8),
-        points=[difference],
-    )[0]
+    """Log of the e-value of a pair, an average of likelihood ratios over normal differences of the shares of wins."""
+    theta, n_items = fit.theta, len(fit.theta)
+    difference = wins(theta, first) - wins(theta, second)
+    slopes = [
+        (wins(theta + h, first) - wins(theta + h, second) - wins(theta - h, first) + wins(theta - h, second)) / 2e-5
+        for h in np.eye(n_items) * 1e-5
+    ]
+    variance = float(slopes @ fit.covariance @ slopes)
+    error = math.sqrt(variance)
+    averages = [
+        quad(
+            lambda d, s=s: NormalDist(0, s).pdf(d) * math.exp(-((difference - d) ** 2) / (2 * variance)),
+            *(difference - 12 * error, difference + 12 * error),
+            points=[difference],
+        )[0]
+        for s in (0.02, 0.2)
+    ]
+    return math.log(sum(averages) / 2) + difference**2 / (2 * variance)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
 def test_the_top_is_certain_once_each_of_it_is_above_each_of_the_others(k):
     fit = Choices.from_pairs(without_voters(simulated(6, 900, 3, sd=3.0)[0])).fit(prior=2.0)
     order = np.argsort(-fit.theta)
-    least = k * (6 - k) / 0.2
+    least = math.log(k * (6 - k) / 0.2)
     n_certain = sum(all(evidence(fit, first, second) >= least for second in order[k:]) for first in order[:k])
     assert fit.n_certain_of_top(k, 0.8) == n_certain
     decision = stopping_rule(top=k, level=0.8)(fit)
