@@ -349,9 +349,9 @@ def draw_sets(
     >>> from adaptive import draw_sets
     >>> for drawn in draw_sets(["ant", "bee", "cat", "dog", "eel", "fox"], 4, 2, np.random.default_rng(1)):
     ...     print(drawn)
-    ('fox', 'ant', 'cat', 'bee')
-    ('eel', 'dog', 'bee', 'fox')
-    ('cat', 'eel', 'dog', 'ant')
+    ('eel', 'cat', 'fox', 'dog')
+    ('cat', 'dog', 'ant', 'bee')
+    ('ant', 'fox', 'eel', 'bee')
     """
     number = checked_integer("size", size, least=LEAST_SET)
     if number > MOST_SET:

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from adaptive._blas import one_blas_thread
 from adaptive._protocol import checked_labels
 from adaptive._record import item_table
 from adaptive.errors import ModelError
@@ -587,14 +588,15 @@ class Choices:
         if prior is not None and not sd > 0:
             raise ModelError(f"prior must be a positive number; got {shown(prior)}")
         parameters = np.zeros(self.events.design.shape[1])
-        if prior is None:
-            sd, parameters = self._estimate_spread(parameters)
-        parameters, total, probabilities = self._newton(parameters, sd)
-        information = self._penalised(self.events.information(probabilities), sd)
-        eigenvalues = np.linalg.eigvalsh(information)
-        if eigenvalues[0] < FLAT * eigenvalues[-1]:
-            raise ModelError(_INFINITE)
-        inverse = np.linalg.inv(information)
+        with one_blas_thread(parameters.size):
+            if prior is None:
+                sd, parameters = self._estimate_spread(parameters)
+            parameters, total, probabilities = self._newton(parameters, sd)
+            information = self._penalised(self.events.information(probabilities), sd)
+            eigenvalues = np.linalg.eigvalsh(information)
+            if eigenvalues[0] < FLAT * eigenvalues[-1]:
+                raise ModelError(_INFINITE)
+            inverse = np.linalg.inv(information)
         warnings: list[str] = []
         model_inverse = inverse
         if self.clusters is not None:

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from adaptive._blas import one_blas_thread
 from adaptive._votes import TIE
 from adaptive.errors import ModelError
 from adaptive.model import _likelihood as likelihood
@@ -252,16 +253,16 @@ def _fitted(
             "side_bias needs votes for either side, and all of these are for one: data of winners and losers have no "
             "sides; leave side_bias out"
         )
+    options: dict[str, Any] = {"max_iterations": n_iterations, "progress": progress}
     if model.voters and oversight is None:
         alike = rows_of(comparisons, replace(model, voters=False, slips=True))
-        rough = fit(alike, own_prior, own_oversight, tolerance=_ROUGH, max_iterations=n_iterations, progress=progress)
+        with one_blas_thread(comparisons.n_items):
+            rough = fit(alike, own_prior, own_oversight, tolerance=_ROUGH, **options)
         own_oversight = float(rough.parameters.oversight[0])
     rows = rows_of(comparisons, model)
     begin = None if start is None else _start(start, comparisons, model, own_oversight)
-    accuracy = float(tolerance)
-    solution = fit(
-        rows, own_prior, own_oversight, start=begin, tolerance=accuracy, max_iterations=n_iterations, progress=progress
-    )
+    with one_blas_thread(comparisons.n_items):
+        solution = fit(rows, own_prior, own_oversight, start=begin, tolerance=float(tolerance), **options)
     if model.slips:
         own_oversight = float(solution.parameters.oversight[0])
     return Strengths(comparisons, model, own_prior, **vars(solution), oversight=own_oversight)

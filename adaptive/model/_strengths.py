@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from adaptive._blas import one_blas_thread
 from adaptive._record import item_table, json_label, places_best_first
 from adaptive.errors import ComparisonError, ModelError
 from adaptive.model import _accuracy as accuracy
@@ -285,7 +286,8 @@ class Strengths(DrawnStrengths):
             raise ModelError(f"the covariance of more than {MAX_EXACT:,} strengths is not computed")
         rows, nu = pool_rows(self.curvature.rows), self.tie_parameter
         fit = JointFit(rows, self.prior, self.oversight, TOLERANCE, None, fits_nu=nu > 0)
-        return np.asarray(covariance(self.curvature, self.opinions, fit.absorbed(self.parameters)))
+        with one_blas_thread(len(self.items)):
+            return np.asarray(covariance(self.curvature, self.opinions, fit.absorbed(self.parameters)))
 
     def sample(self, n: int, rng: np.random.Generator, *, progress: Progress | None = None) -> NDArray[np.float64]:
         """Draw strengths from their joint posterior.
@@ -323,7 +325,8 @@ class Strengths(DrawnStrengths):
         """
         number = checked_count(n, "n", ModelError)
         check_rng(rng, ModelError)
-        return draw(self.curvature, self.parameters, self.opinions, number, rng, progress)
+        with one_blas_thread(len(self.items)):
+            return draw(self.curvature, self.parameters, self.opinions, number, rng, progress)
 
     def better(
         self, first: Hashable, second: Hashable, *, level: float = 0.9, n_samples: int = N_SAMPLES, seed: int = 0
