@@ -266,7 +266,7 @@ def test_answered_batches_are_not_open_and_the_interval_is_that_of_the_rank(site
     expect(page.get_by_role("button", name="End", exact=True)).to_be_visible()
     page.get_by_role("button", name="Cancel").first.click()
     page.get_by_role("link", name="Ranking").click()
-    heads = ["Rank", "Item", "Rank, 90 % interval", "Place", "In the top 1", "Strength"]
+    heads = ["Rank", "Item", "Rank, 90 % interval", "Place", "In the top 1", "Rank, at every look", "Strength"]
     expect(page.locator("#ranking thead th")).to_have_text(heads, timeout=60_000)
 
 
