@@ -10,7 +10,7 @@ tokens -> pairs -> plan -> ballot -> votes -> scores -> selection -> the next ba
 - votes from any source: `Comparisons`, `read_comparisons`
 - strengths of the items: `bradley_terry`, `thurstone`, `borda`, `rank_centrality`; of graded and best-worst answers
   and of whole rankings: `Choices`, read by `read_choices`
-- the next comparisons: `next_comparisons`; `run_matching` collects all votes this way, `run_matched_ballots` with fixed
+- the next comparisons: `next_comparisons`, or `next_sets` for best-worst answers; `run_matching` collects all votes this way, `run_matched_ballots` with fixed
   ballots, and `stopping_rule` decides when to stop
 - uncertainty: `Strengths.rank_intervals`, `in_top`, `cut`, `expected_correlation`
 - voters: `voter_report`, `influence`; `reliability` of all votes
@@ -64,6 +64,7 @@ from adaptive.model._scoring import (
     score_leaderboard,
     score_system,
 )
+from adaptive.model._sets import next_sets
 from adaptive.model._sides import JudgeAgreement, SideBias, judge_agreement, merge_swapped, side_biases
 from adaptive.model._strengths import StoppingRule, Strengths, TopStoppingRule, stopping_rule
 from adaptive.model._voters import Influence, VoterReport, influence, voter_report
@@ -92,7 +93,8 @@ __all__ += ["BordaScores", "Comparisons", "Prior", "Strengths", "VoteModel"]
 __all__ += ["ChoiceAnswers", "ChoiceStrengths", "Choices", "read_choices"]
 __all__ += ["PredictionPoweredStrengths", "prediction_powered"]
 __all__ += ["CentralityScores", "borda", "bradley_terry", "rank_centrality", "read_comparisons", "thurstone"]
-__all__ += ["MatchedBallots", "Matches", "Matching", "next_comparisons", "run_matched_ballots", "run_matching"]
+__all__ += ["MatchedBallots", "Matches", "Matching", "next_comparisons", "next_sets"]
+__all__ += ["run_matched_ballots", "run_matching"]
 __all__ += ["StopDecision", "StoppingRule", "TopStoppingRule", "stopping_rule"]
 __all__ += ["Better", "Cut", "ExpectedCorrelation", "RankIntervals", "TopProbabilities"]
 __all__ += ["Influence", "VoterReport", "influence", "voter_report"]

@@ -181,6 +181,17 @@ def item_columns(stem: str, items: Iterable[Hashable]) -> list[str]:
     return [f"{stem}_{part}" for part in range(1, max(lengths, default=0) + 1)] or [stem]
 
 
+def set_columns(set_size: int) -> list[str]:
+    """Return the names of the columns of best-worst answers, as `read_choices` reads them.
+
+    Examples
+    --------
+    >>> set_columns(3)
+    ['item_1', 'item_2', 'item_3', 'best', 'worst']
+    """
+    return [*(f"item_{number}" for number in range(1, set_size + 1)), "best", "worst"]
+
+
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     r"""Return a table as CSV.
 

@@ -267,7 +267,12 @@ def _read(path: str, reading: Reading, known: Sequence[Hashable] | None, with_pr
         with closing(Ledger.open(path)) as ledger:  # counted votes exclude those of excluded voters
             campaign = ledger.campaign()
             counted = _as_text(campaign.counted_votes())
-            has_grades = campaign.info.settings.grades > 1
+            has_grades, set_size = campaign.info.settings.grades > 1, campaign.info.set_size
+        if set_size > 2:
+            print_note(
+                f"{path}: of each set, only its best and its worst item are compared; `ballots run result` ranks by all "
+                f"{set_size}, and `ballots run export --format csv` writes them"
+            )
         if has_grades:
             print_note(
                 f"{path}: the grades of preferences are left out; `ballots run result` ranks by them, and `ballots run "

@@ -28,6 +28,8 @@ class PlanColumns:
         Items and comparisons of each ballot; of a continuous campaign, all items and the budget.
     n_ballots, presentations, batch : int or None
     fraction, target : float or None
+    set_size : int or None
+        Items of a comparison; 2 is a pair.
     """
 
     mode: Mode
@@ -39,6 +41,7 @@ class PlanColumns:
     presentations: int | None = None
     batch: int | None = None
     target: float | None = None
+    set_size: int | None = None
 
     @classmethod
     def of(cls, plan: BallotPlan | ContinuousPlan) -> PlanColumns:
@@ -49,7 +52,8 @@ class PlanColumns:
         """
         if isinstance(plan, ContinuousPlan):
             totals = (plan.n_items,), (plan.budget,)
-            return cls("continuous", plan.n_items, *totals, batch=plan.batch, target=plan.target)
+            options = {"batch": plan.batch, "target": plan.target, "set_size": plan.set_size}
+            return cls("continuous", plan.n_items, *totals, **options)
         return cls(
             "ballots",
             plan.n_items,
@@ -71,7 +75,7 @@ class PlanAssessment:
     spending : PlannedSpending
     advice : tuple of Advice
     outlook : Outlook or None
-        None unless the accuracy was simulated.
+        None unless the accuracy was simulated. Voters of sets are not simulated.
     """
 
     plan: PlanColumns
@@ -104,7 +108,7 @@ def assess_plan(
     'too_many_comparisons'
     """
     outlook = None
-    if is_simulated and isinstance(plan, ContinuousPlan):
+    if is_simulated and isinstance(plan, ContinuousPlan) and plan.set_size == 2:
         matching = Matching(batch=plan.batch, n0=plan.n0, focus=plan.focus)
         outlook = outlook_of_matching(plan.n_items, plan.budget, n_voters, matching)
     elif is_simulated and isinstance(plan, BallotPlan):

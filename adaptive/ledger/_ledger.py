@@ -425,6 +425,11 @@ class Campaign(OpenCampaign):
             Restrict the list to the sheets of this voter, given by the name in a file or by key.
         unanswered : bool
             Restrict the list to comparisons without a current answer.
+
+        Raises
+        ------
+        LedgerError
+            In a campaign of sets.
         """
         return self.read(draws.open_comparisons, number=number, voter=voter, unanswered=unanswered)
 

@@ -521,6 +521,7 @@ class Choices:
         cls,
         answers: Iterable[tuple[Sequence[Hashable], Hashable, Hashable]],
         *,
+        items: Sequence[Hashable] | None = None,
         weights: ArrayLike | None = None,
         clusters: Sequence[Hashable] | None = None,
     ) -> Choices:
@@ -531,6 +532,8 @@ class Choices:
         Parameters
         ----------
         answers : iterable of (sequence of labels, best, worst)
+        items : sequence of hashable, optional
+            All items; by default those that are shown, in the order of their first place.
         weights : array_like of shape (n_answers,), optional
         clusters : sequence of hashable, shape (n_answers,), optional
 
@@ -542,10 +545,11 @@ class Choices:
         [0, 1, 2, 3]
         """
         rows = [_best_worst_of(row, answer) for row, answer in enumerate(answers)]
-        labels = checked_labels(
-            list(dict.fromkeys(item for asked, _, _ in rows for item in asked)), "items", ModelError
-        )
+        shown_items = dict.fromkeys(item for asked, _, _ in rows for item in asked)
+        labels = checked_labels(list(shown_items) if items is None else items, "items", ModelError)
         place = {label: number for number, label in enumerate(labels)}
+        if unknown := [item for item in shown_items if item not in place]:
+            raise ModelError(offending("answers name items that `items` lacks", unknown))
         sizes: list[int] = []
         terms: list[dict[int, float]] = []
         chosen: list[int] = []

@@ -91,13 +91,14 @@ def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> N
 @command(short_help="Correct a vote, with a reason.")
 @ledger_argument
 @click.argument("comparison")
-@click.argument("winner", type=click.Choice([*ANSWERS, "none"]))
+@click.argument("winner", type=click.Choice([*ANSWERS, "none"]), metavar="WINNER")
 @click.option("--reason", required=True, help="Reason, which the ledger keeps.")
 def correct(campaign: Campaign, comparison: str, winner: str, reason: str) -> None:
     """Correct the vote on a COMPARISON like b1-0-17 while its ballot is open; "none" voids it.
 
     Both votes stay in the ledger. To resolve a conflict for the recorded vote, repeat its winner. A voided comparison
-    can be answered again. "left 2" is a preference of the second grade, in a campaign with grades.
+    can be answered again. WINNER is left, right, tie, "cannot say" or none; "left 2" is a preference of the second
+    grade, in a campaign with grades, and "best 1 worst 4" an answer to a set of items, by their places in it.
 
     Example:
       ballots run correct voting.db b1-0-17 right --reason "meant the other one"

@@ -1,26 +1,31 @@
 """Draw, refuse and close the batches of a continuous campaign."""
 
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from adaptive._draw import draw_sets
 from adaptive._protocol import ballot_rng
 from adaptive.ledger._ballots.draws import assign_slots, store_ballot
-from adaptive.ledger._ballots.pairs import Sheet, asked_pairs, drop_sheets, dropped_sheets, pairs_of_voter
+from adaptive.ledger._ballots.pairs import Pair, Sheet, asked_pairs, drop_sheets, dropped_sheets, pairs_of_voter
 from adaptive.ledger._ballots.sheets import free_remainders, is_leased, lock_remainders, n_unanswered_for
-from adaptive.ledger._ballots.stored import counted_votes, stored_ballots
+from adaptive.ledger._ballots.stored import counted_votes, drawn_columns, full_votes, stored_ballots
 from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, slots_of_batch
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import value_of
 from adaptive.ledger.errors import ChangedError, LedgerError, NotReadyError
+from adaptive.model._choices import Choices, ChoiceStrengths
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import bradley_terry
-from adaptive.model._matching import Matches, interim_strengths, next_comparisons
-from adaptive.model._strengths import StoppingRule, Strengths
+from adaptive.model._matching import WHILE_MATCHING, Matches, interim_strengths, next_comparisons
+from adaptive.model._sets import next_sets
+from adaptive.model._strengths import RISK, SHORT, StoppingRule, Strengths
+from rankcorr import TauW
 
 Waits: TypeAlias = Literal["target", "pairs"]
 _REFUSED: Final = "no batch"
@@ -215,7 +220,7 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
         raise LedgerError("the campaign has the ballots of a plan, not batches")
     plan = campaign.info.plan
 
-    def read(transaction: Transaction) -> tuple[int, Matches, dict[Sheet, int]] | Refusal:
+    def read(transaction: Transaction) -> tuple[int, Matches, Slots | None, dict[Sheet, int]] | Refusal:
         ballots = stored_ballots(transaction)
         if ballots and all(ballot.state == "closed" for ballot in ballots):
             raise LedgerError("the campaign has ended: no further comparisons are drawn")
@@ -238,7 +243,16 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
             matches = _within_groups(transaction, plan, size, len(ballots) + 1, voter_id)
             if not len(matches):
                 return Refusal(f"no batch can be drawn: {matches.reason}", "pairs", state_of(transaction), voter_id)
-            return len(ballots) + 1, matches, replaced
+            return len(ballots) + 1, matches, None, replaced
+        if transaction.info.set_size > 2:
+            choices = full_votes(transaction, transaction.excluded_voters())
+            if choices is not None and plan.target is not None and _has_reached(plan.target, choices, transaction):
+                reason = f"the votes reach the target, an expected tau_w of {plan.target}"
+                return Refusal(reason, "target", state_of(transaction))
+            # The spread of strengths is fixed: to estimate it takes five times as long, and chooses no better sets.
+            strengths_of_sets = None if choices is None else choices.fit(prior=WHILE_MATCHING.sd)
+            matches, further = _sets(transaction, strengths_of_sets, size, len(ballots) + 1, voter_id)
+            return len(ballots) + 1, matches, further, replaced
         votes = counted_votes(transaction)
         strengths = interim_strengths(votes, None)
         if plan.target is not None and votes.n_comparisons >= transaction.info.n_items and strengths.signal.found:
@@ -248,14 +262,14 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
         matches = _matched(transaction, plan, strengths, size, len(ballots) + 1, voter_id)
         if not len(matches):
             return Refusal(f"no batch can be drawn: {matches.reason}", "pairs", state_of(transaction), voter_id)
-        return len(ballots) + 1, matches, replaced
+        return len(ballots) + 1, matches, None, replaced
 
     batch = campaign.read(read)
     if isinstance(batch, Refusal):
         refusal = batch
         campaign.write(lambda transaction: write_refusal(transaction, refusal))
         raise LedgerError(refusal.reason)
-    number, matches, replaced = batch
+    number, matches, further, replaced = batch
     places = np.arange(campaign.info.n_items)
 
     def write(transaction: Transaction) -> int:
@@ -269,7 +283,9 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
         if ballots and all(ballot.state == "closed" for ballot in ballots):
             raise LedgerError("the campaign has ended: no further comparisons are drawn")
         drop_sheets(transaction, replaced)
-        ballot_id = store_ballot(transaction, matches, places, number=number, kind="batch", presentations=1)
+        ballot_id = store_ballot(
+            transaction, matches, places, number=number, kind="batch", presentations=1, further=further
+        )
         if transaction.info.settings.assigned:
             assign_slots(transaction, ballot_id)
         transaction.audit("opened", {"numpy": np.__version__}, ballot_id=ballot_id)
@@ -326,6 +342,45 @@ def _matched(
     return matches if len(matches) == size else match(np.arange(n_slots), history)
 
 
+def _has_reached(target: float, choices: Choices, transaction: Transaction) -> bool:
+    """Return whether votes on sets are expected to rank as well as wanted, by the rule for pairs, `StoppingRule`."""
+    expected = choices.fit().expected_correlation(TauW())
+    is_short = np.mean(~(expected.values >= target - SHORT)) > RISK
+    return expected.mean >= target and not is_short and interim_strengths(counted_votes(transaction), None).signal.found
+
+
+def _sets(
+    transaction: Transaction, strengths: ChoiceStrengths | None, size: int, number: int, voter_id: int | None
+) -> tuple[Matches, Slots]:
+    """Return the sets of a batch: the first two items of each as a comparison, and its further items.
+
+    Without votes, all items are in as many sets. The slots with the fewest sets so far get them in turn. Sets that the
+    waiting voter has answered give way to others, and no set comes twice.
+    """
+    info, rng = transaction.info, ballot_rng(transaction.info.seed, number, "draw")
+    shown = [drawn_columns(transaction, stored.id).shown for stored in stored_ballots(transaction)]
+    if strengths is None:
+        presentations = -(-size * info.set_size // info.n_items)
+        drawn = draw_sets(info.n_items, info.set_size, presentations, rng)[:size]
+        sets = np.array(drawn, np.int64)
+    else:
+        n_shown = np.bincount(np.concatenate(shown, axis=None), minlength=info.n_items)
+        sets = next_sets(strengths, size, set_size=info.set_size, n_shown=n_shown, rng=rng)
+    known = set() if voter_id is None else pairs_of_voter(transaction, voter_id).pairs()
+    fresh = {members: row for row in sets.tolist() if (members := tuple(sorted(row))) not in known}
+    if not fresh:  # of so few items that the voter has answered most of their sets
+        others = [members for members in combinations(range(info.n_items), info.set_size) if members not in known]
+        fresh = {others[at]: rng.permutation(others[at]).tolist() for at in rng.permutation(len(others))[:size]}
+    sets = np.array(list(fresh.values()), np.int64)
+    n_sheets = slots_of_batch(len(sets), len(info.slots), info.settings)
+    asked = _shown_to_slots(transaction).voter
+    n_asked = np.bincount(np.zeros(0, np.int64) if asked is None else asked, minlength=len(info.slots))
+    fewest = np.argsort(n_asked, kind="stable")
+    voter = np.resize(np.sort(fewest[:n_sheets]), len(sets)).astype(np.int32)
+    first, second = sets[:, :2].astype(np.int32).T
+    return Matches(tuple(info.items), tuple(info.slots), first, second, voter), sets[:, 2:]
+
+
 def _within_groups(
     transaction: Transaction, plan: ContinuousPlan, size: int, number: int, voter_id: int | None
 ) -> Matches:
@@ -339,7 +394,7 @@ def _within_groups(
     left, right = np.triu_indices(info.n_items, 1)
     is_within = group[left] == group[right]
     left, right = left[is_within], right[is_within]
-    place = {pair: at for at, pair in enumerate(zip(left.tolist(), right.tolist(), strict=True))}
+    place: dict[Pair, int] = {pair: at for at, pair in enumerate(zip(left.tolist(), right.tolist(), strict=True))}
     n_asked = np.zeros(left.size, np.int64)
     for pair in asked_pairs(transaction):
         n_asked[place[pair]] += 1

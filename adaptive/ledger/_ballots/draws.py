@@ -76,16 +76,23 @@ def store_ballot(
     number: int,
     kind: str = "ballot",
     presentations: int,
+    further: Array | None = None,
 ) -> int:
     """Store a drawn ballot with its sheets and comparisons, draw and store its probes, and return its id.
 
     The comparisons of each slot are cut into sheets of at most `CampaignSettings.sheet_size`, in their order. If
     another process stores the same number at the same time, a constraint makes this call fail.
+
+    Parameters
+    ----------
+    further : ndarray of int64, shape (n_comparisons, set_size - 2), optional
+        Of sets, the index of each item after the two of `comparisons`.
     """
     slot = comparisons.voter.astype(np.int64)
     sheet, position, sheets = sheets_of(slot, transaction.info.settings.sheet_size)
     left, right = (places[side].astype(np.int64) for side in (comparisons.left, comparisons.right))
-    columns = Drawn(sheet, position, left, right, sheets[:, 0])
+    further = np.empty((slot.size, 0), np.int64) if further is None else places[further].astype(np.int64)
+    columns = Drawn(sheet, position, left, right, further, sheets[:, 0])
     probes: list[Probe] = []
     if transaction.info.settings.probing is not None:
         columns, probes = _number_positions(
@@ -164,24 +171,24 @@ def store_comparisons(
             "probe": nothing + [probe.kind for probe in probes],
             "expected": nothing + [probe.expected for probe in probes],
             "repeats": nothing + [probe.repeats for probe in probes],
+            "further": [json_of(items) if items else None for items in comparisons.further.tolist()]
+            + [None] * len(probes),
         },
     )
 
 
 def draw_lines(info: CampaignInfo, comparisons: DrawnColumns, probes: Sequence[Probe] = ()) -> list[str]:
-    """Return the lines that the digest of a draw covers: place, sheet, position, left and right, as JSON lists.
+    """Return the lines that the digest of a draw covers: place, sheet, position and items, as JSON lists.
 
     The lines of the probes follow, as in `probe_lines`. A position is the number of comparisons that the sheet shows
     before this one, without checks.
     """
     labels = [label_text(label) for label in info.items]
     before = _n_before(comparisons, probes)
-    columns = zip(
-        comparisons.sheet.tolist(), before, comparisons.left.tolist(), comparisons.right.tolist(), strict=False
-    )
+    columns = zip(comparisons.sheet.tolist(), before, comparisons.shown.tolist(), strict=False)
     lines = [
-        f"[{place},{sheet},{position},{labels[left]},{labels[right]}]"
-        for place, (sheet, position, left, right) in enumerate(columns)
+        f"[{place},{sheet},{position},{','.join([labels[item] for item in shown])}]"
+        for place, (sheet, position, shown) in enumerate(columns)
     ]
     placed = zip(probes, before[len(lines) :], strict=True)
     return lines + probe_lines(labels, [probe._replace(position=position) for probe, position in placed])
@@ -482,8 +489,9 @@ def open_comparisons(
 ) -> tuple[Comparison, ...]:
     """Return the comparisons of all open ballots, checks included, by sheet and in display order.
 
-    The options are those of `Campaign.asked`.
+    The options and errors are those of `Campaign.asked`.
     """
+    transaction.info.check_pairs("lists of comparisons")
     ballot, pair, lease, event = schema.ballot, schema.comparison, schema.lease, schema.vote_event
     of_sheet = sa.and_(lease.c.ballot_id == pair.c.ballot_id, lease.c.sheet == pair.c.sheet, lease.c.ended_at.is_(None))
     of_pair = (ballot.c.number, pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item)

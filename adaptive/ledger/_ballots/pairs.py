@@ -23,7 +23,7 @@ from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import answer_name, pair_at, pair_id, value_of
 
 Sheet: TypeAlias = tuple[int, int]  # ballot's id, and number in it
-Pair: TypeAlias = tuple[int, int]
+Pair: TypeAlias = tuple[int, ...]  # places of the items in the campaign, in order; of a set, all of them
 _DROPPED = "dropped"
 
 
@@ -112,7 +112,7 @@ def _pairs_statements() -> tuple[sa.Select[Any], sa.Select[Any]]:
     """Return the queries of the pairs that a ``voter`` has answered, and of those still to answer on a sheet held."""
     event, lease, table = schema.vote_event, schema.lease, schema.comparison
     voter: sa.BindParameter[Any] = sa.bindparam("voter")
-    pairs = sa.select(table.c.ballot_id, table.c.sheet, table.c.left_item, table.c.right_item).where(_is_asked_once())
+    pairs = sa.select(table.c.ballot_id, table.c.sheet, *_items()).where(_is_asked_once())
     of_vote = sa.and_(event.c.ballot_id == table.c.ballot_id, event.c.place == table.c.place)
     of_sheet = sa.and_(lease.c.ballot_id == table.c.ballot_id, lease.c.sheet == table.c.sheet)
     answered = pairs.join(event, of_vote).where(event.c.voter_id == voter, *schema.in_force(event))
@@ -123,7 +123,7 @@ def _pairs_statements() -> tuple[sa.Select[Any], sa.Select[Any]]:
 def has_asked_pair(transaction: Transaction, sheet: Sheet, voter_id: int) -> bool:
     """Return whether a sheet has a pair that the voter holds, or has held, on another sheet of the same ballot."""
     table, lease = schema.comparison, schema.lease
-    pairs = sa.select(table.c.left_item, table.c.right_item).where(table.c.ballot_id == sheet[0], _is_asked_once())
+    pairs = sa.select(*_items()).where(table.c.ballot_id == sheet[0], _is_asked_once())
     of_sheet = sa.and_(lease.c.ballot_id == table.c.ballot_id, lease.c.sheet == table.c.sheet)
     of_voter = pairs.join(lease, of_sheet).where(lease.c.voter_id == voter_id, table.c.sheet != sheet[1])
     voter_pairs = {_pair(row) for row in transaction.execute(of_voter)}
@@ -161,7 +161,7 @@ def drop_sheets(transaction: Transaction, n_unanswered: Mapping[Sheet, int]) -> 
 def asked_pairs(transaction: Transaction) -> Iterator[Pair]:
     """Yield the pair of each comparison that was drawn, without the unanswered ones of dropped sheets."""
     table, ballot = schema.comparison, schema.ballot
-    columns = (table.c.ballot_id, table.c.sheet, table.c.left_item, table.c.right_item)
+    columns = (table.c.ballot_id, table.c.sheet, *_items())
     drawn = sa.select(*columns, _is_answered().label("is_answered")).join(ballot, ballot.c.id == table.c.ballot_id)
     dropped = dropped_sheets(transaction)
     for row in transaction.execute(drawn.where(ballot.c.campaign_id == transaction.info.id, table.c.probe.is_(None))):
@@ -179,7 +179,15 @@ def present_voters(transaction: Transaction, joined_by: sa.ScalarSelect[int] | N
 
 
 def _pair(row: Any) -> Pair:
-    return min(row.left_item, row.right_item), max(row.left_item, row.right_item)
+    items = (row.left_item, row.right_item)
+    return tuple(sorted(items if row.further is None else (*items, *value_of(row.further))))
+
+
+@cache
+def _items() -> tuple[sa.Column[Any], ...]:
+    """Return the columns that `_pair` reads."""
+    table = schema.comparison
+    return table.c.left_item, table.c.right_item, table.c.further
 
 
 @cache
@@ -208,7 +216,7 @@ def _unanswered_rows(transaction: Transaction, sheets: Iterable[Sheet]) -> Itera
 def _unanswered_statement() -> sa.Select[Any]:
     """Return the query of the unanswered comparisons of ``sheets`` of a ``ballot``, without practice."""
     table = schema.comparison
-    columns = (table.c.ballot_id, table.c.sheet, table.c.place, table.c.left_item, table.c.right_item, table.c.repeats)
+    columns = (table.c.ballot_id, table.c.sheet, table.c.place, *_items(), table.c.repeats)
     is_no_practice = sa.or_(table.c.probe.is_(None), table.c.probe != "practice")
     of_sheets = (table.c.ballot_id == sa.bindparam("ballot"), table.c.sheet.in_(sa.bindparam("sheets", expanding=True)))
     rows = sa.select(*columns, table.c.probe).where(*of_sheets, is_no_practice, ~_is_answered())
@@ -255,7 +263,7 @@ def _scarce_copies(transaction: Transaction, copies: Sequence[Any], voter_id: in
         if len(voters) + 1 >= len(transaction.info.slots):
             continue
         items = {item for copy in here for item in _pair(copy)}
-        columns = (table.c.ballot_id, table.c.place, table.c.sheet, table.c.left_item, table.c.right_item)
+        columns = (table.c.ballot_id, table.c.place, table.c.sheet, *_items())
         is_near = (table.c.ballot_id == ballot_id, table.c.left_item.in_(items), table.c.right_item.in_(items))
         rows = transaction.execute(sa.select(*columns, table.c.probe).where(*is_near, _is_asked_once())).all()
         answers = _answering_voters(transaction, [(ballot_id, row.place) for row in rows])
@@ -288,6 +296,8 @@ class ShownPair:
     is_practice : bool
     expected : str or None
         "left", "right" or "tie": the answer to a practice pair.
+    further : tuple of int
+        Places of the items of a set after its first two, which are `left` and `right`.
 
     See Also
     --------
@@ -316,6 +326,12 @@ class ShownPair:
     right: int
     is_practice: bool
     expected: str | None
+    further: tuple[int, ...] = ()
+
+    @property
+    def items(self) -> tuple[int, ...]:
+        """Places of all items, in the order shown."""
+        return self.left, self.right, *self.further
 
 
 @dataclass(frozen=True)
@@ -350,14 +366,15 @@ def shown_pairs(transaction: Transaction, number: int, sheet: int) -> tuple[Show
     for row in rows:
         practice = row.probe == "practice"
         expected = answer_name(row.expected) if practice else None
-        pairs.append(ShownPair(row.position, row.place, row.left_item, row.right_item, practice, expected))
+        sides, further = (row.left_item, row.right_item), () if row.further is None else value_of(row.further)
+        pairs.append(ShownPair(row.position, row.place, *sides, practice, expected, tuple(further)))
     return tuple(pairs)
 
 
 @cache
 def _pairs_statement() -> sa.Select[Any]:
     table, ballot = schema.comparison, schema.ballot
-    columns = (table.c.place, table.c.position, table.c.left_item, table.c.right_item, table.c.probe, table.c.expected)
+    columns = (table.c.place, table.c.position, *_items(), table.c.probe, table.c.expected)
     of_ballot = (ballot.c.campaign_id == sa.bindparam("campaign"), ballot.c.number == sa.bindparam("number"))
     pairs = sa.select(*columns).join(ballot, ballot.c.id == table.c.ballot_id).where(*of_ballot)
     return pairs.where(table.c.sheet == sa.bindparam("sheet")).order_by(table.c.position)

@@ -14,13 +14,14 @@ from adaptive._draw import Ballot
 from adaptive._protocol import Position
 from adaptive._record import BallotRecord
 from adaptive._scores import Tally
-from adaptive._votes import UNANSWERED
+from adaptive._votes import UNANSWERED, Vote
 from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import (
     CANNOT_SAY,
     answer_name,
+    best_and_worst,
     digest_of,
     directions_of,
     grades_of,
@@ -79,12 +80,25 @@ class StoredBallot:
 
 @dataclass(frozen=True, eq=False)
 class DrawnColumns:
-    """The comparisons of a ballot in its order; items are places in the campaign, positions count checks too."""
+    """The comparisons of a ballot in its order; items are places in the campaign, positions count checks too.
+
+    Attributes
+    ----------
+    sheet, position, left, right : ndarray of int64, shape (n,)
+    further : ndarray of int64, shape (n, set_size - 2)
+        The items of a set after its first two.
+    """
 
     sheet: Array
     position: Array
     left: Array
     right: Array
+    further: Array
+
+    @property
+    def shown(self) -> Array:
+        """The items of each comparison in the order shown, shape (n, set_size)."""
+        return np.column_stack([self.left, self.right, self.further])
 
 
 class Probe(NamedTuple):
@@ -148,8 +162,13 @@ def drawn_columns(transaction: Transaction, ballot_id: int) -> DrawnColumns:
     """Return the comparisons of a ballot as they were drawn."""
     table = schema.comparison
     query = sa.select(table.c.sheet, table.c.position, table.c.left_item, table.c.right_item)
-    scored = query.where(table.c.ballot_id == ballot_id, table.c.probe.is_(None))
-    return DrawnColumns(*transaction.integer_columns(scored.order_by(table.c.place)))
+    is_scored = (table.c.ballot_id == ballot_id, table.c.probe.is_(None))
+    sheet, position, left, right = transaction.integer_columns(query.where(*is_scored).order_by(table.c.place))
+    further = np.empty((sheet.size, 0), np.int64)
+    if transaction.info.set_size > 2:
+        rows = transaction.execute(sa.select(table.c.further).where(*is_scored).order_by(table.c.place)).scalars()
+        further = np.array([value_of(row) for row in rows], np.int64)
+    return DrawnColumns(sheet, position, left, right, further)
 
 
 def drawn_with_slots(transaction: Transaction, ballot_id: int) -> tuple[DrawnColumns, Array]:
@@ -259,18 +278,25 @@ class CurrentVotes:
     ----------
     place : ndarray of int64
         Comparisons that have a vote.
-    answer : ndarray of int64
-        Codes: 1 left, 0 tie, -1 right, 2 cannot say.
+    code : ndarray of int64
+        The answers as the ledger stores them.
     voter : ndarray of int64
         Ids of the voters.
-    grade : ndarray of int64
-        Grade of the preference, above 0 for the left side.
     """
 
     place: Array
-    answer: Array
+    code: Array
     voter: Array
-    grade: Array
+
+    @property
+    def answer(self) -> Array:
+        """Answers without grades: 1 left, 0 tie, -1 right, 2 cannot say."""
+        return directions_of(self.code)
+
+    @property
+    def grade(self) -> Array:
+        """Grade of the preference, above 0 for the left side."""
+        return grades_of(self.code)
 
     @property
     def n_answered(self) -> int:
@@ -279,9 +305,9 @@ class CurrentVotes:
 
     def answers(self, n_comparisons: int) -> NDArray[np.int8]:
         """Return the answers as a `Ballot` takes them, shape (n_comparisons,); "cannot say" counts as no answer."""
-        filled = np.full(n_comparisons, UNANSWERED, np.int8)
-        is_decided = self.answer != CANNOT_SAY
-        filled[self.place[is_decided]] = self.answer[is_decided]
+        filled, answer = np.full(n_comparisons, UNANSWERED, np.int8), self.answer
+        is_decided = answer != CANNOT_SAY
+        filled[self.place[is_decided]] = answer[is_decided]
         return filled
 
     def excluding(self, voters: Collection[int]) -> CurrentVotes:
@@ -298,7 +324,7 @@ def current_votes(transaction: Transaction, ballot_id: int) -> CurrentVotes:
     place, code, voter = transaction.integer_columns(query.order_by(event.c.place, event.c.revision))
     last = np.append(place[1:] != place[:-1], np.ones(min(1, place.size), bool))
     counts = last & (code != _NOTHING)
-    return CurrentVotes(place[counts], directions_of(code[counts]), voter[counts], grades_of(code[counts]))
+    return CurrentVotes(place[counts], code[counts], voter[counts])
 
 
 def n_left_out(transaction: Transaction, ballot_id: int, voters: Collection[int]) -> int:
@@ -348,7 +374,8 @@ def votes_of(
 ) -> Comparisons:
     """Return all current votes as `Comparisons`, in drawing order; "cannot say" counts as no answer.
 
-    Its `unanswered` holds the other comparisons on sheets that voters hold.
+    Its `unanswered` holds the other comparisons on sheets that voters hold. An answer to a set counts as a comparison
+    of its best with its worst item, as if only these two had been shown.
 
     Parameters
     ----------
@@ -360,31 +387,49 @@ def votes_of(
     return _read_votes(transaction, excluded, read or {})[0]
 
 
-def graded_votes(transaction: Transaction, excluded: Collection[int]) -> Choices | None:
-    """Return all current votes with their grades; None without grades, or if no vote prefers a side.
+def full_votes(transaction: Transaction, excluded: Collection[int]) -> Choices | None:
+    """Return all current votes with their grades, or with all items of their sets.
+
+    None in a campaign without grades and sets, or if no vote prefers an item.
+    """
+    if transaction.info.settings.grades == 1 and transaction.info.set_size == 2:
+        return None
+    return choices_of(*_read_votes(transaction, excluded, {}))
+
+
+def choices_of(votes: Comparisons, grades: Array, shown: Array) -> Choices | None:
+    """Return votes on pairs with grades, or on sets, in the form that can be fitted; None if none prefers an item.
 
     Votes of one voter are a cluster from 10 voters on; fewer say too little of how voters differ.
+
+    Parameters
+    ----------
+    votes : Comparisons
+        Of a set, the vote on its best and its worst item.
+    grades : ndarray of int64, shape (n_votes,)
+    shown : ndarray of int64, shape (n_votes, set_size)
+        The items of each comparison.
     """
-    if transaction.info.settings.grades == 1:
-        return None
-    votes, grades = _read_votes(transaction, excluded, {})
-    return choices_of(votes, grades)
-
-
-def choices_of(votes: Comparisons, grades: Array) -> Choices | None:
-    """Return votes on pairs as graded ones, in the form that can be fitted; None if no vote prefers a side."""
     if not grades.any():
         return None
     voters = votes.voter
     clusters = voters.tolist() if voters is not None and np.unique(voters).size >= LEAST_CLUSTERS else None
-    return Choices.from_grades(votes.items, votes.left, votes.right, grades, clusters=clusters)
+    if shown.shape[1] == 2:
+        return Choices.from_grades(votes.items, votes.left, votes.right, grades, clusters=clusters)
+    items, is_first_best = votes.items, votes.winner == Vote.LEFT
+    best = np.where(is_first_best, votes.left, votes.right).tolist()
+    worst = np.where(is_first_best, votes.right, votes.left).tolist()
+    rows = zip(shown.tolist(), best, worst, strict=True)
+    answers = (([items[place] for place in places], items[first], items[last]) for places, first, last in rows)
+    return Choices.from_best_worst(answers, items=items, clusters=clusters)
 
 
 def _read_votes(
     transaction: Transaction, excluded: Collection[int], read: Mapping[int, tuple[DrawnColumns, CurrentVotes]]
-) -> tuple[Comparisons, Array]:
-    """Return the votes of `votes_of`, and the grade of each."""
+) -> tuple[Comparisons, Array, Array]:
+    """Return the votes of `votes_of`, the grade of each, and the items shown."""
     answered, silent = [np.empty((5, 0), np.int64)], [np.empty((3, 0), np.int64)]
+    all_shown = [np.empty((0, transaction.info.set_size), np.int64)]
     n_asked = 0
     for stored in stored_ballots(transaction):
         n_asked += stored.n_comparisons
@@ -392,10 +437,12 @@ def _read_votes(
             drawn_columns(transaction, stored.id),
             current_votes(transaction, stored.id).excluding(excluded),
         )
-        is_decided = votes.answer != CANNOT_SAY
-        place = votes.place[is_decided]
-        answers = votes.answer[is_decided], votes.voter[is_decided], votes.grade[is_decided]
-        answered.append(np.stack([comparisons.left[place], comparisons.right[place], *answers]))
+        is_decided = votes.code != CANNOT_SAY
+        place, code = votes.place[is_decided], votes.code[is_decided]
+        shown = comparisons.shown[place]
+        left, right = sides_of(shown, code)
+        answered.append(np.stack([left, right, directions_of(code), votes.voter[is_decided], grades_of(code)]))
+        all_shown.append(shown)
         holder = _holders(transaction, stored.id, int(comparisons.sheet.max()) + 1)[comparisons.sheet]
         holder[place] = _NOBODY
         rest = np.flatnonzero(holder != _NOBODY)
@@ -410,7 +457,21 @@ def _read_votes(
         called = tuple(f"{name} ({voter_id})" for name, voter_id in zip(called, ids.tolist(), strict=True))
     columns = left.astype(np.int32), right.astype(np.int32), winner.astype(np.int8), called, numbered[: left.size]
     unanswered = ShownPairs(shown_left.astype(np.int32), shown_right.astype(np.int32), numbered[left.size :])
-    return Comparisons(transaction.info.items, *columns, n_asked - left.size, unanswered), grades
+    result = Comparisons(transaction.info.items, *columns, n_asked - left.size, unanswered)
+    return result, grades, np.concatenate(all_shown)
+
+
+def sides_of(shown: Array, codes: Array) -> tuple[Array, Array]:
+    """Return the two items that each answer compares, in the order shown: of a set, its best and its worst item.
+
+    Parameters
+    ----------
+    shown : ndarray of int64, shape (n_answers, set_size)
+    codes : ndarray of int64, shape (n_answers,)
+    """
+    best, worst = best_and_worst(codes)
+    rows = np.arange(codes.size)
+    return shown[rows, np.minimum(best, worst)], shown[rows, np.maximum(best, worst)]
 
 
 def _holders(transaction: Transaction, ballot_id: int, n_sheets: int) -> NDArray[np.int64]:
@@ -436,10 +497,12 @@ class LedgerEvent:
         Its id, "2-0-17".
     left, right : hashable
         Labels.
+    further : tuple of hashable
+        Labels of the items of a set after its first two, which are `left` and `right`.
     revision : int
     kind : {"cast", "retract", "void"}
     answer : str or None
-        One of `CampaignSettings.answers`.
+        One of `CampaignInfo.answers`.
     voter : str
         Random key.
     response_ms : int or None
@@ -483,6 +546,7 @@ class LedgerEvent:
     given_by: str | None
     layout: str | None
     received_at: str
+    further: tuple[Hashable, ...] = ()
 
 
 def events_after(transaction: Transaction, after: int = 0, *, most: int = MOST_EVENTS) -> tuple[LedgerEvent, ...]:
@@ -493,9 +557,9 @@ def events_after(transaction: Transaction, after: int = 0, *, most: int = MOST_E
     same = ("event_id", "revision", "kind", "response_ms", "given_by", "layout")
     for ballot_id in numbers:
         transaction.lock_ballot(ballot_id, exclusive=True)
-    pair = (comparison.c.sheet, comparison.c.position, comparison.c.left_item, comparison.c.right_item)
+    items = (comparison.c.left_item, comparison.c.right_item, comparison.c.further)
     rows = transaction.execute(
-        sa.select(event, *pair, voter.c.key)
+        sa.select(event, comparison.c.sheet, comparison.c.position, *items, voter.c.key)
         .join(comparison, sa.and_(comparison.c.ballot_id == event.c.ballot_id, comparison.c.place == event.c.place))
         .join(voter, voter.c.id == event.c.voter_id)
         .where(event.c.ballot_id.in_(list(numbers)), event.c.id > after, comparison.c.probe.is_(None))
@@ -508,6 +572,7 @@ def events_after(transaction: Transaction, after: int = 0, *, most: int = MOST_E
             comparison=pair_id(numbers[row.ballot_id], row.sheet, row.position),
             left=transaction.info.items[row.left_item],
             right=transaction.info.items[row.right_item],
+            further=transaction.further_labels(row.further),
             answer=None if row.answer is None else answer_name(row.answer),
             voter=row.key,
             received_at=time_text(row.received_at),

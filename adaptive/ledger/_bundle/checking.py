@@ -11,7 +11,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,11 +22,19 @@ from adaptive._draw import Ballot, draw_ballot
 from adaptive._protocol import Position, ballot_rng, close_ballot
 from adaptive._record import BallotRecord, ProtocolResult, places_best_first
 from adaptive._scores import select_again, select_top
-from adaptive._tables import csv_text, guarded, item_cells, item_columns
+from adaptive._tables import csv_text, guarded, item_cells, item_columns, set_columns
 from adaptive._votes import UNANSWERED
 from adaptive.errors import AdaptiveError
 from adaptive.ledger._ballots.draws import draw_digest, sheets_of
-from adaptive.ledger._ballots.stored import Scored, StoredBallot, ballot_of, chain_digest, choices_of, record_dict
+from adaptive.ledger._ballots.stored import (
+    Scored,
+    StoredBallot,
+    ballot_of,
+    chain_digest,
+    choices_of,
+    record_dict,
+    sides_of,
+)
 from adaptive.ledger._bundle.contents import SUMS, Contents, Row
 from adaptive.ledger._campaign.info import KINDS
 from adaptive.ledger._store.schema import (
@@ -37,6 +45,7 @@ from adaptive.ledger._store.schema import (
     grades_of,
     json_of,
     pair_id,
+    set_cells,
     side_and_grade,
     sum_of,
     time_text,
@@ -149,7 +158,7 @@ def checked(contents: Contents, *, seed: bool = False) -> Verified:
             raise BundleError(f"draw of ballot {number}: its comparisons and checks do not have the digest draw_digest")
         n_pairs = stored.n_comparisons + len(contents.checks[number])
         for events in (by_ballot[number], on_checks[number]):
-            _check_events(events, stored, n_pairs, contents.info.settings.answers)
+            _check_events(events, stored, n_pairs, contents.info.answers)
         closed = (stored.record, stored.votes_digest, stored.chain_digest, ballot["closed_at"])
         if stored.state != "closed":
             if any(value is not None for value in closed):
@@ -205,8 +214,13 @@ def vote_line(event: Row) -> str:
 
 
 def votes_csv(contents: Contents) -> str:
-    """Return the votes that count as CSV: comparison, voter, left, right, winner and, if there are grades, grade."""
+    """Return the votes that count as CSV: comparison, voter, left, right, winner and, if there are grades, grade.
+
+    Of sets, the columns after voter are item_1, item_2, ..., best and worst.
+    """
     columns, cells = label_cells(contents.labels)
+    if contents.info.set_size > 2:
+        return _set_votes_csv(contents)
     by_ballot = events_by_ballot(contents)
     has_grades = contents.info.settings.grades > 1
     rows = []
@@ -220,6 +234,18 @@ def votes_csv(contents: Contents) -> str:
             rows.append([pair, guarded(event["voter"]), *sides, winner, *([grade] if has_grades else [])])
     header = ["comparison", "voter", *columns("left"), *columns("right"), "winner", *(["grade"] * has_grades)]
     return csv_text(header, rows)
+
+
+def _set_votes_csv(contents: Contents) -> str:
+    by_ballot = events_by_ballot(contents)
+    rows = []
+    for stored in contents.stored_ballots:
+        comparisons = contents.comparisons[stored.number]
+        for place, event in votes_that_count(by_ballot[stored.number], contents.excluded).items():
+            pair = pair_id(stored.number, int(comparisons.sheet[place]), int(comparisons.position[place]))
+            shown = [contents.labels[item] for item in comparisons.shown[place].tolist()]
+            rows.append([pair, guarded(event["voter"]), *set_cells(shown, event["answer"], guarded)])
+    return csv_text(["comparison", "voter", *set_columns(contents.info.set_size)], rows)
 
 
 def result_csv(contents: Contents, verified: Verified) -> str:
@@ -270,9 +296,11 @@ def _check_draw(contents: Contents, stored: StoredBallot) -> None:
     if stored.places.size and (stored.places.min() < 0 or stored.places.max() >= is_item.size):
         raise BundleError(f"draw of ballot {number}: its places are not those of items")
     is_item[stored.places] = True
-    sides = np.concatenate([comparisons.left, comparisons.right])
-    if sides.size and (sides.min() < 0 or sides.max() >= is_item.size or not is_item[sides].all()):
+    shown = comparisons.shown
+    if shown.size and (shown.min() < 0 or shown.max() >= is_item.size or not is_item[shown].all()):
         raise BundleError(f"draw of ballot {number}: a comparison has an item that is not among its places")
+    if (np.diff(np.sort(shown, axis=1), axis=1) == 0).any():
+        raise BundleError(f"draw of ballot {number}: a comparison has an item twice")
     n_drawn = -(-stored.places.size * stored.presentations // 2)  # also bounds the memory of a draw
     if contents.info.mode == "ballots" and stored.n_comparisons != n_drawn:
         raise BundleError(f"ballot {number}: {stored.presentations} presentations give another number of comparisons")
@@ -281,7 +309,8 @@ def _check_draw(contents: Contents, stored: StoredBallot) -> None:
 def _list_unchecked(contents: Contents, seed_replays: bool) -> dict[str, tuple[str, ...]]:
     more: dict[str, tuple[str, ...]] = {}
     if not seed_replays:
-        more = {"plan.json": ("seed",), "comparisons.csv": ("left_item", "right_item")}
+        further = set_columns(contents.info.set_size)[2:-2]
+        more = {"plan.json": ("seed",), "comparisons.csv": ("left_item", "right_item", *further)}
     if contents.info.mode == "continuous":
         more["plan.json"] = ("seed", "plan")
         more["ballots.json"] = ("ballots.presentations",)
@@ -406,10 +435,11 @@ def strengths_csv(contents: Contents, *, oversight: float | None = None) -> str:
     """Return the table of items, ranks and strengths, best first; only the column names if there is no vote."""
     columns, cells = label_cells(contents.labels)
     header = [*columns("item"), "rank", "strength"]
-    votes, grades = _votes(contents)
+    votes, grades, shown = _votes(contents)
     if not votes.n_comparisons:
         return csv_text(header, [])
-    choices = None if contents.info.settings.grades == 1 else choices_of(votes, grades)
+    is_simple = contents.info.settings.grades == 1 and contents.info.set_size == 2
+    choices = None if is_simple else choices_of(votes, grades, shown)
     strengths = bradley_terry(votes, oversight=oversight) if choices is None else choices.fit()
     ranks, theta = strengths.ranking.ranks, strengths.theta.round(_DIGITS)
     order = places_best_first(contents.labels, ranks).tolist()
@@ -441,20 +471,21 @@ def check_strengths(text: str, expected: str) -> None:
         raise BundleError("result.csv: its ranks are not those of the strengths")
 
 
-def _votes(contents: Contents) -> tuple[Comparisons, NDArray[np.int64]]:
-    """Return the votes that count, and the grade of each; "cannot say" counts as no answer."""
+def _votes(contents: Contents) -> tuple[Comparisons, NDArray[np.int64], NDArray[np.int64]]:
+    """Return the votes that count, the grade of each and the items shown; "cannot say" counts as no answer."""
     by_ballot = events_by_ballot(contents)
-    rows, n_asked = [], 0
+    codes, n_asked = [], 0
+    all_shown = [np.empty((0, contents.info.set_size), np.int64)]
     for stored in contents.stored_ballots:
-        comparisons = contents.comparisons[stored.number]
         n_asked += stored.n_comparisons
-        for place, event in sorted(votes_that_count(by_ballot[stored.number], contents.excluded).items()):
-            code = ANSWERS[event["answer"]]
-            if code != CANNOT_SAY:
-                rows.append((comparisons.left[place], comparisons.right[place], code))
-    left, right, codes = np.fromiter(chain.from_iterable(rows), np.int64, 3 * len(rows)).reshape(-1, 3).T
-    columns = left.astype(np.int32), right.astype(np.int32), directions_of(codes).astype(np.int8)
-    return Comparisons(contents.info.items, *columns, n_unanswered=n_asked - len(rows)), grades_of(codes)
+        votes = sorted(votes_that_count(by_ballot[stored.number], contents.excluded).items())
+        decided = {place: ANSWERS[event["answer"]] for place, event in votes if event["answer"] != "cannot say"}
+        codes += list(decided.values())
+        all_shown.append(contents.comparisons[stored.number].shown[list(decided)])
+    answers, shown = np.array(codes, np.int64), np.concatenate(all_shown)
+    left, right = sides_of(shown, answers)
+    columns = left.astype(np.int32), right.astype(np.int32), directions_of(answers).astype(np.int8)
+    return Comparisons(contents.info.items, *columns, n_unanswered=n_asked - answers.size), grades_of(answers), shown
 
 
 def _table(text: str) -> Table:
@@ -540,19 +571,21 @@ def croissant(contents: Contents, members: Mapping[str, str]) -> str:
         counts = ("presentations", "wins", "ties", "losses", "last_ballot")
         scores = {"rank": "Float", "ybar": "Float"} | dict.fromkeys(counts, "Integer")
     grade = {"grade": "Integer"} if info.settings.grades > 1 else {}
+    answers = [*sided, "winner"] if info.set_size == 2 else set_columns(info.set_size)
     pairs = {"comparison": "Text", "slot": "Integer", "left_item": "Integer", "right_item": "Integer", "check": "Text"}
     sets = [
         _records("items", "items.csv", {"place": "Integer", "label": "Text", "kind": "Text"}),
         _records("comparisons", "comparisons.csv", pairs),
-        _records("votes", "votes.csv", dict.fromkeys(("comparison", "voter", *sided, "winner"), "Text") | grade),
+        _records("votes", "votes.csv", dict.fromkeys(("comparison", "voter", *answers), "Text") | grade),
         _records("result", "result.csv", dict.fromkeys(items, "Text") | scores),
     ]
+    kind = "Pairwise comparisons of" if info.set_size == 2 else f"Best-worst choices among {info.set_size} of"
     metadata = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "name": info.name,
-        "description": f"Pairwise comparisons of {info.n_items:,} items with every vote, and the ranking they give.",
+        "description": f"{kind} {info.n_items:,} items with every vote, and the ranking they give.",
         "identifier": info.key,
         "dateCreated": time_text(info.created_at)[:10],
         **_publication(contents),

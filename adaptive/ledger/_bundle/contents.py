@@ -16,6 +16,7 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from adaptive._draw import LEAST_SET, MOST_SET
 from adaptive._tables import csv_text, guarded
 from adaptive.errors import AdaptiveError, VoteError
 from adaptive.ledger._ballots.stored import DrawnColumns, Probe, StoredBallot, ballot_probes, drawn_with_slots
@@ -330,6 +331,14 @@ _QUOTES: Final = re.compile('(?:"")*')
 _COMPARISON_COLUMNS: Final = ("comparison", "slot", "left_item", "right_item", "check", "expected", "repeats")
 
 
+def _comparison_columns(plan: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the columns of comparisons; those of sets have no checks, and a column for each item after the second."""
+    size = plan.get("set_size", 2)
+    if type(size) is not int or not (size == 2 or LEAST_SET <= size <= MOST_SET):
+        raise BundleError("plan.json: set_size of the plan is out of range")
+    return _COMPARISON_COLUMNS + tuple(f"item_{number}" for number in range(3, size + 1))
+
+
 def data_members(contents: Contents) -> dict[str, str]:
     """Return the texts of the files that hold the campaign, by name."""
     of_kinds = zip(_LINES, (contents.leases, contents.votes, contents.late_votes, contents.audit), strict=True)
@@ -366,7 +375,7 @@ def parsed(members: Mapping[str, str]) -> Contents:
         if any(type(item) is not int for item in ballot["places"]):
             raise BundleError(f"ballots.json: ballots[{place}]: places must be whole numbers")
     rows = _json_lines(members, "events.jsonl")
-    comparisons, slots, checks = _parsed_comparisons(members)
+    comparisons, slots, checks = _parsed_comparisons(members, campaign["plan"])
     contents = Contents(
         campaign=campaign,
         items=_parsed_items(members),
@@ -440,9 +449,13 @@ def _comparisons(contents: Contents) -> str:
             slots,
             comparisons.left.tolist(),
             comparisons.right.tolist(),
+            comparisons.further.tolist(),
             strict=True,
         )
-        rows += [(pair_id(number, sheet, position), *cells, "", "", "") for sheet, position, *cells in columns]
+        rows += [
+            (pair_id(number, sheet, position), *cells, "", "", "", *further)
+            for sheet, position, *cells, further in columns
+        ]
         slot_of = dict(zip(sheets, slots, strict=True))
         rows += [
             (
@@ -451,7 +464,7 @@ def _comparisons(contents: Contents) -> str:
             )
             for check in contents.checks[number]
         ]
-    return csv_text(_COMPARISON_COLUMNS, rows)
+    return csv_text(_comparison_columns(contents.campaign["plan"]), rows)
 
 
 def _json(members: Mapping[str, str], name: str, text: str | None = None, line: int | None = None) -> Any:
@@ -540,32 +553,34 @@ def _value(name: str, number: int, column: str, kind: Callable[[str], Any], cell
 
 
 def _parsed_comparisons(
-    members: Mapping[str, str],
+    members: Mapping[str, str], plan: Mapping[str, Any]
 ) -> tuple[dict[int, DrawnColumns], dict[int, Any], dict[int, list[Probe]]]:
     by_ballot: defaultdict[int, list[tuple[int, ...]]] = defaultdict(list)
     checks: defaultdict[int, list[Probe]] = defaultdict(list)
     name = "comparisons.csv"
-    for row, (pair, *cells, kind, expected, repeats) in enumerate(
-        _records(members, name, _COMPARISON_COLUMNS), start=1
-    ):
+    columns = _comparison_columns(plan)
+    for row, (pair, *cells) in enumerate(_records(members, name, columns), start=1):
+        (kind, expected, repeats), others = cells[3:6], cells[6:]
         try:
             ballot, sheet, position = pair_at(pair)
-            slot, left, right = map(int, cells)
+            slot, left, right = map(int, cells[:3])
+            further = tuple(map(int, others))
             answer, again = (None if cell == "" else int(cell) for cell in (expected, repeats))
         except (VoteError, ValueError) as error:
             raise BundleError(f"{name}: row {row}: an id like 2-0-17 and whole numbers are expected") from error
-        if not all(0 <= value < 2**31 for value in (slot, left, right, again or 0)):
+        if not all(0 <= value < 2**31 for value in (slot, left, right, again or 0, *further)):
             raise BundleError(f"{name}: row {row}: a number is out of range")
         if kind:
             checks[ballot].append(Probe(sheet, position, kind, left, right, answer, again))
         elif checks[ballot]:
             raise BundleError(f"{name}: row {row}: the checks of a ballot come after its other comparisons")
         else:
-            by_ballot[ballot].append((sheet, position, slot, left, right))
+            by_ballot[ballot].append((sheet, position, slot, left, right, *further))
     comparisons, slots = {}, {}
     for ballot, rows in by_ballot.items():
-        sheets, positions, slot_of, lefts, rights = np.array(rows, np.int64).T
-        comparisons[ballot] = DrawnColumns(sheets, positions, lefts, rights)
+        sheets, positions, slot_of, lefts, rights, *others = np.array(rows, np.int64).T
+        rest = np.array(others, np.int64).reshape(-1, sheets.size).T
+        comparisons[ballot] = DrawnColumns(sheets, positions, lefts, rights, rest)
         slots[ballot] = slot_of
     return comparisons, slots, {ballot: checks[ballot] for ballot in by_ballot}
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from adaptive._advice import Advice, advice_on_budget, advice_on_total
 from adaptive._budget import BatchOptions, PayOptions, answers_for
+from adaptive._draw import LEAST_SET, MOST_SET
 from adaptive._plan import BallotPlan
 from adaptive.ledger._store.schema import MOST_GRADES, answers_with, is_line, label_text, value_of
 from adaptive.ledger.errors import LedgerError, require
@@ -49,6 +50,9 @@ class ContinuousPlan:
         The campaign may end when `adaptive.stopping_rule` stops at this expected tau_w; None: when the budget is spent.
     n_pairs : int or None
         Number of different pairs that may be asked, in a campaign of target groups; None: all pairs of items.
+    set_size : int
+        Number of items of a comparison: 2 is a pair. Of 3 to 6 items, voters choose the best and the worst. 4 are
+        usual: the two choices order 5 of their 6 pairs.
 
     See Also
     --------
@@ -60,7 +64,7 @@ class ContinuousPlan:
     --------
     >>> from adaptive.ledger import ContinuousPlan, batch_for
     >>> ContinuousPlan(n_items=20, budget=500, batch=batch_for(20), target=0.9)
-    ContinuousPlan(n_items=20, budget=500, batch=20, n0=2.0, focus=0.6, target=0.9, n_pairs=None)
+    ContinuousPlan(n_items=20, budget=500, batch=20, n0=2.0, focus=0.6, target=0.9, n_pairs=None, set_size=2)
     """
 
     n_items: int
@@ -70,9 +74,12 @@ class ContinuousPlan:
     focus: float = Matching.focus
     target: float | None = None
     n_pairs: int | None = None
+    set_size: int = 2
 
     def __post_init__(self) -> None:
-        for name, least in (("n_items", 2), ("budget", 1), ("batch", 1)):
+        size = whole_number(self.set_size) or 0
+        require(size == 2 or LEAST_SET <= size <= MOST_SET, "set_size", "a whole number from 2 to 6", self.set_size)
+        for name, least in (("n_items", size), ("budget", 1), ("batch", 1)):
             value = getattr(self, name)
             require((whole_number(value) or least - 1) >= least, name, f"a whole number from {least} on", value)
         Matching(batch=self.batch, n0=self.n0, focus=self.focus)
@@ -85,11 +92,11 @@ class ContinuousPlan:
 
     @property
     def n_different(self) -> int:
-        """Number of different pairs."""
-        return self.n_items * (self.n_items - 1) // 2 if self.n_pairs is None else self.n_pairs
+        """Number of different pairs, or sets."""
+        return math.comb(self.n_items, self.set_size) if self.n_pairs is None else self.n_pairs
 
     def n_possible(self, n_voters: int) -> int:
-        """Return the number of comparisons that so many voters can answer, each of them a pair at most once.
+        """Return the number of comparisons that so many voters can answer, each of them a pair or set at most once.
 
         Examples
         --------
@@ -106,15 +113,43 @@ class ContinuousPlan:
         >>> [advice.code for advice in ContinuousPlan(n_items=45, budget=12_000).advice_for(3)]
         ['too_many_comparisons']
         """
-        if self.n_pairs is None:
+        if self.n_pairs is None and self.set_size == 2:
             return tuple(advice_on_budget(self.budget, n_items=self.n_items, n_voters=n_voters))
-        n_needed = -(-self.budget // self.n_pairs)
+        n_needed = -(-self.budget // self.n_different)
         possible = self.n_possible(n_voters)
         return tuple(advice_on_total(self.budget, possible, n_voters=n_voters, n_needed=n_needed))
 
+    def check_settings(self, settings: CampaignSettings) -> None:
+        """Refuse settings that sets do not go with, and sets of more items than their fit can take.
+
+        Raises
+        ------
+        LedgerError
+
+        Examples
+        --------
+        >>> from adaptive.ledger import CampaignSettings, ContinuousPlan
+        >>> ContinuousPlan(8, budget=40, set_size=4).check_settings(CampaignSettings(grades=2))
+        Traceback (most recent call last):
+        adaptive.ledger.errors.LedgerError: grades are for pairs; voters choose from sets of 4
+        """
+        if self.set_size == 2:
+            return
+        if self.n_items > MAX_DENSE:  # the fit's matrices are dense
+            raise LedgerError(f"sets are for at most {MAX_DENSE:,} items; got {self.n_items:,}")
+        for option, is_set in (
+            ("grades", settings.grades > 1),
+            ("checks", settings.probing is not None),
+            ("target groups", settings.targets is not None),
+            ("sheets assigned to voters", settings.assigned),
+        ):
+            if is_set:
+                raise LedgerError(f"{option} are for pairs; voters choose from sets of {self.set_size}")
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
-        names = [name for name in self.__dataclass_fields__ if name != "n_pairs" or self.n_pairs is not None]
+        later = {"n_pairs": None, "set_size": 2}  # absent where earlier releases could read the plan
+        names = [name for name in self.__dataclass_fields__ if name not in later or getattr(self, name) != later[name]]
         return {name: getattr(self, name) for name in names}
 
 
@@ -522,17 +557,6 @@ class CampaignSettings:
             value = getattr(self, name)
             require(isinstance(value, kind | None), name, f"None or a {kind.__name__}", value)
 
-    @property
-    def answers(self) -> tuple[str, ...]:
-        """The answers that the campaign takes; its pages may offer fewer.
-
-        Examples
-        --------
-        >>> CampaignSettings(grades=2).answers
-        ('left', 'right', 'left 2', 'right 2', 'tie', 'cannot say')
-        """
-        return answers_with(self.grades)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
         later = {"targets": None, "grades": 1}  # absent where earlier releases could read the settings
@@ -629,15 +653,47 @@ class CampaignInfo:
             return self.plan.n_different
         return self.n_items * (self.n_items - 1) // 2
 
-    def check_grades(self) -> None:
-        """Refuse grades of more items than their fit can take: its matrices are dense.
+    @property
+    def set_size(self) -> int:
+        """Number of items of a comparison: 2 is a pair."""
+        return self.plan.set_size if isinstance(self.plan, ContinuousPlan) else 2
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The answers that the campaign takes; its pages may offer fewer.
+
+        Examples
+        --------
+        >>> from adaptive.ledger import ContinuousPlan, Ledger
+        >>> ledger, plan = Ledger.in_memory(), ContinuousPlan(8, budget=40, set_size=4)
+        >>> campaign = ledger.new_campaign(plan, 8, 5, 1, settings=CampaignSettings(assigned=False, sheet_size=10))
+        >>> len(campaign.info.answers), campaign.info.answers[2]
+        (13, 'best 1 worst 4')
+        >>> ledger.close()
+        """
+        return answers_with(self.settings.grades, self.set_size)
+
+    def check_answers(self) -> None:
+        """Refuse answers that the campaign cannot ask for, or of more items than their fit can take.
 
         Raises
         ------
         LedgerError
         """
-        if self.settings.grades > 1 and self.n_items > MAX_DENSE:
+        if self.settings.grades > 1 and self.n_items > MAX_DENSE:  # the fit's matrices are dense
             raise LedgerError(f"grades are for at most {MAX_DENSE:,} items; got {self.n_items:,}")
+        if isinstance(self.plan, ContinuousPlan):
+            self.plan.check_settings(self.settings)
+
+    def check_pairs(self, means: str) -> None:
+        """Refuse means that know pairs alone, in a campaign of sets.
+
+        Raises
+        ------
+        LedgerError
+        """
+        if self.set_size > 2:
+            raise LedgerError(f"{means} are for pairs; voters choose from sets of {self.set_size}")
 
     def check_targets(self) -> None:
         """Refuse a campaign of target groups whose plan, items or checks are not those of its targets.

@@ -77,6 +77,10 @@ class Transaction:
         table = np.concatenate(blocks) if blocks else np.empty((0, n_columns), np.int64)
         return [np.ascontiguousarray(column) for column in table.T]
 
+    def further_labels(self, further: str | None) -> tuple[Hashable, ...]:
+        """Return the labels of the items of a set after its first two, of their column; of a pair, there are none."""
+        return () if further is None else tuple(self.info.items[place] for place in value_of(further))
+
     def insert_columns(self, table: sa.Table, columns: Mapping[str, Sequence[Any] | Any]) -> None:
         """Insert rows that are given as columns; a single value applies to each row."""
         insert_columns(self.connection, table, columns)
@@ -337,7 +341,7 @@ def insert_campaign(
         columns |= {name: [getattr(content, name) for content in contents] for name in ("kind", "content", "alt_text")}
     insert_columns(connection, schema.item, columns)
     info = load_campaign(connection, values["key"])
-    info.check_grades()
+    info.check_answers()
     info.check_targets()
     Transaction(connection, info).audit("created", {"items": len(texts), "mode": mode, "numpy": np.__version__})
     return info

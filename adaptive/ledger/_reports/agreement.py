@@ -11,9 +11,10 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from adaptive.ledger._ballots.stored import sides_of
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import CANNOT_SAY, directions_of
+from adaptive.ledger._store.schema import CANNOT_SAY, directions_of, value_of
 from adaptive.ledger.errors import require
 from adaptive.model._voters import wilson_interval
 from rankcorr._checks import real_number, whole_number
@@ -404,7 +405,7 @@ class Answers:
     ballot, place : ndarray of int64
         Id of the ballot, and place in the ballot.
     left, right : ndarray of int64
-        Places of the items in the campaign.
+        Places of the items in the campaign; of a set, of its best and its worst item in the order shown.
     answer : ndarray of int64
         1 left, 0 tie, -1 right, 2 cannot say, whatever the grade.
     voter : ndarray of int64
@@ -452,8 +453,13 @@ def answers_of(transaction: Transaction) -> tuple[Answers, Answers]:
     joined = event.join(comparison).join(ballot, ballot.c.id == event.c.ballot_id)
     query = sa.select(*votes, milliseconds, kind, expected, repeats).select_from(joined)
     of_campaign = query.where(ballot.c.campaign_id == transaction.info.id, *schema.in_force(event))
-    read = transaction.integer_columns(of_campaign.order_by(ballot.c.number, event.c.place))
+    in_order = (ballot.c.number, event.c.place)
+    read = transaction.integer_columns(of_campaign.order_by(*in_order))
     columns: dict[str, Any] = dict(zip((field.name for field in fields(Answers)), read, strict=True))
+    if transaction.info.set_size > 2:
+        further = transaction.execute(of_campaign.with_only_columns(comparison.c.further).order_by(*in_order)).scalars()
+        shown = np.column_stack([columns["left"], columns["right"], [value_of(items) for items in further]])
+        columns["left"], columns["right"] = sides_of(shown, columns["answer"])
     kinds = columns["kind"]
     answers = Answers(**{**columns, "answer": directions_of(columns["answer"]), "kind": np.array(_KINDS)[kinds]})
     return answers.select(kinds == 0), answers.select(kinds > 0)

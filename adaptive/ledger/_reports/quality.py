@@ -23,6 +23,7 @@ from adaptive.ledger._reports.agreement import (
     flags_of,
     ratings_of,
 )
+from adaptive.ledger._reports.results import best_fit
 from adaptive.ledger._store.schema import CANNOT_SAY
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._accuracy import MOST_WITH_INTERVALS
@@ -267,7 +268,10 @@ def exclusion_preview(transaction: Transaction, voter_id: int) -> ExclusionPrevi
     if not n_votes or not others.n_comparisons:
         who = f"voter {name!r} has" if not n_votes else "all others who count have"
         raise LedgerError(f"{who} no votes: there is no difference to show")
-    with_voter, without_voter = bradley_terry(everybody).ranking, bradley_terry(others).ranking
+    with_voter, without_voter = (
+        best_fit(transaction, votes, left_out).ranking
+        for votes, left_out in ((everybody, set(excluded) - {voter_id}), (others, {*excluded, voter_id}))
+    )
     now, then = (without_voter, with_voter) if voter_id in excluded else (with_voter, without_voter)
     moved = np.abs(then.ranks - now.ranks)
     order = np.lexsort((now.ranks, -moved))[:_MOST_CHANGES]

@@ -16,7 +16,7 @@ from adaptive.ledger._ballots.stored import (
     DrawnColumns,
     current_votes,
     drawn_columns,
-    graded_votes,
+    full_votes,
     position_after,
     stored_ballots,
     votes_of,
@@ -29,6 +29,7 @@ from adaptive.ledger.errors import LedgerError
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, Cut, RankIntervals
 from adaptive.model._choice_files import choice_content
 from adaptive.model._choices import ChoiceStrengths
+from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import bradley_terry
 from adaptive.model._likelihood import MISFIT_LIMIT
 from adaptive.model._strengths import LEAST_CLUSTERS, Strengths
@@ -59,10 +60,12 @@ class CampaignResult(TableResult):
         The paper's scores, which determine `rank`. None in a continuous campaign and before the last ballot is closed;
         then the strengths determine it.
     strengths : Strengths
-        Strengths fitted to the current votes of all voters who are not left out, without grades.
+        Strengths fitted to the current votes of all voters who are not left out, without grades; of a set, to the
+        comparison of its best with its worst item.
     graded : ChoiceStrengths or None
-        Strengths fitted to the same votes with their grades; None in a campaign without grades, and if no vote prefers
-        an item. The table, `cut` and `expected` are then those of `graded`.
+        Strengths fitted to the same votes with their grades, or with all items of their sets. The table, `cut` and
+        `expected` are then those of `graded`. None in a campaign without grades and sets, and if no vote prefers an
+        item.
     top : int
         k of the cut described by `cut`.
     cut : Cut or None
@@ -76,6 +79,8 @@ class CampaignResult(TableResult):
         tau_w between the strengths' ranking and the ranking from the votes of all voters; None if no voter is left out.
     is_final : bool
         Whether all ballots are closed, or the continuous campaign has ended.
+    set_size : int
+        Number of items of a comparison.
 
     See Also
     --------
@@ -111,10 +116,11 @@ class CampaignResult(TableResult):
     agreement: float | None
     is_final: bool
     graded: ChoiceStrengths | None = None
+    set_size: int = 2
 
     @property
     def best_fit(self) -> Strengths | ChoiceStrengths:
-        """The strengths with grades if there are any, or else those without."""
+        """The strengths with grades or sets if there are any, or else those of pairs without grades."""
         return self.strengths if self.graded is None else self.graded
 
     @property
@@ -127,11 +133,11 @@ class CampaignResult(TableResult):
         """Caveats for a reader of the ranking, one sentence each; empty if all is well."""
         if self.graded is None:
             return self.strengths.warnings
-        of_few = (
-            f"with fewer than {LEAST_CLUSTERS} voters, intervals of graded votes are as if all votes were independent",
-        )
+        of_pairs = self.strengths.warnings if self.set_size == 2 else ()  # the other items of a set count too
+        kind = "graded votes" if self.set_size == 2 else "votes on sets"
+        of_few = (f"with fewer than {LEAST_CLUSTERS} voters, intervals of {kind} are as if all votes were independent",)
         has_few = 1 < self.n_voters < LEAST_CLUSTERS
-        return self.strengths.warnings + self.graded.warnings + (of_few if has_few else ())
+        return of_pairs + self.graded.warnings + (of_few if has_few else ())
 
     @property
     def signal(self) -> bool:
@@ -248,12 +254,12 @@ def result_of(
     votes = votes_of(transaction, excluded=excluded)
     if not votes.n_comparisons:
         raise LedgerError("there is no vote yet: nothing can be ranked")
-    strengths, graded = bradley_terry(votes), _graded_fit(transaction, excluded)
-    best_fit = strengths if graded is None else graded
+    strengths, graded = bradley_terry(votes), _full_fit(transaction, excluded)
+    ranked_by = strengths if graded is None else graded
     agreement = None
     if excluded:
-        everybody = _graded_fit(transaction, ()) or bradley_terry(votes_of(transaction))
-        agreement = float(TauW()(best_fit.ranking, everybody.ranking))
+        everybody = best_fit(transaction, votes_of(transaction), ())
+        agreement = float(TauW()(ranked_by.ranking, everybody.ranking))
     last = (
         transaction.info.plan.sizes[-1]
         if isinstance(transaction.info.plan, BallotPlan)
@@ -268,19 +274,25 @@ def result_of(
         paper=paper,
         strengths=strengths,
         top=k,
-        cut=best_fit.cut(k) if small else None,
-        expected=best_fit.expected_correlation(TauW()).mean if small and strengths.signal.found else None,
+        cut=ranked_by.cut(k) if small else None,
+        expected=ranked_by.expected_correlation(TauW()).mean if small and strengths.signal.found else None,
         n_votes=votes.n_comparisons,
         excluded=tuple(sorted(excluded.values())),
         agreement=agreement,
         is_final=n_closed
         == (transaction.info.plan.n_ballots if isinstance(transaction.info.plan, BallotPlan) else max(1, len(ballots))),
         graded=graded,
+        set_size=transaction.info.set_size,
     )
 
 
-def _graded_fit(transaction: Transaction, excluded: Collection[int]) -> ChoiceStrengths | None:
-    choices = graded_votes(transaction, excluded)
+def best_fit(transaction: Transaction, votes: Comparisons, excluded: Collection[int]) -> Strengths | ChoiceStrengths:
+    """Return the strengths that a campaign is ranked by: with grades or sets if there are any, or else of `votes`."""
+    return _full_fit(transaction, excluded) or bradley_terry(votes)
+
+
+def _full_fit(transaction: Transaction, excluded: Collection[int]) -> ChoiceStrengths | None:
+    choices = full_votes(transaction, excluded)
     return None if choices is None else choices.fit()
 
 
@@ -309,7 +321,7 @@ def progress_of_items(info: CampaignInfo, ballots: Sequence[tuple[DrawnColumns, 
 
 def count_sides(comparisons: DrawnColumns, n_items: int, places: Array | slice = slice(None)) -> Array:
     """Return how many of the comparisons at these places each item is in."""
-    return np.bincount(np.concatenate([comparisons.left[places], comparisons.right[places]]), minlength=n_items)
+    return np.bincount(comparisons.shown[places].ravel(), minlength=n_items)
 
 
 def items_with_contents(transaction: Transaction) -> list[tuple[ItemProgress, ItemContent]]:

@@ -15,9 +15,10 @@ import json
 import re
 import time
 import unicodedata
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import cache
+from itertools import permutations
 from typing import Any, Final
 
 import numpy as np
@@ -25,6 +26,7 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, SmallInteger, Text
 
+from adaptive._draw import MOST_SET
 from adaptive._record import json_label
 from adaptive._votes import Vote
 from adaptive.errors import VoteError
@@ -172,19 +174,28 @@ def digest_of(lines: Iterable[str]) -> str:
 
 CANNOT_SAY: Final = 2
 MOST_GRADES: Final = 3
+_MOST_NAMED: Final = 8  # answers that an error lists
 _GRADED: Final = 10  # a preference of grade 2 for the left side has the code 12, one for the right side -12
+_OF_SET: Final = 100  # the first item of a set as the best, and the fourth as the worst, have the code 114
 _SIDES: Final = {"left": int(Vote.LEFT), "right": int(Vote.RIGHT)}
-ANSWERS: Final = {
+_PAIR_ANSWERS: Final = {
     **_SIDES,
     **{f"{side} {g}": sign * (_GRADED + g) for g in range(2, MOST_GRADES + 1) for side, sign in _SIDES.items()},
     "tie": int(Vote.TIE),
     "cannot say": CANNOT_SAY,
 }
+_SET_ANSWERS: Final = {
+    f"best {best} worst {worst}": _OF_SET + 10 * best + worst for best, worst in permutations(range(1, MOST_SET + 1), 2)
+}
+ANSWERS: Final = _PAIR_ANSWERS | _SET_ANSWERS
 _ANSWER_NAMES: Final = {code: name for name, code in ANSWERS.items()}
 
 
-def answers_with(grades: int) -> tuple[str, ...]:
+@cache
+def answers_with(grades: int, set_size: int = 2) -> tuple[str, ...]:
     """Return the answers that a campaign takes: with two grades of a preference also "left 2" and "right 2".
+
+    In a set of items, an answer says which is the best and which the worst, counted from 1 in the order shown.
 
     Examples
     --------
@@ -192,21 +203,26 @@ def answers_with(grades: int) -> tuple[str, ...]:
     ('left', 'right', 'tie', 'cannot say')
     >>> answers_with(2)
     ('left', 'right', 'left 2', 'right 2', 'tie', 'cannot say')
+    >>> answers_with(1, set_size=3)[:3]
+    ('best 1 worst 2', 'best 1 worst 3', 'best 2 worst 1')
     """
-    return tuple(name for name, code in ANSWERS.items() if abs(int(grades_of(np.array(code)))) <= grades)
+    if set_size > 2:
+        positions = permutations(range(1, set_size + 1), 2)
+        return (*(f"best {best} worst {worst}" for best, worst in positions), "cannot say")
+    return tuple(name for name, code in _PAIR_ANSWERS.items() if abs(int(grades_of(np.array(code)))) <= grades)
 
 
-def answer_code(answer: object, grades: int) -> int:
-    """Return the code of an answer that a campaign with so many grades of a preference takes.
+def answer_code(answer: object, answers: Sequence[str]) -> int:
+    """Return the code of one of the answers that a campaign takes.
 
     Raises
     ------
     VoteError
         For any other answer.
     """
-    answers = answers_with(grades)
     if not isinstance(answer, str) or answer not in answers:
-        names = " or ".join([", ".join(map(repr, answers[:-1])), repr(answers[-1])])
+        some = answers if len(answers) <= _MOST_NAMED else (*answers[:2], "...", answers[-1])
+        names = " or ".join([", ".join(map(repr, some[:-1])), repr(some[-1])])
         raise VoteError(f"an answer is {names}; got {shown(answer)}")
     return ANSWERS[answer]
 
@@ -244,12 +260,32 @@ def side_and_grade(answer: str) -> tuple[str, int | None]:
 def directions_of(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return answers without their grades: 1 left, 0 tie, -1 right, 2 cannot say.
 
+    Of a set, the sides are the best and the worst item in the order shown: 1 if the best comes first.
+
     Examples
     --------
-    >>> directions_of(np.array([12, 1, 0, -13, 2])).tolist()
-    [1, 1, 0, -1, 2]
+    >>> directions_of(np.array([12, 1, 0, -13, 2, 114, 141])).tolist()
+    [1, 1, 0, -1, 2, 1, -1]
     """
-    return np.where(codes == CANNOT_SAY, CANNOT_SAY, np.sign(codes))
+    best, worst = best_and_worst(codes)
+    sides = np.where(codes > _OF_SET, worst - best, codes)
+    return np.where(codes == CANNOT_SAY, CANNOT_SAY, np.sign(sides))
+
+
+def best_and_worst(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the positions of the best and the worst item of each answer, counted from 0.
+
+    Of a pair that is shown as left and right, or of "cannot say", they are 0 and 1, whatever the answer.
+
+    Examples
+    --------
+    >>> best, worst = best_and_worst(np.array([114, 131, -1]))
+    >>> best.tolist(), worst.tolist()
+    ([0, 2, 0], [3, 0, 1])
+    """
+    is_of_set = codes > _OF_SET
+    best, worst = np.divmod(codes - _OF_SET, 10)
+    return np.where(is_of_set, best - 1, 0), np.where(is_of_set, worst - 1, 1)
 
 
 def grades_of(codes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -261,7 +297,32 @@ def grades_of(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     [2, 1, 0, -3, 0]
     """
     sizes = np.where(np.abs(codes) > _GRADED, np.abs(codes) - _GRADED, np.abs(codes))
-    return np.where(codes == CANNOT_SAY, 0, np.sign(codes) * sizes)
+    sizes = np.where(codes > _OF_SET, 1, sizes)
+    return np.where(codes == CANNOT_SAY, 0, directions_of(codes) * sizes)
+
+
+def set_cells(items: Sequence[Hashable], answer: str | None, safe: Callable[[str], str]) -> list[str]:
+    """Return the cells of `set_columns`; best and worst are empty without an answer, and for "cannot say".
+
+    Parameters
+    ----------
+    items : sequence of hashable
+        The labels of the set, in the order shown.
+    answer : str or None
+    safe : callable
+        Makes a label safe for a spreadsheet.
+
+    Examples
+    --------
+    >>> set_cells(["ash", "fir", "oak"], "best 3 worst 1", str)
+    ['ash', 'fir', 'oak', 'oak', 'ash']
+    """
+    cells = [safe(label if isinstance(label, str) else label_text(label)) for label in items]
+    code = CANNOT_SAY if answer is None else ANSWERS[answer]
+    if code == CANNOT_SAY:
+        return [*cells, "", ""]
+    best, worst = best_and_worst(np.array(code))
+    return [*cells, cells[int(best)], cells[int(worst)]]
 
 
 MOST_BRACKETS: Final = 1_000  # markdown looks for a link at each "[", which takes up to 80 microseconds
@@ -505,6 +566,7 @@ comparison = sa.Table(
     *_optional(Text, "probe"),  # kind of check; NULL: scored
     *_optional(SmallInteger, "expected"),
     *_optional(Integer, "repeats"),  # place of the comparison that a check asks again
+    *_optional(Text, "further"),  # of a set, the items after the first two, as a JSON list; NULL: a pair
     CheckConstraint("left_item <> right_item", name="items"),
     _one_of("probe", ("practice", "attention", "gold", "repeat", "overlap")),
     _of_sheet(),
@@ -546,7 +608,7 @@ def _event_columns() -> list[Column[Any]]:
         *_required(_Id, "ballot_id"),
         *_required(Integer, "place"),
         _reference("voter", nullable=False),
-        *_optional(SmallInteger, "answer"),  # 1 left, 0 tie, -1 right, 2 cannot say, 12 and -12 by two grades
+        *_optional(SmallInteger, "answer"),  # a code of ANSWERS
         *_optional(Integer, "response_ms"),
         *_optional(
             Text, "given_by", "layout", "extra"

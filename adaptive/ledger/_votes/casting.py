@@ -46,7 +46,8 @@ class VoteCast:
         Ballot, counted from 1, and comparison in it, counted from 0.
     voter_id : int
     answer : str
-        One of `CampaignSettings.answers`: "left", "right", "tie", "cannot say"; with grades also "left 2" and so on.
+        One of `CampaignInfo.answers`: "left", "right", "tie", "cannot say"; with grades also "left 2" and so on; of a
+        set, "best 1 worst 4" and so on.
     response_ms : int or None
         Time that the answer took.
     given_by : str or None
@@ -134,7 +135,7 @@ def cast(campaign: OpenCampaign, vote: VoteCast) -> Receipt:
 
     Its errors are those of `Campaign.cast`.
     """
-    code = answer_code(vote.answer, campaign.info.settings.grades)
+    code = answer_code(vote.answer, campaign.info.answers)
     _check_event_id(vote.event_id)
     payload = vote.payload_hash()
 
@@ -208,7 +209,7 @@ def correct(campaign: OpenCampaign, event_id: str, number: int, place: int, answ
 
     Its errors are those of `Campaign.correct`.
     """
-    code = None if answer is None else answer_code(answer, campaign.info.settings.grades)
+    code = None if answer is None else answer_code(answer, campaign.info.answers)
     payload = correction_hash(number, place, answer, reason)
     return _replace_vote(
         *(campaign, event_id, number, place, payload),

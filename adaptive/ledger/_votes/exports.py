@@ -4,7 +4,8 @@ Comparisons without a vote are also written if the format allows them.
 
 - Our CSV: comparison, voter, left, right, winner, further fields of the votes, seconds and received_at. Without
   the first two columns it is the format that evalica reads. Of a campaign with grades, also grade: above 0 if the left
-  item is preferred. No other format has grades.
+  item is preferred. No other format has grades. Of a campaign of sets, item_1, item_2, ..., best and worst stand in
+  place of left, right and winner; no other format has sets.
 - The JSON Lines of arenas: model_a, model_b, winner, judge and tstamp, and the id of the comparison.
 - Tasks of Label Studio with a `Pairwise` tag, which has no ties. The labeling configuration that fits is::
 
@@ -34,13 +35,13 @@ import sqlalchemy as sa
 
 from adaptive._formats.records import EXPORT_COLUMNS
 from adaptive._record import json_label
-from adaptive._tables import csv_text, guarded, item_cells, item_columns
+from adaptive._tables import csv_text, guarded, item_cells, item_columns, set_columns
 from adaptive.ledger._campaign.info import CampaignInfo, Targets
 from adaptive.ledger._campaign.items import contents_of
 from adaptive.ledger._campaign.pages import ItemContent
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import answer_name, file_id, pair_id, side_and_grade, time_text, value_of
+from adaptive.ledger._store.schema import answer_name, file_id, pair_id, set_cells, side_and_grade, time_text, value_of
 from adaptive.ledger._voters.identity import file_name
 from adaptive.ledger.errors import LedgerError
 from rankcorr._checks import check_choice
@@ -96,6 +97,8 @@ def export_votes(
     form = _FORMS[format]
     if format == "target_groups" and transaction.info.settings.targets is None:
         raise LedgerError("the campaign has no target groups to export")
+    if format != "csv" and transaction.info.set_size > 2:
+        raise LedgerError(f"{format} has pairs, and the voters of this campaign chose from sets: export them as csv")
     votes, left_out = _expressible(
         read_comparisons(transaction, names=names), format, unanswered=unanswered and form.unanswered
     )
@@ -120,31 +123,36 @@ def _expressible(
                 exported.append(vote)
         elif vote.is_excluded:
             left_out["their voter is excluded"] += 1
-        elif vote.answer not in _FORMS[form].answers:
+        elif vote.answer not in _FORMS[form].answers and not vote.further:
             left_out[f"{form} has no {vote.answer!r}"] += 1
         else:
             exported.append(vote)
     return exported, dict(left_out)
 
 
-def csv_votes(votes: Sequence[Answered], guard: bool, *, has_grades: bool = False) -> str:
+def csv_votes(votes: Sequence[Answered], info: CampaignInfo, guard: bool) -> str:
     """Return our CSV; an extra column with the name of a standard one gets the prefix file_."""
     items = {label for vote in votes for label in (vote.left, vote.right)}
-    ours = ["comparison", "voter", *item_columns("left", items), *item_columns("right", items), "winner"]
-    ours += ["grade"] * has_grades
+    has_grades = info.settings.grades > 1
+    answer_columns = [*item_columns("left", items), *item_columns("right", items), "winner", *["grade"] * has_grades]
+    ours = ["comparison", "voter", *(answer_columns if info.set_size == 2 else set_columns(info.set_size))]
     last = list(EXPORT_COLUMNS)
     extra = list(dict.fromkeys(name for vote in votes for name in vote.extra))
     named = [f"file_{name}" if name in {*ours, *last} else name for name in extra]
     safe = guarded if guard else str
     cells = {label: [safe(cell) for cell in item_cells(label)] for label in items}
+
+    def answer_cells(vote: Answered) -> list[str]:
+        if vote.further:
+            return set_cells([vote.left, vote.right, *vote.further], vote.answer, safe)
+        grade = ["" if vote.grade is None else str(vote.grade)] * has_grades
+        return [*cells[vote.left], *cells[vote.right], vote.answer or "", *grade]
+
     rows = (
         [
             file_id(vote.comparison),
             safe(vote.voter or ""),
-            *cells[vote.left],
-            *cells[vote.right],
-            vote.answer or "",
-            *(["" if vote.grade is None else vote.grade] if has_grades else []),
+            *answer_cells(vote),
             *(safe(vote.extra.get(name, "")) for name in extra),
             "" if vote.response_ms is None else f"{vote.response_ms / 1000:.3f}",
             "" if vote.received_at is None else time_text(vote.received_at),
@@ -266,7 +274,10 @@ class Answered:
         Key or name of the voter, or else of the holder of the sheet.
     left, right : hashable
         Labels.
+    further : tuple of hashable
+        Labels of the items of a set after its first two, which are `left` and `right`.
     answer : {"left", "right", "tie", "cannot say"} or None
+        Of a set, one of `CampaignInfo.answers`.
     grade : int or None
         Grade of the preference, above 0 for the left side; None without one.
     response_ms : int or None
@@ -282,6 +293,7 @@ class Answered:
     voter: str | None
     left: Hashable
     right: Hashable
+    further: tuple[Hashable, ...]
     answer: str | None
     grade: int | None
     response_ms: int | None
@@ -305,10 +317,7 @@ class _Form(NamedTuple):
 _WINS: Final = ("left", "right")
 _FORMS: Final[dict[Format, _Form]] = {
     "csv": _Form(
-        ("votes.csv",),
-        (*_MODEL, "cannot say"),
-        True,
-        lambda votes, _, info, guard: csv_votes(votes, guard, has_grades=info.settings.grades > 1),
+        ("votes.csv",), (*_MODEL, "cannot say"), True, lambda votes, _, info, guard: csv_votes(votes, info, guard)
     ),
     "arena": _Form(("votes.jsonl",), _MODEL, False, lambda votes, *_: arena_lines(votes)),
     "label_studio": _Form(
@@ -360,6 +369,7 @@ def read_comparisons(transaction: Transaction, *, names: bool = False) -> list[A
                 voter=None if voter is None else called[voter],
                 left=transaction.info.items[row.left_item],
                 right=transaction.info.items[row.right_item],
+                further=transaction.further_labels(row.further),
                 answer=answer,
                 grade=grade,
                 response_ms=row.response_ms,

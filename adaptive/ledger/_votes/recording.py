@@ -27,8 +27,10 @@ from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import (
     ANSWERS,
     CANNOT_SAY,
+    MOST_GRADES,
     answer_code,
     answer_name,
+    answers_with,
     graded_answer,
     json_of,
     now,
@@ -166,7 +168,7 @@ def _record_rows(transaction: Transaction, file: VoteFile, rows: Sequence[tuple[
         except VoteError as error:
             problems.append(f"{file.name}:{row.line}: {error}")
             continue
-        code = answer_code(row.answer, transaction.info.settings.grades)
+        code = answer_code(row.answer, transaction.info.answers)
         why = _why_not(ballot, place, voter, code)
         if why == "known":
             counts[why] += 1
@@ -341,7 +343,9 @@ def _milliseconds(seconds: str | None, row: VoteRow) -> int | None:
     return round(1000 * value)
 
 
-_FLIPPED: Final = {name: name if code == CANNOT_SAY else answer_name(-code) for name, code in ANSWERS.items()}
+_FLIPPED: Final = {
+    name: name if ANSWERS[name] == CANNOT_SAY else answer_name(-ANSWERS[name]) for name in answers_with(MOST_GRADES)
+}
 Pair = frozenset[str]
 
 
@@ -358,6 +362,7 @@ def read_vote_file(
     guard: bool,
 ) -> VoteFile:
     """Read a file of votes with the items of a campaign; see `Campaign.import_votes`."""
+    info.check_pairs("files of votes")
     votes = read_votes(
         path,
         format=format,

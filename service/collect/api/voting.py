@@ -217,7 +217,7 @@ def take_back(request: dict[str, Any], event_id: str) -> dict[str, Any]:
 def offered_answers(campaign: ledger.Campaign, pages: ledger.VotingPages) -> list[str]:
     """Return the answers that a campaign offers to its voters."""
     absent = {name for name, is_offered in (("tie", pages.ties), ("cannot say", pages.cannot_say)) if not is_offered}
-    return [answer for answer in campaign.info.settings.answers if answer not in absent]
+    return [answer for answer in campaign.info.answers if answer not in absent]
 
 
 def me_of(campaign: ledger.Campaign, pages: ledger.VotingPages, state: ledger.VoterState) -> dict[str, Any]:
@@ -304,7 +304,9 @@ def _sheet_answer(campaign: ledger.Campaign, sheet: ledger.VoterSheet) -> dict[s
     pairs = []
     for pair in sheet.pairs:
         answered = sheet.answers.get(pair.position)
-        sides = {side: campaigns.content(campaign, getattr(pair, side)) for side in ("left", "right")}
+        sides: dict[str, Any] = {side: campaigns.content(campaign, getattr(pair, side)) for side in ("left", "right")}
+        if pair.further:
+            sides["further"] = [campaigns.content(campaign, place) for place in pair.further]
         name = ledger.pair_id(sheet.number, sheet.sheet, pair.position)
         latest = {part: getattr(answered, part, None) for part in ("answer", "event_id")}
         target = campaign.info.target_of(pair.left)

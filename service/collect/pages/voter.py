@@ -63,6 +63,7 @@ def show(page: str, key: str) -> Response:
         script_texts=interface.section("voter"),
         home=home,
         grades=campaign.info.settings.grades,
+        set_size=campaign.info.set_size,
         to_vote=f"{home}/vote{query}",
         to_finish=f"{home}/finish{query}",
         nothing=nothing,
@@ -121,16 +122,14 @@ def sample(campaign: Campaign) -> list[dict[str, Any]]:
     ]
     places = _spread([content.kind for content in collecting().campaigns.contents(campaign)])
     pairs += [(place, places[(at + 1) % len(places)], None) for at, place in enumerate(places)]
-    return [
-        {
-            "id": f"0-0-{number}",
-            "practice": expected is not None,
-            "expected": expected,
-            "left": content(campaign, left),
-            "right": content(campaign, right),
-        }
-        for number, (left, right, expected) in enumerate(pairs)
-    ]
+    samples = []
+    for number, (left, right, expected) in enumerate(pairs):
+        pair = {"id": f"0-0-{number}", "practice": expected is not None, "expected": expected}
+        pair |= {"left": content(campaign, left), "right": content(campaign, right)}
+        others = [place for place in (*places, *range(info.n_items)) if place not in (left, right)]
+        pair["further"] = [content(campaign, place) for place in dict.fromkeys(others)][: info.set_size - 2]
+        samples.append(pair)
+    return samples
 
 
 def _spread(kinds: list[str]) -> list[int]:

@@ -55,7 +55,7 @@ _ABOUT_PAGES: Final = {
     "screened_out_code": "For participants who were excluded before they finished.",
     "quota_full_code": "For participants who came when no pair was left.",
 }
-_CONTINUOUS: Final = ("batch", "target")
+_CONTINUOUS: Final = ("batch", "target", "set_size")
 
 
 class Line(Text):
@@ -155,6 +155,8 @@ class Planner:
         if self.hours is not None and self.seconds is None and (pay is None or pay.seconds is None):
             raise placed(["this field is needed: the budget is of hours"], "plan", "seconds")
         plan = place_errors(lambda: self._plan(n_items, n_voters, settings), "plan")
+        if isinstance(plan, ledger.ContinuousPlan):
+            place_errors(partial(plan.check_settings, settings), "settings")
         if plan.n_comparisons > MOST_COMPARISONS:
             message = f"at most {MOST_COMPARISONS:,} comparisons; this plan has {plan.n_comparisons:,}"
             raise ValidationError(message, "plan")
@@ -204,6 +206,12 @@ class PlanChoice(Request):
     seconds = Number(above=0, most=3_600, about="Mean time of an answer.")
     batch = declared_field(BatchOptions, "batch", most=10_000)
     target = declared_field(BatchOptions, "target")
+    set_size = Whole(
+        least=2,
+        most=6,
+        about="Items of a comparison, in mode continuous: 2 is a pair. Of 3 to 6 items, voters choose the best and the "
+        "worst.",
+    )
 
     @validates_schema
     def check_mode(self, data: dict[str, Any], **_: Any) -> None:

@@ -38,7 +38,12 @@ SESSION_HEADERS: Final[dict[str, Any]] = {
     }
 }
 
-ANSWER: Final = vocabulary("Answer", ANSWERS, "The side that won, by one grade or more, a tie, or none of these.")
+ANSWER: Final = vocabulary(
+    "Answer",
+    ANSWERS,
+    "The side that won, by one grade or more, a tie, or none of these; of a set, the places of its best and its worst "
+    "item, counted from 1.",
+)
 GIVEN_BY: Final = vocabulary("GivenBy", ("click", "key", "touch"), "How it was answered.")
 LAYOUT: Final = vocabulary("Layout", ("side by side", "stacked"), "How the pair was shown.")
 _CONTENT: Final = Component.at_least(
@@ -54,14 +59,16 @@ _CONTENT: Final = Component.at_least(
 _NULLABLE_ANSWER: Final = ANSWER.reference.or_null()
 _PAIR: Final = Component.at_least(
     "Pair",
-    "Two items to compare.",
+    "Two items to compare, or a set whose best and worst item is to be chosen.",
     id=TEXT,
     target=TEXT_OR_NULL("Target word of the pair, in a campaign of target groups."),
     practice=TRUTH("It is not counted, and the expected answer is shown."),
     left=_CONTENT.reference,
     right=_CONTENT.reference,
+    further=list_of(_CONTENT.reference)("Of a set, its items after the first two; otherwise absent."),
     answer=_NULLABLE_ANSWER("The recorded answer."),
     event_id=TEXT_OR_NULL("Id of the recorded answer."),
+    optional=["further"],
 )
 # Includes hidden checks, because an unchanged number would reveal that the last pair was one.
 _ANSWERS: Final = WHOLE("Recorded answers of this voter, without practice.")

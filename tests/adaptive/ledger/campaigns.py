@@ -171,7 +171,8 @@ def drawn_for(n_items, presentations, n_slots, size, rng):
             part = places[start : start + size] if size else places
             sheet[part], position[part] = len(slots), np.arange(part.size)
             slots.append(slot)
-    return Drawn(sheet, position, ballot.left.astype(int), ballot.right.astype(int), np.array(slots))
+    left, right = ballot.left.astype(int), ballot.right.astype(int)
+    return Drawn(sheet, position, left, right, np.empty((left.size, 0), int), np.array(slots))
 
 
 def known_pairs(items, practice=0):

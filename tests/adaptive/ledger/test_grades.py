@@ -53,7 +53,7 @@ def test_a_campaign_takes_its_grades_and_no_others(ledger):
         for answer in refused:
             with pytest.raises(VoteError, match="an answer is 'left', 'right'"):
                 campaign.record({pair.id: answer})
-        offered = campaign.info.settings.answers
+        offered = campaign.info.answers
         assert campaign.record({pair.id: offered[-3]}).n_new == 1
         assert len(offered) == 2 + 2 * grades
     with pytest.raises(LedgerError, match="grades must be a whole number from 1 to 3; got 4"):

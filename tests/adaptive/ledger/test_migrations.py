@@ -121,13 +121,13 @@ import sqlalchemy as sa
 from alembic import op
 from adaptive.ledger._store.migrations import triggers
 
-revision, down_revision = "0004", "0003"
+revision, down_revision = "0005", "0004"
 
 def upgrade():
     dialect = op.get_bind().dialect.name
     op.execute("DROP TRIGGER tr_vote_event_update" + " ON vote_event" * (dialect == "postgresql"))
     op.add_column("vote_event", sa.Column("note", sa.Text()))
-    op.execute("UPDATE vote_event SET note = 'written before 0004'")
+    op.execute("UPDATE vote_event SET note = 'written before 0005'")
     for statement in triggers(dialect, never_changed=["vote_event"], never_deleted=[], fixed={}):
         op.execute(statement)
 """
@@ -135,14 +135,14 @@ def upgrade():
 
 @pytest.fixture
 def later(full, tmp_path, monkeypatch):
-    """A ledger with rows, and this release made a later one, whose revision 0004 adds a column to the votes."""
-    (tmp_path / "0004_later.py").write_text(LATER)
+    """A ledger with rows, and this release made a later one, whose revision 0005 adds a column to the votes."""
+    (tmp_path / "0005_later.py").write_text(LATER)
     config = migrations._config()
     folders = [str(Path(migrations.__path__[0]) / "versions"), str(tmp_path)]
     config.set_main_option("path_separator", "newline")
     config.set_main_option("version_locations", "\n".join(folders))
     monkeypatch.setattr(migrations, "_config", lambda: config)
-    monkeypatch.setattr(migrations, "HEAD", "0004")
+    monkeypatch.setattr(migrations, "HEAD", "0005")
     return full
 
 
@@ -151,13 +151,13 @@ def test_an_older_ledger_is_brought_up_with_its_votes_and_digests(later):
     for place, _, voter in asked(campaign)[1:]:
         campaign.cast(vote(voter, place))
     campaign.close(1)
-    with pytest.raises(RevisionError, match="are of revision 0003, and this release reads 0004"):
+    with pytest.raises(RevisionError, match="are of revision 0004, and this release reads 0005"):
         later.check()
-    assert later.migrate() == "0003"
+    assert later.migrate() == "0004"
     assert later.migrate() is None
     later.check()
     assert campaign.verify().n_closed == 1  # draws, votes and the chain have the digests that were written
-    rows = query(later, "SELECT event_id, place, voter_id, answer FROM vote_event WHERE note = 'written before 0004'")
+    rows = query(later, "SELECT event_id, place, voter_id, answer FROM vote_event WHERE note = 'written before 0005'")
     assert len(rows) == campaign.ballots()[0].n_comparisons
     event_id, place, voter, answer = rows[0]
     assert campaign.cast(vote(voter, place, answer_name(answer), event_id=event_id)).repeated
@@ -187,7 +187,7 @@ def test_the_head_is_the_last_file():
 def test_another_revision_is_refused_and_left_alone(ledger, revision):
     change(ledger, f"UPDATE ledger_revision SET version_num = '{revision}'")
     for how in (Ledger.open, Ledger.create):
-        with pytest.raises(RevisionError, match=f"are of revision {revision}, and this release reads 0003"):
+        with pytest.raises(RevisionError, match=f"are of revision {revision}, and this release reads 0004"):
             how(target_of(ledger))
     assert query(ledger, "SELECT version_num FROM ledger_revision") == [(revision,)]
 

@@ -1,0 +1,91 @@
+"""Choose the next sets of items, for votes on the best and the worst item of each."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from adaptive._draw import LEAST_SET, MOST_SET, checked_integer
+from adaptive.errors import DrawError, ModelError
+from adaptive.model._choices import ChoiceStrengths
+from adaptive.model._matching import Matching
+from rankcorr._checks import check_rng, shown
+
+
+def next_sets(
+    strengths: ChoiceStrengths,
+    size: int,
+    *,
+    rng: np.random.Generator,
+    set_size: int = 4,
+    n_shown: ArrayLike | None = None,
+    n0: float = Matching.n0,
+) -> NDArray[np.int64]:
+    """Choose sets of items by the votes so far, for a precise order of the top.
+
+    For each set, strengths are drawn from their normal approximation. The first item is drawn with a probability
+    proportional to ``1 / ((n + n0)^2 sqrt(m + 1))``, where n is its rank by these strengths, counted from 0, and m the
+    number of sets that had it. The other items are those nearest to it in strength.
+
+    Parameters
+    ----------
+    strengths : ChoiceStrengths
+    size : int
+        Number of sets.
+    rng : numpy.random.Generator
+    set_size : int
+        Items of a set, from 3 to 6.
+    n_shown : array_like of shape (n_items,), optional
+        Number of sets that had each item so far; by default no set is counted.
+    n0 : float
+        The smaller it is, the more the top is preferred.
+
+    Returns
+    -------
+    ndarray of int64, shape (size, set_size)
+        Places in ``strengths.items``, in random order within a set.
+
+    Raises
+    ------
+    DrawError
+        Fewer items than a set has, or a number that is out of range.
+    ModelError
+        `n_shown` has another length than the items, or a number below 0.
+
+    See Also
+    --------
+    draw_sets : Sets without votes.
+    next_comparisons : The same for pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adaptive import Choices, next_sets
+    >>> answers = [(["ant", "bee", "cat", "dog"], "ant", "dog"), (["bee", "cat", "dog", "eel"], "bee", "eel")]
+    >>> strengths = Choices.from_best_worst(answers).fit()
+    >>> for places in next_sets(strengths, 2, set_size=3, rng=np.random.default_rng(1)):
+    ...     print([strengths.items[place] for place in places])
+    ['cat', 'bee', 'ant']
+    ['bee', 'ant', 'cat']
+    """
+    n_items, number = len(strengths.items), checked_integer("size", size, least=1)
+    members = checked_integer("set_size", set_size, least=LEAST_SET)
+    if members > min(MOST_SET, n_items):
+        raise DrawError(
+            f"set_size must be at most {MOST_SET} and the number of items, {n_items}; got {shown(set_size)}"
+        )
+    if not n0 > 0:
+        raise DrawError(f"n0 must be above 0; got {shown(n0)}")
+    check_rng(rng, DrawError)
+    counts = np.zeros(n_items) if n_shown is None else np.array(n_shown, float)
+    if counts.shape != (n_items,) or not (counts >= 0).all():
+        raise ModelError(f"n_shown must have a number for each of the {n_items} items, 0 or more; got {shown(n_shown)}")
+    sets = np.empty((number, members), np.int64)
+    for row in sets:
+        drawn = strengths.theta + strengths.standard_errors * rng.standard_normal(n_items)
+        rank = np.empty(n_items)
+        rank[np.argsort(-drawn)] = np.arange(n_items)
+        weights = 1 / ((rank + n0) ** 2 * np.sqrt(counts + 1))
+        first = rng.choice(n_items, p=weights / weights.sum())
+        nearest = np.argsort(np.abs(drawn - drawn[first]), kind="stable")
+        row[:] = rng.permutation(nearest[:members])
+        counts[row] += 1
+    return sets

@@ -1,0 +1,340 @@
+"""Campaigns whose voters choose the best and the worst item of a set."""
+
+import csv
+import io
+import json
+from collections import Counter, defaultdict
+from itertools import combinations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from adaptive import Choices, read_choices
+from adaptive.errors import VoteError
+from adaptive.ledger import (
+    CampaignSettings,
+    ConflictError,
+    ContinuousPlan,
+    KnownPair,
+    LedgerError,
+    Probing,
+    VoteCast,
+    VotingPages,
+)
+from adaptive.ledger._bundle.files import verify_bundle
+from adaptive.ledger._store.schema import best_and_worst, directions_of
+from adaptive.ledger.errors import BundleError
+from tests.adaptive.ledger.campaigns import change, new_id, query
+from tests.adaptive.ledger.databases import ledger_at
+from tests.adaptive.ledger.test_bundle_members import edited, edited_json, members_of
+
+PAGES = VotingPages(open_link=True)
+LABELS = [f"item {number:02}" for number in range(60)]
+
+
+def campaign_of_sets(ledger, n_items=12, *, set_size=4, budget=40, n_voters=4, sheet_size=5, items=None, **options):
+    plan = ContinuousPlan(n_items, budget, batch=10, set_size=set_size, **options)
+    settings = CampaignSettings(assigned=False, sheet_size=sheet_size)
+    return ledger.new_campaign(plan, items or LABELS[:n_items], n_voters, 1, settings=settings)
+
+
+def answer_to(pair, rng, *, doubt=0.0):
+    """Items with smaller numbers are better, which voters mistake the more often the greater their doubt."""
+    heard = -np.array(pair.items) + doubt * rng.gumbel(size=len(pair.items))
+    return f"best {heard.argmax() + 1} worst {heard.argmin() + 1}"
+
+
+def vote_to_the_end(campaign, n_voters=4, *, doubt=0.0, seed=0):
+    """All voters answer sheet by sheet until none is left; returns the sets that each was asked."""
+    rng = np.random.default_rng(seed)
+    voters = [campaign.voters.join(PAGES, consent="1", hours=1)[0] for _ in range(n_voters)]
+    asked = defaultdict(list)
+    waiting = list(voters)
+    while waiting:
+        for voter in list(waiting):
+            sheet = voter.next_sheet(PAGES).sheet
+            if sheet is None:
+                waiting.remove(voter)
+                continue
+            for pair in sheet.missing:
+                asked[voter.id].append(tuple(sorted(pair.items)))
+                answer = answer_to(pair, rng, doubt=doubt)
+                voter.cast(VoteCast(new_id(), sheet.number, pair.place, voter.id, answer))
+    return asked
+
+
+def rows_of(campaign):
+    export = campaign.export_votes("csv", guard=False)
+    return list(csv.DictReader(io.StringIO(export.files["votes.csv"], newline="")))
+
+
+@pytest.mark.parametrize("set_size", [3, 4, 6])
+def test_a_campaign_is_ranked_by_the_answers_in_its_file(set_size, target, tmp_path):
+    campaign = campaign_of_sets(ledger_at(target), set_size=set_size)
+    vote_to_the_end(campaign, doubt=1)
+    result = campaign.result(interim=True)
+    assert result.n_votes == 40
+    path = tmp_path / "votes.csv"
+    path.write_text(campaign.export_votes("csv", guard=False).files["votes.csv"], encoding="utf-8", newline="")
+    answers = read_choices(path)
+    assert answers.kind == "best-worst"
+    expected = Choices.from_best_worst(answers.rows, items=campaign.info.items).fit()
+    assert_allclose(result.graded.theta, expected.theta, atol=1e-6)
+    assert_allclose(result.graded.standard_errors, expected.standard_errors, atol=1e-6)
+    strengths = dict(zip(campaign.info.items, result.graded.theta.round(4), strict=True))
+    assert [row["strength"] for row in result.rows()] == [strengths[row["item"]] for row in result.rows()]
+    assert result.ranking is result.graded.ranking
+    assert (
+        "with fewer than 10 voters, intervals of votes on sets are as if all votes were independent" in result.warnings
+    )
+
+
+def test_voters_who_never_err_find_the_order_of_the_top(ledger):
+    campaign = campaign_of_sets(ledger, 20, budget=120, n_voters=12)
+    vote_to_the_end(campaign, 12)
+    result = campaign.result(interim=True)
+    assert result.ranking.best_first[:5].tolist() == [0, 1, 2, 3, 4]
+    assert result.strengths.comparisons.n_comparisons == result.n_votes == 120
+    votes = result.strengths.comparisons
+    assert all(
+        (left < right) == (winner > 0)
+        for left, right, winner in zip(votes.left, votes.right, votes.winner, strict=True)
+    )
+
+
+def test_the_top_is_shown_more_often_once_there_are_votes(ledger):
+    campaign = campaign_of_sets(ledger, 40, budget=120, n_voters=3)
+    vote_to_the_end(campaign, 3)
+    counts = Counter(row[f"item_{number}"] for row in rows_of(campaign) for number in range(1, 5))
+    by_place = [counts[label] for label in LABELS[:40]]
+    assert sum(by_place[:10]) > 2 * sum(by_place[-10:])
+    assert min(by_place) >= 1
+
+
+@pytest.mark.parametrize(("n_items", "set_size", "n_voters"), [(4, 4, 3), (5, 4, 2), (5, 3, 3)])
+def test_nobody_is_asked_a_set_twice_and_all_sets_can_be_asked(n_items, set_size, n_voters, ledger):
+    campaign = campaign_of_sets(ledger, n_items, set_size=set_size, budget=60, n_voters=n_voters, sheet_size=3)
+    asked = vote_to_the_end(campaign, n_voters)
+    every = set(combinations(range(n_items), set_size))
+    for sets in asked.values():
+        assert len(sets) == len(set(sets))
+        assert set(sets) == every
+    assert campaign.info.plan.n_possible(n_voters) == min(60, n_voters * len(every))
+
+
+def test_answers_that_a_campaign_of_sets_takes(ledger):
+    campaign = campaign_of_sets(ledger, set_size=3)
+    campaign.open_next()
+    (voter, _) = campaign.voters.join(PAGES, consent="1", hours=1)
+    sheet = voter.next_sheet(PAGES).sheet
+    first, second = sheet.pairs[:2]
+
+    def cast(pair, answer, event_id=None):
+        return voter.cast(VoteCast(event_id or new_id(), sheet.number, pair.place, voter.id, answer))
+
+    for answer in (
+        "left",
+        "tie",
+        "best 1 worst 4",
+        "best 1 worst 1",
+        "best 0 worst 1",
+        "best 2",
+        "BEST 1 WORST 2",
+        112,
+    ):
+        with pytest.raises(VoteError, match=r"an answer is 'best 1 worst 2', .*'cannot say'; got"):
+            cast(first, answer)
+    event_id = new_id()
+    assert cast(first, "best 3 worst 1", event_id).answer == "best 3 worst 1"
+    assert cast(first, "best 3 worst 1", event_id).repeated
+    with pytest.raises(ConflictError) as conflict:
+        cast(first, "best 3 worst 2")
+    assert conflict.value.recorded == "best 3 worst 1"
+    name = f"{sheet.number}-{sheet.sheet}-{first.position}"
+    assert campaign.correct(name, "best 1 worst 3", "misread").answer == "best 1 worst 3"
+    assert voter.retract(voter.vote(event_id), new_id()).kind == "retract"
+    assert cast(first, "best 2 worst 1").answer == "best 2 worst 1"
+    assert cast(second, "cannot say").answer == "cannot say"
+    events = campaign.events_after(0)
+    assert [event.answer for event in events[:2]] == ["best 3 worst 1", "best 1 worst 3"]
+    assert (events[0].left, events[0].right, *events[0].further) == tuple(campaign.info.items[i] for i in first.items)
+    cells = {row["comparison"]: row for row in rows_of(campaign)}
+    row = cells[f"b{name}"]
+    assert (row["best"], row["worst"]) == (row["item_2"], row["item_1"])
+    other = cells[f"b{sheet.number}-{sheet.sheet}-{second.position}"]
+    assert (other["best"], other["worst"]) == ("", "")
+
+
+def test_a_campaign_of_pairs_takes_no_answer_on_sets(ledger):
+    campaign = ledger.new_campaign(ContinuousPlan(5, 20), 5, 2, 1)
+    campaign.open_next()
+    (pair, *_) = campaign.asked()
+    with pytest.raises(VoteError, match="an answer is 'left', 'right', 'tie' or 'cannot say'"):
+        campaign.record({pair.id: "best 1 worst 2"})
+    assert "set_size" not in campaign.info.plan.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("plan", "settings", "message"),
+    [
+        ({"set_size": 7}, {}, "set_size must be a whole number from 2 to 6; got 7"),
+        ({"set_size": 1}, {}, "set_size must be a whole number from 2 to 6; got 1"),
+        ({"set_size": 2.5}, {}, "set_size must be a whole number from 2 to 6"),
+        ({"set_size": 4, "n_items": 3}, {}, "n_items must be a whole number from 4 on; got 3"),
+        ({"set_size": 3}, {"grades": 2}, "grades are for pairs; voters choose from sets of 3"),
+        ({"set_size": 3}, {"probing": Probing((KnownPair("gold", 0, 1, "left"),))}, "checks are for pairs"),
+        ({"set_size": 3}, {"assigned": True, "sheet_size": None}, "sheets assigned to voters are for pairs"),
+        ({"set_size": 3, "n_items": 1_501}, {}, "sets are for at most 1,500 items; got 1,501"),
+    ],
+)
+def test_what_sets_do_not_go_with(plan, settings, message, ledger):
+    options = {"n_items": 8, "budget": 20, **plan}
+    fields = {"assigned": False, "sheet_size": 5, **settings}
+
+    def make():
+        ledger.new_campaign(ContinuousPlan(**options), options["n_items"], 2, 1, settings=CampaignSettings(**fields))
+
+    with pytest.raises(LedgerError, match=message):
+        make()
+    assert query(ledger, "SELECT 1 FROM campaign") == []
+
+
+def test_what_knows_pairs_alone_says_so(ledger, tmp_path):
+    campaign = campaign_of_sets(ledger)
+    campaign.open_next()
+    (tmp_path / "votes.csv").write_text("left,right,winner\na,b,left\n")
+    with pytest.raises(LedgerError, match="lists of comparisons are for pairs; voters choose from sets of 4"):
+        campaign.asked()
+    with pytest.raises(LedgerError, match="files of votes are for pairs"):
+        campaign.import_votes(tmp_path / "votes.csv")
+    for format_name in ("arena", "label_studio", "potato", "choix"):
+        with pytest.raises(
+            LedgerError, match=f"{format_name} has pairs, and the voters of this campaign chose from sets"
+        ):
+            campaign.export_votes(format_name)
+
+
+def test_a_campaign_ends_at_its_target(ledger):
+    campaign = campaign_of_sets(ledger, 8, budget=400, target=0.8)
+    vote_to_the_end(campaign, doubt=0.3)
+    status = campaign.status()
+    assert status.waits == "target"
+    assert status.n_votes < 400
+    assert campaign.result(interim=True).expected >= 0.8
+
+
+@pytest.mark.parametrize("items", [None, [("a", str(number)) for number in range(12)]], ids=["text", "pairs"])
+def test_a_bundle_keeps_sets(items, sqlite, other, tmp_path):
+    campaign = campaign_of_sets(ledger_at(sqlite), items=items)
+    vote_to_the_end(campaign, doubt=1)
+    campaign.close(len(campaign.ballots()))
+    path = tmp_path / "b.zip"
+    campaign.write_bundle(path)
+    assert verify_bundle(path).n_votes == 40
+    restored = ledger_at(other).restore(path)
+    assert restored.bundle() == campaign.bundle()
+    assert restored.info.set_size == 4
+    assert_array_equal(restored.result().graded.theta, campaign.result().graded.theta)
+    table = list(csv.DictReader(io.StringIO(members_of(campaign.bundle())["result.csv"], newline="")))
+    assert [float(row["strength"]) for row in table] == [row["strength"] for row in campaign.result().rows()]
+    votes = list(csv.DictReader(io.StringIO(members_of(campaign.bundle())["votes.csv"], newline="")))
+    assert list(votes[0])[2:] == ["item_1", "item_2", "item_3", "item_4", "best", "worst"]
+    fields = {entry["name"] for entry in json.loads(members_of(campaign.bundle())["croissant.json"])["recordSet"]}
+    assert "votes" in fields
+
+
+def last_cell(text, cell):
+    """The table with another last cell in its first row."""
+    header, row, *rest = text.splitlines()
+    return "\n".join([header, f"{row.rsplit(',', 1)[0]},{cell}", *rest, ""])
+
+
+@pytest.mark.parametrize(
+    ("change_of", "message"),
+    [
+        (lambda text: last_cell(text, text.splitlines()[1].split(",")[2]), "a comparison has an item twice"),
+        (lambda text: last_cell(text, "12"), "a comparison has an item that is not among its places"),
+        (lambda text: last_cell(text, "-1"), "a number is out of range"),
+        (lambda text: last_cell(text, "x"), "an id like 2-0-17 and whole numbers are expected"),
+        (lambda text: last_cell(text, ""), "an id like 2-0-17 and whole numbers are expected"),
+        (lambda text: text.replace("item_4", "item_5", 1), "the columns .*item_4 are expected"),
+    ],
+)
+def test_a_forged_set_is_refused(change_of, message, sqlite, tmp_path):
+    campaign = campaign_of_sets(ledger_at(sqlite))
+    campaign.open_next()
+    (tmp_path / "b.zip").write_bytes(edited(campaign.bundle(), "comparisons.csv", change_of))
+    with pytest.raises(BundleError, match=message):
+        verify_bundle(tmp_path / "b.zip")
+
+
+def test_the_digest_of_a_draw_covers_all_items(sqlite, tmp_path):
+    campaign = campaign_of_sets(ledger_at(sqlite))
+    campaign.open_next()
+    first = members_of(campaign.bundle())["comparisons.csv"].splitlines()[1].split(",")
+    free = next(str(item) for item in range(12) if str(item) not in {*first[2:4], *first[7:]})
+    forged = edited(campaign.bundle(), "comparisons.csv", lambda text: last_cell(text, free))
+    (tmp_path / "b.zip").write_bytes(forged)
+    with pytest.raises(BundleError, match="its comparisons and checks do not have the digest"):
+        verify_bundle(tmp_path / "b.zip")
+
+
+@pytest.mark.parametrize("size", [3, 5, 1, 7, "4", 2.0, True])
+def test_a_plan_with_another_size_is_refused(size, sqlite, tmp_path):
+    campaign = campaign_of_sets(ledger_at(sqlite))
+    vote_to_the_end(campaign, 2)
+    forged = edited_json(campaign.bundle(), "plan.json", lambda plan: plan["plan"].update(set_size=size))
+    (tmp_path / "b.zip").write_bytes(forged)
+    with pytest.raises(BundleError):
+        verify_bundle(tmp_path / "b.zip")
+
+
+def test_voters_are_compared_by_the_best_and_the_worst_of_their_sets(ledger):
+    campaign = campaign_of_sets(ledger, 5, set_size=4, budget=15, n_voters=3)
+    vote_to_the_end(campaign, 3)
+    quality = campaign.quality()
+    assert (
+        quality.agreement.n == quality.agreement.n_so > 0
+    )  # all say the same of each pair that was the extremes twice
+    name = quality.voters[0].key
+    preview = campaign.voters.named(name).preview_exclusion()
+    assert preview.n_votes == 5
+    assert preview.tau_w > 0.5
+    campaign.voters.named(name).exclude("a test")
+    assert campaign.result(interim=True).n_votes == 10
+    table = rows_of(campaign)
+    assert len(table) == 10
+
+
+def test_items_are_counted_in_every_place_of_a_set(ledger):
+    campaign = campaign_of_sets(ledger, 12, set_size=6, budget=10, n_voters=1)
+    campaign.open_next()
+    assert sum(item.presentations for item in campaign.item_progress()) == 60
+    vote_to_the_end(campaign, 1)
+    assert sum(item.n_answered for item in campaign.item_progress()) == 60
+
+
+def test_a_ledger_of_the_release_before_is_upgraded_with_its_votes(ledger):
+    """Its comparisons have no column for further items."""
+    campaign = ledger.new_campaign(ContinuousPlan(5, 20), 5, 2, 1)
+    campaign.open_next()
+    recorded = campaign.record({pair.id: "left" for pair in campaign.asked()})
+    before = campaign.bundle()
+    change(ledger, "ALTER TABLE comparison DROP COLUMN further")
+    change(ledger, "UPDATE ledger_revision SET version_num = '0003'")
+    assert ledger.migrate() == "0003"
+    ledger.check()
+    assert campaign.bundle() == before
+    assert campaign.result(interim=True).n_votes == recorded.n_new
+    of_sets = campaign_of_sets(ledger)
+    of_sets.open_next()
+    assert of_sets.status().n_comparisons == 10
+
+
+def test_codes_of_answers_name_the_best_and_the_worst():
+    codes = np.array([112, 121, 165, 156, 1, -1, 12, 2, 0])
+    best, worst = best_and_worst(codes)
+    assert best.tolist() == [0, 1, 5, 4, 0, 0, 0, 0, 0]
+    assert worst.tolist() == [1, 0, 4, 5, 1, 1, 1, 1, 1]
+    assert directions_of(codes).tolist() == [1, -1, -1, 1, 1, -1, 1, 2, 0]

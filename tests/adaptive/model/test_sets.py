@@ -1,0 +1,111 @@
+"""Sets chosen by the votes so far."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from adaptive import Choices, draw_sets, next_sets
+from adaptive.errors import DrawError, ModelError
+
+
+def fitted(n_items, n_answers=30, seed=0):
+    """Strengths of items whose order is that of their numbers, nearly always."""
+    rng = np.random.default_rng(seed)
+    answers = []
+    for _ in range(n_answers):
+        shown = rng.choice(n_items, 3, replace=False).tolist()
+        answers.append((shown, min(shown), max(shown)))
+    return Choices.from_best_worst(answers, items=range(n_items)).fit()
+
+
+@given(st.integers(3, 6), st.integers(0, 9), st.integers(1, 12), st.integers(0, 99))
+def test_each_set_has_different_items(set_size, n_more, size, seed):
+    strengths = fitted(set_size + n_more)
+    sets = next_sets(strengths, size, set_size=set_size, rng=np.random.default_rng(seed))
+    assert sets.shape == (size, set_size)
+    assert all(len(set(row)) == set_size for row in sets.tolist())
+    assert sets.min() >= 0
+    assert sets.max() < set_size + n_more
+    again = next_sets(strengths, size, set_size=set_size, rng=np.random.default_rng(seed))
+    assert_array_equal(sets, again)
+
+
+def test_of_certain_strengths_a_set_has_neighbours_and_the_top_comes_by_its_weight():
+    """With no uncertainty, the distribution of sets follows from the weights alone."""
+    n_items, set_size, n0, n_draws = 9, 3, 2.0, 3_000
+    theta = -np.arange(n_items) * np.linspace(1, 1.5, n_items)  # so that no two distances are equal
+    strengths = fitted(n_items)
+    exact = type(strengths).__new__(type(strengths))
+    vars(exact).update(vars(strengths) | {"theta": theta})
+    vars(exact)["standard_errors"] = np.zeros(n_items)
+    n_shown = np.arange(n_items)[::-1] * 3
+    rng = np.random.default_rng(5)
+    counted = Counter(
+        tuple(sorted(next_sets(exact, 1, set_size=set_size, n_shown=n_shown, n0=n0, rng=rng)[0].tolist()))
+        for _ in range(n_draws)
+    )
+    weights = [1 / ((rank + n0) ** 2 * (n_shown[rank] + 1) ** 0.5) for rank in range(n_items)]
+    expected = Counter()
+    for first in range(n_items):
+        nearest = sorted(range(n_items), key=lambda item: abs(theta[item] - theta[first]))[:set_size]
+        expected[tuple(sorted(nearest))] += weights[first] / sum(weights)
+    assert set(counted) <= set(expected)
+    for members, share in expected.items():
+        error = (share * (1 - share) / n_draws) ** 0.5
+        assert abs(counted[members] / n_draws - share) < 4 * error + 1e-9
+
+
+def test_items_of_a_set_are_in_random_order():
+    strengths = fitted(4)
+    sets = next_sets(strengths, 1_200, set_size=4, rng=np.random.default_rng(2))
+    shares = np.array([np.bincount(column, minlength=4) for column in sets.T]) / len(sets)
+    assert_allclose(shares, 0.25, atol=0.05)
+
+
+@pytest.mark.parametrize("n_items", [20, 40])
+def test_sets_by_the_votes_rank_the_top_better_than_balanced_ones(n_items):
+    """The expected accuracy at equal numbers of answers, over simulated voters."""
+    from rankcorr import TauW
+
+    def accuracy(seed, *, chosen):
+        rng = np.random.default_rng(seed)
+        theta = rng.normal(0, 1.5, n_items)
+        answers = []
+        while len(answers) < 3 * n_items:
+            if chosen and answers:
+                strengths = Choices.from_best_worst(answers, items=range(n_items)).fit()
+                sets = next_sets(strengths, n_items, rng=rng).tolist()
+            else:
+                sets = list(draw_sets(n_items, 4, 4, rng))
+            for shown in sets:
+                heard = theta[list(shown)] + rng.gumbel(size=4)
+                answers.append((list(shown), shown[heard.argmax()], shown[heard.argmin()]))
+        ranked = Choices.from_best_worst(answers, items=range(n_items)).fit().theta
+        return TauW()(ranked, theta)
+
+    gains = [accuracy(seed, chosen=True) - accuracy(seed, chosen=False) for seed in range(12)]
+    assert np.mean(gains) > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"set_size": 2}, DrawError, "set_size"),
+        ({"set_size": 7}, DrawError, "set_size must be at most 6 and the number of items, 9; got 7"),
+        ({"size": 0}, DrawError, "size"),
+        ({"n0": 0}, DrawError, "n0 must be above 0; got 0"),
+        ({"n0": float("nan")}, DrawError, "n0 must be above 0; got nan"),
+        ({"rng": 3}, DrawError, "rng"),
+        ({"n_shown": [1, 2]}, ModelError, "n_shown must have a number for each of the 9 items"),
+        ({"n_shown": [-3.0] * 9}, ModelError, "n_shown"),
+        ({"n_shown": [float("nan")] * 9}, ModelError, "n_shown"),
+    ],
+)
+def test_what_cannot_be_drawn(options, error, message):
+    arguments = {"size": 3, "rng": np.random.default_rng(1), **options}
+    with pytest.raises(error, match=message):
+        next_sets(fitted(9), **arguments)
