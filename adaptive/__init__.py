@@ -10,8 +10,8 @@ tokens -> pairs -> plan -> ballot -> votes -> scores -> selection -> the next ba
 - votes from any source: `Comparisons`, `read_comparisons`
 - strengths of the items: `bradley_terry`, `thurstone`, `borda`, `rank_centrality`; of graded and best-worst answers
   and of whole rankings: `Choices`, read by `read_choices`
-- the next comparisons: `next_comparisons`, or `next_sets` for best-worst answers; `run_matching` collects all votes this way, `run_matched_ballots` with fixed
-  ballots, and `stopping_rule` decides when to stop
+- the next comparisons: `next_comparisons`, or `next_sets` for best-worst answers; `run_matching` collects all votes
+  this way, `run_matched_ballots` with fixed ballots, and `stopping_rule` decides when to stop
 - uncertainty: `Strengths.rank_intervals`, `in_top`, `cut`, `expected_correlation`
 - voters: `voter_report`, `influence`; `reliability` of all votes
 - pairs asked from both sides, and a judge beside people: `merge_swapped`, `side_biases`, `judge_agreement`

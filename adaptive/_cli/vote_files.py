@@ -270,8 +270,8 @@ def _read(path: str, reading: Reading, known: Sequence[Hashable] | None, with_pr
             has_grades, set_size = campaign.info.settings.grades > 1, campaign.info.set_size
         if set_size > 2:
             print_note(
-                f"{path}: of each set, only its best and its worst item are compared; `ballots run result` ranks by all "
-                f"{set_size}, and `ballots run export --format csv` writes them"
+                f"{path}: of each set, only its best and its worst item are compared; `ballots run result` ranks by "
+                f"all {set_size}, and `ballots run export --format csv` writes them"
             )
         if has_grades:
             print_note(

@@ -52,8 +52,14 @@ class PlanColumns:
         """
         if isinstance(plan, ContinuousPlan):
             totals = (plan.n_items,), (plan.budget,)
-            options = {"batch": plan.batch, "target": plan.target, "set_size": plan.set_size}
-            return cls("continuous", plan.n_items, *totals, **options)
+            return cls(
+                "continuous",
+                plan.n_items,
+                *totals,
+                batch=plan.batch,
+                target=plan.target,
+                set_size=plan.set_size,
+            )
         return cls(
             "ballots",
             plan.n_items,

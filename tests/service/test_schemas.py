@@ -40,7 +40,7 @@ BEYOND_SCHEMAS = re.compile(
             r"is not one of the \d+ items",
             r"is compared with itself|write all labels of a source in one way",
             r"must have at least 2 items, or there must be a list of items",
-            r"there is no (run|model) of this name",
+            r"there is no (run|model) of this name|needs the name of a (task|system)",  # a name of blanks
             r"among its own candidates|needs two positive candidates|annotators compare positive candidates",
             r"is not a target|has two (groups|shares)|have two shares",
             r"none of the \d+ pairs? of target and candidate has a similarity|without a similarity",

@@ -15,7 +15,7 @@ LOCALES = HERE / "locales"
 # Keys that a program puts together, such as said.left and said.tie.
 MADE_UP = re.compile(
     r"said\.(left|right|tie|cannot say)|paused\.(invitation|browser|platform)|(vote|finish)\.title"
-    r"|early\.(quota full|screened out)|vote\.grades\.[123]"
+    r"|early\.(quota full|screened out)|vote\.grades\.[123]|vote\.(best|worst)"
 )
 
 

@@ -185,15 +185,21 @@ function faultTable({ faults }) {
 
 /** Show the fields that belong to the selected options. */
 function showFields() {
+  for (const radio of find("form").elements.mode) { // ballots are of pairs
+    if (setSize() > 2) radio.checked = radio.value === "continuous";
+    radio.disabled = setSize() > 2 && radio.value === "ballots";
+  }
   const mode = find("form").elements.mode.value;
   for (const part of find("form").querySelectorAll("[data-mode]")) part.hidden = part.dataset.mode !== mode;
+  for (const part of find("form").querySelectorAll("[data-pairs]")) part.hidden = setSize() > 2; // checks are pairs
   find("amount-label").textContent = text(`new.amounts.${find("way").value}`);
   for (const part of find("form").querySelectorAll("[data-paid]")) part.hidden = find("pay").value === "";
   find("budget").placeholder = n_items === null ? "" : String(usualBudget());
 }
 
-/** Ten comparisons for each item, or as many as the voters can answer: nobody answers a pair twice. */
+/** Ten pairs or two sets for each item, or as many as the voters can answer: nobody answers a pair twice. */
 function usualBudget() {
+  if (setSize() > 2) return n_items * (n_items > setSize() ? 2 : 1);
   return Math.max(1, Math.min(10 * n_items, (amount("voters") ?? 1) * ((n_items * (n_items - 1)) / 2)));
 }
 
@@ -234,9 +240,16 @@ function share(id) {
   return (amount(id) ?? 0) / 100;
 }
 
+/** The items of a comparison: 2 is a pair. */
+function setSize() {
+  const [kind, size] = find("grades").value.split(" ");
+  return kind === "set" ? Number(size) : 2;
+}
+
 function readPlan() {
+  const size = setSize() > 2 ? { set_size: setSize() } : {};
   const mode = find("form").elements.mode.value;
-  const options = { mode, seconds: amount("seconds") };
+  const options = { mode, seconds: amount("seconds"), ...size };
   if (mode === "continuous") return { ...options, budget: amount("budget") ?? usualBudget(), batch: amount("batch"), target: amount("target") };
   options[find("way").value] = amount("amount");
   return { ...options, n_ballots: amount("n-ballots"), fraction: share("fraction") || undefined };
@@ -248,17 +261,25 @@ function readSettings() {
     first_minutes: amount("first-lease"),
     lease_minutes: amount("lease"),
     least_answered: share("least-answered"),
+  };
+  if (setSize() === 2) Object.assign(settings, readChecks());
+  const by = find("pay").value;
+  if (by !== "") {
+    settings.pay = { [by]: amount("rate"), seconds: amount("seconds"), fee: share("fee") };
+    if (find("currency").value.trim() !== "") settings.pay.currency = find("currency").value.trim();
+  }
+  return settings;
+}
+
+/** What campaigns of pairs alone have: grades of a preference, and questions whose answers tell about the voters. */
+function readChecks() {
+  const settings = {
     grades: amount("grades"),
     repeats: share("repeats"),
     overlap: share("overlap"),
     probes_per_sheet: amount("per-sheet"),
   };
   if (find("probes").value.trim() !== "") settings.probes_csv = find("probes").value;
-  const by = find("pay").value;
-  if (by !== "") {
-    settings.pay = { [by]: amount("rate"), seconds: amount("seconds"), fee: share("fee") };
-    if (find("currency").value.trim() !== "") settings.pay.currency = find("currency").value.trim();
-  }
   return settings;
 }
 

@@ -18,7 +18,8 @@ export function outlook({ plan, spending, advice, outlook: estimate }, isSimulat
   const impossible = advice.filter(({ code }) => code === IMPOSSIBLE);
   parts.push(...impossible.map((item) => element("p", { class: "notice notice-warning" }, adviceText(item))));
   parts.push(element("h3", {}, text("outlook.accuracy")));
-  parts.push(...accuracyFacts(estimate, isSimulated));
+  const ofSets = element("p", { class: "muted" }, text("outlook.sets"));
+  parts.push(...(plan.set_size > 2 ? [ofSets] : accuracyFacts(estimate, isSimulated)));
   if (plan.mode === "ballots") parts.push(sizeTable(plan));
   const suggestions = advice.filter(({ code }) => code !== IMPOSSIBLE);
   if (isSimulated && suggestions.length > 0) { // the simulation decides which advice applies

@@ -29,6 +29,11 @@ async function save(event) {
   });
 }
 
+function answersOf({ plan, settings }) {
+  if (plan.set_size > 2) return text("form.set-words", { size: plan.set_size });
+  return text(`form.grade-words.${settings.grades ?? 1}`);
+}
+
 function showFixed(info) {
   const { settings } = info;
   const rows = [
@@ -39,7 +44,7 @@ function showFixed(info) {
     [text("form.first-lease"), number(settings.first_minutes)],
     [text("form.lease"), settings.lease_minutes === null ? "–" : number(settings.lease_minutes)],
     [text("settings.least"), percent(settings.least_answered)],
-    [text("form.grades"), text(`form.grade-words.${settings.grades ?? 1}`)],
+    [text("form.grades"), answersOf(info)],
   ];
   if (settings.probing !== null) {
     rows.push([text("settings.repeats"), percent(settings.probing.repeats)]);

@@ -13,9 +13,14 @@ export function pictures(place) {
   return Promise.allSettled(Array.from(place.querySelectorAll("img"), (image) => image.decode()));
 }
 
+/** The items of a pair or a set, in the order shown. */
+export function contentsOf(pair) {
+  return pair === undefined ? [] : [pair.left, pair.right, ...(pair.further ?? [])];
+}
+
 /** Preload the pictures of an upcoming pair. */
 export function prefetch(pair) {
-  for (const content of [pair.left, pair.right]) {
+  for (const content of contentsOf(pair)) {
     if (content.kind === "image") new Image().src = content.url;
   }
 }

@@ -10,7 +10,7 @@ import { preview } from "./preview.js";
 import { Sender, Store } from "./queue.js";
 import { Sheet, forgetAnswer, lastRemembered } from "./sheet.js";
 import { Stopwatch } from "./stopwatch.js";
-import { allow, isOff, layout, mark, named, say, showFeedback, showPair, showProgress, warn } from "./view.js";
+import { allow, completed, isOff, layout, mark, named, openChoice, say, showFeedback, showPair, showProgress, warn } from "./view.js";
 
 const LONGEST_WAIT = 15; // seconds until a waiting voter asks again: a sheet may be free early
 const STALE = 60_000; // milliseconds away from this page, after which another device may have continued
@@ -109,9 +109,15 @@ function allowedTools() {
   return { canUndo: sheet.last !== undefined, canSkip: sheet.open.length > 1 && !pair?.practice };
 }
 
-function choose(answer, how) {
+function choose(part, how) {
   const { phase, pair } = state;
   if (phase !== "asking" || pair.answer !== null) return;
+  const answer = completed(part);
+  if (answer === undefined) {
+    state.next = null; // one of two choices was taken back before they were sent
+    say(openChoice());
+    return;
+  }
   const time = stopwatch.read();
   const details = { answer, given_by: how, layout: layout(), ...(time === undefined ? {} : { response_ms: time }) };
   mark(answer);

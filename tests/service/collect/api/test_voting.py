@@ -11,6 +11,7 @@ from tests.adaptive.ledger.campaigns import change, check_ledger, query
 from tests.service.collect.browsing import (
     ADMIN,
     ITEMS,
+    REQUEST,
     Organiser,
     Voter,
     arrived,
@@ -466,3 +467,55 @@ def test_a_campaign_with_grades_from_the_request_to_the_ranking(app):
     rows = organiser.get("/results", query_string={"interim": "true"}).json["rows"]
     assert rows[0]["item"] == "ash"
     assert b"<svg" in organiser.get("/plots/in-top.svg", query_string={"interim": "true"}).data
+
+
+def test_a_campaign_of_sets_from_the_request_to_the_ranking(app):
+    plan = {"mode": "continuous", "budget": 30, "batch": 10, "set_size": 4}
+    organiser = Organiser(app, ADMIN).make(settings={"sheet_size": 5}, plan=plan)
+    assert organiser.get().json["plan"]["set_size"] == 4
+    organiser.post("/ballots", status=201)
+    voter = arrived(app, organiser)
+    assert voter.me().json["offered"] == [*ledger_answers(4), "cannot say"]
+    answers = {}
+    for pair in voter.sheet()["pairs"]:
+        shown = [content["text"] for content in (pair["left"], pair["right"], *pair["further"])]
+        assert len(set(shown)) == 4
+        order = sorted(range(4), key=shown.__getitem__)
+        answers[pair["id"]] = f"best {order[0] + 1} worst {order[-1] + 1}"
+        for refused in ("left", "tie", "best 1 worst 5", "best 1 worst 1"):
+            assert voter.vote(pair["id"], refused).status_code == 422
+        assert voter.vote(pair["id"], answers[pair["id"]]).json["answer"] == answers[pair["id"]]
+    name, answer = next(iter(answers.items()))
+    other = next(word for word in ledger_answers(4) if word != answer)
+    assert check_refused(voter.vote(name, other), 409, "conflict")["answer"] == answer
+    assert check_refused(voter.vote(name, "cannot say"), 409, "conflict")["answer"] == answer
+    rows = organiser.get("/results", query_string={"interim": "true"}).json["rows"]
+    assert rows[0]["item"] == "ash"
+    votes = organiser.get("/exports/csv").text.splitlines()
+    assert votes[0].startswith("comparison,voter,item_1,item_2,item_3,item_4,best,worst")
+    assert b"<svg" in organiser.get("/plots/in-top.svg", query_string={"interim": "true"}).data
+
+
+def ledger_answers(set_size):
+    places = range(1, set_size + 1)
+    return [f"best {best} worst {worst}" for best in places for worst in places if best != worst]
+
+
+@pytest.mark.parametrize(
+    ("plan", "settings", "message"),
+    [
+        ({"mode": "ballots", "presentations": 4, "set_size": 4}, {}, "cannot be combined with mode 'ballots'"),
+        ({"set_size": 7}, {}, "6"),
+        ({"set_size": 1}, {}, "2"),
+        ({"set_size": 3}, {"grades": 2}, "grades are for pairs; voters choose from sets of 3"),
+        ({"set_size": 3}, {"repeats": 0.1}, "checks are for pairs; voters choose from sets of 3"),
+    ],
+)
+def test_what_sets_do_not_go_with(plan, settings, message, app):
+    options = {"mode": "continuous", "budget": 30, **plan}
+    if options["mode"] == "ballots":
+        del options["budget"]
+    body = {**REQUEST, "plan": options, "settings": settings}
+    refused = Organiser(app, ADMIN).call("POST", "/v1/campaigns", json=body)
+    assert refused.status_code == 422
+    assert message in refused.text

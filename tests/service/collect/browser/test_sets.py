@@ -1,0 +1,206 @@
+"""The best and the worst item of a set: by mouse, keys and touch, with undo, without a connection, and on a phone."""
+
+import json
+
+import pytest
+from playwright.sync_api import expect
+
+from adaptive.ledger import ContinuousPlan
+from adaptive.ledger._store.schema import answer_name
+from tests.adaptive.ledger.campaigns import query
+from tests.service.collect.browser.conftest import all_sent, saved, unsent, wait_until
+from tests.service.collect.browser.test_access import check_targets, check_width
+
+pytestmark = pytest.mark.wide
+
+TREES = ["ash", "birch", "cedar", "elm", "fir", "hazel", "larch", "lime", "maple", "oak", "pine", "yew"]
+
+
+def campaign_of_sets(site, set_size=4, **options):
+    plan = ContinuousPlan(len(TREES), 36, batch=12, set_size=set_size)
+    return site.campaign(plan=plan, items=TREES, sheet_size=4, **options)
+
+
+def voter(site, visit, campaign, **options):
+    page = visit(site.link(campaign), **options)
+    page.locator("#agree").click()
+    ready(page)
+    return page
+
+
+def ready(page):
+    expect(page.locator('#option-1 .choose:not([aria-disabled="true"])').first).to_be_visible()
+
+
+def shown(page):
+    return tuple(page.locator("#pair .content").all_inner_texts())
+
+
+def part(page, name):
+    return page.locator(f'[data-answer="{name}"]')
+
+
+def choose(page, best, worst, *, by="click", done=None, of=4):
+    """Answer the set that is shown, and wait until the next one is."""
+    ready(page)
+    before = shown(page)
+    for name in (f"best {best}", f"worst {worst}"):
+        getattr(part(page, name), by)()
+    page.wait_for_function(
+        """before => document.querySelector("#voting").hidden
+           || Array.from(document.querySelectorAll("#pair .content"), (box) => box.innerText).join() !== before""",
+        arg=",".join(before),
+    )
+    if done is not None:
+        saved(page, done, of)
+    return before
+
+
+def votes(campaign):
+    """The answer to each set, by the labels of its items in their order."""
+    rows = query(
+        campaign,
+        """SELECT c.left_item, c.right_item, c.further, e.kind, e.answer FROM vote_event e
+           JOIN ballot b ON b.id = e.ballot_id
+           JOIN comparison c ON c.ballot_id = e.ballot_id AND c.place = e.place
+           WHERE b.campaign_id = :campaign ORDER BY e.id""",
+        campaign=campaign.info.id,
+    )
+    stands = {}
+    for left, right, further, kind, code in rows:
+        labels = tuple(campaign.info.items[place] for place in (left, right, *json.loads(further)))
+        if kind == "cast":
+            stands[labels] = answer_name(code)
+        else:
+            stands.pop(labels, None)
+    return stands
+
+
+@pytest.mark.parametrize("set_size", [3, 4, 6])
+def test_two_clicks_answer_a_set(site, visit, set_size):
+    campaign = campaign_of_sets(site, set_size)
+    page = voter(site, visit, campaign)
+    assert len(shown(page)) == set_size
+    of = int(page.locator("#bar").get_attribute("max"))
+    first = choose(page, set_size, 1, done=1, of=of)
+    assert votes(campaign) == {first: f"best {set_size} worst 1"}
+    if of > 1:
+        second = shown(page)
+        page.locator('[data-answer="cannot say"]').click()
+        saved(page, 2, of)
+        assert votes(campaign)[second] == "cannot say"
+
+
+def test_a_choice_can_be_changed_before_the_other_is_made(site, visit):
+    campaign = campaign_of_sets(site)
+    page = voter(site, visit, campaign)
+    items = shown(page)
+    part(page, "best 2").click()
+    expect(part(page, "best 2")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#status")).to_have_text("Now choose the worst.")
+    part(page, "best 3").click()
+    expect(part(page, "best 2")).to_have_attribute("aria-pressed", "false")
+    part(page, "best 3").click()  # takes it back
+    expect(page.locator("#status")).to_have_text("Choose the best and the worst.")
+    page.wait_for_timeout(300)
+    part(page, "worst 4").click()
+    expect(page.locator("#status")).to_have_text("Now choose the best.")
+    part(page, "best 4").click()  # no item is both
+    expect(part(page, "worst 4")).to_have_attribute("aria-pressed", "false")
+    assert votes(campaign) == {}
+    part(page, "worst 1").click()
+    saved(page, 1, 4)
+    assert votes(campaign) == {items: "best 4 worst 1"}
+    ready(page)
+    assert page.locator('#pair [aria-pressed="true"]').count() == 0
+
+
+def test_keys_choose_the_best_and_then_the_worst(site, visit):
+    campaign = campaign_of_sets(site)
+    page = voter(site, visit, campaign)
+    items = shown(page)
+    page.keyboard.press("3")
+    expect(part(page, "best 3")).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("1")
+    saved(page, 1, 4)
+    assert votes(campaign) == {items: "best 3 worst 1"}
+    ready(page)
+    page.keyboard.press("5")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("0")
+    page.wait_for_timeout(300)
+    assert len(votes(campaign)) == 1
+    assert page.locator('#pair [aria-pressed="true"]').count() == 0
+
+
+def test_undo_and_a_lost_connection(site, visit):
+    campaign = campaign_of_sets(site)
+    page = voter(site, visit, campaign)
+    first = choose(page, 1, 2, done=1)
+    page.locator("#undo").click()
+    expect(page.locator("#status")).to_have_text("Answer undone. Please answer again.")
+    assert shown(page) == first
+    assert page.locator('#pair [aria-pressed="true"]').count() == 0
+    visit.breaks_requests = True
+    page.context.set_offline(True)
+    choose(page, 4, 3)
+    wait_until(page, lambda: unsent(page) == 1)
+    page.context.set_offline(False)
+    all_sent(page)
+    wait_until(page, lambda: votes(campaign) == {first: "best 4 worst 3"})
+
+
+def test_an_answer_that_waits_can_still_be_changed(site, visit):
+    """While the last answer is being sent, the two choices of the next set are held, and may be replaced."""
+    campaign = campaign_of_sets(site)
+    page = voter(site, visit, campaign)
+    choose(page, 1, 2, done=1)
+    site.delay = 1.5
+    try:
+        second = choose(page, 1, 2)
+        ready(page)
+        third = shown(page)
+        part(page, "best 1").click()
+        part(page, "worst 2").click()
+        part(page, "worst 3").click()
+        saved(page, 3, 4)
+    finally:
+        site.delay = 0.0
+    recorded = votes(campaign)
+    assert recorded[second] == "best 1 worst 2"
+    assert recorded[third] == "best 1 worst 3"
+
+
+@pytest.mark.parametrize("set_size", [4, 6])
+def test_a_phone_has_room_for_a_set(site, visit, set_size):
+    campaign = campaign_of_sets(site, set_size)
+    page = voter(site, visit, campaign, viewport={"width": 320, "height": 640}, has_touch=True)
+    check_width(page)
+    check_targets(page)
+    items = choose(page, 2, 1, by="tap", done=1, of=int(page.locator("#bar").get_attribute("max")))
+    assert votes(campaign) == {items: "best 2 worst 1"}
+    page.locator("#content-1").tap()  # a tap on the item itself chooses nothing
+    page.wait_for_timeout(300)
+    assert page.locator('#pair [aria-pressed="true"]').count() == 0
+
+
+def test_the_name_of_a_button_has_its_item(site, visit):
+    page = voter(site, visit, campaign_of_sets(site, 3))
+    names = [button.get_attribute("aria-label") for button in page.locator(".choose").all()]
+    assert names == [f"{kind}: {item}" for item in shown(page) for kind in ("Best", "Worst")]
+
+
+def test_an_answer_given_elsewhere_is_named(site, visit):
+    campaign = campaign_of_sets(site)
+    page = voter(site, visit, campaign)
+    visit.breaks_requests = True
+    items = shown(page)
+    other = page.context.new_page()
+    other.goto(site.link(campaign, "vote"))
+    ready(other)
+    assert shown(other) == items
+    choose(other, 1, 4, done=1)
+    choose(page, 2, 3)
+    message = f"You answered the previous pair elsewhere: best: {items[0]}, worst: {items[3]}. That answer counts."
+    expect(page.locator("#message")).to_contain_text(message)
+    assert votes(campaign) == {items: "best 1 worst 4"}
