@@ -48,13 +48,21 @@ def strengths_report(content: Content, model: Content, n_voters: int | None, *, 
     return Report(f"{methods} {text.software_text(None)}", results, limits)
 
 
-def graded_report(graded: Content, signal: Content, n_voters: int, warnings: Sequence[str]) -> Report:
-    """Return the part of a report on strengths fitted to graded votes; `graded` is that of `choice_content`."""
+def graded_report(
+    graded: Content, signal: Content, n_voters: int, warnings: Sequence[str], set_size: int = 2
+) -> Report:
+    """Return the part of a report on strengths fitted to graded votes or sets; `graded` is that of `choice_content`."""
     items = graded["items"]
+    votes, model = (
+        "graded vote",
+        ("a model of adjacent categories [@agresti1992analysis], with a parameter for each grade but the highest and"),
+    )
+    if set_size > 2:
+        votes = "vote"
+        model = f"the maxdiff model of the best and the worst of {set_size} items [@marley2005some], with"
     methods = (
-        f"We fitted strengths of {counted(len(items), 'item')} to {counted(signal['n_votes'], 'graded vote')} of "
-        f"{counted(n_voters, 'voter')} by a model of adjacent categories [@agresti1992analysis], with a parameter for "
-        f"each grade but the highest and a normal prior of the strengths with standard deviation "
+        f"We fitted strengths of {counted(len(items), 'item')} to {counted(signal['n_votes'], votes)} of "
+        f"{counted(n_voters, 'voter')} by {model} a normal prior of the strengths with standard deviation "
         f"{text.number_text(graded['prior_sd'])}."
     )
     results = _strongest(items) + _evidence(signal)
@@ -80,9 +88,11 @@ def campaign_report(
 ) -> Report:
     """Return the report of `CampaignResult.report`; `rows` are those of its table, and `plan` how pairs were chosen."""
     state = "final" if content["is_final"] else "interim"
+    size = content["set_size"]
+    shown = "pairs of items" if size == 2 else f"the best and the worst of {size} items"
     methods = (
         f"The {state} ranking of {counted(len(rows), 'item')} comes from {counted(content['n_votes'], 'vote')} of "
-        f"{counted(n_voters, 'voter')} on pairs of items, chosen by {plan}. "
+        f"{counted(n_voters, 'voter')} on {shown}, chosen by {plan}. "
     )
     if content["excluded"]:
         methods += f"The votes of {counted(len(content['excluded']), 'further voter')} were left out. "

@@ -26,6 +26,7 @@ _AUTHORS: Final = {
     "bradley1952rank": "Bradley and Terry 1952",
     "davidson1970extending": "Davidson 1970",
     "agresti1992analysis": "Agresti 1992",
+    "marley2005some": "Marley and Louviere 2005",
     "thurstone1927law": "Thurstone 1927",
     "rankcorr": "",
 }

@@ -53,12 +53,7 @@ class PlanColumns:
         if isinstance(plan, ContinuousPlan):
             totals = (plan.n_items,), (plan.budget,)
             return cls(
-                "continuous",
-                plan.n_items,
-                *totals,
-                batch=plan.batch,
-                target=plan.target,
-                set_size=plan.set_size,
+                "continuous", plan.n_items, *totals, batch=plan.batch, target=plan.target, set_size=plan.set_size
             )
         return cls(
             "ballots",

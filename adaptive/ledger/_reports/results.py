@@ -168,7 +168,7 @@ class CampaignResult(TableResult):
         if self.graded is None:
             of_strengths = self.strengths.report()
         else:
-            of_strengths = graded_report(content["graded"], signal, self.n_voters, self.warnings)
+            of_strengths = graded_report(content["graded"], signal, self.n_voters, self.warnings, self.set_size)
         return campaign_report(content, self.rows(), of_strengths, plan=plan, n_voters=self.n_voters)
 
     def to_dict(self) -> dict[str, Any]:

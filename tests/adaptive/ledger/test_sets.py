@@ -85,6 +85,9 @@ def test_a_campaign_is_ranked_by_the_answers_in_its_file(set_size, target, tmp_p
     strengths = dict(zip(campaign.info.items, result.graded.theta.round(4), strict=True))
     assert [row["strength"] for row in result.rows()] == [strengths[row["item"]] for row in result.rows()]
     assert result.ranking is result.graded.ranking
+    methods = result.report().methods
+    assert f"on the best and the worst of {set_size} items, chosen by earlier votes" in methods
+    assert f"by the maxdiff model of the best and the worst of {set_size} items [@marley2005some]" in methods
     assert (
         "with fewer than 10 voters, intervals of votes on sets are as if all votes were independent" in result.warnings
     )
