@@ -1,7 +1,8 @@
 """Compare the accuracy of a ranking from best-worst answers with that from as many votes on pairs.
 
-Strengths are normal with a standard deviation of 1.5. A vote on a pair is logistic; the best and the worst of four
-items follow the maxdiff model of the same strengths. Pairs are matched by the votes so far, in batches of as many as
+Strengths are normal with a standard deviation of 1.5. In each answer, a voter perceives every item with an error of its
+own (Gumbel, scale 1), and answers by what is perceived: of a pair the better item, which is a logistic model, and of
+four items the best and the worst. Pairs are matched by the votes so far, in batches of as many as
 there are items; sets are balanced, or chosen by the votes so far in such batches.
 """
 
@@ -26,11 +27,9 @@ Strengths = NDArray[np.float64]
 
 
 def answer(theta: Strengths, places: list[int], rng: np.random.Generator) -> tuple[list[int], int, int]:
-    """Return a set with its best and its worst item by the maxdiff model."""
-    pairs = [(best, worst) for best in places for worst in places if best != worst]
-    weights = np.exp([theta[best] - theta[worst] for best, worst in pairs])
-    best, worst = pairs[rng.choice(len(pairs), p=weights / weights.sum())]
-    return places, best, worst
+    """Return a set with its best and its worst item, as a voter perceives them."""
+    perceived = theta[places] + rng.gumbel(size=len(places))
+    return places, places[int(perceived.argmax())], places[int(perceived.argmin())]
 
 
 def of_sets(theta: Strengths, n_answers: int, rng: np.random.Generator, *, chosen: bool) -> Strengths:
@@ -56,8 +55,8 @@ def of_pairs(theta: Strengths, n_answers: int, rng: np.random.Generator) -> Stre
     while left.size < n_answers:
         fit = bradley_terry(Comparisons(range(n_items), left, right, winner))
         matches = next_comparisons(fit, n_items, rng=rng)
-        gaps = theta[matches.left] - theta[matches.right]
-        won = np.where(rng.random(gaps.size) < 1 / (1 + np.exp(-gaps)), 1, -1).astype(np.int8)
+        perceived = theta[[matches.left, matches.right]] + rng.gumbel(size=(2, n_items))
+        won = np.where(perceived[0] > perceived[1], 1, -1).astype(np.int8)
         left, right = np.append(left, matches.left), np.append(right, matches.right)
         winner = np.append(winner, won)
     return bradley_terry(Comparisons(range(n_items), left, right, winner)).theta

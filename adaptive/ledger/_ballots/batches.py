@@ -1,5 +1,6 @@
 """Draw, refuse and close the batches of a continuous campaign."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final, Literal, TypeAlias
@@ -13,7 +14,7 @@ from adaptive._protocol import ballot_rng
 from adaptive.ledger._ballots.draws import assign_slots, store_ballot
 from adaptive.ledger._ballots.pairs import Pair, Sheet, asked_pairs, drop_sheets, dropped_sheets, pairs_of_voter
 from adaptive.ledger._ballots.sheets import free_remainders, is_leased, lock_remainders, n_unanswered_for
-from adaptive.ledger._ballots.stored import counted_votes, drawn_columns, full_votes, stored_ballots
+from adaptive.ledger._ballots.stored import counted_votes, full_votes, stored_ballots
 from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, slots_of_batch
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
 from adaptive.ledger._store import schema
@@ -31,6 +32,7 @@ Waits: TypeAlias = Literal["target", "pairs"]
 _REFUSED: Final = "no batch"
 _STATE: Final = ("batches", "answers", "changed", "decided")
 _DECIDING: Final = ("excluded", "included", "left", "reopened")
+_SET_DRAWS: Final = 3  # of a batch: few items have few sets, of which some are drawn again
 
 
 @dataclass(frozen=True)
@@ -354,31 +356,50 @@ def _sets(
 ) -> tuple[Matches, Slots]:
     """Return the sets of a batch: the first two items of each as a comparison, and its further items.
 
-    Without votes, all items are in as many sets. The slots with the fewest sets so far get them in turn. Sets that the
-    waiting voter has answered give way to others, and no set comes twice.
+    Without votes, all items are in as many sets. The slots with the fewest sets so far get them in turn, none of them a
+    set twice, nor one that the waiting voter has answered.
     """
     info, rng = transaction.info, ballot_rng(transaction.info.seed, number, "draw")
-    shown = [drawn_columns(transaction, stored.id).shown for stored in stored_ballots(transaction)]
-    if strengths is None:
-        presentations = -(-size * info.set_size // info.n_items)
-        drawn = draw_sets(info.n_items, info.set_size, presentations, rng)[:size]
-        sets = np.array(drawn, np.int64)
-    else:
-        n_shown = np.bincount(np.concatenate(shown, axis=None), minlength=info.n_items)
-        sets = next_sets(strengths, size, set_size=info.set_size, n_shown=n_shown, rng=rng)
-    known = set() if voter_id is None else pairs_of_voter(transaction, voter_id).pairs()
-    fresh = {members: row for row in sets.tolist() if (members := tuple(sorted(row))) not in known}
-    if not fresh:  # of so few items that the voter has answered most of their sets
-        others = [members for members in combinations(range(info.n_items), info.set_size) if members not in known]
-        fresh = {others[at]: rng.permutation(others[at]).tolist() for at in rng.permutation(len(others))[:size]}
-    sets = np.array(list(fresh.values()), np.int64)
-    n_sheets = slots_of_batch(len(sets), len(info.slots), info.settings)
+    n_shown = _n_shown(transaction)
     asked = _shown_to_slots(transaction).voter
     n_asked = np.bincount(np.zeros(0, np.int64) if asked is None else asked, minlength=len(info.slots))
-    fewest = np.argsort(n_asked, kind="stable")
-    voter = np.resize(np.sort(fewest[:n_sheets]), len(sets)).astype(np.int32)
-    first, second = sets[:, :2].astype(np.int32).T
-    return Matches(tuple(info.items), tuple(info.slots), first, second, voter), sets[:, 2:]
+    slots = np.argsort(n_asked, kind="stable")[: slots_of_batch(size, len(info.slots), info.settings)]
+    known = set() if voter_id is None else pairs_of_voter(transaction, voter_id).pairs()
+    of_slot: dict[int, dict[Pair, list[int]]] = {slot: {} for slot in sorted(slots.tolist())}
+
+    def draw(n_sets: int) -> Slots:
+        if strengths is not None:
+            return next_sets(strengths, n_sets, set_size=info.set_size, n_shown=n_shown, rng=rng)
+        presentations = -(-n_sets * info.set_size // info.n_items)
+        return np.array(draw_sets(info.n_items, info.set_size, presentations, rng)[:n_sets], np.int64)
+
+    def deal(sets: Iterable[list[int]]) -> None:
+        for row in sets:
+            members = tuple(sorted(row))
+            free = [slot for slot in of_slot if members not in of_slot[slot]]
+            if free and members not in known:
+                of_slot[min(free, key=lambda slot: len(of_slot[slot]))][members] = row
+
+    for _ in range(_SET_DRAWS):
+        if missing := size - sum(map(len, of_slot.values())):
+            deal(draw(missing).tolist())
+    if not any(of_slot.values()):  # of so few items that the voter has answered most of their sets
+        others = [members for members in combinations(range(info.n_items), info.set_size) if members not in known]
+        deal([rng.permutation(others[at]).tolist() for at in rng.permutation(len(others))[:size]])
+    voter = np.repeat(list(of_slot), [len(sets) for sets in of_slot.values()]).astype(np.int32)
+    rows = np.array([row for sets in of_slot.values() for row in sets.values()], np.int64)
+    first, second = rows[:, :2].astype(np.int32).T
+    return Matches(tuple(info.items), tuple(info.slots), first, second, voter), rows[:, 2:]
+
+
+def _n_shown(transaction: Transaction) -> NDArray[np.int64]:
+    """Return how many sets each item was in so far, shape (n_items,)."""
+    comparison, ballot = schema.comparison, schema.ballot
+    columns = (comparison.c.left_item, comparison.c.right_item, comparison.c.further)
+    drawn = sa.select(*columns).join(ballot, ballot.c.id == comparison.c.ballot_id)
+    rows = transaction.execute(drawn.where(ballot.c.campaign_id == transaction.info.id))
+    places = [place for row in rows for place in (row.left_item, row.right_item, *value_of(row.further))]
+    return np.bincount(np.array(places, np.int64), minlength=transaction.info.n_items)
 
 
 def _within_groups(
