@@ -55,7 +55,7 @@ def of_pairs(theta: Strengths, n_answers: int, rng: np.random.Generator) -> Stre
     while left.size < n_answers:
         fit = bradley_terry(Comparisons(range(n_items), left, right, winner))
         matches = next_comparisons(fit, n_items, rng=rng)
-        perceived = theta[[matches.left, matches.right]] + rng.gumbel(size=(2, n_items))
+        perceived = theta[[matches.left, matches.right]] + rng.gumbel(size=(2, matches.n_comparisons))
         won = np.where(perceived[0] > perceived[1], 1, -1).astype(np.int8)
         left, right = np.append(left, matches.left), np.append(right, matches.right)
         winner = np.append(winner, won)

@@ -253,8 +253,8 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
                 return Refusal(reason, "target", state_of(transaction))
             # The spread of strengths is fixed: to estimate it takes five times as long, and chooses no better sets.
             strengths_of_sets = None if choices is None else choices.fit(prior=WHILE_MATCHING.sd)
-            matches, further = _sets(transaction, strengths_of_sets, size, len(ballots) + 1, voter_id)
-            return len(ballots) + 1, matches, further, replaced
+            matches, other_items = _sets(transaction, strengths_of_sets, size, len(ballots) + 1, voter_id)
+            return len(ballots) + 1, matches, other_items, replaced
         votes = counted_votes(transaction)
         strengths = interim_strengths(votes, None)
         if plan.target is not None and votes.n_comparisons >= transaction.info.n_items and strengths.signal.found:
@@ -271,7 +271,7 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
         refusal = batch
         campaign.write(lambda transaction: write_refusal(transaction, refusal))
         raise LedgerError(refusal.reason)
-    number, matches, further, replaced = batch
+    number, matches, other_items, replaced = batch
     places = np.arange(campaign.info.n_items)
 
     def write(transaction: Transaction) -> int:
@@ -286,7 +286,7 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
             raise LedgerError("the campaign has ended: no further comparisons are drawn")
         drop_sheets(transaction, replaced)
         ballot_id = store_ballot(
-            transaction, matches, places, number=number, kind="batch", presentations=1, further=further
+            transaction, matches, places, number=number, kind="batch", presentations=1, other_items=other_items
         )
         if transaction.info.settings.assigned:
             assign_slots(transaction, ballot_id)
@@ -395,10 +395,10 @@ def _sets(
 def _n_shown(transaction: Transaction) -> NDArray[np.int64]:
     """Return how many sets each item was in so far, shape (n_items,)."""
     comparison, ballot = schema.comparison, schema.ballot
-    columns = (comparison.c.left_item, comparison.c.right_item, comparison.c.further)
+    columns = (comparison.c.left_item, comparison.c.right_item, comparison.c.other_items)
     drawn = sa.select(*columns).join(ballot, ballot.c.id == comparison.c.ballot_id)
     rows = transaction.execute(drawn.where(ballot.c.campaign_id == transaction.info.id))
-    places = [place for row in rows for place in (row.left_item, row.right_item, *value_of(row.further))]
+    places = [place for row in rows for place in (row.left_item, row.right_item, *value_of(row.other_items))]
     return np.bincount(np.array(places, np.int64), minlength=transaction.info.n_items)
 
 

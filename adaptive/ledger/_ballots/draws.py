@@ -76,7 +76,7 @@ def store_ballot(
     number: int,
     kind: str = "ballot",
     presentations: int,
-    further: Array | None = None,
+    other_items: Array | None = None,
 ) -> int:
     """Store a drawn ballot with its sheets and comparisons, draw and store its probes, and return its id.
 
@@ -85,14 +85,14 @@ def store_ballot(
 
     Parameters
     ----------
-    further : ndarray of int64, shape (n_comparisons, set_size - 2), optional
+    other_items : ndarray of int64, shape (n_comparisons, set_size - 2), optional
         Of sets, the index of each item after the two of `comparisons`.
     """
     slot = comparisons.voter.astype(np.int64)
     sheet, position, sheets = sheets_of(slot, transaction.info.settings.sheet_size)
     left, right = (places[side].astype(np.int64) for side in (comparisons.left, comparisons.right))
-    further = np.empty((slot.size, 0), np.int64) if further is None else places[further].astype(np.int64)
-    columns = Drawn(sheet, position, left, right, further, sheets[:, 0])
+    other_items = np.empty((slot.size, 0), np.int64) if other_items is None else places[other_items].astype(np.int64)
+    columns = Drawn(sheet, position, left, right, other_items, sheets[:, 0])
     probes: list[Probe] = []
     if transaction.info.settings.probing is not None:
         columns, probes = _number_positions(
@@ -171,7 +171,7 @@ def store_comparisons(
             "probe": nothing + [probe.kind for probe in probes],
             "expected": nothing + [probe.expected for probe in probes],
             "repeats": nothing + [probe.repeats for probe in probes],
-            "further": [json_of(items) if items else None for items in comparisons.further.tolist()]
+            "other_items": [json_of(items) if items else None for items in comparisons.other_items.tolist()]
             + [None] * len(probes),
         },
     )
@@ -185,10 +185,10 @@ def draw_lines(info: CampaignInfo, comparisons: DrawnColumns, probes: Sequence[P
     """
     labels = [label_text(label) for label in info.items]
     before = _n_before(comparisons, probes)
-    columns = zip(comparisons.sheet.tolist(), before, comparisons.shown.tolist(), strict=False)
+    columns = zip(comparisons.sheet.tolist(), before, comparisons.items.tolist(), strict=False)
     lines = [
-        f"[{place},{sheet},{position},{','.join([labels[item] for item in shown])}]"
-        for place, (sheet, position, shown) in enumerate(columns)
+        f"[{place},{sheet},{position},{','.join([labels[item] for item in items])}]"
+        for place, (sheet, position, items) in enumerate(columns)
     ]
     placed = zip(probes, before[len(lines) :], strict=True)
     return lines + probe_lines(labels, [probe._replace(position=position) for probe, position in placed])

@@ -180,14 +180,14 @@ def present_voters(transaction: Transaction, joined_by: sa.ScalarSelect[int] | N
 
 def _pair(row: Any) -> Pair:
     items = (row.left_item, row.right_item)
-    return tuple(sorted(items if row.further is None else (*items, *value_of(row.further))))
+    return tuple(sorted(items if row.other_items is None else (*items, *value_of(row.other_items))))
 
 
 @cache
 def _items() -> tuple[sa.Column[Any], ...]:
     """Return the columns that `_pair` reads."""
     table = schema.comparison
-    return table.c.left_item, table.c.right_item, table.c.further
+    return table.c.left_item, table.c.right_item, table.c.other_items
 
 
 @cache
@@ -296,7 +296,7 @@ class ShownPair:
     is_practice : bool
     expected : str or None
         "left", "right" or "tie": the answer to a practice pair.
-    further : tuple of int
+    other_items : tuple of int
         Places of the items of a set after its first two, which are `left` and `right`.
 
     See Also
@@ -326,12 +326,12 @@ class ShownPair:
     right: int
     is_practice: bool
     expected: str | None
-    further: tuple[int, ...] = ()
+    other_items: tuple[int, ...] = ()
 
     @property
     def items(self) -> tuple[int, ...]:
         """Places of all items, in the order shown."""
-        return self.left, self.right, *self.further
+        return self.left, self.right, *self.other_items
 
 
 @dataclass(frozen=True)
@@ -366,8 +366,11 @@ def shown_pairs(transaction: Transaction, number: int, sheet: int) -> tuple[Show
     for row in rows:
         practice = row.probe == "practice"
         expected = answer_name(row.expected) if practice else None
-        sides, further = (row.left_item, row.right_item), () if row.further is None else value_of(row.further)
-        pairs.append(ShownPair(row.position, row.place, *sides, practice, expected, tuple(further)))
+        sides, other_items = (
+            (row.left_item, row.right_item),
+            () if row.other_items is None else value_of(row.other_items),
+        )
+        pairs.append(ShownPair(row.position, row.place, *sides, practice, expected, tuple(other_items)))
     return tuple(pairs)
 
 

@@ -85,7 +85,7 @@ class DrawnColumns:
     Attributes
     ----------
     sheet, position, left, right : ndarray of int64, shape (n,)
-    further : ndarray of int64, shape (n, set_size - 2)
+    other_items : ndarray of int64, shape (n, set_size - 2)
         The items of a set after its first two.
     """
 
@@ -93,12 +93,12 @@ class DrawnColumns:
     position: Array
     left: Array
     right: Array
-    further: Array
+    other_items: Array
 
     @property
-    def shown(self) -> Array:
+    def items(self) -> Array:
         """The items of each comparison in the order shown, shape (n, set_size)."""
-        return np.column_stack([self.left, self.right, self.further])
+        return np.column_stack([self.left, self.right, self.other_items])
 
 
 class Probe(NamedTuple):
@@ -164,11 +164,11 @@ def drawn_columns(transaction: Transaction, ballot_id: int) -> DrawnColumns:
     query = sa.select(table.c.sheet, table.c.position, table.c.left_item, table.c.right_item)
     is_scored = (table.c.ballot_id == ballot_id, table.c.probe.is_(None))
     sheet, position, left, right = transaction.integer_columns(query.where(*is_scored).order_by(table.c.place))
-    further = np.empty((sheet.size, 0), np.int64)
+    other_items = np.empty((sheet.size, 0), np.int64)
     if transaction.info.set_size > 2:
-        rows = transaction.execute(sa.select(table.c.further).where(*is_scored).order_by(table.c.place)).scalars()
-        further = np.array([value_of(row) for row in rows], np.int64)
-    return DrawnColumns(sheet, position, left, right, further)
+        rows = transaction.execute(sa.select(table.c.other_items).where(*is_scored).order_by(table.c.place)).scalars()
+        other_items = np.array([value_of(row) for row in rows], np.int64)
+    return DrawnColumns(sheet, position, left, right, other_items)
 
 
 def drawn_with_slots(transaction: Transaction, ballot_id: int) -> tuple[DrawnColumns, Array]:
@@ -397,7 +397,7 @@ def full_votes(transaction: Transaction, excluded: Collection[int]) -> Choices |
     return choices_of(*_read_votes(transaction, excluded, {}))
 
 
-def choices_of(votes: Comparisons, grades: Array, shown: Array) -> Choices | None:
+def choices_of(votes: Comparisons, grades: Array, sets: Array) -> Choices | None:
     """Return votes on pairs with grades, or on sets, in the form that can be fitted; None if none prefers an item.
 
     Votes of one voter are a cluster from 10 voters on; fewer say too little of how voters differ.
@@ -407,19 +407,19 @@ def choices_of(votes: Comparisons, grades: Array, shown: Array) -> Choices | Non
     votes : Comparisons
         Of a set, the vote on its best and its worst item.
     grades : ndarray of int64, shape (n_votes,)
-    shown : ndarray of int64, shape (n_votes, set_size)
+    sets : ndarray of int64, shape (n_votes, set_size)
         The items of each comparison.
     """
     if not grades.any():
         return None
     voters = votes.voter
     clusters = voters.tolist() if voters is not None and np.unique(voters).size >= LEAST_CLUSTERS else None
-    if shown.shape[1] == 2:
+    if sets.shape[1] == 2:
         return Choices.from_grades(votes.items, votes.left, votes.right, grades, clusters=clusters)
     items, is_first_best = votes.items, votes.winner == Vote.LEFT
     best = np.where(is_first_best, votes.left, votes.right).tolist()
     worst = np.where(is_first_best, votes.right, votes.left).tolist()
-    rows = zip(shown.tolist(), best, worst, strict=True)
+    rows = zip(sets.tolist(), best, worst, strict=True)
     answers = (([items[place] for place in places], items[first], items[last]) for places, first, last in rows)
     return Choices.from_best_worst(answers, items=items, clusters=clusters)
 
@@ -429,7 +429,7 @@ def _read_votes(
 ) -> tuple[Comparisons, Array, Array]:
     """Return the votes of `votes_of`, the grade of each, and the items shown."""
     answered, silent = [np.empty((5, 0), np.int64)], [np.empty((3, 0), np.int64)]
-    all_shown = [np.empty((0, transaction.info.set_size), np.int64)]
+    item_rows = [np.empty((0, transaction.info.set_size), np.int64)]
     n_asked = 0
     for stored in stored_ballots(transaction):
         n_asked += stored.n_comparisons
@@ -439,10 +439,10 @@ def _read_votes(
         )
         is_decided = votes.code != CANNOT_SAY
         place, code = votes.place[is_decided], votes.code[is_decided]
-        shown = comparisons.shown[place]
-        left, right = sides_of(shown, code)
+        items = comparisons.items[place]
+        left, right = sides_of(items, code)
         answered.append(np.stack([left, right, directions_of(code), votes.voter[is_decided], grades_of(code)]))
-        all_shown.append(shown)
+        item_rows.append(items)
         holder = _holders(transaction, stored.id, int(comparisons.sheet.max()) + 1)[comparisons.sheet]
         holder[place] = _NOBODY
         rest = np.flatnonzero(holder != _NOBODY)
@@ -458,20 +458,20 @@ def _read_votes(
     columns = left.astype(np.int32), right.astype(np.int32), winner.astype(np.int8), called, numbered[: left.size]
     unanswered = ShownPairs(shown_left.astype(np.int32), shown_right.astype(np.int32), numbered[left.size :])
     result = Comparisons(transaction.info.items, *columns, n_asked - left.size, unanswered)
-    return result, grades, np.concatenate(all_shown)
+    return result, grades, np.concatenate(item_rows)
 
 
-def sides_of(shown: Array, codes: Array) -> tuple[Array, Array]:
+def sides_of(items: Array, codes: Array) -> tuple[Array, Array]:
     """Return the two items that each answer compares, in the order shown: of a set, its best and its worst item.
 
     Parameters
     ----------
-    shown : ndarray of int64, shape (n_answers, set_size)
+    items : ndarray of int64, shape (n_answers, set_size)
     codes : ndarray of int64, shape (n_answers,)
     """
     best, worst = best_and_worst(codes)
     rows = np.arange(codes.size)
-    return shown[rows, np.minimum(best, worst)], shown[rows, np.maximum(best, worst)]
+    return items[rows, np.minimum(best, worst)], items[rows, np.maximum(best, worst)]
 
 
 def _holders(transaction: Transaction, ballot_id: int, n_sheets: int) -> NDArray[np.int64]:
@@ -497,7 +497,7 @@ class LedgerEvent:
         Its id, "2-0-17".
     left, right : hashable
         Labels.
-    further : tuple of hashable
+    other_items : tuple of hashable
         Labels of the items of a set after its first two, which are `left` and `right`.
     revision : int
     kind : {"cast", "retract", "void"}
@@ -546,7 +546,7 @@ class LedgerEvent:
     given_by: str | None
     layout: str | None
     received_at: str
-    further: tuple[Hashable, ...] = ()
+    other_items: tuple[Hashable, ...] = ()
 
 
 def events_after(transaction: Transaction, after: int = 0, *, most: int = MOST_EVENTS) -> tuple[LedgerEvent, ...]:
@@ -557,7 +557,7 @@ def events_after(transaction: Transaction, after: int = 0, *, most: int = MOST_E
     same = ("event_id", "revision", "kind", "response_ms", "given_by", "layout")
     for ballot_id in numbers:
         transaction.lock_ballot(ballot_id, exclusive=True)
-    items = (comparison.c.left_item, comparison.c.right_item, comparison.c.further)
+    items = (comparison.c.left_item, comparison.c.right_item, comparison.c.other_items)
     rows = transaction.execute(
         sa.select(event, comparison.c.sheet, comparison.c.position, *items, voter.c.key)
         .join(comparison, sa.and_(comparison.c.ballot_id == event.c.ballot_id, comparison.c.place == event.c.place))
@@ -572,7 +572,7 @@ def events_after(transaction: Transaction, after: int = 0, *, most: int = MOST_E
             comparison=pair_id(numbers[row.ballot_id], row.sheet, row.position),
             left=transaction.info.items[row.left_item],
             right=transaction.info.items[row.right_item],
-            further=transaction.further_labels(row.further),
+            other_items=transaction.labels_of(row.other_items),
             answer=None if row.answer is None else answer_name(row.answer),
             voter=row.key,
             received_at=time_text(row.received_at),

@@ -243,8 +243,8 @@ def _set_votes_csv(contents: Contents) -> str:
         comparisons = contents.comparisons[stored.number]
         for place, event in votes_that_count(by_ballot[stored.number], contents.excluded).items():
             pair = pair_id(stored.number, int(comparisons.sheet[place]), int(comparisons.position[place]))
-            shown = [contents.labels[item] for item in comparisons.shown[place].tolist()]
-            rows.append([pair, guarded(event["voter"]), *set_cells(shown, event["answer"], guarded)])
+            items = [contents.labels[item] for item in comparisons.items[place].tolist()]
+            rows.append([pair, guarded(event["voter"]), *set_cells(items, event["answer"], guarded)])
     return csv_text(["comparison", "voter", *set_columns(contents.info.set_size)], rows)
 
 
@@ -296,10 +296,10 @@ def _check_draw(contents: Contents, stored: StoredBallot) -> None:
     if stored.places.size and (stored.places.min() < 0 or stored.places.max() >= is_item.size):
         raise BundleError(f"draw of ballot {number}: its places are not those of items")
     is_item[stored.places] = True
-    shown = comparisons.shown
-    if shown.size and (shown.min() < 0 or shown.max() >= is_item.size or not is_item[shown].all()):
+    items = comparisons.items
+    if items.size and (items.min() < 0 or items.max() >= is_item.size or not is_item[items].all()):
         raise BundleError(f"draw of ballot {number}: a comparison has an item that is not among its places")
-    if (np.diff(np.sort(shown, axis=1), axis=1) == 0).any():
+    if (np.diff(np.sort(items, axis=1), axis=1) == 0).any():
         raise BundleError(f"draw of ballot {number}: a comparison has an item twice")
     n_drawn = -(-stored.places.size * stored.presentations // 2)  # also bounds the memory of a draw
     if contents.info.mode == "ballots" and stored.n_comparisons != n_drawn:
@@ -309,8 +309,8 @@ def _check_draw(contents: Contents, stored: StoredBallot) -> None:
 def _list_unchecked(contents: Contents, seed_replays: bool) -> dict[str, tuple[str, ...]]:
     more: dict[str, tuple[str, ...]] = {}
     if not seed_replays:
-        further = set_columns(contents.info.set_size)[2:-2]
-        more = {"plan.json": ("seed",), "comparisons.csv": ("left_item", "right_item", *further)}
+        other_items = set_columns(contents.info.set_size)[2:-2]
+        more = {"plan.json": ("seed",), "comparisons.csv": ("left_item", "right_item", *other_items)}
     if contents.info.mode == "continuous":
         more["plan.json"] = ("seed", "plan")
         more["ballots.json"] = ("ballots.presentations",)
@@ -435,11 +435,11 @@ def strengths_csv(contents: Contents, *, oversight: float | None = None) -> str:
     """Return the table of items, ranks and strengths, best first; only the column names if there is no vote."""
     columns, cells = label_cells(contents.labels)
     header = [*columns("item"), "rank", "strength"]
-    votes, grades, shown = _votes(contents)
+    votes, grades, items = _votes(contents)
     if not votes.n_comparisons:
         return csv_text(header, [])
     is_simple = contents.info.settings.grades == 1 and contents.info.set_size == 2
-    choices = None if is_simple else choices_of(votes, grades, shown)
+    choices = None if is_simple else choices_of(votes, grades, items)
     strengths = bradley_terry(votes, oversight=oversight) if choices is None else choices.fit()
     ranks, theta = strengths.ranking.ranks, strengths.theta.round(_DIGITS)
     order = places_best_first(contents.labels, ranks).tolist()
@@ -475,17 +475,17 @@ def _votes(contents: Contents) -> tuple[Comparisons, NDArray[np.int64], NDArray[
     """Return the votes that count, the grade of each and the items shown; "cannot say" counts as no answer."""
     by_ballot = events_by_ballot(contents)
     codes, n_asked = [], 0
-    all_shown = [np.empty((0, contents.info.set_size), np.int64)]
+    item_rows = [np.empty((0, contents.info.set_size), np.int64)]
     for stored in contents.stored_ballots:
         n_asked += stored.n_comparisons
         votes = sorted(votes_that_count(by_ballot[stored.number], contents.excluded).items())
         decided = {place: ANSWERS[event["answer"]] for place, event in votes if event["answer"] != "cannot say"}
         codes += list(decided.values())
-        all_shown.append(contents.comparisons[stored.number].shown[list(decided)])
-    answers, shown = np.array(codes, np.int64), np.concatenate(all_shown)
-    left, right = sides_of(shown, answers)
+        item_rows.append(contents.comparisons[stored.number].items[list(decided)])
+    answers, items = np.array(codes, np.int64), np.concatenate(item_rows)
+    left, right = sides_of(items, answers)
     columns = left.astype(np.int32), right.astype(np.int32), directions_of(answers).astype(np.int8)
-    return Comparisons(contents.info.items, *columns, n_unanswered=n_asked - answers.size), grades_of(answers), shown
+    return Comparisons(contents.info.items, *columns, n_unanswered=n_asked - answers.size), grades_of(answers), items
 
 
 def _table(text: str) -> Table:

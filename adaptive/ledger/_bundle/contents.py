@@ -449,12 +449,12 @@ def _comparisons(contents: Contents) -> str:
             slots,
             comparisons.left.tolist(),
             comparisons.right.tolist(),
-            comparisons.further.tolist(),
+            comparisons.other_items.tolist(),
             strict=True,
         )
         rows += [
-            (pair_id(number, sheet, position), *cells, "", "", "", *further)
-            for sheet, position, *cells, further in columns
+            (pair_id(number, sheet, position), *cells, "", "", "", *other_items)
+            for sheet, position, *cells, other_items in columns
         ]
         slot_of = dict(zip(sheets, slots, strict=True))
         rows += [
@@ -564,18 +564,18 @@ def _parsed_comparisons(
         try:
             ballot, sheet, position = pair_at(pair)
             slot, left, right = map(int, cells[:3])
-            further = tuple(map(int, others))
+            other_items = tuple(map(int, others))
             answer, again = (None if cell == "" else int(cell) for cell in (expected, repeats))
         except (VoteError, ValueError) as error:
             raise BundleError(f"{name}: row {row}: an id like 2-0-17 and whole numbers are expected") from error
-        if not all(0 <= value < 2**31 for value in (slot, left, right, again or 0, *further)):
+        if not all(0 <= value < 2**31 for value in (slot, left, right, again or 0, *other_items)):
             raise BundleError(f"{name}: row {row}: a number is out of range")
         if kind:
             checks[ballot].append(Probe(sheet, position, kind, left, right, answer, again))
         elif checks[ballot]:
             raise BundleError(f"{name}: row {row}: the checks of a ballot come after its other comparisons")
         else:
-            by_ballot[ballot].append((sheet, position, slot, left, right, *further))
+            by_ballot[ballot].append((sheet, position, slot, left, right, *other_items))
     comparisons, slots = {}, {}
     for ballot, rows in by_ballot.items():
         sheets, positions, slot_of, lefts, rights, *others = np.array(rows, np.int64).T

@@ -77,9 +77,9 @@ class Transaction:
         table = np.concatenate(blocks) if blocks else np.empty((0, n_columns), np.int64)
         return [np.ascontiguousarray(column) for column in table.T]
 
-    def further_labels(self, further: str | None) -> tuple[Hashable, ...]:
+    def labels_of(self, other_items: str | None) -> tuple[Hashable, ...]:
         """Return the labels of the items of a set after its first two, of their column; of a pair, there are none."""
-        return () if further is None else tuple(self.info.items[place] for place in value_of(further))
+        return () if other_items is None else tuple(self.info.items[place] for place in value_of(other_items))
 
     def insert_columns(self, table: sa.Table, columns: Mapping[str, Sequence[Any] | Any]) -> None:
         """Insert rows that are given as columns; a single value applies to each row."""

@@ -457,9 +457,11 @@ def answers_of(transaction: Transaction) -> tuple[Answers, Answers]:
     read = transaction.integer_columns(of_campaign.order_by(*in_order))
     columns: dict[str, Any] = dict(zip((field.name for field in fields(Answers)), read, strict=True))
     if transaction.info.set_size > 2:
-        further = transaction.execute(of_campaign.with_only_columns(comparison.c.further).order_by(*in_order)).scalars()
-        shown = np.column_stack([columns["left"], columns["right"], [value_of(items) for items in further]])
-        columns["left"], columns["right"] = sides_of(shown, columns["answer"])
+        other_items = transaction.execute(
+            of_campaign.with_only_columns(comparison.c.other_items).order_by(*in_order)
+        ).scalars()
+        items = np.column_stack([columns["left"], columns["right"], [value_of(items) for items in other_items]])
+        columns["left"], columns["right"] = sides_of(items, columns["answer"])
     kinds = columns["kind"]
     answers = Answers(**{**columns, "answer": directions_of(columns["answer"]), "kind": np.array(_KINDS)[kinds]})
     return answers.select(kinds == 0), answers.select(kinds > 0)

@@ -321,7 +321,7 @@ def progress_of_items(info: CampaignInfo, ballots: Sequence[tuple[DrawnColumns, 
 
 def count_sides(comparisons: DrawnColumns, n_items: int, places: Array | slice = slice(None)) -> Array:
     """Return how many of the comparisons at these places each item is in."""
-    return np.bincount(comparisons.shown[places].ravel(), minlength=n_items)
+    return np.bincount(comparisons.items[places].ravel(), minlength=n_items)
 
 
 def items_with_contents(transaction: Transaction) -> list[tuple[ItemProgress, ItemContent]]:

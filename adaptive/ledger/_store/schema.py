@@ -566,7 +566,7 @@ comparison = sa.Table(
     *_optional(Text, "probe"),  # kind of check; NULL: scored
     *_optional(SmallInteger, "expected"),
     *_optional(Integer, "repeats"),  # place of the comparison that a check asks again
-    *_optional(Text, "further"),  # of a set, the items after the first two, as a JSON list; NULL: a pair
+    *_optional(Text, "other_items"),  # of a set, the items after the first two, as a JSON list; NULL: a pair
     CheckConstraint("left_item <> right_item", name="items"),
     _one_of("probe", ("practice", "attention", "gold", "repeat", "overlap")),
     _of_sheet(),

@@ -123,7 +123,7 @@ def _expressible(
                 exported.append(vote)
         elif vote.is_excluded:
             left_out["their voter is excluded"] += 1
-        elif vote.answer not in _FORMS[form].answers and not vote.further:
+        elif vote.answer not in _FORMS[form].answers and not vote.other_items:
             left_out[f"{form} has no {vote.answer!r}"] += 1
         else:
             exported.append(vote)
@@ -143,8 +143,8 @@ def csv_votes(votes: Sequence[Answered], info: CampaignInfo, guard: bool) -> str
     cells = {label: [safe(cell) for cell in item_cells(label)] for label in items}
 
     def answer_cells(vote: Answered) -> list[str]:
-        if vote.further:
-            return set_cells([vote.left, vote.right, *vote.further], vote.answer, safe)
+        if vote.other_items:
+            return set_cells([vote.left, vote.right, *vote.other_items], vote.answer, safe)
         grade = ["" if vote.grade is None else str(vote.grade)] * has_grades
         return [*cells[vote.left], *cells[vote.right], vote.answer or "", *grade]
 
@@ -274,7 +274,7 @@ class Answered:
         Key or name of the voter, or else of the holder of the sheet.
     left, right : hashable
         Labels.
-    further : tuple of hashable
+    other_items : tuple of hashable
         Labels of the items of a set after its first two, which are `left` and `right`.
     answer : {"left", "right", "tie", "cannot say"} or None
         Of a set, one of `CampaignInfo.answers`.
@@ -293,7 +293,7 @@ class Answered:
     voter: str | None
     left: Hashable
     right: Hashable
-    further: tuple[Hashable, ...]
+    other_items: tuple[Hashable, ...]
     answer: str | None
     grade: int | None
     response_ms: int | None
@@ -369,7 +369,7 @@ def read_comparisons(transaction: Transaction, *, names: bool = False) -> list[A
                 voter=None if voter is None else called[voter],
                 left=transaction.info.items[row.left_item],
                 right=transaction.info.items[row.right_item],
-                further=transaction.further_labels(row.further),
+                other_items=transaction.labels_of(row.other_items),
                 answer=answer,
                 grade=grade,
                 response_ms=row.response_ms,

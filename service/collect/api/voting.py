@@ -305,8 +305,8 @@ def _sheet_answer(campaign: ledger.Campaign, sheet: ledger.VoterSheet) -> dict[s
     for pair in sheet.pairs:
         answered = sheet.answers.get(pair.position)
         sides: dict[str, Any] = {side: campaigns.content(campaign, getattr(pair, side)) for side in ("left", "right")}
-        if pair.further:
-            sides["further"] = [campaigns.content(campaign, place) for place in pair.further]
+        if pair.other_items:
+            sides["other_items"] = [campaigns.content(campaign, place) for place in pair.other_items]
         name = ledger.pair_id(sheet.number, sheet.sheet, pair.position)
         latest = {part: getattr(answered, part, None) for part in ("answer", "event_id")}
         target = campaign.info.target_of(pair.left)

@@ -130,7 +130,7 @@ def sample(campaign: Campaign) -> list[dict[str, Any]]:
         pair = {"id": f"0-0-{number}", "practice": expected is not None, "expected": expected}
         pair |= {"left": content(campaign, left), "right": content(campaign, right)}
         others = [place for place in (*places, *range(info.n_items)) if place not in (left, right)]
-        pair["further"] = [content(campaign, place) for place in dict.fromkeys(others)][: info.set_size - 2]
+        pair["other_items"] = [content(campaign, place) for place in dict.fromkeys(others)][: info.set_size - 2]
         samples.append(pair)
     return samples
 

@@ -65,10 +65,10 @@ _PAIR: Final = Component.at_least(
     practice=TRUTH("It is not counted, and the expected answer is shown."),
     left=_CONTENT.reference,
     right=_CONTENT.reference,
-    further=list_of(_CONTENT.reference)("Of a set, its items after the first two; otherwise absent."),
+    other_items=list_of(_CONTENT.reference)("Of a set, its items after the first two; otherwise absent."),
     answer=_NULLABLE_ANSWER("The recorded answer."),
     event_id=TEXT_OR_NULL("Id of the recorded answer."),
-    optional=["further"],
+    optional=["other_items"],
 )
 # Includes hidden checks, because an unchanged number would reveal that the last pair was one.
 _ANSWERS: Final = WHOLE("Recorded answers of this voter, without practice.")

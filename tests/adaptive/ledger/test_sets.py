@@ -161,7 +161,9 @@ def test_answers_that_a_campaign_of_sets_takes(ledger):
     assert cast(second, "cannot say").answer == "cannot say"
     events = campaign.events_after(0)
     assert [event.answer for event in events[:2]] == ["best 3 worst 1", "best 1 worst 3"]
-    assert (events[0].left, events[0].right, *events[0].further) == tuple(campaign.info.items[i] for i in first.items)
+    assert (events[0].left, events[0].right, *events[0].other_items) == tuple(
+        campaign.info.items[i] for i in first.items
+    )
     cells = {row["comparison"]: row for row in rows_of(campaign)}
     row = cells[f"b{name}"]
     assert (row["best"], row["worst"]) == (row["item_2"], row["item_1"])
@@ -324,7 +326,7 @@ def test_a_ledger_of_the_release_before_is_upgraded_with_its_votes(ledger):
     campaign.open_next()
     recorded = campaign.record({pair.id: "left" for pair in campaign.asked()})
     before = campaign.bundle()
-    change(ledger, "ALTER TABLE comparison DROP COLUMN further")
+    change(ledger, "ALTER TABLE comparison DROP COLUMN other_items")
     change(ledger, "UPDATE ledger_revision SET version_num = '0003'")
     assert ledger.migrate() == "0003"
     ledger.check()

@@ -15,7 +15,7 @@ export function pictures(place) {
 
 /** The items of a pair or a set, in the order shown. */
 export function contentsOf(pair) {
-  return pair === undefined ? [] : [pair.left, pair.right, ...(pair.further ?? [])];
+  return pair === undefined ? [] : [pair.left, pair.right, ...(pair.other_items ?? [])];
 }
 
 /** Preload the pictures of an upcoming pair. */

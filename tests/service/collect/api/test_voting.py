@@ -478,7 +478,7 @@ def test_a_campaign_of_sets_from_the_request_to_the_ranking(app):
     assert voter.me().json["offered"] == [*ledger_answers(4), "cannot say"]
     answers = {}
     for pair in voter.sheet()["pairs"]:
-        shown = [content["text"] for content in (pair["left"], pair["right"], *pair["further"])]
+        shown = [content["text"] for content in (pair["left"], pair["right"], *pair["other_items"])]
         assert len(set(shown)) == 4
         order = sorted(range(4), key=shown.__getitem__)
         answers[pair["id"]] = f"best {order[0] + 1} worst {order[-1] + 1}"

@@ -60,15 +60,15 @@ def votes(campaign):
     """The answer to each set, by the labels of its items in their order."""
     rows = query(
         campaign,
-        """SELECT c.left_item, c.right_item, c.further, e.kind, e.answer FROM vote_event e
+        """SELECT c.left_item, c.right_item, c.other_items, e.kind, e.answer FROM vote_event e
            JOIN ballot b ON b.id = e.ballot_id
            JOIN comparison c ON c.ballot_id = e.ballot_id AND c.place = e.place
            WHERE b.campaign_id = :campaign ORDER BY e.id""",
         campaign=campaign.info.id,
     )
     stands = {}
-    for left, right, further, kind, code in rows:
-        labels = tuple(campaign.info.items[place] for place in (left, right, *json.loads(further)))
+    for left, right, other_items, kind, code in rows:
+        labels = tuple(campaign.info.items[place] for place in (left, right, *json.loads(other_items)))
         if kind == "cast":
             stands[labels] = answer_name(code)
         else:

@@ -14,4 +14,4 @@ depends_on = None
 
 def upgrade() -> None:
     """Add the column; comparisons so far are pairs and have none."""
-    op.add_column("comparison", sa.Column("further", sa.Text()))
+    op.add_column("comparison", sa.Column("other_items", sa.Text()))
