@@ -24,6 +24,7 @@ const SELDOM = 30_000; // milliseconds; a ranking fits all votes
 const SHARE = 20; // the ranking takes at most one part in this many of the server's time
 const FEW_VOTERS = 5; // results/crowds: the stated accuracy is too high
 const PLOTS = ["strengths", "ranks", "in-top"];
+const OF_PAIRS = ["arena", "label_studio", "potato", "choix", "target_groups"]; // formats without sets
 let info = null;
 let most = STEP;
 let ranking = null; // the latest answer
@@ -203,7 +204,9 @@ function showPlots(tag) {
 
 function showExports() {
   const hasTargets = Boolean(info.settings.targets);
-  const forms = find("exports").dataset.formats.split(" ").filter((form) => form !== "target_groups" || hasTargets);
+  const isOfSets = info.plan.set_size > 2;
+  const isWritten = (form) => (isOfSets ? !OF_PAIRS.includes(form) : form !== "target_groups" || hasTargets);
+  const forms = find("exports").dataset.formats.split(" ").filter(isWritten);
   const flag = (name) => `${name}=${find(name).checked}`;
   fill(
     find("exports"),

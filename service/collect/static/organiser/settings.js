@@ -35,6 +35,7 @@ function answersOf({ plan, settings }) {
 }
 
 function showFixed(info) {
+  for (const part of find("form").querySelectorAll("[data-pairs]")) part.hidden = info.plan.set_size > 2;
   const { settings } = info;
   const rows = [
     [text("settings.created"), time(info.created_at)],

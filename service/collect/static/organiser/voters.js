@@ -37,8 +37,10 @@ let nVoters = 0;
 let voters = [];
 let quality = null;
 let selectedVoter = null;
+let sideColumn = "columns.left"; // of a set, whether the best item was shown before the worst
 
-begin(async () => {
+begin(async (info) => {
+  sideColumn = info.plan.set_size > 2 ? "columns.best-first" : "columns.left";
   const names = find("show-names");
   const path = (rest) => `${rest}names=${names.checked}`;
   watches.push(campaign.watch(() => path(`/voters?limit=${Math.min(1000, most)}&`), showVoters, freshness));
@@ -120,7 +122,7 @@ function draw() {
     },
     { head: text("columns.seconds"), cell: (row) => number(quality?.get(row.key)?.seconds, 1), number: true },
     {
-      head: text("columns.left"),
+      head: text(sideColumn),
       lesser: true,
       cell: (row) => shareOf(quality?.get(row.key)?.left),
       number: true,

@@ -10,6 +10,7 @@ from adaptive.ledger._store.schema import answer_name
 from tests.adaptive.ledger.campaigns import query
 from tests.service.collect.browser.conftest import all_sent, saved, unsent, wait_until
 from tests.service.collect.browser.test_access import check_targets, check_width
+from tests.service.collect.browsing import ADMIN
 
 pytestmark = pytest.mark.wide
 
@@ -204,3 +205,34 @@ def test_an_answer_given_elsewhere_is_named(site, visit):
     message = f"You answered the previous pair elsewhere: best: {items[0]}, worst: {items[3]}. That answer counts."
     expect(page.locator("#message")).to_contain_text(message)
     assert votes(campaign) == {items: "best 1 worst 4"}
+
+
+def test_an_organiser_makes_a_campaign_of_sets(site, visit):
+    page = visit(f"{site.url}/o/new#{ADMIN}")
+    page.locator("#items").fill("\n".join(TREES))
+    page.locator("#question-0").fill("Which tree is the tallest, and which the lowest?")
+    page.locator("#advanced > summary").click()
+    page.locator("[name=mode][value=ballots]").check()
+    page.locator("#grades").select_option("set 4")
+    expect(page.locator("[name=mode][value=continuous]")).to_be_checked()
+    expect(page.locator("[name=mode][value=ballots]")).to_be_disabled()
+    expect(page.locator("#repeats")).to_be_hidden()
+    expect(page.locator("#ties")).to_be_hidden()
+    expect(page.locator("#outlook dt", has_text="Comparisons").locator("+ dd")).to_have_text("24")
+    expect(page.locator("#outlook")).to_contain_text("Accuracy is simulated for pairs only.")
+    page.locator("#make").click()
+    _, _, rest = page.locator("#created-link input").input_value().rpartition("/o/")
+    key = rest.partition("#")[0]
+    voting = visit(f"{site.url}/v/{key}")
+    page.locator("#created-go").click()
+    page.goto(f"{site.url}/o/{key}/settings")
+    expect(page.locator("#fixed")).to_contain_text("The best and the worst of 4")
+    voting.locator("#agree").click()
+    ready(voting)
+    for _ in range(3):
+        choose(voting, 1, 2)
+    expect(voting.locator("#status")).to_contain_text("Saved. 3 of")
+    page.goto(f"{site.url}/o/{key}/result")
+    expect(page.locator("#exports a")).to_have_count(4)
+    page.goto(f"{site.url}/o/{key}/voters")
+    expect(page.locator("th", has_text="Best shown first")).to_be_visible()
