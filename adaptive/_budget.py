@@ -12,6 +12,7 @@ from decimal import ROUND_CEILING
 from typing import Any
 
 from adaptive._advice import four_digits
+from adaptive._draw import MOST_SET
 from adaptive._plan import LARGEST_COUNT, MOST_BALLOTS, BallotPlan, checked_integer, checked_positive, plan_ballots
 from adaptive.errors import PlanError
 from rankcorr._checks import real_number, shown
@@ -243,6 +244,13 @@ class BatchOptions:
     )
     target: float | None = declare(
         float, None, above=0, most=1, about="End when the expected tau_w reaches this, and much less is unlikely."
+    )
+    set_size: int = declare(
+        int,
+        2,
+        least=2,
+        most=MOST_SET,
+        about="Items of a comparison: 2 is a pair; of 3 to 6 items, voters choose the best and the worst.",
     )
 
 

@@ -32,6 +32,25 @@ class Comparison(NamedTuple):
     right: Hashable
 
 
+class SetComparison(Comparison):
+    """A set of items for one voter; `left` and `right` are its first two.
+
+    Attributes
+    ----------
+    other_items : tuple of hashable
+        Labels of the others.
+    """
+
+    other_items: tuple[Hashable, ...]
+
+    @classmethod
+    def of(cls, pair: Comparison, other_items: tuple[Hashable, ...]) -> SetComparison:
+        """Return the set that begins with a pair."""
+        comparison = cls(*pair)
+        comparison.other_items = other_items
+        return comparison
+
+
 def comparisons_of(ballot: Ballot, number: int) -> tuple[Comparison, ...]:
     """Return all comparisons of a ballot, in the order to show them.
 

@@ -110,6 +110,7 @@ class PlanArguments:
         target: float | None,
         voters: int = 1,
         settings: CampaignSettings | None = None,
+        set_size: int = 2,
     ) -> ContinuousPlan:
         """Return the continuous plan that the options ask for, as `plan` returns one of ballots.
 
@@ -125,7 +126,7 @@ class PlanArguments:
         size = batch_for(n_items) if batch is None else batch
 
         def plan_of(budget: int) -> ContinuousPlan:
-            return ContinuousPlan(n_items=n_items, budget=budget, batch=size, target=target)
+            return ContinuousPlan(n_items=n_items, budget=budget, batch=size, target=target, set_size=set_size)
 
         return self._affordable(plan_of, voters, settings) if self.comparisons is None else plan_of(self.comparisons)
 
@@ -164,6 +165,7 @@ class BatchArguments:
     )
     batch: int | None = setting(declared_option(BatchOptions, "batch"))
     target: float | None = setting(declared_option(BatchOptions, "target", metavar="TAU_W"))
+    set_size: int = setting(declared_option(BatchOptions, "set_size", metavar="N"))
 
     def plan(
         self, options: PlanArguments, n_items: int, voters: int = 1, settings: CampaignSettings | None = None
@@ -175,9 +177,9 @@ class BatchArguments:
         OptionError, LedgerError, PlanError
         """
         if self.continuous:
-            return options.continuous_plan(n_items, self.batch, self.target, voters, settings)
-        if self.batch is not None or self.target is not None:
-            raise OptionError("--batch and --target require --continuous")
+            return options.continuous_plan(n_items, self.batch, self.target, voters, settings, self.set_size)
+        if self.batch is not None or self.target is not None or self.set_size > 2:
+            raise OptionError("--batch, --target and --set-size require --continuous")
         return options.plan(n_items, voters, settings)
 
 

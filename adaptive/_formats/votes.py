@@ -82,6 +82,7 @@ class VoteRow(NamedTuple):
         Line of its first character.
     comparison, voter : str or None
     left, right : str, tuple of str, or None
+        Of a set, the cells of all items are on the left.
     answer : {"left", "right", "tie", "cannot say"} or None
         None where there is no answer.
     extra : tuple of (str, str)

@@ -54,6 +54,7 @@ from adaptive.ledger._votes import casting, exports, recording
 from adaptive.ledger._votes.casting import Receipt, VoteCast
 from adaptive.ledger._votes.exports import Export, Format
 from adaptive.ledger._votes.recording import Recorded
+from adaptive.ledger._votes.set_files import read_set_file
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._comparisons import Comparisons
 from rankcorr._workers import Progress
@@ -425,11 +426,6 @@ class Campaign(OpenCampaign):
             Restrict the list to the sheets of this voter, given by the name in a file or by key.
         unanswered : bool
             Restrict the list to comparisons without a current answer.
-
-        Raises
-        ------
-        LedgerError
-            In a campaign of sets.
         """
         return self.read(draws.open_comparisons, number=number, voter=voter, unanswered=unanswered)
 
@@ -735,6 +731,9 @@ class Campaign(OpenCampaign):
         vote that the ledger already has changes nothing, and a contradicting vote is kept as a conflict, as described
         in `record_file`.
 
+        In a campaign of sets, the columns are comparison, item_1, item_2, ..., best and worst, and voter if it is
+        named; `encoding` and `guard` are the only options.
+
         Parameters
         ----------
         path, format, answers, encoding, ignore, instances
@@ -752,6 +751,8 @@ class Campaign(OpenCampaign):
             If the file cannot be read, or a winner, comparison, pair or voter is unknown. The message gives file and
             line.
         """
+        if self.info.set_size > 2:
+            return self.record_file(read_set_file(self.info, path, encoding=encoding, guard=guard))
         file = recording.read_vote_file(
             self.info,
             path,

@@ -107,6 +107,7 @@ def init(
       ballots run init voting.db --items items.csv --presentations 20 --voters 100 --seed 1 --repeats 0.1 --overlap 0.1
       ballots run init voting.db --items items.csv --hours 40 --seconds 5 --voters 9 --seed 1 --pay-per-hour 9 --fee 0.2
       ballots run init voting.db --items items.csv --continuous --budget 900 --voters 9 --seed 1 --grades 2
+      ballots run init voting.db --items items.csv --continuous --budget 300 --voters 9 --seed 1 --set-size 4
       ballots run init voting.db --targets candidates.csv --answers 5 --voters 20 --seed 1
       ballots run init postgresql://localhost/votes --items items.csv --presentations 20 --voters 100 --seed 1
     """

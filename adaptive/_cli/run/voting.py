@@ -12,6 +12,7 @@ from adaptive._cli.vote_files import Reading, reading_options
 from adaptive._formats.votes import comparisons_csv, read_votes
 from adaptive.errors import ProtocolError
 from adaptive.ledger import ANSWERS, Campaign, file_id
+from adaptive.ledger._votes.set_files import read_set_file, set_file
 from rankcorr import OptionError
 from rankcorr._checks import counted
 from rankcorr._cli.console import command, json_option, print_json
@@ -30,7 +31,8 @@ def open_command(
     """Open the next ballot of LEDGER, or the next batch of a continuous campaign.
 
     The comparisons are CSV, voter by voter, with the columns comparison, voter, left, right (or left_1, left_2, ...)
-    and an empty winner to fill in: left, right, tie or "cannot say"; with grades also an empty grade. Checks on voters,
+    and an empty winner to fill in: left, right, tie or "cannot say"; with grades also an empty grade. Sets have item_1,
+    item_2, ... and an empty best and worst, in which an item of the set is to be written. Checks on voters,
     if the campaign asks any, are among them and look the same. Record their answers with the others; they are never
     scored.
 
@@ -52,7 +54,10 @@ def open_command(
         comparisons = campaign.asked(number=number)
     about = "open batches" if again and unit == "batch" else f"{unit} {number}"
     written = [pair._replace(id=file_id(pair.id)) for pair in comparisons]
-    text = comparisons_csv(written, has_grades=campaign.info.settings.grades > 1)
+    if campaign.info.set_size > 2:
+        text = set_file(comparisons, campaign.info)
+    else:
+        text = comparisons_csv(written, has_grades=campaign.info.settings.grades > 1)
     emit(text, out, f"{about}: {len(comparisons):,} comparisons written to {out}")
 
 
@@ -66,14 +71,18 @@ def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> N
 
     VOTES is CSV, TSV or JSON with the columns comparison and winner: left, right, tie, "cannot say", or empty for no
     answer yet. The columns left and right, if present, must match the comparison; voter names the voter. Column seconds
-    is the time that an answer took; grade is that of the preference, in a campaign with grades. Other columns are
+    is the time that an answer took; grade is that of the preference, in a campaign with grades. In a campaign of sets,
+    best and worst take the place of winner, and the items item_1, item_2, ... must be there. Other columns are
     stored with the votes. Votes that are already recorded change nothing. A vote that contradicts a recorded one is
     kept aside; see `ballots run conflicts`.
 
     Example:
       ballots run record voting.db votes.csv
     """
-    file = read_votes(votes, **reading._asdict(), needed=["comparison", "winner"]).file()
+    if campaign.info.set_size > 2:
+        file = read_set_file(campaign.info, votes, encoding=reading.encoding)
+    else:
+        file = read_votes(votes, **reading._asdict(), needed=["comparison", "winner"]).file()
     recorded = campaign.record_file(file)
     status = campaign.status()
     if as_json:

@@ -1,5 +1,6 @@
 """Draw, refuse and close the batches of a continuous campaign."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -32,7 +33,7 @@ Waits: TypeAlias = Literal["target", "pairs"]
 _REFUSED: Final = "no batch"
 _STATE: Final = ("batches", "answers", "changed", "decided")
 _DECIDING: Final = ("excluded", "included", "left", "reopened")
-_SET_DRAWS: Final = 3  # of a batch: few items have few sets, of which some are drawn again
+_SET_DRAWS: Final = 8  # of a batch: few items have few sets, of which some are drawn again
 
 
 @dataclass(frozen=True)
@@ -360,11 +361,16 @@ def _sets(
     set twice, nor one that the waiting voter has answered.
     """
     info, rng = transaction.info, ballot_rng(transaction.info.seed, number, "draw")
-    n_shown = _n_shown(transaction)
-    asked = _shown_to_slots(transaction).voter
-    n_asked = np.bincount(np.zeros(0, np.int64) if asked is None else asked, minlength=len(info.slots))
+    drawn = _drawn_sets(transaction)
+    members = np.array([item for _, items in drawn for item in items], np.int64)
+    n_shown = np.bincount(members, minlength=info.n_items)
+    n_asked = np.bincount(np.array([slot for slot, _ in drawn], np.int64), minlength=len(info.slots))
     slots = np.argsort(n_asked, kind="stable")[: slots_of_batch(size, len(info.slots), info.settings)]
     known = set() if voter_id is None else pairs_of_voter(transaction, voter_id).pairs()
+    seen: defaultdict[int, set[Pair]] = defaultdict(lambda: set(known))
+    if info.settings.assigned:  # the slot is one voter
+        for slot, items in drawn:
+            seen[slot].add(tuple(sorted(items)))
     of_slot: dict[int, dict[Pair, list[int]]] = {slot: {} for slot in sorted(slots.tolist())}
 
     def draw(n_sets: int) -> Slots:
@@ -376,15 +382,19 @@ def _sets(
     def deal(sets: Iterable[list[int]]) -> None:
         for row in sets:
             members = tuple(sorted(row))
-            free = [slot for slot in of_slot if members not in of_slot[slot]]
-            if free and members not in known:
+            free = [slot for slot in of_slot if members not in of_slot[slot] and members not in seen[slot]]
+            if free:
                 of_slot[min(free, key=lambda slot: len(of_slot[slot]))][members] = row
 
     for _ in range(_SET_DRAWS):
         if missing := size - sum(map(len, of_slot.values())):
             deal(draw(missing).tolist())
     if not any(of_slot.values()):  # of so few items that the voter has answered most of their sets
-        others = [members for members in combinations(range(info.n_items), info.set_size) if members not in known]
+        others = [
+            members
+            for members in combinations(range(info.n_items), info.set_size)
+            if any(members not in seen[slot] for slot in of_slot)
+        ]
         deal([rng.permutation(others[at]).tolist() for at in rng.permutation(len(others))[:size]])
     voter = np.repeat(list(of_slot), [len(sets) for sets in of_slot.values()]).astype(np.int32)
     rows = np.array([row for sets in of_slot.values() for row in sets.values()], np.int64)
@@ -392,14 +402,14 @@ def _sets(
     return Matches(tuple(info.items), tuple(info.slots), first, second, voter), rows[:, 2:]
 
 
-def _n_shown(transaction: Transaction) -> NDArray[np.int64]:
-    """Return how many sets each item was in so far, shape (n_items,)."""
-    comparison, ballot = schema.comparison, schema.ballot
-    columns = (comparison.c.left_item, comparison.c.right_item, comparison.c.other_items)
-    drawn = sa.select(*columns).join(ballot, ballot.c.id == comparison.c.ballot_id)
+def _drawn_sets(transaction: Transaction) -> list[tuple[int, tuple[int, ...]]]:
+    """Return slot and items of each set that was drawn so far."""
+    comparison, sheet, ballot = schema.comparison, schema.sheet, schema.ballot
+    columns = (sheet.c.slot, comparison.c.left_item, comparison.c.right_item, comparison.c.other_items)
+    of_sheet = sa.and_(sheet.c.ballot_id == comparison.c.ballot_id, sheet.c.number == comparison.c.sheet)
+    drawn = sa.select(*columns).join(sheet, of_sheet).join(ballot, ballot.c.id == comparison.c.ballot_id)
     rows = transaction.execute(drawn.where(ballot.c.campaign_id == transaction.info.id))
-    places = [place for row in rows for place in (row.left_item, row.right_item, *value_of(row.other_items))]
-    return np.bincount(np.array(places, np.int64), minlength=transaction.info.n_items)
+    return [(row.slot, (row.left_item, row.right_item, *value_of(row.other_items))) for row in rows]
 
 
 def _within_groups(

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from adaptive._draw import Asked, draw_ballot
 from adaptive._protocol import ballot_rng
-from adaptive._votes import WORDS, Comparison
+from adaptive._votes import WORDS, Comparison, SetComparison
 from adaptive.ledger._ballots.pairs import present_voters
 from adaptive.ledger._ballots.stored import Array, DrawnColumns, Probe, position_after, stored_ballots
 from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, Probing, n_repeatable
@@ -491,10 +491,10 @@ def open_comparisons(
 
     The options and errors are those of `Campaign.asked`.
     """
-    transaction.info.check_pairs("lists of comparisons")
     ballot, pair, lease, event = schema.ballot, schema.comparison, schema.lease, schema.vote_event
     of_sheet = sa.and_(lease.c.ballot_id == pair.c.ballot_id, lease.c.sheet == pair.c.sheet, lease.c.ended_at.is_(None))
-    of_pair = (ballot.c.number, pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item)
+    items = (pair.c.left_item, pair.c.right_item, pair.c.other_items)
+    of_pair = (ballot.c.number, pair.c.sheet, pair.c.position, *items)
     query = (
         sa.select(*of_pair, lease.c.voter_id)
         .select_from(pair)
@@ -515,5 +515,7 @@ def open_comparisons(
     for row in transaction.execute(query):
         left, right = transaction.info.items[row.left_item], transaction.info.items[row.right_item]
         pair_name = pair_id(row.number, row.sheet, row.position)
-        comparisons.append(Comparison(pair_name, names.get(row.voter_id, ""), left, right))
+        pair_shown = Comparison(pair_name, names.get(row.voter_id, ""), left, right)
+        others = transaction.labels_of(row.other_items)
+        comparisons.append(SetComparison.of(pair_shown, others) if others else pair_shown)
     return tuple(comparisons)

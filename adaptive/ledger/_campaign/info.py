@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from adaptive._advice import Advice, advice_on_budget, advice_on_total
 from adaptive._budget import BatchOptions, PayOptions, answers_for
-from adaptive._draw import LEAST_SET, MOST_SET
 from adaptive._plan import BallotPlan
 from adaptive.ledger._store.schema import MOST_GRADES, answers_with, is_line, label_text, value_of
 from adaptive.ledger.errors import LedgerError, require
@@ -77,13 +76,11 @@ class ContinuousPlan:
     set_size: int = 2
 
     def __post_init__(self) -> None:
-        size = whole_number(self.set_size) or 0
-        require(size == 2 or LEAST_SET <= size <= MOST_SET, "set_size", "a whole number from 2 to 6", self.set_size)
-        for name, least in (("n_items", size), ("budget", 1), ("batch", 1)):
+        check_declared(BatchOptions(self.batch, self.target, self.set_size), LedgerError)
+        for name, least in (("n_items", self.set_size), ("budget", 1), ("batch", 1)):
             value = getattr(self, name)
             require((whole_number(value) or least - 1) >= least, name, f"a whole number from {least} on", value)
         Matching(batch=self.batch, n0=self.n0, focus=self.focus)
-        check_declared(BatchOptions(self.batch, self.target), LedgerError)
 
     @property
     def n_comparisons(self) -> int:
@@ -141,7 +138,6 @@ class ContinuousPlan:
             ("grades", settings.grades > 1),
             ("checks", settings.probing is not None),
             ("target groups", settings.targets is not None),
-            ("sheets assigned to voters", settings.assigned),
         ):
             if is_set:
                 raise LedgerError(f"{option} are for pairs; voters choose from sets of {self.set_size}")
@@ -684,16 +680,6 @@ class CampaignInfo:
             raise LedgerError(f"grades are for at most {MAX_DENSE:,} items; got {self.n_items:,}")
         if isinstance(self.plan, ContinuousPlan):
             self.plan.check_settings(self.settings)
-
-    def check_pairs(self, means: str) -> None:
-        """Refuse means that know pairs alone, in a campaign of sets.
-
-        Raises
-        ------
-        LedgerError
-        """
-        if self.set_size > 2:
-            raise LedgerError(f"{means} are for pairs; voters choose from sets of {self.set_size}")
 
     def check_targets(self) -> None:
         """Refuse a campaign of target groups whose plan, items or checks are not those of its targets.

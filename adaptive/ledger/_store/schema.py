@@ -301,6 +301,17 @@ def grades_of(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.where(codes == CANNOT_SAY, 0, directions_of(codes) * sizes)
 
 
+def label_cell(label: Hashable) -> str:
+    """Return a label as one cell: text as it is, and JSON of a number or of several parts.
+
+    Examples
+    --------
+    >>> label_cell("oak"), label_cell(("oak", "tree"))
+    ('oak', '["oak","tree"]')
+    """
+    return label if isinstance(label, str) else label_text(label)
+
+
 def set_cells(items: Sequence[Hashable], answer: str | None, safe: Callable[[str], str]) -> list[str]:
     """Return the cells of `set_columns`; best and worst are empty without an answer, and for "cannot say".
 
@@ -317,7 +328,7 @@ def set_cells(items: Sequence[Hashable], answer: str | None, safe: Callable[[str
     >>> set_cells(["ash", "fir", "oak"], "best 3 worst 1", str)
     ['ash', 'fir', 'oak', 'oak', 'ash']
     """
-    cells = [safe(label if isinstance(label, str) else label_text(label)) for label in items]
+    cells = [safe(label_cell(label)) for label in items]
     code = CANNOT_SAY if answer is None else ANSWERS[answer]
     if code == CANNOT_SAY:
         return [*cells, "", ""]

@@ -33,9 +33,11 @@ from adaptive.ledger._store.schema import (
     answers_with,
     graded_answer,
     json_of,
+    label_cell,
     now,
     pair_at,
     pair_id,
+    value_of,
 )
 from adaptive.ledger._voters.identity import file_name, voters_named
 from adaptive.ledger._votes.casting import vote_hash, why_late
@@ -85,6 +87,7 @@ class _Ballot:
     sheet: list[int]
     left: list[int]
     right: list[int]
+    other_items: list[list[int]]
     revision: list[int]
     answer: list[int]
     holder: dict[int, tuple[int, int]]  # sheet -> lease, voter
@@ -236,6 +239,10 @@ def _read_comparisons(transaction: Transaction, ballot_id: int) -> dict[str, Any
     pair, event, late = schema.comparison, schema.vote_event, schema.late_vote
     query = sa.select(pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item).order_by(pair.c.place)
     sheet, position, left, right = transaction.integer_columns(query.where(pair.c.ballot_id == ballot_id))
+    others: list[list[int]] = [[] for _ in range(sheet.size)]
+    if transaction.info.set_size > 2:
+        of_sets = sa.select(pair.c.other_items).where(pair.c.ballot_id == ballot_id).order_by(pair.c.place)
+        others = [value_of(items) for items in transaction.execute(of_sets).scalars()]
     code = sa.case((event.c.kind == "void", _VOIDED), else_=sa.func.coalesce(event.c.answer, _NO_VOTE))
     events = sa.select(event.c.place, event.c.revision, code, event.c.voter_id).where(event.c.ballot_id == ballot_id)
     in_order = events.order_by(event.c.place, event.c.revision)
@@ -250,6 +257,7 @@ def _read_comparisons(transaction: Transaction, ballot_id: int) -> dict[str, Any
         "sheet": sheet.tolist(),
         "left": left.tolist(),
         "right": right.tolist(),
+        "other_items": others,
         "revision": revision.tolist(),
         "answer": answer.tolist(),
         "votes": set(zip(places.tolist(), voters.tolist(), answers.tolist(), strict=True)),
@@ -272,7 +280,13 @@ def _voter_of(
     info: CampaignInfo, row: VoteRow, ballot: _Ballot, place: int, known: Mapping[str, int], names: Mapping[int, str]
 ) -> int:
     """Return the voter of a row, or refuse the row if its items are not those of the comparison."""
-    for side, label, places in (("left", row.left, ballot.left), ("right", row.right, ballot.right)):
+    if info.set_size > 2:
+        items = (ballot.left[place], ballot.right[place], *ballot.other_items[place])
+        expected_cells = tuple(label_cell(info.items[item]) for item in items)
+        if row.left not in (None, expected_cells):
+            raise VoteError(f"comparison {row.comparison!r} has the items {expected_cells}; got {row.left}")
+    sides = (("left", row.left, ballot.left), ("right", row.right, ballot.right))
+    for side, label, places in sides if info.set_size == 2 else ():
         expected_label = info.items[places[place]]
         if label is not None and item_cells(label) != item_cells(expected_label):
             expected, got = ", ".join(map(repr, item_cells(expected_label))), ", ".join(map(repr, item_cells(label)))
@@ -362,7 +376,6 @@ def read_vote_file(
     guard: bool,
 ) -> VoteFile:
     """Read a file of votes with the items of a campaign; see `Campaign.import_votes`."""
-    info.check_pairs("files of votes")
     votes = read_votes(
         path,
         format=format,

@@ -206,12 +206,7 @@ class PlanChoice(Request):
     seconds = Number(above=0, most=3_600, about="Mean time of an answer.")
     batch = declared_field(BatchOptions, "batch", most=10_000)
     target = declared_field(BatchOptions, "target")
-    set_size = Whole(
-        least=2,
-        most=6,
-        about="Items of a comparison, in mode continuous: 2 is a pair. Of 3 to 6 items, voters choose the best and the "
-        "worst.",
-    )
+    set_size = declared_field(BatchOptions, "set_size", load_default=missing)
 
     @validates_schema
     def check_mode(self, data: dict[str, Any], **_: Any) -> None:

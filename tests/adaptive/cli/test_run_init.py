@@ -128,3 +128,28 @@ def test_grades_from_the_first_file_to_the_ranking():
     assert best == result.items[result.graded.ranking.best_first[0]]
     note = invoke("fit", "v.db").stderr
     assert "v.db: the grades of preferences are left out; `ballots run result` ranks by them" in note
+
+
+def test_sets_from_the_first_file_to_the_ranking():
+    run_ok(*CONTINUOUS, "--set-size", 4)
+    run_ok("run", "open", "v.db", "--out", "sets.csv")
+    header, *rows = [line.split(",") for line in Path("sets.csv").read_text().splitlines()]
+    assert header == ["comparison", "voter", "item_1", "item_2", "item_3", "item_4", "best", "worst"]
+    answered = [[*row[:6], min(row[2:6]), max(row[2:6])] for row in rows]
+    Path("votes.csv").write_text("\n".join(map(",".join, [header, *answered])) + "\n")
+    assert f"{len(rows)} new votes" in run_ok("run", "record", "v.db", "votes.csv")
+    (first, *_) = rows
+    run_ok("run", "correct", "v.db", first[0], "best 2 worst 3", "--reason", "misread")
+    assert refusal("run", "correct", "v.db", first[0], "left", "--reason", "no").startswith(
+        "an answer is 'best 1 worst 2'"
+    )
+    table = invoke("run", "result", "v.db", "--interim").stdout.splitlines()
+    assert len(table) == 13
+    note = invoke("fit", "v.db").stderr
+    assert (
+        "v.db: of each set, only its best and its worst item are compared; `ballots run result` ranks by all 4" in note
+    )
+    assert refusal(*[word if word != "v.db" else "w.db" for word in CONTINUOUS], "--set-size", 4, "--grades", 2) == (
+        "grades are for pairs; voters choose from sets of 4"
+    )
+    assert not Path("w.db").exists()

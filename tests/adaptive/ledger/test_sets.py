@@ -24,6 +24,7 @@ from adaptive.ledger import (
 )
 from adaptive.ledger._bundle.files import verify_bundle
 from adaptive.ledger._store.schema import best_and_worst, directions_of
+from adaptive.ledger._votes.set_files import set_file
 from adaptive.ledger.errors import BundleError
 from tests.adaptive.ledger.campaigns import change, new_id, query
 from tests.adaptive.ledger.databases import ledger_at
@@ -189,7 +190,6 @@ def test_a_campaign_of_pairs_takes_no_answer_on_sets(ledger):
         ({"set_size": 4, "n_items": 3}, {}, "n_items must be a whole number from 4 on; got 3"),
         ({"set_size": 3}, {"grades": 2}, "grades are for pairs; voters choose from sets of 3"),
         ({"set_size": 3}, {"probing": Probing((KnownPair("gold", 0, 1, "left"),))}, "checks are for pairs"),
-        ({"set_size": 3}, {"assigned": True, "sheet_size": None}, "sheets assigned to voters are for pairs"),
         ({"set_size": 3, "n_items": 1_501}, {}, "sets are for at most 1,500 items; got 1,501"),
     ],
 )
@@ -205,14 +205,9 @@ def test_what_sets_do_not_go_with(plan, settings, message, ledger):
     assert query(ledger, "SELECT 1 FROM campaign") == []
 
 
-def test_what_knows_pairs_alone_says_so(ledger, tmp_path):
+def test_formats_of_pairs_say_so(ledger):
     campaign = campaign_of_sets(ledger)
     campaign.open_next()
-    (tmp_path / "votes.csv").write_text("left,right,winner\na,b,left\n")
-    with pytest.raises(LedgerError, match="lists of comparisons are for pairs; voters choose from sets of 4"):
-        campaign.asked()
-    with pytest.raises(LedgerError, match="files of votes are for pairs"):
-        campaign.import_votes(tmp_path / "votes.csv")
     for format_name in ("arena", "label_studio", "potato", "choix"):
         with pytest.raises(
             LedgerError, match=f"{format_name} has pairs, and the voters of this campaign chose from sets"
@@ -343,3 +338,82 @@ def test_codes_of_answers_name_the_best_and_the_worst():
     assert best.tolist() == [0, 1, 5, 4, 0, 0, 0, 0, 0]
     assert worst.tolist() == [1, 0, 4, 5, 1, 1, 1, 1, 1]
     assert directions_of(codes).tolist() == [1, -1, -1, 1, 1, -1, 1, 2, 0]
+
+
+def of_files(ledger, n_voters=3, *, set_size=4, n_items=12, budget=60, items=None):
+    """A campaign whose sheets go to voters as files."""
+    plan = ContinuousPlan(n_items, budget, batch=12, set_size=set_size)
+    return ledger.new_campaign(plan, items or LABELS[:n_items], n_voters, 1)
+
+
+def filled(campaign, number, path, *, only=slice(None)):
+    """Write the file of a batch with the answers of voters who never err."""
+    rows = list(csv.DictReader(io.StringIO(set_file(campaign.asked(number=number), campaign.info))))
+    for row in rows[only]:
+        items = [row[f"item_{at}"] for at in range(1, campaign.info.set_size + 1)]
+        row["best"], row["worst"] = min(items), max(items)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    return rows
+
+
+@pytest.mark.parametrize("items", [None, [("a", f"{number:02}") for number in range(12)]], ids=["text", "pairs"])
+def test_sets_go_out_as_files_and_come_back(items, ledger, tmp_path):
+    campaign, path = of_files(ledger, items=items), tmp_path / "votes.csv"
+    by_voter = defaultdict(list)
+    for number in range(1, 6):
+        campaign.open_next()
+        rows = filled(campaign, number, path)
+        for row in rows:
+            by_voter[row["voter"]].append(tuple(sorted(row[f"item_{at}"] for at in range(1, 5))))
+        assert campaign.import_votes(path).n_new == len(rows) > 8
+        assert campaign.import_votes(path).n_known == len(rows)
+    n_votes = sum(map(len, by_voter.values()))
+    assert all(len(sets) == len(set(sets)) > n_votes // 3 - 5 for sets in by_voter.values())
+    assert campaign.result(interim=True).ranking.best_first[:3].tolist() == [0, 1, 2]
+    export = tmp_path / "export.csv"
+    export.write_text(campaign.export_votes("csv").files["votes.csv"], encoding="utf-8", newline="")
+    assert campaign.import_votes(export).n_known == n_votes
+    campaign.close(5)
+    assert campaign.verify().n_votes == n_votes
+
+
+def test_a_file_with_some_answers_leaves_the_others_open(ledger, tmp_path):
+    campaign, path = of_files(ledger), tmp_path / "votes.csv"
+    campaign.open_next()
+    filled(campaign, 1, path, only=slice(5))
+    assert campaign.import_votes(path).n_new == 5
+    assert len(campaign.asked(unanswered=True)) == len(campaign.asked()) - 5
+    text = path.read_text("utf-8").splitlines()
+    cells = text[6].split(",")
+    path.write_text("\n".join([text[0], ",".join([*cells[:-2], "cannot say", ""])]) + "\n", encoding="utf-8")
+    assert campaign.import_votes(path).n_new == 1
+    assert campaign.events_after(0)[-1].answer == "cannot say"
+
+
+@pytest.mark.parametrize(
+    ("change_of", "message"),
+    [
+        (lambda row: row.update(best="item 99"), "votes.csv:2: the best item must be one of 'item .*; got 'item 99'"),
+        (lambda row: row.update(worst=""), "votes.csv:2: the worst item must be one of"),
+        (lambda row: row.update(worst=row["best"]), "votes.csv:2: 'item .*' is the best and the worst"),
+        (lambda row: row.update(best="cannot say", worst=row["item_1"]), "the best item must be one of"),
+        (lambda row: row.update(item_3=row["item_4"], item_4=row["item_3"]), "comparison .* has the items"),
+        (lambda row: row.update(item_1=row["item_2"], item_2=row["item_1"]), "comparison .* has the items"),
+        (lambda row: row.update(comparison="b7-0-0"), "comparison .* is unknown"),
+    ],
+)
+def test_a_file_that_does_not_fit_changes_nothing(change_of, message, ledger, tmp_path):
+    campaign, path = of_files(ledger), tmp_path / "votes.csv"
+    campaign.open_next()
+    rows = filled(campaign, 1, path)
+    change_of(rows[0])
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    with pytest.raises(VoteError, match=message):
+        campaign.import_votes(path)
+    assert campaign.events_after(0) == ()
