@@ -12,8 +12,15 @@ from decimal import ROUND_CEILING
 from typing import Any
 
 from adaptive._advice import four_digits
-from adaptive._draw import MOST_SET
-from adaptive._plan import LARGEST_COUNT, MOST_BALLOTS, BallotPlan, checked_integer, checked_positive, plan_ballots
+from adaptive._plan import (
+    LARGEST_COUNT,
+    MOST_BALLOTS,
+    MOST_SET,
+    BallotPlan,
+    checked_integer,
+    checked_positive,
+    plan_ballots,
+)
 from adaptive.errors import PlanError
 from rankcorr._checks import real_number, shown
 from rankcorr._options import declare

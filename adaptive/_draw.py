@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from adaptive._plan import LEAST_SET, MOST_SET
 from adaptive.errors import DrawError
 from rankcorr._checks import check_rng, check_unique, is_unhashable, offending, shown, whole_number
 from rankcorr._results import Result, read_only
@@ -17,8 +18,6 @@ from rankcorr._results import Result, read_only
 Indices: TypeAlias = NDArray[np.int32]
 Names: TypeAlias = tuple[Hashable, ...] | range
 LIMIT = 2**30 - 1  # each comparison has two ends, which need int32 indices
-LEAST_SET = 3
-MOST_SET = 6
 
 
 @runtime_checkable

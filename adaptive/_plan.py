@@ -18,6 +18,8 @@ from rankcorr._checks import counted, real_number, shown, whole_number
 from rankcorr._input.numbers import LARGEST_EXACT
 from rankcorr._results import TableResult, json_ready, text_table
 
+LEAST_SET = 3  # items of a comparison whose best and worst are chosen
+MOST_SET = 6
 LARGEST_COUNT = LARGEST_EXACT  # alpha N is a product of floats, and not every larger integer is a float
 MOST_BALLOTS = 10_000  # rounding can keep a size forever (0.9 of 4 items are 4), so sizes alone set no limit
 _INPUTS = ("n_items", "n_ballots", "fraction", "presentations")

@@ -17,10 +17,10 @@ from adaptive._advice import Advice
 from adaptive._budget import BatchOptions, PayOptions, PlanOptions
 from adaptive._cli.output import emit, print_note
 from adaptive._cli.vote_files import Reading, reading_options
-from adaptive._draw import LEAST_SET, MOST_SET, Ballot, draw_ballot, draw_sets
+from adaptive._draw import Ballot, draw_ballot, draw_sets
 from adaptive._formats.votes import VoteColumns, comparisons_csv, read_votes
 from adaptive._pairing import FewRareTokensWarning, pair_tokens, pairing_csv, read_tokens
-from adaptive._plan import BallotPlan, checked_integer, checked_positive
+from adaptive._plan import LEAST_SET, MOST_SET, BallotPlan, checked_integer, checked_positive
 from adaptive._record import places_best_first
 from adaptive._scores import score_ballot
 from adaptive._tables import csv_text, items_csv, read_items

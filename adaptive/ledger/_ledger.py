@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from adaptive._formats.answers import Answers
-from adaptive._formats.votes import Columns, VoteFile, VoteRow
+from adaptive._formats.votes import Columns, VoteFile, VoteRow, comparisons_csv
 from adaptive._formats.votes import Format as VoteFormat
 from adaptive._plan import BallotPlan
 from adaptive._protocol import Items, Position
@@ -48,13 +48,14 @@ from adaptive.ledger._reports.results import CampaignResult, ItemProgress
 from adaptive.ledger._reports.status import BallotProgress, BallotState, CampaignStatus
 from adaptive.ledger._store.database import PATIENCE_SECONDS, Database, back_up
 from adaptive.ledger._store.migrations import bring_up, check_revision, make_tables, migrate
+from adaptive.ledger._store.schema import file_id
 from adaptive.ledger._voter import Voter, Voters
 from adaptive.ledger._voters.tokens import Tokens, issue
 from adaptive.ledger._votes import casting, exports, recording
 from adaptive.ledger._votes.casting import Receipt, VoteCast
 from adaptive.ledger._votes.exports import Export, Format
 from adaptive.ledger._votes.recording import Recorded
-from adaptive.ledger._votes.set_files import read_set_file
+from adaptive.ledger._votes.set_files import read_set_file, set_file
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._comparisons import Comparisons
 from rankcorr._workers import Progress
@@ -428,6 +429,17 @@ class Campaign(OpenCampaign):
             Restrict the list to comparisons without a current answer.
         """
         return self.read(draws.open_comparisons, number=number, voter=voter, unanswered=unanswered)
+
+    def comparisons_csv(self, comparisons: Sequence[Comparison]) -> str:
+        """Return comparisons of `asked` as CSV for voters to fill in, voter by voter; `import_votes` reads it.
+
+        The columns are comparison, voter, left, right and an empty winner; with grades also an empty grade. Sets have
+        item_1, item_2, ... and an empty best and worst.
+        """
+        if self.info.set_size > 2:
+            return set_file(comparisons, self.info)
+        rows = [comparison._replace(id=file_id(comparison.id)) for comparison in comparisons]
+        return comparisons_csv(rows, has_grades=self.info.settings.grades > 1)
 
     def shown_pairs(self, number: int, sheet: int) -> tuple[ShownPair, ...]:
         """Return all pairs of a sheet, in their fixed display order.

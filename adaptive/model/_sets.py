@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adaptive._draw import LEAST_SET, MOST_SET, checked_integer
+from adaptive._draw import checked_integer
+from adaptive._plan import LEAST_SET, MOST_SET
 from adaptive.errors import DrawError, ModelError
 from adaptive.model._choices import ChoiceStrengths
 from adaptive.model._matching import Matching

@@ -9,10 +9,9 @@ import click
 from adaptive._cli.output import emit, print_rows
 from adaptive._cli.run.campaign import described, ledger_argument
 from adaptive._cli.vote_files import Reading, reading_options
-from adaptive._formats.votes import comparisons_csv, read_votes
+from adaptive._formats.votes import read_votes
 from adaptive.errors import ProtocolError
-from adaptive.ledger import ANSWERS, Campaign, file_id
-from adaptive.ledger._votes.set_files import read_set_file, set_file
+from adaptive.ledger import ANSWERS, Campaign
 from rankcorr import OptionError
 from rankcorr._checks import counted
 from rankcorr._cli.console import command, json_option, print_json
@@ -53,12 +52,7 @@ def open_command(
         number = campaign.open_next(at_once=at_once)
         comparisons = campaign.asked(number=number)
     about = "open batches" if again and unit == "batch" else f"{unit} {number}"
-    written = [pair._replace(id=file_id(pair.id)) for pair in comparisons]
-    if campaign.info.set_size > 2:
-        text = set_file(comparisons, campaign.info)
-    else:
-        text = comparisons_csv(written, has_grades=campaign.info.settings.grades > 1)
-    emit(text, out, f"{about}: {len(comparisons):,} comparisons written to {out}")
+    emit(campaign.comparisons_csv(comparisons), out, f"{about}: {len(comparisons):,} comparisons written to {out}")
 
 
 @command(short_help="Record votes, some or all, in any order.")
@@ -80,10 +74,10 @@ def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> N
       ballots run record voting.db votes.csv
     """
     if campaign.info.set_size > 2:
-        file = read_set_file(campaign.info, votes, encoding=reading.encoding)
+        recorded = campaign.import_votes(votes, encoding=reading.encoding)
     else:
         file = read_votes(votes, **reading._asdict(), needed=["comparison", "winner"]).file()
-    recorded = campaign.record_file(file)
+        recorded = campaign.record_file(file)
     status = campaign.status()
     if as_json:
         print_json({**asdict(recorded), "status": asdict(status)})

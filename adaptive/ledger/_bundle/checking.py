@@ -573,6 +573,7 @@ def croissant(contents: Contents, members: Mapping[str, str]) -> str:
     grade = {"grade": "Integer"} if info.settings.grades > 1 else {}
     answers = [*sided, "winner"] if info.set_size == 2 else set_columns(info.set_size)
     pairs = {"comparison": "Text", "slot": "Integer", "left_item": "Integer", "right_item": "Integer", "check": "Text"}
+    pairs |= dict.fromkeys(set_columns(info.set_size)[2:-2], "Integer")
     sets = [
         _records("items", "items.csv", {"place": "Integer", "label": "Text", "kind": "Text"}),
         _records("comparisons", "comparisons.csv", pairs),

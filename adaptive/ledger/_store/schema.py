@@ -26,7 +26,7 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, SmallInteger, Text
 
-from adaptive._draw import MOST_SET
+from adaptive._plan import MOST_SET
 from adaptive._record import json_label
 from adaptive._votes import Vote
 from adaptive.errors import VoteError

@@ -240,8 +240,11 @@ def test_a_bundle_keeps_sets(items, sqlite, other, tmp_path):
     assert [float(row["strength"]) for row in table] == [row["strength"] for row in campaign.result().rows()]
     votes = list(csv.DictReader(io.StringIO(members_of(campaign.bundle())["votes.csv"], newline="")))
     assert list(votes[0])[2:] == ["item_1", "item_2", "item_3", "item_4", "best", "worst"]
-    fields = {entry["name"] for entry in json.loads(members_of(campaign.bundle())["croissant.json"])["recordSet"]}
-    assert "votes" in fields
+    for name in ("comparisons", "votes"):
+        described = json.loads(members_of(campaign.bundle())["croissant.json"])["recordSet"]
+        (fields,) = ([field["name"] for field in entry["field"]] for entry in described if entry["name"] == name)
+        assert set(fields) <= set(members_of(campaign.bundle())[f"{name}.csv"].splitlines()[0].split(","))
+        assert {"item_3", "item_4"} <= set(fields)
 
 
 def last_cell(text, cell):
