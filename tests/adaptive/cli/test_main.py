@@ -118,7 +118,7 @@ TUNE = ("tune", "--budget", 80, "--voters", 5, "--simulations", 2)
         ([*PLAN, "--euros", 3, "--pay", 12], r"--pay needs --seconds"),
         ([*PLAN, "--euros", 3, "--pay", 12, "--pay-per-vote", 1], r"give either --pay or --pay-per-vote; got both"),
         ([*PLAN, "--top", 3, "--fee", 0.1], r"--fee and --currency require --pay or --pay-per-vote"),
-        ([*PLAN, "--top", 3, "--batch", 3], r"--batch and --target require --continuous"),
+        ([*PLAN, "--top", 3, "--batch", 3], r"--batch, --target and --set-size require --continuous"),
         ([*PLAN, "--top", 3, "--continuous"], r"--continuous does not take --presentations or --top"),
         ([*PLAN, "--continuous"], r"exactly one of --budget, --hours, --euros is needed; got none"),
         (["draw", "tokens.csv", *DRAWN], r'tokens\.csv:1: add a first line "item"'),
