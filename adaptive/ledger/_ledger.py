@@ -59,6 +59,7 @@ from adaptive.ledger._votes.set_files import read_set_file, set_file
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._comparisons import Comparisons
 from rankcorr._workers import Progress
+from rankcorr.errors import OptionError
 
 if TYPE_CHECKING:
     from rankcorr.vectors import TargetGroups
@@ -744,7 +745,7 @@ class Campaign(OpenCampaign):
         in `record_file`.
 
         In a campaign of sets, the columns are comparison, item_1, item_2, ..., best and worst, and voter if it is
-        named; `encoding` and `guard` are the only options.
+        named; all options but `encoding` and `guard` are refused.
 
         Parameters
         ----------
@@ -764,6 +765,9 @@ class Campaign(OpenCampaign):
             line.
         """
         if self.info.set_size > 2:
+            of_pairs = {"columns": columns, "answers": answers, "ignore": list(ignore), "instances": instances}
+            if format not in ("auto", "csv") or any(of_pairs.values()):
+                raise OptionError(f"format, {', '.join(of_pairs)} are for votes on pairs, not on sets")
             return self.record_file(read_set_file(self.info, path, encoding=encoding, guard=guard))
         file = recording.read_vote_file(
             self.info,

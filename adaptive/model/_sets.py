@@ -1,5 +1,7 @@
 """Choose the next sets of items, for votes on the best and the worst item of each."""
 
+from contextlib import suppress
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -8,11 +10,12 @@ from adaptive._plan import LEAST_SET, MOST_SET
 from adaptive.errors import DrawError, ModelError
 from adaptive.model._choices import ChoiceStrengths
 from adaptive.model._matching import Matching
+from adaptive.model._strengths import Strengths
 from rankcorr._checks import check_rng, shown
 
 
 def next_sets(
-    strengths: ChoiceStrengths,
+    strengths: ChoiceStrengths | Strengths,
     size: int,
     *,
     rng: np.random.Generator,
@@ -23,12 +26,12 @@ def next_sets(
     """Choose sets of items by the votes so far, for a precise order of the top.
 
     For each set, strengths are drawn from their normal approximation. The first item is drawn with a probability
-    proportional to ``1 / ((n + n0)^2 sqrt(m + 1))``, where n is its rank by these strengths, counted from 0, and m the
+    proportional to ``1 / ((n + n0)^2 sqrt(m + 1))``, where n is its rank by these strengths, counted from 1, and m the
     number of sets that had it. The other items are those nearest to it in strength.
 
     Parameters
     ----------
-    strengths : ChoiceStrengths
+    strengths : ChoiceStrengths or Strengths
     size : int
         Number of sets.
     rng : numpy.random.Generator
@@ -37,7 +40,7 @@ def next_sets(
     n_shown : array_like of shape (n_items,), optional
         Number of sets that had each item so far; by default no set is counted.
     n0 : float
-        The smaller it is, the more the top is preferred.
+        As in `Matching`: the smaller it is, the more the top is preferred.
 
     Returns
     -------
@@ -47,9 +50,10 @@ def next_sets(
     Raises
     ------
     DrawError
-        Fewer items than a set has, or a number that is out of range.
+        Fewer items than a set has, or a number of sets or of their items that is out of range.
     ModelError
-        `n_shown` has another length than the items, or a number below 0.
+        No strengths, an `n0` that is out of range, or an `n_shown` of another length than the items, or with a number
+        that is not finite or below 0.
 
     See Also
     --------
@@ -67,26 +71,35 @@ def next_sets(
     ['cat', 'bee', 'ant']
     ['bee', 'ant', 'cat']
     """
+    if not isinstance(strengths, ChoiceStrengths | Strengths):
+        raise ModelError(f"strengths must be ChoiceStrengths or Strengths; got {shown(strengths)}")
     n_items, number = len(strengths.items), checked_integer("size", size, least=1)
     members = checked_integer("set_size", set_size, least=LEAST_SET)
     if members > min(MOST_SET, n_items):
         raise DrawError(
             f"set_size must be at most {MOST_SET} and the number of items, {n_items}; got {shown(set_size)}"
         )
-    if not n0 > 0:
-        raise DrawError(f"n0 must be above 0; got {shown(n0)}")
+    Matching(n0=n0)  # refuses one that is out of range
     check_rng(rng, DrawError)
-    counts = np.zeros(n_items) if n_shown is None else np.array(n_shown, float)
-    if counts.shape != (n_items,) or not (counts >= 0).all():
-        raise ModelError(f"n_shown must have a number for each of the {n_items} items, 0 or more; got {shown(n_shown)}")
+    counts = _checked_counts(n_shown, n_items)
     sets = np.empty((number, members), np.int64)
     for row in sets:
         drawn = strengths.theta + strengths.standard_errors * rng.standard_normal(n_items)
         rank = np.empty(n_items)
-        rank[np.argsort(-drawn)] = np.arange(n_items)
+        rank[np.argsort(-drawn)] = np.arange(1, n_items + 1)
         weights = 1 / ((rank + n0) ** 2 * np.sqrt(counts + 1))
         first = rng.choice(n_items, p=weights / weights.sum())
         nearest = np.argsort(np.abs(drawn - drawn[first]), kind="stable")
         row[:] = rng.permutation(nearest[:members])
         counts[row] += 1
     return sets
+
+
+def _checked_counts(n_shown: ArrayLike | None, n_items: int) -> NDArray[np.float64]:
+    if n_shown is None:
+        return np.zeros(n_items)
+    with suppress(TypeError, ValueError):  # not numbers, or rows of different lengths
+        counts = np.array(n_shown, float)
+        if counts.shape == (n_items,) and (np.isfinite(counts) & (counts >= 0)).all():
+            return counts
+    raise ModelError(f"n_shown must have a number for each of the {n_items} items, 0 or more; got {shown(n_shown)}")

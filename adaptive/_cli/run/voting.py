@@ -74,7 +74,7 @@ def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> N
       ballots run record voting.db votes.csv
     """
     if campaign.info.set_size > 2:
-        recorded = campaign.import_votes(votes, encoding=reading.encoding)
+        recorded = campaign.import_votes(votes, **reading._asdict())
     else:
         file = read_votes(votes, **reading._asdict(), needed=["comparison", "winner"]).file()
         recorded = campaign.record_file(file)

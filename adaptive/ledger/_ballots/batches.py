@@ -254,7 +254,7 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
                 return Refusal(reason, "target", state_of(transaction))
             # The spread of strengths is fixed: to estimate it takes five times as long, and chooses no better sets.
             strengths_of_sets = None if choices is None else choices.fit(prior=WHILE_MATCHING.sd)
-            matches, other_items = _sets(transaction, strengths_of_sets, size, len(ballots) + 1, voter_id)
+            matches, other_items = _sets(transaction, strengths_of_sets, size, len(ballots) + 1, voter_id, plan.n0)
             return len(ballots) + 1, matches, other_items, replaced
         votes = counted_votes(transaction)
         strengths = interim_strengths(votes, None)
@@ -353,7 +353,7 @@ def _has_reached(target: float, choices: Choices, transaction: Transaction) -> b
 
 
 def _sets(
-    transaction: Transaction, strengths: ChoiceStrengths | None, size: int, number: int, voter_id: int | None
+    transaction: Transaction, strengths: ChoiceStrengths | None, size: int, number: int, voter_id: int | None, n0: float
 ) -> tuple[Matches, Slots]:
     """Return the sets of a batch: the first two items of each as a comparison, and its further items.
 
@@ -375,7 +375,7 @@ def _sets(
 
     def draw(n_sets: int) -> Slots:
         if strengths is not None:
-            return next_sets(strengths, n_sets, set_size=info.set_size, n_shown=n_shown, rng=rng)
+            return next_sets(strengths, n_sets, set_size=info.set_size, n_shown=n_shown, n0=n0, rng=rng)
         presentations = -(-n_sets * info.set_size // info.n_items)
         return np.array(draw_sets(info.n_items, info.set_size, presentations, rng)[:n_sets], np.int64)
 

@@ -44,7 +44,7 @@ class ContinuousPlan:
     batch : int
         Comparisons of a batch.
     n0, focus : float
-        See `adaptive.next_comparisons`.
+        See `adaptive.next_comparisons`; of sets, `n0` as in `adaptive.next_sets`, which has no focus.
     target : float or None
         The campaign may end when `adaptive.stopping_rule` stops at this expected tau_w; None: when the budget is spent.
     n_pairs : int or None

@@ -1,6 +1,7 @@
 """Campaigns whose voters choose the best and the worst item of a set."""
 
 import csv
+import gzip
 import io
 import json
 from collections import Counter, defaultdict
@@ -26,6 +27,7 @@ from adaptive.ledger._bundle.files import verify_bundle
 from adaptive.ledger._store.schema import best_and_worst, directions_of
 from adaptive.ledger._votes.set_files import set_file
 from adaptive.ledger.errors import BundleError
+from rankcorr import OptionError
 from tests.adaptive.ledger.campaigns import change, new_id, query
 from tests.adaptive.ledger.databases import ledger_at
 from tests.adaptive.ledger.test_bundle_members import edited, edited_json, members_of
@@ -420,3 +422,32 @@ def test_a_file_that_does_not_fit_changes_nothing(change_of, message, ledger, tm
     with pytest.raises(VoteError, match=message):
         campaign.import_votes(path)
     assert campaign.events_after(0) == ()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"format": "arena"}, {"columns": {"winner": "best"}}, {"answers": "codes"}, {"ignore": ["x"]}, {"instances": "x"}],
+)
+def test_options_for_votes_on_pairs_are_refused(options, sqlite, tmp_path):
+    campaign, path = of_files(ledger_at(sqlite)), tmp_path / "votes.csv"
+    campaign.open_next()
+    filled(campaign, 1, path)
+    with pytest.raises(OptionError, match="are for votes on pairs, not on sets"):
+        campaign.import_votes(path, **options)
+    assert campaign.events_after(0) == ()
+
+
+@pytest.mark.parametrize("ending", [".csv.gz", ".tsv", ".json"])
+def test_files_of_sets_in_other_forms(ending, sqlite, tmp_path):
+    campaign, path = of_files(ledger_at(sqlite)), tmp_path / "votes.csv"
+    campaign.open_next()
+    rows = filled(campaign, 1, path)
+    data = path.read_bytes()
+    other = tmp_path / f"votes{ending}"
+    forms = {
+        ".csv.gz": lambda: gzip.compress(data),
+        ".tsv": lambda: data.replace(b",", b"\t"),
+        ".json": lambda: json.dumps(rows).encode(),
+    }
+    other.write_bytes(forms[ending]())
+    assert campaign.import_votes(other).n_new == len(rows)

@@ -48,7 +48,7 @@ def test_of_certain_strengths_a_set_has_neighbours_and_the_top_comes_by_its_weig
         tuple(sorted(next_sets(exact, 1, set_size=set_size, n_shown=n_shown, n0=n0, rng=rng)[0].tolist()))
         for _ in range(n_draws)
     )
-    weights = [1 / ((rank + n0) ** 2 * (n_shown[rank] + 1) ** 0.5) for rank in range(n_items)]
+    weights = [1 / ((rank + 1 + n0) ** 2 * (n_shown[rank] + 1) ** 0.5) for rank in range(n_items)]
     expected = Counter()
     for first in range(n_items):
         nearest = sorted(range(n_items), key=lambda item: abs(theta[item] - theta[first]))[:set_size]
@@ -97,8 +97,9 @@ def test_sets_by_the_votes_rank_the_top_better_than_balanced_ones(n_items):
         ({"set_size": 2}, DrawError, "set_size"),
         ({"set_size": 7}, DrawError, "set_size must be at most 6 and the number of items, 9; got 7"),
         ({"size": 0}, DrawError, "size"),
-        ({"n0": 0}, DrawError, "n0 must be above 0; got 0"),
-        ({"n0": float("nan")}, DrawError, "n0 must be above 0; got nan"),
+        *(({"n0": n0}, ModelError, "n0") for n0 in (-1, float("nan"), float("inf"), "2", None)),
+        *(({"strengths": strengths}, ModelError, "strengths must be") for strengths in (None, "x", [1.0, 2.0])),
+        *(({"n_shown": n_shown}, ModelError, "n_shown") for n_shown in (["x"] * 9, [[1], [2, 3]], [float("inf")] * 9)),
         ({"rng": 3}, DrawError, "rng"),
         ({"n_shown": [1, 2]}, ModelError, "n_shown must have a number for each of the 9 items"),
         ({"n_shown": [-3.0] * 9}, ModelError, "n_shown"),
@@ -106,6 +107,6 @@ def test_sets_by_the_votes_rank_the_top_better_than_balanced_ones(n_items):
     ],
 )
 def test_what_cannot_be_drawn(options, error, message):
-    arguments = {"size": 3, "rng": np.random.default_rng(1), **options}
+    arguments = {"strengths": fitted(9), "size": 3, "rng": np.random.default_rng(1), **options}
     with pytest.raises(error, match=message):
-        next_sets(fitted(9), **arguments)
+        next_sets(**arguments)
