@@ -451,3 +451,13 @@ def test_files_of_sets_in_other_forms(ending, sqlite, tmp_path):
     }
     other.write_bytes(forms[ending]())
     assert campaign.import_votes(other).n_new == len(rows)
+
+
+def test_the_offset_of_the_plan_says_how_much_the_top_is_preferred(sqlite, other):
+    shares = []
+    for target, n0 in ((sqlite, 0.0), (other, 1_000.0)):
+        campaign = campaign_of_sets(ledger_at(target), 30, budget=90, n_voters=3, n0=n0)
+        vote_to_the_end(campaign, 3)
+        counts = Counter(row[f"item_{number}"] for row in rows_of(campaign) for number in range(1, 5))
+        shares.append(sum(counts[label] for label in LABELS[:6]) / counts.total())
+    assert shares[0] > 1.5 * shares[1]
