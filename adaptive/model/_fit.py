@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,6 @@ from adaptive.errors import ModelError
 from adaptive.model._likelihood import (
     INDEFINITE,
     MAX_DENSE,
-    MAX_FACTOR,
     SD_RANGE,
     SD_START,
     Parameters,
@@ -33,13 +32,16 @@ from adaptive.model._likelihood import (
     Rows,
     check_bounded,
     curvature_at,
-    kernel_input,
+    fill_terms,
     laplacian,
 )
 from rankcorr._results import read_only
 from rankcorr._workers import Progress
 
+if TYPE_CHECKING:
+    from adaptive.model._likelihood_kernels import RowTerms
 Array: TypeAlias = NDArray[Any]
+Couplings: TypeAlias = dict[int, Array]  # of log a, log odds of e, s: those that are fitted
 MAX_ITERATIONS: Final = 200
 TOLERANCE: Final = 1e-9  # of the largest change, relative to the spread of the strengths
 _LARGEST_STEP: Final = 4.0  # of the difference of two items that met
@@ -92,7 +94,7 @@ class Point:
     at: Parameters
     log_likelihood: float
     log_posterior: float
-    terms: Array
+    terms: RowTerms
 
 
 @dataclass(eq=False)
@@ -153,10 +155,11 @@ class JointFit:
 
     def point(self, at: Parameters) -> Point:
         """Evaluate the votes and the priors at some parameters, up to a constant."""
-        from adaptive.model._likelihood_kernels import joint_terms
+        from adaptive.model._likelihood_kernels import RowTerms
 
-        terms, prior = np.zeros((10, self.rows.left.size)), self.prior
-        log_likelihood = joint_terms(*kernel_input(self.rows, at), at.theta, bool(self.is_active[1]), terms)
+        prior, fits_oversight = self.prior, bool(self.is_active[1])
+        terms = RowTerms.of(self.rows.left.size, fits_oversight=fits_oversight, fits_nu=self.fits_nu)
+        log_likelihood = fill_terms(self.rows, at, terms)
         total = log_likelihood - 0.5 * at.precision * float(at.theta @ at.theta)
         if self.is_active[0]:
             total -= 0.5 * float(np.sum(np.log(at.discrimination) ** 2)) / prior.discrimination_sd**2
@@ -172,7 +175,7 @@ class JointFit:
         """Take one step, shortened until the posterior does not fall; return the largest change and the new point."""
         rows, at = self.rows, point.at
         if at.precision == 0:
-            check_bounded(rows, at.discrimination[rows.group] ** 2 * point.terms[2])
+            check_bounded(rows, at.discrimination[rows.group] ** 2 * point.terms.expected)
         slope, slack = self.slope(point), 1e-12 * max(1.0, abs(point.log_posterior))
         # Where votes agree with no order, wide strengths would push e beyond a half, and the order would be mirrored.
         is_held = self.fits_slips and at.oversight[0] >= _MOST_SLIPS and slope.groups[0, 1] > 0
@@ -224,23 +227,23 @@ class JointFit:
 
     def slope(self, point: Point) -> Move:
         rows, at, prior = self.rows, point.at, self.prior
-        score, in_oversight, tie = point.terms[0], point.terms[1], point.terms[9]
+        score = point.terms.score
         flow = at.discrimination[rows.group] * score
-        theta = np.bincount(rows.left, flow, rows.n_items) - np.bincount(rows.right, flow, rows.n_items)
+        theta = rows.by_item(flow, -1.0)
         groups = np.zeros((rows.n_groups, 3))
         if self.is_active[0]:
             groups[:, 0] = self._by_group(flow * (at.theta[rows.left] - at.theta[rows.right]))
             groups[:, 0] -= np.log(at.discrimination) / prior.discrimination_sd**2
         if self.is_active[1]:
-            groups[:, 1] = self._by_group(in_oversight) * at.oversight * (1 - at.oversight)
+            groups[:, 1] = self._by_group(point.terms.oversight[0]) * at.oversight * (1 - at.oversight)
             groups[:, 1] += prior.oversight_votes * (self.oversight - at.oversight) + self.push
         if self.is_active[2]:
             groups[:, 2] = self._by_group(score) - at.side / prior.side_sd**2
-        log_nu = float(np.sum(self.count * ((rows.winner == TIE) - tie))) if self.fits_nu else 0.0
+        log_nu = float(np.sum(self.count * ((rows.winner == TIE) - point.terms.tie[0]))) if self.fits_nu else 0.0
         return Move(theta - at.precision * at.theta, groups, log_nu)
 
     def _by_group(self, values: Array) -> Array:
-        return np.bincount(self.rows.group, values, self.rows.n_groups)
+        return self.rows.by_group(values)
 
     def solve(self, point: Point, target: Move, is_observed: bool) -> Move:
         """Return the curvature's inverse times `target`, with the mean of log a over the voters held.
@@ -278,19 +281,19 @@ class JointFit:
 
     def _borders(self, point: Point, fits_nu: bool) -> tuple[Array, float]:
         """Return the columns of log nu and of the multiplier, and the curvature in log nu."""
-        rows, at, mixed = self.rows, point.at, point.terms[8]
+        rows, at = self.rows, point.at
         n_items = rows.n_items
         borders = np.zeros((n_items + 3 * rows.n_groups, 2))
         if self.holds_mean:
             borders[n_items::3, 1] = self.shares
         if not fits_nu:
             return borders, 0.0
+        tie, mixed = point.terms.tie
         flow = at.discrimination[rows.group] * mixed
-        borders[:n_items, 0] = np.bincount(rows.left, flow, n_items) - np.bincount(rows.right, flow, n_items)
+        borders[:n_items, 0] = rows.by_item(flow, -1.0)
         margins = self._by_group(flow * (at.theta[rows.left] - at.theta[rows.right]))
         by_group = np.stack([margins, np.zeros(rows.n_groups), self._by_group(mixed)], axis=1) * self.is_free
         borders[n_items:, 0] = by_group.ravel()
-        tie = point.terms[9]
         return borders, float(np.sum(self.count * tie * (1.0 - tie)))  # a product of BLAS would wait for threads
 
     def absorbed(self, at: Parameters) -> Array:
@@ -305,7 +308,7 @@ class JointFit:
         corner -= borders[n_items:].T @ (inverse @ borders[n_items:])
         return np.asarray((absorbed @ mixed.T).toarray() + remainder @ np.linalg.solve(corner, remainder.T))
 
-    def _groups(self, point: Point, is_observed: bool) -> tuple[Array, Array, Array]:
+    def _groups(self, point: Point, is_observed: bool) -> tuple[Array, Couplings, Array]:
         """Return the blocks of the groups, the coupling of each row's margin with its group, and weights of pairs.
 
         A group whose observed block has no maximum has the expected curvatures.
@@ -315,43 +318,53 @@ class JointFit:
         observed = np.full(rows.n_groups, is_observed)
         margin = a * (at.theta[rows.left] - at.theta[rows.right])
         while True:
-            of_row = observed[group]
-            curved, mixed, alone = (np.where(of_row, point.terms[5 + k], point.terms[2 + k]) for k in range(3))
+            of_row = observed if rows.n_groups == 1 else observed[group]
+            curved = np.where(of_row, point.terms.observed, point.terms.expected)
             blocks = np.zeros((rows.n_groups, 3, 3))
-            coupling = np.zeros((3, rows.left.size))
-            if self.is_free.any():
+            coupling = dict.fromkeys(np.flatnonzero(self.is_free).tolist(), curved)  # that of s; others follow
+            if self.is_free[0]:
+                coupling[0] = curved * margin - np.where(of_row, point.terms.score, 0.0)
+                blocks[:, 0, 0] = self._by_group(coupling[0] * margin) + prior.discrimination_sd**-2
+            if self.is_free[1]:
+                slope, *expected_or_observed = point.terms.oversight
+                mixed, alone = np.where(of_row, expected_or_observed[2:], expected_or_observed[:2])
                 odds = at.oversight * (1 - at.oversight)
-                of_odds = odds[group]
-                score = np.where(of_row, point.terms[0], 0.0)
-                slips = np.where(of_row, point.terms[1], 0.0) * of_odds * (1 - 2 * at.oversight[group])
-                coupling[:] = curved * margin - score, mixed * of_odds, curved
-                blocks[:, 0, 0] = self._by_group((curved * margin - score) * margin) + prior.discrimination_sd**-2
-                blocks[:, 0, 1] = blocks[:, 1, 0] = self._by_group(mixed * of_odds * margin)
-                blocks[:, 0, 2] = blocks[:, 2, 0] = self._by_group(curved * margin)
-                blocks[:, 1, 1] = self._by_group(alone * of_odds**2 - slips) + prior.oversight_votes * odds
-                blocks[:, 1, 2] = blocks[:, 2, 1] = self._by_group(mixed * of_odds)
+                coupling[1] = mixed * odds[group]
+                slips = self._by_group(slope) * odds * (1 - 2 * at.oversight)
+                blocks[:, 1, 1] = self._by_group(alone) * odds**2 - observed * slips + prior.oversight_votes * odds
+            if self.is_free[2]:
                 blocks[:, 2, 2] = self._by_group(curved) + prior.side_sd**-2
+            if self.is_free[0] and self.is_free[1]:
+                blocks[:, 0, 1] = blocks[:, 1, 0] = self._by_group(coupling[1] * margin)
+            if self.is_free[0] and self.is_free[2]:
+                blocks[:, 0, 2] = blocks[:, 2, 0] = self._by_group(curved * margin)
+            if self.is_free[1] and self.is_free[2]:
+                blocks[:, 1, 2] = blocks[:, 2, 1] = self._by_group(coupling[1])
             for k in np.flatnonzero(~self.is_free):
-                coupling[k] = blocks[:, k, :] = blocks[:, :, k] = 0.0
                 blocks[:, k, k] = 1.0
             is_definite = np.linalg.eigvalsh(blocks)[:, 0] > 0
             if is_definite.all():
-                return blocks, coupling * a, curved * a * a
+                return blocks, {k: a * of_row for k, of_row in coupling.items()}, curved * a * a
             if not observed[~is_definite].any():
                 raise np.linalg.LinAlgError
             observed = observed & is_definite
 
-    def _coupled(self, blocks: Array, coupling: Array) -> tuple[Any, Any]:
+    def _coupled(self, blocks: Array, coupling: Couplings) -> tuple[Any, Any]:
         """Return the inverse of all blocks, and the curvature in strengths and groups; both sparse."""
-        from scipy.sparse import bsr_array, coo_array
+        from scipy.sparse import bsr_array, coo_array, csr_array
 
         rows, n_items = self.rows, self.rows.n_items
         n_groups = rows.n_groups
         inverse = bsr_array(
             (np.linalg.inv(blocks), np.arange(n_groups), np.arange(n_groups + 1)), shape=(3 * n_groups, 3 * n_groups)
         ).tocsr()
-        places = [3 * rows.group.astype(np.int64) + k for k in np.flatnonzero(self.is_free)]
-        values = np.concatenate([np.zeros(0), *coupling[self.is_free]])
+        if n_items * n_groups <= rows.left.size:  # counting is faster than sorting
+            dense = np.zeros((n_items, 3 * n_groups))
+            for k, values in coupling.items():
+                dense[:, k::3] = rows.by_item_and_group(values)
+            return inverse, csr_array(dense)
+        places = [3 * rows.group.astype(np.int64) + k for k in coupling]
+        values = np.concatenate([np.zeros(0), *coupling.values()])
         parameter = np.concatenate([np.zeros(0, np.int64), *places])
         n_active = len(places)
         ends = np.concatenate([np.tile(rows.left, n_active), np.tile(rows.right, n_active)])
@@ -360,7 +373,7 @@ class JointFit:
         ).tocsr()
         return inverse, mixed
 
-    def _solve_blocks(self, blocks: Array, coupling: Array, weight: Array, precision: float, columns: Array) -> Array:
+    def _solve_blocks(self, blocks: Array, coupling: Couplings, weight: Array, precision: float, columns: Array) -> Array:
         """Solve for strengths and groups, shape (n_items + 3 n_groups, n_columns), with the groups eliminated."""
         from scipy.linalg import cho_factor, cho_solve
 
@@ -373,7 +386,7 @@ class JointFit:
         is_flat = precision <= _FLAT * weight.max(initial=0.0)
         level = target.mean(axis=0) if is_flat else np.zeros(target.shape[1])
         target -= level
-        if n_items <= MAX_FACTOR:
+        if rows.has_dense_matrix:
             matrix = laplacian(rows, weight)
             most = float(matrix.diagonal().max()) if is_flat else 0.0
             matrix[np.diag_indices(n_items)] += precision + _LEAST_PART * most
@@ -507,7 +520,7 @@ def oversight_push(fit: JointFit, at: Parameters, leverage: Array) -> float:
     ends = [replace(at, oversight=expit(odds + step)) for step in (_NUDGE, -_NUDGE)]
     slopes = [curvature_at(fit.rows, end).slope for end in ends]
     curved, change = curvature_at(fit.rows, at), 0.5 * (slopes[0] - slopes[1])
-    if fit.rows.n_items <= MAX_FACTOR:  # without a loop to compile
+    if fit.rows.has_dense_matrix:  # without a loop to compile
         follows = np.linalg.solve(curved.matrix(), change)
     else:
         follows = curved.solve_definite(change, _FOLLOW_TOLERANCE)

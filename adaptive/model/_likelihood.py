@@ -23,15 +23,18 @@ from numpy.typing import NDArray
 from adaptive.errors import ModelError
 from rankcorr._checks import check_choice, real_number, shown
 from rankcorr._results import JsonResult, Result
+from rankcorr._workers import checked_workers, in_threads
 
 if TYPE_CHECKING:
-    from adaptive.model._likelihood_kernels import GroupParameters, Votes
+    from adaptive.model._likelihood_kernels import GroupParameters, RowTerms, Votes
 Array: TypeAlias = NDArray[Any]
 Link: TypeAlias = Literal["logistic", "normal"]
 TiesModel: TypeAlias = Literal["davidson", "half"]
 TIES: Final[tuple[TiesModel, ...]] = get_args(TiesModel)
 OVERSIGHT: Final = 0.03
-MAX_FACTOR: Final = 300  # most items for exact traces and steps; for more, probes and conjugate gradients take less
+MAX_FACTOR: Final = 300  # for more items, probes and conjugate gradients take less, unless there are many votes
+_PAIRS_PER_ROW: Final = 4
+_ROWS_PER_BLOCK: Final = 1 << 16
 MAX_DENSE: Final = 1_500  # most items for a dense matrix of curvature: its inverse takes 0.1 s at 1,000
 _PROBE_NUMBERS: Final = 4_000
 _PROBE_TOLERANCE: Final = 1e-2
@@ -110,6 +113,27 @@ class Rows:
     def half(self) -> bool:
         """True if a tie is half a win for either side."""
         return self.model.ties == "half"
+
+    @property
+    def has_dense_matrix(self) -> bool:
+        """True if steps and traces take a dense matrix of curvature: it is small, or the votes take longer."""
+        n_pairs = self.n_items**2
+        return self.n_items <= MAX_FACTOR or (self.n_items <= MAX_DENSE and n_pairs <= _PAIRS_PER_ROW * self.left.size)
+
+    def by_item(self, values: Array, sign: float) -> Array:
+        """Return the sums over the votes on each item, where it is on the right with this sign."""
+        right = np.bincount(self.right, values, self.n_items)
+        return np.asarray(np.bincount(self.left, values, self.n_items) + sign * right, np.float64)
+
+    def by_group(self, values: Array) -> Array:
+        """Return the sums over the votes of each group."""
+        return values.sum(keepdims=True) if self.n_groups == 1 else np.bincount(self.group, values, self.n_groups)
+
+    def by_item_and_group(self, values: Array) -> Array:
+        """Return the sums over the votes of each group on each item, negative where it is on the right."""
+        n_cells, of_item = self.n_items * self.n_groups, np.int64(self.n_groups)
+        left, right = (np.bincount(side * of_item + self.group, values, n_cells) for side in (self.left, self.right))
+        return np.asarray(left - right).reshape(self.n_items, self.n_groups)
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,19 +240,22 @@ class Parameters(Result):
 class Curvature:
     """Curvature of the penalised log-likelihood in the strengths, at some parameters.
 
-    `score` is the slope of each vote in its margin and `slope` the sum of slopes in theta, without the prior. Two
-    fields have two rows each, expected and observed: `weights`, the curvature of each vote in the difference of its two
-    strengths, and `diagonals`, that of their matrix.
+    `score` is the slope of each vote in its margin, and `flow` that in the difference of its two strengths. `weights`
+    has two rows, the expected and the observed curvature of each vote in that difference.
     """
 
     rows: Rows
     precision: float
     log_likelihood: float
     score: Array
-    slope: Array
+    flow: Array
     weights: Array
-    diagonals: Array
     observed: bool = False
+
+    @cached_property
+    def slope(self) -> Array:
+        """Slope of the log-likelihood in theta, without the prior."""
+        return self.rows.by_item(self.flow, -1.0)
 
     @cached_property
     def weight(self) -> Array:
@@ -238,29 +265,11 @@ class Curvature:
     @cached_property
     def diagonal(self) -> Array:
         """Diagonal of H, the curvature of votes and prior."""
-        return np.asarray(self.diagonals[int(self.observed)] + self.precision)
+        return self.rows.by_item(self.weight, 1.0) + self.precision
 
     def solve(self, target: Array, tolerance: float) -> Array | None:
         """Return H^-1 target, shape (n_items,) or (n_items, n_columns) as `target` is; None if H is indefinite."""
-        from adaptive.model._likelihood_kernels import solve_curvature
-
-        columns = np.array(target.reshape(self.rows.n_items, -1), order="C")
-        solution = np.empty_like(columns)
-        if (self.diagonal <= 0.0).any():
-            return None
-        precision = self.precision
-        if precision == 0:
-            # H is singular: strengths are known up to a constant. A trace of a prior keeps rounding errors from
-            # growing in that direction, whose part is then removed.
-            columns -= columns.mean(axis=0)
-            precision = 1e-12 * float(self.diagonal.max())
-        system = self.rows.left, self.rows.right, self.weight, precision, self.diagonal
-        n_iterations = solve_curvature(*system, columns, tolerance, 10 * self.rows.n_items + 100, solution)
-        if n_iterations < 0:
-            return None
-        if self.precision == 0:
-            solution -= solution.mean(axis=0)
-        return solution.reshape(target.shape)
+        return solve_system(self.rows, self.weight, self.precision, self.diagonal, target, tolerance)
 
     def solve_definite(self, target: Array, tolerance: float) -> Array:
         """Return H^-1 target where only rounding can make H indefinite, which is a ModelError."""
@@ -281,8 +290,8 @@ class Curvature:
         They are exact for few items, else estimated with fixed random signs.
         """
         n_items, left, right = self.rows.n_items, self.rows.left, self.rows.right
-        if n_items <= MAX_FACTOR:
-            inverse = np.linalg.inv(self.matrix())
+        if self.rows.has_dense_matrix:
+            inverse = inverse_of(self.matrix()) if self.precision > 0 else np.linalg.inv(self.matrix())
             diagonal = np.diagonal(inverse)
             return float(diagonal.sum()), diagonal[left] + diagonal[right] - 2.0 * inverse[left, right]
         # The trace has a relative standard error of about sqrt(2 / (n_items n_columns)).
@@ -291,6 +300,42 @@ class Curvature:
         solved = self.solve_definite(signs, _PROBE_TOLERANCE)
         contrasts = np.einsum("vc,vc->v", signs[left] - signs[right], solved[left] - solved[right])
         return float(np.sum(signs * solved)) / n_columns, contrasts / n_columns
+
+
+def solve_system(
+    rows: Rows, weight: Array, precision: float, diagonal: Array, target: Array, tolerance: float
+) -> Array | None:
+    """Solve for H of these curvatures of votes, as `Curvature.solve` does; `diagonal` scales the system."""
+    from adaptive.model._likelihood_kernels import solve_curvature
+
+    columns = np.array(target.reshape(rows.n_items, -1), order="C")
+    solution = np.empty_like(columns)
+    if (diagonal <= 0.0).any():
+        return None
+    is_singular = precision == 0  # strengths are known up to a constant
+    if is_singular:
+        # A trace of a prior keeps rounding errors from growing in that direction, whose part is then removed.
+        columns -= columns.mean(axis=0)
+        precision = 1e-12 * float(diagonal.max())
+    system = rows.left, rows.right, weight, precision, diagonal
+    n_iterations = solve_curvature(*system, columns, tolerance, 10 * rows.n_items + 100, solution)
+    if n_iterations < 0:
+        return None
+    if is_singular:
+        solution -= solution.mean(axis=0)
+    return solution.reshape(target.shape)
+
+
+def inverse_of(matrix: Array) -> Array:
+    """Invert a positive definite matrix by Cholesky's factor, in two thirds of the time of `numpy.linalg.inv`."""
+    from scipy.linalg import lapack
+
+    factor, failed = lapack.dpotrf(matrix, lower=True, clean=False)
+    if not failed:
+        inverse, failed = lapack.dpotri(factor, lower=True, overwrite_c=True)
+    if failed:
+        raise ModelError(INDEFINITE)
+    return np.asarray(np.tril(inverse) + np.tril(inverse, -1).T)
 
 
 def laplacian(rows: Rows, weight: Array) -> Array:
@@ -313,14 +358,29 @@ def kernel_input(rows: Rows, at: Parameters) -> tuple[Votes, GroupParameters]:
     return votes, GroupParameters(at.discrimination, at.oversight, at.side, at.nu, link, rows.half)
 
 
+def fill_terms(rows: Rows, at: Parameters, terms: RowTerms) -> float:
+    """Set `terms` at some parameters, in threads if there are many rows, and return the log-likelihood."""
+    from adaptive.model._likelihood_kernels import Votes, row_terms
+
+    votes, voters = kernel_input(rows, at)
+
+    def fill(part: slice) -> float:
+        return row_terms(Votes(*(column[part] for column in votes)), voters, at.theta, terms.part(part))
+
+    # Blocks of a fixed size, so that the sum does not depend on the number of threads.
+    parts = [slice(start, start + _ROWS_PER_BLOCK) for start in range(0, rows.left.size, _ROWS_PER_BLOCK)]
+    return math.fsum(in_threads(fill, parts, checked_workers(None)))
+
+
 def curvature_at(rows: Rows, at: Parameters, *, observed: bool = False) -> Curvature:
     """Return log-likelihood, slopes and curvature at some parameters; expected curvature is never indefinite."""
-    from adaptive.model._likelihood_kernels import log_likelihood
+    from adaptive.model._likelihood_kernels import RowTerms
 
-    score, weights = np.empty(rows.left.size), np.empty((2, rows.left.size))
-    slope, diagonals = np.empty(rows.n_items), np.empty((2, rows.n_items))
-    total = log_likelihood(*kernel_input(rows, at), at.theta, score, weights, slope, diagonals)
-    return Curvature(rows, at.precision, total, score, slope, weights, diagonals, observed)
+    terms = RowTerms.of(rows.left.size)
+    total = fill_terms(rows, at, terms)
+    a = at.discrimination[rows.group]
+    weights = np.stack([terms.expected, terms.observed]) * (a * a)
+    return Curvature(rows, at.precision, total, terms.score, a * terms.score, weights, observed)
 
 
 def check_bounded(rows: Rows, weight: Array) -> None:

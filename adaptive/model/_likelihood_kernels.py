@@ -48,6 +48,31 @@ class GroupParameters(NamedTuple):
     half: bool
 
 
+class RowTerms(NamedTuple):
+    """What each row of votes adds to the derivatives of the log-likelihood.
+
+    `score` is the slope in the margin u, `expected` and `observed` are the curvatures in u. `oversight` has five rows or
+    none: the slope in the oversight e, the expected curvatures in (u, e) and (e, e), and the observed ones. `tie` has
+    two rows or none: the probability of a tie, and the curvature in (u, log nu).
+    """
+
+    score: Array
+    expected: Array
+    observed: Array
+    oversight: Array
+    tie: Array
+
+    @classmethod
+    def of(cls, n_rows: int, *, fits_oversight: bool = False, fits_nu: bool = False) -> "RowTerms":
+        """Return arrays to be filled."""
+        oversight, tie = np.empty((5 * fits_oversight, n_rows)), np.empty((2 * fits_nu, n_rows))
+        return cls(*np.empty((3, n_rows)), oversight, tie)
+
+    def part(self, rows: slice) -> "RowTerms":
+        """Return views of some rows."""
+        return RowTerms(*(values[..., rows] for values in self))
+
+
 @helper
 def outcome_chances(margin: float, nu: float, link: int) -> Chances:
     """Return P(left), P(tie) and P(right), then slopes and second derivatives of P(left) and P(right) in the margin.
@@ -135,47 +160,6 @@ def chance(winner: int, margin: float, oversight: float, nu: float, link: int, h
     if winner != 0:
         return seen_win
     return math.sqrt(seen_win) * math.sqrt(max(loss + oversight * (win - loss), _TINY))
-
-
-@kernel
-def log_likelihood(
-    votes: Votes, voters: GroupParameters, theta: Array, score: Array, weights: Array, slope: Array, diagonals: Array
-) -> float:
-    """Return the sum over votes.
-
-    `score` gets each row's slope in the margin, `weights` its expected and its observed curvature in the difference of
-    the two strengths, and `slope` and `diagonals` their sums for each item: the gradient, and the diagonals of the two
-    matrices.
-    """
-    left, right, winner, group, count = votes
-    discrimination, oversight, side, nu, link, half = voters
-    slope[:] = 0.0
-    diagonals[:] = 0.0
-    total, product = 0.0, 1.0
-    for k in range(left.size):
-        v, i, j = group[k], left[k], right[k]
-        a = discrimination[v]
-        margin = a * (theta[i] - theta[j]) + side[v]
-        value, score[k], expected, observed, _, _ = vote_terms(winner[k], margin, oversight[v], nu, link, half)
-        # One logarithm for many votes: one for each would take a third of the time of a fit.
-        if value < 1e-50 or count[k] != 1.0:
-            total += count[k] * math.log(value)
-        else:
-            product *= value
-            if product < 1e-200:
-                total += math.log(product)
-                product = 1.0
-        score[k] *= count[k]
-        expected *= a * a * count[k]
-        observed *= a * a * count[k]
-        weights[0, k], weights[1, k] = expected, observed
-        slope[i] += a * score[k]
-        slope[j] -= a * score[k]
-        diagonals[0, i] += expected
-        diagonals[0, j] += expected
-        diagonals[1, i] += observed
-        diagonals[1, j] += observed
-    return total + math.log(product)
 
 
 @helper
@@ -293,31 +277,35 @@ def oversight_terms(winner: int, margin: float, oversight: float, nu: float, lin
 
 
 @kernel
-def joint_terms(votes: Votes, voters: GroupParameters, theta: Array, fits_oversight: bool, out: Array) -> float:
-    """Return the log-likelihood, and set `out`, shape (10, n_rows), to what each row adds to its derivatives.
-
-    These are the slopes in the margin u and in the oversight e, the expected curvatures in (u, u), (u, e) and (e, e),
-    the observed ones, the curvature in (u, log nu), and the probability of a tie.
-    """
+def row_terms(votes: Votes, voters: GroupParameters, theta: Array, out: RowTerms) -> float:
+    """Return the log-likelihood, and set `out` to what each row adds to its derivatives."""
     left, right, winner, group, count = votes
     discrimination, oversight, side, nu, link, half = voters
-    total = 0.0
+    total, product = 0.0, 1.0
     for k in range(left.size):
         v, n = group[k], count[k]
         margin = discrimination[v] * (theta[left[k]] - theta[right[k]]) + side[v]
         value, score, expected, observed, tie, in_oversight = vote_terms(
             winner[k], margin, oversight[v], nu, link, half
         )
-        total += n * math.log(value)
-        out[0, k], out[1, k], out[2, k], out[5, k] = n * score, n * in_oversight, n * expected, n * observed
-        if fits_oversight:
+        # One logarithm for many votes: one for each would take a third of the time of a fit.
+        if value < 1e-50 or n != 1.0:
+            total += n * math.log(value)
+        else:
+            product *= value
+            if product < 1e-200:
+                total += math.log(product)
+                product = 1.0
+        out.score[k], out.expected[k], out.observed[k] = n * score, n * expected, n * observed
+        if out.oversight.shape[0] > 0:
             mixed, alone, seen_mixed, seen_alone = oversight_terms(winner[k], margin, oversight[v], nu, link, half)
-            out[3, k], out[4, k], out[6, k], out[7, k] = n * mixed, n * alone, n * seen_mixed, n * seen_alone
-        out[8, k], out[9, k] = 0.0, tie
-        if tie > 0.0:
+            out.oversight[0, k] = n * in_oversight
+            out.oversight[1, k], out.oversight[2, k] = n * mixed, n * alone
+            out.oversight[3, k], out.oversight[4, k] = n * seen_mixed, n * seen_alone
+        if out.tie.shape[0] > 0:
             _, _, _, d_left, d_right, _, _ = outcome_chances(margin, nu, link)
-            out[8, k] = -n * (d_left + d_right)
-    return total
+            out.tie[0, k], out.tie[1, k] = tie, -n * (d_left + d_right)
+    return total + math.log(product)
 
 
 @kernel

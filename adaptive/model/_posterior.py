@@ -32,6 +32,7 @@ from adaptive.model._likelihood import (
     Parameters,
     Rows,
     curvature_at,
+    inverse_of,
     kernel_input,
     laplacian,
 )
@@ -106,7 +107,7 @@ def shared_opinions(curved: Curvature, at: Parameters, voter: Array) -> Opinions
     opinion_keys, opinion = np.unique(
         np.concatenate([of_voter + rows.left, of_voter + rows.right]), return_inverse=True
     )
-    slope, weight = at.discrimination[rows.group] * curved.score, curved.weight[:, np.newaxis]
+    slope, weight = curved.flow, curved.weight[:, np.newaxis]
     votes, signs = np.tile(np.arange(n_votes), 2), np.repeat([1.0, -1.0], n_votes)
     behind = csr_array(
         (signs, (votes, opinion)), (n_votes, opinion_keys.size)
@@ -249,18 +250,6 @@ def _rows_with(rows: Rows, *columns: Array) -> Rows:
     return replace(rows, left=left, right=right, winner=winner, group=group)
 
 
-def _inverse(matrix: Array) -> Array:
-    """Invert a positive definite matrix by Cholesky's factor, in two thirds of the time of `numpy.linalg.inv`."""
-    from scipy.linalg import lapack
-
-    factor, failed = lapack.dpotrf(matrix, lower=True, clean=False)
-    if not failed:
-        inverse, failed = lapack.dpotri(factor, lower=True, overwrite_c=True)
-    if failed:
-        raise ModelError(INDEFINITE)
-    return np.asarray(np.tril(inverse) + np.tril(inverse, -1).T)
-
-
 @dataclass(frozen=True, eq=False)
 class _Heavy:
     """Mode and covariance under a Student's t prior with a fitted scale; the prior is flat if `scale` is infinite.
@@ -282,7 +271,7 @@ def _heavy(curved: Curvature, at: Parameters) -> _Heavy:
     theta, scale = at.theta.copy(), at.sd
     if curved.precision == 0:
         return _Heavy(theta, covariance(curved, None), np.zeros(n_items), math.inf)
-    inverse = _inverse(curved.matrix())
+    inverse = inverse_of(curved.matrix())
     for step in range(_PRIOR_STEPS):
         squares = theta * theta + np.diagonal(inverse)
         share = (DEGREES + 1) / (DEGREES + squares / (scale * scale))
@@ -293,7 +282,7 @@ def _heavy(curved: Curvature, at: Parameters) -> _Heavy:
         matrix[np.diag_indices(n_items)] += precisions - at.precision
         slope = ahead.slope - precisions * theta
         if step % 3 == 2:  # an inverse takes three times as long as a step, and changes little from one to the next
-            inverse = _inverse(matrix)
+            inverse = inverse_of(matrix)
             theta = theta + np.clip(inverse @ slope, -1.0, 1.0)
         else:
             theta = theta + np.clip(solve(matrix, slope, assume_a="pos"), -1.0, 1.0)
@@ -398,7 +387,7 @@ def _draw_by_chains(
         if others.n_opinions:
             precision = others_at.matrix + laplacian(votes.rows, weight) + np.diag(heavy.precisions)
             mean = (curved.precision == 0) / n_items  # as in `covariance`: without a prior the matrix is singular
-            spread = _inverse(precision + mean) - mean
+            spread = inverse_of(precision + mean) - mean
             center = center + spread @ others_at.shift
     mean = float(np.trace(spread)) / n_items if curved.precision == 0 else 0.0
     factor = np.linalg.cholesky(0.5 * (spread + spread.T) + mean)
@@ -542,7 +531,7 @@ def covariance(curved: Curvature, opinions: Opinions | None, absorbed: Array | f
 def _centred_inverse(curved: Curvature, absorbed: Array | float = 0.0) -> Array:
     """Return H^-1 without a common level, which only the prior penalizes; without a prior H is singular."""
     mean = np.full((curved.rows.n_items, curved.rows.n_items), 1.0 / curved.rows.n_items)
-    return _inverse(curved.matrix() - absorbed + mean) - mean / (1.0 + curved.precision)
+    return inverse_of(curved.matrix() - absorbed + mean) - mean / (1.0 + curved.precision)
 
 
 def cluster_ratio(curved: Curvature, at: Parameters, opinions: Opinions | None, voter: Array, n_voters: int) -> float:
@@ -551,7 +540,7 @@ def cluster_ratio(curved: Curvature, at: Parameters, opinions: Opinions | None, 
     The first is H^-1 (sum over voters of s s') H^-1 V / (V - 1), where s is the slope of a voter's votes.
     """
     rows, inverse = curved.rows, _centred_inverse(curved)
-    slope = at.discrimination[rows.group] * curved.score
+    slope = curved.flow
     slopes = np.zeros((rows.n_items, n_voters))
     np.add.at(slopes, (rows.left, voter), slope)
     np.add.at(slopes, (rows.right, voter), -slope)

@@ -18,7 +18,7 @@ from adaptive._record import item_table
 from adaptive.errors import ModelError
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import n_unbounded, refit
-from adaptive.model._likelihood import Curvature, kernel_input
+from adaptive.model._likelihood import kernel_input, solve_system
 from adaptive.model._strengths import Strengths
 from rankcorr import Ranking
 from rankcorr._checks import checked_level, counted, offending, shown
@@ -68,15 +68,12 @@ def omit_votes(strengths: Strengths, left_out: Array) -> Array:
     weight = curved.weight.copy()
     weight[left_out] = 0.0
     slope, diagonal = curved.slope.copy(), curved.diagonal.copy()
-    own_slope = at.discrimination[rows.group[left_out]] * curved.score[left_out]
     for side, sign in ((rows.left[left_out], 1.0), (rows.right[left_out], -1.0)):
-        np.subtract.at(slope, side, sign * own_slope)
+        np.subtract.at(slope, side, sign * curved.flow[left_out])
         np.subtract.at(diagonal, side, curved.weight[left_out])
     # An item compared only by this voter keeps the prior's curvature; without a prior it keeps a little, and its place.
     diagonal = np.maximum(diagonal, max(curved.precision, 1e-9))
-    alone = np.stack([diagonal - curved.precision] * 2)
-    reduced = Curvature(rows, curved.precision, math.nan, curved.score, slope, np.stack([weight] * 2), alone)
-    step = reduced.solve(slope - curved.precision * at.theta, 1e-4)
+    step = solve_system(rows, weight, curved.precision, diagonal, slope - curved.precision * at.theta, 1e-4)
     return at.theta if step is None else at.theta + np.clip(step, -4.0, 4.0)
 
 

@@ -294,7 +294,7 @@ def test_standard_errors_of_many_items_are_those_of_draws(monkeypatch):
 def test_a_curvature_with_an_empty_row_has_no_solution():
     votes = Comparisons(3, [0], [1], [LEFT])
     found = bradley_terry(votes, prior=1.0).curvature
-    flat = Curvature(found.rows, 0.0, found.log_likelihood, found.score, found.slope, found.weights, found.diagonals)
+    flat = Curvature(found.rows, 0.0, found.log_likelihood, found.score, found.flow, found.weights)
     assert flat.solve(np.ones(3), 1e-6) is None
     with pytest.raises(ModelError, match="the curvature of the votes is not positive definite in floating point"):
         flat.solve_definite(np.ones(3), 1e-6)
