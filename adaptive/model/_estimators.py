@@ -265,7 +265,16 @@ def _fitted(
         solution = fit(rows, own_prior, own_oversight, start=begin, tolerance=float(tolerance), **options)
     if model.slips:
         own_oversight = float(solution.parameters.oversight[0])
-    return Strengths(comparisons, model, own_prior, **vars(solution), oversight=own_oversight)
+    return Strengths(
+        comparisons,
+        model,
+        own_prior,
+        parameters=solution.parameters,
+        log_likelihood=solution.point.log_likelihood,
+        converged=solution.converged,
+        n_iterations=solution.n_iterations,
+        oversight=own_oversight,
+    )
 
 
 def refit(strengths: Strengths, comparisons: Comparisons) -> Strengths:

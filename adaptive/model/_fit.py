@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -27,6 +27,7 @@ from adaptive.model._likelihood import (
     MAX_DENSE,
     SD_RANGE,
     SD_START,
+    Curvature,
     Parameters,
     Prior,
     Rows,
@@ -55,7 +56,8 @@ _SD_STEP: Final = 1.0  # of log t, the longest
 _MAX_SD_STEPS: Final = 50
 _SD_TOLERANCE: Final = 2e-3  # of log t
 _NUDGE: Final = 1e-3  # of log t
-_SD_FIT_TOLERANCE: Final = 1e-6
+_FARTHEST: Final = 0.5  # of log t, over which parameters are predicted
+_SD_FIT_TOLERANCE: Final = 1e-4
 _MAX_PUSHES: Final = 30
 _PUSH_TOLERANCE: Final = 1e-6
 _FOLLOW_TOLERANCE: Final = 1e-6  # of strengths that follow e
@@ -63,16 +65,6 @@ _MOST_SLIPS: Final = 0.35
 _FLATTEST: Final = -0.05  # a slope by which a secant may still step
 _LEAST_FITTED: Final = 0.9
 _NU_RANGE: Final = (1e-6, 1e4)
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """Result of a fit."""
-
-    parameters: Parameters
-    log_likelihood: float
-    converged: bool
-    n_iterations: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +87,20 @@ class Point:
     log_likelihood: float
     log_posterior: float
     terms: RowTerms
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """Result of a fit."""
+
+    point: Point
+    converged: bool
+    n_iterations: int
+
+    @property
+    def parameters(self) -> Parameters:
+        """Parameters at the end."""
+        return self.point.at
 
 
 @dataclass(eq=False)
@@ -148,10 +154,10 @@ class JointFit:
             # Where the likelihood is not concave, steps are scored ones, which converge linearly.
             rate = min(moved / last, 0.999) if last > 0 else 0.0
             if moved <= self.tolerance and moved * rate <= self.tolerance * (1.0 - rate):
-                return Fitted(point.at, point.log_likelihood, True, iteration)
+                return Fitted(point, True, iteration)
             last = moved
             self.forcing = float(np.clip(moved, *_FORCING))
-        return Fitted(point.at, point.log_likelihood, False, max_iterations)
+        return Fitted(point, False, max_iterations)
 
     def point(self, at: Parameters) -> Point:
         """Evaluate the votes and the priors at some parameters, up to a constant."""
@@ -170,6 +176,11 @@ class JointFit:
         if self.is_active[2]:
             total -= 0.5 * float(at.side @ at.side) / prior.side_sd**2
         return Point(at, log_likelihood, total, terms)
+
+    def curvature(self, point: Point) -> Curvature:
+        """Return the expected curvature in the strengths alone."""
+        rows, at = self.rows, point.at
+        return Curvature(rows, at.precision, point.log_likelihood, point.terms, at.discrimination[rows.group])
 
     def _advance(self, point: Point) -> tuple[float, Point]:
         """Take one step, shortened until the posterior does not fall; return the largest change and the new point."""
@@ -306,7 +317,7 @@ class JointFit:
         remainder = borders[:n_items] - absorbed @ borders[n_items:]
         corner = np.diag([of_nu if self.fits_nu else 1.0, 0.0 if self.holds_mean else 1.0])
         corner -= borders[n_items:].T @ (inverse @ borders[n_items:])
-        return np.asarray((absorbed @ mixed.T).toarray() + remainder @ np.linalg.solve(corner, remainder.T))
+        return np.asarray(_dense(absorbed @ mixed.T) + remainder @ np.linalg.solve(corner, remainder.T))
 
     def _groups(self, point: Point, is_observed: bool) -> tuple[Array, Couplings, Array]:
         """Return the blocks of the groups, the coupling of each row's margin with its group, and weights of pairs.
@@ -318,16 +329,16 @@ class JointFit:
         observed = np.full(rows.n_groups, is_observed)
         margin = a * (at.theta[rows.left] - at.theta[rows.right])
         while True:
-            of_row = observed if rows.n_groups == 1 else observed[group]
-            curved = np.where(of_row, point.terms.observed, point.terms.expected)
+            choose = partial(_where, observed, group)
+            curved = choose(point.terms.observed, point.terms.expected)
             blocks = np.zeros((rows.n_groups, 3, 3))
             coupling = dict.fromkeys(np.flatnonzero(self.is_free).tolist(), curved)  # that of s; others follow
             if self.is_free[0]:
-                coupling[0] = curved * margin - np.where(of_row, point.terms.score, 0.0)
+                coupling[0] = curved * margin - choose(point.terms.score, np.zeros(margin.size))
                 blocks[:, 0, 0] = self._by_group(coupling[0] * margin) + prior.discrimination_sd**-2
             if self.is_free[1]:
-                slope, *expected_or_observed = point.terms.oversight
-                mixed, alone = np.where(of_row, expected_or_observed[2:], expected_or_observed[:2])
+                slope, mixed, alone, seen_mixed, seen_alone = point.terms.oversight
+                mixed, alone = choose(seen_mixed, mixed), choose(seen_alone, alone)
                 odds = at.oversight * (1 - at.oversight)
                 coupling[1] = mixed * odds[group]
                 slips = self._by_group(slope) * odds * (1 - 2 * at.oversight)
@@ -350,8 +361,8 @@ class JointFit:
             observed = observed & is_definite
 
     def _coupled(self, blocks: Array, coupling: Couplings) -> tuple[Any, Any]:
-        """Return the inverse of all blocks, and the curvature in strengths and groups; both sparse."""
-        from scipy.sparse import bsr_array, coo_array, csr_array
+        """Return the inverse of all blocks, and the curvature in strengths and groups; both may be sparse."""
+        from scipy.sparse import bsr_array, coo_array
 
         rows, n_items = self.rows, self.rows.n_items
         n_groups = rows.n_groups
@@ -362,7 +373,7 @@ class JointFit:
             dense = np.zeros((n_items, 3 * n_groups))
             for k, values in coupling.items():
                 dense[:, k::3] = rows.by_item_and_group(values)
-            return inverse, csr_array(dense)
+            return inverse, dense
         places = [3 * rows.group.astype(np.int64) + k for k in coupling]
         values = np.concatenate([np.zeros(0), *coupling.values()])
         parameter = np.concatenate([np.zeros(0, np.int64), *places])
@@ -391,7 +402,7 @@ class JointFit:
             most = float(matrix.diagonal().max()) if is_flat else 0.0
             matrix[np.diag_indices(n_items)] += precision + _LEAST_PART * most
             if self.is_free.any():
-                matrix -= (absorbed @ mixed.T).toarray()
+                matrix -= _dense(absorbed @ mixed.T)
             matrix += most / n_items
             theta = cho_solve(cho_factor(matrix, check_finite=False), target, check_finite=False)
         else:
@@ -422,6 +433,17 @@ def _by_gradients(
     most = 10 * n_items + 100
     solved = [cg(product, column, rtol=tolerance, maxiter=most, M=scaling)[0] for column in target.T]
     return np.stack(solved, axis=1)
+
+
+def _where(is_first: Array, group: Array, first: Array, second: Array) -> Array:
+    """Choose for each row by its group."""
+    if is_first.all() or not is_first.any():
+        return first if is_first.any() else second
+    return np.where(is_first[group], first, second)
+
+
+def _dense(matrix: Any) -> Array:
+    return np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
 
 
 def pool_rows(rows: Rows) -> Rows:
@@ -478,7 +500,8 @@ def fit(
         start = replace(start, discrimination=start.discrimination * scale)
     rough = JointFit(rows, prior, oversight, _SD_FIT_TOLERANCE, progress, fits_nu)
     if has_start and rough.fits_slips and start.precision > 0:
-        rough.push = oversight_push(rough, start, curvature_at(rows, start).traces()[1])
+        point = rough.point(start)
+        rough.push = oversight_push(rough, point, rough.curvature(point))
     if prior.sd is None:
         sd, start = _estimated_sd(rough, start, max_iterations)
         start = replace(start, sd=sd)
@@ -495,19 +518,18 @@ def _settled(fit: JointFit, start: Parameters, max_iterations: int) -> Fitted:
     fitted = fit.run(start, max_iterations)
     last_push, last_excess = 0.0, 0.0
     for number in range(_MAX_PUSHES):
-        at = fitted.parameters
-        excess = oversight_push(fit, at, curvature_at(fit.rows, at).traces()[1]) - fit.push
+        excess = oversight_push(fit, fitted.point, fit.curvature(fitted.point)) - fit.push
         if abs(excess) <= _PUSH_TOLERANCE * (1.0 + abs(fit.push)):
             break
         change = fit.push - last_push
         rate = (excess - last_excess) / change if number and change else -1.0  # of excess by push, below 0
         last_push, last_excess = fit.push, excess
         fit.push -= excess / (rate if rate < _FLATTEST else -1.0)
-        fitted = fit.run(at, max_iterations)
+        fitted = fit.run(fitted.parameters, max_iterations)
     return fitted
 
 
-def oversight_push(fit: JointFit, at: Parameters, leverage: Array) -> float:
+def oversight_push(fit: JointFit, point: Point, curved: Curvature) -> float:
     """Return what the width of the strengths adds to the slope of the log marginal likelihood in the log odds of e.
 
     It is -trace(H^-1 dH) / 2, where dH is the change of the curvature of the votes while the strengths follow e.
@@ -516,19 +538,25 @@ def oversight_push(fit: JointFit, at: Parameters, leverage: Array) -> float:
     """
     from scipy.special import expit, logit
 
-    odds = logit(at.oversight)
-    ends = [replace(at, oversight=expit(odds + step)) for step in (_NUDGE, -_NUDGE)]
-    slopes = [curvature_at(fit.rows, end).slope for end in ends]
-    curved, change = curvature_at(fit.rows, at), 0.5 * (slopes[0] - slopes[1])
-    if fit.rows.has_dense_matrix:  # without a loop to compile
-        follows = np.linalg.solve(curved.matrix(), change)
+    rows, at = fit.rows, point.at
+    odds, a = at.oversight * (1 - at.oversight), at.discrimination
+    change = -rows.by_item(point.terms.oversight[3] * (odds * a)[rows.group], -1.0)
+    if rows.has_dense_matrix:  # without a loop to compile
+        follows = curved.inverse @ change
     else:
         follows = curved.solve_definite(change, _FOLLOW_TOLERANCE)
     ahead, behind = (
-        curvature_at(fit.rows, replace(end, theta=at.theta + side * follows)).weight
-        for end, side in zip(ends, (1.0, -1.0), strict=True)
+        replace(at, oversight=expit(logit(at.oversight) + step), theta=at.theta + step * follows)
+        for step in (_NUDGE, -_NUDGE)
     )
-    return -0.5 * float(leverage @ (ahead - behind)) / (2.0 * _NUDGE)
+    return -_width_slope(curved, ahead, behind)
+
+
+def _width_slope(curved: Curvature, ahead: Parameters, behind: Parameters) -> float:
+    """Return trace(H^-1 dH) / 2, the slope of log det(H) / 2, from parameters a nudge ahead and a nudge behind."""
+    leverage = curved.trace_and_leverage[1]
+    change = curvature_at(curved.rows, ahead).weight - curvature_at(curved.rows, behind).weight
+    return 0.5 * float(leverage @ change) / (2.0 * _NUDGE)
 
 
 def _estimated_sd(rough: JointFit, start: Parameters, max_iterations: int) -> tuple[float, Parameters]:
@@ -540,22 +568,20 @@ def _estimated_sd(rough: JointFit, start: Parameters, max_iterations: int) -> tu
     """
     rows, start_log = rough.rows, math.log(SD_START)
     low, high = (math.log(end) for end in SD_RANGE)
-    last = rough.run(replace(start, sd=SD_START), max_iterations).parameters
-    curved = curvature_at(rows, last)
-    if rows.n_items - curved.precision * curved.traces()[0] < _LEAST_FITTED:
-        return SD_START, last
+    last = evidence_slope(rough, rough.run(replace(start, sd=SD_START), max_iterations).point)
+    if last.information < _LEAST_FITTED:
+        return SD_START, last.at
 
     def slope(logarithm: float) -> float:
         nonlocal last
-        last = rough.run(replace(last, sd=math.exp(logarithm)), max_iterations).parameters
-        return evidence_slope(rough, last) - (logarithm - start_log) / _SD_WIDTH**2
+        if logarithm != math.log(last.at.sd):
+            last = evidence_slope(rough, rough.run(last.predicted(rough, logarithm), max_iterations).point)
+        return last.slope - (logarithm - start_log) / _SD_WIDTH**2
 
     def peak_from(here: float) -> float:
         """Return the next peak uphill: a fixed point of steps whose length the secant of the slope gives."""
         ends, value = [low, high], slope(here)
-        curvature = 1.0 + 2.0 * last.precision * float(
-            last.theta @ last.theta
-        )  # where the votes determine all strengths
+        curvature = value / last.step if value * last.step > 0 else 1.0
         for _ in range(_MAX_SD_STEPS):
             ends[0 if value > 0 else 1] = here
             ahead = here + min(_SD_STEP, max(-_SD_STEP, value / curvature))
@@ -577,11 +603,11 @@ def _estimated_sd(rough: JointFit, start: Parameters, max_iterations: int) -> tu
         # On a long chain `SD_START` may lie in a valley between two peaks.
         lower = last
         other = peak_from(high)
-        if _evidence(rows, last) > _evidence(rows, lower):
+        if _evidence(rows, last.at) > _evidence(rows, lower.at):
             peak = other
         else:
             last = lower
-    return {low: SD_RANGE[0], high: SD_RANGE[1]}.get(peak, math.exp(peak)), last
+    return {low: SD_RANGE[0], high: SD_RANGE[1]}.get(peak, math.exp(peak)), last.predicted(rough, peak)
 
 
 def _evidence(rows: Rows, at: Parameters) -> float:
@@ -592,21 +618,45 @@ def _evidence(rows: Rows, at: Parameters) -> float:
     return curved.log_likelihood - 0.5 * (float(at.theta @ at.theta) * at.precision + scaled + away * away)
 
 
-def evidence_slope(fit: JointFit, at: Parameters) -> float:
-    """Return the derivative of the log marginal likelihood in log t, at the mode for t = `at.sd`.
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Slope of the log marginal likelihood in log t, at the mode for t = `at.sd`.
+
+    The votes have this `information` on the strengths, n - trace(H^-1) / t^2: n if they determine all of them. `follows`
+    is the slope of all parameters in log t, and `step` that of log t to a fixed point of t^2 = |theta|^2 / information.
+    """
+
+    at: Parameters
+    slope: float
+    information: float
+    follows: Move
+    step: float
+
+    def predicted(self, fit: JointFit, logarithm: float) -> Parameters:
+        """Return parameters near the mode for another log t."""
+        away = logarithm - math.log(self.at.sd)
+        near = min(_FARTHEST, max(-_FARTHEST, away))
+        return replace(fit.moved(self.at, self.follows, near), sd=math.exp(logarithm))
+
+
+def evidence_slope(fit: JointFit, point: Point) -> Evidence:
+    """Return the derivative of the log marginal likelihood in log t, at the mode for the t of `point`.
 
     It is (|theta|^2 + trace(H^-1)) / t^2 - n - trace(H^-1 dH) / 2, where dH is the change of the curvature of the votes
-    while all parameters follow t. Traces are exact up to 1,500 items. For more they are estimated, always with the same
-    random signs, so that the slope is a smooth function of t (Hutchinson 1990).
+    while all parameters follow t. Traces are exact up to 300 items, and up to 1,500 if there are many votes. Otherwise
+    they are estimated, always with the same random signs, so that the slope is a smooth function of t (Hutchinson
+    1990).
     """
-    rows = fit.rows
+    rows, at = fit.rows, point.at
     pull = Move(2.0 * at.precision * at.theta, np.zeros((rows.n_groups, 3)), 0.0)
-    follows = next(fit.solutions(fit.point(at), pull), None)
+    follows = next(fit.solutions(point, pull), None)
     if follows is None:
         raise ModelError(INDEFINITE)
-    ahead, behind = (curvature_at(rows, fit.moved(at, follows, part)).weight for part in (_NUDGE, -_NUDGE))
-    trace, leverage = curvature_at(rows, at).traces()
+    curved = fit.curvature(point)
     if fit.fits_slips:
-        fit.push = oversight_push(fit, at, leverage)  # for the next run
-    bent = float(leverage @ (ahead - behind)) / (2.0 * _NUDGE)
-    return at.precision * (float(at.theta @ at.theta) + trace) - rows.n_items - 0.5 * bent
+        fit.push = oversight_push(fit, point, curved)  # for the next run
+    widened = _width_slope(curved, fit.moved(at, follows, _NUDGE), fit.moved(at, follows, -_NUDGE))
+    information = rows.n_items - at.precision * curved.trace_and_leverage[0]
+    size, rest = at.precision * float(at.theta @ at.theta), information + widened
+    step = 0.5 * math.log(size / rest) if size > 0 and rest > 0 else 0.0
+    return Evidence(at, size - rest, information, follows, step)

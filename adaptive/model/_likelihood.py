@@ -120,6 +120,11 @@ class Rows:
         n_pairs = self.n_items**2
         return self.n_items <= MAX_FACTOR or (self.n_items <= MAX_DENSE and n_pairs <= _PAIRS_PER_ROW * self.left.size)
 
+    @cached_property
+    def pair(self) -> Array:
+        """Place of the two items of each vote in a flat matrix of all items."""
+        return self.left.astype(np.int64) * self.n_items + self.right
+
     def by_item(self, values: Array, sign: float) -> Array:
         """Return the sums over the votes on each item, where it is on the right with this sign."""
         right = np.bincount(self.right, values, self.n_items)
@@ -240,27 +245,36 @@ class Parameters(Result):
 class Curvature:
     """Curvature of the penalised log-likelihood in the strengths, at some parameters.
 
-    `score` is the slope of each vote in its margin, and `flow` that in the difference of its two strengths. `weights`
-    has two rows, the expected and the observed curvature of each vote in that difference.
+    `terms` are what each vote adds to the derivatives, and `discrimination` belongs to its voter.
     """
 
     rows: Rows
     precision: float
     log_likelihood: float
-    score: Array
-    flow: Array
-    weights: Array
+    terms: RowTerms
+    discrimination: Array
     observed: bool = False
+
+    @cached_property
+    def flow(self) -> Array:
+        """Slope of each vote in the difference of its two strengths."""
+        return np.asarray(self.discrimination * self.terms.score)
 
     @cached_property
     def slope(self) -> Array:
         """Slope of the log-likelihood in theta, without the prior."""
         return self.rows.by_item(self.flow, -1.0)
 
+    @property
+    def weights(self) -> Array:
+        """Expected and observed curvature of each vote in the difference of its two strengths, shape (2, n_votes)."""
+        return np.stack([self.terms.expected, self.terms.observed]) * self.discrimination**2
+
     @cached_property
     def weight(self) -> Array:
         """Curvature of each vote in the difference of its two strengths."""
-        return np.asarray(self.weights[int(self.observed)])
+        curvature = self.terms.observed if self.observed else self.terms.expected
+        return np.asarray(curvature * self.discrimination**2)
 
     @cached_property
     def diagonal(self) -> Array:
@@ -284,16 +298,21 @@ class Curvature:
         dense[np.diag_indices(self.rows.n_items)] += self.precision
         return dense
 
-    def traces(self) -> tuple[float, Array]:
-        """Return the trace of H^-1 and, for each vote, the variance of the difference of its two strengths.
+    @cached_property
+    def inverse(self) -> Array:
+        """H^-1 as a dense matrix."""
+        return inverse_of(self.matrix()) if self.precision > 0 else np.linalg.inv(self.matrix())
+
+    @cached_property
+    def trace_and_leverage(self) -> tuple[float, Array]:
+        """Trace of H^-1 and, for each vote, the variance of the difference of its two strengths.
 
         They are exact for few items, else estimated with fixed random signs.
         """
         n_items, left, right = self.rows.n_items, self.rows.left, self.rows.right
         if self.rows.has_dense_matrix:
-            inverse = inverse_of(self.matrix()) if self.precision > 0 else np.linalg.inv(self.matrix())
-            diagonal = np.diagonal(inverse)
-            return float(diagonal.sum()), diagonal[left] + diagonal[right] - 2.0 * inverse[left, right]
+            diagonal = np.diagonal(self.inverse)
+            return float(diagonal.sum()), diagonal[left] + diagonal[right] - 2.0 * self.inverse[left, right]
         # The trace has a relative standard error of about sqrt(2 / (n_items n_columns)).
         n_columns = max(2, _PROBE_NUMBERS // n_items)
         signs = np.random.default_rng(0).choice([-1.0, 1.0], (n_items, n_columns))
@@ -341,7 +360,7 @@ def inverse_of(matrix: Array) -> Array:
 def laplacian(rows: Rows, weight: Array) -> Array:
     """Return a dense curvature matrix of votes whose curvatures in the difference of strengths are `weight`."""
     n_items = rows.n_items
-    pairs = np.bincount(rows.left.astype(np.int64) * n_items + rows.right, weight, n_items * n_items)
+    pairs = np.bincount(rows.pair, weight, n_items * n_items)
     matrix = -pairs.reshape(n_items, n_items).astype(np.float64)  # without votes they are integers
     matrix += matrix.T
     np.fill_diagonal(matrix, -matrix.sum(axis=1))
@@ -378,9 +397,7 @@ def curvature_at(rows: Rows, at: Parameters, *, observed: bool = False) -> Curva
 
     terms = RowTerms.of(rows.left.size)
     total = fill_terms(rows, at, terms)
-    a = at.discrimination[rows.group]
-    weights = np.stack([terms.expected, terms.observed]) * (a * a)
-    return Curvature(rows, at.precision, total, terms.score, a * terms.score, weights, observed)
+    return Curvature(rows, at.precision, total, terms, at.discrimination[rows.group], observed)
 
 
 def check_bounded(rows: Rows, weight: Array) -> None:

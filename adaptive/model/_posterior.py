@@ -330,13 +330,12 @@ class Paraboloid:
         from scipy.linalg.lapack import dpotrf
 
         rows, n_items = votes.rows, votes.rows.n_items
-        score, weights = np.zeros(votes.count.size), np.zeros((2, votes.count.size))
+        flow, weights = np.zeros(votes.count.size), np.zeros((2, votes.count.size))
         for theta in thetas:
             curved = curvature_at(rows, replace(at, theta=theta.copy()))
-            score += curved.score * votes.count / len(thetas)
+            flow += curved.flow * votes.count / len(thetas)
             weights += curved.weights * votes.count / len(thetas)
-        flow = at.discrimination[rows.group] * score
-        slope = np.bincount(rows.left, flow, n_items) - np.bincount(rows.right, flow, n_items)
+        slope = rows.by_item(flow, -1.0)
         matrix, center, shift = laplacian(rows, weights[1]), thetas.mean(axis=0), np.zeros(n_items)
         slack = np.diag(np.full(n_items, 1e-6 * np.abs(matrix.diagonal()).max()))  # the level is always open
         if dpotrf(matrix + slack)[1]:  # odd votes may bend it upwards, with oversights

@@ -403,7 +403,8 @@ def test_the_slope_of_the_evidence_is_its_derivative(monkeypatch, most_dense, sd
     found = fit(votes, prior=sd, oversight=0.03)
     ahead, behind = (evidence_of(votes, sd * math.exp(part), fit, found.oversight) for part in (0.01, -0.01))
     monkeypatch.setattr("adaptive.model._likelihood.MAX_FACTOR", most_dense)
-    slope = evidence_slope(JointFit(rows_of(votes, found.model), found.prior, 0.03, 1e-9, None), found.parameters)
+    joint = JointFit(rows_of(votes, found.model), found.prior, 0.03, 1e-9, None)
+    slope = evidence_slope(joint, joint.point(found.parameters)).slope
     # The slope falls by about n for each unit of log t: an error of 1 moves t by a hundredth.
     assert_allclose(slope, (ahead - behind) / 0.02, atol=0.1 if most_dense == 300 else 2.5)
 

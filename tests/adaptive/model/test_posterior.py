@@ -242,7 +242,7 @@ def test_the_spread_of_opinions_solves_its_equation(votes, near):
             inverse = np.diag(1 / curved.diagonal)
         own = shared_opinions(curved, found.parameters, votes.voter)
     outside = weight - weight @ signs @ inverse @ signs.T @ weight
-    slope = found.parameters.discrimination[curved.rows.group] * curved.score
+    slope = curved.flow
     information = np.trace(shared @ outside @ shared @ outside)
     variance = slope @ shared @ slope - np.trace(shared @ outside)
     most = information * np.pi**2 / 6  # half of the variance of a logistic variable
@@ -294,7 +294,7 @@ def test_standard_errors_of_many_items_are_those_of_draws(monkeypatch):
 def test_a_curvature_with_an_empty_row_has_no_solution():
     votes = Comparisons(3, [0], [1], [LEFT])
     found = bradley_terry(votes, prior=1.0).curvature
-    flat = Curvature(found.rows, 0.0, found.log_likelihood, found.score, found.flow, found.weights)
+    flat = replace(found, precision=0.0)
     assert flat.solve(np.ones(3), 1e-6) is None
     with pytest.raises(ModelError, match="the curvature of the votes is not positive definite in floating point"):
         flat.solve_definite(np.ones(3), 1e-6)
@@ -425,8 +425,8 @@ def test_the_ratio_of_variances_is_that_of_sums_over_voters():
     for voter in range(12):
         slope = np.zeros(8)
         for k in np.flatnonzero(votes.voter == voter).tolist():
-            slope[votes.left[k]] += at.discrimination[voter] * curved.score[k]
-            slope[votes.right[k]] -= at.discrimination[voter] * curved.score[k]
+            slope[votes.left[k]] += curved.flow[k]
+            slope[votes.right[k]] -= curved.flow[k]
         spread += np.outer(slope, slope)
     stated = np.trace(covariance(curved, found.opinions)) - np.trace(inverse @ inverse) / 1.5**2
     assert_allclose(found.cluster_ratio, np.trace(inverse @ spread @ inverse) * 12 / 11 / stated, rtol=1e-9)
