@@ -52,14 +52,14 @@ _LEAST_PART: Final = 1e-13  # of the largest curvature
 _ROUNDING: Final = 1e-9  # of a rise that a step promises
 _SD_WIDTH: Final = 1.0  # log t is normal around log 2 with this standard deviation, before any vote
 _SMALL: Final = 0.2  # a t below may lie before a valley
-_SD_STEP: Final = 1.0  # of log t, the longest
+_SD_STEP: Final = 0.5  # of log t, the longest, over which parameters can be predicted
 _MAX_SD_STEPS: Final = 50
 _SD_TOLERANCE: Final = 2e-3  # of log t
 _NUDGE: Final = 1e-3  # of log t
-_FARTHEST: Final = 0.5  # of log t, over which parameters are predicted
 _SD_FIT_TOLERANCE: Final = 1e-4
 _MAX_PUSHES: Final = 30
 _PUSH_TOLERANCE: Final = 1e-6
+_ROUGH_PUSH_TOLERANCE: Final = 1e-2
 _FOLLOW_TOLERANCE: Final = 1e-6  # of strengths that follow e
 _MOST_SLIPS: Final = 0.35
 _FLATTEST: Final = -0.05  # a slope by which a secant may still step
@@ -508,18 +508,18 @@ def fit(
     else:
         start = replace(start, sd=prior.sd)
     whole.push = rough.push
-    if whole.fits_slips and start.precision > 0:
-        return _settled(whole, start, max_iterations)
-    return whole.run(start, max_iterations)
+    return _settled(whole, start, max_iterations, _PUSH_TOLERANCE)
 
 
-def _settled(fit: JointFit, start: Parameters, max_iterations: int) -> Fitted:
+def _settled(fit: JointFit, start: Parameters, max_iterations: int, tolerance: float) -> Fitted:
     """Run fits until the push of the oversight is that of the parameters they end at, a fixed point by secants."""
     fitted = fit.run(start, max_iterations)
+    if not fit.fits_slips or start.precision == 0:
+        return fitted
     last_push, last_excess = 0.0, 0.0
     for number in range(_MAX_PUSHES):
         excess = oversight_push(fit, fitted.point, fit.curvature(fitted.point)) - fit.push
-        if abs(excess) <= _PUSH_TOLERANCE * (1.0 + abs(fit.push)):
+        if abs(excess) <= tolerance * (1.0 + abs(fit.push)):
             break
         change = fit.push - last_push
         rate = (excess - last_excess) / change if number and change else -1.0  # of excess by push, below 0
@@ -568,14 +568,18 @@ def _estimated_sd(rough: JointFit, start: Parameters, max_iterations: int) -> tu
     """
     rows, start_log = rough.rows, math.log(SD_START)
     low, high = (math.log(end) for end in SD_RANGE)
-    last = evidence_slope(rough, rough.run(replace(start, sd=SD_START), max_iterations).point)
+
+    def evidence_at(near: Parameters) -> Evidence:
+        return evidence_slope(rough, _settled(rough, near, max_iterations, _ROUGH_PUSH_TOLERANCE).point)
+
+    last = evidence_at(replace(start, sd=SD_START))
     if last.information < _LEAST_FITTED:
         return SD_START, last.at
 
     def slope(logarithm: float) -> float:
         nonlocal last
         if logarithm != math.log(last.at.sd):
-            last = evidence_slope(rough, rough.run(last.predicted(rough, logarithm), max_iterations).point)
+            last = evidence_at(last.predicted(rough, logarithm))
         return last.slope - (logarithm - start_log) / _SD_WIDTH**2
 
     def peak_from(here: float) -> float:
@@ -635,7 +639,7 @@ class Evidence:
     def predicted(self, fit: JointFit, logarithm: float) -> Parameters:
         """Return parameters near the mode for another log t."""
         away = logarithm - math.log(self.at.sd)
-        near = min(_FARTHEST, max(-_FARTHEST, away))
+        near = min(_SD_STEP, max(-_SD_STEP, away))
         return replace(fit.moved(self.at, self.follows, near), sd=math.exp(logarithm))
 
 
@@ -649,12 +653,12 @@ def evidence_slope(fit: JointFit, point: Point) -> Evidence:
     """
     rows, at = fit.rows, point.at
     pull = Move(2.0 * at.precision * at.theta, np.zeros((rows.n_groups, 3)), 0.0)
+    # At the peak in e, the marginal likelihood does not change with e; e does not follow.
+    fit.is_free[1] = fit.is_active[1] and not fit.fits_slips
     follows = next(fit.solutions(point, pull), None)
     if follows is None:
         raise ModelError(INDEFINITE)
     curved = fit.curvature(point)
-    if fit.fits_slips:
-        fit.push = oversight_push(fit, point, curved)  # for the next run
     widened = _width_slope(curved, fit.moved(at, follows, _NUDGE), fit.moved(at, follows, -_NUDGE))
     information = rows.n_items - at.precision * curved.trace_and_leverage[0]
     size, rest = at.precision * float(at.theta @ at.theta), information + widened

@@ -409,6 +409,23 @@ def test_the_slope_of_the_evidence_is_its_derivative(monkeypatch, most_dense, sd
     assert_allclose(slope, (ahead - behind) / 0.02, atol=0.1 if most_dense == 300 else 2.5)
 
 
+def evidence_with_oversight(votes, sd):
+    """Log posterior of t, up to a constant: `evidence_of` at the oversight with the highest one, with both priors."""
+    oversight = bradley_terry(votes, prior=sd).oversight
+    of_oversight = 50 * (0.03 * math.log(oversight) + 0.97 * math.log1p(-oversight))
+    return evidence_of(votes, sd, oversight=oversight) + of_oversight + log_prior(math.log(sd))
+
+
+@pytest.mark.needs_numba
+@pytest.mark.parametrize(("n_items", "n_votes", "seed"), [(20, 100, 0), (60, 400, 1), (120, 1200, 2)])
+def test_spread_and_oversight_are_estimated_at_one_peak(n_items, n_votes, seed):
+    votes, _ = simulated(n_items, n_votes, seed, sd=1.5)
+    sd = bradley_terry(votes, prior=Prior(None)).prior_sd
+    behind, here, ahead = (evidence_with_oversight(votes, sd * math.exp(part)) for part in (-0.02, 0.0, 0.02))
+    assert here >= max(behind, ahead)
+    assert abs(ahead - behind) / 0.04 <= 1e-3 * n_items  # a slope that lets the oversight follow t is twice that here
+
+
 @pytest.mark.wide
 @pytest.mark.needs_numba
 def test_the_spread_of_many_items_is_that_of_exact_traces(monkeypatch):
