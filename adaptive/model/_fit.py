@@ -56,7 +56,7 @@ _SD_STEP: Final = 0.5  # of log t, the longest, over which parameters can be pre
 _MAX_SD_STEPS: Final = 50
 _SD_TOLERANCE: Final = 2e-3  # of log t
 _NUDGE: Final = 1e-3  # of log t
-_SD_FIT_TOLERANCE: Final = 1e-4
+_ROUGH_TOLERANCE: Final = 1e-4
 _MAX_PUSHES: Final = 30
 _PUSH_TOLERANCE: Final = 1e-6
 _ROUGH_PUSH_TOLERANCE: Final = 1e-2
@@ -81,12 +81,20 @@ class Move:
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Parameters with their log-likelihood, log posterior and what each row of votes adds to the derivatives."""
+    """Parameters with their log-likelihood, log posterior and derivatives."""
 
     at: Parameters
-    log_likelihood: float
     log_posterior: float
-    terms: RowTerms
+    curved: Curvature  # expected, in the strengths alone
+
+    @property
+    def log_likelihood(self) -> float:
+        return self.curved.log_likelihood
+
+    @property
+    def terms(self) -> RowTerms:
+        """What each row of votes adds to the derivatives."""
+        return self.curved.terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,12 +183,7 @@ class JointFit:
             total += self.push * float(np.sum(np.log(at.oversight) - np.log1p(-at.oversight)))
         if self.is_active[2]:
             total -= 0.5 * float(at.side @ at.side) / prior.side_sd**2
-        return Point(at, log_likelihood, total, terms)
-
-    def curvature(self, point: Point) -> Curvature:
-        """Return the expected curvature in the strengths alone."""
-        rows, at = self.rows, point.at
-        return Curvature(rows, at.precision, point.log_likelihood, point.terms, at.discrimination[rows.group])
+        return Point(at, total, Curvature(self.rows, at.precision, log_likelihood, terms, at.discrimination))
 
     def _advance(self, point: Point) -> tuple[float, Point]:
         """Take one step, shortened until the posterior does not fall; return the largest change and the new point."""
@@ -494,42 +497,43 @@ def fit(
             sd=SD_START,
         )
     fits_nu = not rows.half and start.nu > 0
-    whole = JointFit(rows, prior, oversight, tolerance, progress, fits_nu)
+    rough = JointFit(rows, prior, oversight, max(tolerance, _ROUGH_TOLERANCE), progress, fits_nu)
     if rows.model.voters and n_votes:  # newer votes have changed their mean
-        scale = np.exp(-np.log(start.discrimination) @ whole.shares)
+        scale = np.exp(-np.log(start.discrimination) @ rough.shares)
         start = replace(start, discrimination=start.discrimination * scale)
-    rough = JointFit(rows, prior, oversight, _SD_FIT_TOLERANCE, progress, fits_nu)
     if has_start and rough.fits_slips and start.precision > 0:
-        point = rough.point(start)
-        rough.push = oversight_push(rough, point, rough.curvature(point))
-    if prior.sd is None:
-        sd, start = _estimated_sd(rough, start, max_iterations)
-        start = replace(start, sd=sd)
-    else:
-        start = replace(start, sd=prior.sd)
+        rough.push = oversight_push(rough, rough.point(start))
+    start = _start_near_peak(rough, start, max_iterations) if prior.sd is None else replace(start, sd=prior.sd)
+    whole = replace(rough, tolerance=tolerance)
+    if not rough.fits_slips or start.precision == 0:
+        return whole.run(start, max_iterations)
+    settled = _settled(rough, start, max_iterations, _PUSH_TOLERANCE)
+    if not settled.converged:
+        return settled
     whole.push = rough.push
-    return _settled(whole, start, max_iterations, _PUSH_TOLERANCE)
+    fitted = whole.run(settled.parameters, max_iterations)
+    return replace(fitted, n_iterations=settled.n_iterations + fitted.n_iterations)
 
 
 def _settled(fit: JointFit, start: Parameters, max_iterations: int, tolerance: float) -> Fitted:
     """Run fits until the push of the oversight is that of the parameters they end at, a fixed point by secants."""
     fitted = fit.run(start, max_iterations)
-    if not fit.fits_slips or start.precision == 0:
-        return fitted
-    last_push, last_excess = 0.0, 0.0
-    for number in range(_MAX_PUSHES):
-        excess = oversight_push(fit, fitted.point, fit.curvature(fitted.point)) - fit.push
+    last_push, last_excess, n_iterations = 0.0, 0.0, fitted.n_iterations
+    for number in range(_MAX_PUSHES if fit.fits_slips else 0):
+        if not fitted.converged:
+            break
+        excess = oversight_push(fit, fitted.point) - fit.push
         if abs(excess) <= tolerance * (1.0 + abs(fit.push)):
             break
-        change = fit.push - last_push
-        rate = (excess - last_excess) / change if number and change else -1.0  # of excess by push, below 0
+        rate = (excess - last_excess) / (fit.push - last_push) if number else -1.0  # of excess by push, below 0
         last_push, last_excess = fit.push, excess
         fit.push -= excess / (rate if rate < _FLATTEST else -1.0)
         fitted = fit.run(fitted.parameters, max_iterations)
-    return fitted
+        n_iterations += fitted.n_iterations
+    return replace(fitted, n_iterations=n_iterations)
 
 
-def oversight_push(fit: JointFit, point: Point, curved: Curvature) -> float:
+def oversight_push(fit: JointFit, point: Point) -> float:
     """Return what the width of the strengths adds to the slope of the log marginal likelihood in the log odds of e.
 
     It is -trace(H^-1 dH) / 2, where dH is the change of the curvature of the votes while the strengths follow e.
@@ -538,7 +542,7 @@ def oversight_push(fit: JointFit, point: Point, curved: Curvature) -> float:
     """
     from scipy.special import expit, logit
 
-    rows, at = fit.rows, point.at
+    rows, at, curved = fit.rows, point.at, point.curved
     odds, a = at.oversight * (1 - at.oversight), at.discrimination
     change = -rows.by_item(point.terms.oversight[3] * (odds * a)[rows.group], -1.0)
     if rows.has_dense_matrix:  # without a loop to compile
@@ -559,8 +563,8 @@ def _width_slope(curved: Curvature, ahead: Parameters, behind: Parameters) -> fl
     return 0.5 * float(leverage @ change) / (2.0 * _NUDGE)
 
 
-def _estimated_sd(rough: JointFit, start: Parameters, max_iterations: int) -> tuple[float, Parameters]:
-    """Return the t where its posterior has its peak next to `SD_START`, and parameters near those for it.
+def _start_near_peak(rough: JointFit, start: Parameters, max_iterations: int) -> Parameters:
+    """Return parameters near those for the t where its posterior has its peak next to `SD_START`, with that t.
 
     The posterior is the marginal likelihood of the votes times a log-normal prior around `SD_START`, without which few
     votes that happen to agree would make t as large as it can be. It is `SD_START` if the votes have less information
@@ -574,7 +578,7 @@ def _estimated_sd(rough: JointFit, start: Parameters, max_iterations: int) -> tu
 
     last = evidence_at(replace(start, sd=SD_START))
     if last.information < _LEAST_FITTED:
-        return SD_START, last.at
+        return last.at
 
     def slope(logarithm: float) -> float:
         nonlocal last
@@ -611,7 +615,8 @@ def _estimated_sd(rough: JointFit, start: Parameters, max_iterations: int) -> tu
             peak = other
         else:
             last = lower
-    return {low: SD_RANGE[0], high: SD_RANGE[1]}.get(peak, math.exp(peak)), last.predicted(rough, peak)
+    sd = {low: SD_RANGE[0], high: SD_RANGE[1]}.get(peak, math.exp(peak))
+    return replace(last.predicted(rough, peak), sd=sd)
 
 
 def _evidence(rows: Rows, at: Parameters) -> float:
@@ -658,9 +663,8 @@ def evidence_slope(fit: JointFit, point: Point) -> Evidence:
     follows = next(fit.solutions(point, pull), None)
     if follows is None:
         raise ModelError(INDEFINITE)
-    curved = fit.curvature(point)
-    widened = _width_slope(curved, fit.moved(at, follows, _NUDGE), fit.moved(at, follows, -_NUDGE))
-    information = rows.n_items - at.precision * curved.trace_and_leverage[0]
+    widened = _width_slope(point.curved, fit.moved(at, follows, _NUDGE), fit.moved(at, follows, -_NUDGE))
+    information = rows.n_items - at.precision * point.curved.trace_and_leverage[0]
     size, rest = at.precision * float(at.theta @ at.theta), information + widened
     step = 0.5 * math.log(size / rest) if size > 0 and rest > 0 else 0.0
     return Evidence(at, size - rest, information, follows, step)

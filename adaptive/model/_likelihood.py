@@ -245,7 +245,7 @@ class Parameters(Result):
 class Curvature:
     """Curvature of the penalised log-likelihood in the strengths, at some parameters.
 
-    `terms` are what each vote adds to the derivatives, and `discrimination` belongs to its voter.
+    `terms` are what each vote adds to the derivatives, and `discrimination` is that of each group of votes.
     """
 
     rows: Rows
@@ -258,7 +258,7 @@ class Curvature:
     @cached_property
     def flow(self) -> Array:
         """Slope of each vote in the difference of its two strengths."""
-        return np.asarray(self.discrimination * self.terms.score)
+        return np.asarray(self.discrimination[self.rows.group] * self.terms.score)
 
     @cached_property
     def slope(self) -> Array:
@@ -268,13 +268,13 @@ class Curvature:
     @property
     def weights(self) -> Array:
         """Expected and observed curvature of each vote in the difference of its two strengths, shape (2, n_votes)."""
-        return np.stack([self.terms.expected, self.terms.observed]) * self.discrimination**2
+        return np.stack([self.terms.expected, self.terms.observed]) * self.discrimination[self.rows.group] ** 2
 
     @cached_property
     def weight(self) -> Array:
         """Curvature of each vote in the difference of its two strengths."""
         curvature = self.terms.observed if self.observed else self.terms.expected
-        return np.asarray(curvature * self.discrimination**2)
+        return np.asarray(curvature * self.discrimination[self.rows.group] ** 2)
 
     @cached_property
     def diagonal(self) -> Array:
@@ -397,7 +397,7 @@ def curvature_at(rows: Rows, at: Parameters, *, observed: bool = False) -> Curva
 
     terms = RowTerms.of(rows.left.size)
     total = fill_terms(rows, at, terms)
-    return Curvature(rows, at.precision, total, terms, at.discrimination[rows.group], observed)
+    return Curvature(rows, at.precision, total, terms, at.discrimination, observed)
 
 
 def check_bounded(rows: Rows, weight: Array) -> None:
