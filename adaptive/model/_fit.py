@@ -61,7 +61,7 @@ _MAX_PUSHES: Final = 30
 _PUSH_TOLERANCE: Final = 1e-6
 _ROUGH_PUSH_TOLERANCE: Final = 1e-2
 _FOLLOW_TOLERANCE: Final = 1e-6  # of strengths that follow e
-_MOST_SLIPS: Final = 0.35
+_SLIPS_RANGE: Final = (1e-9, 0.35)  # a push is right only near the e that it was calculated for
 _FLATTEST: Final = -0.05  # a slope by which a secant may still step
 _LEAST_FITTED: Final = 0.9
 _NU_RANGE: Final = (1e-6, 1e4)
@@ -192,7 +192,8 @@ class JointFit:
             check_bounded(rows, at.discrimination[rows.group] ** 2 * point.terms.expected)
         slope, slack = self.slope(point), 1e-12 * max(1.0, abs(point.log_posterior))
         # Where votes agree with no order, wide strengths would push e beyond a half, and the order would be mirrored.
-        is_held = self.fits_slips and at.oversight[0] >= _MOST_SLIPS and slope.groups[0, 1] > 0
+        is_at_bound = np.isclose(at.oversight[0], _SLIPS_RANGE[int(slope.groups[0, 1] > 0)], rtol=1e-12, atol=0.0)
+        is_held = self.fits_slips and bool(is_at_bound)
         self.is_free[1] = self.is_active[1] and not is_held
         if is_held:
             slope.groups[:, 1] = 0.0
@@ -221,7 +222,7 @@ class JointFit:
         oversight = at.oversight
         if self.is_active[1]:
             oversight = expit(logit(oversight) + part * step.groups[:, 1])
-            oversight = np.minimum(oversight, _MOST_SLIPS) if self.fits_slips else oversight
+            oversight = np.clip(oversight, *_SLIPS_RANGE) if self.fits_slips else oversight
         return replace(
             at,
             theta=at.theta + part * step.theta,
@@ -609,12 +610,12 @@ def _start_near_peak(rough: JointFit, start: Parameters, max_iterations: int) ->
     peak = peak_from(start_log)
     if peak < math.log(_SMALL) and rows.n_items <= MAX_DENSE:
         # On a long chain `SD_START` may lie in a valley between two peaks.
-        lower = last
+        lower, lower_push = last, rough.push
         other = peak_from(high)
         if _evidence(rows, last.at) > _evidence(rows, lower.at):
             peak = other
         else:
-            last = lower
+            last, rough.push = lower, lower_push
     sd = {low: SD_RANGE[0], high: SD_RANGE[1]}.get(peak, math.exp(peak))
     return replace(last.predicted(rough, peak), sd=sd)
 
