@@ -103,8 +103,9 @@ def accuracy(way: str, n_items: int, per_item: int, seed: int) -> float:
 
 
 def calibration(voter: str, spread: float, n_items: int, per_item: int, seed: int) -> list[float]:
-    """Return expected less true tau_w, and the shares of true ranks that intervals hold: of all items, of the best
-    quarter, of all at once, and of all at once at any time.
+    """Return expected less true tau_w, and the shares of true ranks that intervals hold.
+
+    The shares are those of all items and of the best quarter, then of all at once, and of all at once at any time.
     """
     rng = np.random.default_rng(seed)
     theta = rng.normal(0, spread, n_items)

@@ -388,7 +388,9 @@ class JointFit:
         ).tocsr()
         return inverse, mixed
 
-    def _solve_blocks(self, blocks: Array, coupling: Couplings, weight: Array, precision: float, columns: Array) -> Array:
+    def _solve_blocks(
+        self, blocks: Array, coupling: Couplings, weight: Array, precision: float, columns: Array
+    ) -> Array:
         """Solve for strengths and groups, shape (n_items + 3 n_groups, n_columns), with the groups eliminated."""
         from scipy.linalg import cho_factor, cho_solve
 
@@ -546,10 +548,7 @@ def oversight_push(fit: JointFit, point: Point) -> float:
     rows, at, curved = fit.rows, point.at, point.curved
     odds, a = at.oversight * (1 - at.oversight), at.discrimination
     change = -rows.by_item(point.terms.oversight[3] * (odds * a)[rows.group], -1.0)
-    if rows.has_dense_matrix:  # without a loop to compile
-        follows = curved.inverse @ change
-    else:
-        follows = curved.solve_definite(change, _FOLLOW_TOLERANCE)
+    follows = curved.inverse @ change if rows.has_dense_matrix else curved.solve_definite(change, _FOLLOW_TOLERANCE)
     ahead, behind = (
         replace(at, oversight=expit(logit(at.oversight) + step), theta=at.theta + step * follows)
         for step in (_NUDGE, -_NUDGE)
@@ -632,8 +631,9 @@ def _evidence(rows: Rows, at: Parameters) -> float:
 class Evidence:
     """Slope of the log marginal likelihood in log t, at the mode for t = `at.sd`.
 
-    The votes have this `information` on the strengths, n - trace(H^-1) / t^2: n if they determine all of them. `follows`
-    is the slope of all parameters in log t, and `step` that of log t to a fixed point of t^2 = |theta|^2 / information.
+    The votes have this `information` on the strengths, n - trace(H^-1) / t^2: n if they determine all of them.
+    `follows` is the slope of all parameters in log t. `step` moves log t to a fixed point of |theta|^2 / t^2 =
+    `information`, with the change of H.
     """
 
     at: Parameters

@@ -268,7 +268,8 @@ class Curvature:
     @property
     def weights(self) -> Array:
         """Expected and observed curvature of each vote in the difference of its two strengths, shape (2, n_votes)."""
-        return np.stack([self.terms.expected, self.terms.observed]) * self.discrimination[self.rows.group] ** 2
+        weights = np.stack([self.terms.expected, self.terms.observed]) * self.discrimination[self.rows.group] ** 2
+        return np.asarray(weights)
 
     @cached_property
     def weight(self) -> Array:

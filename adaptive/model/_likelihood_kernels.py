@@ -51,9 +51,9 @@ class GroupParameters(NamedTuple):
 class RowTerms(NamedTuple):
     """What each row of votes adds to the derivatives of the log-likelihood.
 
-    `score` is the slope in the margin u, `expected` and `observed` are the curvatures in u. `oversight` has five rows or
-    none: the slope in the oversight e, the expected curvatures in (u, e) and (e, e), and the observed ones. `tie` has
-    two rows or none: the probability of a tie, and the curvature in (u, log nu).
+    `score` is the slope in the margin u, `expected` and `observed` are the curvatures in u. `oversight` has five rows
+    or none: the slope in the oversight e, the expected curvatures in (u, e) and (e, e), and the observed ones. `tie`
+    has two rows or none: the probability of a tie, and the curvature in (u, log nu).
     """
 
     score: Array
@@ -65,8 +65,8 @@ class RowTerms(NamedTuple):
     @classmethod
     def of(cls, n_rows: int, *, fits_oversight: bool = False, fits_nu: bool = False) -> "RowTerms":
         """Return arrays to be filled."""
-        oversight, tie = np.empty((5 * fits_oversight, n_rows)), np.empty((2 * fits_nu, n_rows))
-        return cls(*np.empty((3, n_rows)), oversight, tie)
+        score, expected, observed = np.empty((3, n_rows))
+        return cls(score, expected, observed, np.empty((5 * fits_oversight, n_rows)), np.empty((2 * fits_nu, n_rows)))
 
     def part(self, rows: slice) -> "RowTerms":
         """Return views of some rows."""

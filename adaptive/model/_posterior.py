@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 from adaptive.errors import ModelError
 from adaptive.model._likelihood import (
-    INDEFINITE,
     MAX_DENSE,
     Curvature,
     Parameters,
@@ -90,7 +89,7 @@ class Opinions:
         return np.asarray(self.sd * np.sqrt(1.0 - 1.0 / votes))
 
 
-def shared_opinions(curved: Curvature, at: Parameters, voter: Array) -> Opinions:
+def shared_opinions(curved: Curvature, voter: Array) -> Opinions:
     """Estimate how far opinions depart, from products of the slopes of votes that share voter and item.
 
     At the true strengths, the slopes s of votes with the curvatures W have the covariance W + sd^2 W K W. Two different
@@ -533,16 +532,15 @@ def _centred_inverse(curved: Curvature, absorbed: Array | float = 0.0) -> Array:
     return inverse_of(curved.matrix() - absorbed + mean) - mean / (1.0 + curved.precision)
 
 
-def cluster_ratio(curved: Curvature, at: Parameters, opinions: Opinions | None, voter: Array, n_voters: int) -> float:
+def cluster_ratio(curved: Curvature, opinions: Opinions | None, voter: Array, n_voters: int) -> float:
     """Return the variance of the strengths with voters as clusters, over that of the model, without the prior's part.
 
     The first is H^-1 (sum over voters of s s') H^-1 V / (V - 1), where s is the slope of a voter's votes.
     """
     rows, inverse = curved.rows, _centred_inverse(curved)
-    slope = curved.flow
     slopes = np.zeros((rows.n_items, n_voters))
-    np.add.at(slopes, (rows.left, voter), slope)
-    np.add.at(slopes, (rows.right, voter), -slope)
+    np.add.at(slopes, (rows.left, voter), curved.flow)
+    np.add.at(slopes, (rows.right, voter), -curved.flow)
     robust = float(np.sum((inverse @ slopes) ** 2)) * n_voters / (n_voters - 1)
     model = float(np.trace(covariance(curved, opinions))) - curved.precision * float(np.sum(inverse * inverse))
     return robust / model if model > 0 else math.nan

@@ -242,7 +242,7 @@ class Strengths(DrawnStrengths):
         """Opinions behind several votes of one voter; None where voters are not known."""
         if self.comparisons.voter is None or not self.comparisons.n_comparisons:
             return None
-        return shared_opinions(self.curvature, self.parameters, self.comparisons.voter)
+        return shared_opinions(self.curvature, self.comparisons.voter)
 
     @property
     def opinion_sd(self) -> float:
@@ -264,7 +264,7 @@ class Strengths(DrawnStrengths):
         n_voters = 0 if voter is None else np.unique(voter).size
         if voter is None or n_voters < LEAST_CLUSTERS or len(self.items) > MAX_DENSE or self.prior.sd == np.inf:
             return float("nan")
-        return cluster_ratio(self.curvature, self.parameters, self.opinions, voter, self.comparisons.n_voters)
+        return cluster_ratio(self.curvature, self.opinions, voter, self.comparisons.n_voters)
 
     @cached_property
     def standard_errors(self) -> NDArray[np.float64]:

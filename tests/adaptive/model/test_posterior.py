@@ -16,7 +16,7 @@ from adaptive import Choices, Comparisons, ModelError, Prior, bradley_terry, thu
 from adaptive._votes import LEFT, RIGHT
 from adaptive.model import _sweep_kernels as posterior_kernels
 from adaptive.model._fit import JointFit, Move, pool_rows
-from adaptive.model._likelihood import Curvature, Rows, VoteModel
+from adaptive.model._likelihood import Rows, VoteModel
 from adaptive.model._likelihood_kernels import LOGISTIC, NORMAL, GroupParameters, chance
 from adaptive.model._posterior import (
     MOST_READ,
@@ -215,7 +215,7 @@ def test_a_voter_who_sees_a_pair_again_has_not_twice_the_spread(sd):
 def test_opinions_are_those_of_voter_and_item():
     votes, _ = simulated(6, 40, 1, n_voters=3)
     found = bradley_terry(votes)
-    own = shared_opinions(found.curvature, found.parameters, votes.voter)
+    own = shared_opinions(found.curvature, votes.voter)
     left, right, n_opinions = numbered(votes)
     assert own.n_opinions == n_opinions
     for ours, spelt in ((own.left, left), (own.right, right)):
@@ -240,7 +240,7 @@ def test_the_spread_of_opinions_solves_its_equation(votes, near):
         if near:
             patch.setattr("adaptive.model._posterior.MAX_DENSE", 1)
             inverse = np.diag(1 / curved.diagonal)
-        own = shared_opinions(curved, found.parameters, votes.voter)
+        own = shared_opinions(curved, votes.voter)
     outside = weight - weight @ signs @ inverse @ signs.T @ weight
     slope = curved.flow
     information = np.trace(shared @ outside @ shared @ outside)
@@ -418,7 +418,7 @@ def test_odd_votes_bend_no_paraboloid_upwards():
 def test_the_ratio_of_variances_is_that_of_sums_over_voters():
     votes, _ = simulated(8, 300, 2, n_voters=12, opinion_sd=0.5)
     found = bradley_terry(votes, prior=1.5, voters=True)
-    curved, at = found.curvature, found.parameters
+    curved = found.curvature
     centre = np.eye(8) - 1 / 8
     inverse = centre @ np.linalg.inv(curved.matrix()) @ centre
     spread = np.zeros((8, 8))
@@ -581,7 +581,7 @@ def test_pooled_votes_have_the_log_likelihood_of_all(votes, sd, side_bias, group
     """Whatever strengths and shared opinions are: a row that counts twice is two equal votes."""
     rows = rows_of(votes, VoteModel(voters=groups, side_bias=side_bias))
     found = bradley_terry(votes, prior=1.0)
-    own = replace(shared_opinions(found.curvature, found.parameters, votes.voter), sd=sd)
+    own = replace(shared_opinions(found.curvature, votes.voter), sd=sd)
     side = np.full(rows.n_groups, 0.4 * side_bias)
     pooled = PooledVotes.of(rows, side, own)
     assert pooled.count.sum() == votes.n_comparisons
