@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_expit, log_ndtr, logsumexp
 
@@ -433,6 +433,35 @@ def test_the_spread_of_many_items_is_that_of_exact_traces(monkeypatch):
     estimated = bradley_terry(votes, prior=Prior(None)).prior_sd
     monkeypatch.setattr("adaptive.model._likelihood.MAX_FACTOR", 1_000)
     assert_allclose(bradley_terry(votes, prior=Prior(None)).prior_sd, estimated, rtol=0.02)
+
+
+@pytest.mark.needs_numba
+@pytest.mark.parametrize("options", [{}, {"side_bias": True}, {"voters": True}])
+def test_a_fit_in_blocks_is_the_same_with_any_number_of_threads(monkeypatch, options):
+    votes, _ = simulated(30, 600, 4)
+    votes = Comparisons(30, votes.left, votes.right, votes.winner, 5, np.arange(600) % 5)
+    whole = bradley_terry(votes, **options)
+    monkeypatch.setattr("adaptive.model._likelihood._ROWS_PER_BLOCK", 50)
+    fits = []
+    for workers in (1, 4):
+        monkeypatch.setattr("adaptive.model._likelihood.checked_workers", lambda _, number=workers: number)
+        fits.append(bradley_terry(votes, **options))
+    assert_array_equal(fits[0].theta, fits[1].theta)
+    assert fits[0].log_likelihood == fits[1].log_likelihood
+    assert_allclose(fits[0].theta, whole.theta, atol=1e-7)
+
+
+@pytest.mark.needs_numba
+@pytest.mark.parametrize("options", [{}, {"side_bias": True}, {"voters": True}, {"oversight": 0.03}])
+def test_a_dense_matrix_and_conjugate_gradients_give_the_same_fit(monkeypatch, options):
+    votes, _ = simulated(40, 1200, 5)
+    votes = Comparisons(40, votes.left, votes.right, votes.winner, 5, np.arange(1200) % 5)
+    dense = bradley_terry(votes, prior=1.5, **options)
+    monkeypatch.setattr("adaptive.model._likelihood.MAX_FACTOR", 10)
+    assert_allclose(bradley_terry(votes, prior=1.5, **options).theta, dense.theta, atol=1e-7)  # many votes: dense
+    monkeypatch.setattr("adaptive.model._likelihood._PAIRS_PER_ROW", 0)
+    iterated = bradley_terry(votes, prior=1.5, **options)
+    assert_allclose(iterated.theta, dense.theta, atol=1e-7 if "oversight" in options else 2e-2)
 
 
 @pytest.mark.needs_numba
