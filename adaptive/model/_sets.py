@@ -84,12 +84,12 @@ def next_sets(
     counts = _checked_counts(n_shown, n_items)
     sets = np.empty((number, members), np.int64)
     for row in sets:
-        drawn = strengths.theta + strengths.standard_errors * rng.standard_normal(n_items)
+        strength = strengths.theta + strengths.standard_errors * rng.standard_normal(n_items)
         rank = np.empty(n_items)
-        rank[np.argsort(-drawn)] = np.arange(1, n_items + 1)
+        rank[np.argsort(-strength)] = np.arange(1, n_items + 1)
         weights = 1 / ((rank + n0) ** 2 * np.sqrt(counts + 1))
         first = rng.choice(n_items, p=weights / weights.sum())
-        nearest = np.argsort(np.abs(drawn - drawn[first]), kind="stable")
+        nearest = np.argsort(np.abs(strength - strength[first]), kind="stable")
         row[:] = rng.permutation(nearest[:members])
         counts[row] += 1
     return sets
