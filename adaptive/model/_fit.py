@@ -250,11 +250,11 @@ class JointFit:
             groups[:, 0] = self._by_group(flow * (at.theta[rows.left] - at.theta[rows.right]))
             groups[:, 0] -= np.log(at.discrimination) / prior.discrimination_sd**2
         if self.is_active[1]:
-            groups[:, 1] = self._by_group(point.terms.oversight[0]) * at.oversight * (1 - at.oversight)
+            groups[:, 1] = self._by_group(point.terms.oversight_score) * at.oversight * (1 - at.oversight)
             groups[:, 1] += prior.oversight_votes * (self.oversight - at.oversight) + self.push
         if self.is_active[2]:
             groups[:, 2] = self._by_group(score) - at.side / prior.side_sd**2
-        log_nu = float(np.sum(self.count * ((rows.winner == TIE) - point.terms.tie[0]))) if self.fits_nu else 0.0
+        log_nu = float(np.sum(self.count * ((rows.winner == TIE) - point.terms.tie))) if self.fits_nu else 0.0
         return Move(theta - at.precision * at.theta, groups, log_nu)
 
     def _by_group(self, values: Array) -> Array:
@@ -303,7 +303,7 @@ class JointFit:
             borders[n_items::3, 1] = self.shares
         if not fits_nu:
             return borders, 0.0
-        tie, mixed = point.terms.tie
+        tie, mixed = point.terms.tie, point.terms.tie_mixed
         flow = at.discrimination[rows.group] * mixed
         borders[:n_items, 0] = rows.by_item(flow, -1.0)
         margins = self._by_group(flow * (at.theta[rows.left] - at.theta[rows.right]))
@@ -341,11 +341,11 @@ class JointFit:
                 coupling[0] = curved * margin - choose(point.terms.score, np.zeros(margin.size))
                 blocks[:, 0, 0] = self._by_group(coupling[0] * margin) + prior.discrimination_sd**-2
             if self.is_free[1]:
-                slope, mixed, alone, seen_mixed, seen_alone = point.terms.oversight
-                mixed, alone = choose(seen_mixed, mixed), choose(seen_alone, alone)
+                mixed = choose(point.terms.observed_mixed, point.terms.mixed)
+                alone = choose(point.terms.observed_alone, point.terms.alone)
                 odds = at.oversight * (1 - at.oversight)
                 coupling[1] = mixed * odds[group]
-                slips = self._by_group(slope) * odds * (1 - 2 * at.oversight)
+                slips = self._by_group(point.terms.oversight_score) * odds * (1 - 2 * at.oversight)
                 blocks[:, 1, 1] = self._by_group(alone) * odds**2 - observed * slips + prior.oversight_votes * odds
             if self.is_free[2]:
                 blocks[:, 2, 2] = self._by_group(curved) + prior.side_sd**-2
@@ -547,7 +547,7 @@ def oversight_push(fit: JointFit, point: Point) -> float:
 
     rows, at, curved = fit.rows, point.at, point.curved
     odds, a = at.oversight * (1 - at.oversight), at.discrimination
-    change = -rows.by_item(point.terms.oversight[3] * (odds * a)[rows.group], -1.0)
+    change = -rows.by_item(point.terms.observed_mixed * (odds * a)[rows.group], -1.0)
     follows = curved.inverse @ change if rows.has_dense_matrix else curved.solve_definite(change, _FOLLOW_TOLERANCE)
     ahead, behind = (
         replace(at, oversight=expit(logit(at.oversight) + step), theta=at.theta + step * follows)

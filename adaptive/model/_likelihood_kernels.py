@@ -51,26 +51,32 @@ class GroupParameters(NamedTuple):
 class RowTerms(NamedTuple):
     """What each row of votes adds to the derivatives of the log-likelihood.
 
-    `score` is the slope in the margin u, `expected` and `observed` are the curvatures in u. `oversight` has five rows
-    or none: the slope in the oversight e, the expected curvatures in (u, e) and (e, e), and the observed ones. `tie`
-    has two rows or none: the probability of a tie, and the curvature in (u, log nu).
+    `score` is the slope in the margin u. `expected` and `observed` are the curvatures in u. If the oversight e is
+    fitted, `oversight_score` is the slope in e, `mixed` and `alone` are the expected curvatures in (u, e) and (e, e),
+    and then the observed ones follow. If nu is fitted, `tie` is the probability of a tie, and `tie_mixed` the curvature
+    in (u, log nu). What is not fitted has no rows.
     """
 
     score: Array
     expected: Array
     observed: Array
-    oversight: Array
+    oversight_score: Array
+    mixed: Array
+    alone: Array
+    observed_mixed: Array
+    observed_alone: Array
     tie: Array
+    tie_mixed: Array
 
     @classmethod
     def of(cls, n_rows: int, *, fits_oversight: bool = False, fits_nu: bool = False) -> "RowTerms":
         """Return arrays to be filled."""
-        score, expected, observed = np.empty((3, n_rows))
-        return cls(score, expected, observed, np.empty((5 * fits_oversight, n_rows)), np.empty((2 * fits_nu, n_rows)))
+        sizes = [n_rows] * 3 + [n_rows * fits_oversight] * 5 + [n_rows * fits_nu] * 2
+        return cls(*map(np.empty, sizes))
 
     def part(self, rows: slice) -> "RowTerms":
         """Return views of some rows."""
-        return RowTerms(*(values[..., rows] for values in self))
+        return RowTerms(*(values[rows] for values in self))
 
 
 @helper
@@ -297,14 +303,13 @@ def row_terms(votes: Votes, voters: GroupParameters, theta: Array, out: RowTerms
                 total += math.log(product)
                 product = 1.0
         out.score[k], out.expected[k], out.observed[k] = n * score, n * expected, n * observed
-        if out.oversight.shape[0] > 0:
+        if out.mixed.size > 0:
             mixed, alone, seen_mixed, seen_alone = oversight_terms(winner[k], margin, oversight[v], nu, link, half)
-            out.oversight[0, k] = n * in_oversight
-            out.oversight[1, k], out.oversight[2, k] = n * mixed, n * alone
-            out.oversight[3, k], out.oversight[4, k] = n * seen_mixed, n * seen_alone
-        if out.tie.shape[0] > 0:
+            out.oversight_score[k], out.mixed[k], out.alone[k] = n * in_oversight, n * mixed, n * alone
+            out.observed_mixed[k], out.observed_alone[k] = n * seen_mixed, n * seen_alone
+        if out.tie.size > 0:
             _, _, _, d_left, d_right, _, _ = outcome_chances(margin, nu, link)
-            out.tie[0, k], out.tie[1, k] = tie, -n * (d_left + d_right)
+            out.tie[k], out.tie_mixed[k] = tie, -n * (d_left + d_right)
     return total + math.log(product)
 
 
