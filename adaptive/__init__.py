@@ -29,8 +29,8 @@ from adaptive._protocol import BallotVotes, InterimResult, run_protocol, score_b
 from adaptive._record import BallotRecord, ProtocolResult
 from adaptive._scores import Selection, borda_scores, rescale, running_mean, select_by_mean, select_top
 from adaptive._tuning.candidates import Candidate, candidates_for
-from adaptive._tuning.needed import VotesNeeded, votes_needed
 from adaptive._tuning.tune import TunedPlan, tune_plan
+from adaptive._tuning.votes_needed import VotesNeeded, votes_needed
 from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED, Vote
 from adaptive.errors import (
     AdaptiveError,

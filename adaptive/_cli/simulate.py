@@ -13,8 +13,8 @@ from adaptive._cli.output import print_note, quiet_executor
 from adaptive._cli.plan import PlanArguments, plan_options, print_advice
 from adaptive._plan import BallotPlan
 from adaptive._tuning.candidates import CANDIDATES, candidates_for
-from adaptive._tuning.needed import Repetitions, votes_needed
 from adaptive._tuning.tune import Search, TunedPlan, tune_plan, tuning_runs
+from adaptive._tuning.votes_needed import Repetitions, votes_needed
 from adaptive.model._comparisons import Comparisons, read_comparisons
 from adaptive.model._matched_ballots import MatchedBallots
 from adaptive.model._matching import Matching

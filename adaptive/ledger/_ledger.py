@@ -51,10 +51,10 @@ from adaptive.ledger._store.migrations import bring_up, check_revision, make_tab
 from adaptive.ledger._store.schema import file_id
 from adaptive.ledger._voter import Voter, Voters
 from adaptive.ledger._voters.tokens import Tokens, issue
-from adaptive.ledger._votes import casting, exports, recording
+from adaptive.ledger._votes import casting, exports, imports
 from adaptive.ledger._votes.casting import Receipt, VoteCast
 from adaptive.ledger._votes.exports import Export, Format
-from adaptive.ledger._votes.recording import Recorded
+from adaptive.ledger._votes.imports import Recorded
 from adaptive.ledger._votes.set_files import read_set_file, set_file
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._comparisons import Comparisons
@@ -518,7 +518,7 @@ class Campaign(OpenCampaign):
         LedgerBusyError
             While a ballot of the file is being closed.
         """
-        return recording.record_file(self, file)
+        return imports.record_file(self, file)
 
     def conflicts(self) -> list[Conflict]:
         """Return the votes that were kept aside because they contradict another one, oldest first."""
@@ -769,7 +769,7 @@ class Campaign(OpenCampaign):
             if format not in ("auto", "csv") or any(of_pairs.values()):
                 raise OptionError(f"format, {', '.join(of_pairs)} are for votes on pairs, not on sets")
             return self.record_file(read_set_file(self.info, path, encoding=encoding, guard=guard))
-        file = recording.read_vote_file(
+        file = imports.read_vote_file(
             self.info,
             path,
             format,
@@ -780,7 +780,7 @@ class Campaign(OpenCampaign):
             instances=instances,
             guard=guard,
         )
-        return self.record_file(self.read(recording.match_comparisons, file))
+        return self.record_file(self.read(imports.match_comparisons, file))
 
     def bundle(self, *, names: bool = False) -> bytes:
         """Return the campaign as a zip; the same campaign gives the same bytes.

@@ -33,7 +33,7 @@ from rankcorr.evaluation._scores.leaderboard import (
     leaderboard_of_scores,
     table_notes,
 )
-from rankcorr.evaluation._scores.needed import needed_items
+from rankcorr.evaluation._scores.sample_size import needed_items
 from rankcorr.evaluation._sources import read_clusters
 
 SETTINGS: Final = ("groups", "level", "resamples", "seed")  # of both kinds of leaderboards

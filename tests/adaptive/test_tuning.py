@@ -25,9 +25,9 @@ from adaptive import (
     votes_needed,
 )
 from adaptive._tuning.candidates import CANDIDATES, Trial, paper_candidate
-from adaptive._tuning.needed import _crossing
 from adaptive._tuning.outlook import outlook_of_ballots, outlook_of_matching
 from adaptive._tuning.tune import tuning_runs
+from adaptive._tuning.votes_needed import _crossing
 from adaptive.model._matched_ballots import MatchedBallots
 from adaptive.model._matching import Matching
 from adaptive.simulation._approaches import simulate_ranking

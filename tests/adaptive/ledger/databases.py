@@ -33,7 +33,7 @@ from adaptive._tables import item_cells
 from adaptive.ledger import CampaignSettings, Ledger
 from adaptive.ledger._ballots.stored import load_ballot
 from adaptive.ledger._store.migrations import migrate
-from adaptive.ledger._votes.recording import record_file
+from adaptive.ledger._votes.imports import record_file
 from tests.adaptive.ledger.campaigns import pair_ids
 from tests.processes import guarded
 

@@ -18,7 +18,7 @@ from adaptive.ledger._campaign.info import KnownPair, Probing
 from adaptive.ledger._reports.spending import spending_of
 from adaptive.ledger._reports.status import status_of
 from adaptive.ledger._voters.identity import voter_named
-from adaptive.ledger._votes.recording import record_file
+from adaptive.ledger._votes.imports import record_file
 from tests.adaptive.ledger.campaigns import (
     ITEMS,
     PLAN,

@@ -22,7 +22,7 @@ from adaptive.ledger._reports.status import campaign_stamp, status_of
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import lock_ballot
 from adaptive.ledger._voters.tokens import holder_of
-from adaptive.ledger._votes.recording import record_file
+from adaptive.ledger._votes.imports import record_file
 from tests.adaptive.ledger.campaigns import (
     ITEMS,
     PLAN,

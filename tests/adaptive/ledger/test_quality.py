@@ -37,7 +37,7 @@ from adaptive.ledger._reports.quality import exclusion_preview, quality_of
 from adaptive.ledger._reports.results import result_of
 from adaptive.ledger._store.schema import CANNOT_SAY
 from adaptive.ledger._voters.identity import voter_named
-from adaptive.ledger._votes.recording import record_file
+from adaptive.ledger._votes.imports import record_file
 from tests.adaptive.ledger.campaigns import campaign_of, check_ids, pair_ids, query, read
 
 

@@ -11,7 +11,7 @@ from adaptive.ledger._ballots.sheets import give_sheet
 from adaptive.ledger._ballots.stored import conflicts
 from adaptive.ledger._voters.identity import register
 from adaptive.ledger._votes.casting import correct
-from adaptive.ledger._votes.recording import record_file
+from adaptive.ledger._votes.imports import record_file
 from tests.adaptive.ledger.campaigns import (
     asked,
     campaign_of,
