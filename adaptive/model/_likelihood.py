@@ -36,7 +36,7 @@ MAX_FACTOR: Final = 300  # for more items, probes and conjugate gradients take l
 _PAIRS_PER_ROW: Final = 4
 _ROWS_PER_BLOCK: Final = 1 << 16
 MAX_DENSE: Final = 1_500  # most items for a dense matrix of curvature: its inverse takes 0.1 s at 1,000
-_PROBE_NUMBERS: Final = 4_000
+PROBE_NUMBERS: Final = 4_000
 _PROBE_TOLERANCE: Final = 1e-2
 INDEFINITE: Final = (
     "the curvature of the votes is not positive definite in floating point: strengths of this size cannot be told from "
@@ -315,7 +315,7 @@ class Curvature:
             diagonal = np.diagonal(self.inverse)
             return float(diagonal.sum()), diagonal[left] + diagonal[right] - 2.0 * self.inverse[left, right]
         # The trace has a relative standard error of about sqrt(2 / (n_items n_columns)).
-        n_columns = max(2, _PROBE_NUMBERS // n_items)
+        n_columns = max(2, PROBE_NUMBERS // n_items)
         signs = np.random.default_rng(0).choice([-1.0, 1.0], (n_items, n_columns))
         solved = self.solve_definite(signs, _PROBE_TOLERANCE)
         contrasts = np.einsum("vc,vc->v", signs[left] - signs[right], solved[left] - solved[right])

@@ -15,7 +15,7 @@ drawn too, or averaged over where the votes are not read.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from adaptive.errors import ModelError
 from adaptive.model._likelihood import (
     MAX_DENSE,
+    PROBE_NUMBERS,
     Curvature,
     Parameters,
     Rows,
@@ -46,6 +47,8 @@ Array: TypeAlias = NDArray[Any]
 _BLOCK_NUMBERS: Final = 1 << 22  # 32 MB of normal numbers at a time
 _TOLERANCE: Final = 1e-4
 _NOISE: Final = {"logistic": math.pi**2 / 3, "normal": 1.0}  # variance of the noise of a vote
+_MOST_PRODUCTS: Final = 1 << 24  # of a number of a sparse matrix and a column, for exact traces
+_COLUMNS: Final = 64  # of a block
 _LEAST_SHARE: Final = 1e-6  # of the products of slopes, that fitting must leave to estimate the spread of opinions
 # Up to this many pairs of items per vote, a matrix of pairs takes less time than the votes, and little more memory.
 _PAIRS_PER_VOTE: Final = 30
@@ -97,39 +100,59 @@ def shared_opinions(curved: Curvature, voter: Array) -> Opinions:
     fitted strengths absorb a part of the opinions, the larger the fewer voters there are: fitting turns W into
     P = W - W X H^-1 X' W, where X has the signs of the items of each vote. sd^2 is the number at which s' K s equals
     its expectation, tr(K P) + sd^2 tr(K P K P). This is one step of restricted maximum likelihood from sd = 0. sd^2 is
-    at most half of the variance of a vote's noise. With more than `MAX_DENSE` items, the diagonal of H replaces H.
+    at most half of the variance of a vote's noise. With more than `MAX_DENSE` items, the diagonal of H replaces H. Of
+    many votes, a trace of products is estimated with fixed random signs.
     """
-    from scipy.sparse import csr_array, diags_array
+    from scipy.sparse import diags_array
 
-    rows, n_votes = curved.rows, curved.rows.left.size
+    rows, n_votes, weight, slope = curved.rows, curved.rows.left.size, curved.weight, curved.flow
     of_voter = voter.astype(np.int64) * rows.n_items
     opinion_keys, opinion = np.unique(
         np.concatenate([of_voter + rows.left, of_voter + rows.right]), return_inverse=True
     )
-    slope, weight = curved.flow, curved.weight[:, np.newaxis]
-    votes, signs = np.tile(np.arange(n_votes), 2), np.repeat([1.0, -1.0], n_votes)
-    behind = csr_array(
-        (signs, (votes, opinion)), (n_votes, opinion_keys.size)
-    )  # K = behind behind' - 2: two for each vote
-    items = csr_array((signs, (votes, np.concatenate([rows.left, rows.right]))), (n_votes, rows.n_items))
-    pulls = items.multiply(weight).tocsr()  # W X
-    heavier = pulls.multiply(weight).tocsr()  # W W X
-    inverse = diags_array(1.0 / curved.diagonal).tocsr()
+    n_opinions, opinions, items = opinion_keys.size, (opinion[:n_votes], opinion[n_votes:]), (rows.left, rows.right)
+    inverse, leverage = diags_array(1.0 / curved.diagonal).tocsr(), (1.0 / curved.diagonal)[np.stack(items)].sum(axis=0)
+    squares = _between(items, items, weight**2, (rows.n_items, rows.n_items))  # X' W W X
     if rows.n_items <= MAX_DENSE:
         with suppress(ModelError):  # under a prior that is nearly flat, H may not have an inverse in floats
             inverse = _centred_inverse(curved)
-    # K stays in its factors, because K W X has as many numbers as votes times items if one voter casts all votes.
-    moved, shared = behind.T @ pulls, behind.T @ behind.multiply(weight)
-    absorbed = inverse @ (moved.T @ moved - 2.0 * (pulls.T @ pulls))
-    total = shared.multiply(shared).sum() - 4.0 * curved.weight @ curved.weight  # tr(K W K W)
-    crossing = moved.T @ (behind.T @ heavier)
-    twice = moved.T @ (shared @ moved) - 2.0 * (crossing + crossing.T) + 4.0 * (pulls.T @ heavier)  # X' W K W K W X
-    information = total + (absorbed * absorbed.T).sum() - 2.0 * twice.multiply(inverse).sum()
-    agreement = np.square(behind.T @ slope).sum() - 2.0 * slope @ slope + absorbed.trace()
+            leverage = np.diagonal(inverse)[np.stack(items)].sum(axis=0) - 2.0 * inverse[items]
+    # K = B B' - 2, where B has the signs of the two opinions behind each vote. K stays in its factors, because K W X has
+    # as many numbers as votes times items if one voter casts all votes.
+    moved = _between(opinions, items, weight, (n_opinions, rows.n_items))  # B' W X
+    moved_twice = _between(opinions, items, weight**2, moved.shape)  # B' W W X
+    shared = _between(opinions, opinions, weight, (n_opinions, n_opinions))  # B' W B
+    absorbed = inverse @ (moved.T @ moved - 2.0 * squares)
+    total = np.square(shared.data).sum() - 4.0 * weight @ weight  # tr(K W K W)
+    cube = 4.0 * leverage @ weight**3  # tr(H^-1 X' W K W K W X)
+    for probes in _probes(rows.n_items, moved.nnz + shared.nnz):
+        solved = inverse @ probes
+        cube += np.sum((moved @ probes) * (shared @ (moved @ solved) - 4.0 * (moved_twice @ solved)))
+    information = total + (absorbed * absorbed.T).sum() - 2.0 * cube
+    pushes = np.bincount(opinions[0], slope, n_opinions) - np.bincount(opinions[1], slope, n_opinions)
+    agreement = pushes @ pushes - 2.0 * slope @ slope + absorbed.trace()
     variance = agreement / information if information > _LEAST_SHARE * total else 0.0
     # The noise of a vote already includes an opinion on each side, so both together cannot vary more than it does.
     variance = min(variance, 0.5 * _NOISE[rows.model.link])
-    return Opinions(math.sqrt(max(0.0, variance)), opinion[:n_votes], opinion[n_votes:], opinion_keys.size)
+    return Opinions(math.sqrt(max(0.0, variance)), *opinions, n_opinions)
+
+
+def _between(rows: tuple[Array, Array], columns: tuple[Array, Array], values: Array, shape: tuple[int, int]) -> Any:
+    """Return the sum over votes of values (e_row - e_other row) (e_column - e_other column)', a sparse matrix."""
+    from scipy.sparse import coo_array
+
+    places = np.concatenate([*rows, *rows]), np.concatenate([*columns, *reversed(columns)])
+    return coo_array((np.concatenate([values, values, -values, -values]), places), shape).tocsr()
+
+
+def _probes(n_items: int, n_numbers: int) -> Iterator[Array]:
+    """Yield columns whose products sum to a trace: those of the identity, or random signs if that would take long."""
+    if n_numbers * n_items > _MOST_PRODUCTS:
+        n_columns = max(2, PROBE_NUMBERS // n_items)
+        yield np.random.default_rng(0).choice([-1.0, 1.0], (n_items, n_columns)) / math.sqrt(n_columns)
+        return
+    for start in range(0, n_items, _COLUMNS):
+        yield np.eye(n_items, min(_COLUMNS, n_items - start), -start)
 
 
 def draw(

@@ -249,6 +249,15 @@ def test_the_spread_of_opinions_solves_its_equation(votes, near):
     assert_allclose(own.sd**2 * information, np.clip(variance, 0, most), rtol=1e-6, atol=1e-6)
 
 
+def test_a_trace_from_random_signs_hardly_moves_the_spread_of_opinions(monkeypatch):
+    votes, _ = simulated(60, 3000, 7, n_voters=15, opinion_sd=0.7)
+    curved = bradley_terry(votes).curvature
+    exact = shared_opinions(curved, votes.voter)
+    assert exact.sd > 0.4
+    monkeypatch.setattr("adaptive.model._posterior._MOST_PRODUCTS", 0)
+    assert_allclose(shared_opinions(curved, votes.voter).sd, exact.sd, rtol=0.01)
+
+
 def test_opinions_move_votes_by_no_more_than_their_noise():
     """One voter who always answers alike tells nothing of opinions: the estimate may not grow with the votes."""
     votes = Comparisons(2, [0] * 50, [1] * 50, [LEFT] * 50, 1, [0] * 50)
