@@ -117,8 +117,8 @@ def shared_opinions(curved: Curvature, voter: Array) -> Opinions:
         with suppress(ModelError):  # under a prior that is nearly flat, H may not have an inverse in floats
             inverse = _centred_inverse(curved)
             leverage = np.diagonal(inverse)[np.stack(items)].sum(axis=0) - 2.0 * inverse[items]
-    # K = B B' - 2, where B has the signs of the two opinions behind each vote. K stays in its factors, because K W X has
-    # as many numbers as votes times items if one voter casts all votes.
+    # K = B B' - 2, where B has the signs of the two opinions behind each vote. K stays in its factors, because K W X
+    # has as many numbers as votes times items if one voter casts all votes.
     moved = _between(opinions, items, weight, (n_opinions, rows.n_items))  # B' W X
     moved_twice = _between(opinions, items, weight**2, moved.shape)  # B' W W X
     shared = _between(opinions, opinions, weight, (n_opinions, n_opinions))  # B' W B
