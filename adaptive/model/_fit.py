@@ -11,7 +11,7 @@ a constant. The root of its derivative in log t needs traces alone, and no deter
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -53,16 +53,16 @@ _ROUNDING: Final = 1e-9  # of a rise that a step promises
 _SD_WIDTH: Final = 1.0  # log t is normal around log 2 with this standard deviation, before any vote
 _SMALL: Final = 0.2  # a t below may lie before a valley
 _SD_STEP: Final = 0.5  # of log t, the longest, over which parameters can be predicted
-_MAX_SD_STEPS: Final = 50
+_MAX_STEPS: Final = 50
 _SD_TOLERANCE: Final = 2e-3  # of log t
 _NUDGE: Final = 1e-3  # of log t
 _ROUGH_TOLERANCE: Final = 1e-4
-_MAX_PUSHES: Final = 30
-_PUSH_TOLERANCE: Final = 1e-6
-_ROUGH_PUSH_TOLERANCE: Final = 1e-2
+_LOG_ODDS_STEP: Final = 1.0  # of the log odds of e, the longest
+_LOG_ODDS_TOLERANCE: Final = 1e-6
+_ROUGH_LOG_ODDS: Final = 3e-3
+_LOG_ODDS_ROUNDING: Final = 1e-12
 _FOLLOW_TOLERANCE: Final = 1e-6  # of strengths that follow e
-_SLIPS_RANGE: Final = (1e-9, 0.35)  # a push is right only near the e that it was calculated for
-_FLATTEST: Final = -0.05  # a slope by which a secant may still step
+_SLIPS_RANGE: Final = (1e-9, 0.35)  # beyond a half, the order would be mirrored
 _LEAST_FITTED: Final = 0.9
 _NU_RANGE: Final = (1e-6, 1e4)
 
@@ -128,7 +128,7 @@ class JointFit:
     tolerance: float
     progress: Progress | None
     fits_nu: bool = False
-    push: float = 0.0  # slope of the log marginal likelihood in the log odds of e, beyond that of the likelihood
+    oversight_curvature: float = 0.0  # of the log marginal likelihood in the log odds of e, as far as known
     is_active: Array = field(init=False)  # log a, log odds of e, s
     is_free: Array = field(init=False)  # the same, without an e at its bound
     forcing: float = _FORCING[1]
@@ -180,7 +180,6 @@ class JointFit:
         if self.is_active[1]:
             sums = self.oversight * np.log(at.oversight) + (1 - self.oversight) * np.log1p(-at.oversight)
             total += prior.oversight_votes * float(sums.sum())
-            total += self.push * float(np.sum(np.log(at.oversight) - np.log1p(-at.oversight)))
         if self.is_active[2]:
             total -= 0.5 * float(at.side @ at.side) / prior.side_sd**2
         return Point(at, total, Curvature(self.rows, at.precision, log_likelihood, terms, at.discrimination))
@@ -191,9 +190,10 @@ class JointFit:
         if at.precision == 0:
             check_bounded(rows, at.discrimination[rows.group] ** 2 * point.terms.expected)
         slope, slack = self.slope(point), 1e-12 * max(1.0, abs(point.log_posterior))
-        # Where votes agree with no order, wide strengths would push e beyond a half, and the order would be mirrored.
-        is_at_bound = np.isclose(at.oversight[0], _SLIPS_RANGE[int(slope.groups[0, 1] > 0)], rtol=1e-12, atol=0.0)
-        is_held = self.fits_slips and bool(is_at_bound)
+        # Under a prior, one e of all votes has the peak of its marginal likelihood, and a step leaves it as it is.
+        # Without one, where votes agree with no order, wide strengths would push it beyond a half.
+        is_widest = at.oversight[0] >= _SLIPS_RANGE[1] and slope.groups[0, 1] > 0
+        is_held = self.fits_slips and (at.precision > 0 or is_widest)
         self.is_free[1] = self.is_active[1] and not is_held
         if is_held:
             slope.groups[:, 1] = 0.0
@@ -222,7 +222,7 @@ class JointFit:
         oversight = at.oversight
         if self.is_active[1]:
             oversight = expit(logit(oversight) + part * step.groups[:, 1])
-            oversight = np.clip(oversight, *_SLIPS_RANGE) if self.fits_slips else oversight
+            oversight = np.minimum(oversight, _SLIPS_RANGE[1]) if self.fits_slips else oversight
         return replace(
             at,
             theta=at.theta + part * step.theta,
@@ -251,7 +251,7 @@ class JointFit:
             groups[:, 0] -= np.log(at.discrimination) / prior.discrimination_sd**2
         if self.is_active[1]:
             groups[:, 1] = self._by_group(point.terms.oversight_score) * at.oversight * (1 - at.oversight)
-            groups[:, 1] += prior.oversight_votes * (self.oversight - at.oversight) + self.push
+            groups[:, 1] += prior.oversight_votes * (self.oversight - at.oversight)
         if self.is_active[2]:
             groups[:, 2] = self._by_group(score) - at.side / prior.side_sd**2
         log_nu = float(np.sum(self.count * ((rows.winner == TIE) - point.terms.tie))) if self.fits_nu else 0.0
@@ -489,7 +489,6 @@ def fit(
     """Fit all parameters, starting from an earlier fit if given; `progress` is called once for each iteration."""
     n_votes, n_ties = rows.left.size, int(np.count_nonzero(rows.winner == TIE))
     rows = pool_rows(rows)
-    has_start = start is not None
     if start is None:
         start = Parameters(
             theta=np.zeros(rows.n_items),
@@ -504,56 +503,99 @@ def fit(
     if rows.model.voters and n_votes:  # newer votes have changed their mean
         scale = np.exp(-np.log(start.discrimination) @ rough.shares)
         start = replace(start, discrimination=start.discrimination * scale)
-    if has_start and rough.fits_slips and start.precision > 0:
-        rough.push = oversight_push(rough, rough.point(start))
     start = _start_near_peak(rough, start, max_iterations) if prior.sd is None else replace(start, sd=prior.sd)
     whole = replace(rough, tolerance=tolerance)
     if not rough.fits_slips or start.precision == 0:
         return whole.run(start, max_iterations)
-    settled = _settled(rough, start, max_iterations, _PUSH_TOLERANCE)
+    settled = _settled(rough, start, max_iterations, _LOG_ODDS_TOLERANCE)
     if not settled.converged:
         return settled
-    whole.push = rough.push
     fitted = whole.run(settled.parameters, max_iterations)
     return replace(fitted, n_iterations=settled.n_iterations + fitted.n_iterations)
 
 
 def _settled(fit: JointFit, start: Parameters, max_iterations: int, tolerance: float) -> Fitted:
-    """Run fits until the push of the oversight is that of the parameters they end at, a fixed point by secants."""
+    """Run fits until one e of all votes is at the peak of its marginal likelihood, if there is one."""
+    from scipy.special import expit, logit
+
     fitted = fit.run(start, max_iterations)
-    last_push, last_excess, n_iterations = 0.0, 0.0, fitted.n_iterations
-    for number in range(_MAX_PUSHES if fit.fits_slips else 0):
+    if not fit.fits_slips or start.precision == 0:
+        return fitted
+    follows, n_iterations, prior = np.zeros(fit.rows.n_items), fitted.n_iterations, fit.prior
+
+    def slope(log_odds: float) -> float:
+        nonlocal fitted, follows, n_iterations
+        at = fitted.parameters
+        away = log_odds - float(logit(at.oversight[0]))
+        if abs(away) > _LOG_ODDS_ROUNDING:
+            oversight = np.full_like(at.oversight, expit(log_odds))
+            fitted = fit.run(replace(at, oversight=oversight, theta=at.theta + away * follows), max_iterations)
+            n_iterations += fitted.n_iterations
         if not fitted.converged:
-            break
-        excess = oversight_push(fit, fitted.point) - fit.push
-        if abs(excess) <= tolerance * (1.0 + abs(fit.push)):
-            break
-        rate = (excess - last_excess) / (fit.push - last_push) if number else -1.0  # of excess by push, below 0
-        last_push, last_excess = fit.push, excess
-        fit.push -= excess / (rate if rate < _FLATTEST else -1.0)
-        fitted = fit.run(fitted.parameters, max_iterations)
-        n_iterations += fitted.n_iterations
+            return 0.0
+        value, follows = oversight_slope(fit, fitted.point)
+        return value
+
+    e = float(fitted.parameters.oversight[0])
+    if fit.oversight_curvature == 0:
+        odds = e * (1 - e)
+        fit.oversight_curvature = float(fitted.point.terms.alone.sum()) * odds**2 + prior.oversight_votes * odds
+    limits = float(logit(_SLIPS_RANGE[0])), float(logit(_SLIPS_RANGE[1]))
+    _, fit.oversight_curvature = _climb(
+        slope, float(logit(e)), limits, fit.oversight_curvature, _LOG_ODDS_STEP, tolerance
+    )
     return replace(fitted, n_iterations=n_iterations)
 
 
-def oversight_push(fit: JointFit, point: Point) -> float:
-    """Return what the width of the strengths adds to the slope of the log marginal likelihood in the log odds of e.
+def _climb(
+    slope: Callable[[float], float],
+    here: float,
+    limits: tuple[float, float],
+    curvature: float,
+    longest: float,
+    tolerance: float,
+) -> tuple[float, float]:
+    """Return the next peak uphill, and the curvature there: steps whose length the secant of the slope gives."""
+    ends, value = list(limits), slope(here)
+    for _ in range(_MAX_STEPS):
+        if value == 0:
+            break
+        ends[0 if value > 0 else 1] = here
+        ahead = here + min(longest, max(-longest, value / curvature))
+        if not ends[0] < ahead < ends[1]:
+            end = ends[1 if value > 0 else 0]
+            ahead = end if end in limits else 0.5 * (ends[0] + ends[1])
+        if abs(ahead - here) < tolerance:
+            return ahead, curvature
+        value_ahead = slope(ahead)
+        if ahead in limits and (value_ahead > 0) == (ahead == limits[1]):
+            return ahead, curvature
+        bent = (value - value_ahead) / (ahead - here)
+        curvature = bent if bent > 0 else 0.5 * curvature
+        here, value = ahead, value_ahead
+    return here, curvature
 
-    It is -trace(H^-1 dH) / 2, where dH is the change of the curvature of the votes while the strengths follow e.
-    Without it, the mode of all parameters explains slips by strengths: 3,000 votes on 100 items with slips of .03 would
-    have an e of .008.
+
+def oversight_slope(fit: JointFit, point: Point) -> tuple[float, Array]:
+    """Return the slope of the log marginal likelihood in the log odds of e, and that of the strengths.
+
+    It is that of the log posterior, and -trace(H^-1 dH) / 2, where dH is the change of the curvature of the votes while
+    the strengths follow e. Without the latter, slips would be explained by strengths: 3,000 votes on 100 items with
+    slips of .03 would have an e of .008.
     """
     from scipy.special import expit, logit
 
-    rows, at, curved = fit.rows, point.at, point.curved
+    rows, at, curved, terms = fit.rows, point.at, point.curved, point.terms
     odds, a = at.oversight * (1 - at.oversight), at.discrimination
-    change = -rows.by_item(point.terms.observed_mixed * (odds * a)[rows.group], -1.0)
+    change = -rows.by_item(terms.observed_mixed * (odds * a)[rows.group], -1.0)
     follows = curved.inverse @ change if rows.has_dense_matrix else curved.solve_definite(change, _FOLLOW_TOLERANCE)
     ahead, behind = (
         replace(at, oversight=expit(logit(at.oversight) + step), theta=at.theta + step * follows)
         for step in (_NUDGE, -_NUDGE)
     )
-    return -_width_slope(curved, ahead, behind)
+    of_prior = fit.prior.oversight_votes * (fit.oversight - at.oversight)
+    of_votes = rows.by_group(terms.oversight_score) * odds
+    return float(np.sum(of_votes + of_prior)) - _width_slope(curved, ahead, behind), follows
 
 
 def _width_slope(curved: Curvature, ahead: Parameters, behind: Parameters) -> float:
@@ -574,7 +616,7 @@ def _start_near_peak(rough: JointFit, start: Parameters, max_iterations: int) ->
     low, high = (math.log(end) for end in SD_RANGE)
 
     def evidence_at(near: Parameters) -> Evidence:
-        return evidence_slope(rough, _settled(rough, near, max_iterations, _ROUGH_PUSH_TOLERANCE).point)
+        return evidence_slope(rough, _settled(rough, near, max_iterations, _ROUGH_LOG_ODDS).point)
 
     last = evidence_at(replace(start, sd=SD_START))
     if last.information < _LEAST_FITTED:
@@ -587,34 +629,19 @@ def _start_near_peak(rough: JointFit, start: Parameters, max_iterations: int) ->
         return last.slope - (logarithm - start_log) / _SD_WIDTH**2
 
     def peak_from(here: float) -> float:
-        """Return the next peak uphill: a fixed point of steps whose length the secant of the slope gives."""
-        ends, value = [low, high], slope(here)
+        value = slope(here)
         curvature = value / last.step if value * last.step > 0 else 1.0
-        for _ in range(_MAX_SD_STEPS):
-            ends[0 if value > 0 else 1] = here
-            ahead = here + min(_SD_STEP, max(-_SD_STEP, value / curvature))
-            if not ends[0] < ahead < ends[1]:
-                end = ends[1 if value > 0 else 0]
-                ahead = end if end in (low, high) else 0.5 * (ends[0] + ends[1])
-            if abs(ahead - here) < _SD_TOLERANCE:
-                return ahead
-            value_ahead = slope(ahead)
-            if ahead in (low, high) and (value_ahead > 0) == (ahead == high):
-                return ahead
-            bent = (value - value_ahead) / (ahead - here)
-            curvature = bent if bent > 0 else 0.5 * curvature
-            here, value = ahead, value_ahead
-        return here
+        return _climb(slope, here, (low, high), curvature, _SD_STEP, _SD_TOLERANCE)[0]
 
     peak = peak_from(start_log)
     if peak < math.log(_SMALL) and rows.n_items <= MAX_DENSE:
         # On a long chain `SD_START` may lie in a valley between two peaks.
-        lower, lower_push = last, rough.push
+        lower = last
         other = peak_from(high)
         if _evidence(rows, last.at) > _evidence(rows, lower.at):
             peak = other
         else:
-            last, rough.push = lower, lower_push
+            last = lower
     sd = {low: SD_RANGE[0], high: SD_RANGE[1]}.get(peak, math.exp(peak))
     return replace(last.predicted(rough, peak), sd=sd)
 
