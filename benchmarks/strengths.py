@@ -17,7 +17,7 @@ from report import heading, machine, row
 
 from adaptive import LEFT, RIGHT, Comparisons, bradley_terry, next_comparisons
 
-SIZES = ((990, 19_660, 15), (129, 135_634, 9), (1_000, 1_000_000, 5), (20_000, 400_000, 3))
+SIZES = ((990, 19_660, 9), (129, 135_634, 9), (1_000, 1_000_000, 5), (20_000, 400_000, 3))
 MOST_CHOIX = 20_000
 SLOW = 20.0  # seconds; a slower call is timed once
 

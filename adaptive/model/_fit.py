@@ -57,7 +57,7 @@ _MAX_STEPS: Final = 50
 _SD_TOLERANCE: Final = 2e-3  # of log t
 _NUDGE: Final = 1e-3  # of log t
 _ROUGH_TOLERANCE: Final = 1e-4
-_LOG_ODDS_STEP: Final = 1.0  # of the log odds of e, the longest
+_LOG_ODDS_STEP: Final = 2.0  # of the log odds of e, the longest
 _LOG_ODDS_TOLERANCE: Final = 1e-6
 _ROUGH_LOG_ODDS: Final = 3e-3
 _LOG_ODDS_ROUNDING: Final = 1e-12
@@ -128,6 +128,7 @@ class JointFit:
     tolerance: float
     progress: Progress | None
     fits_nu: bool = False
+    holds_slips: bool = False  # an e of all votes, at the peak of its marginal likelihood
     oversight_curvature: float = 0.0  # of the log marginal likelihood in the log odds of e, as far as known
     is_active: Array = field(init=False)  # log a, log odds of e, s
     is_free: Array = field(init=False)  # the same, without an e at its bound
@@ -190,10 +191,9 @@ class JointFit:
         if at.precision == 0:
             check_bounded(rows, at.discrimination[rows.group] ** 2 * point.terms.expected)
         slope, slack = self.slope(point), 1e-12 * max(1.0, abs(point.log_posterior))
-        # Under a prior, one e of all votes has the peak of its marginal likelihood, and a step leaves it as it is.
-        # Without one, where votes agree with no order, wide strengths would push it beyond a half.
+        # Where votes agree with no order, wide strengths would push e beyond a half.
         is_widest = at.oversight[0] >= _SLIPS_RANGE[1] and slope.groups[0, 1] > 0
-        is_held = self.fits_slips and (at.precision > 0 or is_widest)
+        is_held = self.fits_slips and (self.holds_slips or is_widest)
         self.is_free[1] = self.is_active[1] and not is_held
         if is_held:
             slope.groups[:, 1] = 0.0
@@ -504,13 +504,12 @@ def fit(
         scale = np.exp(-np.log(start.discrimination) @ rough.shares)
         start = replace(start, discrimination=start.discrimination * scale)
     start = _start_near_peak(rough, start, max_iterations) if prior.sd is None else replace(start, sd=prior.sd)
-    whole = replace(rough, tolerance=tolerance)
     if not rough.fits_slips or start.precision == 0:
-        return whole.run(start, max_iterations)
+        return replace(rough, tolerance=tolerance).run(start, max_iterations)
     settled = _settled(rough, start, max_iterations, _LOG_ODDS_TOLERANCE)
     if not settled.converged:
         return settled
-    fitted = whole.run(settled.parameters, max_iterations)
+    fitted = replace(rough, tolerance=tolerance).run(settled.parameters, max_iterations)
     return replace(fitted, n_iterations=settled.n_iterations + fitted.n_iterations)
 
 
@@ -521,6 +520,7 @@ def _settled(fit: JointFit, start: Parameters, max_iterations: int, tolerance: f
     fitted = fit.run(start, max_iterations)
     if not fit.fits_slips or start.precision == 0:
         return fitted
+    fit.holds_slips = True
     follows, n_iterations, prior = np.zeros(fit.rows.n_items), fitted.n_iterations, fit.prior
 
     def slope(log_odds: float) -> float:
