@@ -2,10 +2,10 @@
 
 Equal answers are pooled. Newton steps then move all parameters at once.
 
-The spread of the strengths is estimated where the marginal likelihood of the votes in Laplace's approximation has
-its peak. Let t be the standard deviation of the prior and H the curvature of the log posterior at its mode theta. The
+The spread of the strengths, and the oversight of voters who are all alike, are estimated where the marginal likelihood
+of the votes in Laplace's approximation has a peak. Let t be the standard deviation of the prior and H the curvature of the log posterior at its mode theta. The
 votes on n items then have the log marginal likelihood l(theta) - |theta|^2 / (2 t^2) - n log t - log det(H) / 2, up to
-a constant. The root of its derivative in log t needs traces alone, and no determinant.
+a constant. The roots of its derivatives in log t and in the log odds of e need traces alone, and no determinant.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ class JointFit:
     The matrix of a step has the strengths in one block, with an entry for each pair of items that met, and a block of
     3 x 3 for each voter. Voters are eliminated first, because they have no votes in common. The tie parameter, and the
     multiplier that holds the mean of log a over the voters at 0, are a border of the matrix: without that condition a
-    would absorb the scale of the strengths, whose prior penalises it. Up to 300 items, Cholesky's factor solves the
-    system, for more items conjugate gradients do.
+    would absorb the scale of the strengths, whose prior penalises it. Cholesky's factor solves the system up to 300
+    items, and up to 1,500 if there are many votes; otherwise conjugate gradients do.
     """
 
     rows: Rows
@@ -638,7 +638,7 @@ def _start_near_peak(rough: JointFit, start: Parameters, max_iterations: int) ->
         # On a long chain `SD_START` may lie in a valley between two peaks.
         lower = last
         other = peak_from(high)
-        if _evidence(rows, last.at) > _evidence(rows, lower.at):
+        if _evidence(rough, last.at) > _evidence(rough, lower.at):
             peak = other
         else:
             last = lower
@@ -646,12 +646,12 @@ def _start_near_peak(rough: JointFit, start: Parameters, max_iterations: int) ->
     return replace(last.predicted(rough, peak), sd=sd)
 
 
-def _evidence(rows: Rows, at: Parameters) -> float:
+def _evidence(fit: JointFit, at: Parameters) -> float:
     """Return the log posterior of t at `at.sd`, where `at` is the mode, up to a constant."""
-    curved = curvature_at(rows, at)
-    scaled = float(np.linalg.slogdet(curved.matrix())[1]) + 2.0 * rows.n_items * math.log(at.sd)
+    point = fit.point(at)
+    scaled = float(np.linalg.slogdet(point.curved.matrix())[1]) + 2.0 * fit.rows.n_items * math.log(at.sd)
     away = math.log(at.sd / SD_START) / _SD_WIDTH
-    return curved.log_likelihood - 0.5 * (float(at.theta @ at.theta) * at.precision + scaled + away * away)
+    return point.log_posterior - 0.5 * (scaled + away * away)
 
 
 @dataclass(frozen=True, eq=False)
