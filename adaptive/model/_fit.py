@@ -3,9 +3,10 @@
 Equal answers are pooled. Newton steps then move all parameters at once.
 
 The spread of the strengths, and the oversight of voters who are all alike, are estimated where the marginal likelihood
-of the votes in Laplace's approximation has a peak. Let t be the standard deviation of the prior and H the curvature of the log posterior at its mode theta. The
-votes on n items then have the log marginal likelihood l(theta) - |theta|^2 / (2 t^2) - n log t - log det(H) / 2, up to
-a constant. The roots of its derivatives in log t and in the log odds of e need traces alone, and no determinant.
+of the votes in Laplace's approximation has a peak. Let t be the standard deviation of the prior and H the curvature of
+the log posterior at its mode theta. The votes on n items then have the log marginal likelihood l(theta) - |theta|^2 /
+(2 t^2) - n log t - log det(H) / 2, up to a constant. The roots of its derivatives in log t and in the log odds of e
+need traces alone, and no determinant.
 """
 
 from __future__ import annotations
@@ -489,6 +490,7 @@ def fit(
     """Fit all parameters, starting from an earlier fit if given; `progress` is called once for each iteration."""
     n_votes, n_ties = rows.left.size, int(np.count_nonzero(rows.winner == TIE))
     rows = pool_rows(rows)
+    is_near_peak = start is not None and prior.sd != math.inf
     if start is None:
         start = Parameters(
             theta=np.zeros(rows.n_items),
@@ -499,7 +501,7 @@ def fit(
             sd=SD_START,
         )
     fits_nu = not rows.half and start.nu > 0
-    rough = JointFit(rows, prior, oversight, max(tolerance, _ROUGH_TOLERANCE), progress, fits_nu)
+    rough = JointFit(rows, prior, oversight, max(tolerance, _ROUGH_TOLERANCE), progress, fits_nu, is_near_peak)
     if rows.model.voters and n_votes:  # newer votes have changed their mean
         scale = np.exp(-np.log(start.discrimination) @ rough.shares)
         start = replace(start, discrimination=start.discrimination * scale)
