@@ -62,7 +62,7 @@ _LOG_ODDS_STEP: Final = 2.0  # of the log odds of e, the longest
 _LOG_ODDS_TOLERANCE: Final = 1e-6
 _ROUGH_LOG_ODDS: Final = 3e-3
 _LOG_ODDS_ROUNDING: Final = 1e-12
-_FOLLOW_TOLERANCE: Final = 1e-6  # of strengths that follow e
+_FOLLOW_TOLERANCE: Final = 1e-6  # of parameters that follow e or t
 _SLIPS_RANGE: Final = (1e-9, 0.35)  # beyond a half, the order would be mirrored
 _LEAST_FITTED: Final = 0.9
 _NU_RANGE: Final = (1e-6, 1e4)
@@ -674,7 +674,9 @@ class Evidence:
     def predicted(self, fit: JointFit, logarithm: float) -> Parameters:
         """Return parameters near the mode for another log t."""
         away = logarithm - math.log(self.at.sd)
-        near = min(_SD_STEP, max(-_SD_STEP, away))
+        of_others = max(float(np.abs(self.follows.groups).max()), abs(self.follows.log_nu))
+        longest = _SD_STEP / max(1.0, of_others)
+        near = min(longest, max(-longest, away))
         return replace(fit.moved(self.at, self.follows, near), sd=math.exp(logarithm))
 
 
@@ -690,6 +692,7 @@ def evidence_slope(fit: JointFit, point: Point) -> Evidence:
     pull = Move(2.0 * at.precision * at.theta, np.zeros((rows.n_groups, 3)), 0.0)
     # At the peak in e, the marginal likelihood does not change with e; e does not follow.
     fit.is_free[1] = fit.is_active[1] and not fit.fits_slips
+    fit.forcing = _FOLLOW_TOLERANCE
     follows = next(fit.solutions(point, pull), None)
     if follows is None:
         raise ModelError(INDEFINITE)

@@ -15,7 +15,7 @@ drawn too, or averaged over where the votes are not read.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -49,6 +49,7 @@ _TOLERANCE: Final = 1e-4
 _NOISE: Final = {"logistic": math.pi**2 / 3, "normal": 1.0}  # variance of the noise of a vote
 _MOST_PRODUCTS: Final = 1 << 24  # of a number of a sparse matrix and a column, for exact traces
 _COLUMNS: Final = 64  # of a block
+_LEAST_REST: Final = 0.5  # of the products of slopes, that an estimated trace may leave
 _LEAST_SHARE: Final = 1e-6  # of the products of slopes, that fitting must leave to estimate the spread of opinions
 # Up to this many pairs of items per vote, a matrix of pairs takes less time than the votes, and little more memory.
 _PAIRS_PER_VOTE: Final = 30
@@ -101,7 +102,7 @@ def shared_opinions(curved: Curvature, voter: Array) -> Opinions:
     P = W - W X H^-1 X' W, where X has the signs of the items of each vote. sd^2 is the number at which s' K s equals
     its expectation, tr(K P) + sd^2 tr(K P K P). This is one step of restricted maximum likelihood from sd = 0. sd^2 is
     at most half of the variance of a vote's noise. With more than `MAX_DENSE` items, the diagonal of H replaces H. Of
-    many votes, a trace of products is estimated with fixed random signs.
+    many votes by many voters, a trace of products is estimated with fixed random signs.
     """
     from scipy.sparse import diags_array
 
@@ -124,11 +125,19 @@ def shared_opinions(curved: Curvature, voter: Array) -> Opinions:
     shared = _between(opinions, opinions, weight, (n_opinions, n_opinions))  # B' W B
     absorbed = inverse @ (moved.T @ moved - 2.0 * squares)
     total = np.square(shared.data).sum() - 4.0 * weight @ weight  # tr(K W K W)
-    cube = 4.0 * leverage @ weight**3  # tr(H^-1 X' W K W K W X)
-    for probes in _probes(rows.n_items, moved.nnz + shared.nnz):
-        solved = inverse @ probes
-        cube += np.sum((moved @ probes) * (shared @ (moved @ solved) - 4.0 * (moved_twice @ solved)))
-    information = total + (absorbed * absorbed.T).sum() - 2.0 * cube
+    base = total + (absorbed * absorbed.T).sum() - 8.0 * leverage @ weight**3
+
+    def information_by(columns: Iterable[Array]) -> float:
+        cube = 0.0  # tr(H^-1 X' W K W K W X), without the part that the leverages give
+        for probes in columns:
+            solved = inverse @ probes
+            cube += np.sum((moved @ probes) * (shared @ (moved @ solved) - 4.0 * (moved_twice @ solved)))
+        return float(base - 2.0 * cube)
+
+    is_long = (moved.nnz + shared.nnz) * rows.n_items > _MOST_PRODUCTS
+    information = information_by([_signs(rows.n_items)] if is_long else _unit_columns(rows.n_items))
+    if is_long and information < _LEAST_REST * total:  # few voters: the estimate would lose what is left
+        information = information_by(_unit_columns(rows.n_items))
     pushes = np.bincount(opinions[0], slope, n_opinions) - np.bincount(opinions[1], slope, n_opinions)
     agreement = pushes @ pushes - 2.0 * slope @ slope + absorbed.trace()
     variance = agreement / information if information > _LEAST_SHARE * total else 0.0
@@ -145,12 +154,14 @@ def _between(rows: tuple[Array, Array], columns: tuple[Array, Array], values: Ar
     return coo_array((np.concatenate([values, values, -values, -values]), places), shape).tocsr()
 
 
-def _probes(n_items: int, n_numbers: int) -> Iterator[Array]:
-    """Yield columns whose products sum to a trace: those of the identity, or random signs if that would take long."""
-    if n_numbers * n_items > _MOST_PRODUCTS:
-        n_columns = max(2, PROBE_NUMBERS // n_items)
-        yield np.random.default_rng(0).choice([-1.0, 1.0], (n_items, n_columns)) / math.sqrt(n_columns)
-        return
+def _signs(n_items: int) -> Array:
+    """Return random columns whose products sum to about a trace (Hutchinson 1990)."""
+    n_columns = max(2, PROBE_NUMBERS // n_items)
+    return np.random.default_rng(0).choice([-1.0, 1.0], (n_items, n_columns)) / math.sqrt(n_columns)
+
+
+def _unit_columns(n_items: int) -> Iterator[Array]:
+    """Yield the columns of the identity in blocks; their products sum to a trace."""
     for start in range(0, n_items, _COLUMNS):
         yield np.eye(n_items, min(_COLUMNS, n_items - start), -start)
 

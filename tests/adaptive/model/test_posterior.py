@@ -258,6 +258,15 @@ def test_a_trace_from_random_signs_hardly_moves_the_spread_of_opinions(monkeypat
     assert_allclose(shared_opinions(curved, votes.voter).sd, exact.sd, rtol=0.01)
 
 
+def test_the_spread_of_opinions_of_few_voters_is_exact(monkeypatch):
+    """The strengths absorb nearly all that one voter's opinions move: what is left would drown in a trace's error."""
+    votes, _ = simulated(60, 3000, 8, n_voters=1, opinion_sd=0.7)
+    curved = bradley_terry(votes, prior=1.5).curvature
+    exact = shared_opinions(curved, votes.voter)
+    monkeypatch.setattr("adaptive.model._posterior._MOST_PRODUCTS", 0)
+    assert shared_opinions(curved, votes.voter).sd == exact.sd
+
+
 def test_opinions_move_votes_by_no_more_than_their_noise():
     """One voter who always answers alike tells nothing of opinions: the estimate may not grow with the votes."""
     votes = Comparisons(2, [0] * 50, [1] * 50, [LEFT] * 50, 1, [0] * 50)
