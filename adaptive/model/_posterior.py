@@ -140,7 +140,8 @@ def shared_opinions(curved: Curvature, voter: Array) -> Opinions:
         information = information_by(_unit_columns(rows.n_items))
     pushes = np.bincount(opinions[0], slope, n_opinions) - np.bincount(opinions[1], slope, n_opinions)
     agreement = pushes @ pushes - 2.0 * slope @ slope + absorbed.trace()
-    variance = agreement / information if information > _LEAST_SHARE * total else 0.0
+    least = _LEAST_SHARE * (total + _LEAST_SHARE * weight @ weight)  # without two votes on an opinion, total is 0
+    variance = agreement / information if information > least else 0.0
     # The noise of a vote already includes an opinion on each side, so both together cannot vary more than it does.
     variance = min(variance, 0.5 * _NOISE[rows.model.link])
     return Opinions(math.sqrt(max(0.0, variance)), *opinions, n_opinions)

@@ -30,7 +30,7 @@ from adaptive.model._posterior import (
 from adaptive.model._strengths import rows_of
 from adaptive.model._sweep_kernels import Shape, log_density, sweep
 from tests.adaptive import naive
-from tests.adaptive.strategies import MODELS, comparisons, naive_posterior, simulated
+from tests.adaptive.strategies import MODELS, SEEDS, comparisons, naive_posterior, simulated
 
 
 def centred(covariance):
@@ -265,6 +265,13 @@ def test_the_spread_of_opinions_of_few_voters_is_exact(monkeypatch):
     exact = shared_opinions(curved, votes.voter)
     monkeypatch.setattr("adaptive.model._posterior._MOST_PRODUCTS", 0)
     assert shared_opinions(curved, votes.voter).sd == exact.sd
+
+
+@given(st.integers(2, 12), SEEDS)
+def test_without_two_votes_on_an_opinion_its_spread_is_unknown(n_votes, seed):
+    rng = np.random.default_rng(seed)
+    votes = Comparisons(2 * n_votes, *rng.permutation(2 * n_votes).reshape(2, -1), [LEFT] * n_votes, 1, [0] * n_votes)
+    assert bradley_terry(votes, prior=rng.uniform(0.1, 9)).opinion_sd == 0
 
 
 def test_opinions_move_votes_by_no_more_than_their_noise():
