@@ -132,7 +132,7 @@ class JointFit:
     holds_slips: bool = False  # an e of all votes, at the peak of its marginal likelihood
     oversight_curvature: float = 0.0  # of the log marginal likelihood in the log odds of e, as far as known
     is_active: Array = field(init=False)  # log a, log odds of e, s
-    is_free: Array = field(init=False)  # the same, without an e at its bound
+    is_free: Array = field(init=False)  # the same, without an e that is held
     forcing: float = _FORCING[1]
 
     def __post_init__(self) -> None:
@@ -508,14 +508,14 @@ def fit(
     start = _start_near_peak(rough, start, max_iterations) if prior.sd is None else replace(start, sd=prior.sd)
     if not rough.fits_slips or start.precision == 0:
         return replace(rough, tolerance=tolerance).run(start, max_iterations)
-    settled = _settled(rough, start, max_iterations, _LOG_ODDS_TOLERANCE)
-    if not settled.converged:
-        return settled
-    fitted = replace(rough, tolerance=tolerance).run(settled.parameters, max_iterations)
-    return replace(fitted, n_iterations=settled.n_iterations + fitted.n_iterations)
+    rough_fit = _fit_oversight(rough, start, max_iterations, _LOG_ODDS_TOLERANCE)
+    if not rough_fit.converged:
+        return rough_fit
+    fitted = replace(rough, tolerance=tolerance).run(rough_fit.parameters, max_iterations)
+    return replace(fitted, n_iterations=rough_fit.n_iterations + fitted.n_iterations)
 
 
-def _settled(fit: JointFit, start: Parameters, max_iterations: int, tolerance: float) -> Fitted:
+def _fit_oversight(fit: JointFit, start: Parameters, max_iterations: int, tolerance: float) -> Fitted:
     """Run fits until one e of all votes is at the peak of its marginal likelihood, if there is one."""
     from scipy.special import expit, logit
 
@@ -618,7 +618,7 @@ def _start_near_peak(rough: JointFit, start: Parameters, max_iterations: int) ->
     low, high = (math.log(end) for end in SD_RANGE)
 
     def evidence_at(near: Parameters) -> Evidence:
-        return evidence_slope(rough, _settled(rough, near, max_iterations, _ROUGH_LOG_ODDS).point)
+        return evidence_slope(rough, _fit_oversight(rough, near, max_iterations, _ROUGH_LOG_ODDS).point)
 
     last = evidence_at(replace(start, sd=SD_START))
     if last.information < _LEAST_FITTED:
@@ -627,7 +627,7 @@ def _start_near_peak(rough: JointFit, start: Parameters, max_iterations: int) ->
     def slope(logarithm: float) -> float:
         nonlocal last
         if logarithm != math.log(last.at.sd):
-            last = evidence_at(last.predicted(rough, logarithm))
+            last = evidence_at(last.predict(rough, logarithm))
         return last.slope - (logarithm - start_log) / _SD_WIDTH**2
 
     def peak_from(here: float) -> float:
@@ -645,7 +645,7 @@ def _start_near_peak(rough: JointFit, start: Parameters, max_iterations: int) ->
         else:
             last = lower
     sd = {low: SD_RANGE[0], high: SD_RANGE[1]}.get(peak, math.exp(peak))
-    return replace(last.predicted(rough, peak), sd=sd)
+    return replace(last.predict(rough, peak), sd=sd)
 
 
 def _evidence(fit: JointFit, at: Parameters) -> float:
@@ -671,7 +671,7 @@ class Evidence:
     follows: Move
     step: float
 
-    def predicted(self, fit: JointFit, logarithm: float) -> Parameters:
+    def predict(self, fit: JointFit, logarithm: float) -> Parameters:
         """Return parameters near the mode for another log t."""
         away = logarithm - math.log(self.at.sd)
         of_others = max(float(np.abs(self.follows.groups).max()), abs(self.follows.log_nu))
@@ -696,8 +696,8 @@ def evidence_slope(fit: JointFit, point: Point) -> Evidence:
     follows = next(fit.solutions(point, pull), None)
     if follows is None:
         raise ModelError(INDEFINITE)
-    widened = _width_slope(point.curved, fit.moved(at, follows, _NUDGE), fit.moved(at, follows, -_NUDGE))
+    width_slope = _width_slope(point.curved, fit.moved(at, follows, _NUDGE), fit.moved(at, follows, -_NUDGE))
     information = rows.n_items - at.precision * point.curved.trace_and_leverage[0]
-    size, rest = at.precision * float(at.theta @ at.theta), information + widened
+    size, rest = at.precision * float(at.theta @ at.theta), information + width_slope
     step = 0.5 * math.log(size / rest) if size > 0 and rest > 0 else 0.0
     return Evidence(at, size - rest, information, follows, step)

@@ -113,16 +113,16 @@ def shared_opinions(curved: Curvature, voter: Array) -> Opinions:
     )
     n_opinions, opinions, items = opinion_keys.size, (opinion[:n_votes], opinion[n_votes:]), (rows.left, rows.right)
     inverse, leverage = diags_array(1.0 / curved.diagonal).tocsr(), (1.0 / curved.diagonal)[np.stack(items)].sum(axis=0)
-    squares = _between(items, items, weight**2, (rows.n_items, rows.n_items))  # X' W W X
+    squares = _differences(items, items, weight**2, (rows.n_items, rows.n_items))  # X' W W X
     if rows.n_items <= MAX_DENSE:
         with suppress(ModelError):  # under a prior that is nearly flat, H may not have an inverse in floats
             inverse = _centred_inverse(curved)
             leverage = np.diagonal(inverse)[np.stack(items)].sum(axis=0) - 2.0 * inverse[items]
     # K = B B' - 2, where B has the signs of the two opinions behind each vote. K stays in its factors, because K W X
     # has as many numbers as votes times items if one voter casts all votes.
-    moved = _between(opinions, items, weight, (n_opinions, rows.n_items))  # B' W X
-    moved_twice = _between(opinions, items, weight**2, moved.shape)  # B' W W X
-    shared = _between(opinions, opinions, weight, (n_opinions, n_opinions))  # B' W B
+    moved = _differences(opinions, items, weight, (n_opinions, rows.n_items))  # B' W X
+    moved_twice = _differences(opinions, items, weight**2, moved.shape)  # B' W W X
+    shared = _differences(opinions, opinions, weight, (n_opinions, n_opinions))  # B' W B
     absorbed = inverse @ (moved.T @ moved - 2.0 * squares)
     total = np.square(shared.data).sum() - 4.0 * weight @ weight  # tr(K W K W)
     base = total + (absorbed * absorbed.T).sum() - 8.0 * leverage @ weight**3
@@ -134,9 +134,9 @@ def shared_opinions(curved: Curvature, voter: Array) -> Opinions:
             cube += np.sum((moved @ probes) * (shared @ (moved @ solved) - 4.0 * (moved_twice @ solved)))
         return float(base - 2.0 * cube)
 
-    is_long = (moved.nnz + shared.nnz) * rows.n_items > _MOST_PRODUCTS
-    information = information_by([_signs(rows.n_items)] if is_long else _unit_columns(rows.n_items))
-    if is_long and information < _LEAST_REST * total:  # few voters: the estimate would lose what is left
+    is_estimated = (moved.nnz + shared.nnz) * rows.n_items > _MOST_PRODUCTS
+    information = information_by([_signs(rows.n_items)] if is_estimated else _unit_columns(rows.n_items))
+    if is_estimated and information < _LEAST_REST * total:  # few voters: the estimate would lose what is left
         information = information_by(_unit_columns(rows.n_items))
     pushes = np.bincount(opinions[0], slope, n_opinions) - np.bincount(opinions[1], slope, n_opinions)
     agreement = pushes @ pushes - 2.0 * slope @ slope + absorbed.trace()
@@ -147,7 +147,7 @@ def shared_opinions(curved: Curvature, voter: Array) -> Opinions:
     return Opinions(math.sqrt(max(0.0, variance)), *opinions, n_opinions)
 
 
-def _between(rows: tuple[Array, Array], columns: tuple[Array, Array], values: Array, shape: tuple[int, int]) -> Any:
+def _differences(rows: tuple[Array, Array], columns: tuple[Array, Array], values: Array, shape: tuple[int, int]) -> Any:
     """Return the sum over votes of values (e_row - e_other row) (e_column - e_other column)', a sparse matrix."""
     from scipy.sparse import coo_array
 
