@@ -117,17 +117,29 @@ def ask(
 
 def children(pid: int) -> list[int]:
     """Processes that a process has started, while they live."""
-    threads = Path(f"/proc/{pid}/task")
-    found = [int(child) for file in threads.glob("*/children") for child in file.read_text().split()]
-    return [child for child in found if state(child) not in ("Z", "")]
+    pids = []
+    for thread in Path(f"/proc/{pid}/task").glob("*"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended since
+            pids += [int(child) for child in (thread / "children").read_text().split()]
+    return [child for child in pids if state(child) not in ("Z", "")]
 
 
 def state(pid: int) -> str:
     """Letter of a process's state; empty once it is gone."""
+    return next(iter(_status(pid)), "")
+
+
+def processor_seconds(pid: int) -> float:
+    """Processor time of a process; 0 once it is gone."""
+    return sum(map(int, _status(pid)[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def _status(pid: int) -> list[str]:
+    """Fields of a process's status after its name; none once it is gone."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
-        return ""
+        return []
 
 
 def resident_bytes(pid: int) -> int:

@@ -12,7 +12,7 @@ import pytest
 
 from service import Limits, Settings, create_app
 from tests.processes import guarded
-from tests.service.live import COMMAND, REPOSITORY, children, clean_environment, eventually, running
+from tests.service.live import COMMAND, REPOSITORY, children, clean_environment, eventually, processor_seconds, running
 
 pytestmark = pytest.mark.wide
 
@@ -55,18 +55,13 @@ def done(server, place):
 
 def at_work(server):
     """The process of the only job: the one that uses the processor."""
-    before = {pid: seconds(pid) for pid in children(server.supervisor())}
+    before = {pid: processor_seconds(pid) for pid in children(server.supervisor())}
 
     def at_work_since():
-        return next((pid for pid in children(server.supervisor()) if seconds(pid) > before.get(pid, 0.0) + 0.3), None)
+        pids = children(server.supervisor())
+        return next((pid for pid in pids if processor_seconds(pid) > before.get(pid, 0.0) + 0.3), None)
 
     return eventually(at_work_since)
-
-
-def seconds(pid):
-    """Processor time of a process."""
-    with open(f"/proc/{pid}/stat") as file:
-        return sum(map(int, file.read().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def test_work_beyond_the_limit_of_a_request_is_a_job(server):
@@ -164,9 +159,9 @@ def busy_descendant(pid):
         return [one for child in children(parent) for one in (child, *descendants(child))]
 
     def busy():
-        before = {one: seconds(one) for one in descendants(pid)}
+        before = {one: processor_seconds(one) for one in descendants(pid)}
         time.sleep(0.5)
-        return [one for one in before if os.path.exists(f"/proc/{one}") and seconds(one) > before[one] + 0.1]
+        return [one for one in before if processor_seconds(one) > before[one] + 0.1]
 
     return eventually(busy)[-1]
 
