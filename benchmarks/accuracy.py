@@ -22,7 +22,7 @@ from table2_as_published import published_amplitude
 from adaptive import AccuracyCurve, VoterPopulation, simulate_curve
 from adaptive.simulation._approaches import APPROACHES, Approach
 from adaptive.simulation._similarity import SIMILARITIES
-from rankcorr.plots._style import COLOURS, SYMBOLS, add_axes, canvas, save_figure
+from rankcorr.plots._style import COLOURS, STYLES, SYMBOLS, add_axes, canvas, save_figure
 
 Curves = dict[str, AccuracyCurve]  # by similarity
 
@@ -145,12 +145,14 @@ def draw_curve(bench: Bench, votes: tuple[int, ...], file: Path) -> Curves:
             axes = add_axes(figure, place, "Votes", SYMBOLS[name])
             axes.set_title(similarity.replace("_", " "))
             axes.set_prop_cycle(color=COLOURS)
-            for marker, approach in zip(MARKERS, approaches, strict=True):
+            for marker, style, approach in zip(MARKERS, STYLES, approaches, strict=False):
                 results = curve.results.values()
                 axes.errorbar(
                     list(curve.results),
                     [result.mean[approach][name] for result in results],
                     [result.se[approach][name] for result in results],
+                    ls=style,
+                    elinewidth=1,
                     marker=marker,
                     markersize=4,
                     label=approach.replace("_", " "),

@@ -32,6 +32,7 @@ ChanceLevels: TypeAlias = Mapping[str, Mapping[str, NullDistribution]]
 
 MARKERS: Final = ("o", "s", "^", "D", "v")
 ROW_HEIGHT: Final = 0.28  # in inches
+VALUE: Final = 3.5  # width of the longest value, such as -0.384, in sizes of the font
 MOST_ROWS: Final = 60
 PANEL_WIDTH: Final = 2.3
 CHANCE_LEVEL: Final = 0.95  # of the values of chance, in the bars
@@ -129,7 +130,7 @@ def plot_leaderboard(
     """Draw the coefficient of each system with its interval, best first; each group has its own band and marker.
 
     On the right of each system are its value and the ranks that tests of all pairs leave possible. Of more than 60
-    systems, the best 60 are axes_or_figure, as the title says.
+    systems, the best 60 are drawn, as the title says.
 
     The first panel shows the column that the leaderboard is ranked by. If there are several gold sets, each gets a
     further panel, with the systems in the same order. The line of a system without a coefficient says "undefined".
@@ -355,12 +356,15 @@ def _name_groups(
     size = min(_style.LABEL, largest, _style.size_of_names(axes, len(leaderboard.rows)))
     has_several_rows = len(leaderboard.rows) > 1
 
-    def write(column: int, line: float, text: str, va: str = "center") -> None:
-        start = (5 + 4.4 * column * size, 0)  # the width of a value
-        axes.annotate(text, (1, line), xycoords=right, xytext=start, textcoords="offset points", va=va, fontsize=size)
+    def write(column: int, line: float, text: str, va: str = "center", ha: str = "left") -> None:
+        place = 5 + (4.4 * column + VALUE * (ha == "right")) * size, 0
+        axes.annotate(
+            text, (1, line), xycoords=right, xytext=place, textcoords="offset points", va=va, ha=ha, fontsize=size
+        )
 
-    for column, text in enumerate(("value", "ranks")[: 1 + has_several_rows]):
-        write(column, -0.7, text, "bottom")
+    write(0, -0.7, "value", "bottom", "right")
+    if has_several_rows:
+        write(1, -0.7, "ranks", "bottom")
     place = 0
     for number, members in groupby(leaderboard.rows, key=lambda row: row.group):
         listed = list(members)
@@ -368,7 +372,10 @@ def _name_groups(
             write(1 + has_several_rows, place + (len(listed) - 1) / 2, f"group {number}")
         for line, row in enumerate(listed, start=place):
             is_undefined = math.isnan(values[line][0])
-            write(0, line, "undefined" if is_undefined else _style.signed(values[line][0]))
+            if is_undefined:
+                write(0, line, "undefined")
+            else:
+                write(0, line, _style.signed(values[line][0]), ha="right")
             if number is None and not is_undefined and has_several_rows:
                 write(1, line, "unranked")
             if has_several_rows and row.least_rank is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypedDict, Unpack, overload
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 OFFSETS: Final = (np.geomspace(1, 1001, 61) - 1).tolist()
+GAP: Final = 12.0  # between the labels of two ticks, in points
 
 
 class _Options(TypedDict, total=False):
@@ -122,7 +124,7 @@ def plot_offset(
     return _style.axes_or_figure(axes, ax)
 
 
-def _draw_first_share(axes: Axes, ticks: list[float], n_items: int) -> None:
+def _draw_first_share(axes: Axes, ticks: list[int], n_items: int) -> None:
     """Give R(n0) at the ticks of n0 on an axis at the top, where it crosses no line."""
     ink = _style.Ink.of(axes).grey(0.3)
     top = axes.secondary_xaxis("top")
@@ -136,15 +138,19 @@ def _draw_first_share(axes: Axes, ticks: list[float], n_items: int) -> None:
     top.spines["top"].set_color(ink)
 
 
-def _offset_ticks(axes: Axes) -> list[float]:
+def _offset_ticks(axes: Axes) -> list[int]:
     """Set round offsets as ticks, and return them."""
-    gap = (OFFSETS[-1] + 1) ** (_style.TICK / _style.room(axes))
-    ticks: list[float] = []
+    scale = _style.room(axes) / math.log(OFFSETS[-1] + 1)
+    ticks: list[int] = []
     for tick in (0, 1, 10, 100, 1000, 5, 2, 20, 50, 200, 500):
-        if all(max(tick + 1, other + 1) >= gap * min(tick + 1, other + 1) for other in ticks):
+        for other in ticks:
+            labels_width = 0.5 * len(f"{tick}{other}") * _style.CHARACTER * _style.NAMES
+            if scale * abs(math.log((tick + 1) / (other + 1))) < labels_width + GAP:
+                break
+        else:
             ticks.append(tick)
     ticks.sort()
-    axes.set_xticks([tick + 1 for tick in ticks], labels=[f"{tick:g}" for tick in ticks])
+    axes.set_xticks([tick + 1 for tick in ticks], labels=[str(tick) for tick in ticks])
     axes.set_xticks([], minor=True)
     return ticks
 

@@ -68,7 +68,7 @@ def plot_queries(
     >>> good = {q: {"a": 3, "b": 2, "c": 1} for q in qrels}
     >>> poor = {"q0": {"a": 1, "b": 2, "c": 3}, "q1": {"a": 2, "b": 3, "c": 1}, "q2": {"a": 3, "b": 2, "c": 1}}
     >>> figure = plot_queries(compare_runs(qrels, {"good": good, "poor": poor}))
-    >>> figure.axes[0].get_title(loc="left").splitlines()[0].partition(": ")[2]
+    >>> figure.axes[0].get_title(loc="left").splitlines()[1]
     'better in 2, equal in 1, worse in 0'
     """
     _style.figure_class()  # before the work
@@ -107,7 +107,7 @@ def plot_queries(
     ticks = MaxNLocator(integer=True, steps=[1, 2, 5, 10]).tick_values(1, values.size)
     axes.set_xticks([1, *(tick for tick in ticks if 1 < tick <= values.size)])  # there is no query 0
     queries = counted(values.size, "query", "queries")
-    _style.entitle(axes, f"{metric} of {difference}, {queries}: {counts}\nmean {_style.signed(mean)}{ends}", ax)
+    _style.entitle(axes, f"{metric} of {difference}, {queries}\n{counts}\nmean {_style.signed(mean)}{ends}", ax)
     return _style.axes_or_figure(axes, ax)
 
 

@@ -53,6 +53,7 @@ LONGEST_LABEL: Final = 36
 TICK: Final = 26  # that the label of a tick needs, in points
 MOST_LEGEND_COLUMNS: Final = 4
 CHARACTER: Final = 0.58  # width, in sizes of the font
+PROSE: Final = 0.53  # the same in titles, which have many narrow letters
 HANDLE: Final = 45  # of a legend, with the space around it, in points
 BELOW: Final = 42  # from the axes down to a legend below the label of the x-axis, in points
 
@@ -241,9 +242,9 @@ def entitle(of: Axes | Figure, title: str, ax: Axes | None = None) -> None:
         return
     figure = cast("Any", of.figure)
     target = cast("Any", of) if ax is not None or _paper.get().width is None else figure
-    size = TITLE if ax is None else LABEL
+    size = TITLE if ax is None else LABEL - 1
     width = room(ax) if ax is not None else 0.9 * 72 * figure.bbox.width / figure.dpi
-    longest = max(16, int(width / (CHARACTER * size)))
+    longest = max(16, int(width / (PROSE * size)))
     text = "\n".join(
         line for paragraph in title.split("\n") for line in wrap(paragraph, longest, break_long_words=False)
     )

@@ -29,7 +29,7 @@ def test_the_differences_are_sorted_and_their_mean_and_interval_are_drawn():
     counts = f"better in {pair.n_better}, equal in {equal}, worse in {pair.n_worse}"
     difference = f"{pair.first} \N{MINUS SIGN} {pair.second}"
     interval = minus(f"mean {pair.difference:.3f}, 95 % interval {pair.low:.3f} to {pair.high:.3f}")
-    assert title_of(axes) == rf"$\tau_w$ of {difference}, 40 queries: {counts} {interval}"
+    assert title_of(axes) == rf"$\tau_w$ of {difference}, 40 queries {counts} {interval}"
     assert axes.get_ylabel() == f"$\\tau_w$: {pair.first} \N{MINUS SIGN} {pair.second}"
 
 
@@ -51,7 +51,7 @@ def test_few_queries_may_have_no_interval():
 def test_axes_of_the_caller():
     axes = own_axes()
     assert plot_queries(compare_runs(*case(5), n_resamples=100), ax=axes) is axes
-    assert title_of(axes).startswith("$\\tau_w$ of a \N{MINUS SIGN} b, 5 queries: better in ")
+    assert title_of(axes).startswith("$\\tau_w$ of a \N{MINUS SIGN} b, 5 queries better in ")
 
 
 def test_what_cannot_be_drawn():
