@@ -194,6 +194,9 @@ function reason(row, { kind }) {
     agreement: report.agreement,
   };
   if (kind === "random") return text("reasons.random", { share: percent(report.random) });
+  if (kind === "side" && sideColumn === "columns.best-first") {
+    return text("reasons.side-of-set", { share: shareText(report.left) });
+  }
   return text(`reasons.${kind}`, { share: shareText(shares[kind]) });
 }
 

@@ -68,10 +68,10 @@ def test_a_voter_goes_from_the_invitation_to_the_code(site, visit):
     page.goto(site.link(campaign))  # whoever comes back and has finished is shown the code at once
     expect(page.get_by_role("heading", name="We have received your answers")).to_be_visible()
     expect(page.locator("#code")).to_have_text("C0DE-1")
-    expect(page.get_by_role("link", name="Return to the study")).to_have_attribute(
+    expect(page.get_by_role("link", name="Return to the site you came from")).to_have_attribute(
         "href", "https://crowd.example/done?cc=C0DE-1"
     )
-    expect(page.locator("#counted")).to_have_text("Answers counted by the server: 4")  # without practice
+    expect(page.locator("#counted")).to_have_text("Answers counted: 4")  # without practice
     secret = link.partition("#")[2]
     assert not [asked for asked in site.asked if secret in "".join(asked)]
 

@@ -62,7 +62,7 @@ def test_a_campaign_is_made_from_a_file(site, visit):
     expect(page.locator("#sheet .notice-good")).to_have_text("12 items, no errors.")
     expect(page.locator("#name")).to_have_value("terms")
     expect(page.locator("#outlook")).to_contain_text("Comparisons")
-    expect(page.locator("#outlook")).to_contain_text("By strengths", timeout=60_000)
+    expect(page.locator("#outlook")).to_contain_text("Ranked by fitted strengths", timeout=60_000)
     advanced(page)
     page.locator("#pay").select_option("per_hour")
     expect(page.locator("#outlook")).to_contain_text("EUR")
@@ -73,7 +73,7 @@ def test_a_campaign_is_made_from_a_file(site, visit):
     check_all(page)
     with page.expect_download() as saved:
         page.get_by_role("link", name="Save as a file").click()
-    assert saved.value.path().read_text(encoding="utf-8").splitlines() == ["Organiser's link", "terms", link]
+    assert saved.value.path().read_text(encoding="utf-8").splitlines() == ["Organiser’s link", "terms", link]
     page.locator("#created-go").click()
     expect(page.locator("#campaign-name")).to_have_text("terms")
     expect(page.locator("#open-link input")).to_have_value(link.replace("/o/", "/v/").partition("#")[0])
@@ -130,7 +130,7 @@ def test_a_budget_fits_the_items_and_the_voters_or_is_advised_against(site, visi
     expect(page.locator("#outlook .notice-warning")).to_have_count(0)
     page.locator("#voters").fill("3")
     page.locator("#budget").fill("12000")
-    expect(page.locator("#outlook .notice-warning")).to_contain_text("each pair once: they can answer 198")
+    expect(page.locator("#outlook .notice-warning")).to_contain_text("these voters can answer at most 198")
 
 
 def test_the_form_of_a_new_campaign_says_what_it_asks_for(site, visit):
@@ -196,7 +196,7 @@ def test_a_token_is_asked_for_where_there_is_none(site, visit):
     check_all(page)
     page.locator("#token").fill("a-token-that-nobody-has")
     page.keyboard.press("Enter")
-    expect(page.locator("#token-error")).to_have_text("This token is not valid.")
+    expect(page.locator("#token-error")).to_have_text("This token is not valid. Check it, or ask the administrator of this server for another one.")
     page.locator("#token").fill(ADMIN)
     page.keyboard.press("Enter")
     expect(page.locator("#form")).to_be_visible()
@@ -213,7 +213,7 @@ def test_a_ballot_is_watched_closed_and_ranked(site, visit, organiser):
     page.get_by_role("button", name="Close …").click(timeout=60_000)
     page.get_by_role("button", name="Close", exact=True).click()
     expect(page.locator("#now")).to_contain_text("Next: ballot 2")
-    page.get_by_text("Items that ballot 1 passed on").click()
+    page.get_by_text("Items kept after ballot 1").click()
     expect(page.locator("#going-on li")).to_have_text(organiser.get("/ballots/1").json["going_on"])
     page.get_by_role("button", name="Reopen …").click()
     page.locator("#reopen-reason").fill("a group came late")
@@ -247,7 +247,7 @@ def test_the_page_says_what_is_missing_before_a_ballot_can_be_closed(site, visit
     expect(close).to_have_count(0)
     organiser.answer(30)
     page.reload()
-    expect(verdict).to_have_text("83.3% answered, 90% needed. You can lower this next.", timeout=60_000)
+    expect(verdict).to_have_text("83.3% answered, 90% needed. You can lower this limit in the next step.", timeout=60_000)
     expect(close).to_have_class("button")  # not the one to press
 
 
@@ -266,7 +266,7 @@ def test_answered_batches_are_not_open_and_the_interval_is_that_of_the_rank(site
     expect(page.get_by_role("button", name="End", exact=True)).to_be_visible()
     page.get_by_role("button", name="Cancel").first.click()
     page.get_by_role("link", name="Ranking").click()
-    heads = ["Rank", "Item", "Rank, 90 % interval", "Place", "In the top 1", "Rank, at every look", "Strength"]
+    heads = ["Rank", "Item", "Rank, 90% interval", "Range", "In the top 1", "Rank, valid at any time", "Strength"]
     expect(page.locator("#ranking thead th")).to_have_text(heads, timeout=60_000)
 
 
@@ -373,7 +373,7 @@ def test_items_are_counted_while_a_ballot_is_open(site, visit):
     made.open()
     expect(page.locator("#items-title")).to_have_text("Items of the open ballot, fewest answers first")
     expect(page.locator("#closed")).to_be_hidden()
-    expect(page.locator("#items thead th")).to_have_text(["Item", "Asked", "Answered", "Share"])
+    expect(page.locator("#items thead th")).to_have_text(["Item", "Comparisons", "Answered", "Share"])
 
 
 @pytest.mark.parametrize("width", [320, 768])
@@ -403,7 +403,7 @@ def test_a_change_that_somebody_else_has_made_is_not_overwritten(site, visit, or
     organiser.change_pages(ties=False)
     page.locator("#title-0").fill("Mine")
     page.get_by_role("button", name="Save").click()
-    expect(page.locator("#form-error")).to_contain_text("This was changed in another window or by another organiser.")
+    expect(page.locator("#form-error")).to_contain_text("The campaign changed while this page was open.")
     assert organiser.get("/pages").json["version"] == 2
 
 
@@ -416,13 +416,13 @@ def test_without_a_session_a_page_shows_nothing(site, visit, organiser):
         f"/o/{'0' * 32}/result",
     ):
         page = visit(site.url + link)
-        expect(page.get_by_role("heading", name="Please open your organiser's link")).to_be_visible()
+        expect(page.get_by_role("heading", name="Please open your organiser’s link")).to_be_visible()
         check_all(page)
     page = page_of(site, visit, organiser)
     page.get_by_role("button", name="Sign out in this browser").click()
-    expect(page.get_by_role("heading", name="Please open your organiser's link")).to_be_visible()
+    expect(page.get_by_role("heading", name="Please open your organiser’s link")).to_be_visible()
     page.reload()
-    expect(page.get_by_role("heading", name="Please open your organiser's link")).to_be_visible()
+    expect(page.get_by_role("heading", name="Please open your organiser’s link")).to_be_visible()
 
 
 def test_a_page_in_the_background_asks_nothing_and_one_that_is_seen_again_asks_at_once(site, visit, organiser):

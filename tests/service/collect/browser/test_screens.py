@@ -212,8 +212,8 @@ def test_two_pairs_give_no_agreement_and_enough_give_an_interval(site, desk, org
     }
     page.route("**/quality", lambda route: route.fulfill(json={"quality": {**found, **enough}}))
     page.reload()
-    expect(figures).to_contain_text("30 of 40 pairs of answers; 90 % interval 63% to 84%")
-    expect(figures).to_contain_text("90 % interval 0.26 to 0.69")
+    expect(figures).to_contain_text("30 of 40 pairs of answers; 90% interval 63% to 84%")
+    expect(figures).to_contain_text("90% interval 0.26 to 0.69")
     page.unroute("**/quality")
 
 
@@ -270,7 +270,7 @@ def test_a_voter_without_a_connection_is_told_so_wherever_the_page_is_scrolled(s
     page.wait_for_timeout(600)  # sooner, a second tap belongs to the pair before
     ready(page)
     page.locator('[data-answer="right"]').tap()
-    expect(page.locator("#status")).to_have_text("This answer will be sent after the last one.")
+    expect(page.locator("#status")).to_have_text("This answer will be sent after the previous one.")
     page.context.set_offline(False)
     expect(page.locator("#status")).to_have_text("Saved. 2 of 4")
     expect(page.locator("#message")).to_be_hidden()

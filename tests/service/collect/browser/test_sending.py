@@ -180,7 +180,7 @@ def test_the_last_pair_of_a_sheet_may_be_answered_in_another_window_too(page, si
     answer(page, "tie")
     answer(other, "right")
     expect(other.get_by_role("heading", name="This part is complete")).to_be_visible()
-    expect(other.locator(WARNING)).to_contain_text("elsewhere: both alike.")
+    expect(other.locator(WARNING)).to_contain_text("elsewhere: both equally.")
     expect(other.locator("#status")).to_have_text("")
     assert votes(campaign)[last] == "tie"
     assert events(campaign) == 4
@@ -201,7 +201,7 @@ def test_a_choice_that_is_taken_back_before_it_is_sent_is_no_longer_being_saved(
     answer_unsent(page)
     ready(page)
     page.locator('[data-answer="right"]').click()
-    expect(page.locator("#status")).to_have_text("This answer will be sent after the last one.")
+    expect(page.locator("#status")).to_have_text("This answer will be sent after the previous one.")
     page.locator("#undo").click()
     expect(page.locator("#status")).to_have_text("")
     assert (events(campaign), unsent(page)) == (1, 1)
@@ -331,7 +331,7 @@ def test_a_refused_vote_is_asked_for_again(page, campaign):
     refusal = {"type": "urn:rankcorr:problem:invalid-request", "status": 422}
     page.route(VOTES, lambda route: route.fulfill(status=422, json=refusal), times=1)
     page.locator('[data-answer="left"]').click()
-    expect(page.locator(WARNING)).to_have_text("The answer could not be saved. Please answer again.")
+    expect(page.locator(WARNING)).to_have_text("Your last answer could not be saved. Please continue from here.")
     expect(page.locator("#status")).to_have_text("")
     assert shown(page) == first
     answer(page, "right", done=1)
