@@ -10,7 +10,7 @@ MOST_ON_ONE_THREAD: Final = 1_000  # rows of a matrix
 
 
 class _BlasLimit:
-    """A limit of one thread, which holds from the first that needs it to the last."""
+    """A limit of one thread, which holds as long as any caller needs it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -155,7 +155,7 @@ class BallotPlan(TableResult):
         return (*self.advice, *advice_on_voters(self.sizes, presentations=self.presentations, n_voters=voters))
 
     def n_possible(self, n_voters: int) -> int:
-        """Return the number of comparisons that so many voters can answer, each of them a pair once in a ballot.
+        """Return how many comparisons `n_voters` voters can answer if each answers a pair at most once in a ballot.
 
         Raises
         ------

@@ -214,7 +214,7 @@ def checked_items(plan: BallotPlan, items: Items) -> Sequence[Hashable]:
 
 
 def checked_labels(labels: Items, role: str, error: type[AdaptiveError] = ProtocolError) -> Sequence[Hashable]:
-    """Return a range for an integer, else a tuple of unique labels; messages of `error` begin with `what`."""
+    """Return a range for an integer, else a tuple of unique labels; messages of `error` begin with `role`."""
     if isinstance(labels, int | np.integer) and not isinstance(labels, bool):
         if not 0 <= labels <= LIMIT:
             raise error(f"{role} must be from 0 to {LIMIT} in number; got {shown(labels)}")

@@ -1,4 +1,4 @@
-"""What strengths and campaigns say in a paper: the words of their reports."""
+"""Write the sentences that report strengths and campaigns in a paper."""
 
 from __future__ import annotations
 

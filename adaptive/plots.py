@@ -182,7 +182,7 @@ def plot_strengths(
 
     See Also
     --------
-    plot_in_top : The chance of each item to be in the top.
+    plot_in_top : Each item's probability of being in the top.
     adaptive.Strengths : The numbers.
 
     Examples
@@ -226,7 +226,7 @@ def plot_in_top(
 def plot_in_top(
     strengths: Strengths | ChoiceStrengths, k: int, *, top: int | None = None, seed: int = 0, ax: Axes | None = None
 ) -> Figure | Axes:
-    """Draw the probability of each item to be in the top k, in the order of the ranking, with a line at the cut.
+    """Draw each item's probability of being in the top k, in the order of the ranking, with a line at the cut.
 
     Items above the cut have dark bars, those below pale ones, each with its value. Below the cut, items after the last
     one with a probability of 0.005 or more are left out.

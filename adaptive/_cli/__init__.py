@@ -1,1 +1,1 @@
-"""The `ballots` command: the group in `main`, and one module for each command. No other room imports them."""
+"""The `ballots` command: the group in `main`, and one module for each command. No other package imports them."""

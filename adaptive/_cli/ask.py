@@ -57,7 +57,7 @@ class Patience:
 
 
 class Judge:
-    """A program that votes. It is started by the first question, and again where it ends or is silent for too long."""
+    """A program that votes. It is started by the first question, and restarted if it ends or is silent for too long."""
 
     def __init__(self, text: str, patience: Patience, *, must_cost: bool) -> None:
         try:
@@ -94,7 +94,7 @@ class Judge:
         raise VoteError(f"comparison {name!r}: the judge {why}, {counted(self.patience.retries + 1, 'time')}")
 
     def _exchanged(self, question: bytes) -> bytes:
-        """Send a question and return the line that answers it; without its end where the program ends first."""
+        """Send a question and return the line of the answer, which is incomplete if the program ended first."""
         process = self._process or self._start()
         timer = Timer(self.patience.timeout, self._stop_late)
         timer.start()
@@ -150,7 +150,7 @@ class Judge:
         return Answer(_WINNERS[winner], cost)
 
     def end(self, grace: float) -> int:
-        """End the program, which may end by itself in some seconds, and return its status."""
+        """End the program, which has `grace` seconds to end by itself, and return its status."""
         process, status = self._process, 0
         if process is not None:
             with suppress(OSError):  # what it has not read
@@ -273,7 +273,7 @@ def _ask_all(
 
 
 def _read_pairs(path: str, voter: str | None) -> dict[str, VoteRow]:
-    """Comparisons by their ids; where the file has no voters, all are the one named."""
+    """Return comparisons by id; if the file has no voters, all belong to `voter`."""
     records = records_of_file(path)
     if not isinstance(records, Cells):
         records.table.fail("is JSON; comparisons as `ballots next` and `ballots run open` write them are expected")

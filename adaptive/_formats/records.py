@@ -292,7 +292,7 @@ class Objects(Records):
                 numbered_rows += ((line, row) for row in _states(table, value, line, schemes, instances))
             else:
                 numbered_rows.append((line, _instance(table, value, line, schemes) if tool == "potato" else value))
-        # A result counts, and not a field of the data that has the name of its control.
+        # If a field of the data has the name of a control, the result of the control counts, not the field.
         answers = {name for name, kind in schemes.items() if kind in _LABEL_STUDIO_KINDS}
         for line, data, results in annotations:
             numbered_rows.append((line, {**{name: data[name] for name in data if name not in answers}, **results}))

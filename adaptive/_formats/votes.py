@@ -540,7 +540,7 @@ def _words_in_a_column(
 
 
 def _are_codes(entries: Iterable[Any]) -> bool:
-    """Tell whether all entries are codes, as 1 and 0, of which items may have the names."""
+    """Return whether all entries are codes such as 1 and 0, which may also be names of items."""
     codes = {text for names in NAMED_ANSWERS.values() for text in names}
     return {str(entry) for entry in entries if not is_missing(entry)} <= {*codes, ""}
 

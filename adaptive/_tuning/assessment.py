@@ -93,14 +93,15 @@ def assess_plan(
     seconds: float | None = None,
     is_simulated: bool = False,
 ) -> PlanAssessment:
-    """Return the cost of a plan and the advice that applies; with `is_simulated` also its accuracy, within seconds.
+    """Return the cost of a plan, the advice that applies and, if asked for, the simulated accuracy.
 
     Parameters
     ----------
     seconds : float or None
-        Time that an answer takes; None: that of the pay.
+        Time that an answer takes; None: the time in the pay settings, if any.
     is_simulated : bool
-        From a simulated accuracy of 0.95, advice to ask for more votes is left out.
+        Whether to simulate the accuracy, which takes seconds. If it is 0.95 or more, advice to ask for more votes is
+        left out.
 
     Examples
     --------

@@ -47,8 +47,8 @@ class CandidateRow:
     ----------
     candidate : Candidate
     mean, se : float
-        Of the simulations it took part in. Candidates that survive long have too high a mean, because it let them
-        survive.
+        Of the simulations it took part in. Means of candidates that survive long are too high, because candidates
+        survive by high means.
     simulations : int
     fell_out : int
         Round, counted from 1, after which it was dropped; 0 for the winner.

@@ -174,7 +174,10 @@ class Ledger:
         Raises
         ------
         ProtocolError
-            If the items are not those of the plan, or cannot be stored as JSON.
+            If a label repeats or cannot be stored as JSON, or the items are not those of a plan of ballots.
+        LedgerError
+            If the items are not those of a continuous plan, there is no voter, a label does not fit in a file of
+            votes, the contents are not one for each item, the seed is invalid, or the settings do not fit.
         """
         info = self.database.write(
             lambda connection: insert_campaign(
@@ -360,7 +363,7 @@ class Campaign(OpenCampaign):
         least_answered : float or None
             Share of the comparisons that must be answered; None: the campaign's setting.
         progress : callable, optional
-            Progress function, as in `Strengths.comparisons`.
+            As in `Strengths.sample`.
 
         Raises
         ------
@@ -468,7 +471,7 @@ class Campaign(OpenCampaign):
             If the comparison does not exist, the answer is unknown, or the voter never had the sheet.
         ConflictError
             If the comparison has another vote in force, which the message names, or the event id was used for another
-            vote. A voter who has finished replaces the own vote instead.
+            vote. If the voter has finished, the new vote replaces theirs instead.
         LateVoteError
             If the ballot is closed or the sheet was given to another voter. The vote is kept as a late one. If sent
             again after the ballot is reopened or the sheet returned, it counts, provided that the comparison has no
@@ -651,7 +654,7 @@ class Campaign(OpenCampaign):
         top : int or None
             k of the cut; None: the size of the last ballot, or a tenth of the items.
         progress : callable, optional
-            Progress function, as in `Strengths.comparisons`.
+            As in `Strengths.sample`.
 
         Raises
         ------
@@ -693,21 +696,23 @@ class Campaign(OpenCampaign):
     ) -> Export:
         """Write the votes that count, at most one for each comparison.
 
-        ============== ============================== ================================================================
-        format         files                          cannot express
-        ============== ============================== ================================================================
-        "csv"          votes.csv                      nothing; the winner is left, right, tie, cannot say, or empty
-        "arena"        votes.jsonl                    cannot say, comparisons without a vote
-        "label_studio" tasks.json                     ties, cannot say
-        "potato"       instances.jsonl                cannot say
-        "choix"        pairs.csv, items.csv           ties, cannot say, comparisons without a vote, voters
-        ============== ============================== ================================================================
+        =============== ============================== ================================================================
+        format          files                          cannot express
+        =============== ============================== ================================================================
+        "csv"           votes.csv                      nothing; the winner is left, right, tie, cannot say, or empty
+        "arena"         votes.jsonl                    cannot say, comparisons without a vote
+        "label_studio"  tasks.json                     ties, cannot say
+        "potato"        instances.jsonl                cannot say
+        "choix"         pairs.csv, items.csv           ties, cannot say, comparisons without a vote, voters
+        "target_groups" target-groups.csv              cannot say, comparisons without a vote, voters
+        =============== ============================== ================================================================
 
         If items have more than a label, tasks of Label Studio and instances of potato include their content.
+        Campaigns of sets have only "csv", and "target_groups" needs a campaign with target groups.
 
         Parameters
         ----------
-        format : {"csv", "arena", "label_studio", "potato", "choix"}
+        format : {"csv", "arena", "label_studio", "potato", "choix", "target_groups"}
         unanswered : bool
             Whether to write comparisons without a vote, if the format allows them.
         names : bool
@@ -720,6 +725,8 @@ class Campaign(OpenCampaign):
         ------
         OptionError
             If the format is unknown.
+        LedgerError
+            If the campaign has no target groups to export, or has sets, which only "csv" can express.
         TableError
             If the items have no columns in common: some are tuples, some are not, or tuples differ in length.
         """

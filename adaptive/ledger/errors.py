@@ -326,11 +326,11 @@ class ChangedError(LedgerError):
 
 
 class NotReadyError(LedgerError):
-    """A ballot that cannot be closed yet: the message says what is missing.
+    """A ballot cannot be closed yet, or the next batch is not due; the message says what is missing.
 
     See Also
     --------
-    Campaign.close : Raises it.
+    Campaign.close, Campaign.open_next : Raise it.
     Campaign.preview : Shows how many answers are missing.
 
     Examples

@@ -72,8 +72,8 @@ class Signal(JsonResult):
     first : int or None
         Number of votes after which they were; None if they were not.
     pvalue : float
-        Anytime-valid: whenever a campaign of coin flippers is looked at, it is at most p with a probability of at most
-        p. It only falls as votes come.
+        Anytime-valid p-value: if the votes are coin flips, it ever falls to p or below with a probability of at most p,
+        however often you look. It never rises as votes come in.
     log_evidence : float
         Natural logarithm of the largest wealth so far.
     n_votes : int
@@ -479,7 +479,7 @@ def rank_intervals_of(draws: DrawnRanks, level: float, simultaneous: bool = Fals
 
 
 def anytime_rank_intervals_of(estimate: Ranking, theta: Array, covariance: Array, level: float) -> RankIntervals:
-    """Return the ranks that remain possible at every look: items below and above which no other was shown to be.
+    """Return the ranks that the ordered pairs of items leave possible, valid at every look.
 
     A pair is ordered if the e-value of its difference exceeds the number of pairs over 1 - level. A later look may undo
     the order.
@@ -494,7 +494,8 @@ def anytime_rank_intervals_of(estimate: Ranking, theta: Array, covariance: Array
 def certain_above(ranks: Array, theta: Array, covariance: Array, k: int, level: float) -> int:
     """Return how many of the first k items are certain to be above all items after them, at every look.
 
-    The first k are wrong only if one of the true top k is below an item that is not: k (n - k) pairs share the error.
+    The first k are wrong only if an item of the true top k is below one that does not belong there, so the error is
+    divided among k (n - k) pairs.
     """
     n_items = theta.size
     evidence = log_evidence(theta, covariance)[ranks <= k][:, ranks > k]
@@ -504,11 +505,11 @@ def certain_above(ranks: Array, theta: Array, covariance: Array, k: int, level: 
 def log_evidence(theta: Array, covariance: Array) -> Array:
     """Return the logarithm of the e-value that an item (row) is above another; minus infinity if it is not.
 
-    Items have the order of their shares, the mean probability of winning against another item; where a voter hardly
-    ever errs, shares have small standard errors and strengths have not. The e-value is the mean of the normal mixtures
-    of Robbins (1970) over differences d of shares with the standard deviations m of `MIXTURES`: with z = d / se and
-    r = (m / se)^2, log e = (z^2 r / (1 + r) - log(1 + r)) / 2. If both items are equal, e ever exceeds 1/a with the
-    probability a at most, in the limit of many votes (Waudby-Smith et al. 2024).
+    Items are ordered by their shares, the mean probability of winning against another item. If voters hardly ever
+    err, the standard errors of shares are small, and those of strengths are large. The e-value is the mean of the
+    normal mixtures of Robbins (1970) over differences d of shares with the standard deviations m of `MIXTURES`: with
+    z = d / se and r = (m / se)^2, log e = (z^2 r / (1 + r) - log(1 + r)) / 2. If both items are equal, the probability
+    that e ever exceeds 1/a is at most a, in the limit of many votes (Waudby-Smith et al. 2024).
     """
     # In place where it can be: with 3,000 items, each of these matrices has 72 MB.
     n_others = max(1, theta.size - 1)

@@ -145,8 +145,8 @@ class ChoiceStrengths(DrawnStrengths):
     theta : ndarray of float64, shape (n_items,)
         Strengths, with mean 0.
     standard_errors : ndarray of float64, shape (n_items,)
-        Of the difference of each strength from their mean; all other parameters are uncertain too. If the choices have
-        clusters, they allow for the dependence within these (sandwich).
+        Of the difference of each strength from their mean, with the uncertainty of all other parameters. If the
+        choices have clusters, the errors allow for dependence within clusters (sandwich).
     covariance : ndarray of float64, shape (n_items + n_others, n_items + n_others)
         Of the strengths and the other parameters, in this order.
     others : dict of str to tuple of float

@@ -28,6 +28,7 @@ from rankcorr._io.columnar import CodedColumn
 from rankcorr._results import Result, read_only
 
 Indices = NDArray[np.int32]
+# Place of a cell for messages, by column and row: "left[3]", or file, line and column.
 Where: TypeAlias = Callable[[str, int], str]
 _UNKNOWN: Final = -1
 # Numbers in pairs imply all items below them, so ids of another kind would take gigabytes.
@@ -78,9 +79,6 @@ class ShownPairs(Result):
 
     def __repr__(self) -> str:
         return f"<ShownPairs: {len(self):,}>"
-
-
-"""Place of a cell for messages, by column and row: "left[3]", or file, line and column."""
 
 
 class Columns(NamedTuple):

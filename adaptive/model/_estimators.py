@@ -1,4 +1,4 @@
-"""Fit strengths by penalised maximum likelihood: Bradley-Terry, Thurstone, or Borda scores by name."""
+"""Fit strengths by penalised maximum likelihood (Bradley-Terry, Thurstone), and any model by its name."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def thurstone(
 def fit_named(
     comparisons: Comparisons, model: Model = "bradley-terry", *, progress: Progress | None = None, **options: Any
 ) -> Strengths | BordaScores:
-    """Fit strengths, or Borda scores, by the name of the model.
+    """Fit strengths, Borda scores or rank centrality by the name of the model.
 
     Parameters
     ----------

@@ -140,7 +140,7 @@ class JointFit:
         fits_oversight = (model.voters or model.slips) and self.oversight > 0
         self.is_active = np.array([model.voters, fits_oversight, model.side_bias])
         self.is_free = self.is_active.copy()
-        # Of voters, and not of votes: a program with most of the votes must not define what is normal.
+        # Shares count voters, not votes: a program with most of the votes must not define what is normal.
         has_votes = np.bincount(self.rows.group, minlength=self.rows.n_groups) > 0
         self.shares = has_votes / max(1, int(has_votes.sum()))
 
@@ -608,10 +608,10 @@ def _width_slope(curved: Curvature, ahead: Parameters, behind: Parameters) -> fl
 
 
 def _start_near_peak(rough: JointFit, start: Parameters, max_iterations: int) -> Parameters:
-    """Return parameters near those for the t where its posterior has its peak next to `SD_START`, with that t.
+    """Find the peak of the posterior of t next to `SD_START`; return this t with parameters near its best ones.
 
     The posterior is the marginal likelihood of the votes times a log-normal prior around `SD_START`, without which few
-    votes that happen to agree would make t as large as it can be. It is `SD_START` if the votes have less information
+    votes that happen to agree would make t as large as it can be. t is `SD_START` if the votes have less information
     than nine tenths of one strength; on two items they have at most one.
     """
     rows, start_log = rough.rows, math.log(SD_START)

@@ -1,7 +1,6 @@
 """State a fit's assumptions about votes and priors, and derive the slope and curvature of its log posterior.
 
-Votes are the rows of the matrix of curvature. Beyond 1,500 items no n x n array is built, and the memory is linear in
-votes.
+The curvature is a sum over votes. Beyond 1,500 items no n x n array is built, and the memory is linear in votes.
 
 `misfit` compares votes with the model: on the same pair, between near and far opponents, by the same voter.
 

@@ -1,7 +1,7 @@
 """Run the loops over votes: likelihood, slope and curvature, and linear systems with the curvature as matrix.
 
-Like `adaptive._kernels`, this module is imported by the call that needs it, and the callers have checked everything. A
-vote k on the items `left[k]` and `right[k]` by a voter of group `group[k]` has the margin
+Like `adaptive._draw_kernels`, this module is imported by the call that needs it, and callers have checked everything.
+A vote k on the items `left[k]` and `right[k]` by a voter of group `group[k]` has the margin
 
     u = a (theta_left - theta_right) + s,
 
@@ -49,12 +49,12 @@ class GroupParameters(NamedTuple):
 
 
 class RowTerms(NamedTuple):
-    """What each row of votes adds to the derivatives of the log-likelihood.
+    """Derivatives of the log-likelihood by row of votes.
 
     `score` is the slope in the margin u. `expected` and `observed` are the curvatures in u. If the oversight e is
     fitted, `oversight_score` is the slope in e, `mixed` and `alone` are the expected curvatures in (u, e) and (e, e),
-    and then the observed ones follow. If nu is fitted, `tie` is the probability of a tie, and `tie_mixed` the curvature
-    in (u, log nu). What is not fitted has no rows.
+    followed by the observed ones. If nu is fitted, `tie` is the probability of a tie, and `tie_mixed` the curvature
+    in (u, log nu). Arrays of parameters that are not fitted are empty.
     """
 
     score: Array

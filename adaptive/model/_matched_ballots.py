@@ -256,8 +256,8 @@ def _round_orders(
 
     If more than half of all pairs are needed (not `sparse`), the rounds make the pairs to leave out: each item of the
     upper half of the list is next to one of the lower half, a different one in each round. If the number of items is
-    odd, that number marks the place of sitting out. It is random but the same in two rounds, because the items that sit
-    out meet each other at the end, and should be neighbours too.
+    odd, the index `items.size` stands for sitting out. Its place is random but the same in two rounds, because the two
+    items that sit out meet each other at the end, and should be neighbours too.
     """
     n_rounds = rest if sparse else items.size - 1 - rest
     width = 1.0 / np.sqrt(strengths.curvature.diagonal[items])

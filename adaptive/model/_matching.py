@@ -50,7 +50,7 @@ Array: TypeAlias = NDArray[Any]
 FOCUS: Final = 0.6
 FIRST: Final = 1
 RANDOM: Final = 0.1  # share of the chosen items that meet a random one
-# Of the same call, a tenth of the items is drawn without replacement, then a tenth of all items again, and so on.
+# Within one call, a tenth of the items is drawn without replacement, then a tenth of all items again, and so on.
 PARTS: Final = 10
 LEAST_PART: Final = 4
 MOST_PARTS: Final = 100
@@ -348,7 +348,7 @@ def telling_distance(nu: float) -> float:
 
 
 def _places_around(theta: Array, order: Array, distance: float, aim: Array) -> Array:
-    """Return the places in `order`, by falling `theta`, at the distance below and above each item, to look near.
+    """Return the places in `order` (falling `theta`) at a distance below and above each item; search near them.
 
     Both are the item's own place if the distance is 0. If no item lies that far on one side, both are the place on the
     other side; if none does on either side, the farther end. Where `aim` is a number, both are the place of that
@@ -484,7 +484,7 @@ def _slots(
 def _slot_queue(load: Array, of_voter: Array, of_prompt: Array, rng: np.random.Generator) -> Array:
     """Return the combinations of voter and prompt by load; among equals, voters and prompts shown least come first.
 
-    A voter goes through the prompts from the one shown least, and with each the voter's turn comes later.
+    Each voter begins with the prompt shown least; every further prompt puts the voter later in the queue.
     """
     shape = load.shape
     by_prompt = np.lexsort((rng.random(shape), np.broadcast_to(of_prompt, shape), load))
@@ -680,16 +680,16 @@ def no_votes(items: Items, voters: Items) -> Comparisons:
 def interim_strengths(votes: Comparisons, before: Strengths | None, *, voters: bool = False) -> Strengths:
     """Fit strengths that are exact enough to choose the next comparisons, from an earlier fit `before` if there is one.
 
-    The earlier fit is one to some of the votes.
+    The earlier fit used a part of the votes.
     """
-    # Ties as a separate outcome show how far apart items must be for a vote to be informative. A fixed oversight, which
-    # takes a fifth of the time, chooses as good pairs: few votes tell nothing about it.
+    # Ties as a separate outcome show how far apart items must be for a vote to be informative. A fixed oversight takes
+    # a fifth of the time and leads to equally good pairs, because few votes say nothing about it.
     return bradley_terry(
         votes, start=before, tolerance=TOLERANCE, oversight=OVERSIGHT, prior=WHILE_MATCHING, voters=voters
     )
 
 
 def with_answers(votes: Comparisons, ballot: Asked, answers: ArrayLike) -> Comparisons:
-    """Append the answers to the comparisons asked to the votes so far; VoteError if they do not fit."""
+    """Return the votes so far, followed by the answers to a ballot; VoteError if the answers do not fit."""
     codes = checked_answers(ballot, answers)
     return votes.joined(Comparisons.from_ballots([(ballot, codes)], items=votes.items, voters=votes.voters))

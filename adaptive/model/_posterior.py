@@ -4,8 +4,8 @@ Up to 1,500 items, the prior is a two-piece generalized t, whose mode, two scale
 drawn with the strengths. Markov chains start from a normal approximation. A normal prior would draw the top items,
 which are few and far apart, too close together. A symmetrical prior would draw the many close items below too far
 apart, and their order would seem more certain than it is. A Student's t would draw the top items too far apart where
-strengths end abruptly, as uniform ones do. A chain reads equal votes once. Of many votes it reads only those on the
-least certain items; a matrix replaces the others, whose log-likelihood is nearly a parabola around the strengths.
+strengths end abruptly, as uniform ones do. A chain reads equal votes once. If there are many, it reads only those on
+the least certain items; a matrix replaces the others, whose log-likelihood is nearly a parabola around the strengths.
 With more items, draws are normal around the fitted strengths. They solve H x = b, where the noise b has the covariance
 of the slope of the log-likelihood, so memory is linear in votes.
 Votes of one voter on one item are not independent, because the voter's opinion persists. Shared opinions are therefore

@@ -70,8 +70,8 @@ def prediction_powered(
     """Return the strengths that people would give, from some of their votes and many of a judge.
 
     The estimate is theta_human + weight * (theta_judge(all) - theta_judge(labelled)), where the labelled votes of the
-    judge are those on prompts with votes of people. The bracket has the mean 0 whatever the judge's bias, so that a
-    bad judge costs nothing but its weight. The weight minimises the sum of the variances of the strengths, and
+    judge are those on prompts with votes of people. The bracket has the mean 0 whatever the judge's bias, so a bad
+    judge adds no bias and only gets a small weight. The weight minimises the sum of the variances of the strengths, and
     is held between 0 and 1. The covariance is that of the joint scores, summed by prompt.
 
     Prompts must be drawn from one population, and those with votes of people at random. The intervals are normal:
@@ -84,7 +84,8 @@ def prediction_powered(
     human_prompts, judge_prompts : sequence of hashable
         The prompt of each event, as in `Choices.events`: of each vote on a pair.
     prior : float
-        As in `Choices.fit`. A finite one shrinks strengths from few votes more than others, and is not allowed for.
+        As in `Choices.fit`. A finite one shrinks strengths from few votes more than others; the estimate does not
+        correct for that.
 
     Returns
     -------
@@ -191,7 +192,7 @@ def _codes(
 
 
 def _influences(choices: Choices, codes: Array, fit: ChoiceStrengths, prior: float, n_codes: int) -> Array:
-    """What each prompt moves the strengths, less their mean, to first order: shape (n_codes, n_items)."""
+    """Return how far each prompt moves the strengths, less their mean, to first order: shape (n_codes, n_items)."""
     scores, inverse = choices.scores_at(fit, prior)
     sums = np.zeros((n_codes, scores.shape[1]))
     np.add.at(sums, codes, scores)

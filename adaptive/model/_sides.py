@@ -31,7 +31,7 @@ class SideBias(JsonResult):
     n_pairs : int
         Pairs that were asked from both sides.
     n_left, n_right : int
-        Pairs of which the voter chose the left side both times, and the right side.
+        Pairs in which the voter chose the left side both times, and those with the right side both times.
     bias : float
         (n_left - n_right) / n_pairs: above 0, the voter prefers the left side.
     interval : tuple of (float, float)
@@ -96,9 +96,9 @@ class JudgeAgreement(JsonResult):
 
 
 def side_bias_of(n_left: int, n_right: int, n_pairs: int, *, level: float = 0.9, voter: Hashable = None) -> SideBias:
-    """Return the side bias with its interval: normal, with half a pair more in each cell of the table of both answers.
+    """Return the side bias with a normal interval; each cell of the table of both answers gets half a pair more.
 
-    No count of 0 gives the interval no width.
+    The interval therefore has a width even if counts are 0.
 
     Examples
     --------
@@ -114,10 +114,10 @@ def side_bias_of(n_left: int, n_right: int, n_pairs: int, *, level: float = 0.9,
 
 
 def merge_swapped(answers: ChoiceAnswers, disagreement: Disagreement = "tie") -> ChoiceAnswers:
-    """Make two answers of one voter to the same pair and prompt, with exchanged sides, one answer.
+    """Merge the two answers of a voter to the same pair and prompt, asked from both sides, into one.
 
-    Two answers for the same item are one answer for it, on the sides of the first. Otherwise they are a tie, or left
-    out. Several answers to one side meet those to the other in their order; answers without a partner stay.
+    Two answers for the same item become one for it, with the sides of the first. Two that disagree become a tie or are
+    left out. If a pair was asked several times from a side, answers are matched in order; the rest stay as they are.
 
     Parameters
     ----------

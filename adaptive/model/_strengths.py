@@ -149,7 +149,7 @@ class Strengths(DrawnStrengths):
     def side_bias(self) -> float:
         """Side bias s, the mean over votes: above 0 if the left side is preferred. 0 if it was not fitted.
 
-        With a bias for each voter, every vote counts that of its voter: one who answers often counts as often.
+        If each voter has a bias, it is the mean of the voters' biases, weighted by their numbers of votes.
         """
         side, group = self.parameters.side, rows_of(self.comparisons, self.model).group
         return float(side[group].mean()) if side.size > 1 and group.size else float(side[0])
@@ -257,8 +257,8 @@ class Strengths(DrawnStrengths):
     def cluster_ratio(self) -> float:
         """Variance of the strengths with voters as clusters, over that of the model (Liang and Zeger 1986).
 
-        Above 1, votes of one voter depend on each other more than shared opinions explain. It is nan with fewer than 10
-        voters, which say too little, and with more than 1,500 items.
+        Above 1, votes of one voter depend on each other more than shared opinions explain. It is nan without a prior,
+        with more than 1,500 items, and if the voters are unknown or fewer than 10, which say too little.
         """
         voter = self.comparisons.voter
         n_voters = 0 if voter is None else np.unique(voter).size
@@ -296,8 +296,8 @@ class Strengths(DrawnStrengths):
         and power are drawn as well. Unlike a normal prior, it allows for a few top items far apart and many others
         close together, and for strengths that end abruptly. The draws are therefore centred on other strengths than the
         fitted ones. With more items, the draws are normal around the fitted strengths.
-        Draws are joint, so an order can be read from each; the mean of every draw is 0. If voters are known, the draws
-        are as wide as if other voters from the same population had voted.
+        Draws are joint, so an order can be read from each; the mean of every draw is 0. If voters are known, the
+        spread of the draws also covers other voters from the same population.
 
         Parameters
         ----------
@@ -554,7 +554,7 @@ def stopping_rule(
     top : int
         In place of a target: k, the number of items at the top that must be certain; their order need not be.
     level : float
-        Of the rank intervals, for `top`.
+        Probability that the top is right when the rule stops, for `top`.
     n_samples : int
         Rankings drawn for each decision about a target.
     seed : int

@@ -77,7 +77,7 @@ class Law(NamedTuple):
 def law_of(shape: Array) -> Law:
     """Return the law with this mode and these logarithms of two scales, the degrees of freedom and the power.
 
-    The scales of `shape` are standard deviations where the degrees of freedom are endless, whatever the power.
+    With infinite degrees of freedom, the scales of `shape` are standard deviations, whatever the power.
     """
     power = math.exp(shape[4])
     unit = math.exp(shape[4] / power + 0.5 * (math.lgamma(3.0 / power) - math.lgamma(1.0 / power)))

@@ -236,7 +236,7 @@ def simulated_comparisons(
 ) -> tuple[int, ...]:
     """Count the comparisons of each ballot of one simulation, or of all batches together.
 
-    The result is None for full rankings, which use no comparisons.
+    The result is empty for full rankings, which use no comparisons.
 
     Raises
     ------

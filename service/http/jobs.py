@@ -1,7 +1,7 @@
 """Keep jobs: requests that go on after the answer 202, until a client fetches the answer.
 
 All workers of a server share a folder. A job is the file of its request there; the supervisor of heavy requests has it
-answered, and replaces it by NAME.done. Nothing of a job is in a worker, so that workers can end.
+answered, and replaces it by NAME.done. Workers keep no part of a job, so they can end at any time.
 """
 
 import fcntl
@@ -33,7 +33,8 @@ class Jobs:
     """The jobs of one server.
 
     A client has at most MOST_OF_CLIENT jobs and answers. Once `most` jobs wait or run, only clients without a job can
-    begin one, and twice as many are the end. Of more than `most` answers, the oldest of the client with most goes.
+    begin one, up to 2 `most` jobs in all. If there are more than `most` answers, the client with the most of them loses
+    the oldest.
     """
 
     def __init__(self, most: int) -> None:

@@ -8,10 +8,10 @@ children that have everything loaded. Files in memory carry a request to a child
        |<--- started, again, done ------------|<-------- done --------|
 
 Each request begins as short work, unless the client's latest ones took SHORT_SECONDS. If it uses them up, it begins
-again as long work. Long work leaves one place and half of the room free, and waits apart. The latest requests of a
-client, or those for the same operation if the client is new, predict the processor time of the next one. Short work is
-served in the order of this time, and a full room turns away the request that is expected to take longest. Many clients
-with long work thus cannot keep out short work.
+again as long work. Long work comes after short work, to which it leaves one process and half of the requests that
+may run or wait. The latest requests of a client, or those for the same operation if the client is new, predict the
+processor time of the next one. Short work is served in the order of this time. If too many requests wait, the one
+that is expected to take longest is refused. Many clients with long work thus cannot keep out short work.
 """
 
 import contextlib
@@ -336,7 +336,7 @@ class Supervisor:
         return bool(keys)
 
     def _remember(self, task: Task, seconds: float) -> None:
-        """Note what a request took; what earlier ones took counts half as much after each."""
+        """Note the seconds of a request; those of earlier requests are halved each time."""
         for key in (task.client, task.operation):
             self._recent_seconds[key] = max(seconds, self._recent_seconds.pop(key, 0.0) / 2)
             if len(self._recent_seconds) > MOST_KEYS:
@@ -346,12 +346,12 @@ class Supervisor:
         """Return the order of a task: short ones by expected time, then long ones, then jobs by turns of clients."""
         if task.turn is Turn.JOB:
             return task.turn, self._jobs_of_client[task.client]
-        # Nothing but the work of others tells that of a new client, which comes after clients with short work.
+        # The work of a new client is estimated from that of others; it comes after clients with short work.
         of_operation = (self._recent_seconds.get(task.operation, SHORT_SECONDS) + SHORT_SECONDS) / 2
         return task.turn, self._recent_seconds.get(task.client, of_operation) if task.turn is Turn.SHORT else 0.0
 
     def _is_full_of_long_work(self) -> bool:
-        """Return whether as much long work runs or waits as leaves half of the room to short work."""
+        """Return whether long work makes up half of the requests that may run or wait."""
         n_long = sum(task.turn is Turn.LONG for task in self._requests.values())
         return n_long >= max(1, self._pool.waiting // 2)
 

@@ -17,8 +17,8 @@ ERRORS_OF_ALL: Final = (401, 422, 429, 500, 503, 507)
 ERRORS_OF_BODIES: Final = (413, 415)
 
 
-# By operation: an example of its request, and OpenAPI's links, which say what other requests its answer holds; and the
-# status of that answer, where it is not 200.
+# By operation: an example of its request; OpenAPI's links, which name requests that can follow its answer; and the
+# status of that answer if it is not 200.
 EXAMPLES: Final[Mapping[str, Any]] = json.loads(Path(__file__).with_name("examples.json").read_bytes())
 
 

@@ -30,9 +30,9 @@ from rankcorr.inference._null import permutation_test
 SCORES: tuple[list[float], ...] = ([3.5, 2.5, 1.5, 0.5], [2.5, 2.5, 1.5, 0.5], [4, 3, 2, 1], [1, 1, 2, 3])
 N_MANY = 12  # too many items for a test over all permutations
 N_RESAMPLES = 100
+VOTES: tuple[list[int], list[int], list[str]] = ([0, 1, 2, 0], [1, 2, 0, 2], ["left", "tie", "right", "left"])
 # Items and presentations, one pair for each way to draw: exactly, as a cycle, one item once more, by exchanges, with
 # repeated pairs.
-VOTES: tuple[list[int], list[int], list[str]] = ([0, 1, 2, 0], [1, 2, 0, 2], ["left", "tie", "right", "left"])
 BALLOTS = ((4, 1), (4, 2), (5, 3), (12, 6), (4, 7))
 
 

@@ -1,1 +1,1 @@
-"""Ballots and batches: draws, sheets, closing and results."""
+"""Ballots and batches: draws, sheets, stored votes, and the next step of a voter."""

@@ -124,9 +124,9 @@ def may_draw(transaction: Transaction, voter_id: int | None = None) -> bool:
 
 
 def may_replace(transaction: Transaction, voter_id: int) -> bool:
-    """Return whether the budget is spent on comparisons of free sheets, which others can be drawn instead of.
+    """Return whether the budget is spent, and comparisons of free sheets can be replaced for this voter.
 
-    That is so for a voter who may be asked none of them, and has other pairs to answer.
+    This is for a voter who can be asked none of them but has other pairs to answer.
     """
     if not is_more_wanted(transaction, voter_id) or not isinstance(transaction.info.plan, ContinuousPlan):
         return False
@@ -215,6 +215,8 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
     ------
     NotReadyError
         If too much of the last batch is unanswered.
+    ChangedError
+        If another request drew the batch at the same moment.
     LedgerError
         If the budget is spent, the expected accuracy is reached, the campaign has ended, or the voter who waits, or all
         voters, have seen all pairs.
@@ -357,8 +359,8 @@ def _sets(
 ) -> tuple[Matches, Slots]:
     """Return the sets of a batch: the first two items of each as a comparison, and its further items.
 
-    Without votes, all items are in as many sets. The slots with the fewest sets so far get them in turn, none of them a
-    set twice, nor one that the waiting voter has answered.
+    Without votes, all items are in the same number of sets. Sets are dealt in turn to the slots with the fewest so far.
+    No slot gets a set twice, or one that the waiting voter has answered.
     """
     info, rng = transaction.info, ballot_rng(transaction.info.seed, number, "draw")
     drawn = _drawn_sets(transaction)

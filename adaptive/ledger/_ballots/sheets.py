@@ -249,8 +249,8 @@ def claim_sheet(
 
     A voter gets the same sheet again until it is done. The next sheet is one that is free or whose lease has
     expired. It has no pair that the voter was already asked in the same ballot or, in a continuous campaign, in any
-    batch; if there is no such sheet, it is one of whose pairs this voter may be asked some, unless `only_whole` because
-    a batch is due instead. Sheets with answers on them are given first. New voters get a sheet with practice while any
+    batch. Without such a sheet, it is one with some pairs that this voter may be asked, unless `only_whole`, because a
+    batch is due instead. Sheets with answers on them are given first. New voters get a sheet with practice while any
     is left. A sheet has no practice if its comparisons are the practice pairs, or if a voter did its practice and then
     left. A sheet without an answer is held only for the first minutes. Asking for it again does not extend that time.
     """
@@ -294,7 +294,7 @@ def _answered_parts(transaction: Transaction, voter_id: int | None) -> dict[Shee
 
 
 def _finished_parts(transaction: Transaction) -> dict[Sheet, Any]:
-    """Return unfinished sheets whose holder may be asked no other pair of them, and has not asked for the next yet.
+    """Return unfinished sheets on which the holder can answer no more, but has not asked for the next sheet yet.
 
     Each row has the id of the lease, and the number of unanswered comparisons, without checks.
     """

@@ -189,7 +189,7 @@ def next_sheet(
 
 def finish(transaction: Transaction, pages: VotingPages, voter_id: int) -> Ending:
     """Take the steps of `Voter.finish`."""
-    transaction.lock_voter(voter_id)  # an answer that is being taken back is taken back before, or not
+    transaction.lock_voter(voter_id)  # a retraction at the same moment comes first, or is refused
     state = state_of(transaction, pages, voter_id)
     missing = 0 if state.sheet is None else len(state.sheet.missing)
     if missing:

@@ -1,6 +1,6 @@
 """Bundles: a whole campaign as one zip that anyone can check, with our software or without.
 
-contents (the tables of a campaign, without what only its database means) -> members (files of text) -> archive (a zip,
-and checks of untrusted zips). checking compares digests, the chain, replayed records and strengths. documents writes
-the data sheet and Croissant metadata. files makes the same campaign in another ledger.
+`contents` turns the tables of a campaign into files of text, packs them as a zip, and reads untrusted zips. Ids that
+only the database knows are left out. `checking` compares digests, the chain, replayed records and strengths; it also
+writes the data sheet and Croissant metadata. `files` writes, verifies and restores bundles.
 """

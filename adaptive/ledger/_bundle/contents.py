@@ -21,7 +21,7 @@ from adaptive._tables import csv_text, guarded
 from adaptive.errors import AdaptiveError, VoteError
 from adaptive.ledger._ballots.stored import DrawnColumns, Probe, StoredBallot, ballot_probes, drawn_with_slots
 from adaptive.ledger._campaign.info import CampaignInfo
-from adaptive.ledger._campaign.pages import ItemContent, VotingPages
+from adaptive.ledger._campaign.pages import PRIVATE, ItemContent, VotingPages
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import answer_name, json_of, label_of, pair_at, pair_id, sum_of, value_of
@@ -109,8 +109,8 @@ class Contents:
 def read_contents(transaction: Transaction, *, names: bool) -> Contents:
     """Read all rows of a campaign in one transaction.
 
-    Without `names`, slots are numbers and voters have no names, except if all slots are numbers in any case. Nor are
-    the study and the completion code of its pages given.
+    Without `names`, slots are numbers and voters have no names, unless all slots are numbers anyway; the study, the
+    codes for a platform and the completion address of the pages are left out.
     """
 
     def of_campaign(table: sa.Table, by: str = "id") -> sa.Select[Any]:
@@ -139,7 +139,7 @@ def read_contents(transaction: Transaction, *, names: bool) -> Contents:
     own_columns = [name for name in COLUMNS["campaign"] if name != "slots"]
     (campaign,) = rows(sa.select(schema.campaign).where(schema.campaign.c.id == transaction.info.id), own_columns)
     named = [list(slot) if isinstance(slot, tuple) else slot for slot in transaction.info.slots]
-    hidden = {} if names else dict.fromkeys(("study", "completion_code", "completion_url"))
+    hidden = {} if names else dict.fromkeys(PRIVATE)
     pages = rows(of_campaign(schema.voting_pages, "version"), COLUMNS["pages"])
     lease, vote = schema.lease, schema.vote_event
     joined = vote.outerjoin(lease, lease.c.id == vote.c.lease_id)

@@ -1,1 +1,1 @@
-"""A campaign: its plan, settings, contents, pages and pay, and its progress."""
+"""A campaign: its plan, settings and pay, its items and pages, and transactions on it."""

@@ -25,6 +25,8 @@ _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # a tag of BCP
 _VERSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _CODE: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _CODES: Final = {"complete": "completion_code", "screened out": "screened_out_code", "quota full": "quota_full_code"}
+# Of pages, what proves to a platform that a participant has done the work, and what names the study.
+PRIVATE: Final = ("study", "completion_url", *_CODES.values())
 _PROLIFIC: Final = "https://app.prolific.com/submissions/complete?cc="
 _MOST_OF_A_LINE: Final = 500
 _MOST_OF_TEXT: Final = 20_000  # characters of a text of several lines

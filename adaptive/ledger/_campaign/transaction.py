@@ -1,7 +1,7 @@
 """One transaction on one campaign: what every step reads, locks and writes.
 
 A step is a function that takes a `Transaction`. A step may run several times, because the database may ask for that, so
-it has no effect except through its transaction. `OpenCampaign` runs steps: `Campaign` and `Voter` are such.
+it has no effect except through its transaction. `OpenCampaign`, the base of `Campaign` and `Voter`, runs steps.
 """
 
 from __future__ import annotations
@@ -302,7 +302,11 @@ def insert_campaign(
     Raises
     ------
     ProtocolError
-        If the items are not those of the plan, or a label repeats or is not a string, an integer or a tuple of those.
+        If the items are not those of a plan of ballots, or a label repeats or is not a string, an integer or a tuple
+        of those.
+    LedgerError
+        If the items are not those of a continuous plan, there is no voter, a label does not fit in a file of votes, the
+        contents are not one for each item, the seed is invalid, or the settings do not fit.
     """
     mode: Mode
     if isinstance(plan, BallotPlan):

@@ -1,1 +1,1 @@
-"""What a campaign tells: progress and spending, results, and how far votes can be trusted."""
+"""Reports on a campaign: progress and spending, results, and how far votes can be trusted."""

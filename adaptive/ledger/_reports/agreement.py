@@ -354,7 +354,7 @@ def ratings_of(votes: Answers, probes: Answers, *, excluded: Collection[int] = (
 
     Parameters
     ----------
-    without : collection of int
+    excluded : collection of int
         Voters to leave out.
     """
     overlaps = probes.select(probes.kind == "overlap")

@@ -24,9 +24,10 @@ class Spending:
     ----------
     n_votes, n_probes : int
         Current votes and answered checks; both are paid.
-    expected_votes, expected_probes : float
-        Expected for the whole campaign: all comparisons of the plan, and on average the checks drawn or still to be
-        drawn.
+    expected_votes : int
+        For the whole campaign: all comparisons of the plan, or the current votes once all ballots are closed.
+    expected_probes : float
+        The same for checks: those drawn and, on average, those still to be drawn.
     hours, expected_hours : float or None
         Computed from the seconds in the pay settings; None if they are not known.
     spent, expected : float or None

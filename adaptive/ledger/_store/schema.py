@@ -4,7 +4,7 @@ Times are whole microseconds since 1970 in UTC. A label is JSON: a string, an in
 identified by its place among the items of the campaign, a comparison by its place in the ballot, both counted from 0.
 `migrations` makes these tables; a test compares the two.
 
-Checks on voters (the probes of `campaign.info`) are comparisons too, and answers to them are votes, so that the data
+Checks on voters (`Probing` of the settings) are comparisons too, and answers to them are votes, so that the data
 that voters send and receive do not reveal which is which. Places 0 to `ballot.n_comparisons` - 1 are scored; checks
 have the places after those, which voters do not see. Voters and files identify a pair by its ballot, sheet and position
 on the sheet.
@@ -597,7 +597,7 @@ lease = sa.Table(
     *_optional(BigInteger, "expires_at", "ended_at"),
     *_optional(Text, "end_reason"),
     Column("unanswered", sa.Boolean, server_default=sa.false(), nullable=False),  # claimed, without a first answer
-    Column("address", Text, index=True),  # keyed hash, of an unanswered lease alone: `newcomers` forgets it
+    Column("address", Text, index=True),  # keyed hash, only of an unanswered lease: `forget_addresses` deletes it
     CheckConstraint("(ended_at IS NULL) = (end_reason IS NULL)", name="end"),
     _of_sheet(),
     sa.UniqueConstraint("ballot_id", "sheet", "fence"),

@@ -246,7 +246,7 @@ def _replace_vote(
 
     def work(transaction: Transaction) -> Receipt | LateVoteError | _Overdue:
         if voter_id is not None:
-            transaction.lock_voter(voter_id)  # who finishes at the same moment does so before, or after
+            transaction.lock_voter(voter_id)  # the voter may finish before or after this step, but not during it
         comparison = locked_state(transaction, number, place, event_id)
         if comparison.known:
             return _known_event(transaction, event_id, payload)

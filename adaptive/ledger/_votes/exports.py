@@ -3,9 +3,9 @@
 Comparisons without a vote are also written if the format allows them.
 
 - Our CSV: comparison, voter, left, right, winner, further fields of the votes, seconds and received_at. Without
-  the first two columns it is the format that evalica reads. Of a campaign with grades, also grade: above 0 if the left
-  item is preferred. No other format has grades. Of a campaign of sets, item_1, item_2, ..., best and worst stand in
-  place of left, right and winner; no other format has sets.
+  the first two columns it is the format that evalica reads. A campaign with grades adds grade: above 0 if the left
+  item is preferred. No other format has grades. In a campaign of sets, item_1, item_2, ..., best and worst replace
+  left, right and winner; no other format has sets.
 - The JSON Lines of arenas: model_a, model_b, winner, judge and tstamp, and the id of the comparison.
 - Tasks of Label Studio with a `Pairwise` tag, which has no ties. The labeling configuration that fits is::
 

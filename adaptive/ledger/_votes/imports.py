@@ -114,7 +114,7 @@ def record_file(campaign: OpenCampaign, file: VoteFile) -> Recorded:
 def with_grades(info: CampaignInfo, file: VoteFile) -> VoteFile:
     """Return the rows with the grades of the column ``grade`` in their answers, in a campaign that has grades.
 
-    A grade is a whole number, above 0 for the left side or without a sign; empty, it is 1.
+    A grade is a whole number, with or without a sign: above 0 for the left side, below 0 for the right. Empty is 1.
 
     Raises
     ------

@@ -40,8 +40,8 @@ def read_set_file(
     TableError
         If the file cannot be read, or lacks a column.
     VoteError
-        With file and line: a best or worst item that is not one of the set, that are the same, or one without the
-        other.
+        With file and line: the best or worst item is not one of the set, both are the same, or one of them is
+        missing.
     """
     records = records_of_file(path, encoding=encoding, guard=guard)
     names = set_columns(info.set_size)

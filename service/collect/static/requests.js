@@ -2,7 +2,7 @@
 
 const KIND = "urn:rankcorr:problem:";
 
-/** An error that the server names; status 0 means that no answer arrived, so that the server may have done the work. */
+/** An error that the server names; status 0: no readable answer arrived, but the server may have done the work. */
 export class Problem extends Error {
   constructor(status, body = {}, retryAfter = undefined) {
     super(body.detail ?? `status ${status}`);

@@ -271,7 +271,7 @@ function readSettings() {
   return settings;
 }
 
-/** What campaigns of pairs alone have: grades of a preference, and questions whose answers tell about the voters. */
+/** Settings that only campaigns of pairs have: grades of a preference, and questions that check the voters. */
 function readChecks() {
   const settings = {
     grades: amount("grades"),

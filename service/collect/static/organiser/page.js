@@ -105,8 +105,8 @@ export function isolated(item) {
 }
 
 /**
- * A table; a column is {head, cell, number, wide}, and `cell` returns text or an element. On a narrow page, a table
- * with many columns becomes a list of cards; its roles keep it a table for screen readers.
+ * A table; a column is {head, cell, number, wide, lesser}, and `cell` returns text or an element. On a narrow page, a
+ * table with many columns becomes a list of cards; its roles keep it a table for screen readers.
  */
 export function table(columns, rows, caption) {
   const head = columns.map((column) =>
@@ -133,7 +133,7 @@ export function table(columns, rows, caption) {
   );
 }
 
-/** A wide column keeps a minimum width, and a minor one shrinks if there is too little room. */
+/** A wide column keeps a minimum width; a `lesser` one shrinks if the page is narrow. */
 function classes(column) {
   return ["number", "wide", "lesser"].filter((name) => column[name]).join(" ") || null;
 }

@@ -3,7 +3,7 @@
 import { Problem, request } from "../requests.js";
 
 const PATIENCE = 20_000; // milliseconds until a request counts as lost
-export const MOST_FAILURES = 5; // failures of one request in a row; they take about 12 seconds
+export const MOST_FAILURES = 5; // failures of one request in a row; the waits between them take about 6 seconds
 
 export { Problem };
 

@@ -92,7 +92,7 @@ function explain(error) {
   }
 }
 
-/** What is missing before the server can be asked for the code; null if nothing is. */
+/** A message if something is missing before the server can be asked for the code; otherwise null. */
 function missingText({ answered, of, sheets_done: done, sheets_limit: limit, answers }, isMore) {
   if (answered < of) return text("finish.unfinished-pairs", { missing: of - answered });
   if (isMore && limit !== null) return text("finish.unfinished-sheets", { missing: limit - done });

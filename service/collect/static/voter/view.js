@@ -118,7 +118,7 @@ export function completed(part) {
   return best === null || worst === null ? undefined : `best ${best} worst ${worst}`;
 }
 
-/** What a voter of a set still has to choose, as a message. */
+/** A message that says which choice of a set is still open. */
 export function openChoice() {
   if (choices.best === null) return text(choices.worst === null ? "vote.open-both" : "vote.open-best");
   return text("vote.open-worst");

@@ -61,7 +61,7 @@ async function begin() {
     if (token !== null) {
       await open({ token });
     } else if (platform !== null) {
-      await showNewcomer(); // the same participant is the same voter, but here must be told apart from others
+      await showNewcomer(); // the link names the participant; a cookie may be another one's
     } else if (data.known === undefined) {
       await showStranger();
     } else {

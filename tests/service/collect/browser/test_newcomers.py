@@ -239,7 +239,7 @@ def test_who_waits_for_a_sheet_goes_on_by_itself(site, visit, size, scheme):
     page = visit(context=screen(visit, size, scheme))
     page.clock.install()
     page.goto(site.link(campaign))
-    expect(page.get_by_text("Other people are working on all the comparisons at the moment. You can read")).to_be_visible()
+    expect(page.get_by_text("Other people are working on all the comparisons at the moment.")).to_be_visible()
     check_all(page)
     page.locator("#agree").click()
     expect(page.get_by_role("heading", name="Please wait a moment")).to_be_visible()
