@@ -75,7 +75,7 @@ def made(page: Page, url: str) -> tuple[str, str]:
     page.locator("#title-0").fill("Heavier animals")
     page.locator("#instructions-0").fill(INSTRUCTIONS)
     page.locator("#consent-0").fill(CONSENT)
-    expect(page.locator("#outlook")).to_contain_text("Ranked by fitted strengths", timeout=SECONDS)
+    expect(page.locator("#outlook")).to_contain_text("By fitted strengths", timeout=SECONDS)
     page.evaluate("scrollTo(0, 0)")
     picture(page, "plan.png")
     page.locator("#make").click()

@@ -64,7 +64,7 @@ def test_a_campaign_is_made_from_a_file(site, visit):
     expect(page.locator("#sheet .notice-good")).to_have_text("12 items, no errors.")
     expect(page.locator("#name")).to_have_value("terms")
     expect(page.locator("#outlook")).to_contain_text("Comparisons")
-    expect(page.locator("#outlook")).to_contain_text("Ranked by fitted strengths", timeout=60_000)
+    expect(page.locator("#outlook")).to_contain_text("By fitted strengths", timeout=60_000)
     advanced(page)
     page.locator("#pay").select_option("per_hour")
     expect(page.locator("#outlook")).to_contain_text("EUR")
