@@ -154,8 +154,8 @@ def correlate_many(
     systems : array_like of shape (n_systems, n_items), mapping of name to ranking, list of them, or data frame
         A matrix holds scores, larger is better, one row for each system. The values of a mapping, or the entries of a
         list, are rankings as `weighted_tau` takes them. In a data frame (pandas, polars, pyarrow) each column is a
-        ranking; the index of a pandas frame labels the items, and other frames have no labels. A column named rank
-        holds ranks, with a `RankColumnWarning`; all others are scores.
+        ranking; the index of a pandas frame labels the items, and other frames have no labels. A column named rank,
+        or "mean rank" and the like, holds ranks, with a `RankColumnWarning`; all others are scores.
     coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
         A value with its options, such as ``TauW(n0=10)``; a name selects the default options.
     missing : {"raise", "intersection", "bottom", "gold"}

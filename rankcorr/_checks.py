@@ -150,7 +150,7 @@ def check_choice(option: str, value: object, choices: tuple[str, ...]) -> None:
 
 
 def shown(value: object, *, written: Callable[[object], str] = repr) -> str:
-    """Return the repr of a value for a message, cut to one line; `written` is the repr of what holds no other value.
+    """Return the repr of a value for a message, cut to one line; `written` makes the repr of simple values.
 
     Only its beginning is made: the repr of a list of seven million numbers takes seconds and 700 MB.
 
@@ -174,7 +174,7 @@ def shown(value: object, *, written: Callable[[object], str] = repr) -> str:
 
 
 def _beginning(value: object, n_levels: int, written: Callable[[object], str]) -> Iterator[str]:
-    """Parts of the repr of a value, made one by one; no level is entered that has no bracket shown."""
+    """Yield the repr of a value in parts; a container nested deeper than `n_levels` becomes an ellipsis."""
     kind = type(value)
     if kind in _BRACKETS:
         if n_levels == 0:
@@ -205,7 +205,7 @@ def _beginning(value: object, n_levels: int, written: Callable[[object], str]) -
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """A number of things in words; `several` of them by default with an s.
+    """Return a number of things in words; `plural` is by default the noun with an s.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def counted_need(number: int, noun: str) -> str:
 
 
 def told_apart(value: float, limit: float, digits: int) -> str:
-    """A number with at least that many decimals, and more if rounding would move it across a limit.
+    """Write a number with `digits` decimals, or more if rounding would move it across the limit.
 
     Examples
     --------
@@ -264,7 +264,7 @@ def equals_itself(label: object) -> bool:
 
 
 def offending(message: str, values: Iterable[object], number: int | None = None) -> str:
-    """Append up to five offending values, and their number if there are more; of many, only the first may be given."""
+    """Append up to five offending values, and the `number` of all if there are more; `values` may be the first ones."""
     listed = list(values)
     number = len(listed) if number is None else number
     more = f", ... ({number:,} in all)" if number > N_SHOWN else ""
@@ -277,7 +277,7 @@ def first_few(texts: Sequence[str], number: int = N_SHOWN) -> str:
 
 
 def check_unique(names: Iterable[Hashable], role: str, error: type[ValueError]) -> None:
-    """Refuse names that are not unique; the message begins with `what`, the kind of name.
+    """Refuse names that are not unique; the message begins with `role`, the kind of name.
 
     Raises
     ------
@@ -306,7 +306,8 @@ def warn_undefined(why: str, *, statistic: str = "the correlation", stacklevel: 
 def give_notice(message: str, category: type[Warning] | None, *, stacklevel: int = 3) -> None:
     """Warn, or leave the message to `collected_notices`; by default at the line that called the public function.
 
-    A category of None says that the caller asked for what happened: only collected notices tell how much of it.
+    With a category of None there is no warning, because the caller asked for what happened; collected notices still
+    have the message.
     """
     collected = _collected.get()
     if collected is not None:

@@ -440,7 +440,7 @@ def unit_scores(ranking: Ranking, name: str) -> NDArray[np.float64]:
 
 
 def unit_rows(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Do the same with the last axis of an array of scores."""
+    """Do what `unit_scores` does along the last axis of an array of scores."""
     largest = np.abs(scores).max(axis=-1, keepdims=True)
     scaled = scores / np.where(largest > 0, largest, 1.0)  # squares neither overflow nor vanish
     centred = scaled - scaled.mean(axis=-1, keepdims=True)
@@ -504,7 +504,7 @@ def as_coefficient(coefficient: ScoreCoefficientLike, *, of_scores: bool = False
 
 
 def different_coefficients(coefficients: Iterable[Key], *, of_scores: bool = False) -> dict[Key, Coefficient]:
-    """Coefficients by what each was requested by; refuse an empty list, and two that are one."""
+    """Return the coefficients by the name or value that asked for each; refuse an empty list, and repeats."""
     keys = [] if isinstance(coefficients, str) or not isinstance(coefficients, Iterable) else list(coefficients)
     values = {key: as_coefficient(key, of_scores=of_scores) for key in keys}
     if not values or len(set(values.values())) < len(keys):

@@ -182,7 +182,7 @@ def contributions(
     -----
     The cost of an item is its part of 1 - gamma = sum_ij (a_ij / A - b_ij / B)^2 / 2, with A^2 and B^2 the sums of
     a_ij^2 and b_ij^2. Without ties, tau_w has A = B, and the cost of an item is twice the weight of its discordant
-    pairs over the normalizer, w_i sum_j w_j / (A B). With ties, a pair that is tied in one ranking only costs too. For
+    pairs over the normalizer, w_i sum_j w_j / (A B). With ties, a pair tied in just one ranking has a cost too. For
     rho_w it is w_i / 2 times the squared difference of the standardised ranks. Variant "a" has 1 - tau_a =
     sum_ij w_i w_j (1 - s_ij t_ij) / (1 - sum_i w_i^2), i != j, with s and t the signs: each tied pair costs half of a
     discordant one.

@@ -244,7 +244,8 @@ def kendall_gamma(a_matrix: ArrayLike, b_matrix: ArrayLike) -> RankCorrelation:
     ------
     RankingError
         `DimensionError` for a matrix that is not square, `LengthError` for matrices that differ in shape,
-        `MissingValueError` for nan, `NonNumericError`.
+        `MissingValueError` for nan and infinite entries, `TooFewItemsError` for fewer than two items, and
+        `NonNumericError`.
 
     See Also
     --------

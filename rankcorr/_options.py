@@ -1,6 +1,6 @@
 """Declare an option once, as a field of a frozen dataclass: its default, its bounds and its help.
 
-The default of a public function stands in its signature, where `default_of` finds it.
+The defaults of public functions are in their signatures, where `default_of` finds them.
 
 A command derives its option from the declaration (`rankcorr._cli.console.declared_option`), and the service the field
 of a request (`service.schemas.fields.declared_field`). `check_declared` enforces the bounds in the dataclass itself.
@@ -21,14 +21,14 @@ _KEY: Final = "declaration"
 
 @dataclass(frozen=True)
 class Declaration:
-    """What every surface shows and checks of an option.
+    """An option, for the library, the commands and the service: its help, default and bounds.
 
     Attributes
     ----------
     kind : type
         int, float, bool or str.
     about : str
-        Its help, in the words of no surface: options are named by what they mean.
+        Its help. It names no flag, argument or field, because it is shown for all of them.
     default : object
         None without a default.
     above, least, below, most : float

@@ -1,6 +1,6 @@
 """The loops over items, compiled by numba.
 
-This module imports only numba, which costs 0.4 s; a call that needs the loops imports it. The callers have checked
+Only this module imports numba, which takes 0.4 s; a call that needs the loops imports it. The callers have checked
 everything. Rank vectors here are mid-ranks and read-only, so that each kernel is compiled for one type. With
 ``NUMBA_DISABLE_JIT=1`` the same loops run as plain Python.
 
@@ -75,13 +75,13 @@ def kernel(function: F) -> F:
 
 
 def helper(function: F) -> F:
-    """Compile a part of kernels without what a call from Python needs, or .05 s less; there it stays plain Python.
+    """Compile a function that only kernels call; Python itself calls the plain function.
 
-    An argument that is a constant makes numba compile it once more.
+    Leaving out the wrapper for calls from Python saves .05 s. A constant as an argument makes numba compile it again.
     """
     options: dict[str, Any] = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     compiled: Any = njit(**options)(function)
-    if compiled is not function:  # numba is not switched off: it takes the one for the other, by its type
+    if compiled is not function:  # numba is not switched off: kernels get the compiled one instead
         vars(function).update(compiled=compiled, _numba_type_=compiled._numba_type_)
     return function
 
@@ -293,7 +293,7 @@ def tree_size(n_keys: int) -> int:
 
 @helper
 def sign_enter(tree: Array, key: int, weight: float) -> float:
-    """Enter a weight; return the sum over those in the tree of signs, each times the sign of `key` less its key."""
+    """Enter a weight; return the sum of the earlier weights, each times the sign of `key` minus its own key."""
     total, node = 0.0, np.uintp(tree.size // 2 + key)
     while node > ONE:
         total += tree[node ^ ONE] * SIGNS[node & ONE]
@@ -381,7 +381,7 @@ def tau_of_rows(
         for position in range(n_items):
             x_weight = tables[0, x_halves[position] >> halving]
             weights[position] = combine(scheme, x_weight, tables[y_table, y_halves[position] >> halving])
-        n_entries: Any = np.int64(0)  # numba would compile what takes the constant 0 once more
+        n_entries: Any = np.int64(0)  # for a constant 0, numba would compile the helpers again
         first: Any = 0
         is_tied_before = False
         # Each pair of neighbours is compared once.

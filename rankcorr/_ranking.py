@@ -124,7 +124,8 @@ class Ranking:
         ------
         RankingError
             One of its subclasses: `MissingValueError` for nan, `DimensionError`, `TooFewItemsError`,
-            `NonNumericError`, `LengthError`, `DuplicateLabelError`, `LabelError`.
+            `NonNumericError`, `LengthError`, `DuplicateLabelError`, `LabelError`, and `OptionError` for labels given
+            twice or a `Ranking`.
 
         Examples
         --------

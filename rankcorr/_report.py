@@ -53,7 +53,7 @@ TINY: Final = 1e-12  # what rounding leaves of 0
 
 @dataclass(frozen=True)
 class Report:
-    """What was computed, what it says, and how far it goes: text for a paper.
+    """Methods, results and limits of an analysis, as text for a paper.
 
     Coefficients are written τ_w, names in backquotes, and sources as ``[@key]``, as pandoc reads them.
 
@@ -153,7 +153,7 @@ def report_files(reports: Sequence[Report], name: str) -> dict[str, str]:
     Raises
     ------
     OptionError
-        The name has an ending of no report.
+        The name does not end in .md, .tex or .txt.
     """
     check_ending(name)
     stem, ending = os.path.splitext(name)
@@ -172,7 +172,7 @@ def _bibtex(keys: Iterable[str]) -> str:
 
 
 def _version() -> str:
-    return str(sys.modules["rankcorr"].__version__)  # to import the package from here would be a circle
+    return str(sys.modules["rankcorr"].__version__)  # importing the package here would be circular
 
 
 def _plain(text: str) -> str:
@@ -208,7 +208,7 @@ def _latex_text(text: str) -> str:
 
 
 def number_text(value: float | None) -> str:
-    """Write a coefficient or a mean with three digits after the point; numbers far from 1 with three digits in all.
+    """Write a coefficient or a mean with three decimals; very large and very small ones in scientific notation.
 
     >>> number_text(-1e-15), number_text(0.00025), number_text(1234567.8), number_text(None)
     ('0.000', '2.5e-04', '1.23e+06', 'undefined')
@@ -334,7 +334,7 @@ def coefficient_text(options: Mapping[str, Any]) -> str:
 
 
 def missing_text(options: Mapping[str, Any]) -> str:
-    """Say what became of items that a ranking lacks; empty without any."""
+    """Say what became of items that a ranking lacks; empty if the option `missing` was not used."""
     policy = options.get("missing")
     if policy is None:
         return ""

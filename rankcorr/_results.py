@@ -200,7 +200,7 @@ class RankCorrelation(float):
     weigher : str or None
         Name of the weigher, with its parameters.
     missing : str or None
-        "intersection" or "bottom"; None if both rankings had to hold the same items.
+        "intersection", "bottom" or "gold"; None if both rankings had to hold the same items.
     n_missing : int or None
         Number of items in only one ranking. "intersection" leaves them out, and "bottom" places them last; "gold"
         leaves out those that only y has, and places those last that only x has. None if `missing` is None.

@@ -251,7 +251,7 @@ def weight_table(
     OptionError
         The options contradict each other, or `top` is beyond the end of the list.
     ShareError, WeightError
-        As `offset_for_share` and `top_share`.
+        As `offset_for_share` and `top_share`; `ShareError` also if `top` is not a whole number from 1 to 100,000.
 
     Examples
     --------

@@ -55,7 +55,9 @@ def in_threads(
 def mapped(
     task: Callable[[Block], Result], blocks: Iterable[Block], workers: int, *, ahead: int | None = None
 ) -> Generator[Result, None, None]:
-    """Results of a task for each block of a stream, in order; one more than `ahead` are held, by default the threads.
+    """Yield the result of a task for each block of a stream, in order; at most `ahead` + 1 are held at once.
+
+    `ahead` is by default the number of threads.
 
     Examples
     --------

@@ -176,8 +176,8 @@ def baseline_scores(
     ----------
     pairs : iterable of (str, str)
     texts : mapping of item to a text, or to a list of texts, optional
-        What stands for an item: the definition of a sense, the definitions of a word. The most similar two of them
-        count. A pair with an item that has none (a word out of the vocabulary) gets the mean of the other pairs, as in
+        Texts that represent an item, such as the definitions of a word. The two most similar texts of a pair count.
+        A pair with an item that has none (a word out of the vocabulary) gets the mean of the other pairs, as in
         SemEval-2014. Without `texts` the items are the texts.
     similarity : callable, default `longest_common_substring`
         Similarity of two texts.

@@ -1,1 +1,4 @@
-"""The `rankcorr` command: `main`, and one module for each command. Only the other commands import it."""
+"""The `rankcorr` command: `main`, and one module for each command.
+
+Outside of it, only the commands of the other packages import these modules.
+"""

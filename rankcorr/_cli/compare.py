@@ -1,7 +1,7 @@
 """`rankcorr compare` and `rankcorr test`: systems against gold, by coefficients and by tests.
 
-More about each coefficient, and the items that cost a system most, on request; whether a system is better than chance,
-or than another system.
+`compare` can add intervals, standardized values and the items that cost a system most. `test` tells whether a system
+is better than chance, or than another system.
 """
 
 import math
@@ -245,7 +245,7 @@ def compare(
 
 
 def _in_calls(draws: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return the options of a call of the library that draws."""
+    """Return options of random draws under the names that the library's functions use."""
     names = {"resamples": "n_resamples"}
     return None if draws is None else {names.get(name, name): value for name, value in draws.items()}
 

@@ -192,7 +192,7 @@ def stacked(*options: Decorator) -> Decorator:
 
 
 def choice_option(name: str, choices: Sequence[str], help_text: str, **settings: Any) -> Decorator:
-    """Make an option of one of some words, by default the first."""
+    """Make an option that takes one of the `choices`, by default the first."""
     return option(name, **{"type": click.Choice(choices), "default": choices[0], "help": help_text, **settings})
 
 
@@ -276,7 +276,7 @@ def _tables() -> tuple[str, Any]:
 
 
 def put_tables_aside(aside: bool) -> None:
-    """Print the next tables where the rest goes, or no longer, so that one table can be alone on stdout."""
+    """Send tables where the rest of the output goes while `aside` is true, so that one table is alone on stdout."""
     click.get_current_context().meta[_ASIDE] = aside
 
 
@@ -294,7 +294,7 @@ def print_table(
 ) -> None:
     """Print columns: the first, and those of the numbers `left`, aligned to the left, the others to the right.
 
-    Cells that are numbers have four digits, and all of theirs in CSV. LaTeX alone shows the `notes`.
+    Numbers have four decimals, and all of their digits in CSV. Only LaTeX shows the `notes`.
     """
     form, file = _tables()
     written = csv_number if form == "csv" else number_text
@@ -357,7 +357,7 @@ def whole(text: object) -> str:
 
 
 def resamples_text(number: int, seed: int, of: str | None = None) -> str:
-    """How many resamples were drawn, and of what, unless of a model."""
+    """Say how many resamples were drawn, of what, and from which seed; `of` is None for draws from a model."""
     return f"{counted(number, 'resample')}{'' if of is None else f' of {of}'}, seed {seed}"
 
 

@@ -415,7 +415,7 @@ def _worst(
     baseline: str,
     k: int | None,
 ) -> list[dict[str, Any]]:
-    """The queries on which each other run is most worse than the baseline, and most better, by each metric."""
+    """Find the queries on which each other run loses most against the baseline, and gains most, by each metric."""
     if k is None:
         return []
     return [

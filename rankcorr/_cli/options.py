@@ -163,7 +163,7 @@ def check_owner(owner: str, present: bool, settings: Mapping[str, Any]) -> None:
 
 
 def check_names(names: Sequence[str], n_files: int, role: str, *, unique: bool = True) -> None:
-    """Refuse what --name gives, unless it is nothing, or a name for each file; each its own if they are `unique`."""
+    """Refuse names of --name unless there is one for each file, or none at all; with `unique` they must differ."""
     if names and len(names) != n_files:
         raise OptionError(f"--name must be given once for each {role}; got {len(names)} for {n_files} {role}s")
     if "" in names:
@@ -195,7 +195,7 @@ def _short_names(
 ) -> list[str]:
     """Names without what all files share: columns of one file, or the last parts of paths, as many as tell them apart.
 
-    Names that were `given` stay, where they are not empty.
+    Entries of `titles` that are not empty are kept as they are.
     """
     choices: list[list[str]] = []
     if len(set(paths)) == 1:
@@ -425,7 +425,7 @@ def permutations_text(number: int, seed: int, sizes: Sequence[int]) -> str:
 
 
 def decisive_text(unit: str, pvalue: float, results: Sequence[LeftOut | None], level: float) -> str:
-    """Return which item or query decides whether a test rejects, and which of the `results` without one shows it."""
+    """Say which single item or query decides whether a test rejects; `results` are those without one of them."""
     alpha = alpha_of(level)
     changed = (result for result in results if result and (result.pvalue <= alpha) != (pvalue <= alpha))
     result = next(changed)

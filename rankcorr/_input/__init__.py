@@ -1,1 +1,1 @@
-"""What callers pass becomes checked numbers and labels: frames, identifiers, numbers of any type, scores."""
+"""Turn frames, identifiers, numbers of any type and scores from callers into checked numbers and labels."""

@@ -1,7 +1,7 @@
 """Data frames and series of pandas, polars and pyarrow become numbers with labels; their columns are rankings.
 
-Only this module imports narwhals, which reads all kinds of frames, and it does so only when it meets a type that
-belongs neither to Python nor to numpy: the import takes 30 ms, a quarter of what `import rankcorr` takes.
+narwhals, which reads all kinds of frames, is imported only when a value is of a type that belongs neither to Python
+nor to numpy: the import takes 30 ms, a quarter of what `import rankcorr` takes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def arrow() -> Any:
 
 
 def series_of(value: object, what: str) -> Series | None:
-    """Read a series of numbers, and return None for anything but a series or a frame; `what` the numbers are.
+    """Read a series of numbers; None for anything but a series or a frame. `what` names the numbers in messages.
 
     Raises
     ------

@@ -355,8 +355,8 @@ def read_ranking(
         Column of the numbers. Either option may be omitted if only one column is left for it, and both if the file has
         two columns: the first is then the id.
     ranks : bool
-        The numbers are ranks (smaller is better), not scores. Those of a column named "rank" or "ranks" always are; a
-        `RankColumnWarning` says so.
+        The numbers are ranks (smaller is better), not scores. Those of a column named "rank", "mean rank" or the like
+        always are; a `RankColumnWarning` says so.
     header : bool
         The first line names the columns. Without it columns are named "1", "2", ...
     unordered : bool

@@ -87,7 +87,7 @@ class Columns(NamedTuple):
 
 
 def read_columns(table: TextTable, value_name: str, form: str | None) -> Columns:
-    """Read qrels, of which a value is a "relevance", or a run, of which it is a "score".
+    """Read qrels or a run; `value_name` is "relevance" for qrels, and "score" for a run.
 
     Raises
     ------

@@ -56,8 +56,8 @@ class MergedRanking(TableResult):
     coefficient : str
         Coefficient of `agreements`.
     objective : float
-        For `kemeny` the mean number of pairs that a ranking orders otherwise (ties count half), the least possible. For
-        `consensus` the mean of `agreements`, the largest possible. nan for other methods.
+        For `kemeny` the mean number of pairs that a ranking orders differently (ties count half), as small as possible.
+        For `consensus` the mean of `agreements`, the largest possible. nan for other methods.
     exact : bool
         False if a local search found the ranking, so that a better one may exist.
     missing : str or None
@@ -433,10 +433,11 @@ def kemeny(
 ) -> MergedRanking:
     """Merge rankings into the order with the fewest discordant pairs (Kemeny's rule).
 
-    The result has no ties. Of several best orders it is the first one when items are put in the order of `borda`.
+    The result has no ties. If several orders are equally good, it is the one closest to the order of `borda`: ties
+    between them are broken in favour of items that `borda` places higher.
     Items are first split into blocks: a majority prefers each item of a block to each item of the next. The best orders
     of the blocks make the best order of all. Up to 12 items of a block are ordered by dynamic programming, and up to 60
-    by an integer program, for at most 30 s. For more items, or if that time is over, items are moved to better places
+    by an integer program, for at most 30 s. For more items, or when time runs out, items are moved to better places
     until no move helps, and `MergedRanking.exact` is False.
 
     Parameters
@@ -514,8 +515,9 @@ def consensus(
     """Merge rankings into the one with the largest mean correlation with them, by default tau_w: the top counts most.
 
     The result may have ties. Up to 7 items, all orders with ties are compared. For more, a local search begins with the
-    best ten of `borda`, `kemeny` and the rankings themselves, and moves and exchanges items until nothing helps;
-    `MergedRanking.exact` is then False. The time of the search grows as the third power of the number of items.
+    best ten of these: the order of `borda`, the same after moves of items by `kemeny`'s criterion, and the rankings
+    themselves. It moves and exchanges items until nothing helps, and `MergedRanking.exact` is False. The time of the
+    search grows as the third power of the number of items.
     docs/results/speed.md has times, and how often the search misses the best ranking.
 
     Parameters
@@ -586,7 +588,7 @@ def consensus(
 
 
 def _starts(inputs: Inputs) -> Matrix:
-    """Complete rankings from which a search begins: those of `borda` and `kemeny`, and the rankings themselves."""
+    """Return rankings from which a search begins: the order of `borda`, the same after moves, and the inputs."""
     by_points = _borda_order(inputs)
     costs, _ = _pair_costs(inputs)
     by_pairs = by_points[order_by_moves(costs[np.ix_(by_points, by_points)])]

@@ -22,7 +22,7 @@ SECONDS: Final = 30.0  # for the integer programs of a block
 
 
 def best_order(costs: Matrix) -> tuple[NDArray[np.intp], bool]:
-    """Order with the smallest sum of costs, and whether it is sure to be."""
+    """Return an order with a small sum of costs, and whether no other order has a smaller one."""
     from scipy.sparse.csgraph import connected_components
 
     _, block_of = connected_components(costs <= costs.T, connection="strong")

@@ -8,8 +8,8 @@
 - means from judgements of people on some queries and of a program on all: `judged_means`
 - several runs fused into one: `fuse`
 - systems ranked by a table of scores, over tasks: `leaderboard_of_scores`
-- the same for files and clusters, one partition at a time: `QueryEvaluator`, `partial_means`, `combined_means`,
-  `read_batches`, `streamed_means`
+- values by query and their means for files and clusters, one partition at a time: `QueryEvaluator`,
+  `partial_means`, `combined_means`, `read_batches`, `streamed_means`
 - metrics with options: the coefficients of `rankcorr`, `RBO`, `TauAP`, `AveragePrecision`, `PrecisionAt`
 - errors: all are subclasses of `rankcorr.RankingError`
 

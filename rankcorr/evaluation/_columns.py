@@ -41,8 +41,8 @@ def encode_ids(column: Any, noun: str) -> Ids:
     ----------
     column : sequence or series of str or int
         A column of Arrow is encoded by Arrow, and makes no object for each row.
-    what : str
-        What the ids name, for messages.
+    noun : str
+        What the ids stand for, such as "query", for messages.
 
     Raises
     ------

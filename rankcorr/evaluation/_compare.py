@@ -81,11 +81,11 @@ def compare_runs(
     - Tests are paired and two-sided. "randomization" flips the signs of the differences, and enumerates all flips for
       up to 12 queries. "t" is Student's test. The interval of a difference inverts its test; with few queries it can
       be unbounded.
-    - The interval of a run's mean is a bootstrap-t interval, from resampled queries: it speaks of further queries like
-      these, without any comparison.
+    - The interval of a run's mean is a bootstrap-t interval, from resampled queries. It applies to further queries like
+      these, and does not compare runs.
     - P-values of pairs are corrected for all of them, step-down: the signs of all pairs are flipped together, and the
       largest difference in each flip is what chance gives. With a baseline, these are the pairs with it. Ranks, groups
-      and p-values against the best run come from all pairs in the same way. Student's test is corrected so too.
+      and p-values against the best run come from all pairs in the same way, also with Student's test.
 
     docs/results/levels.md has measured levels, also for runs that fail on a few queries.
 
@@ -161,7 +161,7 @@ def compare_runs(
     if len(named) != 1:
         raise OptionError(f"one metric is needed to compare runs; got {shown(metric)}")
     ((name, measure),) = named.items()
-    # What would be an error of the comparison is one before the evaluation, which takes longer.
+    # Check the options of the comparison before the evaluation, which takes longer.
     is_standardized, named_runs = checked_flag(standardized, "standardized"), runs_of(runs)
     if is_standardized and not isinstance(measure, Coefficient):
         raise OptionError(f"only rank correlations can be standardized; got {shown(metric)}")

@@ -197,7 +197,7 @@ def judged_means(
 ) -> JudgedMeans:
     """Return the means that people would give, from their judgements on some queries and a program's on all.
 
-    A program's judgements are biased in unknown ways. Where people judged too, the bias is seen, and taken off; a
+    A program's judgements are biased in unknown ways. Where people judged too, the bias is measured and removed. A
     program that agrees with people makes the interval narrower, and one that does not costs next to nothing. The
     weight of the program is that of the smallest variance (Angelopoulos et al. 2023). The queries that people judged
     must be a random part of all. Intervals use Student's t distribution.

@@ -329,7 +329,7 @@ def as_metrics(metrics: Sequence[MetricLike] | MetricLike) -> dict[str, Metric]:
 
 
 def check_different(metrics: Sequence[Metric], requests: Sequence[object]) -> None:
-    """Refuse a repeated metric; `given` holds what each was requested by, since two names may mean the same metric.
+    """Refuse a repeated metric, which two names may mean; `requests` holds the name or value given for each.
 
     Raises
     ------

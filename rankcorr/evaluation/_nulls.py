@@ -281,7 +281,7 @@ def _draw_null(
 
 
 def _interpolate(known: Values, exponents: Values, new_traits: Values) -> tuple[Values, Values]:
-    """Exponents for the traits `wanted`, and for each known one as predicted from the others."""
+    """Return exponents for `new_traits`, and for each known one the prediction from the others."""
     centre, scale = known.mean(axis=0), known.std(axis=0)
     varying = scale > 1e-9
 

@@ -90,7 +90,7 @@ class QueryColumns:
         queries, documents : sequence or series of str or int
             Ids, all of one type in each column. Arrow encodes columns of Arrow.
         values : array_like or series
-            Real numbers without nan. Values of Arrow in doubles, sorted by query already, are not copied.
+            Real numbers without nan. An Arrow column of doubles is not copied if its rows are sorted by query.
         duplicates : {"error", "first", "max"}
             How to treat a document that a query has more than once: raise an error, or use the first or the largest
             value.
@@ -189,7 +189,7 @@ class QueryColumns:
             "relevance", "rel", "label", "gold" for the value of qrels, "score", "sim" for that of a run. A frame with
             the columns "qid" and "docno" is one of PyTerrier, in which "query" is text. In qrels with "query-id" and
             "corpus-id", as in BEIR, or "q_id" and "doc_id", as in ranx, "score" is the relevance, too. A column `value`
-            named "rank" is read as ranks, with a `RankColumnWarning`.
+            named "rank" or the like is read as ranks, with a `RankColumnWarning`.
         duplicates, name
             As in `from_columns`.
 
@@ -292,7 +292,7 @@ class QueryColumns:
 
     @classmethod
     def pooled(cls, parts: Sequence[Self], *, name: str | None = None) -> Self:
-        """Pool the queries of several folds, as of cross-validation.
+        """Pool the queries of several folds, such as those of a cross-validation.
 
         Raises
         ------

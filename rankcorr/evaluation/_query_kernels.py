@@ -300,7 +300,7 @@ def weigh_positions(ranks: Array, starts: Array, sizes: Array, table: Array, fir
 
 @helper
 def all_pairs(x: Array, y: Array, weights: Array, x_tied: bool, y_tied: bool, sums: Array) -> None:
-    """Sum, over all pairs, w_i w_j times the product of the signs, of the pairs not tied in x, in y, and of all pairs.
+    """Set four sums over pairs: w_i w_j times both signs, and w_i w_j if untied in x, if untied in y, and of all pairs.
 
     Each row of `sums` holds what the inner loop adds for each item: elements of a vector, and not one number, so that
     it needs no order of summation and runs on vectors.
@@ -407,7 +407,7 @@ def sum_ranking(ranks: Array, weights: Array, sizes: Array, scrambles: Array, su
 
     In this order: f times (number of worse items - number of better ones), f, f^2, (t - 1) f^2, t - 1, (t - 1) f.
     Returns the pattern of ties: the distinct mid-ranks determine how the items tie, whatever their order, and the
-    random numbers assigned to them are combined. Two patterns of one length have the same number once in 2^63.
+    random numbers assigned to them are combined. Two patterns of one length have the same number once in 2^62.
     """
     n_items = ranks.size
     pattern = 0

@@ -118,9 +118,10 @@ class PairedDifference(Result):
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """Mean, its standard error and the number of queries of each column; nan without queries, or for one alone.
+    """Mean, its standard error and the number of queries of each column.
 
-    `n_units` is the number of clusters with a value: queries, unless clusters are given.
+    The mean is nan without queries, and the error for fewer than two. `n_units` is the number of clusters with a
+    value: queries, unless clusters are given.
     """
 
     means: Values
@@ -186,10 +187,10 @@ def studentize(columns: Values, draws: Draws, clusters: Clusters = None) -> Valu
 
 
 def bounds(summary: Means, ratios: Values, level: float) -> tuple[Values, Values]:
-    """Bootstrap-t intervals of the mean of each column, from its `studentized` resamples.
+    """Bootstrap-t intervals of the mean of each column, from its resamples by `studentize`.
 
-    nan for fewer than two queries. If all values of a column are equal, its interval has no width. With up to four
-    queries an interval at 0.95 is unbounded: infinite.
+    nan for fewer than two queries. If all values of a column are equal, its interval has no width. With two or three
+    queries an interval at 0.95 is unbounded: its ends are infinite. With a few more it can be, if values repeat.
     """
     low, high = np.full(summary.n.size, math.nan), np.full(summary.n.size, math.nan)
     for column in np.flatnonzero(summary.n_units > 1).tolist():
@@ -280,7 +281,7 @@ def judge_differences(tests: Verdicts, inner: Verdicts, means: Values, margin: f
 def _bootstrap_tests(
     columns: Values, summary: Means, level: float, draws: Draws, bound: float, clusters: Clusters
 ) -> Verdicts:
-    """Bootstrap-t tests: twice the smaller share of studentize resamples that reach the observed value."""
+    """Bootstrap-t tests: twice the smaller share of studentized resamples that reach the observed value."""
     from scipy.special import ndtri
 
     verdict = Verdicts(*np.full((4, columns.shape[1]), math.nan))
@@ -359,8 +360,8 @@ def flip_distributions(
 ) -> Iterator[tuple[int, ExchangeDistribution]]:
     """The number of each column that has values, its mean, and its means after random flips of signs.
 
-    The queries of a cluster have the same sign. All columns longer than 12 have the same signs. One orbit after
-    another: 60 runs have 1,770 pairs, and 10,000 flips of each would take 300 MB.
+    The queries of a cluster have the same sign. All columns longer than 12 have the same signs. They are computed in
+    parts, because 60 runs have 1,770 pairs, and 10,000 flips of each would take 300 MB.
     """
     from rankcorr.evaluation._query_kernels import flipped_sums
 

@@ -1,4 +1,4 @@
-"""What evaluations, comparisons of runs and leaderboards of scores say in a paper: the words of their reports."""
+"""The words of reports on evaluations, comparisons of runs and leaderboards of scores."""
 
 from __future__ import annotations
 

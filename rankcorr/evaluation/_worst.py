@@ -36,7 +36,7 @@ class DocumentDifference(Result):
     ----------
     document : str or int
     relevance : float
-        nan for a document without a judgement; "zero" ranks it as if it were of relevance 0.
+        nan for a document without a judgement; with ``unjudged="zero"`` it is ranked as if its relevance were 0.
     first_rank, second_rank : float
         Mid-ranks among the documents compared; documents that a run did not retrieve share the last ones. nan if a run
         is compared without the document.
@@ -118,7 +118,7 @@ def worst(
     """List the queries with the largest difference between two runs, and up to five documents that cause it.
 
     The cost of a document for a run is its part of 1 - tau_w, as in `contributions`. If the metric is another rank
-    correlation, the cost is a part of that.
+    correlation, the cost is its part of 1 minus that.
 
     Parameters
     ----------

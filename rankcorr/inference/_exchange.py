@@ -183,12 +183,14 @@ class Exchange:
         """Coefficients of all systems after these exchanges, shape (n_scales, len(choices), n_systems)."""
         from rankcorr.inference import _resampling_kernels as kernels
 
-        items, values = self.items, np.empty((len(self.scales), len(choices), len(self.present)))
-        places, by_system = kernels.new_places(len(self.present), self.n_items), kernels.new_entries(self.n_items)
-        formula, memory = items.formula(), kernels.new_memory(self.n_items)
+        items, (n_systems, n_items) = self.items, self.present.shape
+        values = np.empty((len(self.scales), len(choices), n_systems))
+        takers = np.empty((len(choices), n_systems, n_items), np.int32)
+        kernels.permute_systems(choices, self.present, np.empty(n_systems, np.int32), takers)
+        places, memory = kernels.new_places(n_systems, n_items), kernels.new_memory(n_items)
         for scale, row in zip(self.scales, values, strict=True):
             kernels.exchanged_coefficients(
-                choices, *scale, items.x_keys, self.present, formula, places, by_system, memory, row
+                takers, *scale, items.x_keys, self.present, items.formula(), places, memory, row
             )
         return standardize(values, self.exponents) if self.exponents is not None else values
 
@@ -208,7 +210,7 @@ class Exchange:
             return np.asarray(np.maximum(squares + squares.T - 2 * shares @ shares.T, 0) / (has @ has.T))
 
     def lower_distances(self) -> Values:
-        """Return the same minus one standard error over the items; at least 0."""
+        """Return `distances` minus one standard error over the items; at least 0."""
         distances = np.empty((len(self.present), len(self.present)))
         shares = self._rank_shares()
         for system, row in enumerate(shares):

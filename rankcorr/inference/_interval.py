@@ -403,10 +403,11 @@ class Residuals:
         drawn_items = rng.integers(0, n_items, (size, n_items))
         keys = np.empty((size, n_rankings, n_items), np.int32)
         keys[:, 0] = self.starts[0]
+        rows = np.arange(size)[:, np.newaxis]
         noise = TIE_BREAKER * rng.standard_normal((size, n_items))  # the same for all, so that equal systems stay equal
         for ranking, fitted in enumerate(self.fitted):
             scores = fitted + self.residuals[ranking, drawn_items] + noise
-            np.put_along_axis(keys[:, ranking + 1], np.argsort(-scores, axis=1), self.starts[[ranking + 1]], axis=1)
+            keys[rows, ranking + 1, np.argsort(-scores, axis=1)] = self.starts[ranking + 1]
         return keys
 
 

@@ -106,8 +106,8 @@ class LeaderboardRow(Result):
         (step-down). nan for the best system. With ``missing="intersection"`` the test is over the items that
         both have, where either may be the better; the p-value is nan if a coefficient is undefined over these items.
     swap : str or None
-        What the test of `pvalue` exchanges, "scores" or "ranks": the scores of these two systems decide. None for the
-        best system.
+        What the test of `pvalue` exchanges, "scores" or "ranks", as the scores of these two systems allow; with
+        `Pearson` "scores" or "standardized scores". None for the best system.
     n_unused : int
         Number of items of the system that are in no gold set and are left out: none with ``missing="bottom"``.
 
@@ -157,7 +157,7 @@ class Leaderboard(Computed, TableResult):
     standardized : bool
         Whether coefficients are standardized, so that chance gives 0 on average in each gold set.
     swap : str
-        What all systems exchange together, "ranks" or "scores"; of two systems, what their test exchanges.
+        What all systems exchange together, "ranks" or "scores"; with `Pearson` "scores" or "standardized scores".
     exact : bool or None
         Whether tests enumerate all swaps, as for two systems with at most 12 items; otherwise they are drawn. None if
         fewer than two systems have a coefficient, because nothing is tested then.

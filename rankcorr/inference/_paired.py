@@ -208,6 +208,9 @@ def compare_systems(
     swap : {"auto", "scores", "ranks"}
         What the two systems exchange. "auto" takes scores if both systems have them and their distributions may be one,
         else ranks; the result says which. A `Ranking` has the scores that it was made from.
+    clusters : mapping of label to cluster, or sequence of shape (n_items,), optional
+        Items that are not independent, such as those of one topic: whole clusters are exchanged. Labelled items need
+        a mapping, or a series with these labels.
     level : float, default 0.95
         Level of confidence of the interval.
     n_resamples : int, default 10000

@@ -1,4 +1,4 @@
-"""What comparisons and leaderboards say in a paper: the words of their reports."""
+"""The words of reports on comparisons and leaderboards."""
 
 from __future__ import annotations
 

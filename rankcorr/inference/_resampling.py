@@ -339,7 +339,7 @@ def sorted_items(coefficient: Coefficient, x: Ranking, others: Sequence[Ranking]
 
 
 def quotients(covariances: Values, x_variances: Values, y_variances: Values, n_items: int) -> Values:
-    """Return correlations; nan where a variance is 0 but for rounding, given that all of x and y have 1 / n_items."""
+    """Return correlations; nan where a variance is 0 up to rounding. Without resampling, variances are 1 / n_items."""
     least = 1e-13 / n_items
     is_defined = (x_variances > least) & (y_variances > least)
     with np.errstate(invalid="ignore", divide="ignore"):

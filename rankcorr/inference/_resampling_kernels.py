@@ -78,14 +78,14 @@ class Memory(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Who takes whose place: systems that have an item, and their successors; places by system, and codes of these."""
+    """Working memory for places, from best to worst: those of all systems, those of one, and the entry of each item."""
 
-    having: Array
-    taking: Array
     sizes: Array
-    takers: Array
     items: Array
     codes: Array
+    keys: Array
+    ranks: Array
+    weights: Array
     entry_of: Array
 
 
@@ -103,9 +103,9 @@ def new_memory(n_items: int) -> Memory:
 
 def new_places(n_systems: int, n_items: int) -> Places:
     """Return working memory for the places of systems."""
-    having, taking, sizes = np.empty((3, n_systems), np.int64)
-    takers, items, codes = np.empty((3, n_systems, n_items), np.int32)
-    return Places(having, taking, sizes, takers, items, codes, entry_of=np.empty(n_items, np.int32))
+    items, codes = np.empty((2, n_systems, n_items), np.int32)
+    keys, entry_of = np.empty((2, n_items), np.int32)
+    return Places(np.empty(n_systems, np.int32), items, codes, keys, np.empty(n_items), np.empty(n_items), entry_of)
 
 
 @helper
@@ -233,8 +233,8 @@ def drawn_keys(packed: Array, bits: int, bounds: Array, rows: Array, keys: Array
     """Keys of each ranking in the order of the first, from sorted places in the lists.
 
     `packed`, shape (n_draws, n_rankings, n_items), holds the bits of places between 0 and 1, the last `bits` of which
-    are the number of the item. Row i has the `bounds` from rows[i] to rows[i + 1]; places from one of even number to
-    the next are tied.
+    are the number of the item. Row i has the `bounds` from rows[i] to rows[i + 1], in pairs; places between the two
+    bounds of a pair are tied.
     """
     n_draws, n_rows, n_items = packed.shape
     mask = (1 << bits) - 1
@@ -287,33 +287,29 @@ def rank_entries(
 
 
 @helper
-def rank_sorted(codes: Array, size: int, formula: Formula, keys: Array, ranks: Array, weights: Array) -> None:
-    """Set the first place, as key, the rank and the weight of each place, from ascending codes; equal codes tie.
+def rank_places(size: int, codes: Array, formula: Formula, places: Places) -> None:
+    """Set the first place of its group, as key, the rank and the weight of each place; equal codes tie, and ascend.
 
-    `rank_entries` would do as well, but `compare_systems` would take up to 11 % longer (rho_w, 300 items with ties).
+    A pass from either end finds the ends of groups: ties after an exchange are random, and a branch on them would be
+    mispredicted.
     """
     start = 0
-    while start < size:
-        stop = start + 1
-        while stop < size and codes[stop] == codes[start]:
-            stop += 1
-        if stop == start + 1:  # a loop over one place would take three times as long
-            keys[start] = start
-            ranks[start] = stop
-            weights[start] = group_weight(formula, stop, stop - start)
-        else:
-            weight = group_weight(formula, stop, stop - start)
-            for place in range(start, stop):
-                keys[place] = start
-                ranks[place] = 0.5 * (start + stop + 1)
-                weights[place] = weight
-        start = stop
+    for place in range(size):
+        if place > 0 and codes[place] != codes[place - 1]:
+            start = place
+        places.keys[place] = start
+    stop = size
+    for place in range(size - 1, -1, -1):
+        if place + 1 < size and codes[place] != codes[place + 1]:
+            stop = place + 1
+        places.ranks[place] = 0.5 * (places.keys[place] + stop + 1)
+        places.weights[place] = group_weight(formula, stop, stop - places.keys[place])
 
 
 @helper
 def enter(counts: Array, x_keys: Array, formula: Formula, groups: Groups, entries: Entries) -> int:
     """Collect the items drawn, from best to worst in x, with their ranks in x; return how many there are."""
-    n_entries: Any = np.int64(0)  # numba would compile what takes the constant 0 once more
+    n_entries: Any = np.int64(0)  # for a constant 0, numba would compile the helpers again
     for item in range(x_keys.size):
         if counts[item] > 0:
             entries.items[n_entries] = item
@@ -396,8 +392,34 @@ def permuted_rows(rng: np.random.Generator, ranks: Array, rows: Array) -> None:
 
 
 @kernel
+def permute_systems(choices: Array, present: Array, having: Array, takers: Array) -> None:
+    """Set the system that takes the place of each system, for each draw and item.
+
+    `choices`, shape (n_draws, n_items, n_systems - 1), are whole numbers below 2^32: the systems that have an item, by
+    `present`, are permuted as Fisher and Yates do, and the largest number leaves a system where it is. `having` is
+    scratch for n_systems numbers. `takers`, the result, has the shape (n_draws, n_systems, n_items).
+    """
+    n_draws, n_systems, n_items = takers.shape
+    for draw in range(n_draws):
+        for item in range(n_items):
+            n_having = 0
+            for system in range(n_systems):
+                if present[system, item] > 0:
+                    having[n_having] = system
+                    takers[draw, n_having, item] = system
+                    n_having += 1
+            for last in range(n_having - 1, 0, -1):
+                other = np.int64((np.uint64(choices[draw, item, last - 1]) * np.uint64(last + 1)) >> BITS)
+                taker = takers[draw, last, item]
+                takers[draw, last, item] = takers[draw, other, item]
+                takers[draw, other, item] = taker
+            for place in range(n_having - 1, -1, -1):  # from the last: a system comes at or after its place
+                takers[draw, having[place], item] = takers[draw, place, item]
+
+
+@kernel
 def exchanged_coefficients(
-    choices: Array,
+    takers: Array,
     systems: Array,
     items: Array,
     codes: Array,
@@ -405,67 +427,56 @@ def exchanged_coefficients(
     present: Array,
     formula: Formula,
     places: Places,
-    by_system: Entries,
     memory: Memory,
     values: Array,
 ) -> None:
     """Coefficient of x with each system after each exchange; nan if undefined.
 
     A place is one item of one system. `systems`, `items` and `codes` have an entry for each place, in ascending order
-    of `codes`; equal codes are ties. `choices`, shape (n_draws, n_items, n_systems - 1), are whole numbers below 2^32
-    that decide which system takes whose place: the systems that have an item, by `present`, are permuted as Fisher and
-    Yates do. The largest number leaves a system where it is. `values` receives a row for each draw.
+    of `codes`; equal codes are ties. `takers` are as `permute_systems` sets them, and `values` receives a row for each
+    draw.
 
-    Places are in order, so each system's list is in order too after an exchange, and nothing needs sorting. Entries
-    `by_system` are in the order of its places, from best to worst, so that little is read here and there.
+    Places are in order, so each system's list is in order too after an exchange, and nothing needs sorting.
     """
-    n_systems, n_items = present.shape
-    by_gold, tree = memory.entries, memory.tree
+    n_systems = present.shape[0]
+    entries, tree = memory.entries, memory.tree
     n_entries: Any = np.int64(0)
     entered = -1
-    for draw in range(choices.shape[0]):
-        for item in range(n_items):
-            n_having = 0
-            for system in range(n_systems):
-                if present[system, item] > 0:
-                    places.having[n_having] = system
-                    places.taking[n_having] = system
-                    n_having += 1
-            for last in range(n_having - 1, 0, -1):
-                other = np.int64((np.uint64(choices[draw, item, last - 1]) * np.uint64(last + 1)) >> BITS)
-                places.taking[last], places.taking[other] = places.taking[other], places.taking[last]
-            for place in range(n_having):
-                places.takers[places.having[place], item] = places.taking[place]
+    for draw in range(takers.shape[0]):
         for system in range(n_systems):
             places.sizes[system] = 0
         for place in range(items.size):
-            taker = places.takers[systems[place], items[place]]
+            taker = takers[draw, systems[place], items[place]]
             size = places.sizes[taker]
             places.items[taker, size] = items[place]
             places.codes[taker, size] = codes[place]
             places.sizes[taker] = size + 1
         for system in range(n_systems):
             if entered < 0 or n_different(present[entered], present[system]) > 0:
-                n_entries = enter(present[system], x_keys, formula, memory.groups, by_gold)
+                n_entries = enter(present[system], x_keys, formula, memory.groups, entries)
                 for entry in range(n_entries):
-                    places.entry_of[by_gold.items[entry]] = entry
+                    places.entry_of[entries.items[entry]] = entry
                 entered = system
+            rank_places(n_entries, places.codes[system], formula, places)
             for place in range(n_entries):
                 entry = places.entry_of[places.items[system, place]]
-                by_system.x_keys[place] = by_gold.x_keys[entry]
-                by_system.x_ranks[place] = by_gold.x_ranks[entry]
-                by_system.x_weights[place] = by_gold.x_weights[entry]
-            y_keys, y_ranks, y_weights = by_system.y_keys, by_system.y_ranks, by_system.y_weights
-            rank_sorted(places.codes[system], n_entries, formula, y_keys, y_ranks, y_weights)
-            heaviest, largest = weigh_entries(n_entries, by_system, formula.scheme)
+                entries.y_keys[entry] = places.keys[place]
+                entries.y_ranks[entry] = places.ranks[place]
+                entries.y_weights[entry] = places.weights[place]
+            heaviest, largest = weigh_entries(n_entries, entries, formula.scheme)
             if largest == 0.0:
                 values[draw, system] = math.nan
             elif formula.kind == RHO:
-                values[draw, system] = rho_of_entries(n_entries, heaviest, by_gold.copies, by_system)
-            else:  # the same as with x and the system exchanged
-                variant_a = formula.kind == TAU_A
+                values[draw, system] = rho_of_entries(n_entries, heaviest, entries.copies, entries)
+            else:
                 values[draw, system] = tau_of(
-                    n_entries, by_gold.copies, by_system.weights, y_keys, by_system.x_keys, tree, variant_a
+                    n_entries,
+                    entries.copies,
+                    entries.weights,
+                    entries.x_keys,
+                    entries.y_keys,
+                    tree,
+                    formula.kind == TAU_A,
                 )
 
 

@@ -5,5 +5,6 @@
 - `rankcorr.integrations.polars`: expressions, as ``pl.col("gold").rankcorr.tau_w("system")``
 - `rankcorr.integrations.ir_measures`: measures, as ``tau_w(n0=10)@20``
 - `rankcorr.integrations.huggingface`: a metric for Hugging Face's evaluate
-- `rankcorr.integrations.metric`: `RankMetric`, updated batch by batch as in torchmetrics; it needs no package
+- `rankcorr.integrations.torchmetrics`: `RankMetric`, a metric of torchmetrics
+- `rankcorr.integrations.metric`: `RankMetric` with the same methods, which needs no package
 """

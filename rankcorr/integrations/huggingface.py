@@ -74,7 +74,7 @@ class RankCorrelationMetric(evaluate.Metric):  # type: ignore[misc]
         coefficients : list of str or of rankcorr's coefficients, optional
             By default "rho_w", "tau_w", "rho" and "tau"; with options as TauW(n0=10).
         groups : list of str or int, optional
-            The query of each row: values are means over queries, those left out that have no coefficient.
+            The query of each row: values are means over the queries that have a coefficient.
 
         Returns
         -------

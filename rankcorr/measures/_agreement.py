@@ -55,7 +55,7 @@ class PairwiseAgreement(TableResult):
     n_left_out : int
         Number of pairs with too few items in common.
     coefficient : str
-        The coefficient of each pair, with its options.
+        Name of the coefficient of each pair, or "agreement".
 
     See Also
     --------

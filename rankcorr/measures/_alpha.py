@@ -142,10 +142,10 @@ class AlphaInterval(JsonResult):
 def alpha_interval(ratings: RatingsLike, *, level: Level = "nominal", confidence: float = 0.95) -> AlphaInterval:
     """Krippendorff's alpha with an interval, for items like those rated, and the same annotators.
 
-    The jackknife over items on the scale log(1 - alpha), with Student's t. Its 95 % cover .91 to .96 for 20 to 200
-    items with normal, skewed and heavy-tailed values (500 data sets each), where percentiles of resampled items cover
-    .89 to .95. More than 200 items are left out in 200 blocks. If the annotators disagree on one item alone, the
-    logarithm does not exist, and the jackknife is that of alpha.
+    It is a jackknife over items on the scale log(1 - alpha), with Student's t. Intervals at 95 % cover alpha in 91 to
+    96 % of data sets with 20 to 200 items and normal, skewed or heavy-tailed values (500 data sets each); percentiles
+    of resampled items do so in 89 to 95 %. More than 200 items are left out in 200 blocks. If the annotators disagree
+    on one item alone, the logarithm does not exist, and alpha itself is jackknifed.
 
     Parameters
     ----------

@@ -213,7 +213,7 @@ def _checked_names(nulls: Mapping[Any, NullDistribution], statistics: Mapping[An
 
 
 def _permutations(nulls: list[NullDistribution], of: str) -> str:
-    """Describe the values of distributions, for a legend."""
+    """Describe the permutations behind distributions, for a title."""
     null = nulls[0]
     number = f"{null.values.size:,}" if len({distribution.values.size for distribution in nulls}) == 1 else ""
     exact = all(null.exact for null in nulls)

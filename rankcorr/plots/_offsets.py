@@ -1,4 +1,4 @@
-"""Systems as a function of n0 as a figure."""
+"""Coefficients of systems as functions of n0, as a figure."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class Paper:
 
     @property
     def scale(self) -> float:
-        """Size of text and lines in the paper, of that in matplotlib's figure."""
+        """Factor by which text and lines are smaller on paper than in matplotlib's figure."""
         return 1.0 if self.width is None or self.width >= NARROW else NARROW_SCALE
 
 
@@ -237,7 +237,7 @@ def add_axes(figure: Figure, place: tuple[int, int, int], x_label: str, y_label:
 
 
 def entitle(of: Axes | Figure, title: str, ax: Axes | None = None) -> None:
-    """Write a title above axes, or a figure of several, in as many lines as the axes of a caller or the figure need."""
+    """Write a title above axes or a figure, broken into lines that fit its width, or that of the caller's axes."""
     if ax is None and not _paper.get().has_title:
         return
     figure = cast("Any", of.figure)
@@ -275,10 +275,7 @@ def spread(values: Sequence[float], gap: float) -> list[float]:
 def label_beside(
     axes: Axes, points: Sequence[tuple[float, float]], texts: Sequence[str], colours: Sequence[Colour]
 ) -> None:
-    """Write a label for each point on the right of axes whose limits are set, without overlap, with a line to it.
-
-    `gap` is the distance from a point to the end of its line, in points.
-    """
+    """Write a label for each point on the right of axes whose limits are set, without overlap, with a line to it."""
     if not points:
         return
     ends = axes.transAxes.inverted().transform(axes.transData.transform(np.asarray(points, np.float64)))

@@ -27,7 +27,7 @@ class Hubness(TableResult):
     ----------
     words : tuple of str
     occurrences : ndarray of float64, shape (n_words,), read-only
-        k-occurrences, with the mean k. Words that tie at the k-th place share it, so that they need not be whole.
+        k-occurrences, with the mean k. Words that tie at the k-th place share it, so the numbers may be fractions.
     k : int
     skewness : float
         Third moment of the k-occurrences over the cube of their standard deviation, near 0 without hubs; nan if all are
@@ -125,7 +125,7 @@ def hubness(
     for start in range(0, len(names), size):
         cosines = np.round(units[start : start + size] @ units.T, DECIMALS)
         rows = np.arange(len(cosines))
-        cosines[rows, start + rows] = -np.inf  # a word is no neighbour of its own
+        cosines[rows, start + rows] = -np.inf  # a word is not its own neighbour
         last = np.partition(cosines, -k, axis=1)[:, -k, np.newaxis]  # cosine of the k-th neighbour
         is_nearer, is_last = cosines > last, cosines == last
         shares = (k - is_nearer.sum(axis=1)) / is_last.sum(axis=1)

@@ -1,4 +1,4 @@
-"""Read word vectors from the files of the field; anything doubtful is an error that names file and line or byte.
+"""Read word vectors from the usual file formats; anything doubtful is an error that names file and line or byte.
 
 bytes -> form -> words, only the needed ones -> `WordVectors`. The file is streamed: memory holds only the words kept.
 """

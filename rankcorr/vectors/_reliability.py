@@ -454,8 +454,9 @@ def _ratio(numerators: Values, denominators: Values) -> float:
 def _interval(credit: Values, weights: Values, level: float, n_resamples: int, seed: int) -> tuple[float, float]:
     """Bootstrap-t interval of the ratio of sums over targets; nan with fewer than two targets that count.
 
-    Its 95 % cover .86 to .95 with 8 targets, .93 to .95 with 20 and .96 with 75, where percentiles cover .78 to .88,
-    .85 to .92 and .94 to .95 (1,500 data sets with scores from .74 to .93; targets that differ much are worst).
+    Intervals at 95 % cover the score in 86 to 95 % of data sets with 8 targets, 93 to 95 % with 20, and 96 % with 75;
+    percentile intervals in 78 to 88 %, 85 to 92 % and 94 to 95 % (1,500 data sets with scores from .74 to .93; coverage
+    is worst if targets differ much).
     """
     counts = weights > 0
     credit, weights = credit[counts], weights[counts]

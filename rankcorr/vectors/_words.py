@@ -206,8 +206,9 @@ class WordVectors:
         Parameters
         ----------
         source : WordVectors, mapping or KeyedVectors
+            A `WordVectors` is returned unchanged.
         words : collection of str, optional
-            Words to keep; by default all.
+            Words to keep of another source; by default all.
 
         Raises
         ------

@@ -56,8 +56,8 @@ class QueryEvaluator:
     scores : str or sequence of str
         Names of the columns of scores, one for each run.
     document : str, optional
-        Name of the column of document ids. "ap", "p@k" and the measures of ir_measures need it, because they break ties
-        by id.
+        Name of the column of document ids. "ap", "p@k", "ndcg" and the measures of ir_measures need it, because they
+        break ties by id.
     unjudged : {"error", "zero", "omit"}
         How to treat a document with a score and a null relevance; "zero" and "omit" as in `evaluate`.
     unretrieved : {"error", "last", "omit"}

@@ -65,7 +65,7 @@ def repeated_ids(ids: Any) -> list[Any]:
 
 
 def thresholds() -> NDArray[np.int32]:
-    """Numbers that a random whole number of 32 bits reaches a Poisson number of: the distribution function, scaled."""
+    """Return limits; a random 32-bit number reaches or exceeds a Poisson number of them (its scaled distribution)."""
     chances = accumulate(math.exp(-1) / math.factorial(count) for count in range(13))
     scaled = [round(chance * 2**32) for chance in chances]
     return np.array([limit - 2**31 for limit in scaled if limit < 2**32], np.int32)

@@ -72,7 +72,7 @@ class ScoreLeaderboard(Leaderboard):
         Tasks on which smaller scores are better, and whose signs were turned.
     detectable : float
         The least true difference from the best system that its test finds with a power of 0.8, the median over the
-        other systems; nan if no system has one.
+        other systems. One with the scores of the best has none; nan if all are like that.
     verdicts : tuple of tuple of str, or None
         With a margin (`equivalent_within`): whether the system of a row is "better", "equivalent", "worse" or
         "undecided" compared with that of a column, both in the order of `rows`; "equivalent" on the diagonal.
@@ -268,6 +268,7 @@ def leaderboard_of_scores(
     best = verdicts(weighted[:, [0]] - weighted[:, 1:], RANDOMIZATION, confidence, tests.of_part(PAIRED))
     paired = np.zeros(n_systems * (n_systems - 1) // 2)
     paired[: n_systems - 1] = best.pvalues
+    detectable = best.detectable[~np.isnan(best.detectable)]  # nan for a system that has the scores of the best
     judged = standings(weighted, paired, confidence, tests.of_part(PAIRED).fewer(draws.n_resamples))
     totals = _interval(values, members, confidence, draws.of_part(INTERVALS, len(members) if len(members) > 1 else 0))
     of_groups = {
@@ -314,7 +315,7 @@ def leaderboard_of_scores(
         tasks=scores.tasks,
         left_out=left_out,
         lower_is_better=tuple(task for task, sign in zip(read.tasks, signs.tolist(), strict=True) if sign < 0),
-        detectable=float(np.median(best.detectable)),
+        detectable=float(np.median(detectable)) if detectable.size else math.nan,
         verdicts=None if margin is None else _judge(weighted, margin, confidence, tests.of_part(PAIRED)),
     )
 

@@ -64,7 +64,7 @@ def needed_items(
     Parameters
     ----------
     pilot : PairedDifference, SystemComparison or ScoreLeaderboard
-        Of `compare_runs`, of `rankcorr.compare_systems`, or of `leaderboard_of_scores`. It should have more than 12
+        From `compare_runs`, `rankcorr.compare_systems` or `leaderboard_of_scores`. It should have more than 12
         queries, items or tasks: with fewer, the p-values of its test take few values, and the result is rough.
     difference : float
         The least true difference to find, in the units of the pilot; its sign does not count.

@@ -191,7 +191,7 @@ def _wide(
 
 
 def _is_text(cell: Any) -> bool:
-    """Whether a cell is a text that no number was meant by."""
+    """Whether a cell is text, and neither a number nor a sign for a missing one."""
     return isinstance(cell, str) and cell.lower() not in _ABSENT and _number(cell.rstrip("% ")) is None
 
 

@@ -175,6 +175,16 @@ def test_constant_tasks_and_equal_systems():
     assert math.isnan(board.detectable)
 
 
+def test_a_system_equal_to_the_best_leaves_what_is_detectable_of_the_others():
+    rng = np.random.default_rng(0)
+    best = rng.normal(size=20)
+    table = {"best": best, "worse": best - 0.5 + 0.3 * rng.normal(size=20), "worst": best - 1 + rng.normal(size=20)}
+    named = {name: dict(enumerate(scores.tolist())) for name, scores in table.items()}
+    detectable = leaderboard_of_scores(named).detectable
+    assert detectable > 0
+    assert leaderboard_of_scores(named | {"twin": named["best"]}).detectable == detectable
+
+
 GAPS = {
     "a": {"x": 3.0, "y": 2.0, "z": 9.0},
     "b": {"x": 1.0, "z": 5.0, "y": None},
