@@ -77,10 +77,10 @@ def plan_for_budget(
     """
     if (comparisons is None) == (hours is None):
         got = "neither" if comparisons is None else "both"
-        raise PlanError(f"a budget is either comparisons or hours; got {got}")
+        raise PlanError(f"give the budget as comparisons or as hours; got {got}")
     if (hours is None) != (seconds_per_comparison is None):
         if hours is None:
-            raise PlanError("seconds_per_comparison belongs to a budget of hours; got comparisons")
+            raise PlanError("seconds_per_comparison has no effect without hours; got comparisons")
         raise PlanError("a budget of hours needs seconds_per_comparison as well")
 
     def plan_with(presentations: int) -> BallotPlan:
@@ -204,7 +204,7 @@ class PlanOptions:
         int, None, least=1, most=LARGEST_COUNT, about="Or the maximum number of comparisons of all ballots together."
     )
     hours: float | None = declare(
-        float, None, above=0, about="Or the maximum person-hours; the seconds of a comparison are needed as well."
+        float, None, above=0, about="Or the maximum person-hours; needs the seconds per comparison too."
     )
     top_presentations: int | None = declare(
         int,
@@ -250,7 +250,11 @@ class BatchOptions:
         int, None, least=1, about="Comparisons of a batch; by default as many as there are items, from 10 to 50."
     )
     target: float | None = declare(
-        float, None, above=0, most=1, about="End when the expected tau_w reaches this, and much less is unlikely."
+        float,
+        None,
+        above=0,
+        most=1,
+        about="Stop when the expected tau_w reaches this, and a much lower one is unlikely.",
     )
     set_size: int = declare(
         int,
@@ -267,7 +271,7 @@ class PayOptions:
 
     per_vote: float | None = declare(float, None, above=0, about="Pay of a voter for an answer.")
     per_hour: float | None = declare(
-        float, None, above=0, about="Or pay of a voter for an hour; the seconds of a comparison are needed as well."
+        float, None, above=0, about="Or the pay of a voter per hour; needs the seconds per comparison too."
     )
     seconds: float | None = declare(float, None, above=0, about="Mean time that a voter takes for one comparison.")
     fee: float = declare(float, 0.0, least=0, about="Fee of the platform, as a share of the pay.")

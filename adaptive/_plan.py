@@ -85,7 +85,7 @@ class BallotPlan(TableResult):
         n_ballots = checked_integer(self.n_ballots, "n_ballots", least=2, most=MOST_BALLOTS)
         fraction = real_number(self.fraction)
         if not 0 < fraction < 1:
-            raise PlanError(f"fraction must be a number between 0 and 1, both excluded; got {shown(self.fraction)}")
+            raise PlanError(f"fraction must be a number above 0 and below 1; got {shown(self.fraction)}")
         presentations = checked_integer(self.presentations, "presentations", least=1)
         sizes = _sizes(n_items, n_ballots, fraction)
         values = (n_items, n_ballots, fraction, presentations)
@@ -323,8 +323,8 @@ def _sizes(n_items: int, n_ballots: int, fraction: float) -> tuple[int, ...]:
         if size < 2:
             fewer = f"at most {ballot - 1} ballots or " if ballot > 2 else ""
             raise PlanError(
-                f"every ballot needs two items; ballot {ballot} would have {size}, as {fraction} of {sizes[-1]}: "
-                f"take {fewer}a larger fraction"
+                f"every ballot needs at least two items; ballot {ballot} would have {size} ({fraction} of "
+                f"{sizes[-1]}): use {fewer}a larger fraction"
             )
         sizes.append(size)
     return tuple(sizes)

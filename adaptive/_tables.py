@@ -67,7 +67,7 @@ def label_columns(table: TextTable, header: Record, stem: str) -> list[int]:
     numbers = sorted(int(cell[len(stem) + 1 :]) for cell in header.cells if re.fullmatch(f"{stem}_[0-9]{{1,4}}", cell))
     single = [] if numbers and stem not in header.cells else named_column(table, header, stem)
     if single and numbers:
-        table.fail(f'columns "{stem}" and "{stem}_{numbers[0]}" exclude each other', header.line)
+        table.fail(f'columns "{stem}" and "{stem}_{numbers[0]}" cannot be combined', header.line)
     parts = [named_column(table, header, f"{stem}_{number}") for number in range(1, len(numbers) + 1)]
     if not all(parts):
         missing = next(number for number, part in enumerate(parts, start=1) if not part)

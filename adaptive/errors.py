@@ -162,7 +162,7 @@ class ModelError(AdaptiveError):
     >>> bradley_terry(Comparisons.from_labels(["ant"], ["bee"], ["left"]), voters=True)
     Traceback (most recent call last):
         ...
-    adaptive.errors.ModelError: voters=True needs votes whose voters are known; these have no column of ...
+    adaptive.errors.ModelError: voters=True needs a column of voters, which these votes lack
     """
 
 

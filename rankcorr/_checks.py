@@ -74,7 +74,7 @@ def checked_seed(seed: object, error: type[ValueError] = OptionError) -> int:
     """Return a seed as an int, or raise `error`, which each package sets to its own."""
     number = whole_number(seed)
     if number is None or number < 0:
-        raise error(f"seed must be a whole number, not negative; got {shown(seed)}")
+        raise error(f"seed must be a whole number of 0 or more; got {shown(seed)}")
     return number
 
 
@@ -125,14 +125,14 @@ def query_options(message: str) -> str:
 def check_rng(rng: object, error: type[ValueError] = OptionError) -> None:
     """Refuse anything but a generator of random numbers."""
     if not isinstance(rng, np.random.Generator):
-        raise error(f"rng must be a numpy.random.Generator, as of numpy.random.default_rng(seed); got {shown(rng)}")
+        raise error(f"rng must be a numpy.random.Generator, such as numpy.random.default_rng(seed); got {shown(rng)}")
 
 
 def checked_level(level: object, name: str = "level", error: type[ValueError] = OptionError) -> float:
     """Return a level of confidence as a float, or raise `error`."""
     value = real_number(level)
     if not 0 < value < 1:
-        raise error(f"{name} must be a number between 0 and 1, both excluded; got {shown(level)}")
+        raise error(f"{name} must be a number above 0 and below 1; got {shown(level)}")
     return value
 
 
@@ -300,7 +300,8 @@ _collected: ContextVar[list[str] | None] = ContextVar("rankcorr_notices", defaul
 
 def warn_undefined(why: str, *, statistic: str = "the correlation", stacklevel: int = 4) -> None:
     """Warn that a statistic is nan; by default at the line that called the public function."""
-    give_notice(f"{statistic} is undefined: {why}", UndefinedCorrelationWarning, stacklevel=stacklevel + 1)
+    colon = "" if why.startswith("in ") else ":"
+    give_notice(f"{statistic} is undefined{colon} {why}", UndefinedCorrelationWarning, stacklevel=stacklevel + 1)
 
 
 def give_notice(message: str, category: type[Warning] | None, *, stacklevel: int = 3) -> None:

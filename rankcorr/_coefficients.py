@@ -40,8 +40,8 @@ Variant: TypeAlias = Literal["a", "b"]
 
 VARIANTS: Final[tuple[Variant, ...]] = get_args(Variant)
 NEEDS_SCORES: Final = (
-    "pearson compares scores, and ranks are compared here: take rho, or one of correlate, compare_systems, "
-    "compare_many, correlation_interval and leaderboard"
+    "pearson compares scores, but only ranks are available here: use rho, or a function that takes scores "
+    "(correlate, compare_systems, compare_many, correlation_interval, leaderboard)"
 )
 UNDEFINED: Final = "all items that have weight are tied in one ranking"
 

@@ -181,7 +181,7 @@ class Ranking:
         {'apple': 1.0, 'pear': 2.5, 'plum': 2.5, 'quince': 4.0}
         """
         if _is_no_list(order):
-            raise DimensionError(f"an order is a list of labels, best first; got {shown(order)}")
+            raise DimensionError(f"order must be a list of labels, best first; got {shown(order)}")
         if isinstance(order, np.ndarray):
             if order.ndim != 1 or order.dtype.kind == "V" or is_masked(order):
                 raise DimensionError(
@@ -212,7 +212,7 @@ class Ranking:
                 if largest == largest:  # noqa: PLR0124
                     return cls.unchecked(ranks, best_first, n_ties, None, numbers_.copy() if descending else None)
         if isinstance(numbers_, Ranking):
-            raise OptionError("this is a Ranking already: pass it on as it is")
+            raise OptionError("this is already a Ranking; use it as it is")
         keys, values = split_labels(numbers_, what)
         if keys is not None and labels is not None:
             raise OptionError(f"labels were given twice: as keys of the {what}s and as the argument 'labels'")
@@ -349,7 +349,7 @@ def _checked_labels(labels: Iterable[Hashable], n_items: int) -> tuple[Hashable,
         raise DuplicateLabelError(offending("labels must be unique; more than once", repeated(names)))
     kinds = set(map(type, names))
     if len(kinds) > 1 and len(set(texts := list(map(identifier_text, names)))) < n_items:
-        message = offending("labels differ only in their types, in a whole number and its text", repeated(texts))
+        message = offending("labels mix whole numbers with the same numbers as text", repeated(texts))
         raise DuplicateLabelError(f"{message}; write all labels as text, or all as whole numbers")
     # Text and integers equal themselves: asking each of 10,000 labels would cost as much as their correlation.
     plain = kinds <= {str, int}
@@ -459,7 +459,7 @@ def aligned(
                 parts = [offending(f"labels in {name} only", labels) for name, labels in lone]
             else:
                 longer, shorter = names if x_only else names[::-1]
-                parts = [offending(f"labels in {longer} only, which {shorter} lacks", x_only or y_only)]
+                parts = [offending(f"{longer} has labels that {shorter} lacks", x_only or y_only)]
             raise LabelMismatchError(
                 f'{"; ".join(parts)} (accept them with missing="intersection", missing="bottom" or missing="gold")'
             )

@@ -259,9 +259,9 @@ def weight_table(
     [0.281, 0.44, 0.541]
     """
     if share is not None and n0 is not None:
-        raise OptionError("n0 and share exclude each other")
+        raise OptionError("give n0 or share, not both")
     if share is None and k is not None:
-        raise OptionError("k belongs to share, which is missing")
+        raise OptionError("k has no effect without share")
     offset = offset_for_share(share, 1 if k is None else k, n_items) if share is not None else n0
     offset = DEFAULT_N0 if offset is None else check_offset(offset)
     first = first_rank_share(offset, n_items)  # checks n_items

@@ -244,7 +244,7 @@ class Weighting:
     def of(cls, *, n0: float | None, weigher: Weigher | None, scheme: Scheme, tied_weights: TiedWeights) -> Weighting:
         """Check the options that all weighted functions share; with a weigher, n0 is its default or None."""
         if weigher is not None and n0 is not None and n0 != DEFAULT_N0:
-            raise OptionError("n0 and weigher exclude each other: n0 belongs to the weight 1/(n + n0)^2")
+            raise OptionError("give n0 or weigher, not both: n0 is the offset of the weight 1/(n + n0)^2")
         if isinstance(weigher, type):
             raise WeightError(
                 f"a weigher is a callable from ranks to weights; got the class: write {weigher.__name__}(...)"
@@ -354,7 +354,7 @@ def named_weigher(name: str) -> Weigher:
     TopK(k=10)
     """
     if re.fullmatch(WEIGHER_PATTERN, name) is None:
-        raise WeightError(f"a weigher is one of {WEIGHER_NAMES} (such as top-k:10); got {shown(name)}")
+        raise WeightError(f"unknown weigher {shown(name)}: use one of {WEIGHER_NAMES}, such as top-k:10")
     kind, *numbers = name.split(":")
     weigher: Weigher = WEIGHERS[kind](*(int(number) if number.isdecimal() else float(number) for number in numbers))
     return weigher

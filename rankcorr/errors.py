@@ -84,7 +84,7 @@ class MissingValueError(RankingError):
     >>> from rankcorr import weighted_tau
     >>> weighted_tau([3, float("nan"), 1], [3, 2, 1])
     Traceback (most recent call last):
-    rankcorr.errors.MissingValueError: every item needs a score; nan: scores[1]
+    rankcorr.errors.MissingValueError: every item needs a score (leave out items without one); nan: scores[1]
     """
 
 
@@ -246,7 +246,7 @@ class TableError(RankingError):
     ...         read_groups(file)
     ...     except TableError as error:
     ...         print(str(error).replace(f"{folder}/", ""))
-    genres.csv:2: 2 columns are expected, query and group; got 3
+    genres.csv:2: expected 2 columns (query and group); got 3
     """
 
 
@@ -386,7 +386,7 @@ class ColumnError(RankingError):
     >>> from rankcorr.evaluation import Qrels
     >>> Qrels.from_frame(pd.DataFrame({"query": ["q"], "document": ["a"]}))
     Traceback (most recent call last):
-    rankcorr.errors.ColumnError: there is no column for the relevance, such as 'relevance', 'rel', ...
+    rankcorr.errors.ColumnError: no column for the relevance, such as 'relevance', 'rel', ...
     """
 
 
@@ -402,7 +402,7 @@ class DuplicateDocumentError(RankingError):
     >>> from rankcorr.evaluation import Run
     >>> Run.from_columns(["q", "q"], ["a", "a"], [2.5, 1.5])
     Traceback (most recent call last):
-    rankcorr.errors.DuplicateDocumentError: a query may have each document once; more than once ...
+    rankcorr.errors.DuplicateDocumentError: each document may appear only once in a query; repeated ...
     """
 
 
@@ -469,7 +469,7 @@ class MetricError(RankingError):
     >>> from rankcorr.evaluation import evaluate
     >>> evaluate({"q": {"a": 1, "b": 0}}, {"q": {"a": 2, "b": 1}}, metrics="tau_b")
     Traceback (most recent call last):
-    rankcorr.errors.MetricError: 'tau_b' is no metric: rho_w, tau_w, rho, tau, ap, ndcg, tau_ap, rbo, ...
+    rankcorr.errors.MetricError: unknown metric 'tau_b': use rho_w, tau_w, rho, tau, ap, ndcg, tau_ap, rbo, ...
     """
 
 
@@ -549,7 +549,7 @@ class MissingMeasuresError(ImportError):
     >>> with patch.dict(sys.modules, ir_measures=None):  # as if it were not installed
     ...     evaluate({"q": {"a": 1, "b": 0}}, {"q": {"a": 2, "b": 1}}, metrics="rr")
     Traceback (most recent call last):
-    rankcorr.errors.MissingMeasuresError: the metric needs ir_measures: pip install ir_measures
+    rankcorr.errors.MissingMeasuresError: not a built-in metric; for those of ir_measures: pip install ir_measures
     """
 
 

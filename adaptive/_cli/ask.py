@@ -276,7 +276,7 @@ def _read_pairs(path: str, voter: str | None) -> dict[str, VoteRow]:
     """Return comparisons by id; if the file has no voters, all belong to `voter`."""
     records = records_of_file(path)
     if not isinstance(records, Cells):
-        records.table.fail("is JSON; comparisons as `ballots next` and `ballots run open` write them are expected")
+        records.table.fail("is JSON; expected comparisons as CSV, as `ballots next` and `ballots run open` write them")
     file = vote_columns(records, "csv", {}, None, needed=_NEEDED).file()
     _check_ids(file)
     named = [row if row.voter is not None else row._replace(voter=voter) for row in file.rows]
@@ -334,7 +334,8 @@ def _votes_file(
     complete_lines, torn = data[:n_whole], data[n_whole:]
     if not complete_lines.startswith(header) and (complete_lines or not header.startswith(torn)):
         raise TableError(
-            f"{out}:1: is not continued: its columns are not {printable(header.decode()[:-1], limit=None)}"
+            f"{out}:1: cannot be continued: expected the columns {printable(header.decode()[:-1], limit=None)}; "
+            "choose another file, or remove this one"
         )
     votes = _read_votes(out, complete_lines, pairs, questions) if n_whole > len(header) else {}
     with named_errors(out):

@@ -59,7 +59,9 @@ _MOST_PRINTED: Final = 20
 @model_options(list(MODELS))
 @choice_options
 @click.option(
-    "--top", type=click.IntRange(min=1), help=f"The best N items.  [default: {_MOST_PRINTED} printed, all in files]"
+    "--top",
+    type=click.IntRange(min=1),
+    help=f"Print or write only the best N items.  [default: {_MOST_PRINTED} printed, all in files]",
 )
 @click.option("--out", metavar="FILE", help="Write the ranking here, as CSV.")
 @console.option("--level", type=float, default=0.9, help="Probability that an interval contains the true rank.")
@@ -102,7 +104,7 @@ def fit_command(
       ballots fit scripts.csv --reliability
     """
     if as_json and out is not None:
-        raise OptionError("--json and --out exclude each other: --out writes CSV")
+        raise OptionError("give --json or --out, not both: --out writes CSV")
     share = checked_level(level)
     of_choices = {name: options.pop(name) for name in CHOICE_OPTIONS}
     of_files = {"items": items, "report": report_path, "instances": reading.instances, "reliability": with_reliability}
@@ -282,7 +284,12 @@ def _label(item: Any) -> Any:
 @click.argument("votes", nargs=-1, metavar="VOTES...")
 @vote_options
 @click.option("--size", type=int, required=True, metavar="N", help="Number of comparisons.")
-@click.option("--seed", type=click.IntRange(min=0), required=True, help="Same votes and seed, same comparisons.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    required=True,
+    help="Random seed: the same votes and seed give the same comparisons.",
+)
 @click.option("--voter", "voters", multiple=True, metavar="NAME", help="Voter who gets comparisons; may be repeated.")
 @click.option(
     "--prompts", metavar="FILE", help="Compare within these prompts: CSV with the column prompt, which VOTES have too."
@@ -320,13 +327,13 @@ def next_command(
       ballots next --items models.csv --prompts prompts.csv --size 50 --seed 1 --out batch1.csv
     """
     if again := repeated(voters):
-        raise OptionError(f"--voter names each voter once; got {printable(str(again[0]))} twice")
+        raise OptionError(f"each --voter must be different; {printable(str(again[0]))} is repeated")
     for name in voters:
         check_voter_name(name)
     names = None if prompts is None else read_prompts(prompts)
     comparisons, first, history = read_files(votes, reading, items, with_prompts=names is not None)
     if voters and comparisons.n_comparisons and comparisons.voters is None:
-        raise OptionError("--voter needs votes whose voters are known; these have no column of voters")
+        raise OptionError("--voter needs a column of voters, which the votes lack")
     strengths = bradley_terry(comparisons)
     rng = np.random.default_rng(seed)
     within: dict[str, Any] = {} if names is None else {"prompts": names, "prompt_history": history}

@@ -44,7 +44,7 @@ def answers_of_choices(
     flags = [f"--{name.replace('_', '-').removesuffix('s')}" for name in names]
     if any(path == "-" or path.startswith("postgresql") or first_bytes(path) == SQLITE for path in paths):
         if flags:
-            raise OptionError(f"{flags[0]} needs files of votes, and no ledger or standard input")
+            raise OptionError(f"{flags[0]} needs files of votes; it cannot read a ledger or standard input")
         return None
     if not names and (reading.format != "auto" or reading.instances is not None):
         return None
@@ -56,9 +56,9 @@ def answers_of_choices(
         raise OptionError(f"the files have answers of several kinds: {texts}")
     reason = flags[0] if flags else NOUNS[kinds[paths[0]]]
     if model != "bradley-terry":
-        raise OptionError(f"--model {model} does not go with {reason}")
+        raise OptionError(f"--model {model} cannot be used with {reason}")
     if unusable := [name for name in _OF_PAIRS if options.get(name)]:
-        raise OptionError(f"--{unusable[0]} does not go with {reason}")
+        raise OptionError(f"--{unusable[0]} cannot be used with {reason}")
     settings = {name: getattr(reading, name) for name in ("format", "columns", "answers", "encoding", "ignore")}
     return joined_answers([read_choices(path, covariates=options["covariates"], **settings) for path in paths])
 

@@ -370,7 +370,7 @@ def score_command(votes: tuple[str, ...], reading: Reading, out: str | None, as_
     ]
     if as_json:
         if out is not None:
-            raise OptionError("--json and --out exclude each other: --out writes CSV")
+            raise OptionError("give --json or --out, not both: --out writes CSV")
         print_json({"ballots": ballots, "items": table})
         return
     emit(items_csv(table), out, f"{len(table):,} items written to {out}")

@@ -87,7 +87,7 @@ def reading_options(command: Command) -> Command:
     @wraps(command)
     def run(*args: Any, form: str, columns: Any, answers: Any, ignore: tuple[str, ...], **options: Any) -> Any:
         if unknown := [role for role in columns or () if role not in CHOICE_ROLES]:
-            raise OptionError(f"--columns names those of {', '.join(CHOICE_ROLES)}; got {printable(repr(unknown[0]))}")
+            raise OptionError(f"--columns: unknown role {printable(repr(unknown[0]))}; use {', '.join(CHOICE_ROLES)}")
         file = {name: options.pop(name) for name in ("encoding", "instances")}
         return command(*args, reading=Reading(form, columns, answers, ignore=ignore, **file), **options)
 
@@ -98,7 +98,7 @@ def reading_options(command: Command) -> Command:
             "form",
             type=click.Choice(FORMATS),
             default="auto",
-            help="Format of the files; auto finds it by their columns.",
+            help="Format of the files; auto detects it from their columns.",
         ),
         option(
             "--columns",
@@ -165,7 +165,7 @@ def choice_options(command: Command) -> Command:
 def check_voter_name(name: str) -> None:
     """Refuse a name for --voter that a file of votes cannot contain."""
     if name != name.strip() or not name or "\n" in name or "\r" in name:
-        raise OptionError("--voter is a name in one line, without spaces around it")
+        raise OptionError("--voter must be one line of text without spaces around it")
 
 
 class NumberedVotes(NamedTuple):
@@ -220,11 +220,11 @@ def read_files(
         As `adaptive.read_comparisons`.
     """
     if again := repeated(paths):
-        raise OptionError(f"each file counts once; got {printable(str(again[0]))} twice")
+        raise OptionError(f"each file can be given only once; repeated: {printable(str(again[0]))}")
     known = None if items is None else read_items(items)
     if not paths:
         if known is None:
-            raise OptionError("give a file of votes, or --items with the items to begin with")
+            raise OptionError("give a file of votes, or start from items alone with --items")
         return NumberedVotes(Comparisons(known, *np.zeros((3, 0), np.int32)), 0)
     with collected_notices() as notices:
         read = [_read(path, reading, known, with_prompts) for path in paths]
@@ -235,10 +235,10 @@ def read_files(
         print_note(notice)
     if len({votes.voters is None for votes in files}) > 1:
         names = [printable(path) for path, votes in zip(paths, files, strict=True) if votes.voters is None]
-        raise ComparisonError(f"either all votes have a voter or none; without voters: {', '.join(names)}")
+        raise ComparisonError(f"name voters in all files or in none; without voters: {', '.join(names)}")
     labels = tuple(dict.fromkeys(chain.from_iterable(votes.items for votes in files)))
     if len({isinstance(label, tuple) and len(label) for label in labels}) > 1:
-        raise ComparisonError("the items of the files differ in their number of parts")
+        raise ComparisonError("items must have the same number of columns (left_1, left_2, ...) in all files")
     joint = reduce(Comparisons.joined, [_of_items(votes, labels) for votes in files])
     ids = map(str, chain.from_iterable(file.ids for file in read))
     numbers = [int(number) for number in ids if re.fullmatch("[0-9]{1,18}", number)]  # our own ids are never longer

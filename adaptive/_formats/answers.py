@@ -32,9 +32,9 @@ OWN_WORDS: Final = {word: word for word in MEANINGS}
 ARENA_WORDS: Final = {"model_a": "left", "model_b": "right", "tie": "tie", "tie (bothbad)": "tie", "both_bad": "tie"}
 _MOST_NAMED: Final = 10  # unknown answers that a message names
 _ADVICE: Final = (
-    'The option answers says what other answers mean: "left_won" (1 left, 0 right), "codes" (1 left, 0 tie, -1 right; '
-    "many scales prefer the left item by negative numbers) or a mapping, as A=left, B=right. Entries that "
-    "all name the item that won need no option"
+    'For other answers, set answers= to "left_won" (1 left, 0 right), to "codes" (1 left, 0 tie, -1 right; many scales '
+    "use negative numbers for the left item) or to a mapping such as A=left, B=right. If every entry names the item "
+    "that won, no option is needed"
 )
 
 
@@ -131,5 +131,6 @@ def _unknown(place: str, words: Iterable[str], answers: Sequence[Any]) -> str:
         ["..."] if len(answers) > _MOST_NAMED + 1 else []
     )
     also = f" (also {', '.join(others)})" if others else ""
-    choices = ", ".join(map(repr, words)) or "empty"
-    return f"{place}: a winner is {choices}; got {shown(answers[0])}{also}. {_ADVICE}"
+    *first, last = [repr(word) for word in words] or ["empty"]
+    choices = " or ".join([", ".join(first), last] if first else [last])
+    return f"{place}: the winner must be {choices}; got {shown(answers[0])}{also}. {_ADVICE}"

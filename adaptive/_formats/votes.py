@@ -68,8 +68,8 @@ _PROMPTS: Final = frozenset({"prompt", "query", "question", "topic", "task", "in
 PROMPT_NAMES: Final = ("prompt", "prompt_id", "question_id", "query", "question", "topic")
 _MOST_VOTES: Final = 100_000_000  # 1.3 GB
 _KNOWN_COLUMNS: Final = (
-    "left, right and winner, left, right and label, model_a, model_b and winner or winner_model_a, ..., winner and "
-    "loser, or those of Label Studio or potato"
+    "left, right, winner; or left, right, label; or model_a, model_b and winner (or winner_model_a, ...); or winner, "
+    "loser; or an export of Label Studio or potato"
 )
 
 
@@ -170,8 +170,8 @@ class VoteColumns:
             if name_words(name) & _PROMPTS and self._mixes(name):
                 self._refuse(
                     name,
-                    "differs between votes on the same item: `ballots fit --cluster prompt` and read_choices allow for "
-                    "that, and this reader does not",
+                    "differs between votes on the same item, which this reader would ignore: use `ballots fit "
+                    "--cluster prompt` or read_choices",
                 )
         names = [name for name in self.unused if is_count(name_words(name))]
         if not names:
@@ -183,7 +183,7 @@ class VoteColumns:
         if None in distinct(numbers):
             row = numbers.index(None)
             place, leave_out = self.records.place(row, names[0]), _leave_out(names[0])
-            message = f"a vote counts a whole number of times; got {shown(entries[row])}. {leave_out}"
+            message = f"a count of votes must be a whole number of 0 or more; got {shown(entries[row])}. {leave_out}"
             raise self.records.table.error(f"{place}: {message}")
         if (total := int(np.array(numbers, float).sum())) > _MOST_VOTES:
             self._refuse(names[0], f"counts {total:,} votes; at most {_MOST_VOTES:,} can be read")
@@ -357,11 +357,11 @@ def vote_columns(
     """
     check_choice("format", format, FORMATS)
     if unknown := [role for role in columns if role not in ROLES]:
-        raise OptionError(f"a column is named for {', '.join(ROLES)}; got {shown(unknown[0])}")
+        raise OptionError(f"columns: unknown role {shown(unknown[0])}; use {', '.join(ROLES)}")
     if isinstance(ignore, str):
         raise OptionError(f"ignore is a list of columns; got {shown(ignore)}")
     if absent := [name for name in ignore if name not in records.names]:
-        raise OptionError(f"ignore names a column that is not there: {shown(absent[0])}")
+        raise OptionError(f"ignore: there is no column {shown(absent[0])}")
     if records.tool == "potato" and "left" in needed and not records.has_side("left"):
         records.table.fail("a user_state.json has no items: name the data file with instances=")
     ids = records.labels("comparison") if "comparison" in needed else None
@@ -506,13 +506,14 @@ def _format_of(records: Records, columns: Columns) -> str:
         formats.remove("csv" if "winner" not in records.names else "crowd_kit")
     if len(formats) > 1:
         records.table.fail(
-            f"the columns fit the formats {' and '.join(formats)}; say which by format=", records.header.line
+            f"the columns fit several formats ({' and '.join(formats)}); choose one with format=", records.header.line
         )
     if not formats and "comparison" not in records.names:
         for layout in _LAYOUTS.values():
             check_spelling(records.table, records.header, layout.marks)
         records.table.fail(
-            f"the columns {_KNOWN_COLUMNS} are expected; got {list_names(records.names)}", records.header.line
+            f"got the columns {list_names(records.names)}; expected {_KNOWN_COLUMNS}; name others with columns=",
+            records.header.line,
         )
     return formats[0] if formats else "csv"
 
@@ -600,8 +601,8 @@ def _winner_by_label(records: Records, column: object, _: object, sides: Sides) 
     answers = _sides_that_won(entries, sides)
     if "no item" in distinct(answers):
         row = answers.index("no item")
-        items = f"{shown(sides['left'][row])} and {shown(sides['right'][row])}"
-        raise VoteError(f"{records.place(row, name)}: the winner is one of {items}; got {shown(entries[row])}")
+        items = f"{shown(sides['left'][row])} or {shown(sides['right'][row])}"
+        raise VoteError(f"{records.place(row, name)}: the winner must be {items}; got {shown(entries[row])}")
     return name, answers
 
 

@@ -277,7 +277,7 @@ def _elect(transaction: Transaction, number: int, closer: str, stamp: str | None
         # Votes before this point are counted; later voters find the ballot closing.
         transaction.lock_ballot(ballot_id, exclusive=True)
         if stamp is not None and stamp != ballot_rows.ballot_stamp(transaction, number):
-            raise ChangedError(f"ballot {number} was closed or opened, or its voters changed, since you reviewed it")
+            raise ChangedError(f"ballot {number} has changed since you reviewed it (state or voters): review it again")
     state = transaction.execute(sa.select(table.c.state).where(table.c.id == ballot_id)).scalar()
     if ballot_id is None or state == "closed":
         raise LedgerError(f"ballot {number} is not open: there is nothing to close")
@@ -355,7 +355,7 @@ def close_batches(campaign: OpenCampaign, *, least_answered: float | None = None
         for stored in ballots:
             transaction.lock_ballot(stored.id, exclusive=True)
         if stamp is not None and stamp != ballot_rows.ballot_stamp(transaction, ballots[-1].number):
-            raise ChangedError("a batch was drawn, or the voters changed, since you reviewed the campaign")
+            raise ChangedError("the campaign has changed since you reviewed it (batches or voters): review it again")
         n_comparisons = n_spent(transaction)
         answered = n_comparisons - n_unanswered(transaction)
         if few := too_few(answered, n_comparisons, least):

@@ -115,7 +115,7 @@ class Ledger:
         """
         ledger = cls(target)
         if not ledger.database.exists():
-            raise LedgerError(f"{ledger.database.name}: does not exist")
+            raise LedgerError(f"{ledger.database.name}: does not exist; `ballots run init` creates a ledger")
         with ledger._closed_if_refused():
             ledger.database.read(lambda connection: check_revision(connection, ledger.database.name))
         ledger.database.write_ahead()
@@ -524,7 +524,7 @@ class Campaign(OpenCampaign):
         return imports.record_file(self, file)
 
     def conflicts(self) -> list[Conflict]:
-        """Return the votes that were kept aside because they contradict another one, oldest first."""
+        """Return the votes that were set aside because they contradict another one, oldest first."""
         return self.read(stored.conflicts)
 
     def events_after(self, after: int = 0, *, most: int = MOST_EVENTS) -> tuple[LedgerEvent, ...]:

@@ -20,7 +20,7 @@ class LedgerError(AdaptiveError):
     >>> Ledger("mysql://localhost/votes")
     Traceback (most recent call last):
         ...
-    adaptive.ledger.errors.LedgerError: a ledger is kept in a file, by its path, or in PostgreSQL, by a ...
+    adaptive.ledger.errors.LedgerError: a ledger must be the path of a file, or a URL like ...
     """
 
 
@@ -118,7 +118,7 @@ class RevisionError(LedgerError):
     ...         Ledger.open(f"{folder}/trees.db")
     ...     except RevisionError as error:
     ...         print(str(error).replace(f"{folder}/", ""))
-    trees.db: holds no ledger
+    trees.db: is not a ledger
     """
 
 
@@ -262,7 +262,7 @@ class ConflictError(LedgerError):
     >>> campaign.cast(VoteCast(str(uuid4()), 1, 0, ann.id, "right"))
     Traceback (most recent call last):
         ...
-    adaptive.ledger.errors.ConflictError: comparison 1-0-0 has the vote 'left' already
+    adaptive.ledger.errors.ConflictError: comparison 1-0-0 already has the vote 'left'
     >>> ledger.close()
     """
 
@@ -295,7 +295,7 @@ class LateVoteError(LedgerError):
     >>> campaign.cast(VoteCast(str(uuid4()), 1, 0, ann.id, "right"))
     Traceback (most recent call last):
         ...
-    adaptive.ledger.errors.LateVoteError: ballot 1 is closed: the vote is kept, and does not count
+    adaptive.ledger.errors.LateVoteError: ballot 1 is closed: the vote was stored, but does not count
     >>> ledger.close()
     """
 

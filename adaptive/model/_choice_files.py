@@ -377,11 +377,11 @@ def read_choices(
     """
     records = _records(source, encoding)
     if unknown := [role for role in columns or () if role not in CHOICE_ROLES]:
-        raise OptionError(f"a column is named for {', '.join(CHOICE_ROLES)}; got {shown(unknown[0])}")
+        raise OptionError(f"columns: unknown role {shown(unknown[0])}; use {', '.join(CHOICE_ROLES)}")
     if isinstance(covariates, str) or isinstance(ignore, str):
         raise OptionError("covariates and ignore are lists of names; got one name")
     if absent := [name for name in ignore if name not in records.names]:
-        raise OptionError(f"ignore names a column that is not there: {shown(absent[0])}")
+        raise OptionError(f"ignore: there is no column {shown(absent[0])}")
     return _Reader(records, dict(columns or {}), tuple(ignore), tuple(covariates)).answers(format, answers)
 
 

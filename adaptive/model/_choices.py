@@ -51,8 +51,8 @@ LARGEST: Final = 50.0  # strengths beyond it are infinite: no vote tells them fr
 FLAT: Final = 1e-10  # of the largest curvature: a direction with less has no maximum
 ROBUST_RATIO: Final = 1.5
 _INFINITE: Final = (
-    "the choices alone give no finite strengths: an item, or a group of items, never lost to the others, or an outcome "
-    "never occurred; give prior=, a standard deviation"
+    "without a prior some strengths are infinite: an item or a group of items never lost to the others, or an outcome "
+    "never occurred; set prior= to a standard deviation, such as 1"
 )
 _SD_STEP: Final = 0.5  # of log t, the first
 

@@ -193,7 +193,7 @@ def coded_labels(
                 by_text = {identifier_text(name): place for place, name in enumerate(names)}
                 codes[unknown] = [by_text.get(identifier_text(row_by_row[row]), _UNKNOWN) for row in unknown]
     except TypeError:
-        _refuse(columns, is_unhashable, "is no label: labels are hashable, as strings and tuples are", where)
+        _refuse(columns, is_unhashable, "is not a valid label: use text, whole numbers or tuples of them", where)
     if (codes < 0).any():
         among = f"one of the {len(names)} {kind}s" if len(names) != 1 else f"{shown(names[0])}, the only {kind}"
         known = {*index, *map(identifier_text, index)}
@@ -392,7 +392,7 @@ def columns_of_labels(
     words = {**OWN_WORDS, **words_of(answers)}
     answers_read = read_answers(listed_column(winner, "winner"), words, lambda row: in_arrays("winner", row))
     if voter is None and voters is not None:
-        raise ComparisonError("voters without voter: it is not known who answered which comparison")
+        raise ComparisonError("voters= needs voter=, which says who answered each comparison")
     return _number_labels(
         sides, answers_read, None if voter is None else listed_column(voter, "voter"), items, voters, in_arrays
     )

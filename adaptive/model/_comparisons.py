@@ -302,7 +302,7 @@ class Comparisons(TableResult):
         <Comparisons of 4 items: 1 comparison, 0 ties, 2 voters, 1 unanswered>
         """
         if items is not None and n_items is not None:
-            raise ComparisonError("items and n_items exclude each other")
+            raise ComparisonError("give items or n_items, not both")
         return cls(*columns_of_ballots(ballots, n_items if items is None else items, voters))
 
     @classmethod

@@ -244,14 +244,14 @@ def _fitted(
     n_iterations = checked_count(max_iterations, "max_iterations", ModelError)
     if own_prior.sd == np.inf and (n_parts := n_unbounded(comparisons)) > 1:
         raise ModelError(
-            f"without a prior the strengths are infinite: the items fall into {n_parts} groups of which one never lost "
-            "to another, or never met it; give prior=, a standard deviation"
+            f"without a prior some strengths are infinite: the items fall into {n_parts} groups, and one never lost to "
+            "another or never met it; set prior= to a standard deviation, such as 1"
         )
     decided = comparisons.winner[comparisons.winner != TIE]
     if model.side_bias and decided.size >= _TELLING and (decided == decided[0]).all():
         raise ModelError(
-            "side_bias needs votes for either side, and all of these are for one: data of winners and losers have no "
-            "sides; leave side_bias out"
+            "side_bias cannot be fitted, because all votes are for the same side (data of winners and losers have no "
+            "sides); leave side_bias out"
         )
     options: dict[str, Any] = {"max_iterations": n_iterations, "progress": progress}
     if model.voters and oversight is None:

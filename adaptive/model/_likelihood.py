@@ -415,8 +415,8 @@ def check_bounded(rows: Rows, weight: Array) -> None:
     n_parts = connected_components(graph, directed=False, return_labels=False)
     if n_parts > 1:
         raise ModelError(
-            f"without a prior the strengths are infinite: the items fall into {n_parts} groups of which one never lost "
-            "to another, or so seldom that oversights account for it; give prior=, a standard deviation"
+            f"without a prior some strengths are infinite: the items fall into {n_parts} groups, and one never "
+            "lost to another, or so seldom that slips explain it; set prior= to a standard deviation, such as 1"
         )
 
 

@@ -71,7 +71,7 @@ class MatchedBallots(Result):
         if n_ballots is None or n_ballots < 2:
             raise ModelError(f"n_ballots must be a whole number of at least 2; got {shown(self.n_ballots)}")
         if not 0 < real_number(self.fraction) < 1:
-            raise ModelError(f"fraction must be a number between 0 and 1, both excluded; got {shown(self.fraction)}")
+            raise ModelError(f"fraction must be a number above 0 and below 1; got {shown(self.fraction)}")
 
     def plan(self, n_items: int, n_comparisons: int) -> BallotPlan:
         """Plan as many ballots as a budget allows, up to `n_ballots`, without repeating a pair in a ballot.

@@ -508,8 +508,8 @@ def rank_centrality(comparisons: Comparisons, *, alpha: float = 0.0) -> Centrali
         n_parts, _ = connected_components(wins > 0, connection="strong")
         if n_parts > 1:
             raise ModelError(
-                f"the walk cannot reach every item: the items fall into {n_parts} groups of which one never lost to "
-                "another, or never met it; give alpha=, wins of each item over each other"
+                f"the walk cannot reach every item: the items fall into {n_parts} groups, and one never lost to "
+                "another or never met it; set alpha= to some wins of each item over each other, such as 0.1"
             )
         scores[places] = _log_stationary(wins)
     return CentralityScores(comparisons.items, read_only(scores), tally)

@@ -66,7 +66,7 @@ def rows_of(comparisons: Comparisons, model: VoteModel) -> Rows:
     group, n_groups = np.zeros(comparisons.n_comparisons, np.int32), 1
     if model.voters:
         if comparisons.voter is None:
-            raise ModelError("voters=True needs votes whose voters are known; these have no column of voters")
+            raise ModelError("voters=True needs a column of voters, which these votes lack")
         group, n_groups = comparisons.voter, max(1, comparisons.n_voters)
     group.flags.writeable = False  # like voters: a loop is compiled again for a writeable array
     return Rows(comparisons.left, comparisons.right, comparisons.winner, group, comparisons.n_items, n_groups, model)
@@ -194,19 +194,19 @@ class Strengths(DrawnStrengths):
             ),
             (
                 self.misfit.pairs > MISFIT_LIMIT,
-                "voters agree on single pairs against the order of strengths: preferences go in circles, or depend on "
-                "the pair, and intervals are too narrow",
+                "intervals are too narrow: voters agree on some pairs against the order of strengths (preferences go "
+                "in circles, or depend on the pair)",
             ),
             (
                 self.misfit.far < -MISFIT_LIMIT,
-                "the stronger item wins less often against far weaker ones than the votes between close items say: "
-                "differences of strengths far apart are too large",
+                "large differences of strengths are exaggerated: far weaker items win more often than the votes "
+                "between close items suggest",
             ),
             (
                 self.cluster_ratio > LARGEST_RATIO,
-                f"votes of one voter depend on each other: variances are {self.cluster_ratio:.1f} times those stated",
+                f"variances are {self.cluster_ratio:.1f} times those stated: votes of one voter depend on each other",
             ),
-            (n_never > 0, f"{counted(n_never, 'item')} {was} never compared: only the prior gives a place"),
+            (n_never > 0, f"{counted(n_never, 'item')} {was} never compared: the prior alone decides the rank"),
             (n_parts > 1, f"the comparisons fall into {n_parts} parts: only the prior orders one part against another"),
             (only_won > 0, f"{counted(only_won, 'item')} won every comparison{unlimited}"),
             (only_lost > 0, f"{counted(only_lost, 'item')} lost every comparison{unlimited}"),
@@ -219,10 +219,10 @@ class Strengths(DrawnStrengths):
                 f"the votes do not determine the spread of the strengths: it is held at {self.prior_sd:g}",
             ),
             (0 < votes.n_ties == votes.n_comparisons, "every comparison is a tie"),
-            (voters == 1, "all votes are of one voter: how far others differ is unknown"),
+            (voters == 1, "all votes are from one voter: other voters may differ"),
             (
                 votes.voter is None and votes.n_comparisons > 0,
-                "voters are not known: intervals are as if all votes were independent",
+                "voters are unknown, so intervals assume that all votes are independent",
             ),
         )
         return tuple(sentence for holds, sentence in warnings if holds)
@@ -595,6 +595,6 @@ def stopping_rule(
         return TopStoppingRule(k, checked_level(level, error=ModelError))
     value = real_number(target)
     if not -1 < value < 1:
-        raise ModelError(f"target must be a number between -1 and 1, both excluded; got {shown(target)}")
+        raise ModelError(f"target must be a number above -1 and below 1; got {shown(target)}")
     number = checked_count(n_samples, "n_samples", ModelError)
     return StoppingRule(value, as_coefficient(coefficient), number, checked_seed(seed, ModelError))

@@ -37,7 +37,7 @@ def votes_of_voters(strengths: Strengths) -> tuple[Comparisons, Array]:
         raise ModelError(f"voters are judged by Strengths; got {shown(strengths)}")
     votes = strengths.comparisons
     if votes.voter is None:
-        raise ModelError("voters are judged by votes whose voters are known; these have no column of voters")
+        raise ModelError("a report on voters needs a column of voters, which these votes lack")
     return votes, votes.voter
 
 

@@ -43,10 +43,10 @@ class Details:
     ci: bool = console.flag_setting("--ci", "Add the confidence interval of each coefficient.")
     standardize: bool = console.flag_setting(
         "--standardize",
-        "Add each coefficient on a scale where chance averages 0, and its percentile among the values of chance.",
+        "Add each coefficient on a scale where chance averages 0, and its percentile among random orders.",
     )
     level: float | None = setting(
-        options.level_option(None, f"Level of confidence of --ci.  [default: {options.DEFAULT_LEVEL}]")
+        options.level_option(None, f"Confidence level of --ci.  [default: {options.DEFAULT_LEVEL}]")
     )
     method: Any = setting("--method", type=click.Choice(METHODS), help=f"Method of --ci.  [default: {METHODS[0]}]")
     resamples: int | None = setting(
@@ -56,9 +56,7 @@ class Details:
         )
     )
     seed: int | None = setting(
-        console.seed_option(
-            None, f"Same seed, same numbers of --ci and --standardize.  [default: {options.DEFAULT_SEED}]"
-        )
+        console.seed_option(None, f"Random seed of --ci and --standardize.  [default: {options.DEFAULT_SEED}]")
     )
 
     def check(self) -> None:
@@ -141,7 +139,7 @@ class Details:
         lines = []
         if (draws := self._standardize) is not None:
             draw_text = options.permutations_text(draws["resamples"], draws["seed"], sizes)
-            lines.append(f"standardized: chance is 0; percentile: per cent of chance below the value ({draw_text})")
+            lines.append(f"standardized: chance averages 0; percentile: % of chance values below ({draw_text})")
         if (draws := self._ci) is not None:
             draw_text = console.resamples_text(draws["resamples"], draws["seed"], "the items")
             lines.append(f"low, high: {console.percent_text(draws['level'])} interval ({draws['method']}, {draw_text})")
@@ -171,8 +169,8 @@ class Details:
         total = math.fsum(item["cost"] for item in items)
         form = "z.4f" if items[0]["cost"] >= 0.001 else ".2e"
         heading = (
-            f"{title}: {len(items):,} of {row['n']:,} items cost {total:{form}} of the {1 - row[name]:{form}} that "
-            f"{name} is short of 1"
+            f"{title}: {name} is {1 - row[name]:{form}} below 1; {len(items):,} of {row['n']:,} items cost "
+            f"{total:{form}} of that"
         )
         click.echo(f"\n{heading}")
         ranks = {f"{role} rank": (f"{role}_rank", console.rank_text) for role in ("gold", "system")}
@@ -258,9 +256,9 @@ def _in_calls(draws: dict[str, Any] | None) -> dict[str, Any] | None:
 @options.coefficient_option(choices=options.SYSTEM_COEFFICIENTS)
 @options.weight_options
 @options.alternative_option("the system beats chance, or with --versus the first one beats the other")
-@options.swap_option(None, f"What two systems exchange in a test with --versus.  [default: {SWAPS[0]}]")
+@options.swap_option(None, f"Exchange scores or ranks in a test with --versus.  [default: {SWAPS[0]}]")
 @options.clusters_option()
-@options.level_option(None, f"Level of confidence of the intervals of --versus.  [default: {options.DEFAULT_LEVEL}]")
+@options.level_option(None, f"Confidence level of the intervals of --versus.  [default: {options.DEFAULT_LEVEL}]")
 @options.resamples_option(TEST_RESAMPLES, "Number of random permutations, or of swaps with --versus.")
 @console.seed_option()
 @console.report_option()
@@ -441,7 +439,7 @@ def _print_differences(
         f"p: {option_values['alternative']}, paired test of {name} ({swaps}{seed}){'; corrected by Holm' * has_several}"
     )
     click.echo(f"low, high: {console.percent_text(option_values['level'])} interval of a - b, by the same test")
-    click.echo("detectable: least true difference that the test finds with a power of 0.8\n")
+    click.echo("detectable: smallest true difference that the test finds with a power of 0.8\n")
     figures = {
         f"{name} of a": "statistic_a",
         "of b": "statistic_b",

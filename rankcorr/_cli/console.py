@@ -216,7 +216,9 @@ def choice_setting(name: str, choices: Sequence[str], help_text: str) -> Any:
     return setting(choice_option(name, choices, help_text))
 
 
-def seed_option(default: int | None = 0, help_text: str = "Same seed, same numbers.") -> Decorator:
+def seed_option(
+    default: int | None = 0, help_text: str = "Random seed: the same seed gives the same numbers."
+) -> Decorator:
     """Option --seed."""
     return option("--seed", type=click.IntRange(min=0), default=default, help=help_text)
 
@@ -258,7 +260,7 @@ def json_option(more: str = ", with null where undefined") -> Decorator:
 
 def table_option() -> Decorator:
     """Option --table."""
-    help_text = "Form of the tables. In all forms but text, only the tables go to stdout, and the rest to stderr."
+    help_text = "Format of the tables. Except with text, only the tables go to stdout; everything else goes to stderr."
     return choice_option("--table", TABLES, help_text, expose_value=False, callback=_into_tables)
 
 

@@ -73,7 +73,7 @@ _CORRECTIONS = {STEP_DOWN: "p (step-down)", HOLM: "p (Holm)"}
 class Level(click.types.FloatParamType):
     """A level that may be omitted: a file right after the option is then read as the level."""
 
-    name = "level; if it has none, give the option after the files"
+    name = "level; to use the option without a level, put it after the files"
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class QueryOptions:
         "--needed",
         type=float,
         metavar="DIFFERENCE",
-        help="Estimate how many queries find this true difference from the run of --versus with a power of 0.8.",
+        help="Estimate how many queries a test needs to find this difference from the run of --versus (power 0.8).",
     )
     plot: str | None = setting(
         console.figure_option("--plot", "Draw the differences from the run of --versus by query")
@@ -157,12 +157,12 @@ class QueryOptions:
     form: Any = setting(
         *("--form", "--format"),
         type=click.Choice(FORMATS),
-        help="Form of all text files; scores: of the runs alone.  [default: detected for each file]",
+        help="Format of all text files; scores is for runs only.  [default: detected for each file]",
     )
     duplicates: Any = choice_setting(
         "--duplicates",
         DUPLICATES,
-        "Repeated documents in a query: are an error, or the first or the largest value counts.",
+        "Documents repeated in a query: report an error, or use the first or the largest value.",
     )
 
     def __post_init__(self) -> None:
@@ -202,7 +202,9 @@ class QueryOptions:
             return names
         if same := repeated(runs):
             listed = ", ".join(map(str, same))
-            raise OptionError(f"each run can be given only once, unless --name names it; more than once: {listed}")
+            raise OptionError(
+                f"each run can be given only once, unless --name gives each a different name; repeated: {listed}"
+            )
         listed = ", ".join(map(str, again))
         message = f"more than one run is called {listed}, so runs are named by their paths; --name gives other names"
         give_notice(message, UserWarning)
@@ -354,7 +356,7 @@ def _worse(pairs: Iterable[tuple[RunComparison, str, str]], level: float | None)
     for comparison, first, second in pairs:
         pair, names = comparison.pair(first, second), f"{first} and {second} by {comparison.metric}"
         if math.isnan(pair.corrected_pvalue):
-            raise OptionError(f"--fail-if-worse cannot compare {names}: no query has a value of both")
+            raise OptionError(f"--fail-if-worse cannot compare {names}: no query has a value for both")
         if pair.difference < 0 and pair.corrected_pvalue <= level:
             worse_runs.append(f"{first} is worse than {second} by {comparison.metric}")
         one, other = (comparison.values[comparison.runs.index(name)] for name in (first, second))

@@ -31,10 +31,12 @@ RESAMPLES = default_of(compare_evaluated, "n_resamples")
 @console.command("fuse", short_help="Fuse runs into one, and test it against them.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...")
 @console.choice_option("--method", FUSIONS, "Reciprocal rank fusion, CombSUM or CombMNZ.")
-@console.choice_option("--norm", NORMS, "Scores of combsum and combmnz: from 0 to 1, or mean 0 and deviation 1.")
+@console.choice_option(
+    "--norm", NORMS, "For combsum and combmnz: scale scores to 0 to 1, or to mean 0 and standard deviation 1."
+)
 @console.option("--k", type=float, default=OFFSET, help="Offset of rrf: a document of rank r gets 1/(k + r).")
 @console.choice_option("--missing", MISSING_QUERIES, "Queries that a run lacks: an error, or fused without this run.")
-@click.option("-o", "--out", metavar="FILE", help="Write the fused run here, in TREC's form; '-' is stdout.")
+@click.option("-o", "--out", metavar="FILE", help="Write the fused run here, in TREC format; '-' is stdout.")
 @click.option("--qrels", metavar="FILE", help="Evaluate the fused run and its parts, and test the differences.")
 @console.option(
     "--metric",
@@ -48,9 +50,9 @@ RESAMPLES = default_of(compare_evaluated, "n_resamples")
 @options.level_option()
 @options.resamples_option(RESAMPLES)
 @console.seed_option()
-@click.option("--form", type=click.Choice(FORMATS), help="Form of all text files.  [default: detected for each file]")
+@click.option("--form", type=click.Choice(FORMATS), help="Format of all text files.  [default: detected for each file]")
 @console.choice_option(
-    "--duplicates", DUPLICATES, "Repeated documents in a query: are an error, or the first or the largest value counts."
+    "--duplicates", DUPLICATES, "Documents repeated in a query: report an error, or use the first or the largest value."
 )
 @console.table_option()
 @console.report_option()
@@ -78,7 +80,7 @@ def fuse_command(
     if out == "-" and (qrels is not None or as_json):
         raise OptionError("-o - writes the run to stdout, where the tables of --qrels and --json would go too")
     if report_path is not None and qrels is None:
-        raise OptionError("--report is about the comparison, which needs --qrels")
+        raise OptionError("--report describes the comparison, so it needs --qrels")
     options.check_stdin([*runs, *([] if qrels is None else [qrels])])
     method, names = settings["method"], settings["name"]
     options.check_names(names, len(runs), "run")

@@ -30,7 +30,7 @@ class BoardOptions:
     """The options of a leaderboard, except for the files of gold and systems."""
 
     golds: tuple[str, ...] = console.several_setting(
-        "--gold", "FILE", "A further gold set; may be repeated. In --score they come after GOLD."
+        "--gold", "FILE", "Another gold set; may be repeated. In --score, it comes after GOLD."
     )
     by: str = setting(
         "--by",
@@ -45,19 +45,17 @@ class BoardOptions:
         "--groups",
         metavar="FILE",
         help="Groups of items, such as genres: CSV or TSV with the id, in as many columns as --id names, and the "
-        "group. Shows a column for each group; systems are ranked by all items of GOLD unless --by says otherwise. Of "
-        "a table of scores: groups of tasks, with columns of tasks and groups; systems are ranked by the mean.",
+        "group. Shows a column for each group; systems are ranked by all items of GOLD unless --by says otherwise. "
+        "With a table of scores: groups of tasks, with columns of tasks and groups; systems are ranked by the mean.",
     )
     unranked: tuple[str, ...] = console.several_setting(
-        "--unranked",
-        "SYSTEM",
-        "A system that is shown without rank or test, such as a late submission; may be repeated.",
+        "--unranked", "SYSTEM", "Show this system without a rank or a test, such as a late submission; may be repeated."
     )
     swap: Any = setting(options.swap_option())
     clusters: str | None = setting(options.clusters_option())
     coefficient: Any = setting(options.coefficient_option(choices=options.SYSTEM_COEFFICIENTS))
     level: float = setting(
-        options.level_option(help_text="Level of confidence of the intervals, and of the tests behind the groups.")
+        options.level_option(help_text="Confidence level of the intervals, and of the tests that form the groups.")
     )
     resamples: int = setting(options.resamples_option(RESAMPLES))
     seed: int = setting(console.seed_option())
@@ -85,17 +83,19 @@ class BoardOptions:
         computation["unranked"] = self._unranked_names(read[n_golds:])
         if (groups := files.read_clusters(self.groups)) is not None:
             if self.golds:
-                raise OptionError("--groups divides one gold set: leave --gold out")
+                raise OptionError("--groups divides one gold set, so it cannot be combined with --gold")
             ((name, ranking),) = golds.items()
             golds = group_items(ranking, groups, name=name)
             computation["by"] = name if self.by == SUM else self.by
             gold_sets = [Named(label, part, label) for label, part in golds.items()]
         with progress_bar(None, "resample", "leaderboard") as advance, collected_notices() as notices:
             board = leaderboard(golds, others, **computation, n_resamples=self.resamples, progress=advance)
-        about = [f"{gold} has a row for each model: the table ranks columns by their agreement with gold, not models"]
+        about = [
+            f"{gold} has a row for each model, but this ranks its columns; to rank the models, give the file alone"
+        ]
         about = about if benchmarks else []
         if self.clusters is not None:
-            about.append("tests exchange whole clusters, but intervals resample single items, and may be too narrow")
+            about.append("tests respect the clusters, but intervals do not, and may be too narrow")
         notes = options.reading_notes(read) + console.notes_of(about, [])
         notes += console.notes_of(notices, [self.coefficient])
         return board, gold_sets, read[n_golds:], notes

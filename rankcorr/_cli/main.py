@@ -51,11 +51,11 @@ for command in COMMANDS:
 @main.command(short_help="Show the weight of the top ranks, or find n0.")
 @click.option("--n0", type=float, help="Offset of the weight 1/(n + n0)^2 of rank n.  [default: 2]")
 @click.option("--share", type=float, help="Find the n0 at which the first rank (or --k ranks) has this share.")
-@click.option("--k", type=click.IntRange(min=1), help="Number of ranks that have the --share.  [default: 1]")
+@click.option("--k", type=click.IntRange(min=1), help="Number of ranks that together have the --share.  [default: 1]")
 @click.option(
     "--top", type=click.IntRange(1, MAX_TOP), help=f"Number of ranks to list.  [default: {DEFAULT_TOP}, or --k if more]"
 )
-@click.option("--n-items", type=click.IntRange(min=1), help="Length of the ranking.  [default: endless]")
+@click.option("--n-items", type=click.IntRange(min=1), help="Number of items in the ranking.  [default: infinite]")
 @json_option("")
 def weights(
     n0: float | None, share: float | None, k: int | None, top: int | None, n_items: int | None, as_json: bool

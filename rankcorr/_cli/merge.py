@@ -23,7 +23,7 @@ class MergedFiles(Files):
     missing: Any = console.choice_setting(
         "--missing",
         ABSENT,
-        "Items that a ranking lacks: an error, left out, tied below its items, or it counts for its own items only.",
+        "Items that a ranking lacks: report an error, leave them out, tie them last, or skip the ranking for them.",
     )
     names: tuple[str, ...] = console.setting(options.names_option("ranking"))
 
@@ -37,7 +37,7 @@ class MergedFiles(Files):
 )
 @console.option("--k", type=float, help="Offset of reciprocal_rank_fusion: rank r gives 1/(k + r).  [default: 60]")
 @console.option(
-    "--weight", "shares", multiple=True, metavar="NAME=NUMBER", help="Weight of a ranking, for all or none of them."
+    "--weight", "shares", multiple=True, metavar="NAME=NUMBER", help="Weight of a ranking; give one for each, or none."
 )
 @options.coefficient_option(
     help_text="Coefficient of each ranking with the result, whose mean is largest for consensus."

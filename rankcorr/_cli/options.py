@@ -89,7 +89,7 @@ def _level(context: click.Context, parameter: click.Parameter, value: float | No
 
 
 def level_option(
-    default: float | None = DEFAULT_LEVEL, help_text: str = "Level of confidence of the intervals."
+    default: float | None = DEFAULT_LEVEL, help_text: str = "Confidence level of the intervals."
 ) -> Decorator:
     """Option --level."""
     return option("--level", type=float, default=default, callback=_level, help=help_text)
@@ -100,7 +100,7 @@ def alternative_option(more: str = "better agreement than by chance") -> Decorat
     return choice_option("--alternative", ALTERNATIVES, f"Alternative of the p-value; 'greater': {more}.")
 
 
-def swap_option(default: str | None = SWAPS[0], help_text: str = "What systems exchange in tests.") -> Decorator:
+def swap_option(default: str | None = SWAPS[0], help_text: str = "Exchange scores or ranks in tests.") -> Decorator:
     """Option --swap."""
     help_text = (
         f"{help_text} Scores must be on one scale in all systems; auto exchanges them if their distributions agree."
@@ -143,7 +143,7 @@ def check_stdin(paths: Sequence[str]) -> None:
 def check_repeats(names: Iterable[str], role: str) -> None:
     """Refuse a repeated name of a file or a set, since a table could not tell the two apart."""
     if again := repeated(names):
-        raise OptionError(f"each {role} can be given only once; more than once: {', '.join(map(str, again))}")
+        raise OptionError(f"each {role} can be given only once; repeated: {', '.join(map(str, again))}")
 
 
 def clusters_option() -> console.Decorator:
@@ -159,7 +159,7 @@ def clusters_option() -> console.Decorator:
 def check_owner(owner: str, present: bool, settings: Mapping[str, Any]) -> None:
     """Refuse an option that has no effect, because what it belongs to is missing."""
     if not present and (vain := [name for name, value in settings.items() if value is not None]):
-        raise OptionError(f"{vain[0]} belongs to {owner}, which is missing")
+        raise OptionError(f"{vain[0]} has no effect without {owner}")
 
 
 def check_names(names: Sequence[str], n_files: int, role: str, *, unique: bool = True) -> None:
@@ -169,7 +169,7 @@ def check_names(names: Sequence[str], n_files: int, role: str, *, unique: bool =
     if "" in names:
         raise OptionError("--name must not be empty")
     if unique and (again := repeated(names)):
-        raise OptionError(f"--name must differ; more than once: {', '.join(map(str, again))}")
+        raise OptionError(f"each --name must be different; repeated: {', '.join(map(str, again))}")
 
 
 def by_name(rankings: Sequence[Named]) -> dict[str, Ranking]:
@@ -232,16 +232,16 @@ class Files:
     missing: Any = choice_setting(
         "--missing",
         MISSING,
-        "Items in one file only: an error, left out, all kept (tied below the items of a file), or only those of gold "
-        "kept (tied below the items of a system).",
+        "Items in one file only: report an error, leave them out, keep all (tied last where they are missing), or keep "
+        "only those of gold.",
     )
     unordered: bool = console.flag_setting(
-        "--unordered", "The two columns of --id are a pair in any order: a, b is the same item as b, a."
+        "--unordered", "Treat the two columns of --id as an unordered pair: a, b is the same item as b, a."
     )
     duplicates: Any = choice_setting(
         "--duplicates",
         DUPLICATES,
-        "Repeated items in a file: an error, or the mean or the first of their numbers counts.",
+        "Items repeated in a file: report an error, or use the mean or the first of their numbers.",
     )
     names: tuple[str, ...] = setting(names_option("system"))
 
@@ -325,7 +325,7 @@ class Weights:
     def of_one(self, name: str) -> Coefficient:
         """Return the coefficient where it is the only one computed: an option that it cannot use is an error."""
         if name in PLAIN and (self.n0 is not None or self.weigher is not None):
-            raise OptionError(f"--coefficient {name} weighs all items alike, and takes neither --n0 nor --weigher")
+            raise OptionError(f"--coefficient {name} weighs all items alike, so leave out --n0 and --weigher")
         return self.of(name)
 
     @property
@@ -337,7 +337,7 @@ class Weights:
         if self.weigher is None:
             return InverseSquare() if self.n0 is None else InverseSquare(self.n0)
         if self.n0 is not None:
-            raise OptionError("--n0 and --weigher exclude each other: n0 belongs to the weight 1/(n + n0)^2")
+            raise OptionError("give --n0 or --weigher, not both: n0 is the offset of the weight 1/(n + n0)^2")
         try:
             return named_weigher(self.weigher)
         except WeightError as error:

@@ -139,7 +139,7 @@ def leaderboard_figure(
     """
     if not systems:
         if score_settings.needed is not None or score_settings.equivalent_within is not None:
-            raise OptionError("--needed and --equivalent-within change nothing in a figure; use rankcorr leaderboard")
+            raise OptionError("--needed and --equivalent-within have no effect on a figure; use rankcorr leaderboard")
         of_scores, notes = rank_table(gold, score_settings, {name: getattr(settings, name) for name in SETTINGS})
         _write(lambda: plot_leaderboard(of_scores), out, settings.coefficient, notes=notes)
         return

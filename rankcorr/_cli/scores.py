@@ -47,31 +47,31 @@ class ScoreOptions:
     """How a table of scores is read and ranked."""
 
     aggregate: Any = choice_setting(
-        "--aggregate", AGGREGATES, "Of a table of scores: rank by the mean score, Borda points or the mean rank."
+        "--aggregate", AGGREGATES, "With a table of scores: rank by the mean score, Borda points or the mean rank."
     )
     tasks: tuple[str, ...] = console.several_setting(
-        "--tasks", "NAME", "Of a table of scores: a task to use; may be repeated.  [default: all]"
+        "--tasks", "NAME", "With a table of scores: use this task; may be repeated.  [default: all]"
     )
     lower_is_better: tuple[str, ...] = console.several_setting(
-        "--lower-is-better", "NAME", "Of a table of scores: a task on which smaller is better; may be repeated."
+        "--lower-is-better", "NAME", "With a table of scores: smaller is better on this task; may be repeated."
     )
     missing_scores: Any = choice_setting(
         "--missing-scores",
         MISSING_SCORES,
-        "Of a table of scores: missing ones are an error, leave out the task, or are the worst of the task.",
+        "With a table of scores: if one is missing, report an error, leave out its task, or use the task's worst.",
     )
     equivalent_within: float | None = console.setting(
         "--equivalent-within",
         type=float,
         metavar="MARGIN",
-        help="Of a table of scores: give a verdict on the difference from the best: equivalent if one-sided tests show "
-        "that it is smaller than MARGIN, else worse or undecided.",
+        help="With a table of scores: give a verdict on the difference from the best: equivalent if one-sided tests "
+        "show that it is smaller than MARGIN, else worse or undecided.",
     )
     needed: float | None = console.setting(
         "--needed",
         type=float,
         metavar="DIFFERENCE",
-        help="Of a table of scores: estimate how many tasks find this true difference with a power of 0.8.",
+        help="With a table of scores: estimate how many tasks a test needs to find this true difference (power 0.8).",
     )
 
 
@@ -93,9 +93,9 @@ def refuse_options(is_table: bool) -> None:
         if (name not in names_of_scores | SHARED if is_table else name in names_of_scores)
     ]
     if wrong:
-        kind = "files of rankings, not a table of scores alone" if is_table else "a table of scores, given alone"
-        advice = "; missing scores have --missing-scores" if is_table and "--missing" in wrong else ""
-        raise OptionError(f"{first_few(wrong)} may be used with {kind}{advice}")
+        kind = "SYSTEM files, not with a table of scores" if is_table else "a table of scores, given alone"
+        advice = "; for missing scores use --missing-scores" if is_table and "--missing" in wrong else ""
+        raise OptionError(f"{first_few(wrong)} can be used only with {kind}{advice}")
 
 
 def rank_table(
@@ -122,7 +122,7 @@ def rank_table(
         except MissingValueError as error:
             raise OptionError(str(error).replace("missing=", "missing_scores=")) from error
         except (ColumnError, TooFewItemsError) as error:
-            message = f"{path} alone is no table of scores ({error}); to rank files, name at least one SYSTEM file"
+            message = f"{path} is not a table of scores ({error}); to rank systems by it, add at least one SYSTEM file"
             raise OptionError(message) from error
     return board, console.notes_of(notices, [])
 

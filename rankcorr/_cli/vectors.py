@@ -66,9 +66,7 @@ class VectorOptions:
         "annotators.",
     )
     versus: str | None = setting(
-        "--versus",
-        metavar="VECTORS",
-        help="Compare the others with this one of VECTORS.  [default: all with each other]",
+        "--versus", metavar="VECTORS", help="Compare all other VECTORS with this file.  [default: all with each other]"
     )
     words: list[str] = console.several_setting(
         "--words",
@@ -83,10 +81,10 @@ class VectorOptions:
     duplicates: Any = choice_setting(
         "--duplicates",
         DUPLICATES,
-        "A pair that a file has more than once, in either order unless --relata: an error, or the mean or the "
-        "first of its scores counts.",
+        "Pairs repeated in a file, in either order unless --relata: report an error, or use the mean or the first of "
+        "their scores.",
     )
-    form: Any = setting("--form", type=click.Choice(FORMS), help="Form of VECTORS.  [default: detected]")
+    form: Any = setting("--form", type=click.Choice(FORMS), help="Format of VECTORS.  [default: detected]")
     encoding: str = setting("--encoding", default="utf-8", help="Encoding of the words in VECTORS.")
     undecodable: Any = choice_setting(
         "--undecodable", UNDECODABLE, "Words in VECTORS that are invalid in this encoding: an error, or left out."
@@ -133,7 +131,7 @@ class VectorOptions:
         for path, column in zip(paths, options.columns_of(self.scores, len(paths)), strict=True):
             name = path if paths.count(path) == 1 else f"{path}:{column}"
             if name in gold_scores:
-                raise OptionError(f"each gold file can be given only once; more than once: {name}")
+                raise OptionError(f"each gold file can be given only once; repeated: {name}")
             gold_scores[name] = read_pairs(
                 path,
                 word_columns=self.words or None,
@@ -264,7 +262,7 @@ def _check(vectors: tuple[str, ...], settings: VectorOptions) -> None:
     """Refuse options and files that do not go together."""
     options.check_owner("--relata", settings.relata, {"--candidates": settings.candidates, "--depth": settings.depth})
     if settings.relata and settings.self_pairs is not None:
-        raise OptionError("--self-pairs does not go with --relata")
+        raise OptionError("--self-pairs cannot be combined with --relata")
     if settings.relata and len(vectors) > 1:
         raise OptionError(
             f"--relata evaluates one set of vectors at a time; got {len(vectors)} files: run the command once for each "
@@ -273,7 +271,7 @@ def _check(vectors: tuple[str, ...], settings: VectorOptions) -> None:
     if (settings.groups is None) == (not settings.golds):
         raise OptionError("either --gold or --groups is needed" + (", not both" if settings.golds else ""))
     if settings.groups is not None and (settings.relata or settings.metrics):
-        raise OptionError(f"{'--relata' if settings.relata else '--metric'} does not go with --groups")
+        raise OptionError(f"{'--relata' if settings.relata else '--metric'} cannot be combined with --groups")
     options.check_stdin([*vectors, *settings.golds, *filter(None, [settings.groups])])
     options.check_repeats(vectors, "VECTORS")
     if settings.versus is not None:

@@ -62,11 +62,13 @@ def series_of(value: object, what: str) -> Series | None:
     import narwhals.stable.v2 as nw
 
     if not isinstance(found, nw.Series):
-        raise DimensionError(f"{what}s must have one dimension; got a data frame, where each column is a ranking")
+        raise DimensionError(
+            f"{what}s must have one dimension; got a data frame: pass one of its columns (correlate_many takes a frame)"
+        )
     if what.endswith("score") and is_rank_column(found.name):
         raise ColumnError(
-            f"the series {found.name!r} holds ranks, and {what}s are needed, of which the largest is the best: use "
-            "Ranking.from_ranks, or rename it if larger numbers are better"
+            f"the series {found.name!r} is named as ranks, but {what}s (larger is better) are needed: use "
+            "Ranking.from_ranks for ranks, or rename the series"
         )
     index = nw.maybe_get_index(found)
     labels = None if index is None else list(index)

@@ -69,7 +69,7 @@ def checked_numbers(
 
 
 def _need(what: str) -> str:
-    return f"every item needs {'an' if what[0] in 'aeiou' else 'a'} {what}"
+    return f"every item needs {'an' if what[0] in 'aeiou' else 'a'} {what} (leave out items without one)"
 
 
 def _check_objects(array: NDArray[Any], what: str, labels: Sequence[Hashable] | None) -> None:

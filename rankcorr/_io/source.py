@@ -17,10 +17,10 @@ CHUNK_BYTES: Final = 1 << 22
 GZIP: Final = b"\x1f\x8b"  # no text in UTF-8 begins with these
 UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 OTHER_FORMATS: Final = {  # first bytes of a format, and what to do with it
-    b"PK\x03\x04": "a zip: unpack it first, or save the sheet of a workbook (.xlsx, .ods) as {form}",
+    b"PK\x03\x04": "a spreadsheet (.xlsx, .ods) or a zip archive: save the sheet as {form}, or unpack the archive",
     b"\xd0\xcf\x11\xe0": "an old workbook (.xls): save its sheet as {form}",
-    b"SQLite format 3\0": "a database of SQLite, and no table in text",
-    b"%PDF-": "a PDF, and no table in text",
+    b"SQLite format 3\0": "an SQLite database: export the table as {form}",
+    b"%PDF-": "a PDF: save the table as {form}",
     b"PAR1": "a Parquet file: save it as {form}",
     b"ARROW1": "an Arrow file: save it as {form}",
     b"FEA1": "a file of Feather's first version: save it as {form}",

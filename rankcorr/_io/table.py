@@ -146,7 +146,7 @@ class TextTable(Source):
         line, delimiters = delimiters_of(text)
         if not delimiters:
             next(self.records(text, ","), None)  # an open quote gives the better error
-            self.fail(f"one column; {self.content}, separated by comma, tab, semicolon or pipe", line)
+            self.fail(f"only one column; {self.content}, separated by comma, tab, semicolon or pipe", line)
         if self._named_delimiter is not None:
             if self._named_delimiter not in delimiters:
                 self.fail(f"no {_DELIMITERS[self._named_delimiter]}, which should separate columns by line 1", line)
@@ -156,7 +156,7 @@ class TextTable(Source):
             delimiters = fitting or delimiters
         if len(delimiters) > 1 and "\t" not in delimiters:
             names = " and ".join(_DELIMITERS[d] for d in delimiters)
-            self.fail(f"{names} could both separate the columns; put cells that contain one into quotes", line)
+            self.fail(f"{names} could both be the separator; quote the cells that contain one of them", line)
         return delimiters[0]  # tabs take precedence
 
     def _first_cells(self, text: str, delimiter: str) -> set[str]:
@@ -197,8 +197,8 @@ class TextTable(Source):
         """Refuse a row that does not have one cell for each column; a short row lacks the last ones."""
         n_expected, n_cells = len(header.cells), len(record.cells)
         if n_cells != n_expected:
-            lacking = f", none for {list_names(header.cells[n_cells:])}" if n_cells < n_expected else ""
-            message = f"{n_expected} cells are expected, as in the first row; got {n_cells}{lacking}"
+            lacking = f" (none for {list_names(header.cells[n_cells:])})" if n_cells < n_expected else ""
+            message = f"expected {n_expected} cells, as in the first row; got {n_cells}{lacking}"
             self.fail(message, record.line)
 
     def number(self, cell: str, line: int, column: str) -> float:
@@ -210,10 +210,10 @@ class TextTable(Source):
             self.fail(f'"{printable(cell)}" is beyond the range of a 64-bit float', line, column)
         if number is None:
             if not digits:
-                self.fail("empty cell; every row needs a number", line, column)
+                self.fail("empty cell; every row needs a number (leave out rows without one)", line, column)
             if _NAN.fullmatch(digits):
-                self.fail(f'"{digits}" is not a value; every row needs a number', line, column)
-            hint = "; write a point before decimals, not a comma" if _DECIMAL_COMMA.fullmatch(digits) else ""
+                self.fail(f'"{digits}" is not a number; leave out rows without one', line, column)
+            hint = "; use a decimal point, not a comma" if _DECIMAL_COMMA.fullmatch(digits) else ""
             self.fail(f'"{printable(cell)}" is not a number{hint}', line, column)
         return number
 
@@ -266,7 +266,7 @@ def json_values(table: TextTable, text: str, decoder: json.JSONDecoder) -> Itera
             place = _past_space(text, place + 1)
         elif is_list and not text.startswith("]", place):
             n_breaks = text.count("\n", n_read, place)
-            table.fail("is not JSON: a comma or the end of the list is expected", line + n_breaks)
+            table.fail("is not valid JSON: expected a comma or the end of the list", line + n_breaks)
     rest = _past_space(text, place + 1)
     if is_list and rest < len(text):
         table.fail("is not JSON: something follows the end of the list", line + text.count("\n", n_read, rest))
@@ -442,7 +442,7 @@ def read_numbers(
     """
     check_choice("duplicates", duplicates, DUPLICATES)
     if isinstance(id_columns, str) or (id_columns is not None and len(id_columns) == 0):
-        raise OptionError(f"id_columns is {shown(id_columns)}; it must be a list of one or more column names")
+        raise OptionError(f"id_columns must be a list of one or more column names; got {shown(id_columns)}")
     table = TextTable(os.fspath(path))
     text = table.text()
     if is_json(text):
@@ -460,7 +460,7 @@ def read_numbers(
         records = chain([second], records)
     columns = _find_columns(table, first, id_columns, score_column, header=header, n_ids=2 if words else 1)
     if unordered and len(columns.ids) != 2:
-        raise OptionError(f"unordered needs two id columns, whose order does not count; got {len(columns.ids)}")
+        raise OptionError(f"unordered=True needs exactly two id columns; got {len(columns.ids)}")
     rows = records if header else chain([first], records)
     if {"rank", "strength", "in_top"} <= {*columns.names}:  # the ranking of a campaign, which may be an export
         rows = _unguarded_rows(list(rows), columns.ids)
@@ -493,14 +493,14 @@ def _find_columns(
 ) -> _Columns:
     names = first.cells if header else [str(number) for number in range(1, len(first.cells) + 1)]
     numeric = header and any(real_text(cell) for cell in first.cells)
-    hint = "; if this line holds data, use --no-header" if numeric else ""
+    hint = "; if this line holds data, use --no-header (in Python, header=False)" if numeric else ""
     named = Record(first.line, names)
     ids = None if id_columns is None else tuple(table.place(named, name, hint) for name in id_columns)
     score = None if score_column is None else table.place(named, score_column, hint)
     used = [*(ids or ()), *(() if score is None else (score,))]
     for i in used:
         if used.count(i) > 1:
-            table.fail("chosen twice; every id and the score need a column of their own", first.line, names[i])
+            table.fail("chosen twice; the ids and the score need different columns", first.line, names[i])
     left = [i for i in range(len(names)) if i not in used]
     n_missing = n_ids * (ids is None) + (score is None)
     if ids is None and (len(left) == n_missing or (n_ids > 1 and len(left) > n_missing)):
@@ -520,9 +520,13 @@ def _find_columns(
 
 def _check_header(table: TextTable, name: str, line: int) -> None:
     if not name.strip():
-        table.fail("the score column has no name; if this line holds data, use --no-header", line)
+        table.fail(
+            "the score column has no name; if this line holds data, use --no-header (in Python, header=False)", line
+        )
     if real_text(name) or name.strip().lower() in _MISSING:
-        table.fail("this line looks like data; use --no-header, or give the column another name", line, name)
+        table.fail(
+            "this line looks like data; use --no-header (in Python, header=False), or rename the column", line, name
+        )
 
 
 def _items(

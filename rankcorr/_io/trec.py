@@ -29,8 +29,11 @@ ROW: Final = frozenset(BEIR_HEAD)  # keys of qrels in MTEB's data sets, one obje
 HIT: Final = frozenset({"corpus_id", "score"})  # keys of a document that a search of sentence-transformers found
 METADATA: Final = "mteb_model_meta"
 _BLANKS: Final = " \t\r"
-_FORMATS_READ: Final = "the formats that are read: TREC, MS MARCO, three columns, BEIR (TSV), JSON, Parquet, Arrow"
-_SHAPES: Final = "a query_id and results with corpus_id and score are expected, or query-id, corpus-id and score"
+_FORMATS_READ: Final = "supported formats: TREC, MS MARCO, three columns, BEIR (TSV), JSON, Parquet, Arrow"
+_SHAPES: Final = (
+    'expected an object with "query_id" and "results" (each with "corpus_id" and "score"), or with "query-id", '
+    '"corpus-id" and "score"'
+)
 
 
 class Layout(NamedTuple):
@@ -232,12 +235,10 @@ def _fields(table: TextTable, text: str, layout: Layout) -> Iterator[tuple[int, 
         fields = _split(content, "\t" if by_tabs else None)
         if has_head:
             if tuple(name.strip() for name in fields[:2]) != BEIR_HEAD[:2]:
-                table.fail(f"the first line must be the head {', '.join(BEIR_HEAD)}, separated by tabs", line)
+                table.fail(f"the first line must be the header {', '.join(BEIR_HEAD)}, separated by tabs", line)
         elif len(fields) != n_fields:
             between, names = "tabs" if by_tabs else "spaces or tabs", " ".join(name or "-" for name in layout.fields)
-            table.fail(
-                f"{n_fields} fields separated by {between} are expected ({names}); got {len(fields)}{advice}", line
-            )
+            table.fail(f"expected {n_fields} fields separated by {between} ({names}); got {len(fields)}{advice}", line)
         else:
             yield line, fields
         has_head, advice = False, ""
@@ -252,7 +253,7 @@ def _ranks_or_scores(table: TextTable, columns: Columns, form: str | None) -> Co
     is_whole = (values == np.floor(values)) & np.isfinite(values)
     if form == "msmarco" and not is_whole.all():
         line = columns.lines[int(np.argmin(is_whole))]
-        table.fail('a rank must be a whole number; form="scores" reads scores, larger is better', line, "rank")
+        table.fail('ranks must be whole numbers; if larger is better, read the file with form="scores"', line, "rank")
     is_ranks = form == "msmarco"
     if form is None and is_whole.all():
         codes = columns.query_codes()
@@ -285,8 +286,8 @@ def check_ranks(table: TextTable, columns: Columns) -> None:
         queries = len(set(codes[order][wrong].tolist()))
         line = columns.lines[int(order[wrong[0] + 1])]
         give_notice(
-            f"{table.name}:{line}: the rank contradicts the score, which is larger than that of a smaller rank; so in "
-            f"{counted(queries, 'query', 'queries')}. Scores decide",
+            f"{table.name}:{line}: this document has a larger score than one ranked above it, as in "
+            f"{counted(queries, 'query', 'queries')}; the scores are used, not the ranks",
             RankColumnWarning,
             stacklevel=5,
         )
@@ -312,7 +313,7 @@ def _json_rows(table: TextTable, text: str, value_name: str) -> Iterator[tuple[s
         for document, value in pairs:
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
             if not is_number or value == math.inf:  # only a number beyond the range of floats is infinite here
-                fault = "is beyond the range of a 64-bit float" if is_number else "is no number"
+                fault = "is beyond the range of a 64-bit float" if is_number else "is not a number"
                 table.fail(f'query "{printable(query)}", document "{printable(document)}": {value_name} {fault}')
             yield query, document, value
 
@@ -371,7 +372,7 @@ def _only_split(table: TextTable, predictions: Pairs) -> Any:
     ]
     if len(splits) != 1:
         names = first_few([f"{printable(subset)} {printable(split)}" for subset, split, _ in splits]) or "none"
-        table.fail(f"the predictions of one subset and split are expected; the file has {names}")
+        table.fail(f"expected the predictions of one subset and split; the file has {names}")
     return splits[0][2]
 
 
@@ -380,12 +381,15 @@ def _list_documents(table: TextTable, query: str, documents: list[Any], value_na
     entries = [dict(entry) if isinstance(entry, Pairs) else entry for entry in documents]
     pairs = listed_values(entries, value_name)
     if pairs is None or not all(isinstance(document, str | int) for document, _ in pairs):
-        _refuse_shape(table, value_name, f'; query "{printable(query)}" has another list')
+        _refuse_shape(table, value_name, f'; the list of query "{printable(query)}" is neither')
     return [(str(document), value) for document, value in pairs]
 
 
 def _refuse_shape(table: TextTable, value_name: str, more: str = "") -> NoReturn:
-    table.fail(f"an object of query to an object of document to {value_name}, or to a list, is expected{more}")
+    table.fail(
+        f'expected an object such as {{"q1": {{"d1": {value_name}}}}}, or with a list of ids or hits for each query'
+        f"{more}"
+    )
 
 
 def _json_number(text: str) -> float:

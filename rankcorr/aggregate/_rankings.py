@@ -184,8 +184,7 @@ def _match(names: Sequence[Any], rankings: Sequence[Ranking], missing: str) -> t
     union = dict.fromkeys(label for ranking in rankings for label in ranking.labels or ())
     if len(set(map(identifier_text, union))) < len(union):
         raise LabelMismatchError(
-            "labels differ only in their types, in a whole number and its text: write all labels as text, or all as "
-            "whole numbers"
+            "labels mix whole numbers with the same numbers as text: write all labels as text, or all as whole numbers"
         )
     owned = [set(ranking.labels or ()) for ranking in rankings]
     if missing == "raise":
@@ -216,7 +215,7 @@ def _shares(names: Sequence[Any], weights: Any) -> Matrix:
     if isinstance(weights, Mapping):
         if different := weights.keys() ^ set(names):
             raise LabelMismatchError(
-                f"rankings and weights must name the same ones; different: {first_labels(different)}"
+                f"weights must name the merged rankings and no others; different: {first_labels(different)}"
             )
         weights = [weights[name] for name in names]
     if isinstance(weights, str) or not hasattr(weights, "__len__") or len(weights) != len(names):
@@ -620,5 +619,5 @@ def merge(rankings: ManyRankings, method: str, *, k: float | None = None, **opti
     """
     check_choice("method", method, tuple(MERGE_METHODS))
     if k is not None and method != OFFSET_METHOD:
-        raise OptionError(f"k belongs to {OFFSET_METHOD}, not to {method}")
+        raise OptionError(f"k is an option of {OFFSET_METHOD}; {method} does not have it")
     return MERGE_METHODS[method](rankings, **options, **({} if k is None else {"k": k}))

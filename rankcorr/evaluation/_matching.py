@@ -147,18 +147,21 @@ class Policies:
         str,
         "zero",
         choices=UNJUDGED,
-        about="Retrieved documents without a judgement: have relevance 0, are left out, or are an error.",
+        about="Retrieved documents without a judgement: use relevance 0, leave them out, or report an error.",
     )
     unretrieved: Unretrieved = declare(
-        str, "last", choices=UNRETRIEVED, about="Judged documents that a run did not retrieve: are last, or left out."
+        str,
+        "last",
+        choices=UNRETRIEVED,
+        about="Judged documents that a run did not retrieve: place them last, or leave them out.",
     )
-    depth: int | None = declare(int, None, least=1, about="Maximum number of documents of each query, the first ones.")
+    depth: int | None = declare(int, None, least=1, about="Use only the first K documents of each query.")
     self_hits: SelfHits = declare(
         str,
         "warn",
         choices=SELF_HITS,
-        about="Retrieved documents with the id of their query: count, with a note or without, or are left out as in "
-        "BEIR.",
+        about="Retrieved documents with the id of their query: use them with a note, use them silently, or leave them "
+        "out as in BEIR.",
     )
 
     def __post_init__(self) -> None:

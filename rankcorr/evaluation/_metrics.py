@@ -182,7 +182,9 @@ def ir_measures_package() -> Any:
     try:
         import ir_measures
     except ImportError as error:
-        raise MissingMeasuresError("the metric needs ir_measures: pip install ir_measures") from error
+        raise MissingMeasuresError(
+            "not a built-in metric; for those of ir_measures: pip install ir_measures"
+        ) from error
     return ir_measures
 
 
@@ -204,7 +206,7 @@ def familiar_of(name: str) -> Familiar:
     except (KeyError, ValueError, SyntaxError, TypeError, AssertionError, RecursionError, MemoryError) as error:
         # The last two come from Python's parser, for names nested too deeply.
         raise MetricError(
-            f"{shown(name)} is no metric: {', '.join(METRIC_NAMES)}, or one of ir_measures, such as rr"
+            f"unknown metric {shown(name)}: use {', '.join(METRIC_NAMES)}, or one of ir_measures, such as rr"
         ) from error
     return checked(measure, name.lower())
 

@@ -77,7 +77,7 @@ class QueryColumns:
 
     def __init__(self, *_args: object, **_options: object) -> None:
         kind = type(self).__name__
-        raise TypeError(f"make it by {kind}.from_dict, {kind}.from_columns, {kind}.from_frame or read_{kind.lower()}")
+        raise TypeError(f"use {kind}.from_dict, {kind}.from_columns, {kind}.from_frame or read_{kind.lower()}")
 
     @classmethod
     def from_columns(
@@ -134,7 +134,7 @@ class QueryColumns:
         if not isinstance(values, Mapping) or not all(
             isinstance(documents, (Mapping, *_LISTS)) for documents in values.values()
         ):
-            raise ColumnError(f"a mapping of query to a mapping of document to value is expected; got {shown(values)}")
+            raise ColumnError(f"expected a mapping such as {{query: {{document: value}}}}; got {shown(values)}")
         pairs = [
             entry.items() if isinstance(entry, Mapping) else cls._list_pairs(query, entry)
             for query, entry in values.items()
@@ -267,7 +267,7 @@ class QueryColumns:
         if isinstance(source, cls):
             return source
         if isinstance(source, QueryColumns):
-            raise ColumnError(f"{type(source).__name__} was given where {cls.__name__} is expected")
+            raise ColumnError(f"expected {cls.__name__}; got {type(source).__name__}")
         if isinstance(source, Mapping):
             return cls.from_dict(source)
         if columns_of(source) is not None:
@@ -445,7 +445,7 @@ def _column(columns: list[Any], column: str | None, field: str, known: tuple[str
     matches = [name for name in known if name in columns]
     if len(matches) != 1:
         many = f"several columns may hold the {field}: {', '.join(map(repr, matches))}"
-        none = f"there is no column for the {field}, such as {', '.join(map(repr, known))}, but {listed or 'none'}"
+        none = f"no column for the {field}, such as {', '.join(map(repr, known))}; the columns are {listed or 'none'}"
         option = field if field in ("query", "document") else "value"
         raise ColumnError(
             f"{many if matches else none}; rename one, or read a data frame by {kind}.from_frame({option}=...)"
@@ -511,7 +511,7 @@ def sorted_rows(queries: Ids, documents: Ids, values: NDArray[np.float64], noun:
             rows = again[np.sort(np.unique(firsts[again], return_index=True)[1])]  # the second of each pair
             pairs = [(queries.ids[query_codes[row]], documents.ids[codes[row]]) for row in rows[: N_SHOWN + 1].tolist()]
             listed = offending(
-                "a query may have each document once; more than once (query, document)", pairs, rows.size
+                "each document may appear only once in a query; repeated (query, document)", pairs, rows.size
             )
             raise DuplicateDocumentError(f'{listed}; duplicates="first" or duplicates="max" keeps one')
         if duplicates == "max":

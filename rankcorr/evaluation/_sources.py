@@ -227,7 +227,7 @@ def _read_group_rows(
         cells = [cell.strip() for cell in record.cells]
         if len(cells) != len(columns) + 1:
             names = f"{', '.join(columns)} and {group_noun}"
-            table.fail(f"{len(columns) + 1} columns are expected, {names}; got {len(cells)}", record.line)
+            table.fail(f"expected {len(columns) + 1} columns ({names}); got {len(cells)}", record.line)
         *ids, group = cells
         if number == 0 and ((noun == "query" and ids[0].lower() in QUERY) or group.lower() in {"cluster", GROUP}):
             continue
@@ -287,7 +287,7 @@ def runs_of(runs: Any) -> dict[str, Run]:
         if not listed_runs:
             raise OptionError("there is no run to evaluate")
         if any(run.name is None for run in listed_runs) and len(listed_runs) > 1:
-            raise OptionError("each run of a list needs a name: make it with name=, or pass a mapping of name to run")
+            raise OptionError("runs in a list need names: give each a name=, or pass a mapping of name to run")
         check_unique([run.name for run in listed_runs], "names of runs", OptionError)
         return {run.name or ONLY_RUN: run for run in listed_runs}
     run = run_of(runs)
@@ -309,8 +309,8 @@ def _is_one(runs: Mapping[Any, Any]) -> bool:
 def _named_run(name: str, run: Any) -> Run:
     if isinstance(run, list | tuple) and run and isinstance(run[0], str) and not os.path.lexists(run[0]):
         raise ColumnError(
-            f"run {shown(name)}: {shown(run[0])} is no file. If the lists are ids of documents by query, best first, "
-            "write Run.from_dict(...)"
+            f"run {shown(name)}: there is no file {shown(run[0])}. If the lists hold document ids by query, best "
+            "first, use Run.from_dict(...)"
         )
     try:
         return run_of(run)

@@ -365,7 +365,7 @@ def common_scale(halves: NDArray[Any], has: NDArray[np.bool_]) -> Values:
 def check_swap(coefficient: Coefficient, swap: Swap) -> None:
     """Raise an `OptionError` if ranks are to be exchanged, and the coefficient compares scores."""
     if swap == "ranks" and isinstance(coefficient, Pearson):
-        raise OptionError('pearson compares scores, which swap="ranks" does not exchange; take "auto" or "scores"')
+        raise OptionError('pearson compares scores, but swap="ranks" exchanges ranks; use swap="auto" or swap="scores"')
 
 
 def on_one_scale(codes: Places) -> bool:
@@ -425,7 +425,7 @@ def codes_of_scores(systems: Mapping[str, Ranking]) -> list[Codes]:
     arrays = []
     for name, system in systems.items():
         if system.scores is None:
-            raise OptionError(f'swap="scores" exchanges scores, and {name} has ranks alone; give its scores')
+            raise OptionError(f'swap="scores" exchanges scores, but {name} has only ranks; give its scores')
         arrays.append(system.scores)
     if len({array.dtype for array in arrays}) > 1:  # numpy would round integers to floats
         arrays = [array.astype(object) for array in arrays]

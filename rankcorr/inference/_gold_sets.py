@@ -165,7 +165,10 @@ def count_unused_labels(gold_sets: dict[str, Ranking], systems: dict[str, Rankin
     unknown = _unknown_labels(gold_sets, systems)
     for name, labels in unknown.items():
         if labels and missing == "raise":
-            raise LabelMismatchError(offending(f"labels of system {shown(name)} that are in no gold set", labels))
+            raise LabelMismatchError(
+                f"{offending(f'labels of system {shown(name)} that are in no gold set', labels)} "
+                '(accept them with missing="intersection", missing="bottom" or missing="gold")'
+            )
     return [0 if missing == "bottom" else len(labels) for labels in unknown.values()]
 
 

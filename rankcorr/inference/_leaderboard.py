@@ -411,8 +411,8 @@ def leaderboard(
         raise OptionError("pearson averages 0 by chance as it is: leave standardized out")
     if len(sets) > MANY_GOLD_SETS:
         give_notice(
-            f"{len(sets)} gold sets are taken as they are: items are resampled within each, so that intervals and "
-            "tests say nothing of further gold sets",
+            f"items are resampled within each of the {len(sets)} gold sets, so intervals and tests do not carry over "
+            "to other gold sets",
             ManyGoldSetsWarning,
         )
     unused = count_unused_labels(sets, rankings, missing)

@@ -389,8 +389,8 @@ def null_distribution(
 def left_out(null: NullDistribution) -> str:
     """Text of the warning that the coefficient is undefined for some permutations."""
     return (
-        f"in {null.n_undefined:,} of {null.n_resamples:,} permutations, which are left out, all items that have weight "
-        "are tied in one ranking, or none has weight"
+        f"in {null.n_undefined:,} of {null.n_resamples:,} permutations, which are left out: all items that have weight "
+        "are tied in one ranking there, or none has weight"
     )
 
 

@@ -140,8 +140,8 @@ def as_pairs(gold: PairsLike, *, unordered: bool = False) -> dict[Pair, float]:
     if unordered and (both := [pair for pair in gold if pair[0] < pair[1] and pair[::-1] in gold]):
         raise DuplicatePairError(
             offending(
-                "a pair may come once, whatever the order of its words (read_pairs with unordered=True and "
-                'duplicates="mean" averages those of a file); in both orders',
+                "each pair may appear only once, in either order of its words (read_pairs with unordered=True and "
+                'duplicates="mean" averages repeated pairs of a file); repeated',
                 both,
             )
         )
@@ -468,7 +468,7 @@ def common_pairs(vectors: Iterable[VectorsLike], gold: PairsLike, *, lower: bool
 def _check_coverage(n_known: int, n_pairs: int) -> None:
     """Warn that the pairs with vectors say little of all pairs."""
     if n_known < LOW_COVERAGE * n_pairs:
-        text = f"only {n_known:,} of {n_pairs:,} pairs have vectors: values say little of all pairs"
+        text = f"only {n_known:,} of {n_pairs:,} pairs have vectors, so the values may not hold for all pairs"
         give_notice(text, LowCoverageWarning, stacklevel=4)
 
 

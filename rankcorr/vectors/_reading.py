@@ -134,8 +134,8 @@ def read_vectors(
         except UnicodeDecodeError as error:
             if undecodable == "error":
                 raise VectorFileError(
-                    f"{record.place}: {shown(record.raw)} is not text in {encoding}; give the encoding of the words, "
-                    "or leave such words out (undecodable)"
+                    f"{record.place}: {shown(record.raw)} is not text in {encoding}; set the encoding of the words, "
+                    'or leave such words out with undecodable="omit"'
                 ) from error
             n_undecodable += 1
         else:
@@ -175,7 +175,7 @@ class VectorSource(Source):
             self.fail("the file is empty")
         self.check_format(head)
         if head.startswith(_PICKLE):
-            self.fail("is a pickle, perhaps one of gensim; form 'gensim' loads it, which runs what code it holds")
+            self.fail("is a pickle, perhaps of gensim; form 'gensim' loads it, and runs any code in it")
         self.head: bytes = head.removeprefix(_BOM)
 
     def chunks(self) -> Iterator[bytes]:
@@ -194,7 +194,7 @@ class VectorSource(Source):
                 *lines, rest = others
                 yield from lines
             if len(rest) > MAX_LINE_BYTES:
-                self.fail(f"a line of more than {MAX_LINE_BYTES:,} bytes: this is no text")
+                self.fail(f"a line of more than {MAX_LINE_BYTES:,} bytes: this is not a text file")
         if rest:
             yield rest
 
@@ -232,7 +232,7 @@ class Record(NamedTuple):
         wrong = [cell for cell in cells if not is_number(cell)]
         if wrong or len(cells) != self.dimension:
             got = f"{shown(wrong[0])} is not a number" if wrong else f"got {len(cells):,}"
-            raise VectorFileError(f"{self.place}: {self.dimension:,} numbers are expected after the word; {got}")
+            raise VectorFileError(f"{self.place}: expected {self.dimension:,} numbers after the word; {got}")
         return np.array([float(cell) for cell in cells])
 
 
@@ -266,18 +266,18 @@ def _text_records(source: VectorSource, has_header: bool) -> Iterator[Record]:
         dimension = dimension or _dimension_of(source.head, stripped)
         n_words += 1
         if n_expected is not None and n_words > n_expected:
-            source.fail(f"a word beyond the {n_expected:,} that the header says", number)
+            source.fail(f"the header announces {counted(n_expected, 'word')}, but the file has more", number)
         raw, _, numbers = stripped.partition(b" ")
         if not dimension or numbers.count(b" ") + 1 != dimension:  # tabs, several blanks, or spaces in the word
             cells = stripped.split()
             n_more = len(cells) - 1 - dimension
             if dimension < 1 or n_more < 0 or any(map(is_number, cells[1 : 1 + n_more])):
                 described = f"{dimension:,} numbers" if dimension else "numbers"
-                source.fail(f"a word and {described} are expected; got {counted(len(cells), 'cell')}", number)
+                source.fail(f"expected a word and {described}; got {counted(len(cells), 'cell')}", number)
             raw, numbers = b" ".join(cells[: 1 + n_more]), b" ".join(cells[1 + n_more :])
         yield Record(raw, numbers, f"{source.name}:{number}", dimension)
     if n_expected is not None and n_words < n_expected:
-        source.fail(f"the header says {n_expected:,} words; the file has {n_words:,}")
+        source.fail(f"the header announces {counted(n_expected, 'word')}, but the file has {n_words:,}")
 
 
 def _dimension_of(head: bytes, first_line: bytes) -> int:
@@ -313,7 +313,7 @@ def _binary_records(source: VectorSource) -> Iterator[Record]:
                 break
             place = f"{source.name}: byte {n_before + position:,}"
             if space < 0 and len(buffer) - position > MAX_WORD_BYTES:
-                raise VectorFileError(f"{place}: no word ends within {MAX_WORD_BYTES:,} bytes; is the header true?")
+                raise VectorFileError(f"{place}: no word ends within {MAX_WORD_BYTES:,} bytes; the header may be wrong")
             chunk = next(chunks, b"")
             if not chunk:
                 raise VectorFileError(f"{place}: the file ends in word {number:,} of {n_words:,}")
@@ -329,7 +329,9 @@ def _binary_records(source: VectorSource) -> Iterator[Record]:
     position = _after_breaks(buffer, 0)
     if buffer[position:]:
         place = f"{source.name}: byte {n_before + position:,}"
-        raise VectorFileError(f"{place}: the file continues after the {n_words:,} words that its header announces")
+        raise VectorFileError(
+            f"{place}: the file continues after the {counted(n_words, 'word')} that its header announces"
+        )
 
 
 def _after_breaks(buffer: bytes, position: int) -> int:

@@ -412,7 +412,7 @@ def _signs(agreement: _Agreement, model: ModelLike, oov: Oov, lower: bool) -> tu
     if not n_known:
         raise UnknownWordError(f"no triplet of {signs.size:,} has similarities")
     if n_known < LOW_COVERAGE * signs.size:
-        text = f"only {n_known:,} of {signs.size:,} triplets have similarities: the score says little of all"
+        text = f"only {n_known:,} of {signs.size:,} triplets have similarities, so the score may not hold for all"
         give_notice(text, LowCoverageWarning, stacklevel=4)
     return signs, oov_words
 

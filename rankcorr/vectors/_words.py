@@ -59,7 +59,7 @@ class VectorFileError(VectorError):
     ...         read_vectors(file)
     ...     except VectorFileError as error:
     ...         print(str(error).replace(f"{folder}/", ""))
-    vectors.txt: the header says 3 words; the file has 2
+    vectors.txt: the header announces 3 words, but the file has 2
     """
 
 
@@ -120,7 +120,7 @@ class DuplicatePairError(VectorError):
     >>> evaluate_vectors(vectors, {("cat", "dog"): 8.0, ("dog", "cat"): 7.0, ("cat", "car"): 2.0})
     Traceback (most recent call last):
         ...
-    rankcorr.vectors._words.DuplicatePairError: a pair may come once, whatever the order of its words ...
+    rankcorr.vectors._words.DuplicatePairError: each pair may appear only once, in either order of its words ...
     """
 
 

@@ -39,9 +39,7 @@ def check_host(request: Request) -> None:
     if host and (host in settings.allowed_hosts or host == host_of(settings.public_url) or is_loopback(host)):
         return
     names = f"{variable('public_url')} or {variable('allowed_hosts')}"
-    raise Problem(
-        400, f"the service does not answer under this host name, which is not in {names}", kind="unknown-host"
-    )
+    raise Problem(400, f"this host name is not allowed; the operator can allow it with {names}", kind="unknown-host")
 
 
 def host_of(url: str) -> str:
@@ -127,7 +125,7 @@ def voter() -> tuple[Campaign, Holder]:
         campaign = collecting().campaigns.of(key)
         holder = voter_of_cookie(campaign)
         if holder is None:
-            detail = "there is no session of a voter: open the link of the campaign again"
+            detail = "you are not signed in as a voter: open the link of the campaign again"
             raise Problem(401, detail, kind="session-needed")
         g.voter = (campaign, holder)
     session: tuple[Campaign, Holder] = g.voter
@@ -246,6 +244,6 @@ def _access_by(token: str, campaign: Campaign, kind: TokenKind) -> Holder | None
 def _no_organiser() -> Problem:
     return Problem(
         401,
-        "the header Authorization must hold Bearer and the organiser's token of this campaign",
+        "send the organiser's token of this campaign in the header Authorization: Bearer TOKEN",
         headers={"WWW-Authenticate": 'Bearer realm="rankcorr-collect"'},
     )

@@ -52,7 +52,7 @@ class Tokens:
         if not any(matches) or scheme.lower() != "bearer":
             raise Problem(
                 401,
-                "the header Authorization must hold Bearer and a token of this service",
+                "send a token of this service in the header Authorization: Bearer TOKEN",
                 headers={"WWW-Authenticate": 'Bearer realm="rankcorr"'},
             )
         return f"token {matches.index(True) + 1}"

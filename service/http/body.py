@@ -100,7 +100,7 @@ def _read_integer(digits: str) -> int | float:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number in JSON")
 
 
 _DECODER: Final = json.JSONDecoder(
@@ -177,7 +177,7 @@ def read_body(request: Request) -> bytearray:
         body += piece
     g.n_bytes = len(body)
     if request.content_length not in (None, len(body)):
-        raise Problem(400, f"the body did not arrive whole: {len(body)} of {request.content_length} bytes arrived")
+        raise Problem(400, f"the body is incomplete: {len(body)} of {request.content_length} bytes arrived")
     return body
 
 
@@ -192,8 +192,8 @@ def _piece(request: Request) -> bytes:
         raise
     except Exception as error:  # each server raises its own error for bad chunks, wrong lengths and lost connections
         if isinstance(error.__context__, BlockingIOError):  # werkzeug hides the socket's error
-            raise Problem(408, f"no byte of the body came for too long ({variable('client_seconds')})") from error
-        raise Problem(400, "the body did not arrive whole: its length or its chunks are invalid") from error
+            raise Problem(408, f"the body stopped arriving ({variable('client_seconds')})") from error
+        raise Problem(400, "the body is incomplete: its length or its chunks are invalid") from error
 
 
 def _check_declared(request: Request) -> None:

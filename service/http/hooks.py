@@ -130,7 +130,7 @@ def add_hooks(
     def fail(_error: Exception) -> Response:
         # The details go only to the log, under the id that the client sees.
         logs.log.exception("request %s failed", g.get("request_id", "?"))
-        return Problem(500, "an unforeseen error; the log of the service has it under the request_id").response()
+        return Problem(500, "unexpected error; look for the request_id in the log of the service").response()
 
 
 def answer_alone(app: Flask) -> Callable[[Any, bytes], tuple[Any, bytes]]:

@@ -31,7 +31,7 @@ STATUSES: Final[Mapping[int, tuple[str, str]]] = {
     400: ("bad-request", "The request cannot be read"),
     401: ("token-needed", "A bearer token is needed"),
     404: ("not-found", "There is no such page"),
-    405: ("method-not-allowed", "The page does not know this method"),
+    405: ("method-not-allowed", "Method not allowed"),
     408: ("too-slow", "The request did not arrive in time"),
     413: ("body-too-large", "The body is too large"),
     414: ("address-too-long", "The address is too long"),
@@ -175,7 +175,7 @@ def from_http(error: HTTPException) -> Problem | HTTPException:
         return invalid(errors)
     details = {
         404: "this path is not served; /docs lists those that are",
-        405: "this path is served, but not for this method; the header Allow lists those that it has",
+        405: "this path does not accept this method; the header Allow lists the methods that it does",
         413: "the body is larger than the service accepts",
     }
     if isinstance(error, WebsocketMismatch):

@@ -143,7 +143,9 @@ class ItemWeights(Request):
     def check_weight(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse a request with two weightings."""
         if "n0" in data and "weigher" in data:
-            raise ValidationError("n0 and weigher exclude each other: n0 belongs to the weight 1/(n + n0)^2", "weigher")
+            raise ValidationError(
+                "give n0 or weigher, not both: n0 is the offset of the weight 1/(n + n0)^2", "weigher"
+            )
 
     @post_load
     def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:

@@ -77,7 +77,9 @@ class ByQuery(fields.Documented):
         The form is columns if the values are lists, and objects by query otherwise.
         """
         if not isinstance(value, dict) or not value:
-            raise ValidationError(f"must be an object of query to an object, or of columns; got {shown(value)}")
+            raise ValidationError(
+                f'must be an object such as {{"q1": {{"d1": 1}}}}, or an object of columns; got {shown(value)}'
+            )
         try:
             documents = (
                 self._of_columns(value) if any(isinstance(entry, list) for entry in value.values()) else self._of(value)
@@ -93,7 +95,7 @@ class ByQuery(fields.Documented):
     def _of(self, value: dict[str, Any]) -> Qrels | Run:
         for query, numbers in value.items():
             if not isinstance(numbers, dict):
-                message = f"must be an object of document to {self.kind.value_name}; got {shown(numbers)}"
+                message = f"must be an object with a {self.kind.value_name} for each document; got {shown(numbers)}"
                 raise ValidationError({Name(query): [message]})
             if (wrong := fields.place_of_other(numbers.values(), fields.NUMBER_TYPES)) is not None:
                 document = list(numbers)[wrong]
@@ -105,8 +107,8 @@ class ByQuery(fields.Documented):
         names = ("query", "document", self.kind.value_name)
         if value.keys() != set(names):
             raise ValidationError(
-                f"must be an object of query to an object of document to {self.kind.value_name}, or the columns "
-                f"{', '.join(names)}; got lists, under {shown(list(value))}"
+                f"must be an object of the columns {', '.join(names)}, or of queries, each with a "
+                f"{self.kind.value_name} by document; got lists for {shown(list(value))}"
             )
         for name in names[:2]:
             check_labels(value[name], name)
@@ -159,9 +161,9 @@ def metric_names(names: list[Any]) -> tuple[str, ...]:
     """Refuse unknown and repeated metrics, and metrics that need a package the service does not have."""
     for name in names:
         if not isinstance(name, str) or not re.fullmatch(METRICS, name):
-            raise ValidationError(f"must hold some of {_NAMES}, with a depth K; got {shown(name)}")
+            raise ValidationError(f"unknown metric {shown(name)}: use {_NAMES}, with a number for K")
     if len(set(names)) < len(names):
-        raise ValidationError(f"must name each of its entries once; got {shown(names)}")
+        raise ValidationError(f"entries must not repeat; got {shown(names)}")
     familiar = [name for name in names if re.sub("@.*", "@K", name) in _FAMILIAR]
     if familiar:
         try:

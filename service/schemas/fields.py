@@ -319,7 +319,7 @@ class NumbersByName(Documented):
     def read(self, value: Any) -> dict[str, float]:
         """Check a value, and return it as the library call takes it."""
         if not isinstance(value, dict) or len(value) < self.least:
-            raise ValidationError(f"must be an object of {self.least} names or more to numbers; got {shown(value)}")
+            raise ValidationError(f"must be an object of numbers by name, at least {self.least}; got {shown(value)}")
         if self.limit is not None:
             check_limit(self.limit, len(value), of=self.of)
         return read_each(self.value, value)
@@ -422,9 +422,9 @@ class Choices(Documented):
             )
         for entry in value:
             if not isinstance(entry, str) or entry not in self.choices:
-                raise ValidationError(f"must hold some of {', '.join(map(shown, self.choices))}; got {shown(entry)}")
+                raise ValidationError(f"must be among {', '.join(map(shown, self.choices))}; got {shown(entry)}")
         if len(set(value)) < len(value):
-            raise ValidationError(f"must name each of its entries once; got {shown(value)}")
+            raise ValidationError(f"entries must not repeat; got {shown(value)}")
         return tuple(value)
 
 

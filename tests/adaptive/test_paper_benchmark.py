@@ -83,9 +83,9 @@ def test_an_executor_gives_the_same_numbers(small):
     ("options", "error", "message"),
     [
         ({"n_simulations": 0}, SimilarityError, "n_simulations must be a positive whole number; got 0"),
-        ({"seed": -1}, SimilarityError, "seed must be a whole number, not negative; got -1"),
+        ({"seed": -1}, SimilarityError, "seed must be a whole number of 0 or more; got -1"),
         ({"embedding": [0.5, 1.5]}, SimilarityError, r"every similarity must lie in \[-1, 1\]: similarity\[1\] is 1.5"),
-        ({"embedding": [0.5, 0.4, 0.3]}, PlanError, "every ballot needs two items; ballot 3 would have 1"),
+        ({"embedding": [0.5, 0.4, 0.3]}, PlanError, "every ballot needs at least two items; ballot 3 would have 1"),
     ],
 )
 def test_refused(paper, options, error, message):

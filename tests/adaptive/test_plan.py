@@ -130,7 +130,7 @@ def test_the_dictionary_of_a_plan():
         ({"n_comparisons": 13}, r"^n_comparisons is 13, but the inputs of the plan give 12$"),
         ({"top_presentations": "4"}, r"^top_presentations is '4', but"),
         ({"uniform_presentations": math.nan}, r"^uniform_presentations is nan, but"),
-        ({"fraction": 1.5}, r"^fraction must be a number between 0 and 1"),
+        ({"fraction": 1.5}, r"^fraction must be a number above 0 and below 1"),
         ({"n_items": True}, r"^n_items must be an integer; got True$"),
         ({"voters": 5}, r"^the plan has unknown 'voters'; its keys are n_items, "),
     ],
@@ -182,17 +182,22 @@ def test_counts_are_integers(name, value):
 
 @pytest.mark.parametrize("value", NO_FRACTIONS, ids=lambda value: repr(value)[:9])
 def test_the_fraction_is_between_0_and_1(value):
-    with pytest.raises(PlanError, match=r"^fraction must be a number between 0 and 1, both excluded; got "):
+    with pytest.raises(PlanError, match=r"^fraction must be a number above 0 and below 1; got "):
         with_input("fraction", value)
 
 
 @pytest.mark.parametrize(
     ("n_items", "n_ballots", "fraction", "message"),
     [
-        (10, 5, 0.5, r"ballot 4 would have 1, as 0\.5 of 2: take at most 3 ballots or a larger fraction$"),
-        (10, 2, 0.1, r"^every ballot needs two items; ballot 2 would have 1, as 0\.1 of 10: take a larger fraction$"),
+        (10, 5, 0.5, r"ballot 4 would have 1 \(0\.5 of 2\): use at most 3 ballots or a larger fraction$"),
+        (
+            10,
+            2,
+            0.1,
+            r"^every ballot needs at least two items; ballot 2 would have 1 \(0\.1 of 10\): use a larger fraction$",
+        ),
         (3, 2, 0.5, None),  # 1.5 is rounded to 2
-        (5, 2, 0.1, r"ballot 2 would have 0, as 0\.1 of 5"),
+        (5, 2, 0.1, r"ballot 2 would have 0 \(0\.1 of 5\)"),
     ],
 )
 def test_the_last_ballot_has_two_items(n_items, n_ballots, fraction, message):
@@ -416,10 +421,10 @@ def test_what_the_message_calls_enough_is_enough(seconds):
 @pytest.mark.parametrize(
     ("budget", "message"),
     [
-        ({}, r"^a budget is either comparisons or hours; got neither$"),
-        ({"comparisons": 5000, "hours": 1}, r"^a budget is either comparisons or hours; got both$"),
+        ({}, r"^give the budget as comparisons or as hours; got neither$"),
+        ({"comparisons": 5000, "hours": 1}, r"^give the budget as comparisons or as hours; got both$"),
         ({"seconds_per_comparison": 5}, r"got neither$"),
-        ({"comparisons": 5000, "seconds_per_comparison": 5}, r"^seconds_per_comparison belongs to a budget of hours"),
+        ({"comparisons": 5000, "seconds_per_comparison": 5}, r"^seconds_per_comparison has no effect without hours"),
         ({"hours": 1}, r"^a budget of hours needs seconds_per_comparison as well$"),
         (
             {"comparisons": 983},
@@ -498,14 +503,14 @@ def test_the_most_ballots_are_as_many_as_make_a_plan(n_items, fraction):
     most = most_ballots(n_items, fraction, most=50)
     PlanOptions(n_ballots=most, fraction=fraction, presentations=2).plan(n_items)
     if most < 50:
-        with pytest.raises(PlanError, match="every ballot needs two items"):
+        with pytest.raises(PlanError, match="every ballot needs at least two items"):
             PlanOptions(n_ballots=most + 1, fraction=fraction, presentations=2).plan(n_items)
 
 
 def test_without_a_number_of_ballots_there_are_as_many_as_the_items_allow():
     assert PlanOptions(fraction=0.5, presentations=2).plan(66).n_ballots == 6
     assert PlanOptions(fraction=0.5, presentations=2).plan(990).n_ballots == 7
-    with pytest.raises(PlanError, match="fraction must be a number between 0 and 1"):
+    with pytest.raises(PlanError, match="fraction must be a number above 0 and below 1"):
         PlanOptions(fraction=float("nan"), presentations=2).plan(66)
 
 

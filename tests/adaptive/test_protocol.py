@@ -141,7 +141,7 @@ def test_each_ballot_has_random_numbers_of_its_own(use, place, seed, number):
 
 @pytest.mark.parametrize("seed", [-1, 0.5, True, "1"])
 def test_random_numbers_need_a_seed(seed):
-    with pytest.raises(ProtocolError, match="seed must be a whole number, not negative; got"):
+    with pytest.raises(ProtocolError, match="seed must be a whole number of 0 or more; got"):
         ballot_rng(seed, 1, "draw")
 
 
@@ -226,7 +226,7 @@ def test_the_items_are_those_of_the_plan():
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, None])
 def test_a_seed_that_is_none(seed):
-    with pytest.raises(ProtocolError, match="seed must be a whole number, not negative; got"):
+    with pytest.raises(ProtocolError, match="seed must be a whole number of 0 or more; got"):
         score_ballots(REPLAY_PLAN, [BallotVotes(LEFTS, RIGHTS, ANSWERS)], items=LEFTS, seed=seed)
 
 

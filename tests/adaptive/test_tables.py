@@ -58,9 +58,9 @@ def test_items_in_any_column_and_other_columns(write):
         ("label,area\na,b\n", r'table\.csv:1: add a first line "item", .*; the first line has "label", "area"'),
         ("item,item\na,b\n", r'table\.csv:1: column "item": more than one column has this name'),
         ("item_1,item_1\na,b\n", r'table\.csv:1: column "item_1": more than one column'),
-        ("item,item_1\na,b\n", r'table\.csv:1: columns "item" and "item_1" exclude each other'),
+        ("item,item_1\na,b\n", r'table\.csv:1: columns "item" and "item_1" cannot be combined'),
         ("item_1,item_3\na,b\n", r'table\.csv:1: no column "item_2"; parts are numbered from 1'),
-        ("item_1,item_2\na,b\na\n", r'table\.csv:3: 2 cells .* got 1, none for "item_2"'),
+        ("item_1,item_2\na,b\na\n", r'table\.csv:3: expected 2 cells, as .* got 1 \(none for "item_2"\)'),
         ("Item\na\n", r'table\.csv:1: column "Item": did you mean "item"\?'),
         ("item_1,ITEM_2\na,b\n", r'table\.csv:1: column "ITEM_2": did you mean "item_2"\?'),
         ("item_1,item_2\na,\n", r'table\.csv:2: column "item_2": empty cell; every row needs an item'),
@@ -106,9 +106,9 @@ def test_capitals_of_a_wanted_name_count_too():
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        (["1", "2"], r'^f\.csv:3: 4 cells are expected, as in the first row; got 2, none for "c", "d"$'),
-        (["1", "2", "3"], r'got 3, none for "d"$'),
-        (["1", "2", "3", "4", "5"], r"^f\.csv:3: 4 cells are expected, as in the first row; got 5$"),
+        (["1", "2"], r'^f\.csv:3: expected 4 cells, as in the first row; got 2 \(none for "c", "d"\)$'),
+        (["1", "2", "3"], r'got 3 \(none for "d"\)$'),
+        (["1", "2", "3", "4", "5"], r"^f\.csv:3: expected 4 cells, as in the first row; got 5$"),
     ],
 )
 def test_a_row_of_another_width(cells, message):

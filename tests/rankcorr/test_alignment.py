@@ -47,8 +47,8 @@ def test_the_item_order_is_that_of_x():
 def test_labels_on_one_side_only():
     for x, y, message in (
         ("abc", "abd", "labels in x only: 'c'; labels in y only: 'd'"),
-        ("ab", "abc", "labels in y only, which x lacks: 'c'"),
-        ("abc", "ab", "labels in x only, which y lacks: 'c'"),
+        ("ab", "abc", "y has labels that x lacks: 'c'"),
+        ("abc", "ab", "x has labels that y lacks: 'c'"),
     ):
         with pytest.raises(
             LabelMismatchError,

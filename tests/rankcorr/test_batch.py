@@ -115,7 +115,7 @@ def test_a_list_of_rankings_has_their_places_for_names():
     assert correlate_many([1, 2, 3], [np.array([1, 2, 3]), pl.Series([3, 2, 1])]).statistic.tolist() == [1, -1]
     lacking = correlate_many(gold, [{"a": 1, "b": 2}], missing="gold")
     assert (lacking.names, lacking.n_compared.tolist(), lacking.n_missing.tolist()) == (None, [3], [1])
-    with pytest.raises(rankcorr.LabelMismatchError, match="labels in gold only, which system 1 lacks: 'c'"):
+    with pytest.raises(rankcorr.LabelMismatchError, match="gold has labels that system 1 lacks: 'c'"):
         correlate_many(gold, [gold, {"a": 1, "b": 2}])
 
 
@@ -179,7 +179,7 @@ def test_a_weigher_is_called_from_the_threads_and_its_error_arrives():
         ([1, 2], ([1, 2] for _ in range(2)), rankcorr.DimensionError, r"got <generator .*: write list\(...\)$"),
         ([1, 2], {"s": [1, 2]}.values(), rankcorr.DimensionError, r"got dict_values\(.*: write list\(...\)$"),
         ([1, 2], {"s": [1, 2]}.items(), rankcorr.DimensionError, r"got dict_items\(.*: write list\(...\)$"),
-        ([1, 2], {"s": [1, math.nan]}, rankcorr.MissingValueError, "^system 's': every item needs a score; nan: "),
+        ([1, 2], {"s": [1, math.nan]}, rankcorr.MissingValueError, "^system 's': every item needs a score .*; nan: "),
         ([1, 2], pd.Series([1, 2]), rankcorr.DimensionError, "system 0: scores must have one dimension"),
         ([1, 2], [[1, math.nan]], rankcorr.MissingValueError, r"nan: system scores\[0, 1\]"),
         ([1, 2], [[1, "x"]], rankcorr.NonNumericError, "every system score must be a real number"),

@@ -91,7 +91,7 @@ def test_a_long_value_costs_no_more_than_a_short_one():
 
 @pytest.mark.parametrize("rng", [None, 0, np.random.RandomState(0), np.random])
 def test_what_is_no_generator(rng):
-    with pytest.raises(OptionError, match=r"rng must be a numpy\.random\.Generator, as of .*; got "):
+    with pytest.raises(OptionError, match=r"rng must be a numpy\.random\.Generator, such as .*; got "):
         check_rng(rng)
     assert check_rng(np.random.default_rng(0)) is None
 

@@ -133,7 +133,7 @@ def test_a_value_is_frozen():
     [
         (lambda: TauW(n0=-1), WeightError, "n0 must be a finite number greater than -1; got -1"),
         (lambda: TauW(n0=True), WeightError, "n0 must be a finite number greater than -1; got True"),
-        (lambda: RhoW(n0=3, weigher=Hyperbolic()), OptionError, "n0 and weigher exclude each other"),
+        (lambda: RhoW(n0=3, weigher=Hyperbolic()), OptionError, "give n0 or weigher, not both"),
         (lambda: TauW(weigher=Hyperbolic), WeightError, "got the class: write Hyperbolic"),
         (lambda: TauW(weigher=5), WeightError, "a weigher is a callable from ranks to weights; got 5"),
         (lambda: RhoW(scheme="both"), OptionError, "scheme must be one of 'additive', 'multiplicative'"),
@@ -378,10 +378,10 @@ def test_pearson_refuses_what_has_no_scores():
 
 @pytest.mark.parametrize("coefficient", ["pearson", Pearson()])
 def test_functions_of_ranks_refuse_pearson(coefficient):
-    with pytest.raises(OptionError, match="pearson compares scores, and ranks are compared here"):
+    with pytest.raises(OptionError, match="pearson compares scores, but only ranks are available here"):
         correlate_many(X, {"a": Y}, coefficient=coefficient)
     for function in (rankcorr.permutation_test, rankcorr.null_distribution, rankcorr.contributions):
-        with pytest.raises(OptionError, match="pearson compares scores, and ranks are compared here"):
+        with pytest.raises(OptionError, match="pearson compares scores, but only ranks are available here"):
             function(X, Y, coefficient=coefficient)
     with pytest.raises(OptionError, match="pearson compares scores"):
         Pearson().of_rows(Ranking.from_scores(X), np.array([[1.0, 2, 3, 4]]), np.zeros(1, np.int64))

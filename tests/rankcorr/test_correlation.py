@@ -169,7 +169,7 @@ def test_invalid_n0(n0):
 
 def test_n0_and_weigher_exclude_each_other():
     for n0 in (0, 1.9, 3.0, np.nan):
-        with pytest.raises(OptionError, match="n0 and weigher exclude each other"):
+        with pytest.raises(OptionError, match="give n0 or weigher, not both"):
             weighted_tau([3, 2, 1], [1, 2, 3], n0=n0, weigher=Uniform())
     # 2 is the default, and so no contradiction.
     assert weighted_tau([3, 2, 1], [1, 2, 3], n0=2, weigher=Uniform()).n0 is None

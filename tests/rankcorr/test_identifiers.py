@@ -62,7 +62,7 @@ def test_labels_that_differ_only_in_type_are_refused(x, y, missing):
 
 @pytest.mark.parametrize("number", [7, np.int64(7)])
 def test_a_ranking_has_no_label_that_differs_from_another_only_in_its_type(number):
-    message = "labels differ only in their types, in a whole number and its text: '7'; write all labels as text, or"
+    message = "labels mix whole numbers with the same numbers as text: '7'; write all labels as text, or"
     with pytest.raises(DuplicateLabelError, match=message):
         Ranking.from_scores({number: 2, "7": 1, "tea": 3})
     with pytest.raises(DuplicateLabelError, match=message):

@@ -308,8 +308,8 @@ def test_weight_table_has_no_more_than_the_largest_number_of_rows(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"n0": 1, "share": 0.5}, OptionError, "n0 and share exclude each other"),
-        ({"k": 3}, OptionError, "k belongs to share, which is missing"),
+        ({"n0": 1, "share": 0.5}, OptionError, "give n0 or share, not both"),
+        ({"k": 3}, OptionError, "k has no effect without share"),
         ({"top": 5, "n_items": 4}, OptionError, "top is 5, but n_items is 4"),
         ({"top": 0}, ShareError, "top must be a whole number from 1 to 100000; got 0"),
         ({"top": 100_001}, ShareError, "top must be a whole number from 1 to 100000; got 100001"),

@@ -1,5 +1,6 @@
 import math
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -170,7 +171,7 @@ def test_weighers_by_name(name, weigher):
     "name", ["Uniform", "top-k", "top-k:1e3", "top-k:-1", "top-k:0", "top-k:010", "hyperbolic ", ""]
 )
 def test_unknown_weigher_names(name):
-    with pytest.raises(WeightError, match="a weigher is one of hyperbolic, "):
+    with pytest.raises(WeightError, match=f"unknown weigher {re.escape(repr(name))}: use one of hyperbolic, "):
         named_weigher(name)
 
 

@@ -33,7 +33,7 @@ BEYOND_SCHEMAS = re.compile(
             r"the plan has \d+ ballots; got",
             # labels, and what they name
             r"labels must be unique; more than once",
-            r"labels in gold only|labels of system|labels? .* only",
+            r"gold has labels that the system lacks|labels of system|labels? .* only|has labels that .* lacks",
             r"several gold sets need labels",
             r"has labels and .* has none, so their items cannot be matched",
             r"must have at least two labels in common",
@@ -55,10 +55,10 @@ BEYOND_SCHEMAS = re.compile(
             r"comes twice in one answer|is the best and the worst|is expected; got|has two items or more",
             r"an item is text or a whole number|a label is text, a whole number",
             r"fit several kinds|a key .* which other|no key|either every answer has|no grade prefers a side",
-            r"fewer than|a fit needs two items and a choice|the choices alone give no finite strengths",
+            r"fewer than|a fit needs two items and a choice|without a prior some strengths are infinite",
             r"no columns left_|need the (voter|prompt) of each answer|only pairs have sides|covariates are those of",
             r"votes on pairs are expected|no voter is called|the voters are not known|no pair and prompt in common",
-            r"have the weights|is text in one row|the columns .* are expected|may count votes|how much an item",
+            r"have the weights|is text in one row|got the columns .*; expected|may count votes|how much an item",
             r"graded votes need a column|best-worst answers need a column|outcomes|a ranking has an empty item",
             # systems and tasks of a table of scores
             r"no scores? of|every system needs a score on every task|a leaderboard needs at least two",
@@ -66,15 +66,15 @@ BEYOND_SCHEMAS = re.compile(
             r"names of tasks must differ as text|every comparison needs a prompt|voters times prompts must be at most",
             r"every (task|item|query) needs a (group|cluster)|not a name of a group",
             # rankings to merge, and estimates with their errors
-            r"lacks items of other rankings|some rankings have labels|must name the same ones|not all 0",
+            r"lacks items of other rankings|some rankings have labels|must name the merged rankings|not all 0",
             r"their rows differ in length",
-            r"must have at least two items in common|labels differ only in their types",
+            r"must have at least two items in common|labels mix whole numbers with the same numbers",
             r"estimates and standard errors must have the same names|covariance matrix|or no test could tell two",
             # scores where tests swap them, and grades where trec_eval reads them
             r"needs the scores of all systems|swap",
             r"relevance must be",
             # numbers that must fit each other
-            r"every ballot needs two items",
+            r"every ballot needs at least two items",
             r"a budget of .* (is too (small|large)|pays for (more than|not even one))",
             r"the plan has \d+ comparisons; got",
             r"a plan has at most \d+ comparisons",

@@ -58,7 +58,7 @@ def _show_status(campaign: Campaign, as_json: bool) -> None:
     if now.n_votes:
         click.echo(f"{counted(now.n_votes, 'vote')} by {counted(now.n_voters, 'voter')}")
     if now.n_conflicts or now.n_late:
-        click.echo(f"kept aside: {counted(now.n_conflicts, 'conflict')}, {counted(now.n_late, 'late vote')}")
+        click.echo(f"set aside: {counted(now.n_conflicts, 'conflict')}, {counted(now.n_late, 'late vote')}")
     if now.votes_per_minute is not None:
         until = "" if now.expected_end is None else f"; all will be answered by {now.expected_end[:16]}Z"
         click.echo(f"{now.votes_per_minute:.1f} votes a minute{until}")
@@ -115,7 +115,7 @@ def _to_seconds(time: str | None) -> str:
     "least_answered",
     default=None,
     metavar="SHARE",
-    help="Close if at least this share of the comparisons is answered; by default that of init.",
+    help="Close if at least this share of the comparisons is answered; by default the share that init set.",
 )
 @json_option("")
 def close(campaign: Campaign, preview: bool, least_answered: float | None, as_json: bool) -> None:

@@ -96,7 +96,7 @@ def import_command(ledger: str, file: str, campaign: str | None, reading: Readin
     with opened(ledger, campaign) as into:
         recorded = into.import_votes(file, **reading._asdict())
     aside = recorded.n_conflicts + recorded.n_late
-    aside_text = f", {aside:,} kept aside" if aside else ""
+    aside_text = f", {aside:,} set aside" if aside else ""
     click.echo(f"{counted(recorded.n_new, 'new vote')}{aside_text}")
 
 

@@ -112,7 +112,7 @@ def init(
       ballots run init postgresql://localhost/votes --items items.csv --presentations 20 --voters 100 --seed 1
     """
     if "://" not in ledger and Ledger(ledger).exists():
-        raise ProtocolError(f"{ledger}: already exists, and is never overwritten")
+        raise ProtocolError(f"{ledger}: already exists and is never overwritten; choose another name")
     if (items is None) == (targets is None):
         raise OptionError("either --items or --targets is needed" + ("" if items is None else ", not both"))
     check_owner("--targets", targets is not None, {"--answers": answers})
@@ -135,7 +135,7 @@ def init(
     where = whole(new_ledger.name if "://" in ledger else ledger)
     print_plan(plan, voters, options.seconds)
     print_cost(plan, voters, settings)
-    click.echo(f"\n{where} is made; {'batch' if isinstance(plan, ContinuousPlan) else 'ballot'} 1 can be opened.")
+    click.echo(f"\n{where} is created; {'batch' if isinstance(plan, ContinuousPlan) else 'ballot'} 1 can be opened.")
 
 
 def _plan_of_groups(

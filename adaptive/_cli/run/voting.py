@@ -68,7 +68,7 @@ def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> N
     is the time that an answer took; grade is that of the preference, in a campaign with grades. In a campaign of sets,
     best and worst take the place of winner, and the items item_1, item_2, ... must be there. Other columns are
     stored with the votes. Votes that are already recorded change nothing. A vote that contradicts a recorded one is
-    kept aside; see `ballots run conflicts`.
+    set aside; see `ballots run conflicts`.
 
     Example:
       ballots run record voting.db votes.csv
@@ -83,7 +83,7 @@ def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> N
         print_json({**asdict(recorded), "status": asdict(status)})
         return
     aside = "".join(
-        f", {counted(number, noun)} kept aside"
+        f", {counted(number, noun)} set aside"
         for number, noun in ((recorded.n_conflicts, "conflict"), (recorded.n_late, "late vote"))
         if number
     )

@@ -239,8 +239,8 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
         waiting = n_waiting(transaction, voter_id)
         if waiting > plan.batch // 2 and not (at_once or replaced):
             raise NotReadyError(
-                f"{waiting:,} pairs are unanswered; the next batch is drawn by all votes at "
-                f"{plan.batch // 2:,} or fewer"
+                f"{waiting:,} pairs are unanswered; the next batch can be drawn when at most {plan.batch // 2:,} are "
+                "left"
             )
         if voter_id is not None and not _n_unseen(transaction, voter_id):
             return Refusal("the voter has seen all pairs", "pairs", state_of(transaction), voter_id)

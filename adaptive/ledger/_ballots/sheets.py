@@ -213,9 +213,9 @@ def give_sheet(transaction: Transaction, ballot_id: int, sheet: int, voter_id: i
         raise LedgerError(f"sheet {sheet + 1} is already answered, so it cannot be given away")
     lease = _lease_of(transaction, ballot_id, sheet)
     if lease is not None and lease.voter_id == voter_id:
-        raise LedgerError(f"sheet {sheet + 1} is already that voter's")
+        raise LedgerError(f"sheet {sheet + 1} already belongs to this voter")
     if has_asked_pair(transaction, (ballot_id, sheet), voter_id):
-        raise LedgerError(f"sheet {sheet + 1} has a pair that this voter was asked before in this ballot")
+        raise LedgerError(f"sheet {sheet + 1} has a pair that this voter has already seen in this ballot")
     if lease is not None:
         _end(transaction, lease.id, "reassigned")
     lease_id = _leased(transaction, ballot_id, sheet, voter_id, exclusive=False)

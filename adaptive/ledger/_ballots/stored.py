@@ -608,7 +608,7 @@ class Conflict:
 
 
 def conflicts(transaction: Transaction) -> list[Conflict]:
-    """Return the votes that were kept aside because they contradict another one, oldest first."""
+    """Return the votes that were set aside because they contradict another one, oldest first."""
     late, ballot, event, comparison = schema.late_vote, schema.ballot, schema.vote_event, schema.comparison
     names = transaction.voter_names()
     rows = transaction.execute(

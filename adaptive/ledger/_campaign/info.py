@@ -349,7 +349,7 @@ class Probing:
         for known_pair in self.known:
             for label in (known_pair.left, known_pair.right):
                 if label not in items:
-                    raise LedgerError(f"{shown(label)} of a check is no item of the campaign")
+                    raise LedgerError(f"{shown(label)} of a check is not an item of the campaign")
 
     def of_kind(self, *kinds: CheckKind) -> tuple[int, ...]:
         """Return the indices of the known pairs of these kinds."""

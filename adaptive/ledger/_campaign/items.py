@@ -324,7 +324,7 @@ def read_known_pairs(
         pair = _known_pair(file, row)
         for label in (pair.left, pair.right):
             if label not in known:
-                raise TableError(f"{file.name}:{row.line}: {shown(label)} is no item of the campaign")
+                raise TableError(f"{file.name}:{row.line}: {shown(label)} is not an item of the campaign")
         both = frozenset([pair.left, pair.right])
         if both in lines:
             raise TableError(f"{file.name}:{row.line}: this pair is also on line {lines[both]}")
@@ -337,10 +337,10 @@ def _known_pair(file: VoteFile, row: VoteRow) -> KnownPair:
     kind = dict(row.extra).get("kind", "")
     if kind not in KINDS:
         raise TableError(
-            f'{file.name}:{row.line}: column "kind": practice, attention or gold is expected; got {shown(kind)}'
+            f'{file.name}:{row.line}: column "kind" must be practice, attention or gold; got {shown(kind)}'
         )
     if row.answer is None:
-        raise TableError(f'{file.name}:{row.line}: column "winner": the expected answer is needed: left, right or tie')
+        raise TableError(f'{file.name}:{row.line}: column "winner" must hold the expected answer: left, right or tie')
     try:
         return KnownPair(kind, row.left, row.right, row.answer)  # type: ignore[arg-type]
     except LedgerError as error:

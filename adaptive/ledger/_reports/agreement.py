@@ -102,7 +102,7 @@ class FlagLimits:
         require(0 <= real_number(seconds) < math.inf, "fast_seconds", "a finite number from 0 on", seconds)
         for name in ("fast_share", "side_level", "known_share", "unlikely", "random"):
             require(0 <= real_number(getattr(self, name)) <= 1, name, "from 0 to 1", getattr(self, name))
-        require(0 < level < 1, "side_level", "between 0 and 1, both excluded", level)
+        require(0 < level < 1, "side_level", "above 0 and below 1", level)
         for name in ("known_wrong", "model_votes"):
             number = getattr(self, name)
             require((whole_number(number) or 0) >= 1, name, "a positive whole number", number)

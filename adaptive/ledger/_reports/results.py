@@ -253,7 +253,7 @@ def result_of(
     excluded = transaction.excluded_voters()
     votes = votes_of(transaction, excluded=excluded)
     if not votes.n_comparisons:
-        raise LedgerError("there is no vote yet: nothing can be ranked")
+        raise LedgerError("there are no votes yet, so there is no ranking")
     strengths, graded = bradley_terry(votes), _full_fit(transaction, excluded)
     ranked_by = strengths if graded is None else graded
     agreement = None

@@ -74,8 +74,8 @@ def checked_target(target: str | os.PathLike[str]) -> sa.URL:
         raise LedgerError("not a URL of a database; one is like postgresql://user@host:5432/database") from None
     if url.drivername not in _SCHEMES:
         raise LedgerError(
-            f"a ledger is kept in a file, by its path, or in PostgreSQL, by a URL like postgresql://host/database; "
-            f"got the scheme {shown(url.drivername)}"
+            f"a ledger must be the path of a file, or a URL like postgresql://host/database; got the scheme "
+            f"{shown(url.drivername)}"
         )
     return url.set(drivername="postgresql+psycopg")
 
@@ -293,7 +293,7 @@ class Database:
                     raise self._translate(error) from error
             if time.monotonic() > deadline:
                 raise UnreachableError(
-                    f"{self.name}: out of reach since a commit was sent: whether it was done is unknown"
+                    f"{self.name}: connection lost during a commit: it may have been saved; check before you repeat it"
                 )
             time.sleep(pause)
             pause = min(2.0 * pause, _LONGEST_PAUSE)

@@ -83,7 +83,7 @@ def invite(transaction: Transaction, names: Sequence[str]) -> list[str]:
     Its errors are those of `Voters.invite`.
     """
     if len(set(names)) < len(names):
-        raise LedgerError("a name is twice among those to invite")
+        raise LedgerError("each name can be invited only once; one is repeated")
     tokens = []
     for name in names:
         voter_id = _register_voter(transaction, name, INVITED)

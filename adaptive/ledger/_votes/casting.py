@@ -162,7 +162,7 @@ def cast(campaign: OpenCampaign, vote: VoteCast) -> Receipt:
         if comparison.kind == "cast" and not is_change:
             recorded = answer_name(comparison.answer)
             pair = pair_id(vote.number, comparison.sheet, comparison.position)
-            raise ConflictError(f"comparison {pair} has the vote {recorded!r} already", recorded=recorded)
+            raise ConflictError(f"comparison {pair} already has the vote {recorded!r}", recorded=recorded)
         revision = (comparison.revision or 0) + 1
         row = {
             **_event_row(vote, comparison.ballot_id, code, payload),
@@ -258,7 +258,7 @@ def _replace_vote(
             raise FinishedError("you have finished: an answer can be changed, but not taken back")
         if voter_id is not None and comparison.holder not in (None, voter_id) and comparison.voter_id == voter_id:
             # The pair would be the other voter's, and this voter could not answer it again.
-            raise LateVoteError(f"the sheet is another voter's now: {refusals[0]}")
+            raise LateVoteError(f"the sheet now belongs to another voter: {refusals[0]}")
         if comparison.kind != "cast" or voter_id not in (None, comparison.voter_id):
             raise ConflictError(
                 f"comparison {pair_id(number, comparison.sheet, comparison.position)} has no vote {refusals[1]}"
@@ -375,10 +375,10 @@ def _why_late(transaction: Transaction, comparison: Any, voter_id: int) -> Laten
 def _late_message(why: str, number: int) -> str:
     """Return the message to a voter whose answer does not count."""
     if why == "closed":
-        return f"ballot {number} is closed: the vote is kept, and does not count"
+        return f"ballot {number} is closed: the vote was stored, but does not count"
     if why == "conflict":
-        return "another vote was recorded first: the vote is kept, and does not count"
-    return "the sheet is no longer this voter's: the vote is kept, and does not count"
+        return "another vote was recorded first: this one was stored, but does not count"
+    return "the sheet no longer belongs to this voter: the vote was stored, but does not count"
 
 
 def _renew(transaction: Transaction, comparison: Any, voter_id: int) -> None:

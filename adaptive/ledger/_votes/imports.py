@@ -301,8 +301,8 @@ def _voter_of(
     if voter is None or (sheet, voter) not in ballot.end_reasons:
         has = "nobody" if holder is None else f"voter {names[holder[1]]!r}"
         raise VoteError(
-            f"comparison {row.comparison!r} is on sheet {sheet + 1}, which {has} has; {row.voter!r} never had it: "
-            f"`ballots run assign` gives it away"
+            f"comparison {row.comparison!r} is on sheet {sheet + 1}, which {has} has and {row.voter!r} never had; "
+            f"`ballots run assign` moves a sheet to another voter"
         )
     return voter
 
@@ -353,7 +353,7 @@ def _milliseconds(seconds: str | None, row: VoteRow) -> int | None:
     except ValueError:
         value = -1.0
     if not 0 <= value < 1e6:
-        raise VoteError(f'line {row.line}: column "seconds": a time in seconds is expected; got {seconds!r}')
+        raise VoteError(f'line {row.line}: column "seconds": expected a time in seconds; got {seconds!r}')
     return round(1000 * value)
 
 
@@ -459,9 +459,9 @@ def _next(file: VoteFile, row: VoteRow, entries: list[tuple[str, str]], n_used: 
         location = "in an open ballot" if row.voter is None else f"on a sheet of voter {shown(row.voter)}"
         file.fail(f"no comparison of {pair} is {location}", row.line)
     if row.voter is None and len(entries) > 1:
-        file.fail(f"{pair} are compared {len(entries)} times: the voter or the comparison must be named", row.line)
+        file.fail(f"{pair} are compared {len(entries)} times: name the voter or the comparison in the row", row.line)
     if n_used == len(entries):
-        file.fail(f"{pair} come more often than the {len(entries)} times that they are compared", row.line)
+        file.fail(f"the file has more votes on {pair} than were asked ({len(entries)})", row.line)
     return entries[n_used]
 
 
@@ -476,5 +476,5 @@ def _about(row: VoteRow, comparison: str, left: str) -> VoteRow:
 
 def _labels(file: VoteFile, row: VoteRow) -> Pair:
     if row.left is None or row.right is None:
-        file.fail("a row needs a comparison, or the two items of one", row.line)
+        file.fail("each row needs the id of a comparison, or its two items", row.line)
     return frozenset((file_name(row.left), file_name(row.right)))

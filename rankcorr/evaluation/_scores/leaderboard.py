@@ -251,8 +251,8 @@ def leaderboard_of_scores(
     n_systems, n_tasks = scores.values.shape
     if n_tasks < FEW_TASKS:
         give_notice(
-            f"{counted(n_tasks, 'task')}: few tasks tell little about further ones; the unit of intervals and tests is "
-            "the task",
+            f"only {counted(n_tasks, 'task')}: intervals and tests treat the tasks as a sample, and so few say little "
+            "about other tasks",
             FewTasksWarning,
         )
     _check_reach(n_tasks, draws.n_resamples, confidence)

@@ -32,7 +32,7 @@ SCORE: Final = re.compile(r"(main[ _-])?(score|value|result)s?", re.I)
 WITHIN: Final = re.compile(r"(seed|repeat|repetition|query|qid|item)s?([ _-]?id)?", re.I)
 TOTAL: Final = re.compile(r"(average|avg|mean|overall|total|sum|rank)\b.*|.*[ _-](average|avg|mean|overall)", re.I)
 LARGEST: Final = 1e150
-_ROWS_ARE_TASKS: Final = "the table has a row for each task: turn it, so that it has a row for each system"
+_ROWS_ARE_TASKS: Final = "the table has a row for each task: transpose it, so that it has a row for each system"
 _ABSENT: Final = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "–", "?"})  # noqa: RUF001
 
 
@@ -90,7 +90,7 @@ def read_score_table(
         cells = _collect(triples, within=beneath is not None)
         return _table_of(cells, None, tasks)
     if within is not None:
-        raise ColumnError("within belongs to a long table, which has columns of systems, tasks and scores")
+        raise ColumnError("within needs a long table, with columns of systems, tasks and scores")
     return _wide(columns, names, column_of["system"], index, tasks)
 
 
@@ -109,7 +109,7 @@ def _columns(source: Any) -> tuple[dict[Any, list[Any]], list[Any] | None]:
     frame = columns_of(source)
     if frame is None:
         raise ColumnError(
-            f"a table is a data frame, a mapping, or a path of a CSV or Parquet file; got {shown(source)}"
+            f"the table must be a data frame, a mapping, or the path of a CSV or Parquet file; got {shown(source)}"
         )
     import narwhals.stable.v2 as nw
 
@@ -183,7 +183,7 @@ def _wide(
     if texts := [
         name for name in used if all(isinstance(cell, str) and _is_text(cell) for cell in columns[names[name]])
     ]:
-        raise ColumnError(f'{offending("no column of scores, but of text", texts)}; name each task, as in tasks=["x"]')
+        raise ColumnError(f'{offending("columns of text, not of scores", texts)}; name each task, as in tasks=["x"]')
     triples = [
         (name, column, cell) for column in used for name, cell in zip(systems, columns[names[column]], strict=True)
     ]
@@ -235,8 +235,8 @@ def _collect(rows: Iterable[tuple[Any, Any, Any]], *, within: bool) -> dict[tupl
         scores = cells.setdefault(place, [])
         if scores and not within:
             raise DuplicateLabelError(
-                f"system {shown(place[0])} has more than one score on task {shown(place[1])}; if they are of "
-                "seeds or queries, name their column seed or query, and their mean counts"
+                f"system {shown(place[0])} has more than one score on task {shown(place[1])}; to "
+                "average over seeds or queries, name their column seed or query"
             )
         listed = cell if _is_list(cell) else [cell]
         scores += [score for score in (_score(value, *place) for value in listed) if not math.isnan(score)]
@@ -287,8 +287,7 @@ def _table_of(
             raise OptionError(f"{offending('the table has no task', unknown)}; it has {_quote(every_task)}")
     elif totals := [task for task in every_task if TOTAL.fullmatch(task)]:
         raise OptionError(
-            f"{offending('not a task, by its name, but computed from others', totals)}; name each task, as in "
-            'tasks=["x"]'
+            f'{offending("columns that look like totals of other tasks", totals)}; name each task, as in tasks=["x"]'
         )
     used = every_task if tasks is None else list(tasks)
     for role, names in (("systems", systems), ("tasks", used)):
@@ -297,7 +296,7 @@ def _table_of(
     counts = {(task, len(scores)) for (_, task), scores in cells.items() if scores and task in used}
     if uneven := repeated([task for task, _ in counts]):
         give_notice(
-            offending("systems have different numbers of scores, whose means are compared, on tasks", uneven),
+            offending("systems have different numbers of scores, so their means are compared; tasks", uneven),
             UserWarning,
             stacklevel=5,
         )

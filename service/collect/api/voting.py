@@ -58,7 +58,7 @@ def begin(campaign: str, token: str = "", platform: dict[str, str] | None = None
             access.holder_of_link(joined, platform["secret"], "study")
             check_quota(joined, pages, platform)
         if consent is None:
-            raise consent_needed("a session of this link begins with consent", pages)
+            raise consent_needed("agree to the consent text before you begin", pages)
         if platform is None and (known := access.voter_of_cookie(joined)) is not None:
             voter = access.voter_of(joined, known)  # a returning voter
         check_version(pages, consent)
@@ -66,7 +66,7 @@ def begin(campaign: str, token: str = "", platform: dict[str, str] | None = None
             if not pages.open_link:
                 raise Problem(403, "this campaign is for those who were invited", kind="not-invited")
             if access.is_left_out(joined):
-                raise Problem(403, "nothing is left to ask of this browser's voter", kind="nothing-left")
+                raise Problem(403, "there are no more pairs for this voter", kind="nothing-left")
 
     session, hours = None, access.SESSION_HOURS
     with _for_this_campaign():
@@ -125,7 +125,7 @@ def lease() -> dict[str, Any]:
     """
     campaign, holder, pages = _step()
     if holder.consent_version != pages.consent_version:
-        raise consent_needed("no pair is shown before consent", pages)
+        raise consent_needed("agree to the consent text before you see pairs", pages)
     voter = access.voter_of(campaign, holder)
     origin = access.client_origin() if collecting().settings.unanswered_sheets else None
     state = voter.next_sheet(pages, origin)
@@ -171,7 +171,7 @@ def cast(event_id: str, pair: str, answer: str, **details: Any) -> dict[str, Any
     """Record an answer; it is on disk when this returns, and sending it again under the same id changes nothing."""
     campaign, holder, pages = _step()
     if holder.consent_version is None:
-        raise consent_needed("answers are accepted only after consent", pages)
+        raise consent_needed("agree to the consent text before you answer", pages)
     if answer not in offered_answers(campaign, pages):
         raise Problem(422, f"this campaign does not offer the answer {answer!r}")
     voter = access.voter_of(campaign, holder)
@@ -257,7 +257,7 @@ def check_quota(campaign: ledger.Campaign, pages: ledger.VotingPages, platform: 
     if is_full:
         code, url = pages.way_back("quota full")
         members = {"completion_code": code, "completion_url": url}
-        raise Problem(409, "nothing is left to ask", kind="quota-full", members=members)
+        raise Problem(409, "there are no more pairs", kind="quota-full", members=members)
 
 
 def check_version(pages: ledger.VotingPages, version: str) -> None:
@@ -269,7 +269,7 @@ def check_version(pages: ledger.VotingPages, version: str) -> None:
         409 for another version than the current one.
     """
     if version != pages.consent_version:
-        detail = f"the consent text has changed: it is of version {pages.consent_version}"
+        detail = f"the consent text has changed and is now version {pages.consent_version}; read it again"
         raise Problem(409, detail, kind="consent-changed", members={"consent_version": pages.consent_version})
 
 
@@ -331,4 +331,4 @@ def _conflict(error: ledger.ConflictError, pair: str) -> Problem:
     if error.recorded is None:
         return Problem(409, f"pair {pair} is answered, or has no answer of this voter to take back", kind="conflict")
     answer = error.recorded
-    return Problem(409, f"pair {pair} has the answer {answer!r} already", kind="conflict", members={"answer": answer})
+    return Problem(409, f"pair {pair} already has the answer {answer!r}", kind="conflict", members={"answer": answer})

@@ -61,7 +61,7 @@ def test_votes_leave_and_come_back(folder):
     assert re.search(r"votes in pairs\.csv, items\.csv; \d left out: choix has no 'tie'", text)
     assert sorted(path.name for path in (folder / "folder").iterdir()) == ["items.csv", "pairs.csv"]
     (folder / "more.csv").write_text(as_csv([rows[0] | {"winner": "tie" if rows[0]["winner"] != "tie" else "left"}]))
-    assert run_ok("run", "import", "v.db", "more.csv") == "0 new votes, 1 kept aside\n"
+    assert run_ok("run", "import", "v.db", "more.csv") == "0 new votes, 1 set aside\n"
 
 
 @pytest.mark.usefixtures("opened")

@@ -371,7 +371,7 @@ def test_each_batch_stays_within_prompts(folder):
     assert {row["prompt"] for row in rows} == {"sum", "rhyme", "7"}
     fit = invoke("fit", *files, "--cluster", "prompt")
     assert fit.stdout.startswith("3 items, 10 votes on pairs, 8 without an answer, 2 voters, 3 prompts\n")
-    assert "`ballots fit --cluster prompt` and read_choices allow for that" in invoke("fit", *files).stderr
+    assert "use `ballots fit --cluster prompt` or read_choices" in invoke("fit", *files).stderr
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def test_six_commands_from_tokens_to_a_ranking(folder):
     assert run_ok("pair", "tokens.csv", "--out", "items.csv") == "10 items written to items.csv\n"
     # With 9 presentations all pairs of 10 items are compared, so that a voter who does not err is found out exactly.
     stdout = run_ok(*INIT, "--presentations", 9)
-    assert stdout.endswith("\nv.db is made; ballot 1 can be opened.\n")
+    assert stdout.endswith("\nv.db is created; ballot 1 can be opened.\n")
     for number, n_comparisons in ((1, 45), (2, 23)):
         ballot, votes = folder / f"ballot{number}.csv", folder / f"votes{number}.csv"
         stdout = run_ok("run", "open", "v.db", "--out", ballot.name)
@@ -112,7 +112,10 @@ TUNE = ("tune", "--budget", 80, "--voters", 5, "--simulations", 2)
         ([*PLAN, "--items", "items.csv", "--top", 4], r"give exactly one of --n-items and --items; got both"),
         ([*PLAN], r"exactly one of --presentations, --budget, --hours, --euros, --top is needed; got none"),
         ([*PLAN, "--top", 9, "--budget", 9], r"is needed; got --budget and --top"),
-        ([*PLAN, "--presentations", 4, "--ballots", 7], r"every ballot needs two items; ballot 4 would have 1"),
+        (
+            [*PLAN, "--presentations", 4, "--ballots", 7],
+            r"every ballot needs at least two items; ballot 4 would have 1",
+        ),
         ([*PLAN, "--hours", 3, "--ballots", 2], r"--hours needs --seconds"),
         ([*PLAN, "--euros", 3], r"--euros needs the pay: --pay with --seconds, or --pay-per-vote"),
         ([*PLAN, "--euros", 3, "--pay", 12], r"--pay needs --seconds"),
@@ -124,23 +127,23 @@ TUNE = ("tune", "--budget", 80, "--voters", 5, "--simulations", 2)
         (["draw", "tokens.csv", *DRAWN], r'tokens\.csv:1: add a first line "item"'),
         (["score", "-", "-"], r"can be given only once"),
         (["score", "ballot.csv"], r"ballot\.csv: every item needs an answered comparison .* \(10 in all\)"),
-        (["score", "votes.csv", "--json", "--out", "x"], r"--json and --out exclude each other"),
+        (["score", "votes.csv", "--json", "--out", "x"], r"give --json or --out, not both"),
         (["fit", "v.csv", "--answers", "A"], r"'A' is not of the form NAME=MEANING,NAME=MEANING, or left_won, or co"),
         (["fit", "v.csv", "--answers", "A=left,A=tie"], r"'A' comes twice"),
         (
             ["fit", "v.csv", "--columns", "loser=a"],
-            r"--columns names those of left, right, winner, voter, .*; got 'loser'",
+            r"--columns: unknown role 'loser'; use left, right, winner, voter, ",
         ),
         (["fit"], r"Missing argument 'VOTES\.\.\.'"),
-        (["fit", "v.csv", "v.csv"], r"each file counts once; got v\.csv twice"),
-        (["fit", "v.csv", "plain.csv"], r"either all votes have a voter or none; without voters: plain\.csv"),
-        (["fit", "v.csv", "parts.csv"], r"the items of the files differ in their number of parts"),
-        (["fit", "v.csv", "--json", "--out", "x"], r"--json and --out exclude each other"),
+        (["fit", "v.csv", "v.csv"], r"each file can be given only once; repeated: v\.csv"),
+        (["fit", "v.csv", "plain.csv"], r"name voters in all files or in none; without voters: plain\.csv"),
+        (["fit", "v.csv", "parts.csv"], r"items must have the same number of columns"),
+        (["fit", "v.csv", "--json", "--out", "x"], r"give --json or --out, not both"),
         (["fit", "v.csv", "--items", "two.csv"], r"v\.csv:3: .*'plum'"),
-        (["next", *NEXT], r"give a file of votes, or --items"),
-        (["next", "v.csv", *NEXT, "--voter", "A", "--voter", "A"], r"names each voter once; got A twice"),
-        (["next", "v.csv", *NEXT, "--voter", " A"], r"a name in one line, without spaces around it"),
-        (["next", "plain.csv", *NEXT, "--voter", "A"], r"--voter needs votes whose voters are known"),
+        (["next", *NEXT], r"give a file of votes, or start from items alone with --items"),
+        (["next", "v.csv", *NEXT, "--voter", "A", "--voter", "A"], r"each --voter must be different; A is repeated"),
+        (["next", "v.csv", *NEXT, "--voter", " A"], r"--voter must be one line of text without spaces around it"),
+        (["next", "plain.csv", *NEXT, "--voter", "A"], r"--voter needs a column of voters, which the votes lack"),
         (["simulate", "--top", 4], r"give --n-items, unless --similarity is a file"),
         ([*SIMULATE, "--similarity", "exponental"], r"one of exponential, power_law, embedding, or a file; got 'exp"),
         ([*SIMULATE, "--similarity", "z.csv"], r"--n-items is 10, but z\.csv has 3 similarities"),

@@ -45,7 +45,7 @@ def test_run_init_keeps_the_plan(opened):
 
 def test_a_ledger_is_never_replaced(opened):
     before = rows_in(opened)
-    assert refusal(*INIT) == "v.db: already exists, and is never overwritten"
+    assert refusal(*INIT) == "v.db: already exists and is never overwritten; choose another name"
     assert rows_in(opened) == before
 
 
@@ -125,7 +125,7 @@ def test_the_papers_result_is_that_of_a_protocol_in_python(folder, opened):
 
 @pytest.mark.usefixtures("opened")
 def test_an_interim_result_ranks_by_the_votes_so_far(folder):
-    assert refusal("run", "result", "v.db", "--interim") == "there is no vote yet: nothing can be ranked"
+    assert refusal("run", "result", "v.db", "--interim") == "there are no votes yet, so there is no ranking"
     record_all(folder)
     rows = rows_of(invoke("run", "result", "v.db", "--interim").stdout)
     assert " ".join(rows[0]) == (
@@ -197,7 +197,7 @@ def test_a_ballot_is_opened_again_until_the_next_one(folder):
 def test_a_contradiction_hides_no_other_vote_and_is_decided_by_the_organiser():
     run_ok("run", "record", "v.db", "-", stdin="comparison,winner\n1-0-0,left\n1-0-1,left\n")
     assert run_ok("run", "record", "v.db", "-", stdin="comparison,winner\n1-0-0,right\n1-0-2,tie\n1-0-1,left\n") == (
-        "1 new vote, 1 conflict kept aside; ballot 1 of 2 is open: 3 of 20 comparisons answered\n"
+        "1 new vote, 1 conflict set aside; ballot 1 of 2 is open: 3 of 20 comparisons answered\n"
     )
     found = run_json("run", "conflicts", "v.db")[0]
     assert list(found) == ["comparison", "voter", "recorded", "conflicting", "received_at", "corrected"]
@@ -224,7 +224,7 @@ def test_a_late_voter_takes_over_and_the_former_one_comes_too_late(folder):
     rest = run_ok("run", "open", "v.db", "--again", "--voter", "Dora", "--unanswered")
     assert {row["voter"] for row in rows_of(rest)} == {"Dora"}
     vote(folder / "ballot.csv", folder / "votes.csv")
-    assert run_ok("run", "record", "v.db", "votes.csv").startswith("0 new votes, 6 late votes kept aside;")
+    assert run_ok("run", "record", "v.db", "votes.csv").startswith("0 new votes, 6 late votes set aside;")
     (folder / "votes.csv").write_text(as_csv([row | {"winner": "left"} for row in rows_of(rest)]))
     assert run_ok("run", "record", "v.db", "votes.csv").startswith("6 new votes;")
     voters = {row["name"]: row for row in json.loads(run_ok("run", "status", "v.db", "--by", "voter", "--json"))}
@@ -255,7 +255,7 @@ def test_columns_that_mean_nothing_here_are_kept_with_the_votes(folder):
     assert kept == [(1250, '{"worker":"w7"}')] * 20
     (folder / "votes.csv").write_text("comparison,winner,seconds\n1-0-0,left,soon\n")
     message = refusal("run", "record", "v.db", "votes.csv")
-    assert "column \"seconds\": a time in seconds is expected; got 'soon'" in message
+    assert "column \"seconds\": expected a time in seconds; got 'soon'" in message
 
 
 @pytest.mark.usefixtures("items")
@@ -314,7 +314,7 @@ EXCLUDE = ["run", "exclude", "v.db", "2"]
         (["run", "result", "v.db", "--paper", "--interim"], r"--paper cannot be combined"),
         (["run", "result", "v.db", "--out", "v.db"], r"v\.db: is the ledger itself"),
         (["run", "migrate", "none.db"], r"none\.db: does not exist"),
-        ([*NEW, "--checks", "odd.csv"], r"odd\.csv:2: \('nut', 'price'\) is no item"),
+        ([*NEW, "--checks", "odd.csv"], r"odd\.csv:2: \('nut', 'price'\) is not an item"),
         ([*NEW, "--checks-per-sheet", 2], r"--checks-per-sheet requires --checks"),
         ([*NEW, "--checks-per-sheet", -1], r"'--checks-per-sheet': -1 is not in the range"),
         ([*NEW, "--repeats", 0.6], r"'--repeats': 0\.6 is not in the range 0<=x<=0\.5"),
@@ -359,7 +359,7 @@ ASKED = "comparison,winner\n1-0-0,left\n"
         ("comparison,Voter,winner\n1-0-0,7,tie\n", r'<stdin>:1: column "Voter": did you mean "voter"\?'),
         (
             "comparison,voter,winner\n1-0-0,7,tie\n1-0-1,8,tie\n",
-            r"<stdin>:2: comparison '1-0-0' is on sheet \d, which voter '[012]' has; '7' never had it: .*<stdin>:3:",
+            r"<stdin>:2: comparison '1-0-0' is on sheet \d, which voter '[012]' has and '7' never had; .*<stdin>:3:",
         ),
     ],
 )
@@ -374,7 +374,7 @@ def test_votes_on_a_closed_ballot_are_kept_and_do_not_count(folder):
     vote(folder / "ballot.csv", folder / "most.csv", skipped={"b1-0-3"})
     run_ok("run", "record", "v.db", "most.csv")
     run_ok("run", "close", "v.db")
-    late = "0 new votes, 1 late vote kept aside; ballot 2 of 2 can be opened"
+    late = "0 new votes, 1 late vote set aside; ballot 2 of 2 can be opened"
     assert run_ok("run", "record", "v.db", "votes.csv").startswith(late)
     assert run_ok("run", "record", "v.db", "votes.csv").startswith("0 new votes; ballot 2 of 2 can be opened")
     assert len(rows_in(folder / "v.db")["late_vote"]) == 1
@@ -426,7 +426,7 @@ def test_status_by_ballot(opened):
         (b'[{"comparison": "1-0", "Winner": "left"}]', 'column "Winner": did you mean "winner"'),
         (b'{"comparison": "1-0"}\n{"comparison": "1-1"}\n', 'no column "winner"; the columns are "comparison"'),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is not a text file: it has null bytes, and is not UTF-8"),
-        (b"SQLite format 3\0", "is a database of SQLite, and no table in text"),
+        (b"SQLite format 3\0", "is an SQLite database: export the table as "),
     ],
 )
 def test_record_says_what_a_file_is_that_is_no_table(data, message, opened, folder):

@@ -87,7 +87,7 @@ def test_options_that_do_not_go_with_targets(arguments, message):
 def test_targets_and_answers_belong_together():
     candidates()
     assert "--targets needs --answers" in refusal(*TARGETS[:5], *TARGETS[7:])
-    assert "--answers belongs to --targets" in refusal(*CONTINUOUS, "--answers", 3)
+    assert "--answers has no effect without --targets" in refusal(*CONTINUOUS, "--answers", 3)
     assert "either --items or --targets is needed" in refusal("run", "init", "v.db", "--voters", 3, "--seed", 1)
 
 

@@ -84,7 +84,7 @@ def test_answers_to_probes_come_with_the_votes(folder):
     name = f"1-{checks[0].sheet}-{checks[0].position}"
     said = {row["comparison"]: row["winner"] for row in rows_of((folder / "votes.csv").read_text())}[f"b{name}"]
     contradiction = f"comparison,winner\n{name},{'left' if said == 'tie' else 'tie'}\n"
-    assert run_ok("run", "record", "v.db", "-", stdin=contradiction).startswith("0 new votes, 1 conflict kept aside;")
+    assert run_ok("run", "record", "v.db", "-", stdin=contradiction).startswith("0 new votes, 1 conflict set aside;")
     assert run_ok("run", "conflicts", "v.db").splitlines()[1].startswith(f"{name} ")
 
 

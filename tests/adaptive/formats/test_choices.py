@@ -149,9 +149,13 @@ def test_a_wrong_file_is_named_with_its_line(written, text, message):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda path: read_choices(path, columns={"x": "y"}), OptionError, "a column is named for left, right"),
+        (
+            lambda path: read_choices(path, columns={"x": "y"}),
+            OptionError,
+            "columns: unknown role 'x'; use left, right",
+        ),
         (lambda path: read_choices(path, columns={"prompt": "y"}), OptionError, "one for prompt that is not there"),
-        (lambda path: read_choices(path, ignore=["y"]), OptionError, "ignore names a column that is not there"),
+        (lambda path: read_choices(path, ignore=["y"]), OptionError, "ignore: there is no column 'y'"),
         (lambda path: read_choices(path, covariates="length"), OptionError, "are lists of names"),
         (lambda path: read_choices(path, covariates=["x"]), TableError, "no columns left_x and right_x"),
         (lambda path: read_choices(path, covariates=["word"]), TableError, "a covariate is a finite number; got 'w'"),
@@ -169,7 +173,11 @@ def test_a_wrong_file_is_named_with_its_line(written, text, message):
             OptionError,
             "are those of winners; grades are whole numbers",
         ),
-        (lambda _: read_choices([{"left": "a", "right": "b", "winner": "x"}]), VoteError, "a winner is 'left'"),
+        (
+            lambda _: read_choices([{"left": "a", "right": "b", "winner": "x"}]),
+            VoteError,
+            "answers:0: column \"winner\": the winner must be 'left', .*; got 'x'",
+        ),
         (lambda _: read_choices([]), TableError, "no answers"),
         (lambda _: read_choices([3]), TableError, "an answer is a dict by the names of its columns; got 3"),
         (lambda _: read_choices(3), ComparisonError, "a data frame of pandas, polars or pyarrow is expected"),

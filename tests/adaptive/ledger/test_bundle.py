@@ -53,7 +53,7 @@ def lively(target, **options):
     names = list(by_name)
     campaign.voter(by_name[names[0]]).exclude("too fast")
     write(campaign, erase, by_name[names[1]])
-    for word in ("left", "right"):  # the second contradicts, and is kept aside
+    for word in ("left", "right"):  # the second contradicts, and is set aside
         record(campaign, [VoteRow(2, name, None, None, None, word) for name in check_ids(campaign, 2)[:2]])
     return campaign
 

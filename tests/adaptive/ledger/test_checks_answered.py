@@ -54,7 +54,7 @@ def test_an_answer_to_a_check_counts_as_no_vote(campaign, holder):
     name = check_ids(campaign)[0]
     assert campaign.cast(vote(holder, PLACE)).revision == 1
     assert counts(campaign) == (1, 0, 0, 0, 0, 0)
-    with pytest.raises(ConflictError, match=f"comparison {name} has the vote 'left' already"):
+    with pytest.raises(ConflictError, match=f"comparison {name} already has the vote 'left'"):
         campaign.cast(vote(holder, PLACE, "tie"))
     assert retract(campaign, new_id(), 1, PLACE, holder).revision == 2
     assert counts(campaign) == (0, 0, 0, 0, 0, 0)

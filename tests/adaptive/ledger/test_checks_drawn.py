@@ -169,7 +169,7 @@ GOLD = KnownPair("gold", "a", "b", "left")
             lambda: Probing((GOLD, KnownPair("practice", "b", "a", "tie"))),
             r"the pair 'b', 'a' is listed twice as a check",
         ),
-        (lambda: Probing((GOLD,)).check_items(["a", "c"]), r"'b' of a check is no item of the campaign"),
+        (lambda: Probing((GOLD,)).check_items(["a", "c"]), "'b' of a check is not an item of the campaign"),
         (lambda: CampaignSettings(probing={"repeats": 0.1}), r"probing must be None or a Probing; got \{"),
         (lambda: CampaignSettings(pay=0.1), r"pay must be None or a Pay; got 0\.1"),
     ],
@@ -200,13 +200,13 @@ HEADER = "left,right,winner,kind\n"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (HEADER + "a,b,left,trap\n", r'p\.csv:2: column "kind": practice, .* is expected; got \'trap\''),
-        ("left,right,winner\na,b,left\n", r"p\.csv:2: column \"kind\": .* got ''"),
-        (HEADER + "a,b,,gold\n", r'p\.csv:2: column "winner": the expected answer is needed'),
+        (HEADER + "a,b,left,trap\n", r'p\.csv:2: column "kind" must be practice, attention or gold; got \'trap\''),
+        ("left,right,winner\na,b,left\n", r"p\.csv:2: column \"kind\" must be .* got ''"),
+        (HEADER + "a,b,,gold\n", r'p\.csv:2: column "winner" must hold the expected answer: left, right or tie'),
         (HEADER + "a,b,cannot say,gold\n", r"p\.csv:2: the expected answer is .left., .right. or .tie.; got"),
         (HEADER + "a,b,tie,gold\nb,a,tie,gold\n", r"p\.csv:3: this pair is also on line 2"),
         (HEADER + "a,a,tie,gold\n", r"p\.csv:2: 'a' is compared with itself"),
-        (HEADER + "a,z,tie,gold\n", r"p\.csv:2: 'z' is no item of the campaign"),
+        (HEADER + "a,z,tie,gold\n", r"p\.csv:2: 'z' is not an item of the campaign"),
         ("left,winner,kind\na,tie,gold\n", r'p\.csv:1: no column "right"'),
     ],
 )

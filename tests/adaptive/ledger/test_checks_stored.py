@@ -153,7 +153,7 @@ def test_late_answers_are_kept_and_do_not_count(campaign):
     [
         (row("1-0-99", "left"), r"votes\.csv:2: comparison '1-0-99' is unknown: ballot 1 ends sheet 0 at '1-0-\d'"),
         (row("2-0-0", "left"), r"votes\.csv:2: comparison '2-0-0' is unknown: ballot 2 has not been opened"),
-        (row("1-0-0", "left", voter="7"), r"'1-0-0' is on sheet \d, which voter '\d' has; '7' never had it"),
+        (row("1-0-0", "left", voter="7"), r"'1-0-0' is on sheet \d, which voter '\d' has and '7' never had"),
         (row("1-0-0", "left", left="nut"), r"comparison '1-0-0' has the left '\w+'; got 'nut'"),
         (row("1-p0", "left"), r'an id like "2-0-17": ballot, sheet and position; got \'1-p0\''),
     ],
@@ -166,7 +166,7 @@ def test_a_row_that_means_nothing_refuses_the_file(campaign, came, message):
 
 def test_probes_of_other_items_make_no_campaign(ledger):
     probing = Probing((KnownPair("gold", "ash", "nut", "left"),))
-    with pytest.raises(LedgerError, match="'nut' of a check is no item of the campaign"):
+    with pytest.raises(LedgerError, match="'nut' of a check is not an item of the campaign"):
         campaign_of(ledger, probing=probing)
     assert query(ledger, "SELECT count(*) FROM campaign") == [(0,)]
 

@@ -151,7 +151,7 @@ def test_a_sheet_claimed_or_given_by_a_killed_process_is_in_one_hand(ledger):
     def check_give(campaign, done):
         before = leases(campaign)
         if before:
-            with pytest.raises(LedgerError, match="is already that voter's"):
+            with pytest.raises(LedgerError, match="already belongs to this voter"):
                 give(campaign)
         else:
             assert not done

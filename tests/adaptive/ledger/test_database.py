@@ -43,7 +43,7 @@ def of_postgresql(ledger):
 
 @pytest.mark.parametrize("target", ["mysql://host/name", "sqlite:///file.db", "redis://x"])
 def test_other_databases_are_refused(target):
-    with pytest.raises(LedgerError, match="a ledger is kept in a file, by its path, or in PostgreSQL"):
+    with pytest.raises(LedgerError, match="a ledger must be the path of a file, or a URL like postgresql"):
         Ledger(target)
 
 

@@ -135,7 +135,7 @@ def test_a_late_vote_sent_again_under_its_id_counts_once_the_ballot_is_open_agai
     place, _, voter = asked(campaign)[11]
     late = vote(voter, place)
     for _ in range(2):
-        with pytest.raises(LateVoteError, match="ballot 1 is closed: the vote is kept, and does not count"):
+        with pytest.raises(LateVoteError, match="ballot 1 is closed: the vote was stored, but does not count"):
             campaign.cast(late)
     campaign.reopen(1, "votes of one group came late")
     receipts = [campaign.cast(late) for _ in range(2)]

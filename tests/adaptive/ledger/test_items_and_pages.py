@@ -42,7 +42,7 @@ def test_cells_with_several_lines_count_as_one_row():
         ("ash,image,ash.png,", 'column "alt_text": an item of kind image needs a text that says what it is'),
         ("ash,markdown,,", 'column "content": an item of kind markdown needs its content'),
         (",,,", 'column "item": empty cell'),
-        ("ash,text", '4 cells are expected, as in the first row; got 2, none for "content", "alt_text"'),
+        ("ash,text", 'expected 4 cells, as in the first row; got 2 (none for "content", "alt_text")'),
         ("fir,,,", "column \"item\": 'fir' is also on line 2; items must be unique"),
     ],
 )

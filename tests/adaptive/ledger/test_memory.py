@@ -161,7 +161,7 @@ def test_batches_whose_answers_rank_nothing_can_be_reviewed_and_closed(memory):
         ({"voters": []}, "voting needs at least one voter"),
         ({"voters": ["Ann", "Ann"]}, "voters must be unique; more than once: 'Ann'"),
         ({"voters": "Ann"}, "voters must be a number or a list of labels; got 'Ann'"),
-        ({"seed": -1}, "seed must be a whole number, not negative; got -1"),
+        ({"seed": -1}, "seed must be a whole number of 0 or more; got -1"),
     ],
 )
 def test_what_makes_no_campaign(arguments, message, memory):

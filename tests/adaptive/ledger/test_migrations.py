@@ -151,7 +151,7 @@ def test_an_older_ledger_is_brought_up_with_its_votes_and_digests(later):
     for place, _, voter in asked(campaign)[1:]:
         campaign.cast(vote(voter, place))
     campaign.close(1)
-    with pytest.raises(RevisionError, match="are of revision 0004, and this release reads 0005"):
+    with pytest.raises(RevisionError, match="has tables of revision 0004, but this release reads 0005"):
         later.check()
     assert later.migrate() == "0004"
     assert later.migrate() is None
@@ -187,7 +187,7 @@ def test_the_head_is_the_last_file():
 def test_another_revision_is_refused_and_left_alone(ledger, revision):
     change(ledger, f"UPDATE ledger_revision SET version_num = '{revision}'")
     for how in (Ledger.open, Ledger.create):
-        with pytest.raises(RevisionError, match=f"are of revision {revision}, and this release reads 0004"):
+        with pytest.raises(RevisionError, match=f"has tables of revision {revision}, but this release reads 0004"):
             how(target_of(ledger))
     assert query(ledger, "SELECT version_num FROM ledger_revision") == [(revision,)]
 

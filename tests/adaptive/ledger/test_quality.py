@@ -454,7 +454,7 @@ def test_a_flag_says_why():
         ({"fast_seconds": -1}, "fast_seconds must be a finite number from 0 on; got -1"),
         ({"unlikely": -0.1}, r"unlikely must be from 0 to 1; got -0\.1"),
         ({"fast_share": 1.1}, r"fast_share must be from 0 to 1; got 1\.1"),
-        ({"side_level": 1}, "side_level must be between 0 and 1, both excluded; got 1"),
+        ({"side_level": 1}, "side_level must be above 0 and below 1; got 1"),
         ({"known_wrong": 0}, "known_wrong must be a positive whole number; got 0"),
         ({"model_votes": 2.5}, r"model_votes must be a positive whole number; got 2\.5"),
     ],

@@ -139,7 +139,7 @@ def test_a_vote_that_comes_while_a_ballot_is_counted_is_put_off(ledger, monkeypa
     monkeypatch.undo()
     assert len(refusals) == 1
     assert int(record.tally.answered.sum()) == 2 * len(others)
-    with pytest.raises(LateVoteError, match="is kept, and does not count"):
+    with pytest.raises(LateVoteError, match="was stored, but does not count"):
         campaign.cast(last)
     assert query(ledger, "SELECT event_id, why FROM late_vote") == [(last.event_id, "closed")]
 
@@ -225,9 +225,9 @@ def test_a_sheet_that_is_given_away_while_its_voter_votes_counts_for_one_of_them
     if isinstance(cast, LateVoteError):
         assert campaign.cast(other).revision == 1
     else:
-        with pytest.raises(ConflictError, match="has the vote 'left' already"):
+        with pytest.raises(ConflictError, match="already has the vote 'left'"):
             campaign.cast(other)
-    with pytest.raises(LateVoteError, match="the sheet is no longer this voter's"):
+    with pytest.raises(LateVoteError, match="the sheet no longer belongs to this voter"):
         campaign.cast(vote(voter, [p for p, s, _ in asked(campaign) if s == sheet][-1]))
     check_ledger(ledger)
 

@@ -184,14 +184,19 @@ def with_result(*sides, **more):
 @pytest.mark.parametrize(
     ("form", "text", "error", "message"),
     [
-        ("csv", "comparison,winner\n1-0-0,both", VoteError, 'v:2: column "winner": a winner is .* The option answers'),
+        ("csv", "comparison,winner\n1-0-0,both", VoteError, 'v:2: column "winner": the winner must be .* set answers='),
         ("csv", "comparison,winner\n1-0-0,left\n1-0-77,left\n", VoteError, "v:3: comparison '1-0-77' is unknown"),
         ("csv", "comparison,winner\n2-0-0,left\n", VoteError, "v:2: comparison '2-0-0' is unknown: ballot 2 has not"),
-        ("csv", "winner\nleft\n", VoteError, "v:2: a row needs a comparison, or the two items of one"),
+        ("csv", "winner\nleft\n", VoteError, "v:2: each row needs the id of a comparison, or its two items"),
         ("csv", "left,right,winner,voter\na,b,left,Zoe\n", VoteError, "v:2: no voter is called 'Zoe'"),
         ("csv", "left,right,winner\na,x,left\n", VoteError, "v:2: no comparison of 'a' and 'x' is in an open ballot"),
-        ("csv", "left,right,winner\na,b,tie\nb,a,tie", VoteError, "v:3: 'b' and 'a' come more often than the 1 times"),
-        ("arena", arena(winner="A"), VoteError, 'v:1: column "winner": a winner is .*; got'),
+        (
+            "csv",
+            "left,right,winner\na,b,tie\nb,a,tie",
+            VoteError,
+            "v:3: the file has more votes on 'b' and 'a' than were asked \\(1\\)",
+        ),
+        ("arena", arena(winner="A"), VoteError, 'v:1: column "winner": the winner must be .*; got .A.'),
         ("arena", arena(model_b=None), TableError, "v:1: .*a label is text"),
         ("arena", '{"model_a": "a", "winner": "tie"}', TableError, 'v:1: no column "model_b"'),
         ("arena", arena(judge=[1]), TableError, 'v:1: column "judge": a name is text or a whole number; got'),
@@ -202,14 +207,19 @@ def with_result(*sides, **more):
             TableError,
             "v:2: is not JSON: something follows",
         ),
-        ("label_studio", json.dumps([with_result("tie")]), VoteError, "v:1: column \"pairwise\": a winner is 'left'"),
+        (
+            "label_studio",
+            json.dumps([with_result("tie")]),
+            VoteError,
+            "v:1: column \"pairwise\": the winner must be 'left' or 'right'; got 'tie'",
+        ),
         ("label_studio", json.dumps([with_result("left", "left")]), TableError, "more than one result has this name"),
         ("potato", '{"responses": ["a"]}', TableError, 'v:1: column "responses": a list of two responses is expected'),
         (
             "potato",
             '{"responses": ["a", "b"]}\n{"responses": ["a", "b"], "preference": {"selection": "C"}}',
             VoteError,
-            "v:2: column \"preference\": a winner is 'A', 'B', 'tie'; got 'C'",
+            "v:2: column \"preference\": the winner must be 'A', 'B' or 'tie'; got 'C'",
         ),
         ("potato", '{"responses": ["a", "b"], "preference": {"scale_value": "x"}}', TableError, "got 'x'"),
         (
@@ -240,7 +250,7 @@ def test_an_unknown_format(campaign, tmp_path):
 def test_a_pair_that_several_voters_have_needs_its_voter(sqlite, tmp_path):
     campaign = voted(sqlite, 0, plan=plan_ballots(4, n_ballots=2, fraction=0.5, presentations=6), items=list("abcd"))
     (tmp_path / "v").write_text("winner,loser\n0,1\n")
-    with pytest.raises(VoteError, match="'a' and 'b' are compared 2 times: the voter or the comparison must be named"):
+    with pytest.raises(VoteError, match="'a' and 'b' are compared 2 times: name the voter or the comparison"):
         campaign.import_votes(tmp_path / "v", "choix")
 
 
@@ -286,7 +296,7 @@ def test_numbers_that_may_be_names_are_refused(sqlite, tmp_path):
 
 def test_an_unknown_answer_refuses_the_whole_file(campaign, tmp_path):
     (tmp_path / "v.csv").write_text("left,right,winner\na,b,left\nb,c,A\nc,d,B\n")
-    with pytest.raises(VoteError, match=r"v\.csv:3: column \"winner\": .* got 'A' \(also 'B'\)\. The option answers"):
+    with pytest.raises(VoteError, match=r"v\.csv:3: column \"winner\": .* got 'A' \(also 'B'\)\. .* set answers="):
         campaign.import_votes(tmp_path / "v.csv")
     assert campaign.export_votes("csv").n_votes == 0
 

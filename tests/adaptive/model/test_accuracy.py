@@ -163,18 +163,18 @@ def test_a_top_that_cannot_be_is_refused(k):
 
 @pytest.mark.parametrize("level", [0, 1, float("nan"), "0.9"])
 def test_a_level_that_cannot_be_is_refused(level):
-    with pytest.raises(ModelError, match="level must be a number between 0 and 1"):
+    with pytest.raises(ModelError, match="level must be a number above 0 and below 1"):
         three_items().rank_intervals(level)
-    with pytest.raises(ModelError, match="level must be a number between 0 and 1"):
+    with pytest.raises(ModelError, match="level must be a number above 0 and below 1"):
         three_items().expected_correlation(level=level)
 
 
 def test_options_that_cannot_be_are_refused():
     with pytest.raises(ModelError, match="n_samples must be a positive whole number; got 0"):
         three_items().in_top(1, n_samples=0)
-    with pytest.raises(ModelError, match="seed must be a whole number, not negative; got -1"):
+    with pytest.raises(ModelError, match="seed must be a whole number of 0 or more; got -1"):
         three_items().in_top(1, seed=-1)
-    with pytest.raises(ModelError, match="target must be a number between -1 and 1"):
+    with pytest.raises(ModelError, match="target must be a number above -1 and below 1"):
         stopping_rule(1)
     with pytest.raises(OptionError, match="coefficient must be one of"):
         stopping_rule(0.5, "kendall")
@@ -234,7 +234,7 @@ def test_better_is_of_the_draws_of_the_other_intervals():
     [
         (("a", "x"), {}, "'x' is not one of the 3 items"),
         (("a", "a"), {}, "an item is compared with another; got 'a' twice"),
-        (("a", "b"), {"level": 1}, "level must be a number between 0 and 1"),
+        (("a", "b"), {"level": 1}, "level must be a number above 0 and below 1"),
         (("a", "b"), {"n_samples": 0}, "n_samples must be"),
         (("a", "b"), {"seed": -1}, "seed must be"),
     ],

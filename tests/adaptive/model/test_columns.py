@@ -289,7 +289,7 @@ def test_compressed_and_from_standard_input(write, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(ARENA.encode())))
     assert read_comparisons("-") == votes
     text = ARENA.replace("model_a,m", "left,m").replace("model_b,w", "right,w")
-    with pytest.raises(VoteError, match=r'battles\.csv\.gz:2: column "winner": a winner is .* got \'model_a\''):
+    with pytest.raises(VoteError, match=r'battles\.csv\.gz:2: column "winner": the winner must be .* got \'model_a\''):
         read_comparisons(write(gzip.compress(text.encode()), "battles.csv.gz"))
 
 
@@ -318,15 +318,15 @@ PLAIN = "left,right,winner\n"
     ("text", "error", "message"),
     [
         ("", TableError, r"votes\.csv: the file is empty"),
-        ("a,b\nc,d\n", TableError, r'votes\.csv:1: the columns left, right and winner, .* are expected; got "a", "b"'),
+        ("a,b\nc,d\n", TableError, r'votes\.csv:1: got the columns "a", "b"; expected left, right, winner'),
         ("Left,Right,Winner\na,b,left\n", TableError, r'votes\.csv:1: column "Left": did you mean "left"\?'),
         ("left,right,Winner\na,b,left\n", TableError, r'column "Winner": did you mean "winner"\?'),
         ("left,right\na,b\n", TableError, r'votes\.csv:1: no column "winner"; the columns are "left", "right"'),
         ("left,right,winner,winner\na,b,tie,tie\n", TableError, 'column "winner": more than one column'),
-        ("left,right,winner,model_a,model_b\na,b,tie,a,b\n", TableError, "formats csv and arena; say which by format="),
-        ("left,right,winner,loser\n0,1,0,1\n", TableError, "formats csv and pairs"),
+        ("left,right,winner,model_a,model_b\na,b,tie,a,b\n", TableError, r"\(csv and arena\); choose one with format="),
+        ("left,right,winner,loser\n0,1,0,1\n", TableError, r"formats \(csv and pairs\)"),
         (PLAIN, TableError, r"votes\.csv:1: no votes, only the names"),
-        (PLAIN + "a,b\n", TableError, r'votes\.csv:2: 3 cells are expected.*none for "winner"'),
+        (PLAIN + "a,b\n", TableError, r'votes\.csv:2: expected 3 cells.*got 2 \(none for "winner"\)'),
         (PLAIN + "a,b,left\n,c,left\n", TableError, r'votes\.csv:3: column "left": empty cell'),
         (PLAIN + "a, b,left\n", TableError, r'votes\.csv:2: column "right": \' b\' begins or ends with a space'),
         (PLAIN + 'a,"b\nc",left\n', TableError, r'votes\.csv:2: column "right": .* has several lines'),
@@ -334,11 +334,15 @@ PLAIN = "left,right,winner\n"
         (
             "left,right,winner\na,b,draw\n",
             VoteError,
-            "a winner is 'left', 'right', 'tie', 'cannot say'; got 'draw'. The option answers says what other answers",
+            r"the winner must be 'left', 'right', 'tie' or 'cannot say'; got 'draw'\. For other answers, set answers=",
         ),
         (PLAIN + "a,b,1\n", VoteError, "got '1'"),
-        (HEAD + "1,x,a,b,?\n", VoteError, r"votes\.csv:2: column \"winner\": a winner is .*'cannot say'; got '\?'"),
-        ("model_a,model_b,winner\na,b,left\n", VoteError, "a winner is 'model_a', .* 'both_bad'; got 'left'"),
+        (
+            HEAD + "1,x,a,b,?\n",
+            VoteError,
+            r"votes\.csv:2: column \"winner\": the winner must be .*'cannot say'; got '\?'",
+        ),
+        ("model_a,model_b,winner\na,b,left\n", VoteError, "the winner must be 'model_a', .* 'both_bad'; got 'left'"),
         (PLAIN + "a,b,left\nc,c,left\n", ComparisonError, r'votes\.csv:3: column "right": item \'c\' is compared'),
         (HEAD + "1,x,a,b,tie\n2,x,b,b,\n", ComparisonError, r'votes\.csv:3: column "right": item \'b\' is compared'),
         (
@@ -359,8 +363,8 @@ PLAIN = "left,right,winner\n"
         ("0,1\n1,1\n", ComparisonError, r'votes\.csv:2: column "loser": item 1 is compared with itself'),
         ("winner,loser\nfig,fig\n", ComparisonError, r'votes\.csv:2: column "loser": item \'fig\' is compared with'),
         ("winner,loser\nfig,\n", TableError, r'votes\.csv:2: column "loser": empty cell; every row needs its loser'),
-        ("fig,plum\nplum,kiwi\n", TableError, r'votes\.csv:1: the columns .*, winner and loser, or .*"fig", "plum"'),
-        ("0,1,2\n0,1,2\n", TableError, "are expected; got"),
+        ("fig,plum\nplum,kiwi\n", TableError, r'votes\.csv:1: got the columns "fig", "plum"; .*; or winner, loser; or'),
+        ("0,1,2\n0,1,2\n", TableError, r'votes\.csv:1: got the columns "0", "1", "2"; expected'),
         (b"left,right,winner\n\xff,b,tie\n", TableError, r"votes\.csv:2: byte 0xff is not UTF-8"),
     ],
 )
@@ -376,7 +380,7 @@ ROW = '{"left": "a", "right": "b", "winner": "tie"}\n'
     ("text", "error", "message"),
     [
         (ROW + "{'left'}\n", TableError, r"v\.jsonl:2: is not JSON: Expecting property name"),
-        ("[\n" + ROW + ROW + "]\n", TableError, r"v\.jsonl:3: is not JSON: a comma or the end of the list"),
+        ("[\n" + ROW + ROW + "]\n", TableError, r"v\.jsonl:3: is not valid JSON: expected a comma or the end"),
         ("[\n" + ROW + "]\n" + ROW, TableError, r"v\.jsonl:4: is not JSON: something follows the end of the list"),
         ("[]", TableError, r"v\.jsonl: no votes"),
         (ROW + '"a"\n', TableError, r"v\.jsonl:2: an object is expected for each vote; got 'a'"),
@@ -385,7 +389,7 @@ ROW = '{"left": "a", "right": "b", "winner": "tie"}\n'
         (ROW + '\n{"left": "a", "right": "b"}\n', TableError, r'v\.jsonl:3: no key "winner", which other votes have'),
         ('{"left": "a", "right": "b"}', TableError, r'v\.jsonl:1: no column "winner"; the columns are "left", "right"'),
         ('{"left": "a", "right": "b", "Winner": "tie"}\n', TableError, 'did you mean "winner"'),
-        ('{"a": 1}\n', TableError, r'v\.jsonl:1: the columns .* are expected; got "a"'),
+        ('{"a": 1}\n', TableError, r'v\.jsonl:1: got the columns "a"; expected'),
         (ROW + ROW.replace('"a"', "null"), TableError, r'v\.jsonl:2: column "left": a label is text, .* got None'),
         (ROW.replace('"b"', "true"), TableError, 'column "right": a label is text, .* got True'),
         (ROW.replace('"b"', "1.5"), TableError, "a label is text, .* got 1.5"),

@@ -581,7 +581,7 @@ def test_the_season_of_nascar(data_dir):
     theta = dict(zip(fit.items, fit.theta - fit.theta[fit.items.index("1")], strict=True))
     assert [theta[driver] for driver in drivers[:3]] == pytest.approx([4.15, 3.62, 2.08], abs=0.006)
     assert [theta[driver] for driver in drivers[-3:]] == pytest.approx([0.03, -0.31, -0.15], abs=0.006)
-    with pytest.raises(ModelError, match="the choices alone give no finite strengths"):
+    with pytest.raises(ModelError, match="without a prior some strengths are infinite"):
         Choices.from_rankings(races).fit(prior=math.inf)
 
 
@@ -725,7 +725,7 @@ def test_one_item_is_better_than_another():
     for first, second, level, message in [
         ("a", "z", 0.9, "these are no items: 'z'"),
         ("a", "a", 0.9, "an item is compared with another; got 'a' twice"),
-        ("a", "b", 1, "level must be .* between 0 and 1"),
+        ("a", "b", 1, "level must be a number above 0 and below 1"),
     ]:
         with pytest.raises(ModelError, match=message):
             fit.better(first, second, level=level)
@@ -833,7 +833,7 @@ ALL_TIED = Comparisons.from_labels(["a", "b"], ["b", "c"], ["tie", "tie"])
         (lambda: Choices.from_best_worst([("abc", "a", "c")]), r"answer 0 must be \(list of items shown"),
         (lambda: Choices.from_rankings([["a"]]).fit(), "a fit needs two items and a choice"),
         (lambda: Choices.from_pairs(VOTES).fit(prior=0), "prior must be a positive number"),
-        (lambda: Choices.from_pairs(VOTES).fit(prior=math.inf), "the choices alone give no finite strengths"),
+        (lambda: Choices.from_pairs(VOTES).fit(prior=math.inf), "without a prior some strengths are infinite"),
         (lambda: Choices.from_pairs(ALL_TIED).fit(prior=1), "an outcome never occurred"),
     ],
 )

@@ -218,7 +218,7 @@ def test_the_plan_of_the_documents():
         ({"noise": -0.1}, "noise must be a finite number, not negative; got -0.1"),
         ({"noise": math.inf}, "noise must be a finite number, not negative; got inf"),
         ({"n_ballots": 1}, "n_ballots must be a whole number of at least 2; got 1"),
-        ({"fraction": 1}, "fraction must be a number between 0 and 1, both excluded; got 1"),
+        ({"fraction": 1}, "fraction must be a number above 0 and below 1; got 1"),
     ],
 )
 def test_what_is_no_way_to_match(options, message):

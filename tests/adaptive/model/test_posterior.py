@@ -346,7 +346,7 @@ def test_draws_follow_from_the_state_of_the_generator():
 
 @pytest.mark.parametrize("rng", [0, None, np.random.RandomState(0)])
 def test_draws_need_a_generator(rng):
-    with pytest.raises(ModelError, match=r"rng must be a numpy\.random\.Generator, as of .* got "):
+    with pytest.raises(ModelError, match=r"rng must be a numpy\.random\.Generator, such as .* got "):
         bradley_terry(Comparisons(3, [0, 1], [1, 2], [1, 1])).sample(3, rng)
 
 
@@ -466,7 +466,7 @@ def test_a_model_that_takes_votes_of_a_voter_as_independent_is_warned_of():
     without = bradley_terry(votes)
     vars(without)["opinions"] = None
     assert without.cluster_ratio > 1.5
-    note = f"votes of one voter depend on each other: variances are {without.cluster_ratio:.1f} times those stated"
+    note = f"variances are {without.cluster_ratio:.1f} times those stated: votes of one voter depend on each other"
     assert (note in found.warnings, note in without.warnings) == (False, True)
 
 

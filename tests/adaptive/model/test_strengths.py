@@ -22,7 +22,7 @@ from rankcorr import LabelError, LabelMismatchError, Ranking, Tau, TauW, correla
 from tests.adaptive.strategies import MODELS, comparisons, simulated
 
 CHANCE = "the votes do not rule out chance: the order may be random"
-INDEPENDENT = "voters are not known: intervals are as if all votes were independent"
+INDEPENDENT = "voters are unknown, so intervals assume that all votes are independent"
 
 
 @given(comparisons(), MODELS)
@@ -47,7 +47,7 @@ def test_no_votes_at_all(fit):
     assert_array_equal(found.theta, 0)
     assert found.prior_sd == 2
     assert found.warnings == (
-        "4 items were never compared: only the prior gives a place",
+        "4 items were never compared: the prior alone decides the rank",
         "the votes do not determine the spread of the strengths: it is held at 2",
     )
     assert_allclose(found.standard_errors, 2 * np.sqrt(3 / 4))
@@ -61,7 +61,7 @@ def test_one_vote():
     assert found.never_compared == (2,)
     assert found.warnings == (
         CHANCE,
-        "1 item was never compared: only the prior gives a place",
+        "1 item was never compared: the prior alone decides the rank",
         "1 item won every comparison, so only the prior limits the strength",
         "1 item lost every comparison, so only the prior limits the strength",
         "the votes do not determine the spread of the strengths: it is held at 2",
@@ -75,9 +75,9 @@ def test_a_graph_in_parts():
     assert found.parts == 3
     assert found.warnings == (
         CHANCE,
-        "1 item was never compared: only the prior gives a place",
+        "1 item was never compared: the prior alone decides the rank",
         "the comparisons fall into 2 parts: only the prior orders one part against another",
-        "all votes are of one voter: how far others differ is unknown",
+        "all votes are from one voter: other voters may differ",
     )
     assert_allclose(found.theta, 0, atol=1e-9)
 
@@ -262,9 +262,9 @@ def test_what_cannot_be_scored_is_refused():
         score_system(3, system())
     with pytest.raises(LabelError, match="the fitted ranking has labels and the system has none"):
         score_system(strengths, [1, 2, 3, 4, 5, 6, 7, 8])
-    with pytest.raises(LabelMismatchError, match="system 'short': labels in the fitted ranking only"):
+    with pytest.raises(LabelMismatchError, match="system 'short': the fitted ranking has labels that the system lacks"):
         score_leaderboard(strengths, {"short": {"a": 1, "b": 2}})
     with pytest.raises(ModelError, match="systems must be a mapping of name to ranking, not empty"):
         score_leaderboard(strengths, {})
-    with pytest.raises(ModelError, match="level must be a number between 0 and 1"):
+    with pytest.raises(ModelError, match="level must be a number above 0 and below 1"):
         score_system(strengths, system(), level=1)

@@ -121,14 +121,14 @@ def test_a_voter_without_votes_stays_at_the_prior():
 
 def test_what_cannot_be_judged_is_refused():
     unknown = bradley_terry(Comparisons.from_labels(["a"], ["b"], ["left"]), prior=1)
-    with pytest.raises(ModelError, match="voters are judged by votes whose voters are known"):
+    with pytest.raises(ModelError, match="a report on voters needs a column of voters"):
         voter_report(unknown)
     with pytest.raises(ModelError, match="voters are judged by Strengths; got 3"):
         influence(3, "Ann")
     known = bradley_terry(simulated(6, n_votes=60), prior=1)
     with pytest.raises(ComparisonError, match="Zoë"):
         influence(known, "Zoë")
-    with pytest.raises(ModelError, match="level must be a number between 0 and 1"):
+    with pytest.raises(ModelError, match="level must be a number above 0 and below 1"):
         voter_report(known, level=2)
 
 

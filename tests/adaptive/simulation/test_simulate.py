@@ -205,7 +205,7 @@ def test_what_is_undefined_is_null_in_json():
         ({"similarity": SIMILARITY * 2}, r"every similarity must lie in \[-1, 1\]"),
         ({"pool": 100}, "voters are a VoterPool or a VoterPopulation; got 100"),
         ({"n_simulations": 0}, "n_simulations must be a positive whole number; got 0"),
-        ({"seed": -1}, "seed must be a whole number, not negative; got -1"),
+        ({"seed": -1}, "seed must be a whole number of 0 or more; got -1"),
         ({"approaches": ("adaptive", "random")}, r"an approach is one of 'adaptive', 'uniform', .*; got 'random'"),
         ({"approaches": "uniform"}, "approaches must be a tuple of different approaches; got 'uniform'"),
         ({"approaches": ()}, r"approaches must be a tuple of different approaches; got \(\)"),

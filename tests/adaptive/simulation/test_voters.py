@@ -383,7 +383,7 @@ def test_read_another_column(write):
         ("similarity\n1\nhigh\n", TableError, r'f\.csv:3: column "similarity": "high" is not a number'),
         ("a,similarity\nx,\ny,1\n", TableError, r'f\.csv:2: column "similarity": empty cell'),
         ('similarity\n0.1\n"0.2\n', TableError, r"f\.csv:3: a quote is opened here and never closed"),
-        ("similarity\n0.1\nnan\n", TableError, r'f\.csv:3: column "similarity": "nan" is not a value'),
+        ("similarity\n0.1\nnan\n", TableError, r'f\.csv:3: column "similarity": "nan" is not a number'),
         ("similarity\n0.1\n1.01\n", TableError, r"f\.csv:3: column .similarity.: '1.01' lies outside \[-1, 1\]"),
         ("similarity\n-inf\n1\n", TableError, r"f\.csv:2: column .similarity.: '-inf' lies outside"),
         ("similarity\n0.1\n", TableError, r"f\.csv: similarities of at least two items are needed; got 1"),

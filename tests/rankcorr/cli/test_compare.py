@@ -308,7 +308,7 @@ def test_the_long_table():
     lines = result.stdout.splitlines()
     assert lines[:5] == [
         "gold: long_gold.csv (20 items, 20 ties)",
-        "standardized: chance is 0; percentile: per cent of chance below the value (100 permutations, seed 0)",
+        "standardized: chance averages 0; percentile: % of chance values below (100 permutations, seed 0)",
         "low, high: 90 % interval (percentile, 100 resamples of the items, seed 0)",
         "",
         "system      coefficient    value  standardized  percentile      low    high   n  ties",
@@ -331,7 +331,7 @@ def test_columns_are_what_was_asked_for():
 
 
 def test_all_permutations_of_few_items():
-    assert "chance is 0; percentile: per cent of chance below the value (all permutations)\n" in run_ok(
+    assert "chance averages 0; percentile: % of chance values below (all permutations)\n" in run_ok(
         "compare", "gold.csv", "system.csv", "--standardize"
     )
     write_scores("more.csv", {label: number for number, label in enumerate([*GOLD, *"vwxyz"])})
@@ -365,8 +365,8 @@ def test_the_worst_items_below_the_table():
     assert lines[:5] == run_ok("compare", "gold.csv", "system.csv", "gold.csv").splitlines()
     assert lines[5:8] == [
         "",
-        f"system.csv: 2 of 5 items cost {first.cost + second.cost:.4f} of the {1 - parts.statistic:.4f} "
-        "that tau_w is short of 1",
+        f"system.csv: tau_w is {1 - parts.statistic:.4f} below 1; "
+        f"2 of 5 items cost {first.cost + second.cost:.4f} of that",
         "item  gold rank  system rank  weight  contribution    cost",
     ]
     # By hand: a and c share the second place of the system, b comes before them.

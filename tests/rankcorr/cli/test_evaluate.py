@@ -191,7 +191,7 @@ def test_what_was_left_out_is_said(files, tmp_path):  # noqa: ARG001
     (tmp_path / "wrong.run").write_text("q0 Q0 d0 2 3.0 x\nq0 Q0 d1 1 1.0 x\n")
     result = run("evaluate", "qrels.txt", "wrong.run")
     assert result.exit_code == 0
-    assert result.stderr.startswith("rankcorr: note: wrong.run:1: the rank contradicts the score")
+    assert result.stderr.startswith("rankcorr: note: wrong.run:1: this document has a larger score than one ranked")
 
 
 VERSUS = ["a.run.gz", "b.run.gz", "--versus"]
@@ -200,26 +200,29 @@ VERSUS = ["a.run.gz", "b.run.gz", "--versus"]
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["a.run.gz", "--metric", "nonsense"], "'nonsense' is no metric"),
+        (["a.run.gz", "--metric", "nonsense"], "unknown metric 'nonsense': use rho_w"),
         (["nothing.run"], "nothing.run: cannot be read: No such file"),
         (["a.run.gz", "--versus", "a"], "--versus needs at least two runs"),
         ([*VERSUS, "z"], "--versus must be one of the runs, a, b, or the file of one; got"),
-        (["a.run.gz", "a.run.gz"], "each run can be given only once, unless --name names it; more than once: a.run.gz"),
+        (["a.run.gz", "a.run.gz"], "unless --name gives each a different name; repeated: a.run.gz"),
         (["a.run.gz", "b.run.gz", "--name", "x"], "--name must be given once for each run; got 1 for 2 runs"),
-        (["a.run.gz", "b.run.gz", "--name", "x", "--name", "x"], "--name must differ; more than once: x"),
+        (["a.run.gz", "b.run.gz", "--name", "x", "--name", "x"], "--name must be different; repeated: x"),
         (
             ["a.run.gz", "a.run.gz", "--name", "x", "--name", "y", "--versus", "a.run.gz"],
             "--versus must be one of the runs, x, y; got 'a.run.gz'",
         ),
-        (["a.run.gz", "--worst", "3"], "--worst belongs to --versus, which is missing"),
-        (["a.run.gz", "--plot", "d.svg"], "--plot belongs to --versus, which is missing"),
+        (["a.run.gz", "--worst", "3"], "--worst has no effect without --versus"),
+        (["a.run.gz", "--plot", "d.svg"], "--plot has no effect without --versus"),
         ([*VERSUS, "b", "--plot", "d.txt"], "must end with .png, .svg or .pdf"),
         (["a.run.gz", "--groups", "few.csv"], "few.csv: every query of qrels needs a group; without one: 'q1', 'q2',"),
         (["a.run.gz", "--groups", "other.csv"], "'q4', ... (15 in all); the file has: 'Q0', 'Q1'"),
-        (["a.run.gz", "--fail-if-worse"], "--fail-if-worse belongs to --versus, which is missing"),
-        (["--fail-if-worse", "a.run.gz"], "'a.run.gz' is not a valid level; if it has none, give the option after"),
-        ([*VERSUS, "b", "--fail-if-worse=1.0"], "a number between 0 and 1, both excluded; got 1.0"),
-        ([*VERSUS, "b", "--fail-if-worse=nan"], "a number between 0 and 1, both excluded; got nan"),
+        (["a.run.gz", "--fail-if-worse"], "--fail-if-worse has no effect without --versus"),
+        (
+            ["--fail-if-worse", "a.run.gz"],
+            "'a.run.gz' is not a valid level; to use the option without a level, put it after",
+        ),
+        ([*VERSUS, "b", "--fail-if-worse=1.0"], "a number above 0 and below 1; got 1.0"),
+        ([*VERSUS, "b", "--fail-if-worse=nan"], "a number above 0 and below 1; got nan"),
         (["twice.run"], "; --duplicates first or --duplicates max keeps one"),
         (["--fold", "-", "-"], "'-' (standard input) can be given only once"),
     ],
@@ -271,7 +274,9 @@ def test_runs_of_three_columns(tmp_path, monkeypatch):
     assert content["means"][0]["mean"] == -1
     assert note["message"].endswith("are read as ranks (1 is best); --form scores reads them as scores")
     assert run_json("evaluate", "qrels.txt", "whole.txt", "--form", "scores")["means"][0]["mean"] == 1
-    assert "--form scores reads scores" in refusal("evaluate", "qrels.txt", "scores.txt", "--form", "msmarco")
+    assert "if larger is better, read the file with --form scores" in refusal(
+        "evaluate", "qrels.txt", "scores.txt", "--form", "msmarco"
+    )
 
 
 def test_queries_among_their_hits(tmp_path, monkeypatch):
@@ -499,7 +504,7 @@ def test_a_run_that_lacks_queries_is_a_failure(files):
 def test_a_difference_that_cannot_be_tested_is_no_success(files, tmp_path):
     (tmp_path / "tied.run").write_text("".join(f"{query} Q0 d0 1 1.0 x\n" for query in files[0].queries))
     arguments = ["qrels.txt", "a.run.gz", "tied.run", "--versus", "a", "--unretrieved", "omit", "--fail-if-worse"]
-    assert "cannot compare tied and a by tau_w: no query has a value of both" in run("evaluate", *arguments).stderr
+    assert "cannot compare tied and a by tau_w: no query has a value for both" in run("evaluate", *arguments).stderr
 
 
 @pytest.mark.usefixtures("genres")
@@ -624,9 +629,9 @@ def test_runs_with_one_name_are_named_by_their_paths(tmp_path):
     ("arguments", "message"),
     [
         (["a.run.gz", "b.run.gz"], "nothing to do: give -o FILE"),
-        (["a.run.gz", "b.run.gz", "-o", "x.run", "--report", "r.md"], "--report is about the comparison, which needs"),
+        (["a.run.gz", "b.run.gz", "-o", "x.run", "--report", "r.md"], "--report describes the comparison, so it needs"),
         (["a.run.gz", "-o", "x.run"], "at least two runs are needed to fuse; got 'a'"),
-        (["a.run.gz", "a.run.gz", "-o", "x.run"], "each run can be given only once; more than once: a.run.gz"),
+        (["a.run.gz", "a.run.gz", "-o", "x.run"], "each run can be given only once; repeated: a.run.gz"),
         (["a.run.gz", "b.run.gz", "-o", "-", "--qrels", "qrels.txt"], "-o - writes the run to stdout"),
         (["a.run.gz", "b.run.gz", "-o", "no/x.run"], "no/x.run: cannot be written: No such file or directory"),
         (["a.run.gz", "b.run.gz", "-o", "x.run", "--k", "-1"], "k must be a finite number, not negative"),
@@ -657,4 +662,4 @@ def test_verdicts_and_needed_queries(files):
     )
     assert few["needed"][0]["queries"] is None
     message = refusal("evaluate", "qrels.txt", *RUNS, "--needed", 0.1)
-    assert "--needed belongs to --versus, which is missing" in message
+    assert "--needed has no effect without --versus" in message

@@ -219,7 +219,7 @@ class TestModelsByBenchmarks:
         arguments = ["bench.csv", "bench.csv", "--id", "Model", "--score", "avg", "--score", "mmlu", "--resamples", 30]
         content = json.loads(run("leaderboard", *arguments, "--json").stdout)
         assert content["rows"][0]["system"] == "bench.csv:mmlu"
-        assert "bench.csv has a row for each model: the table ranks columns" in content["warnings"][0]["message"]
+        assert "bench.csv has a row for each model, but this ranks its columns" in content["warnings"][0]["message"]
 
     def test_other_tables_are_left_alone(self, folder):
         (folder / "items.csv").write_text("item,a,b\nx,1,2\ny,2,1\n")
@@ -296,11 +296,14 @@ class TestTableOfScores:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["scores.csv", "--id", "model"], "--id may be used with files of rankings, not a table of scores alone"),
-            (["scores.csv", "scores.csv", "--tasks", "t0"], "--tasks may be used with a table of scores, given alone"),
-            (["gold.csv"], "gold.csv alone is no table of scores (a leaderboard needs at least two tasks; got 1); to"),
+            (["scores.csv", "--id", "model"], "--id can be used only with SYSTEM files, not with a table of scores"),
+            (
+                ["scores.csv", "scores.csv", "--tasks", "t0"],
+                "--tasks can be used only with a table of scores, given alone",
+            ),
+            (["gold.csv"], "gold.csv is not a table of scores (a leaderboard needs at least two tasks; got 1); to"),
             (["percent.csv"], "system 'a', task 'x': '85%' is not a number: write all scores without the percent sign"),
-            (["total.csv"], "computed from others: 'avg'; name each task, as in --tasks \"x\""),
+            (["total.csv"], "columns that look like totals of other tasks: 'avg'; name each task, as in --tasks \"x\""),
             (["no such file"], "no such file: cannot be read: No such file"),
             (["scores.csv", "--tasks", "t0", "--tasks", "u"], "the table has no task: 'u'; it has 't0'"),
         ],
@@ -321,7 +324,7 @@ def test_items_of_a_cluster_are_exchanged_together(folder):
     pair = run_json("test", *FILES[:3], "--versus", "--resamples", 200, "--clusters", "topics.csv")["comparisons"][0]
     alone = run_json("test", *FILES[:3], "--versus", "--resamples", 200)["comparisons"][0]
     assert (pair["difference"], pair["exact"], alone["exact"]) == (alone["difference"], True, False)
-    assert "--clusters belongs to --versus" in refusal("test", *FILES[:2], "--clusters", "topics.csv")
+    assert "--clusters has no effect without --versus" in refusal("test", *FILES[:2], "--clusters", "topics.csv")
 
 
 def test_clusters_of_items_with_two_ids(folder):
@@ -346,10 +349,10 @@ def test_clusters_of_items_with_two_ids(folder):
     assert pair["pvalue"] == expected.pvalue
     found = run_json("leaderboard", *files, "--unordered", "--clusters", "turned.csv")
     assert found["options"]["clusters"] == "turned.csv"
-    assert found["warnings"][0]["message"].startswith("tests exchange whole clusters, but intervals resample single")
+    assert found["warnings"][0]["message"].startswith("tests respect the clusters, but intervals do not")
     assert "every item needs a cluster; without one" in refusal("leaderboard", *files, "--clusters", "turned.csv")
     refused = refusal("leaderboard", *files[:3], "--id", "word1", "--clusters", "turned.csv")
-    assert "turned.csv:1: 2 columns are expected, id and cluster; got 3" in refused
+    assert "turned.csv:1: expected 2 columns (id and cluster); got 3" in refused
 
 
 @pytest.mark.needs_numba

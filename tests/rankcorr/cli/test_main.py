@@ -83,7 +83,7 @@ def test_examples_of_the_help_run(folder):
 
 def test_embedded_use_raises():
     assert cli.main(["weights", "--n-items", "1"], standalone_mode=False) is None
-    with pytest.raises(ValueError, match="k belongs to share"):
+    with pytest.raises(ValueError, match="k has no effect without share"):
         cli.main(["weights", "--k", "1"], standalone_mode=False)
 
 

@@ -131,7 +131,7 @@ def test_the_table_of_paired_tests():
         f"a: long_a.csv (20 items, {TIES} ties)",
         f"p: two-sided, paired test of tau_w (300 random swaps of {swapped}, seed 0); corrected by Holm",
         "low, high: 90 % interval of a - b, by the same test",
-        "detectable: least true difference that the test finds with a power of 0.8",
+        "detectable: smallest true difference that the test finds with a power of 0.8",
         "",
         "b           tau_w of a     of b   a - b      low    high  p (two-sided)  p (Holm)  detectable   n",
     ]
@@ -170,7 +170,7 @@ def test_what_is_swapped_is_said():
     assert [row["swap"] for row in ranks] == ["ranks"]
     message = refusal("test", *arguments, "--ranks")
     assert message.startswith("long_gold.csv, long_a.csv and long_b.csv: ")
-    assert 'swap="scores" exchanges scores, and a has ranks alone' in message
+    assert 'swap="scores" exchanges scores, but a has only ranks; give its scores' in message
 
 
 def test_one_paired_test_has_no_correction():
@@ -251,9 +251,9 @@ def test_a_real_list(data_dir):
 @pytest.mark.parametrize("command", ["compare", "test", "test --versus", "leaderboard"])
 def test_a_system_is_not_compared_with_itself(command):
     message = refusal(*command.split(), "gold.csv", "system.csv", "system.csv")
-    assert message == "each system can be given only once; more than once: system.csv"
+    assert message == "each system can be given only once; repeated: system.csv"
     message = refusal(*command.split(), *["gold.csv"] * 3, *("--score", "score") * 3)
-    assert message == "each system can be given only once; more than once: gold.csv:score"
+    assert message == "each system can be given only once; repeated: gold.csv:score"
 
 
 def test_names_make_two_systems_of_one_file():

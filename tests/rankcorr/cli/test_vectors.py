@@ -201,17 +201,17 @@ def test_low_coverage_is_a_note():
     [
         ("v.bin", "either --gold or --groups is needed"),
         ("v.bin --gold rdt.csv", "rdt.csv: at least two pairs with vectors are needed; 0 of 42 have them"),
-        ("v.bin --gold gold.csv --depth 3", "--depth belongs to --relata, which is missing"),
-        ("v.bin --gold gold.csv --relata --self-pairs omit", "--self-pairs does not go with --relata"),
+        ("v.bin --gold gold.csv --depth 3", "--depth has no effect without --relata"),
+        ("v.bin --gold gold.csv --relata --self-pairs omit", "--self-pairs cannot be combined with --relata"),
         (
             "v.bin relata.txt --gold rdt.csv --relata",
             "--relata evaluates one set of vectors at a time; got 2 files: run",
         ),
         (
             "v.bin --gold gold.csv --gold gold.csv --score score",
-            "each gold file can be given only once; more than once: gold.csv",
+            "each gold file can be given only once; repeated: gold.csv",
         ),
-        ("v.bin v.bin --gold gold.csv", "each VECTORS can be given only once; more than once: v.bin"),
+        ("v.bin v.bin --gold gold.csv", "each VECTORS can be given only once; repeated: v.bin"),
         ("v.bin --gold gold.csv --versus v.bin", "--versus needs at least two VECTORS"),
         ("v.bin v.txt.gz --gold gold.csv --versus v", "--versus must be one of 'v.bin', 'v.txt.gz'; got 'v'"),
         ("v.bin --gold rdt.csv --score a --score b", "--score must be given once, or once for each file; got 2 for 1"),
@@ -229,7 +229,7 @@ def test_packages_that_are_not_installed(monkeypatch):
     assert refusal("evaluate-vectors", "v.kv", "--gold", "rdt.csv") == (
         "files of gensim (.kv, .model) need gensim: pip install gensim"
     )
-    assert "needs ir_measures" in refusal(
+    assert "not a built-in metric; for those of ir_measures: pip install ir_measures" in refusal(
         "evaluate-vectors", "v.bin", "--gold", "rdt.csv", "--relata", "--metric", "rr"
     )
 
@@ -305,8 +305,8 @@ def test_scores_on_target_groups_are_those_of_the_library(groups):
     [
         ([], "either --gold or --groups is needed"),
         (["--gold", "gold.csv", "--groups", "groups.csv"], "either --gold or --groups is needed, not both"),
-        (["--groups", "groups.csv", "--relata"], "--relata does not go with --groups"),
-        (["--groups", "groups.csv", "--metric", "rho"], "--metric does not go with --groups"),
+        (["--groups", "groups.csv", "--relata"], "--relata cannot be combined with --groups"),
+        (["--groups", "groups.csv", "--metric", "rho"], "--metric cannot be combined with --groups"),
         (["--groups", "gold.csv"], 'no column "target"'),
     ],
 )

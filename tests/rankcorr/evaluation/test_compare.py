@@ -204,11 +204,11 @@ def test_runs_with_one_query_in_common_or_none():
     ("options", "error", "message"),
     [
         ({"metric": ["ap", "tau_w"]}, OptionError, "one metric is needed"),
-        ({"metric": "nonsense"}, MetricError, "is no metric"),
+        ({"metric": "nonsense"}, MetricError, "unknown metric"),
         ({"metric": "ap", "standardized": True}, OptionError, "only rank correlations can be standardized"),
         ({"test": "sign"}, OptionError, "test must be one of 'randomization'"),
         ({"baseline": "z"}, OptionError, "baseline must be one of 'a', 'b', 'c'"),
-        ({"level": 1}, OptionError, "level must be a number between 0 and 1"),
+        ({"level": 1}, OptionError, "level must be a number above 0 and below 1"),
         ({"n_resamples": 0}, OptionError, "n_resamples must be a positive whole number"),
     ],
 )

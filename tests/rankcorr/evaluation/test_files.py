@@ -93,7 +93,7 @@ def test_a_third_column_is_ranks_only_if_it_can_be(write, separator, numbers, re
     if reading is not None:
         assert read_run(path, form="msmarco")["7"] == ranks
     else:
-        with pytest.raises(TableError, match=r':[123]: column "rank": a rank must be a whole number; form="scores"'):
+        with pytest.raises(TableError, match=r':[123]: column "rank": ranks must be whole numbers; .*form="scores"'):
             read_run(path, form="msmarco")
 
 
@@ -119,7 +119,7 @@ def test_only_spaces_and_tabs_separate_fields(write, space):
 def test_qrels_of_ms_marco_have_tabs(write):
     text = "7\t0\tdoc 1\t1\n"
     assert read_qrels(write(text), form="msmarco").to_dict() == {"7": {"doc 1": 1.0}}
-    with pytest.raises(TableError, match="4 fields separated by spaces or tabs are expected"):
+    with pytest.raises(TableError, match=r"4 fields separated by spaces or tabs \(query - document relevance\)"):
         read_qrels(write(text))
 
 
@@ -138,37 +138,37 @@ def test_standard_input(monkeypatch):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("q1 0 a 2\nq1 0 b\n", r":2: 4 fields separated by spaces or tabs are expected \(query - document .*\); got 3"),
-        ("q1 0 a 2 5\n", r":1: 4 fields .* got 5"),
-        ("query,document,relevance\nq1,a,2\n", r":1: 4 fields .* got 1; the formats that are read: TREC, .*, Arrow$"),
-        ("q1 0 a 2\nq1,0,b,1\n", r":2: 4 fields .* got 1$"),
+        ("q1 0 a 2\nq1 0 b\n", r":2: expected 4 fields separated by spaces or tabs \(query - document .*\); got 3"),
+        ("q1 0 a 2 5\n", ":1: expected 4 fields .*; got 5"),
+        ("query,document,relevance\nq1,a,2\n", r":1: expected 4 fields .* got 1; supported formats: TREC, .*, Arrow$"),
+        ("q1 0 a 2\nq1,0,b,1\n", ":2: expected 4 fields .*; got 1$"),
         ("q1 0 a two\n", r':1: column "relevance": "two" is not a number'),
-        ("q1 0 a 2\nq1 0 b nan\n", r':2: column "relevance": "nan" is not a value'),
+        ("q1 0 a 2\nq1 0 b nan\n", ':2: column "relevance": "nan" is not a number; leave out rows without one'),
         ("q1 0 a 1_0\n", '"1_0" is not a number'),
         ("q1 0 a 1e999\n", "beyond the range"),
         ("", "the file is empty"),
         (" \n\n", "the file is empty"),
         ("query-id\tcorpus-id\tscore\n", "there is no line after the header"),
         ("query-id\tcorpus-id\tscore\nq\t\t1\n", r':2: column "document": empty cell'),
-        ("query-id\tcorpus-id\tscore\nq a 1\n", ":2: 3 fields separated by tabs"),
+        ("query-id\tcorpus-id\tscore\nq a 1\n", ":2: expected 3 fields separated by tabs"),
         (b"q1 0 \xff 2\n", ":1: byte 0xff is not UTF-8"),
         (gzip.compress(QRELS.encode(), mtime=0)[:-9], "cannot be decompressed"),
         ("{", ":1: is not JSON"),
-        ('{"q": 3}', "an object of query to an object of document to relevance, or to a list, is expected"),
+        ('{"q": 3}', r'an object such as \{"q1": \{"d1": relevance\}\}, or with a list of ids or hits for each query'),
         ("{}", "there is no document"),
         ("[]", "there is no document"),
-        ('{"q": [["a", 1]]}', 'to relevance, or to a list, is expected; query "q" has another list'),
-        ('{"query_id": "q", "results": [{"corpus_id": "a"}]}', ":1: a query_id and results with corpus_id and score"),
+        ('{"q": [["a", 1]]}', 'for each query; the list of query "q" is neither'),
+        ('{"query_id": "q", "results": [{"corpus_id": "a"}]}', ':1: expected an object with "query_id" and "results"'),
         (
             '{"query_id": "q", "results": []}\n\n{"query_id": "r"}',
-            ":3: a query_id and results with corpus_id and score",
+            ':3: expected an object with "query_id" and "results"',
         ),
-        ('{"query_id": "q", "results": []}\n{"q": {"a": 1}}', ":2: a query_id and results with corpus_id and score"),
+        ('{"query_id": "q", "results": []}\n{"q": {"a": 1}}', ':2: expected an object with "query_id" and "results"'),
         ('{"query_id": 1.5, "results": []}', ":1: ids must be text or whole numbers; got 1.5"),
         ('[\n{"query_id": "q", "results": []},\n{"query_id"\n:]', ":4: is not JSON"),
-        ('{"q": {"a": "1"}}', 'query "q", document "a": relevance is no number'),
-        ('{"q": {"a": true}}', "relevance is no number"),
-        ('{"q": {"a": NaN}}', "relevance is no number"),
+        ('{"q": {"a": "1"}}', 'query "q", document "a": relevance is not a number'),
+        ('{"q": {"a": true}}', "relevance is not a number"),
+        ('{"q": {"a": NaN}}', "relevance is not a number"),
         ('{"q": {"a": ' + "1" * 5_000 + "}}", "relevance is beyond the range of a 64-bit float"),
         ('{"q": {"a": 1e999}}', "relevance is beyond the range of a 64-bit float"),
         ('{"q": {"a": -1.5E-999}}', "relevance is beyond the range of a 64-bit float"),
@@ -187,14 +187,17 @@ def test_what_is_wrong_names_file_line_and_column(write, text, message):
 
 
 def test_beir_needs_its_head(write):
-    with pytest.raises(TableError, match=":1: the first line must be the head query-id, corpus-id, score"):
+    with pytest.raises(TableError, match=":1: the first line must be the header query-id, corpus-id, score"):
         read_run(write("q\ta\t1\n"), form="beir")
 
 
 @pytest.mark.parametrize(("duplicates", "kept"), [("first", 1.0), ("max", 5.0)])
 def test_duplicates_name_the_line_or_are_chosen(write, duplicates, kept):
     path = write("q Q0 a 1 1.0 m\nq Q0 b 2 0.5 m\nq Q0 a 3 5.0 m\n")
-    with pytest.raises(DuplicateDocumentError, match=r"file\.txt:3: a query may have each document once.*\('q', 'a'\)"):
+    with pytest.raises(
+        DuplicateDocumentError,
+        match=r"file\.txt:3: each document may appear only once in a query; repeated \(query, document\): \('q', 'a'\)",
+    ):
         read_run(path)
     with pytest.warns(RankColumnWarning):
         assert read_run(path, duplicates=duplicates)["q"] == {"a": kept, "b": 0.5}
@@ -221,8 +224,8 @@ def test_qrels_of_mteb_have_a_row_in_each_line(write):
     assert read_qrels(path)["q1"] == {"7": 1.0}
     for row, message in {
         '{"query-id": null, "corpus-id": "a", "score": 1}': "ids must be text or whole numbers; got None",
-        '{"query-id": "q1", "corpus-id": "a"}': "results with corpus_id and score are expected, or query-id",
-        '{"query-id": "q1", "corpus-id": "a", "score": "1"}': 'query "q1", document "a": relevance is no number',
+        '{"query-id": "q1", "corpus-id": "a"}': r'results" \(each with "corpus_id" and "score"\), or with "query-id',
+        '{"query-id": "q1", "corpus-id": "a", "score": "1"}': 'query "q1", document "a": relevance is not a number',
     }.items():
         with pytest.raises(TableError, match=message):
             read_qrels(write(row))
@@ -268,7 +271,7 @@ def test_names_that_json_repeats_are_duplicates(write):
 
 def test_ranks_that_contradict_scores_are_said_and_scores_decide(write):
     path = write("q Q0 a 1 0.5 m\nq Q0 b 2 0.7 m\nr Q0 a 1 0.5 m\nr Q0 b 2 0.5 m\ns Q0 b 1 1 m\ns Q0 a 0 2 m\n")
-    with pytest.warns(RankColumnWarning, match=r"file\.txt:2: the rank contradicts .*in 1 query\. Scores") as w:
+    with pytest.warns(RankColumnWarning, match=r"file\.txt:2: this document has .*in 1 query; the scores are") as w:
         run = read_run(path)
     assert run["q"] == {"a": 0.5, "b": 0.7}
     assert w[0].filename == __file__
@@ -412,7 +415,7 @@ def test_qrels_of_beir_and_frames_of_pandas(tmp_path):
         ({"score": [{"x": 1}] * 3}, NonNumericError, "every score must be a real number"),
         ({"score": [2**53 + 1, 1, 2]}, NonNumericError, r"beyond 2\^53"),
         ({"document": ["a", "b", "a"]}, DuplicateDocumentError, r"\('2', 'a'\)"),
-        ({"score": None}, ColumnError, "no column for the score, such as 'score', 'sim', but 'query', 'document'; re"),
+        ({"score": None}, ColumnError, "no column for the score, .*'sim'; the columns are 'query', 'document'; re"),
         ({"sim": [1.0, 2.0, 3.0]}, ColumnError, "several columns may hold the score: 'score', 'sim'; rename one"),
         ({"query": [], "document": [], "score": []}, RankingError, "there is no row|text or whole numbers"),
     ],
@@ -478,7 +481,9 @@ def test_without_pyarrow(tmp_path, monkeypatch):
 
 def test_other_formats_say_what_is_read(tmp_path):
     (tmp_path / "run.xlsx").write_bytes(b"PK\x03\x04")
-    with pytest.raises(TableError, match=r"\(.xlsx, .ods\) as Parquet, or as text of TREC or BEIR"):
+    with pytest.raises(
+        TableError, match=r"\(\.xlsx, \.ods\) or a zip archive: save the sheet as Parquet, or as text of TREC or BEIR"
+    ):
         read_run(tmp_path / "run.xlsx")
     path = file_of(tmp_path, COLUMNS)
     assert "is a Parquet file: save it as CSV" in refusal("compare", path, path)

@@ -72,10 +72,10 @@ def test_seeds_are_averaged():
     lists = {system: {task: [x * 2, 0.0] for task, x in row.items()} for system, row in TABLE.items()}
     assert leaderboard_of_scores(lists) == expected
     with pytest.raises(
-        DuplicateLabelError, match="system 'a' has more than one score on task 'x'; if they are of seeds"
+        DuplicateLabelError, match="system 'a' has more than one score on task 'x'; to average over seeds"
     ):
         leaderboard_of_scores(odd)
-    with pytest.warns(UserWarning, match="different numbers of scores, whose means are compared, on tasks: 'x'"):
+    with pytest.warns(UserWarning, match="different numbers of scores, so their means are compared; tasks: 'x'"):
         leaderboard_of_scores(lists | {"a": lists["a"] | {"x": 0.9}})
 
 
@@ -258,9 +258,7 @@ def test_verdicts_are_those_of_both_tests_of_every_pair(seed, margin, level):
 
 
 def test_few_tasks_give_a_warning():
-    with pytest.warns(
-        FewTasksWarning, match="3 tasks: few tasks tell little about further ones; the unit of intervals"
-    ):
+    with pytest.warns(FewTasksWarning, match="only 3 tasks: intervals and tests treat the tasks as a sample"):
         leaderboard_of_scores(TABLE)
 
 
@@ -290,7 +288,7 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
 @pytest.mark.parametrize(
     ("table", "options", "error", "message"),
     [
-        (3, {}, ColumnError, "a table is a data frame, a mapping, or a path of a CSV or Parquet file; got 3"),
+        (3, {}, ColumnError, "the table must be a data frame, a mapping, or the path of a CSV or Parquet file; got 3"),
         ({"a": 3}, {}, ColumnError, "a mapping must hold a mapping of task to score for each system, or columns"),
         ({"a": [1], "b": [1, 2]}, {}, ColumnError, "columns of one length"),
         ({"a": ROWS["a"]}, {}, TooFewItemsError, "at least two systems; got 1"),
@@ -323,7 +321,7 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
             {n: r | {"Average": 1} for n, r in ROWS.items()},
             {},
             OptionError,
-            "computed from others: 'Average'; name each",
+            "columns that look like totals of other tasks: 'Average'; name each",
         ),
         ({"a": ROWS["a"], None: ROWS["b"]}, {}, LabelError, "every row needs the name of a system; got None"),
         ({"model": ["a", "a"], "x": [1, 2], "y": [1, 2]}, {}, DuplicateLabelError, "systems must be unique; .*: 'a'"),
@@ -333,7 +331,7 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
             ColumnError,
             "which column holds the systems, or name it",
         ),
-        ({"model": ["a", "b"], "q": ["c", "d"], "y": [1, 2]}, {}, ColumnError, "of text: 'q'; name each task"),
+        ({"model": ["a", "b"], "q": ["c", "d"], "y": [1, 2]}, {}, ColumnError, "of scores: 'q'; name each task"),
         (
             {"p": ["a", "b"], "x": [1, 2]},
             {"task": "x"},
@@ -341,14 +339,14 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
             "which column holds the system, or name it system",
         ),
         ({"p": ["a", "b"], "x": [1, 2]}, {"system": "q"}, ColumnError, "no column 'q' for the system; it has 'p', 'x'"),
-        ({"p": ["a", "b"], "x": [1, 2]}, {"within": "x"}, ColumnError, "within belongs to a long table"),
+        ({"p": ["a", "b"], "x": [1, 2]}, {"within": "x"}, ColumnError, "within needs a long table"),
         (
             {"dataset": ["x", "y"], "a": [1, 2], "b": [1, 2]},
             {},
             ColumnError,
-            "a row for each task: turn it, so that it has",
+            "a row for each task: transpose it, so that it has",
         ),
-        (pd.DataFrame(ROWS).rename_axis("task"), {}, ColumnError, "a row for each task: turn it"),
+        (pd.DataFrame(ROWS).rename_axis("task"), {}, ColumnError, "a row for each task: transpose it"),
         (ROWS, {"aggregate": "sum"}, OptionError, "aggregate must be one of"),
         (ROWS, {"missing": "zero"}, OptionError, "missing must be one of"),
         (ROWS, {"tasks": "x"}, OptionError, "tasks must be a list of names; got 'x'"),
@@ -413,7 +411,7 @@ def test_many_tasks_need_enough_resamples():
     ("name", "text", "message"),
     [
         ("t.csv", b"model,x,x\na,1,2\n", "t.csv:1: names of columns must be unique; more than once: 'x'"),
-        ("t.csv", b"model,x,y\na,1\n", "t.csv:2: 3 cells are expected"),
+        ("t.csv", b"model,x,y\na,1\n", r't\.csv:2: expected 3 cells, as in the first row; got 2 \(none for "y"\)'),
         ("t.csv", b"model,x,y\n", "t.csv: there is no line after the header"),
         ("t.parquet", b"PAR1 and no more", "t.parquet: cannot be read as Parquet"),
         ("t.csv", b"", "t.csv: the file is empty"),

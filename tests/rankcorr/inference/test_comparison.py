@@ -401,7 +401,7 @@ def test_items_that_not_all_three_have():
     ("three", "options", "error", "message"),
     [
         (([1, 2], [1, 2], [1, 2]), {"n_resamples": 0}, OptionError, "n_resamples must be a positive whole number"),
-        (([1, 2], [1, 2], [1, 2]), {"level": 0}, OptionError, "level must be a number between 0 and 1"),
+        (([1, 2], [1, 2], [1, 2]), {"level": 0}, OptionError, "level must be a number above 0 and below 1"),
         (([1, 2], [1, 2], [1, 2]), {"seed": None}, OptionError, "seed must be a whole number"),
         (([1, 2], [1, 2], [1, 2]), {"alternative": "both"}, OptionError, "alternative must be one of 'two-sided'"),
         (([1, 2], [1, 2], [1, 2]), {"swap": "items"}, OptionError, "swap must be one of 'auto', 'scores', 'ranks'"),
@@ -410,7 +410,7 @@ def test_items_that_not_all_three_have():
             ([1, 2], [1, 2], Ranking.from_ranks([1, 2])),
             {"swap": "scores"},
             OptionError,
-            'swap="scores" exchanges scores, and b has ranks alone; give its scores',
+            'swap="scores" exchanges scores, but b has only ranks; give its scores',
         ),
         (([1, 2], [1, 2], [1, 2]), {"missing": "drop"}, OptionError, "missing must be one of"),
         (([1, 2], [1, 2], [1, 2, 3]), {}, LengthError, "gold has 2 items and b has 3"),
@@ -470,7 +470,7 @@ def test_pearson_leaves_out_the_item_that_decides():
 
 
 def test_pearson_exchanges_no_ranks():
-    with pytest.raises(OptionError, match='which swap="ranks" does not exchange'):
+    with pytest.raises(OptionError, match='pearson compares scores, but swap="ranks" exchanges ranks'):
         compare_systems([1, 2, 3], [1, 2, 4], [1, 3, 2], coefficient="pearson", swap="ranks")
 
 

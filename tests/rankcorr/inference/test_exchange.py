@@ -362,7 +362,7 @@ def test_scores_of_all_systems_are_put_into_one_order():
 
 
 def test_a_system_that_has_ranks_alone_has_no_codes():
-    with pytest.raises(OptionError, match='swap="scores" exchanges scores, and system 1 has ranks alone; give its'):
+    with pytest.raises(OptionError, match='swap="scores" exchanges scores, but system 1 has only ranks; give its'):
         codes_of([1, 2], Ranking.from_ranks([1, 2]))
 
 

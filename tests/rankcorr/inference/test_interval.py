@@ -210,7 +210,7 @@ def test_all_resamples_may_be_undefined():
     ("options", "message"),
     [
         ({"n_resamples": 0}, "n_resamples must be a positive whole number; got 0"),
-        ({"level": 1.0}, "level must be a number between 0 and 1"),
+        ({"level": 1.0}, "level must be a number above 0 and below 1"),
         ({"seed": -1}, "seed must be a whole number"),
         ({"method": "bca"}, "method must be one of 'envelope', 'percentile'; got 'bca'"),
         ({"workers": 0}, "workers must be a positive whole number"),

@@ -378,7 +378,7 @@ def test_systems_without_scores_exchange_ranks():
     rankings = {name: Ranking.from_ranks(values) for name, values in ranks.items()}
     board = leaderboard(gold, rankings, n_resamples=50)
     assert board.rows == leaderboard(gold, scores, swap="ranks", n_resamples=50).rows
-    with pytest.raises(OptionError, match=r'swap="scores" exchanges scores, and system .good. has ranks alone'):
+    with pytest.raises(OptionError, match=r'swap="scores" exchanges scores, but system .good. has only ranks'):
         leaderboard(gold, rankings, swap="scores", n_resamples=50)
 
 

@@ -355,7 +355,7 @@ def test_bad_options_are_errors_however_few_the_items(n_items):
     x = range(n_items)
     for options, message in [
         ({"n_resamples": 0}, "n_resamples must be a positive whole number; got 0"),
-        ({"seed": -1}, "seed must be a whole number, not negative; got -1"),
+        ({"seed": -1}, "seed must be a whole number of 0 or more; got -1"),
         ({"workers": 0}, "workers must be a positive whole number; got 0"),
         ({"coefficient": "spearman"}, "coefficient must be one of"),
         ({"scheme": "hyperbolic"}, "scheme must be one of"),

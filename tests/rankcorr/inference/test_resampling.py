@@ -74,11 +74,11 @@ def test_invalid_numbers_of_resamples(n_resamples):
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, None, "9"])
 def test_invalid_seeds(seed):
-    with pytest.raises(OptionError, match="seed must be a whole number, not negative; got"):
+    with pytest.raises(OptionError, match="seed must be a whole number of 0 or more; got"):
         checked_seed(seed)
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.1, 1.1, float("nan"), "0.9", None, True])
 def test_levels_outside_0_to_1(level):
-    with pytest.raises(OptionError, match="level must be a number between 0 and 1, both excluded; got"):
+    with pytest.raises(OptionError, match="level must be a number above 0 and below 1; got"):
         checked_level(level)

@@ -105,7 +105,7 @@ def test_a_pair_in_either_order_is_one_item(write):
     with pytest.raises(TableError, match='"x", "y" is also on line 2; ids must be unique'):
         read_ranking(write("a,b,s\nx,y,1\nx,y,2\n"), **options, unordered=True)
     for columns in (["a"], ["a", "b", "c"]):
-        with pytest.raises(OptionError, match=f"unordered needs two id columns, .*; got {len(columns)}"):
+        with pytest.raises(OptionError, match=f"unordered=True needs exactly two id columns; got {len(columns)}"):
             read_ranking(write("a,b,c,s\nx,y,z,1\n"), id_columns=columns, score_column="s", unordered=True)
 
 
@@ -239,16 +239,16 @@ def test_what_csv_writes_is_read_back(rows, delimiter, header):
         ("\n \r\n", ": the file is empty"),
         ("id,s\n", ": a ranking needs at least two items; got 0"),
         ("id,s\nx,1\n\n", ": a ranking needs at least two items; got 1"),
-        ("\nid\nx\ny\n", ":2: one column; an id and a score are expected, separated by comma, tab, semicolon or pipe"),
-        ("id s\nx 1\n", ":1: one column"),
-        ("id;s, t\nx;1\n", ":1: comma and semicolon could both separate the columns; put cells"),
-        ("id,s\nx,1\ny,2,3\n", ":3: 2 cells are expected, as in the first row; got 3"),
-        ("id,s\nx,1\n\ny\n", ":4: 2 cells are expected, as in the first row; got 1"),
-        ('id,s\nx,1\n""\n', ":3: 2 cells are expected, as in the first row; got 1"),
+        ("\nid\nx\ny\n", ":2: only one column; an id and a score are expected, separated by comma, tab"),
+        ("id s\nx 1\n", ":1: only one column"),
+        ("id;s, t\nx;1\n", ":1: comma and semicolon could both be the separator; quote the cells"),
+        ("id,s\nx,1\ny,2,3\n", ":3: expected 2 cells, as in the first row; got 3"),
+        ("id,s\nx,1\n\ny\n", ':4: expected 2 cells, as in the first row; got 1 (none for "s")'),
+        ('id,s\nx,1\n""\n', ':3: expected 2 cells, as in the first row; got 1 (none for "s")'),
         ("id,s\nx,1\n,2\n", ':3: column "id": empty cell; every item needs an id'),
         ("id,s\nx,1\n  ,2\n", ':3: column "id": empty cell; every item needs an id'),
         ("id,s\nx,1\ny,\n", ':3: column "s": empty cell; every row needs a number'),
-        ("id,s\nx,1\ny,-NaN\n", ':3: column "s": "-NaN" is not a value; every row needs a number'),
+        ("id,s\nx,1\ny,-NaN\n", ':3: column "s": "-NaN" is not a number; leave out rows without one'),
         ("id,s\nx,1\ny,high\n", ':3: column "s": "high" is not a number'),
         ("id,s\nx,1\ny,1_000\n", ':3: column "s": "1_000" is not a number'),
         ("id;s\nx;1\ny;1,5\n", ':3: column "s": "1,5" is not a number'),
@@ -264,16 +264,16 @@ def test_what_csv_writes_is_read_back(rows, delimiter, header):
         ("sep=;\nid,s\nx,1\n", ":2: no semicolon, which should separate columns by line 1"),
         ("sep=!\nid!s\nx!1\n", ':1: "!" separates the columns; use comma, tab, semicolon or pipe'),
         ("sep=;\n", ": there is no line after the one that names the delimiter"),
-        ("id;s\nx;1\ny;-1,5\n", ':3: column "s": "-1,5" is not a number; write a point before decimals, not a comma'),
+        ("id;s\nx;1\ny;-1,5\n", ':3: column "s": "-1,5" is not a number; use a decimal point, not a comma'),
         ('<?xml version="1.0"?>\n<pairs><pair>gem</pair></pairs>', ": is XML or HTML: save its content as CSV"),
         ("<pairs>\n<pair>gem, jewel, 3.94</pair>\n</pairs>\n", ": is XML or HTML: save its content as CSV"),
         ("<!doctype html>\n<p>not found", ": is XML or HTML: save its content as CSV"),
         ("<html lang='en'><head></head>", ": is XML or HTML: save its content as CSV"),
         ('{"gem, jewel": 3.94}', ": is JSON: save it as CSV"),
         ('[\n {"id": "gem"}]', ": is JSON: save it as CSV"),
-        ("PK\x03\x04", ": is a zip: unpack it first, or save the sheet of a workbook (.xlsx, .ods) as CSV"),
+        ("PK\x03\x04", ": is a spreadsheet (.xlsx, .ods) or a zip archive: save the sheet as CSV"),
         (b"\xd0\xcf\x11\xe0\xa1", ": is an old workbook (.xls): save its sheet as CSV"),
-        (b"%PDF-1.7\n", ": is a PDF, and no table in text"),
+        (b"%PDF-1.7\n", ": is a PDF: save the table as CSV"),
         (b"\xfd7zXZ\0\0", ": is compressed by xz: unpack it first, or compress it by gzip"),
         ("id,s\nx,1\n\0y,2\n", ":3: a null byte; this is not a text file"),
         (b"id,s\r\nx,1\r\ncaf\xe9,2\n", ":3: byte 0xe9 is not UTF-8; save the file as UTF-8"),
@@ -307,7 +307,7 @@ def test_faults_are_named_with_their_place(write, content, message):
         ({"score_column": "B"}, ':1: no column "B"; the columns are "a", "b", "c", "c"'),
         ({"id_columns": ["a", "x\ty"]}, ':1: no column "x\\ty"; the columns are "a", "b", "c", "c"'),
         ({"score_column": "c"}, ':1: column "c": more than one column has this name'),
-        ({"id_columns": ["a"], "score_column": "a"}, ':1: column "a": chosen twice; every id and the score need'),
+        ({"id_columns": ["a"], "score_column": "a"}, ':1: column "a": chosen twice; the ids and the score need'),
         ({"id_columns": ["a", "b", "a"]}, ':1: column "a": chosen twice'),
         ({"id_columns": ["0"], "header": False}, ':1: no column "0"; the columns are "1", "2", "3", "4"'),
         ({"id_columns": ["1"], "score_column": "2", "header": False}, ':1: column "2": "b" is not a number'),
@@ -323,7 +323,12 @@ def test_columns_that_do_not_fit(write, options, message):
     ("content", "ids", "score", "message"),
     [
         ("a,b,s\nx,y,1\nx,z,2\nx,y,3\n", ["a", "b"], None, r':4: column "a, b": "x", "y" is also on line 2; ids must'),
-        ("1,x,5\n2,y,6\n", ["1"], "3", r':1: no column "3".*; if this line holds data, use --no-header$'),
+        (
+            "1,x,5\n2,y,6\n",
+            ["1"],
+            "3",
+            ':1: no column "3"; the columns are "1", "x", "5"; if this line holds data, use --no-header',
+        ),
         ("1,2\n2,5\n3,4\n", ["1"], "2", "looks like data"),  # with a header of "1" and "2", item "1" would be lost
     ],
 )

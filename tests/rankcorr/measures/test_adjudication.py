@@ -56,7 +56,7 @@ def test_perfect_and_undefined_agreement():
         undefined = alpha_interval([[1, 1, 1], [1, 1, 1]])
     assert undefined.to_dict()["low"] is None
     assert math.isnan(alpha_interval([[1, 2], [2, 2]]).low)
-    with pytest.raises(OptionError, match="confidence must be a number between 0 and 1"):
+    with pytest.raises(OptionError, match="confidence must be a number above 0 and below 1"):
         alpha_interval([[1, 2], [2, 2]], confidence=95)
 
 

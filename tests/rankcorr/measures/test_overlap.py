@@ -252,7 +252,7 @@ def test_result_shows_what_was_computed():
 
 @pytest.mark.parametrize("p", [0, 1, -0.5, 1.5, float("nan"), "0.9", True])
 def test_persistence_out_of_range(p):
-    with pytest.raises(OptionError, match="p must be a number between 0 and 1, both excluded; got"):
+    with pytest.raises(OptionError, match="p must be a number above 0 and below 1; got"):
         rank_biased_overlap([1, 2], [1, 2], p=p)
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from rankcorr import OptionError, TableError, UndefinedCorrelationWarning
+from rankcorr._checks import alpha_of
 from rankcorr.measures import AnnotatorError, comparison_agreement
 from rankcorr.vectors import (
     LowCoverageWarning,
@@ -366,7 +367,7 @@ def test_interval_of_a_difference_holds_the_shifts_that_the_test_does_not_reject
     assert pvalue == pvalue_of(0)
     for shift in np.linspace(-1, 1, 41):
         if min(abs(shift - low), abs(shift - high)) > 1e-9:
-            assert (pvalue_of(shift) > 1 - level) == (low < shift < high)
+            assert (pvalue_of(shift) > alpha_of(level)) == (low < shift < high)
 
 
 def test_many_targets_are_exchanged_at_random():

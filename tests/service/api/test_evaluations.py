@@ -193,17 +193,17 @@ ONE = {"qrels": {"q": {"a": 1, "b": 0}}, "runs": {"x": {"q": {"a": 1, "b": 2}}, 
     ("change", "pointer", "message"),
     [
         ({"qrels": {"q": {"a": "1"}}}, "/qrels/q/a", 'the relevance must be a number; got "1"'),
-        ({"qrels": {"q": 3}}, "/qrels/q", "must be an object of document to relevance; got 3"),
-        ({"qrels": {}}, "/qrels", "must be an object of query to an object"),
+        ({"qrels": {"q": 3}}, "/qrels/q", "must be an object with a relevance for each document; got 3"),
+        ({"qrels": {}}, "/qrels", 'must be an object such as {"q1": {"d1": 1}}, or an object of columns'),
         ({"runs": {}}, "/runs", "must be an object of name to run"),
         ({"runs": {"x": {"q": {"a": "z"}}}}, "/runs/x/q/a", "the score must be a number"),
         ({"runs": {"": ONE["qrels"]}}, "/runs", "must be an object of name to run"),
-        ({"qrels": {"query": ["q"], "document": ["a"]}}, "/qrels", "columns query, document, relevance; got"),
         (
-            {"runs": {"x": ONE["qrels"], "y": {"q": ["a", "b"]}}},
-            "/runs/y",
-            "object of document to score, or the columns",
+            {"qrels": {"query": ["q"], "document": ["a"]}},
+            "/qrels",
+            "must be an object of the columns query, document, relevance, or of queries, each with a relevance by",
         ),
+        ({"runs": {"x": ONE["qrels"], "y": {"q": ["a", "b"]}}}, "/runs/y", "queries, each with a score by document"),
         ({"runs": {"x": ONE["qrels"], "y": {"q": {}}}}, "/runs/y", "there is no row: a query, a document and a score"),
         ({"qrels": {"q": {}}}, "/qrels", "there is no row: a query, a document and a relevance"),
         (
@@ -214,8 +214,8 @@ ONE = {"qrels": {"q": {"a": 1, "b": 0}}, "runs": {"x": {"q": {"a": 1, "b": 2}}, 
         ({"qrels": {"query": ["q"], "document": ["a"], "relevance": 3}}, "/qrels/relevance", "must be a list of num"),
         ({"qrels": {"query": ["q"], "document": ["a"], "relevance": ["3"]}}, "/qrels/relevance/0", "must be a number"),
         ({"metrics": []}, "/metrics", "must be a list of 1 to 20 metrics"),
-        ({"metrics": ["map@10"]}, "/metrics", "must hold some of rho_w"),
-        ({"metrics": ["ap", "ap"]}, "/metrics", "must name each of its entries once"),
+        ({"metrics": ["map@10"]}, "/metrics", 'unknown metric "map@10": use rho_w'),
+        ({"metrics": ["ap", "ap"]}, "/metrics", "entries must not repeat"),
         ({"standardized": {}}, "/standardized/seed", "this field is needed"),
         ({"comparison": {}}, "/comparison/seed", "this field is needed"),
         ({"comparison": {"seed": 1, "versus": "z"}}, "/comparison/versus", "there is no run of this name"),
@@ -250,7 +250,7 @@ class TestLimits:
 def test_a_refusal_names_no_option_that_a_request_lacks():
     repeated = {"query": ["q", "q"], "document": ["a", "a"], "relevance": [1, 2]}
     detail = problem(PATH, qrels=repeated, runs={"r": RUN})["detail"]
-    assert detail == "/qrels: a query may have each document once; more than once (query, document): ('q', 'a')"
+    assert detail == "/qrels: each document may appear only once in a query; repeated (query, document): ('q', 'a')"
 
 
 # Target groups.

@@ -67,7 +67,7 @@ class TestLeaderboardOfScores:
         scores = {"s": {"a": 1, "b": 2}, "t": {"a": 2, "b": 2}}
         answer = client.post(self.PATH, json={"scores": scores, "difference": 1, "seed": 1})
         assert (answer.status_code, answer.json["needed"]) == (200, None)
-        assert answer.json["warnings"][0].startswith("2 tasks: few tasks tell little about further ones")
+        assert answer.json["warnings"][0].startswith("only 2 tasks: intervals and tests treat the tasks as a sample")
 
     @pytest.mark.parametrize(
         ("scores", "pointer", "message"),

@@ -46,7 +46,7 @@ class TestMergedRankings:
         ("change", "place", "message"),
         [
             ({"weights": {"x": 1, "y": "2", "z": 1}}, "/weights/y", 'must be a number of at least 0; got "2"'),
-            ({"weights": {}}, "/weights", "must be an object of 1 names or more to numbers; got {}"),
+            ({"weights": {}}, "/weights", "must be an object of numbers by name, at least 1; got {}"),
             ({"method": "median"}, "/method", 'must be one of "borda", "mean_rank"'),
             ({"k": -1}, "/k", "must be a number of at least 0; got -1"),
         ],
@@ -59,8 +59,8 @@ class TestMergedRankings:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            ({"k": 5}, "k belongs to reciprocal_rank_fusion, not to borda"),
-            ({"weights": {"x": 1}}, "rankings and weights must name the same ones; different: 'y', 'z'"),
+            ({"k": 5}, "k is an option of reciprocal_rank_fusion; borda does not have it"),
+            ({"weights": {"x": 1}}, "weights must name the merged rankings and no others; different: 'y', 'z'"),
             ({"missing": "raise"}, "ranking 'z' lacks items of other rankings: 'c' (accept them with \"missing\""),
         ],
     )

@@ -12,7 +12,7 @@ from tests.service.test_schemas import BEYOND_SCHEMAS
 
 FORM = "/ballots/0/comparisons/0"
 WEIGHTS = {"gold": GOLD, "n0": 2, "weigher": "uniform"}
-TWO_WEIGHTS = "n0 and weigher exclude each other: n0 belongs to the weight 1/(n + n0)^2"
+TWO_WEIGHTS = "give n0 or weigher, not both: n0 is the offset of the weight 1/(n + n0)^2"
 SIZES = {"n_items": 990, "n_ballots": 7, "fraction": 0.5}
 ONE_WAY = "exactly one of presentations, comparisons, budget, hours, top_presentations is needed; got"
 FRUIT = [{"token": token, "area": "fruit"} for token in ("apple", "pear", "plum")]
@@ -108,7 +108,7 @@ TABLE = {"scores": {"a": {"x": 1, "y": 2}, "b": {"x": 2, "y": 1}}, "seed": 1}
 ABSENT = {"order": ["king", "queen", "stone", "leaf"]}
 SWAPPED = {"gold": {"scores": [2, 1], "labels": ["0", "1"]}, "seed": 1, "swap": "scores"}
 SCORED = {"scores": [2, 1], "labels": ["0", "1"]}
-NO_SCORES = '"swap": "scores" exchanges scores, and system \'b\' has ranks alone'
+NO_SCORES = '"swap": "scores" exchanges scores, but system \'b\' has only ranks; give its scores'
 
 GROUPS = {
     "groups": [{"target": "oak", "candidates": {"tree": "positive", "plant": "positive"}, "comparisons": []}],
@@ -126,7 +126,11 @@ LIBRARY = {
     ],
     "/v1/rankings/merged": [
         ({"rankings": {"x": GOLD, "y": ABSENT}}, "label-mismatch", 'accept them with "missing": "intersection"'),
-        ({"rankings": {"x": GOLD}, "k": 2}, "option", "k belongs to reciprocal_rank_fusion, not to borda"),
+        (
+            {"rankings": {"x": GOLD}, "k": 2},
+            "option",
+            "k is an option of reciprocal_rank_fusion; borda does not have it",
+        ),
     ],
     "/v1/leaderboards/rank-sets": [
         (ESTIMATES | {"standard_errors": {"a": 1}}, "label-mismatch", "'b'"),
@@ -149,7 +153,7 @@ LIBRARY = {
     ],
     "/v1/pairings": [({"tokens": [{"token": t, "area": t} for t in "ab"]}, "token", "has one token, ")],
     "/v1/plans": [
-        (SIZES | {"n_ballots": 9, "presentations": 20, "n_items": 20}, "plan", "every ballot needs two items")
+        (SIZES | {"n_ballots": 9, "presentations": 20, "n_items": 20}, "plan", "every ballot needs at least two items")
     ],
     "/v1/scores": [
         (changed(SCORES, f"{FORM}/left/0", "kings"), "vote", "ballot 1: the plan has no such items: 'kings'")
@@ -157,7 +161,7 @@ LIBRARY = {
     "/v1/strengths": [
         (changed(STRENGTHS, "/comparisons/right/0", "king"), "comparison", "'king' is compared with itself")
     ],
-    "/v1/simulations": [(changed(SIMULATION, "/plan/n_ballots", 9), "plan", "every ballot needs two items")],
+    "/v1/simulations": [(changed(SIMULATION, "/plan/n_ballots", 9), "plan", "every ballot needs at least two items")],
 }
 
 

@@ -18,12 +18,12 @@ ROW = {"left": "a", "right": "b", "winner": "left"}
 WRONG = {
     "/v1/correlations": [
         ("/n0", True, "must be a number above -1 and of at most 1e+300; got true"),
-        ("/weigher", "square", "a weigher is one of hyperbolic, logarithmic, top-k:K"),
+        ("/weigher", "square", "unknown weigher 'square': use one of hyperbolic, logarithmic, top-k:K"),
         ("/weigher", 3, "must be the name of a weigher; got 3"),
         ("/scheme", "last", 'must be one of "additive", "multiplicative", "first", "second"; got "last"'),
         ("/coefficients", "tau", 'must be a list of some of "rho_w"'),
-        ("/coefficients", ["tau", "x"], 'must hold some of "rho_w", "tau_w", "rho", "tau"; got "x"'),
-        ("/coefficients", ["tau", "tau"], "must name each of its entries once"),
+        ("/coefficients", ["tau", "x"], 'must be among "rho_w", "tau_w", "rho", "tau"; got "x"'),
+        ("/coefficients", ["tau", "tau"], "entries must not repeat"),
         ("/inference", {}, "this field is needed", "/inference/seed"),
         ("/inference", {"seed": 1, "level": 1}, "of at least 1e-06 and of at most", "/inference/level"),
         ("/inference", {"seed": 1, "method": "basic"}, '"envelope", "percentile"; got "basic"', "/inference/method"),
@@ -98,7 +98,7 @@ WRONG = {
         ("/similarity", 0.5, '"embedding" or a list of numbers; got 0.5'),
         ("/similarity", [0.5], "must be a similarity for each of at least 2 items; got 1"),
         ("/similarity", [True, 0.5], "of at least -1 and of at most 1; got true", "/similarity/0"),
-        ("/approaches", ["both"], 'must hold some of "adaptive", "uniform"; got "both"'),
+        ("/approaches", ["both"], 'must be among "adaptive", "uniform"; got "both"'),
         ("/workers", 2, "unknown field"),
     ],
     "/v1/strengths": [

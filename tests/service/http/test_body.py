@@ -42,9 +42,9 @@ class TestBodies:
     @pytest.mark.parametrize(
         ("error", "status", "kind", "message"),
         [
-            (ValueError("Invalid chunk size: b'zz'"), 400, "bad-request", "the body did not arrive whole"),
-            (OSError("reset"), 400, "bad-request", "the body did not arrive whole"),
-            (BlockingIOError(), 408, "too-slow", "no byte of the body came for too long"),
+            (ValueError("Invalid chunk size: b'zz'"), 400, "bad-request", "the body is incomplete: "),
+            (OSError("reset"), 400, "bad-request", "the body is incomplete: "),
+            (BlockingIOError(), 408, "too-slow", "the body stopped arriving"),
         ],
     )
     def test_one_that_breaks_off_is_an_error_of_the_client(self, client, caplog, error, status, kind, message):

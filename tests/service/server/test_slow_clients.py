@@ -84,7 +84,7 @@ def test_a_body_that_ends_early_is_a_problem(live_server, sockets, sent):
     connection.shutdown(socket.SHUT_WR)
     status, _, found = answer_of(connection)
     assert status == 400
-    assert found["detail"].startswith("the body did not arrive whole: ")
+    assert found["detail"].startswith("the body is incomplete: ")
 
 
 def test_the_work_of_a_client_that_has_left_ends(server, sockets):

@@ -47,9 +47,9 @@ def check_revision(connection: sa.Connection, name: str) -> None:
     if revision == HEAD:
         return
     if revision is None:
-        raise RevisionError(f"{name}: holds no ledger")
-    advice = "`ballots run migrate` brings an older one up, after a backup; a newer one needs the newer release"
-    raise RevisionError(f"{name}: its tables are of revision {revision}, and this release reads {HEAD}; {advice}")
+        raise RevisionError(f"{name}: is not a ledger")
+    advice = "if it is older, make a backup and run `ballots run migrate`; if it is newer, upgrade rankcorr-adaptive"
+    raise RevisionError(f"{name}: has tables of revision {revision}, but this release reads {HEAD}; {advice}")
 
 
 def make_tables(connection: sa.Connection, name: str) -> None:

@@ -238,7 +238,7 @@ def test_bad_parts():
     text, numbers = by_query(ONE, [0.5]), by_query(ONE, [0.5], ids=[3])
     with pytest.raises(PartialMismatchError, match="query ids are text in one part, and whole numbers in another"):
         means_of([text, numbers], ONE)
-    with pytest.raises(OptionError, match="level must be a number between 0 and 1"):
+    with pytest.raises(OptionError, match="level must be a number above 0 and below 1"):
         combined_means([partial_means(text, ONE)], level=95)
     with pytest.raises(OptionError, match="n_resamples must be a positive whole number"):
         partial_means(text, ONE, n_resamples=0)

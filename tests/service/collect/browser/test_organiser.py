@@ -174,7 +174,7 @@ def test_known_pairs_are_in_the_cost_before_the_campaign_is_made(site, visit):
     checks = page.locator("#outlook dt", has_text="Checks").locator("+ dd")
     expect(checks).to_have_text("20")  # one for each voter
     page.locator("#probes").fill("left,right,winner,kind\nterm 0,term 99,left,practice\n")
-    expect(page.locator("#outlook")).to_contain_text("is no item of the campaign")
+    expect(page.locator("#outlook")).to_contain_text("is not an item of the campaign")
 
 
 def test_what_is_wrong_with_a_file_is_listed_by_line(site, visit):
