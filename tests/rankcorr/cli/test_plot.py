@@ -131,7 +131,7 @@ def test_a_table_of_scores_is_drawn_as_by_the_library(folder):
     assert (folder / "of_command.svg").read_bytes() == (folder / "of_library.svg").read_bytes()
     arguments = ("plot", "leaderboard", "scores.csv", "--out", "a.svg")
     assert "--n0 can be used only with SYSTEM files" in refusal(*arguments, "--n0", "3")
-    assert "change nothing in a figure" in refusal(*arguments, "--needed", "2")
+    assert "have no effect on a figure" in refusal(*arguments, "--needed", "2")
 
 
 def texts_of(path):

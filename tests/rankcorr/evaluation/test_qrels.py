@@ -452,7 +452,7 @@ def test_frames_of_pyterrier():
         (Run, {"q": HITS["q1"] + HITS["q1"]}, DuplicateDocumentError, r"\('q', 'd2'\)"),
         (Qrels, {"q": ["a", "a"]}, DuplicateDocumentError, r"\('q', 'a'\)"),
         (Run, {"q": [{"corpus_id": "a", "score": "high"}]}, ValueError, "that of document 'a' of query 'q' is 'high'"),
-        (Qrels, {"q": "a"}, ColumnError, r"expected a mapping such as .*; got 'a'"),
+        (Qrels, {"q": "a"}, ColumnError, r"expected a mapping such as .*; got \{'q': 'a'\}"),
     ],
 )
 def test_lists_that_cannot_be_used(kind, given, error, message):
