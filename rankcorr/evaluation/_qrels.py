@@ -445,7 +445,8 @@ def _column(columns: list[Any], column: str | None, field: str, known: tuple[str
     matches = [name for name in known if name in columns]
     if len(matches) != 1:
         many = f"several columns may hold the {field}: {', '.join(map(repr, matches))}"
-        none = f"no column for the {field}, such as {', '.join(map(repr, known))}; the columns are {listed or 'none'}"
+        available = f"the columns are {listed}" if listed else "there are no columns"
+        none = f"no column for the {field}, such as {', '.join(map(repr, known))}; {available}"
         option = field if field in ("query", "document") else "value"
         raise ColumnError(
             f"{many if matches else none}; rename one, or read a data frame by {kind}.from_frame({option}=...)"
