@@ -321,7 +321,7 @@ def test_a_file_of_other_software_is_refused_and_left_as_it_is(tmp_path):
         connection.execute("CREATE TABLE bookmarks (url TEXT)")
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(RevisionError, match="holds no ledger"):
+    with pytest.raises(RevisionError, match="is not a ledger"):
         Ledger.open(path)
     with pytest.raises(RevisionError, match="has tables of other software: bookmarks"):
         Ledger.create(path)

@@ -193,7 +193,7 @@ def test_another_revision_is_refused_and_left_alone(ledger, revision):
 
 
 def test_a_database_without_tables_is_no_ledger(empty_target):
-    message = "holds no ledger" if "://" in empty_target else "does not exist"
+    message = "is not a ledger" if "://" in empty_target else "does not exist"
     with pytest.raises(LedgerError, match=message):
         Ledger.open(empty_target)
 

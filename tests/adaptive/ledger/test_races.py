@@ -200,7 +200,7 @@ def test_one_vote_counts_where_two_come_at_once(ledger):
         found = at_once(*(lambda a=a, p=place, v=voter: campaign.cast(vote(v, p, a)) for a in answers))
         assert sorted(type(each).__name__ for each in found) == ["ConflictError", "Receipt"]
         stands = next(each.answer for each in found if not isinstance(each, Exception))
-        assert f"has the vote {stands!r} already" in str(next(each for each in found if isinstance(each, Exception)))
+        assert f"already has the vote {stands!r}" in str(next(each for each in found if isinstance(each, Exception)))
     check_ledger(ledger)
 
 

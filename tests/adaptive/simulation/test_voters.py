@@ -378,7 +378,7 @@ def test_read_another_column(write):
     [
         ("a,b\n1,2\n", TableError, r'f\.csv:1: one column "similarity" is expected; the columns are "a", "b"$'),
         ("similarity,similarity\n1,2\n", TableError, r'f\.csv:1: one column "similarity" is expected'),
-        ("a,similarity\nx,1\n\ny\n", TableError, r'f\.csv:4: 2 cells .* got 1, none for "similarity"'),
+        ("a,similarity\nx,1\n\ny\n", TableError, r'f\.csv:4: expected 2 cells.* got 1 \(none for "similarity"\)'),
         ("Similarity\n0.1\n", TableError, r'f\.csv:1: column "Similarity": did you mean "similarity"\?'),
         ("similarity\n1\nhigh\n", TableError, r'f\.csv:3: column "similarity": "high" is not a number'),
         ("a,similarity\nx,\ny,1\n", TableError, r'f\.csv:2: column "similarity": empty cell'),
