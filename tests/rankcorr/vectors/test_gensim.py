@@ -55,7 +55,7 @@ def test_files_of_gensim(tmp_path, keyed):
     some = read_vectors(tmp_path / "v.kv", words=["w3", "absent", "w1"])
     assert (some.words, some.n_known, some.form) == (("w3", "w1"), 200, "gensim")
     (tmp_path / "v.kv").rename(tmp_path / "v")
-    with pytest.raises(VectorFileError, match="form 'gensim' loads it, which runs what code it holds"):
+    with pytest.raises(VectorFileError, match="form 'gensim' loads it, and runs any code in it"):
         read_vectors(tmp_path / "v")
     assert_same(read_vectors(tmp_path / "v", form="gensim"), keyed)
 
