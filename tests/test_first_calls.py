@@ -14,8 +14,8 @@ MOST = {
     "weighted_tau": (10, 5),
     "weighted_rho": (7, 4),
     "correlate_many": (11, 5),
-    "compare_systems": (21, 6),
-    "leaderboard": (27, 11),  # 5 of them draw places that systems share: .8 s once, half of the time of each board
+    "compare_systems": (22, 6),
+    "leaderboard": (28, 11),  # 5 of them draw places that systems share: .8 s once, half of the time of each board
     "evaluate": (20, 7),
     "compare_runs": (12, 7),
     "bradley_terry": (6, 4),

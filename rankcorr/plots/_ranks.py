@@ -178,7 +178,7 @@ def _panels(panels: dict[Any, Contributions], gold: str, count: int) -> Figure:
     parts = next(iter(panels.values()))
     gold_text = _style.label_text(gold, LONGEST_NAME)
     subject = f"{counted(len(panels), 'system')} against {gold_text}, {counted(parts.n_items, 'item')}"
-    _style.entitle(figure, f"{subject}: {_style.coefficient_text(parts)}; {EXPLAINED}")
+    _style.entitle(figure, f"{subject}: {_style.coefficient_text(parts)}\n{EXPLAINED}")
     return figure
 
 
