@@ -335,7 +335,7 @@ def _votes_file(
     if not complete_lines.startswith(header) and (complete_lines or not header.startswith(torn)):
         raise TableError(
             f"{out}:1: cannot be continued: expected the columns {printable(header.decode()[:-1], limit=None)}; "
-            "choose another file, or remove this one"
+            "choose another file"
         )
     votes = _read_votes(out, complete_lines, pairs, questions) if n_whole > len(header) else {}
     with named_errors(out):

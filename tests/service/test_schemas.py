@@ -63,7 +63,8 @@ BEYOND_SCHEMAS = re.compile(
             # systems and tasks of a table of scores
             r"no scores? of|every system needs a score on every task|a leaderboard needs at least two",
             r"at least two tasks in common|lower_is_better names tasks|equivalent_within needs a level above",
-            r"names of tasks must differ as text|every comparison needs a prompt|voters times prompts must be at most",
+            r"names of (task|system)s must differ as text|reliability needs votes|every comparison needs a prompt",
+            r"voters times prompts must be at most",
             r"every (task|item|query) needs a (group|cluster)|not a name of a group|columns that look like totals",
             # rankings to merge, and estimates with their errors
             r"lacks items of other rankings|some rankings have labels|must name the merged rankings|not all 0",
