@@ -113,7 +113,7 @@ def written():
 
 
 def test_golden_texts():
-    """To write them anew: python -c "from tests.rankcorr.test_report import *; GOLDEN.write_text(written())"."""
+    """To write them anew: python -c "from tests.test_report import *; GOLDEN.write_text(written())"."""
     assert written() == GOLDEN.read_text(encoding="utf-8")
 
 
