@@ -12,7 +12,7 @@ need traces alone, and no determinant.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -33,7 +33,7 @@ from adaptive.model._likelihood import (
     Prior,
     Rows,
     check_bounded,
-    curvature_at,
+    expected_weight,
     fill_terms,
     laplacian,
 )
@@ -53,19 +53,19 @@ _LEAST_PART: Final = 1e-13  # of the largest curvature
 _ROUNDING: Final = 1e-9  # of a rise that a step promises
 _SD_WIDTH: Final = 1.0  # log t is normal around log 2 with this standard deviation, before any vote
 _SMALL: Final = 0.2  # a t below may lie before a valley
-_SD_STEP: Final = 0.5  # of log t, the longest, over which parameters can be predicted
 _MAX_STEPS: Final = 50
-_SD_TOLERANCE: Final = 2e-3  # of log t
-_NUDGE: Final = 1e-3  # of log t
+_NUDGE: Final = 1e-6  # of log t, or of the log odds of e
 _ROUGH_TOLERANCE: Final = 1e-4
-_LOG_ODDS_STEP: Final = 2.0  # of the log odds of e, the longest
-_LOG_ODDS_TOLERANCE: Final = 1e-6
-_ROUGH_LOG_ODDS: Final = 3e-3
-_LOG_ODDS_ROUNDING: Final = 1e-12
 _FOLLOW_TOLERANCE: Final = 1e-6  # of parameters that follow e or t
+_STEEPEST: Final = 2.0  # descent after a step, relative to the ascent before it
+_LEAST_SHORTENED: Final = 0.25
 _SLIPS_RANGE: Final = (1e-9, 0.35)  # beyond a half, the order would be mirrored
 _LEAST_FITTED: Final = 0.9
 _NU_RANGE: Final = (1e-6, 1e4)
+# Of log t and the log odds of e: the longest steps, the steps that end a climb, and both ends.
+_LONGEST: Final = np.array([0.5, 4.0])
+_TOLERANCES: Final = np.array([5e-4, 1e-5])
+_LIMITS: Final = np.log([[SD_RANGE[0], _SLIPS_RANGE[0]], [SD_RANGE[1], _SLIPS_RANGE[1] / (1 - _SLIPS_RANGE[1])]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,6 @@ class JointFit:
     progress: Progress | None
     fits_nu: bool = False
     holds_slips: bool = False  # an e of all votes, at the peak of its marginal likelihood
-    oversight_curvature: float = 0.0  # of the log marginal likelihood in the log odds of e, as far as known
     is_active: Array = field(init=False)  # log a, log odds of e, s
     is_free: Array = field(init=False)  # the same, without an e that is held
     forcing: float = _FORCING[1]
@@ -150,9 +149,16 @@ class JointFit:
         return bool(self.rows.model.slips and self.is_active[1])
 
     @cached_property
+    def answers(self) -> Array:
+        """Numbers of each answer, as in pooled votes."""
+        if self.rows.answers is None:
+            raise ModelError("a fit takes pooled votes")
+        return self.rows.answers
+
+    @cached_property
     def count(self) -> Array:
-        """How often each row counts."""
-        return np.ones(self.rows.left.size) if self.rows.count is None else self.rows.count
+        """Votes of each row."""
+        return np.asarray(self.answers.sum(axis=1))
 
     def run(self, start: Parameters, max_iterations: int) -> Fitted:
         """Step until nothing moves by more than the tolerance."""
@@ -199,7 +205,7 @@ class JointFit:
         if is_held:
             slope.groups[:, 1] = 0.0
         n_solved = 0
-        for step in self.solutions(point, slope):
+        for (step,) in self.solutions(point, [slope]):
             n_solved += 1
             # The likelihood is curved in differences only: the ends of a long chain may move far.
             change = float(np.abs(step.theta[rows.left] - step.theta[rows.right]).max(initial=0.0))
@@ -233,13 +239,13 @@ class JointFit:
             nu=float(np.clip(at.nu * math.exp(part * step.log_nu), *_NU_RANGE)) if self.fits_nu else at.nu,
         )
 
-    def solutions(self, point: Point, target: Move) -> Iterator[Move]:
+    def solutions(self, point: Point, targets: Sequence[Move]) -> Iterator[list[Move]]:
         """Yield solutions with observed curvatures, if these are positive definite, then with expected ones."""
         for is_observed in (True, False):
             with suppress(np.linalg.LinAlgError):
-                solution = self.solve(point, target, is_observed)
-                if target @ solution >= -_ROUNDING:
-                    yield solution
+                solutions = self.solve(point, targets, is_observed)
+                if all(target @ solution >= -_ROUNDING for target, solution in zip(targets, solutions, strict=True)):
+                    yield solutions
 
     def slope(self, point: Point) -> Move:
         rows, at, prior = self.rows, point.at, self.prior
@@ -255,73 +261,70 @@ class JointFit:
             groups[:, 1] += prior.oversight_votes * (self.oversight - at.oversight)
         if self.is_active[2]:
             groups[:, 2] = self._by_group(score) - at.side / prior.side_sd**2
-        log_nu = float(np.sum(self.count * ((rows.winner == TIE) - point.terms.tie))) if self.fits_nu else 0.0
+        log_nu = float(np.sum(self.answers[:, 1] - self.count * point.terms.tie)) if self.fits_nu else 0.0
         return Move(theta - at.precision * at.theta, groups, log_nu)
 
     def _by_group(self, values: Array) -> Array:
         return self.rows.by_group(values)
 
-    def solve(self, point: Point, target: Move, is_observed: bool) -> Move:
-        """Return the curvature's inverse times `target`, with the mean of log a over the voters held.
+    def solve(self, point: Point, targets: Sequence[Move], is_observed: bool) -> list[Move]:
+        """Return the curvature's inverse times each target, with the mean of log a over the voters held.
 
         Raises
         ------
         LinAlgError
             The curvature is not positive definite, which cannot happen to expected ones.
         """
-        rows, at = self.rows, point.at
-        n_items = rows.n_items
+        n_items, at, n_targets = self.rows.n_items, point.at, len(targets)
         blocks, coupling, weight = self._groups(point, is_observed)
-        holds_mean, fits_nu = self.holds_mean, self.fits_nu
-        if fits_nu and at.nu in _NU_RANGE and (target.log_nu > 0) == (at.nu == _NU_RANGE[1]):
-            fits_nu = False
-        borders, of_nu = self._borders(point, fits_nu)
-        columns = np.column_stack([np.concatenate([target.theta, target.groups.ravel()]), borders])
-        solved = self._solve_blocks(blocks, coupling, weight, at.precision, columns)
-        if not (fits_nu or holds_mean):
-            return Move(solved[:n_items, 0], solved[n_items:, 0].reshape(-1, 3), 0.0)
-        inner = -borders.T @ solved  # of the borders, once the other parameters are eliminated
-        inner[0, 1] += of_nu
-        aim = inner[:, 0] + [target.log_nu if fits_nu else 0.0, 0.0]
-        matrix = inner[:, 1:] + np.diag([0.0 if fits_nu else 1.0, 0.0 if holds_mean else -1.0])
-        border = np.linalg.solve(matrix, aim)
+        log_nu = np.array([target.log_nu for target in targets])
+        is_at_end = at.nu in _NU_RANGE and bool(((log_nu > 0) == (at.nu == _NU_RANGE[1])).all())
+        fits_nu = self.fits_nu and not is_at_end
+        borders, corner = self._borders(point, fits_nu)
+        columns = [np.concatenate([target.theta, target.groups.ravel()]) for target in targets]
+        solved = self._solve_blocks(blocks, coupling, weight, at.precision, np.column_stack([*columns, borders]))
+        matrix = corner - borders.T @ solved[:, n_targets:]  # of the borders, once the others are eliminated
         if fits_nu and matrix[0, 0] <= 0:
             raise np.linalg.LinAlgError
-        whole = solved[:, 0] - solved[:, 1:] @ border
-        return Move(whole[:n_items], whole[n_items:].reshape(-1, 3), float(border[0]) if fits_nu else 0.0)
+        aim = np.array([log_nu, np.zeros(n_targets)])[[fits_nu, self.holds_mean]]
+        border = np.linalg.solve(matrix, aim - borders.T @ solved[:, :n_targets])
+        whole = (solved[:, :n_targets] - solved[:, n_targets:] @ border).T
+        moves = border[0] if fits_nu else np.zeros(n_targets)
+        return [Move(x[:n_items], x[n_items:].reshape(-1, 3), float(y)) for x, y in zip(whole, moves, strict=True)]
 
     @property
     def holds_mean(self) -> bool:
         """True if the mean of log a is held."""
         return bool(self.is_active[0] and self.shares.any())
 
-    def _borders(self, point: Point, fits_nu: bool) -> tuple[Array, float]:
-        """Return the columns of log nu and of the multiplier, and the curvature in log nu."""
+    def _borders(self, point: Point, fits_nu: bool) -> tuple[Array, Array]:
+        """Return the columns of log nu and of the multiplier, as far as there are, and the block where they meet."""
         rows, at = self.rows, point.at
-        n_items = rows.n_items
-        borders = np.zeros((n_items + 3 * rows.n_groups, 2))
+        n_items, columns, corner = rows.n_items, [], []
+        if fits_nu:
+            tie, mixed = point.terms.tie, point.terms.tie_mixed
+            flow = at.discrimination[rows.group] * mixed
+            margins = self._by_group(flow * (at.theta[rows.left] - at.theta[rows.right]))
+            by_group = np.stack([margins, np.zeros(rows.n_groups), self._by_group(mixed)], axis=1) * self.is_free
+            columns.append(np.concatenate([rows.by_item(flow, -1.0), by_group.ravel()]))
+            corner.append(float(np.sum(self.count * tie * (1.0 - tie))))  # a product of BLAS would wait for threads
         if self.holds_mean:
-            borders[n_items::3, 1] = self.shares
-        if not fits_nu:
-            return borders, 0.0
-        tie, mixed = point.terms.tie, point.terms.tie_mixed
-        flow = at.discrimination[rows.group] * mixed
-        borders[:n_items, 0] = rows.by_item(flow, -1.0)
-        margins = self._by_group(flow * (at.theta[rows.left] - at.theta[rows.right]))
-        by_group = np.stack([margins, np.zeros(rows.n_groups), self._by_group(mixed)], axis=1) * self.is_free
-        borders[n_items:, 0] = by_group.ravel()
-        return borders, float(np.sum(self.count * tie * (1.0 - tie)))  # a product of BLAS would wait for threads
+            column = np.zeros(n_items + 3 * rows.n_groups)
+            column[n_items::3] = self.shares
+            columns.append(column)
+            corner.append(0.0)
+        borders = np.array(columns).reshape(-1, n_items + 3 * rows.n_groups).T
+        return borders, np.diag(corner)
 
     def absorbed(self, at: Parameters) -> Array:
         """Return the part of the expected curvature in the strengths that the other fitted parameters take from it."""
         point, n_items = self.point(at), self.rows.n_items
         blocks, coupling, _ = self._groups(point, is_observed=False)
         inverse, mixed = self._coupled(blocks, coupling)
-        borders, of_nu = self._borders(point, self.fits_nu)
+        borders, corner = self._borders(point, self.fits_nu)
         absorbed = mixed @ inverse
         remainder = borders[:n_items] - absorbed @ borders[n_items:]
-        corner = np.diag([of_nu if self.fits_nu else 1.0, 0.0 if self.holds_mean else 1.0])
-        corner -= borders[n_items:].T @ (inverse @ borders[n_items:])
+        corner = corner - borders[n_items:].T @ (inverse @ borders[n_items:])
         return np.asarray(_dense(absorbed @ mixed.T) + remainder @ np.linalg.solve(corner, remainder.T))
 
     def _groups(self, point: Point, is_observed: bool) -> tuple[Array, Couplings, Array]:
@@ -397,8 +400,8 @@ class JointFit:
 
         rows, n_items = self.rows, self.rows.n_items
         inverse, mixed = self._coupled(blocks, coupling)
-        absorbed = mixed @ inverse
-        target = columns[:n_items] - absorbed @ columns[n_items:]
+        absorbed = mixed @ inverse if self.is_free.any() else None
+        target = columns[:n_items] - (0.0 if absorbed is None else absorbed @ columns[n_items:])
         # Far below the curvature of the votes, a prior cannot be told from rounding errors. The common level, which
         # only the prior limits, is then solved for separately. Elsewhere, items never compared remain exactly tied.
         is_flat = precision <= _FLAT * weight.max(initial=0.0)
@@ -408,7 +411,7 @@ class JointFit:
             matrix = laplacian(rows, weight)
             most = float(matrix.diagonal().max()) if is_flat else 0.0
             matrix[np.diag_indices(n_items)] += precision + _LEAST_PART * most
-            if self.is_free.any():
+            if absorbed is not None:
                 matrix -= _dense(absorbed @ mixed.T)
             matrix += most / n_items
             theta = cho_solve(cho_factor(matrix, check_finite=False), target, check_finite=False)
@@ -424,21 +427,25 @@ def _by_gradients(
     rows: Rows, weight: Array, precision: float, absorbed: Any, mixed: Any, target: Array, tolerance: float
 ) -> Array:
     """Solve for the strengths of many items by conjugate gradients."""
-    from scipy.sparse import coo_array, diags_array
+    from scipy.sparse import csr_array
     from scipy.sparse.linalg import LinearOperator, cg
 
     n_items = rows.n_items
-    ends = np.concatenate([rows.left, rows.right]), np.concatenate([rows.right, rows.left])
-    pairs = coo_array((np.tile(-weight, 2), ends), (n_items, n_items)).tocsr()
-    diagonal = np.asarray(-pairs.sum(axis=1))
+    place, other, starts = rows.neighbours
+    pairs = csr_array((weight[place], other, starts), (n_items, n_items))
+    diagonal = rows.by_item(weight, 1.0)
     if (diagonal + precision <= 0).any():
         raise np.linalg.LinAlgError
     diagonal += precision + _LEAST_PART * diagonal.max()
-    matrix = pairs + diags_array(diagonal)
-    product = LinearOperator((n_items, n_items), lambda x: matrix @ x - absorbed @ (mixed.T @ x), dtype=float)
+
+    def product(strengths: Array) -> Array:
+        image = np.asarray(diagonal * strengths - pairs @ strengths)
+        return image if absorbed is None else image - absorbed @ (mixed.T @ strengths)
+
+    matrix = LinearOperator((n_items, n_items), product, dtype=float)
     scaling = LinearOperator((n_items, n_items), lambda x: x / diagonal, dtype=float)
     most = 10 * n_items + 100
-    solved = [cg(product, column, rtol=tolerance, maxiter=most, M=scaling)[0] for column in target.T]
+    solved = [cg(matrix, column, rtol=tolerance, maxiter=most, M=scaling)[0] for column in target.T]
     return np.stack(solved, axis=1)
 
 
@@ -454,27 +461,28 @@ def _dense(matrix: Any) -> Array:
 
 
 def pool_rows(rows: Rows) -> Rows:
-    """Merge equal answers into one row that counts as often; without a side bias, either item may be on the left."""
+    """Merge votes on the same pair into one row; without a side bias, either item may be on the left."""
     left, right, winner = rows.left, rows.right, rows.winner
     if not rows.model.side_bias:
         flipped = left > right
         left, right = np.where(flipped, right, left), np.where(flipped, left, right)
         winner = np.where(flipped, -winner, winner)
     n_items, n_votes = rows.n_items, left.size
-    keys = ((rows.group.astype(np.int64) * n_items + left) * n_items + right) * 3 + (winner + 1)
-    n_keys = 3 * n_items * n_items * rows.n_groups
-    if n_keys <= 1_000_000 + 4 * n_votes:  # faster than sorting them
-        counts = np.bincount(keys, minlength=n_keys)
-        keys = np.flatnonzero(counts)
-        counts = counts[keys]
+    pairs = (rows.group.astype(np.int64) * n_items + left) * n_items + right
+    n_pairs = n_items * n_items * rows.n_groups
+    if 3 * n_pairs <= 1_000_000 + 4 * n_votes:  # faster than sorting them
+        answers = np.bincount(3 * pairs + (winner + 1), minlength=3 * n_pairs).reshape(-1, 3)
+        pairs = np.flatnonzero(answers.any(axis=1))
+        answers = answers[pairs]
     else:
-        keys, counts = np.unique(keys, return_counts=True)
-    rest, code = np.divmod(keys, 3)
-    rest, right = np.divmod(rest, n_items)
+        pairs, place = np.unique(pairs, return_inverse=True)
+        answers = np.bincount(3 * place + (winner + 1), minlength=3 * pairs.size).reshape(-1, 3)
+    rest, right = np.divmod(pairs, n_items)
     group, left = np.divmod(rest, n_items)
-    columns = [left.astype(np.int32), right.astype(np.int32), (code - 1).astype(np.int8), group.astype(np.int32)]
-    left, right, winner, group = read_only(columns)
-    return Rows(left, right, winner, group, n_items, rows.n_groups, rows.model, counts.astype(np.float64))
+    columns: list[Array] = [left.astype(np.int32), right.astype(np.int32), np.empty(0, np.int8), group.astype(np.int32)]
+    counts = answers.astype(np.float64)
+    left, right, winner, group, counts = read_only([*columns, counts])
+    return Rows(left, right, winner, group, n_items, rows.n_groups, rows.model, counts)
 
 
 def fit(
@@ -490,7 +498,6 @@ def fit(
     """Fit all parameters, starting from an earlier fit if given; `progress` is called once for each iteration."""
     n_votes, n_ties = rows.left.size, int(np.count_nonzero(rows.winner == TIE))
     rows = pool_rows(rows)
-    is_near_peak = start is not None and prior.sd != math.inf
     if start is None:
         start = Parameters(
             theta=np.zeros(rows.n_items),
@@ -501,203 +508,188 @@ def fit(
             sd=SD_START,
         )
     fits_nu = not rows.half and start.nu > 0
-    rough = JointFit(rows, prior, oversight, max(tolerance, _ROUGH_TOLERANCE), progress, fits_nu, is_near_peak)
+    joint = JointFit(rows, prior, oversight, tolerance, progress, fits_nu)
     if rows.model.voters and n_votes:  # newer votes have changed their mean
-        scale = np.exp(-np.log(start.discrimination) @ rough.shares)
+        scale = np.exp(-np.log(start.discrimination) @ joint.shares)
         start = replace(start, discrimination=start.discrimination * scale)
-    start = _start_near_peak(rough, start, max_iterations) if prior.sd is None else replace(start, sd=prior.sd)
-    if not rough.fits_slips or start.precision == 0:
-        return replace(rough, tolerance=tolerance).run(start, max_iterations)
-    rough_fit = _fit_oversight(rough, start, max_iterations, _LOG_ODDS_TOLERANCE)
-    if not rough_fit.converged:
-        return rough_fit
-    fitted = replace(rough, tolerance=tolerance).run(rough_fit.parameters, max_iterations)
-    return replace(fitted, n_iterations=rough_fit.n_iterations + fitted.n_iterations)
+    start = replace(start, sd=SD_START if prior.sd is None else prior.sd)
+    climbs_oversight = joint.fits_slips and start.precision > 0
+    if prior.sd is not None and not climbs_oversight:
+        return joint.run(start, max_iterations)
+    rough = replace(joint, tolerance=max(tolerance, _ROUGH_TOLERANCE))
+    joint.holds_slips = rough.holds_slips = climbs_oversight
+    peak = _find_peak(rough, start, prior.sd is None, max_iterations)
+    fitted = joint.run(peak.parameters, max_iterations)
+    return replace(fitted, converged=peak.converged and fitted.converged)
 
 
-def _fit_oversight(fit: JointFit, start: Parameters, max_iterations: int, tolerance: float) -> Fitted:
-    """Run fits until one e of all votes is at the peak of its marginal likelihood, if there is one."""
-    from scipy.special import expit, logit
+def _find_peak(fit: JointFit, start: Parameters, estimates_sd: bool, max_iterations: int) -> Fitted:
+    """Return parameters near the next peak of the marginal likelihood.
 
-    fitted = fit.run(start, max_iterations)
-    if not fit.fits_slips or start.precision == 0:
-        return fitted
-    fit.holds_slips = True
-    follows, n_iterations, prior = np.zeros(fit.rows.n_items), fitted.n_iterations, fit.prior
-
-    def slope(log_odds: float) -> float:
-        nonlocal fitted, follows, n_iterations
-        at = fitted.parameters
-        away = log_odds - float(logit(at.oversight[0]))
-        if abs(away) > _LOG_ODDS_ROUNDING:
-            oversight = np.full_like(at.oversight, expit(log_odds))
-            fitted = fit.run(replace(at, oversight=oversight, theta=at.theta + away * follows), max_iterations)
-            n_iterations += fitted.n_iterations
-        if not fitted.converged:
-            return 0.0
-        value, follows = oversight_slope(fit, fitted.point)
-        return value
-
-    e = float(fitted.parameters.oversight[0])
-    if fit.oversight_curvature == 0:
-        odds = e * (1 - e)
-        fit.oversight_curvature = float(fitted.point.terms.alone.sum()) * odds**2 + prior.oversight_votes * odds
-    limits = float(logit(_SLIPS_RANGE[0])), float(logit(_SLIPS_RANGE[1]))
-    _, fit.oversight_curvature = _climb(
-        slope, float(logit(e)), limits, fit.oversight_curvature, _LOG_ODDS_STEP, tolerance
-    )
-    return replace(fitted, n_iterations=n_iterations)
-
-
-def _climb(
-    slope: Callable[[float], float],
-    here: float,
-    limits: tuple[float, float],
-    curvature: float,
-    longest: float,
-    tolerance: float,
-) -> tuple[float, float]:
-    """Return the next peak uphill, and the curvature there: steps whose length the secant of the slope gives."""
-    ends, value = list(limits), slope(here)
-    for _ in range(_MAX_STEPS):
-        if value == 0:
-            break
-        ends[0 if value > 0 else 1] = here
-        ahead = here + min(longest, max(-longest, value / curvature))
-        if not ends[0] < ahead < ends[1]:
-            end = ends[1 if value > 0 else 0]
-            ahead = end if end in limits else 0.5 * (ends[0] + ends[1])
-        if abs(ahead - here) < tolerance:
-            return ahead, curvature
-        value_ahead = slope(ahead)
-        if ahead in limits and (value_ahead > 0) == (ahead == limits[1]):
-            return ahead, curvature
-        bent = (value - value_ahead) / (ahead - here)
-        curvature = bent if bent > 0 else 0.5 * curvature
-        here, value = ahead, value_ahead
-    return here, curvature
-
-
-def oversight_slope(fit: JointFit, point: Point) -> tuple[float, Array]:
-    """Return the slope of the log marginal likelihood in the log odds of e, and that of the strengths.
-
-    It is that of the log posterior, and -trace(H^-1 dH) / 2, where dH is the change of the curvature of the votes while
-    the strengths follow e. Without the latter, slips would be explained by strengths: 3,000 votes on 100 items with
-    slips of .03 would have an e of .008.
+    The likelihood has a log-normal prior of t around `SD_START`, without which few votes that happen to agree would
+    make t as large as it can be. t is `SD_START` if the votes have less information than nine tenths of one strength;
+    on two items they have at most one.
     """
-    from scipy.special import expit, logit
-
-    rows, at, curved, terms = fit.rows, point.at, point.curved, point.terms
-    odds, a = at.oversight * (1 - at.oversight), at.discrimination
-    change = -rows.by_item(terms.observed_mixed * (odds * a)[rows.group], -1.0)
-    follows = curved.inverse @ change if rows.has_dense_matrix else curved.solve_definite(change, _FOLLOW_TOLERANCE)
-    ahead, behind = (
-        replace(at, oversight=expit(logit(at.oversight) + step), theta=at.theta + step * follows)
-        for step in (_NUDGE, -_NUDGE)
-    )
-    of_prior = fit.prior.oversight_votes * (fit.oversight - at.oversight)
-    of_votes = rows.by_group(terms.oversight_score) * odds
-    return float(np.sum(of_votes + of_prior)) - _width_slope(curved, ahead, behind), follows
-
-
-def _width_slope(curved: Curvature, ahead: Parameters, behind: Parameters) -> float:
-    """Return trace(H^-1 dH) / 2, the slope of log det(H) / 2, from parameters a nudge ahead and a nudge behind."""
-    leverage = curved.trace_and_leverage[1]
-    change = curvature_at(curved.rows, ahead).weight - curvature_at(curved.rows, behind).weight
-    return 0.5 * float(leverage @ change) / (2.0 * _NUDGE)
-
-
-def _start_near_peak(rough: JointFit, start: Parameters, max_iterations: int) -> Parameters:
-    """Find the peak of the posterior of t next to `SD_START`; return this t with parameters near its best ones.
-
-    The posterior is the marginal likelihood of the votes times a log-normal prior around `SD_START`, without which few
-    votes that happen to agree would make t as large as it can be. t is `SD_START` if the votes have less information
-    than nine tenths of one strength; on two items they have at most one.
-    """
-    rows, start_log = rough.rows, math.log(SD_START)
-    low, high = (math.log(end) for end in SD_RANGE)
-
-    def evidence_at(near: Parameters) -> Evidence:
-        return evidence_slope(rough, _fit_oversight(rough, near, max_iterations, _ROUGH_LOG_ODDS).point)
-
-    last = evidence_at(replace(start, sd=SD_START))
-    if last.information < _LEAST_FITTED:
-        return last.at
-
-    def slope(logarithm: float) -> float:
-        nonlocal last
-        if logarithm != math.log(last.at.sd):
-            last = evidence_at(last.predict(rough, logarithm))
-        return last.slope - (logarithm - start_log) / _SD_WIDTH**2
-
-    def peak_from(here: float) -> float:
-        value = slope(here)
-        curvature = value / last.step if value * last.step > 0 else 1.0
-        return _climb(slope, here, (low, high), curvature, _SD_STEP, _SD_TOLERANCE)[0]
-
-    peak = peak_from(start_log)
-    if peak < math.log(_SMALL) and rows.n_items <= MAX_DENSE:
+    marginal = MarginalLikelihood(fit, estimates_sd, max_iterations)
+    first = marginal.slopes(start)
+    if estimates_sd and first.information < _LEAST_FITTED:
+        marginal = MarginalLikelihood(fit, False, max_iterations)
+        first = marginal.slopes(first.fitted.parameters)
+    peak = marginal.climb(first)
+    if marginal.estimates_sd and peak.parameters.sd < _SMALL and fit.rows.n_items <= MAX_DENSE:
         # On a long chain `SD_START` may lie in a valley between two peaks.
-        lower = last
-        other = peak_from(high)
-        if _evidence(rough, last.at) > _evidence(rough, lower.at):
-            peak = other
-        else:
-            last = lower
-    sd = {low: SD_RANGE[0], high: SD_RANGE[1]}.get(peak, math.exp(peak))
-    return replace(last.predict(rough, peak), sd=sd)
+        widest = marginal.predict(first, np.array([math.log(SD_RANGE[1]), first.place[1]]))
+        other = marginal.climb(marginal.slopes(widest))
+        if _log_evidence(fit, other.parameters) > _log_evidence(fit, peak.parameters):
+            return other
+    return peak
 
 
-def _evidence(fit: JointFit, at: Parameters) -> float:
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """Slopes of the log marginal likelihood in log t and in the log odds of e, at the mode for these two.
+
+    The votes have this `information` on the strengths, n - trace(H^-1) / t^2: n if they determine all of them.
+    `follows` are the slopes of all parameters in both, and `curvature` is a first guess.
+    """
+
+    fitted: Fitted
+    slope: Array
+    curvature: Array
+    follows: list[Move]
+    information: float
+
+    @property
+    def place(self) -> Array:
+        """Log t and the log odds of e."""
+        from scipy.special import logit
+
+        at = self.fitted.parameters
+        return np.array([math.log(at.sd), np.clip(logit(at.oversight[0]), _LIMITS[0, 1], _LIMITS[1, 1])])
+
+
+@dataclass(frozen=True, eq=False)
+class MarginalLikelihood:
+    """The marginal likelihood of the votes as a function of log t and the log odds of e; one of them may be fixed.
+
+    Its slope in log t is (|theta|^2 + trace(H^-1)) / t^2 - n - trace(H^-1 dH) / 2, where dH is the change of the
+    curvature of the votes while all parameters follow t. In the log odds of e it is the slope of the log posterior,
+    less the same trace while all parameters follow e. Without that trace, slips would be explained by strengths: 3,000
+    votes on 100 items with slips of .03 would have an e of .008. Traces are exact up to 300 items, and up to 1,500 if
+    there are many votes. Otherwise they are estimated, always with the same random signs, so that the slope is a smooth
+    function of t and e (Hutchinson 1990).
+    """
+
+    fit: JointFit
+    estimates_sd: bool
+    max_iterations: int
+
+    def climb(self, here: Slopes) -> Fitted:
+        """Step to the next peak uphill by the method of Broyden, Fletcher, Goldfarb and Shanno, from slopes alone."""
+        curvature, radius = np.diag(here.curvature), 1.0
+        for _ in range(_MAX_STEPS):
+            step = _step_uphill(here, curvature, radius * _LONGEST)
+            parameters = self.predict(here, here.place + step)
+            if (np.abs(step) <= _TOLERANCES).all():
+                return Fitted(self.fit.point(parameters), True, here.fitted.n_iterations)
+            ahead = self.slopes(parameters)
+            rise, fall = float(here.slope @ step), float(-ahead.slope @ step)
+            if fall > _STEEPEST * rise:
+                step *= max(_LEAST_SHORTENED, rise / (rise + fall))
+                ahead = self.slopes(self.predict(here, here.place + step))
+                fall = float(-ahead.slope @ step)
+            change = here.slope - ahead.slope
+            if fall < 0 and (np.abs(step) > _LONGEST / 8).any():  # still far from the peak
+                curvature = np.diag(ahead.curvature)
+            elif change @ step > 0:
+                image = curvature @ step
+                curvature = curvature + np.outer(change, change) / (change @ step)
+                curvature -= np.outer(image, image) / (step @ image)
+            else:
+                curvature = curvature / 2
+            # Where the votes of some voters may be seen in two ways, slopes can jump from a rise to a fall.
+            radius = 0.5 * radius if fall > 0 else min(1.0, 2.0 * radius)
+            here = ahead
+        return replace(here.fitted, converged=False)
+
+    def predict(self, near: Slopes, place: Array) -> Parameters:
+        """Return parameters near the mode for another log t and other log odds of e."""
+        from scipy.special import expit
+
+        at = near.fitted.parameters
+        for move, away, longest in zip(near.follows, place - near.place, _LONGEST, strict=True):
+            of_others = max(float(np.abs(move.groups).max()), abs(move.log_nu))
+            most = longest / max(1.0, of_others)
+            at = self.fit.moved(at, move, min(most, max(-most, away)))
+        if self.fit.holds_slips:
+            at = replace(at, oversight=np.full(at.oversight.size, expit(place[1])))
+        return replace(at, sd=min(max(math.exp(place[0]), SD_RANGE[0]), SD_RANGE[1]))
+
+    def slopes(self, start: Parameters) -> Slopes:
+        """Return the slopes at the t and e of `start`, which the mode is searched from."""
+        fit, rows = self.fit, self.fit.rows
+        fitted = fit.run(start, self.max_iterations)
+        at, still = fitted.parameters, Move(np.zeros(rows.n_items), np.zeros((rows.n_groups, 3)), 0.0)
+        targets = [Move(2.0 * at.precision * at.theta, still.groups, 0.0) if self.estimates_sd else still]
+        targets.append(self._push_of_slips(fitted.point) if fit.holds_slips else still)
+        fit.forcing = _FOLLOW_TOLERANCE
+        follows = next(fit.solutions(fitted.point, targets), None)
+        if follows is None:
+            raise ModelError(INDEFINITE)
+        slope, curvature, information = np.zeros(2), np.ones(2), math.nan
+        if self.estimates_sd:
+            information = rows.n_items - at.precision * fitted.point.curved.trace_and_leverage[0]
+            size = at.precision * float(at.theta @ at.theta)
+            rest = information + self._width_slope(fitted.point, follows[0])
+            slope[0] = size - rest
+            if size > 0 and rest > 0 and size != rest:  # a fixed point, if the rest does not change
+                curvature[0] = 2.0 * slope[0] / math.log(size / rest)
+            slope[0] -= math.log(at.sd / SD_START) / _SD_WIDTH**2
+        if fit.holds_slips:
+            slope[1], curvature[1] = self._slope_of_slips(fitted.point, follows[1])
+        return Slopes(fitted, slope, curvature, follows, information)
+
+    def _push_of_slips(self, point: Point) -> Move:
+        """Return the change of the slope of the log posterior with the log odds of e."""
+        rows, at = self.fit.rows, point.at
+        change = -point.terms.observed_mixed * (at.oversight * (1 - at.oversight))[rows.group]
+        groups = np.zeros((rows.n_groups, 3))
+        if self.fit.is_free[2]:
+            groups[:, 2] = rows.by_group(change)
+        return Move(rows.by_item(change * at.discrimination[rows.group], -1.0), groups, 0.0)
+
+    def _slope_of_slips(self, point: Point, follows: Move) -> tuple[float, float]:
+        """Return the slope in the log odds of e and a first guess of the curvature; complete the parameters' slopes."""
+        follows.groups[:, 1] = 1.0
+        weight, mean, e = self.fit.prior.oversight_votes, self.fit.oversight, float(point.at.oversight[0])
+        odds = e * (1 - e)
+        of_votes = float(point.terms.oversight_score.sum()) * odds
+        slope = of_votes + weight * (mean - e) - self._width_slope(point, follows)
+        if slope < 0:  # a fixed point of the slips that the prior adds, and of those that all terms refuse
+            return slope, slope / math.log(weight * mean / (weight * mean - slope))
+        curvature = float(point.terms.observed_alone.sum()) * odds**2 - of_votes * (1 - 2 * e)
+        return slope, max(curvature, 0.0) + weight * odds
+
+    def _width_slope(self, point: Point, move: Move) -> float:
+        """Return trace(H^-1 dH) / 2, the slope of log det(H) / 2 along a move."""
+        leverage = point.curved.trace_and_leverage[1]
+        nudge = -_NUDGE if point.at.oversight[0] >= _SLIPS_RANGE[1] else _NUDGE
+        change = expected_weight(self.fit.rows, self.fit.moved(point.at, move, nudge)) - point.curved.weight
+        return 0.5 * float(leverage @ change) / nudge
+
+
+def _step_uphill(here: Slopes, curvature: Array, longest: Array) -> Array:
+    """Return a step within the limits."""
+    is_free = ~(((here.place <= _LIMITS[0]) & (here.slope < 0)) | ((here.place >= _LIMITS[1]) & (here.slope > 0)))
+    step = np.zeros(2)
+    step[is_free] = np.linalg.solve(curvature[np.ix_(is_free, is_free)], here.slope[is_free])
+    step /= max(1.0, float((np.abs(step) / longest).max()))
+    return np.asarray(np.clip(here.place + step, *_LIMITS) - here.place)
+
+
+def _log_evidence(fit: JointFit, at: Parameters) -> float:
     """Return the log posterior of t at `at.sd`, where `at` is the mode, up to a constant."""
     point = fit.point(at)
     scaled = float(np.linalg.slogdet(point.curved.matrix())[1]) + 2.0 * fit.rows.n_items * math.log(at.sd)
     away = math.log(at.sd / SD_START) / _SD_WIDTH
     return point.log_posterior - 0.5 * (scaled + away * away)
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """Slope of the log marginal likelihood in log t, at the mode for t = `at.sd`.
-
-    The votes have this `information` on the strengths, n - trace(H^-1) / t^2: n if they determine all of them.
-    `follows` is the slope of all parameters in log t. `step` moves log t to a fixed point of |theta|^2 / t^2 =
-    `information`, with the change of H.
-    """
-
-    at: Parameters
-    slope: float
-    information: float
-    follows: Move
-    step: float
-
-    def predict(self, fit: JointFit, logarithm: float) -> Parameters:
-        """Return parameters near the mode for another log t."""
-        away = logarithm - math.log(self.at.sd)
-        of_others = max(float(np.abs(self.follows.groups).max()), abs(self.follows.log_nu))
-        longest = _SD_STEP / max(1.0, of_others)
-        near = min(longest, max(-longest, away))
-        return replace(fit.moved(self.at, self.follows, near), sd=math.exp(logarithm))
-
-
-def evidence_slope(fit: JointFit, point: Point) -> Evidence:
-    """Return the derivative of the log marginal likelihood in log t, at the mode for the t of `point`.
-
-    It is (|theta|^2 + trace(H^-1)) / t^2 - n - trace(H^-1 dH) / 2, where dH is the change of the curvature of the votes
-    while all parameters follow t. Traces are exact up to 300 items, and up to 1,500 if there are many votes. Otherwise
-    they are estimated, always with the same random signs, so that the slope is a smooth function of t (Hutchinson
-    1990).
-    """
-    rows, at = fit.rows, point.at
-    pull = Move(2.0 * at.precision * at.theta, np.zeros((rows.n_groups, 3)), 0.0)
-    # At the peak in e, the marginal likelihood does not change with e; e does not follow.
-    fit.is_free[1] = fit.is_active[1] and not fit.fits_slips
-    fit.forcing = _FOLLOW_TOLERANCE
-    follows = next(fit.solutions(point, pull), None)
-    if follows is None:
-        raise ModelError(INDEFINITE)
-    width_slope = _width_slope(point.curved, fit.moved(at, follows, _NUDGE), fit.moved(at, follows, -_NUDGE))
-    information = rows.n_items - at.precision * point.curved.trace_and_leverage[0]
-    size, rest = at.precision * float(at.theta @ at.theta), information + width_slope
-    step = 0.5 * math.log(size / rest) if size > 0 and rest > 0 else 0.0
-    return Evidence(at, size - rest, information, follows, step)

@@ -42,6 +42,8 @@ INDEFINITE: Final = (
     "the curvature of the votes is not positive definite in floating point: strengths of this size cannot be told from "
     "infinite ones; give prior=, a smaller standard deviation"
 )
+_NO_ANSWERS: Final = np.empty((0, 3))
+_NO_ANSWERS.flags.writeable = False
 _VANISHED: Final = 1e-9  # curvature of a vote whose outcome is certain
 _LEAST_VARIANCE: Final = 1.0  # that of four pairs of close items with two votes each: fewer say nothing
 _LOG_FACTORS: Final = (math.log(0.2), math.log(10.0))
@@ -97,7 +99,8 @@ class VoteModel(Result):
 class Rows:
     """Votes as the loops take them; a group is a voter if voters are modelled, else all votes are one group.
 
-    Row k counts ``count[k]`` times, or once if that is None.
+    A row is one vote. In pooled votes it is a pair of items, `answers` has its numbers of votes for the right, of ties
+    and of votes for the left, shape (n_rows, 3), and `winner` is empty.
     """
 
     left: Array
@@ -107,7 +110,7 @@ class Rows:
     n_items: int
     n_groups: int
     model: VoteModel
-    count: Array | None = None
+    answers: Array | None = None
 
     @property
     def half(self) -> bool:
@@ -124,6 +127,14 @@ class Rows:
     def pair(self) -> Array:
         """Place of the two items of each vote in a flat matrix of all items."""
         return self.left.astype(np.int64) * self.n_items + self.right
+
+    @cached_property
+    def neighbours(self) -> tuple[Array, Array, Array]:
+        """Rows of votes by item, the item on their other side, and where each item's begin: a matrix by rows."""
+        ends = np.concatenate([self.left, self.right])
+        order = np.argsort(ends, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=self.n_items))]).astype(np.int32)
+        return order % max(1, self.left.size), np.concatenate([self.right, self.left])[order], starts
 
     def by_item(self, values: Array, sign: float) -> Array:
         """Return the sums over the votes on each item, where it is on the right with this sign."""
@@ -373,8 +384,8 @@ def kernel_input(rows: Rows, at: Parameters) -> tuple[Votes, GroupParameters]:
     from adaptive.model._likelihood_kernels import LOGISTIC, NORMAL, GroupParameters, Votes
 
     link = LOGISTIC if rows.model.link == "logistic" else NORMAL
-    count = np.ones(rows.left.size) if rows.count is None else rows.count
-    votes = Votes(rows.left, rows.right, rows.winner, rows.group, count)
+    answers = _NO_ANSWERS if rows.answers is None else rows.answers
+    votes = Votes(rows.left, rows.right, rows.winner, rows.group, answers)
     return votes, GroupParameters(at.discrimination, at.oversight, at.side, at.nu, link, rows.half)
 
 
@@ -399,6 +410,15 @@ def curvature_at(rows: Rows, at: Parameters, *, observed: bool = False) -> Curva
     terms = RowTerms.of(rows.left.size)
     total = fill_terms(rows, at, terms)
     return Curvature(rows, at.precision, total, terms, at.discrimination, observed)
+
+
+def expected_weight(rows: Rows, at: Parameters) -> Array:
+    """Return the expected curvature of each row in the difference of its two strengths."""
+    from adaptive.model._likelihood_kernels import RowTerms
+
+    terms = RowTerms.of(rows.left.size, has_slope=False)
+    fill_terms(rows, at, terms)
+    return np.asarray(terms.expected * at.discrimination[rows.group] ** 2)
 
 
 def check_bounded(rows: Rows, weight: Array) -> None:

@@ -19,8 +19,9 @@ from rankcorr._rank_kernels import helper, kernel
 
 Array = NDArray[Any]
 Chances: TypeAlias = tuple[float, float, float, float, float, float, float]
-Terms: TypeAlias = tuple[float, float, float, float, float, float]
-Slips: TypeAlias = tuple[float, float, float, float]
+Sides: TypeAlias = tuple[float, float, float, float, float, float, float, float, float, float]
+Terms: TypeAlias = tuple[float, float, float]
+Slips: TypeAlias = tuple[float, float, float, float, float, float, float, float]
 
 LOGISTIC, NORMAL = 0, 1
 _TINY = 1e-300
@@ -28,13 +29,17 @@ _LEAST_MARGIN = -600.0  # e^600 and its square are floats
 
 
 class Votes(NamedTuple):
-    """Votes of groups of voters; row k counts `times[k]` times."""
+    """Votes of groups of voters.
+
+    Row k is one vote with the answer ``winner[k]``. In pooled votes it is a pair of items, and ``answers[k]`` has its
+    numbers of votes for the right, of ties and of votes for the left. The other of the two columns is empty.
+    """
 
     left: Array
     right: Array
     winner: Array
     group: Array
-    times: Array
+    answers: Array
 
 
 class GroupParameters(NamedTuple):
@@ -51,14 +56,14 @@ class GroupParameters(NamedTuple):
 class RowTerms(NamedTuple):
     """Derivatives of the log-likelihood by row of votes.
 
-    `score` is the slope in the margin u. `expected` and `observed` are the curvatures in u. If the oversight e is
+    `expected` and `observed` are the curvatures in the margin u, and `score` is the slope. If the oversight e is
     fitted, `oversight_score` is the slope in e, `mixed` and `alone` are the expected curvatures in (u, e) and (e, e),
-    followed by the observed ones. If nu is fitted, `tie` is the probability of a tie, and `tie_mixed` the curvature
-    in (u, log nu). Arrays of parameters that are not fitted are empty.
+    followed by the observed ones. If nu is fitted, `tie` is the probability of a tie, and `tie_mixed` the curvature in
+    (u, log nu). Arrays that are not needed are empty.
     """
 
-    score: Array
     expected: Array
+    score: Array
     observed: Array
     oversight_score: Array
     mixed: Array
@@ -69,9 +74,11 @@ class RowTerms(NamedTuple):
     tie_mixed: Array
 
     @classmethod
-    def of(cls, n_rows: int, *, fits_oversight: bool = False, fits_nu: bool = False) -> "RowTerms":
+    def of(
+        cls, n_rows: int, *, has_slope: bool = True, fits_oversight: bool = False, fits_nu: bool = False
+    ) -> "RowTerms":
         """Return arrays to be filled."""
-        sizes = [n_rows] * 3 + [n_rows * fits_oversight] * 5 + [n_rows * fits_nu] * 2
+        sizes = [n_rows] + [n_rows * has_slope] * 2 + [n_rows * fits_oversight] * 5 + [n_rows * fits_nu] * 2
         return cls(*map(np.empty, sizes))
 
     def part(self, rows: slice) -> "RowTerms":
@@ -105,13 +112,13 @@ def outcome_chances(margin: float, nu: float, link: int) -> Chances:
 
 
 @helper
-def vote_terms(winner: int, margin: float, oversight: float, nu: float, link: int, half: bool) -> Terms:
-    """Return the terms that one vote adds to the sums of the fit.
+def side_terms(chances: Chances, oversight: float, link: int, margin: float) -> Sides:
+    """Return the terms of either side with oversights, from the chances at this margin.
 
-    These are its likelihood, the slope and the expected and observed curvature of the logarithm in the margin, P(tie),
-    and the slope of the logarithm in the oversight. With `half`, a tie is half a vote for either side.
+    These are the probabilities of the answers left and right, the slopes of their logarithms in the margin, and minus
+    the second derivatives; then P(tie) with its slope and second derivative; last the expected curvature of an answer.
     """
-    left, tie, right, d_left, d_right, b_left, b_right = outcome_chances(margin, nu, link)
+    left, tie, right, d_left, d_right, b_left, b_right = chances
     seen_left = max(left + oversight * (right - left), _TINY)
     seen_right = max(right + oversight * (left - right), _TINY)
     d_seen_left = d_left + oversight * (d_right - d_left)
@@ -119,36 +126,41 @@ def vote_terms(winner: int, margin: float, oversight: float, nu: float, link: in
     per_left, per_right = 1.0 / seen_left, 1.0 / seen_right  # divisions take most of the time
     score_left, score_right = d_seen_left * per_left, d_seen_right * per_right
     expected = d_seen_left * score_left + d_seen_right * score_right
+    d_tie = -(d_seen_left + d_seen_right)
     if tie > 0.0:
-        d_tie = d_seen_left + d_seen_right  # with the sign reversed
         expected += d_tie * d_tie / tie
-    if winner == 0 and not half:
-        seen_tie = max(tie, _TINY)
-        score = -(d_seen_left + d_seen_right) / seen_tie
-        return seen_tie, score, expected, score * score + (b_left + b_right) / seen_tie, tie, 0.0
     curved_left = score_left * score_left - (b_left + oversight * (b_right - b_left)) * per_left
     curved_right = score_right * score_right - (b_right + oversight * (b_left - b_right)) * per_right
     if link == NORMAL and seen_left == _TINY:  # the limits of phi / Phi, where both are zero in floats
         score_left, curved_left = -margin, 1.0
     if link == NORMAL and seen_right == _TINY:
         score_right, curved_right = -margin, 1.0
+    bend = -(b_left + b_right)
+    return seen_left, seen_right, score_left, score_right, curved_left, curved_right, tie, d_tie, bend, expected
+
+
+@helper
+def answer_terms(winner: int, sides: Sides, half: bool) -> Terms:
+    """Return the likelihood of an answer, and the slope and observed curvature of its logarithm in the margin.
+
+    With `half`, a tie is half a vote for either side.
+    """
+    seen_left, seen_right, score_left, score_right, curved_left, curved_right, tie, d_tie, bend, _ = sides
     if winner > 0:
-        return seen_left, score_left, expected, curved_left, tie, (right - left) * per_left
+        return seen_left, score_left, curved_left
     if winner < 0:
-        return seen_right, score_right, expected, curved_right, tie, (left - right) * per_right
-    return (
-        math.sqrt(seen_left) * math.sqrt(seen_right),
-        0.5 * (score_left + score_right),
-        expected,
-        0.5 * (curved_left + curved_right),
-        tie,
-        0.5 * (right - left) * (per_left - per_right),
-    )
+        return seen_right, score_right, curved_right
+    if half:
+        likelihood = math.sqrt(seen_left) * math.sqrt(seen_right)
+        return likelihood, 0.5 * (score_left + score_right), 0.5 * (curved_left + curved_right)
+    seen_tie = max(tie, _TINY)
+    score = d_tie / seen_tie
+    return seen_tie, score, score * score - bend / seen_tie
 
 
 @helper
 def chance(winner: int, margin: float, oversight: float, nu: float, link: int, half: bool) -> float:
-    """Return the probability of an answer, as in `vote_terms`, without slopes; few branches, as they take most time."""
+    """Return the probability of an answer, as `answer_terms` does, with few branches, as they take most time."""
     signed_margin = -margin if winner < 0 else margin  # margin of the chosen side, or of the left one
     if link == NORMAL:
         win, tie, loss = (
@@ -261,78 +273,101 @@ def solve_curvature(
 
 
 @helper
-def oversight_terms(winner: int, margin: float, oversight: float, nu: float, link: int, half: bool) -> Slips:
-    """Return the curvatures of an answer in margin and oversight, and in the oversight alone: expected, then observed.
+def oversight_terms(chances: Chances, oversight: float) -> Slips:
+    """Return the derivatives of answers in their oversight.
 
-    The expected ones are of the two sides, as in `vote_terms`: an oversight does not change the probability of a tie.
+    These are the expected curvatures in margin and oversight, and in the oversight alone; then, for the answer left
+    and again for the answer right, the slope in the oversight and both observed curvatures. An oversight does not
+    change the probability of a tie.
     """
-    left, _, right, d_left, d_right, _, _ = outcome_chances(margin, nu, link)
+    left, _, right, d_left, d_right, _, _ = chances
     gap, d_gap = right - left, d_right - d_left
     per_left, per_right = 1.0 / max(left + oversight * gap, _TINY), 1.0 / max(right - oversight * gap, _TINY)
     rise_left, rise_right = (d_left + oversight * d_gap) * per_left, (d_right - oversight * d_gap) * per_right
-    expected = gap * (rise_left - rise_right), gap * gap * (per_left + per_right)
-    of_left = (gap * rise_left - d_gap) * per_left, (gap * per_left) ** 2
-    of_right = (d_gap - gap * rise_right) * per_right, (gap * per_right) ** 2
-    if winner > 0:
-        return *expected, *of_left
-    if winner < 0:
-        return *expected, *of_right
-    if not half:
-        return *expected, 0.0, 0.0
-    return *expected, 0.5 * (of_left[0] + of_right[0]), 0.5 * (of_left[1] + of_right[1])
+    mixed, alone = gap * (rise_left - rise_right), gap * gap * (per_left + per_right)
+    of_left = gap * per_left, (gap * rise_left - d_gap) * per_left, (gap * per_left) ** 2
+    of_right = -gap * per_right, (d_gap - gap * rise_right) * per_right, (gap * per_right) ** 2
+    return mixed, alone, *of_left, *of_right
 
 
 @kernel
 def row_terms(votes: Votes, voters: GroupParameters, theta: Array, out: RowTerms) -> float:
-    """Return the log-likelihood, and set `out` to what each row adds to its derivatives."""
-    left, right, winner, group, count = votes
+    """Return the log-likelihood, and set `out` to what each row adds to its derivatives.
+
+    Without slopes in `out`, only the expected curvatures are set, and 0 is returned.
+    """
+    left, right, winner, group, answers = votes
     discrimination, oversight, side, nu, link, half = voters
+    is_pooled = answers.size > 0
+    has_slope, fits_oversight, fits_nu = out.score.size > 0, out.mixed.size > 0, out.tie.size > 0
     total, product = 0.0, 1.0
     for k in range(left.size):
-        v, n = group[k], count[k]
+        v = group[k]
         margin = discrimination[v] * (theta[left[k]] - theta[right[k]]) + side[v]
-        value, score, expected, observed, tie, in_oversight = vote_terms(
-            winner[k], margin, oversight[v], nu, link, half
-        )
-        # One logarithm for many votes: one for each would take a third of the time of a fit.
-        if value < 1e-50 or n != 1.0:
-            total += n * math.log(value)
-        else:
-            product *= value
-            if product < 1e-200:
-                total += math.log(product)
-                product = 1.0
-        out.score[k], out.expected[k], out.observed[k] = n * score, n * expected, n * observed
-        if out.mixed.size > 0:
-            mixed, alone, seen_mixed, seen_alone = oversight_terms(winner[k], margin, oversight[v], nu, link, half)
-            out.oversight_score[k], out.mixed[k], out.alone[k] = n * in_oversight, n * mixed, n * alone
-            out.observed_mixed[k], out.observed_alone[k] = n * seen_mixed, n * seen_alone
-        if out.tie.size > 0:
-            _, _, _, d_left, d_right, _, _ = outcome_chances(margin, nu, link)
-            out.tie[k], out.tie_mixed[k] = tie, -n * (d_left + d_right)
+        chances = outcome_chances(margin, nu, link)
+        sides = side_terms(chances, oversight[v], link, margin)
+        n = answers[k, 0] + answers[k, 1] + answers[k, 2] if is_pooled else 1.0
+        out.expected[k] = n * sides[9]
+        if not has_slope:
+            continue
+        score, observed = 0.0, 0.0
+        for outcome in range(-1, 2):
+            n_answers = answers[k, outcome + 1] if is_pooled else 1.0 * (outcome == winner[k])
+            if n_answers == 0.0:
+                continue
+            value, answer_score, curvature = answer_terms(outcome, sides, half)
+            score += n_answers * answer_score
+            observed += n_answers * curvature
+            # One logarithm for many votes: one for each would take a third of the time of a fit.
+            if value < 1e-50 or n_answers != 1.0:
+                total += n_answers * math.log(value)
+            else:
+                product *= value
+                if product < 1e-200:
+                    total += math.log(product)
+                    product = 1.0
+        out.score[k], out.observed[k] = score, observed
+        if fits_oversight:
+            n_left, n_right = (
+                (answers[k, 2], answers[k, 0]) if is_pooled else (0.0 + (winner[k] > 0), 0.0 + (winner[k] < 0))
+            )
+            if half:
+                n_half = 0.5 * (n - n_left - n_right)
+                n_left, n_right = n_left + n_half, n_right + n_half
+            mixed, alone, left_score, left_mixed, left_alone, right_score, right_mixed, right_alone = oversight_terms(
+                chances, oversight[v]
+            )
+            out.oversight_score[k] = n_left * left_score + n_right * right_score
+            out.mixed[k], out.alone[k] = n * mixed, n * alone
+            out.observed_mixed[k] = n_left * left_mixed + n_right * right_mixed
+            out.observed_alone[k] = n_left * left_alone + n_right * right_alone
+        if fits_nu:
+            out.tie[k], out.tie_mixed[k] = chances[1], -n * (chances[3] + chances[4])
     return total + math.log(product)
 
 
 @kernel
 def voter_information(votes: Votes, voters: GroupParameters, theta: Array, out: Array) -> None:
     """Fill `out`, shape (n_groups, 3, 3), with the expected information on log a, the log odds of e, and s."""
-    left, right, _, group, count = votes
+    left, right, _, group, _ = votes
     discrimination, oversight, side, nu, link, half = voters
     out[:] = 0.0
     for k in range(left.size):
         v = group[k]
         difference = discrimination[v] * (theta[left[k]] - theta[right[k]])
+        margin = difference + side[v]
         of_odds = oversight[v] * (1.0 - oversight[v])
+        chances = outcome_chances(margin, nu, link)
+        sides, slips = side_terms(chances, oversight[v], link, margin), oversight_terms(chances, oversight[v])
         for outcome in range(-1, 2):
             if outcome == 0 and (half or nu == 0.0):  # not a separate outcome
                 continue
-            probability, score, _, _, _, in_oversight = vote_terms(
-                outcome, difference + side[v], oversight[v], nu, link, half
-            )
+            probability, score, _ = answer_terms(outcome, sides, half)
+            in_oversight = 0.0 if outcome == 0 else slips[2] if outcome > 0 else slips[5]
             slopes = (score * difference, in_oversight * of_odds, score)
             for i in range(3):
                 for j in range(3):
-                    out[v, i, j] += count[k] * probability * slopes[i] * slopes[j]
+                    out[v, i, j] += probability * slopes[i] * slopes[j]
 
 
 @kernel

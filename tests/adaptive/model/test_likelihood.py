@@ -19,15 +19,17 @@ from adaptive import Choices, Comparisons, ModelError, Prior, bradley_terry, run
 from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.errors import AdaptiveError, ComparisonError
 from adaptive.model._accuracy import SPREADS, STAKES, signal
-from adaptive.model._fit import JointFit
+from adaptive.model._fit import JointFit, pool_rows
 from adaptive.model._likelihood import Parameters, VoteModel, checked_oversight, checked_prior, curvature_at
 from adaptive.model._likelihood_kernels import (
     LOGISTIC,
     NORMAL,
+    answer_terms,
     apply_curvature,
     outcome_chances,
+    oversight_terms,
+    side_terms,
     solve_curvature,
-    vote_terms,
 )
 from adaptive.model._strengths import rows_of
 from adaptive.plots import plot_in_top
@@ -96,7 +98,13 @@ def test_chances_and_their_slopes(margin, kind):
 @example(6.0, RIGHT, 0.001, ("normal", 0.0, True))
 def test_what_a_vote_adds_to_the_sums(margin, winner, oversight, kind):
     link, nu, half = kind
-    value, score, expected, observed, tie, in_oversight = vote_terms(winner, margin, oversight, nu, LINKS[link], half)
+    chances = outcome_chances(margin, nu, LINKS[link])
+    sides, slips = side_terms(chances, oversight, LINKS[link], margin), oversight_terms(chances, oversight)
+    value, score, observed = answer_terms(winner, sides, half)
+    tie, expected = sides[6], sides[9]
+    left_slope, right_slope = slips[2], slips[5]
+    of_tie = 0.5 * (left_slope + right_slope) if half else 0.0
+    in_oversight = {LEFT: left_slope, TIE: of_tie, RIGHT: right_slope}[winner]
 
     def log_chance(vote, u, e=oversight):
         return naive.vote_log_likelihood(vote, u, e, nu, link, half)
@@ -121,10 +129,11 @@ def test_what_a_vote_adds_to_the_sums(margin, winner, oversight, kind):
 @pytest.mark.parametrize("oversight", [0.0, 0.03])
 def test_certain_outcomes_stay_finite(margin, link, winner, oversight):
     half = link == NORMAL
-    terms = vote_terms(winner, margin, oversight, 0.0 if half else 0.5, link, half)
-    assert np.isfinite(terms).all()
-    assert terms[0] > 0
-    assert terms[2] >= 0
+    sides = side_terms(outcome_chances(margin, 0.0 if half else 0.5, link), oversight, link, margin)
+    likelihood, score, curvature = answer_terms(winner, sides, half)
+    assert np.isfinite([*sides, score, curvature]).all()
+    assert likelihood > 0
+    assert sides[9] >= 0
 
 
 @given(comparisons(voters=True), KINDS, SEEDS)
@@ -163,7 +172,7 @@ def test_sums_over_votes_are_slopes_and_curvature_of_the_likelihood(votes, kind,
 @given(comparisons(voters=True, min_size=1), KINDS, SEEDS)
 def test_slopes_in_the_parameters_of_voters_and_ties(votes, kind, seed):
     link, nu, half = kind
-    found = rows_of(votes, VoteModel(link, "half" if half else "davidson", voters=True, side_bias=True))
+    found = pool_rows(rows_of(votes, VoteModel(link, "half" if half else "davidson", voters=True, side_bias=True)))
     rng = np.random.default_rng(seed)
     a, e, s = rng.uniform(0.5, 2, 3), rng.uniform(0.01, 0.5, 3), rng.normal(0, 0.5, 3)
     theta = rng.normal(0, 1, votes.n_items)
@@ -183,9 +192,9 @@ def test_slopes_in_the_parameters_of_voters_and_ties(votes, kind, seed):
     flat = np.concatenate([slope.theta, slope.groups.ravel(), [slope.log_nu]])
     assert_allclose(flat, naive.gradient(log_posterior, place), atol=1e-5)
     try:
-        step = fit.solve(point, slope, is_observed=True)
+        (step,) = fit.solve(point, [slope], is_observed=True)
     except np.linalg.LinAlgError:
-        step = fit.solve(point, slope, is_observed=False)  # expected curvatures are always positive definite
+        (step,) = fit.solve(point, [slope], is_observed=False)  # expected curvatures are always positive definite
         assert fit.slope(point) @ step >= 0
         return
     step = np.concatenate([step.theta, step.groups.ravel(), [step.log_nu]])

@@ -81,11 +81,9 @@ def test_errors_include_those_of_voters(votes, model):
     vars(found)["opinions"] = None
     joint = JointFit(pool_rows(found.curvature.rows), found.prior, 0.03, 1e-9, None, fits_nu=found.tie_parameter > 0)
     point, n_items = joint.point(found.parameters), votes.n_items
-    columns = []
-    for item in range(n_items):
-        unit = np.eye(n_items)[item] - 1 / n_items
-        columns.append(joint.solve(point, Move(unit, np.zeros((3, 3)), 0.0), is_observed=False).theta)
-    assert_allclose(found.standard_errors, np.sqrt(np.diag(centred(np.array(columns)))), rtol=1e-6)
+    targets = [Move(unit - 1 / n_items, np.zeros((3, 3)), 0.0) for unit in np.eye(n_items)]
+    columns = np.array([move.theta for move in joint.solve(point, targets, is_observed=False)])
+    assert_allclose(found.standard_errors, np.sqrt(np.diag(centred(columns))), rtol=1e-6)
 
 
 @pytest.mark.wide
