@@ -480,7 +480,7 @@ def pool_rows(rows: Rows) -> Rows:
     rest, right = np.divmod(pairs, n_items)
     group, left = np.divmod(rest, n_items)
     columns: list[Array] = [left.astype(np.int32), right.astype(np.int32), np.empty(0, np.int8), group.astype(np.int32)]
-    counts = answers.astype(np.float64)
+    counts = answers.astype(np.int32)
     left, right, winner, group, counts = read_only([*columns, counts])
     return Rows(left, right, winner, group, n_items, rows.n_groups, rows.model, counts)
 
@@ -518,13 +518,13 @@ def fit(
         return joint.run(start, max_iterations)
     rough = replace(joint, tolerance=max(tolerance, _ROUGH_TOLERANCE))
     joint.holds_slips = rough.holds_slips = climbs_oversight
-    peak = _find_peak(rough, start, prior.sd is None, max_iterations)
-    fitted = joint.run(peak.parameters, max_iterations)
-    return replace(fitted, converged=peak.converged and fitted.converged)
+    peak, is_peak = _find_peak(rough, start, prior.sd is None, max_iterations)
+    fitted = joint.run(peak, max_iterations)
+    return replace(fitted, converged=is_peak and fitted.converged)
 
 
-def _find_peak(fit: JointFit, start: Parameters, estimates_sd: bool, max_iterations: int) -> Fitted:
-    """Return parameters near the next peak of the marginal likelihood.
+def _find_peak(fit: JointFit, start: Parameters, estimates_sd: bool, max_iterations: int) -> tuple[Parameters, bool]:
+    """Return parameters near the next peak of the marginal likelihood; False if a climb did not reach it.
 
     The likelihood has a log-normal prior of t around `SD_START`, without which few votes that happen to agree would
     make t as large as it can be. t is `SD_START` if the votes have less information than nine tenths of one strength;
@@ -534,26 +534,26 @@ def _find_peak(fit: JointFit, start: Parameters, estimates_sd: bool, max_iterati
     first = marginal.slopes(start)
     if estimates_sd and first.information < _LEAST_FITTED:
         marginal = MarginalLikelihood(fit, False, max_iterations)
-        first = marginal.slopes(first.fitted.parameters)
-    peak = marginal.climb(first)
-    if marginal.estimates_sd and peak.parameters.sd < _SMALL and fit.rows.n_items <= MAX_DENSE:
+        first = marginal.slopes(first.at)
+    peak, is_peak = marginal.climb(first)
+    if marginal.estimates_sd and peak.sd < _SMALL and fit.rows.n_items <= MAX_DENSE:
         # On a long chain `SD_START` may lie in a valley between two peaks.
         widest = marginal.predict(first, np.array([math.log(SD_RANGE[1]), first.place[1]]))
-        other = marginal.climb(marginal.slopes(widest))
-        if _log_evidence(fit, other.parameters) > _log_evidence(fit, peak.parameters):
-            return other
-    return peak
+        other, is_other_peak = marginal.climb(marginal.slopes(widest))
+        if _log_evidence(fit, other) > _log_evidence(fit, peak):
+            return other, is_other_peak
+    return peak, is_peak
 
 
 @dataclass(frozen=True, eq=False)
 class Slopes:
-    """Slopes of the log marginal likelihood in log t and in the log odds of e, at the mode for these two.
+    """Slopes of the log marginal likelihood in log t and in the log odds of e, at the mode `at` for these two.
 
     The votes have this `information` on the strengths, n - trace(H^-1) / t^2: n if they determine all of them.
     `follows` are the slopes of all parameters in both, and `curvature` is a first guess.
     """
 
-    fitted: Fitted
+    at: Parameters
     slope: Array
     curvature: Array
     follows: list[Move]
@@ -564,8 +564,7 @@ class Slopes:
         """Log t and the log odds of e."""
         from scipy.special import logit
 
-        at = self.fitted.parameters
-        return np.array([math.log(at.sd), np.clip(logit(at.oversight[0]), _LIMITS[0, 1], _LIMITS[1, 1])])
+        return np.array([math.log(self.at.sd), np.clip(logit(self.at.oversight[0]), _LIMITS[0, 1], _LIMITS[1, 1])])
 
 
 @dataclass(frozen=True, eq=False)
@@ -584,14 +583,14 @@ class MarginalLikelihood:
     estimates_sd: bool
     max_iterations: int
 
-    def climb(self, here: Slopes) -> Fitted:
-        """Step to the next peak uphill by the method of Broyden, Fletcher, Goldfarb and Shanno, from slopes alone."""
+    def climb(self, here: Slopes) -> tuple[Parameters, bool]:
+        """Step to the next peak uphill by the method of Broyden, Fletcher, Goldfarb and Shanno; False if it is far."""
         curvature, radius = np.diag(here.curvature), 1.0
         for _ in range(_MAX_STEPS):
             step = _step_uphill(here, curvature, radius * _LONGEST)
             parameters = self.predict(here, here.place + step)
             if (np.abs(step) <= _TOLERANCES).all():
-                return Fitted(self.fit.point(parameters), True, here.fitted.n_iterations)
+                return parameters, True
             ahead = self.slopes(parameters)
             rise, fall = float(here.slope @ step), float(-ahead.slope @ step)
             if fall > _STEEPEST * rise:
@@ -610,13 +609,13 @@ class MarginalLikelihood:
             # Where the votes of some voters may be seen in two ways, slopes can jump from a rise to a fall.
             radius = 0.5 * radius if fall > 0 else min(1.0, 2.0 * radius)
             here = ahead
-        return replace(here.fitted, converged=False)
+        return here.at, False
 
     def predict(self, near: Slopes, place: Array) -> Parameters:
         """Return parameters near the mode for another log t and other log odds of e."""
         from scipy.special import expit
 
-        at = near.fitted.parameters
+        at = near.at
         for move, away, longest in zip(near.follows, place - near.place, _LONGEST, strict=True):
             of_others = max(float(np.abs(move.groups).max()), abs(move.log_nu))
             most = longest / max(1.0, of_others)
@@ -628,26 +627,26 @@ class MarginalLikelihood:
     def slopes(self, start: Parameters) -> Slopes:
         """Return the slopes at the t and e of `start`, which the mode is searched from."""
         fit, rows = self.fit, self.fit.rows
-        fitted = fit.run(start, self.max_iterations)
-        at, still = fitted.parameters, Move(np.zeros(rows.n_items), np.zeros((rows.n_groups, 3)), 0.0)
+        point = fit.run(start, self.max_iterations).point
+        at, still = point.at, Move(np.zeros(rows.n_items), np.zeros((rows.n_groups, 3)), 0.0)
         targets = [Move(2.0 * at.precision * at.theta, still.groups, 0.0) if self.estimates_sd else still]
-        targets.append(self._push_of_slips(fitted.point) if fit.holds_slips else still)
+        targets.append(self._push_of_slips(point) if fit.holds_slips else still)
         fit.forcing = _FOLLOW_TOLERANCE
-        follows = next(fit.solutions(fitted.point, targets), None)
+        follows = next(fit.solutions(point, targets), None)
         if follows is None:
             raise ModelError(INDEFINITE)
         slope, curvature, information = np.zeros(2), np.ones(2), math.nan
         if self.estimates_sd:
-            information = rows.n_items - at.precision * fitted.point.curved.trace_and_leverage[0]
+            information = rows.n_items - at.precision * point.curved.trace_and_leverage[0]
             size = at.precision * float(at.theta @ at.theta)
-            rest = information + self._width_slope(fitted.point, follows[0])
+            rest = information + self._width_slope(point, follows[0])
             slope[0] = size - rest
             if size > 0 and rest > 0 and size != rest:  # a fixed point, if the rest does not change
                 curvature[0] = 2.0 * slope[0] / math.log(size / rest)
             slope[0] -= math.log(at.sd / SD_START) / _SD_WIDTH**2
         if fit.holds_slips:
-            slope[1], curvature[1] = self._slope_of_slips(fitted.point, follows[1])
-        return Slopes(fitted, slope, curvature, follows, information)
+            slope[1], curvature[1] = self._slope_of_slips(point, follows[1])
+        return Slopes(at, slope, curvature, follows, information)
 
     def _push_of_slips(self, point: Point) -> Move:
         """Return the change of the slope of the log posterior with the log odds of e."""

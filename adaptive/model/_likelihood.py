@@ -42,7 +42,7 @@ INDEFINITE: Final = (
     "the curvature of the votes is not positive definite in floating point: strengths of this size cannot be told from "
     "infinite ones; give prior=, a smaller standard deviation"
 )
-_NO_ANSWERS: Final = np.empty((0, 3))
+_NO_ANSWERS: Final = np.empty((0, 3), np.int32)
 _NO_ANSWERS.flags.writeable = False
 _VANISHED: Final = 1e-9  # curvature of a vote whose outcome is certain
 _LEAST_VARIANCE: Final = 1.0  # that of four pairs of close items with two votes each: fewer say nothing
@@ -132,9 +132,9 @@ class Rows:
     def neighbours(self) -> tuple[Array, Array, Array]:
         """Rows of votes by item, the item on their other side, and where each item's begin: a matrix by rows."""
         ends = np.concatenate([self.left, self.right])
-        order = np.argsort(ends, kind="stable")
+        order = np.argsort(ends, kind="stable").astype(np.int32)
         starts = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=self.n_items))]).astype(np.int32)
-        return order % max(1, self.left.size), np.concatenate([self.right, self.left])[order], starts
+        return order % np.int32(max(1, self.left.size)), np.concatenate([self.right, self.left])[order], starts
 
     def by_item(self, values: Array, sign: float) -> Array:
         """Return the sums over the votes on each item, where it is on the right with this sign."""

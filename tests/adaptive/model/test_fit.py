@@ -357,23 +357,39 @@ def test_the_estimated_spread_maximises_its_posterior(seed):
 
 
 @pytest.mark.needs_numba
-@pytest.mark.parametrize(("n_items", "n_votes", "sd"), [(60, 6_000, 2.0), (20, 1_200, 1.5)])
+@pytest.mark.parametrize(("n_items", "n_votes", "sd"), [(60, 6_000, 2.0), (20, 1_200, 1.5), (20, 400, 0.3)])
 @pytest.mark.parametrize("slips", [0.0, 0.05])
-def test_the_estimated_oversight_maximises_its_posterior(n_items, n_votes, sd, slips):
+@pytest.mark.parametrize("ties", [0.0, 0.2])
+def test_the_estimated_oversight_maximises_its_posterior(n_items, n_votes, sd, slips, ties):
     votes, _ = simulated(n_items, n_votes, 1, sd=sd)
-    is_slip = np.random.default_rng(1).random(n_votes) < slips
-    votes = Comparisons(n_items, votes.left, votes.right, np.where(is_slip, -votes.winner, votes.winner))
-    found = bradley_terry(votes, prior=sd)
-    odds = np.linspace(-7, -1.5, 221)
-    rates = 1 / (1 + np.exp(-odds))
-    of_prior = 50 * (0.03 * np.log(rates) + 0.97 * np.log1p(-rates))
-    logs = [evidence_of(votes, sd, oversight=rate) for rate in rates.tolist()] + of_prior
-    # The search takes strengths as they are while e changes, and errs by a fraction of the posterior's width.
-    peak = np.argmax(logs)
-    assert abs(found.oversight - rates[peak]) < 0.005
-    assert logs[peak] - np.interp(np.log(found.oversight / (1 - found.oversight)), odds, logs) < 0.1
-    again = bradley_terry(votes, prior=sd, start=bradley_terry(votes, prior=sd, oversight=0.2))
+    rng = np.random.default_rng(1)
+    winner = np.where(rng.random(n_votes) < slips, -votes.winner, votes.winner)
+    winner[rng.random(n_votes) < ties] = TIE
+    votes = Comparisons(n_items, votes.left, votes.right, winner)
+    found = bradley_terry(votes, prior=2)  # far from .3, where most of the width of the posterior is that of e
+
+    def log_posterior(odds):
+        rate = 1 / (1 + math.exp(-odds))
+        of_prior = 50 * (0.03 * math.log(rate) + 0.97 * math.log1p(-rate))
+        return evidence_of(votes, 2.0, oversight=rate) + of_prior
+
+    odds = math.log(found.oversight / (1 - found.oversight))
+    if found.oversight < 0.35:  # the largest one
+        best = minimize_scalar(lambda x: -log_posterior(x), bounds=(odds - 1, odds + 1), method="bounded")
+        assert_allclose(odds, best.x, atol=0.02)
+    else:
+        assert log_posterior(odds) > log_posterior(odds - 0.1)
+    again = bradley_terry(votes, prior=2, start=bradley_terry(votes, prior=2, oversight=0.2))
     assert_allclose(again.theta, found.theta, atol=1e-6)
+
+
+def test_a_climb_that_ends_early_has_not_converged(monkeypatch):
+    votes, _ = simulated(20, 200, 1)
+    assert bradley_terry(votes).converged
+    monkeypatch.setattr("adaptive.model._fit._MAX_STEPS", 1)
+    assert not bradley_terry(votes).converged
+    assert not bradley_terry(votes, prior=2).converged
+    assert bradley_terry(votes, prior=2, oversight=0.03).converged
 
 
 @pytest.mark.wide

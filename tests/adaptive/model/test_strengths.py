@@ -120,7 +120,7 @@ def test_nothing_but_ties(ties):
 
 def test_a_fit_that_ended_early_says_so():
     votes, _ = simulated(20, 200, 1)
-    found = bradley_terry(votes, prior=1, max_iterations=1)
+    found = bradley_terry(votes, prior=1, oversight=0.03, max_iterations=1)
     assert not found.converged
     assert found.warnings == ("the fit has not converged in 1 iterations",)
     assert repr(found).endswith(", not converged>")
