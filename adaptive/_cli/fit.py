@@ -24,6 +24,7 @@ from adaptive._cli.vote_files import (
     model_options,
     read_files,
     read_prompts,
+    select_voters,
     vote_options,
 )
 from adaptive._formats.votes import votes_csv
@@ -58,6 +59,8 @@ _MOST_PRINTED: Final = 20
 @vote_options
 @model_options(list(MODELS))
 @choice_options
+@click.option("--only", multiple=True, metavar="VOTER", help="Use only the votes of this voter; may be repeated.")
+@click.option("--without", multiple=True, metavar="VOTER", help="Leave out the votes of this voter; may be repeated.")
 @click.option(
     "--top",
     type=click.IntRange(min=1),
@@ -82,8 +85,9 @@ _MOST_PRINTED: Final = 20
 @console.report_option()
 @console.json_option(", with all that was fitted")
 def fit_command(
-    votes: tuple[str, ...], reading: Reading, items: str | None, model: Any, top: int | None, out: str | None,
-    level: float, pairs: tuple[tuple[str, str], ...], with_reliability: bool, report_path: str | None, as_json: bool,
+    votes: tuple[str, ...], reading: Reading, items: str | None, model: Any, only: tuple[str, ...],
+    without: tuple[str, ...], top: int | None, out: str | None, level: float,
+    pairs: tuple[tuple[str, str], ...], with_reliability: bool, report_path: str | None, as_json: bool,
     **options: Any,
 ) -> None:  # fmt: skip
     """Fit strengths to all votes of the VOTES files, and rank the items by them.
@@ -101,14 +105,18 @@ def fit_command(
       ballots fit votes.csv
       ballots fit votes1.csv votes2.csv --voters --out ranking.csv
       ballots fit voting.db --top 10 --better tea coffee
+      ballots fit battles.jsonl --swapped tie --cluster prompt --without gpt
       ballots fit scripts.csv --reliability
     """
     if as_json and out is not None:
         raise OptionError("give --json or --out, not both: --out writes CSV")
+    if only and without:
+        raise OptionError("give --only or --without, not both")
     share = checked_level(level)
     of_choices = {name: options.pop(name) for name in CHOICE_OPTIONS}
     of_files = {"items": items, "report": report_path, "instances": reading.instances, "reliability": with_reliability}
-    if answers := answers_of_choices(votes, reading, model, {**options, **of_choices, **of_files}):
+    of_voters = {"only": only, "without": without}
+    if answers := answers_of_choices(votes, reading, model, {**options, **of_choices, **of_files, **of_voters}):
         settings: dict[str, Any] = {"level": share, "pairs": pairs, "top": top, "out": out, "as_json": as_json}
         choices_fit, better = fit_choices(answers, {**options, **of_choices}, most_printed=_MOST_PRINTED, **settings)
         _print_better([] if as_json else better)
@@ -122,6 +130,8 @@ def fit_command(
         if is_used and model not in STRENGTH_MODELS:
             raise OptionError(f"{option} needs a model with strengths, not {model}")
     comparisons = read_files(votes, reading, items).votes
+    if only or without:
+        comparisons = select_voters(comparisons, only or without, others=bool(without))
     labels = {", ".join(item_cells(item)): item for item in comparisons.items}
     unknown = [name for pair in pairs for name in pair if name not in labels]
     if unknown:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import click
@@ -60,7 +61,17 @@ def answers_of_choices(
     if unusable := [name for name in _OF_PAIRS if options.get(name)]:
         raise OptionError(f"--{unusable[0]} cannot be used with {reason}")
     settings = {name: getattr(reading, name) for name in ("format", "columns", "answers", "encoding", "ignore")}
-    return joined_answers([read_choices(path, covariates=options["covariates"], **settings) for path in paths])
+    answers = joined_answers([read_choices(path, covariates=options["covariates"], **settings) for path in paths])
+    for name in ("only", "without"):
+        if options[name]:
+            voters = [_voter_of(answers, text) for text in options[name]]
+            answers = answers.of_voters(voters, others=name == "without")
+    return answers
+
+
+def _voter_of(answers: ChoiceAnswers, text: str) -> Hashable:
+    """Return the voter whom a command names; voters of JSON may be numbers."""
+    return next((voter for voter in answers.voters or () if str(voter) == text), text)
 
 
 def fit_choices(
@@ -68,7 +79,8 @@ def fit_choices(
     top: int | None, most_printed: int, out: str | None, as_json: bool,
 ) -> tuple[ChoiceStrengths, list[Any]]:  # fmt: skip
     """Fit answers, write what was fitted, and return it with the pairs of --better."""
-    swapped, judge = options["swapped"], options["judge"]
+    swapped = options["swapped"]
+    judge = None if options["judge"] is None else _voter_of(answers, options["judge"])
     biases = side_biases(answers, level=level) if swapped else ()
     merged = merge_swapped(answers, swapped) if swapped else answers
     agreement = None if judge is None else judge_agreement(merged, judge, level=level)
@@ -85,17 +97,21 @@ def fit_choices(
         counts = {"kind": answers.kind, "n_answers": len(merged.rows), "n_unanswered": answers.n_unanswered}
         more: dict[str, Any] = {"n_both_bad": merged.n_both_bad, **content}
         more["better"] = [pair.to_dict() for pair in better]
+        more["warnings"] = [*merged.warnings, *content["warnings"]]
         more["side_biases"] = [bias.to_dict() for bias in biases]
         more["agreement"] = None if agreement is None else agreement.to_dict()
         console.print_json({**counts, **more})
-    elif out is not None:
-        emit(items_csv(rows), out, f"{len(rows):,} items written to {out}")
     else:
         click.echo(_counts(answers, merged, both_bad))
         click.echo(_parameters(fitted, options["cluster"]) + "\n")
-        _print_rows(rows[: most_printed if top is None else top], len(fitted.items))
-        _print_judges(biases, agreement, judge)
-    return fitted, better
+        if out is None:
+            _print_rows(rows[: most_printed if top is None else top], len(fitted.items))
+        else:
+            emit(items_csv(rows), out, f"{len(rows):,} items written to {out}")
+        _print_judges(biases, agreement, judge, has_prompts=answers.prompts is not None)
+    of_swapped = "prompts are not known: votes of a voter on a pair from both sides are merged, whatever was asked"
+    notes = (of_swapped,) if swapped and answers.prompts is None else ()
+    return replace(fitted, warnings=(*merged.warnings, *notes, *fitted.warnings)), better
 
 
 def _counts(answers: ChoiceAnswers, merged: ChoiceAnswers, both_bad: str) -> str:
@@ -131,7 +147,9 @@ def _print_rows(rows: Sequence[Mapping[str, Any]], n_items: int) -> None:
         click.echo(f"... and {n_items - len(rows):,} more: --top N prints them, --out FILE writes them")
 
 
-def _print_judges(biases: Sequence[SideBias], agreement: JudgeAgreement | None, judge: str | None) -> None:
+def _print_judges(
+    biases: Sequence[SideBias], agreement: JudgeAgreement | None, judge: Hashable, *, has_prompts: bool
+) -> None:
     """Print the side bias of each voter, and how far a judge agrees with the others."""
     for bias in biases:
         click.echo(("" if bias.voter is None else f"{printable(str(bias.voter))}: ") + side_bias_text(bias))
@@ -142,6 +160,11 @@ def _print_judges(biases: Sequence[SideBias], agreement: JudgeAgreement | None, 
     click.echo(
         f"{printable(str(judge))} agrees with the other voters in {100 * agreement.agreement:.0f} % "
         f"({100 * agreement.level:g} % interval {100 * low:.0f} to {100 * high:.0f} %) of "
-        f"{counted(agreement.n_questions, 'pair')} on the same prompt"
-        + ("" if math.isnan(others) else f"; they agree with each other in {100 * others:.0f} %")
+        f"{counted(agreement.n_questions, 'pair')}{' on the same prompt' if has_prompts else ''}"
+        + (
+            ""
+            if math.isnan(others)
+            else f"; they agree with each other in {100 * others:.0f} % of "
+            f"{counted(agreement.n_people_questions, 'pair')}"
+        )
     )

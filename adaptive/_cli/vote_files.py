@@ -249,6 +249,18 @@ def read_files(
     return NumberedVotes(joint, next_id, list(chain.from_iterable(parts)))
 
 
+def select_voters(votes: Comparisons, names: Sequence[str], *, others: bool) -> Comparisons:
+    """Return the votes of some voters, or those of all others; items stay as they are."""
+    if votes.voters is None or votes.voter is None:
+        raise ComparisonError("the voters of these votes are not known")
+    if unknown := [name for name in names if name not in votes.voters]:
+        raise ComparisonError(f"no voter is called {printable(repr(unknown[0]))}")
+    is_named = np.array([name in names for name in votes.voters])
+    selected = votes.select(is_named[votes.voter] != others)
+    kept, voter = np.unique(np.asarray(selected.voter), return_inverse=True)
+    return replace(selected, voters=[votes.voters[place] for place in kept], voter=voter.astype(np.int32))
+
+
 class _VotesOfFile(NamedTuple):
     """Votes of one file, the ids of its comparisons, and the prompts of its shown pairs."""
 

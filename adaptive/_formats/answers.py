@@ -29,7 +29,14 @@ NAMED_ANSWERS: Final[dict[str, dict[str, str | None]]] = {
     },
 }
 OWN_WORDS: Final = {word: word for word in MEANINGS}
-ARENA_WORDS: Final = {"model_a": "left", "model_b": "right", "tie": "tie", "tie (bothbad)": "tie", "both_bad": "tie"}
+ARENA_WORDS: Final = {
+    "model_a": "left",
+    "model_b": "right",
+    "tie": "tie",
+    "tie (bothbad)": "tie",
+    "both_bad": "tie",
+    "tie (inconsistent)": "tie",
+}
 _MOST_NAMED: Final = 10  # unknown answers that a message names
 _ADVICE: Final = (
     'For other answers, set answers= to "left_won" (1 left, 0 right), to "codes" (1 left, 0 tie, -1 right; many scales '

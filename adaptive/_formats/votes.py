@@ -170,8 +170,8 @@ class VoteColumns:
             if name_words(name) & _PROMPTS and self._mixes(name):
                 self._refuse(
                     name,
-                    "differs between votes on the same item, which this reader would ignore: use `ballots fit "
-                    "--cluster prompt` or read_choices",
+                    "holds several prompts for one item, and votes on one prompt depend on each other: add "
+                    "`--cluster prompt` to `ballots fit`, or use read_choices",
                 )
         names = [name for name in self.unused if is_count(name_words(name))]
         if not names:

@@ -10,6 +10,7 @@ import json
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -87,6 +88,9 @@ _WEIGHT_WORDS: Final = frozenset({"weight", "weights", "w", "importance"})
 _PLACE: Final = re.compile(r"rank_?([1-9][0-9]*)")
 _SHOWN: Final = re.compile(r"[Ii]tem_?([1-9][0-9]*)")
 _METADATA: Final = "conv_metadata"
+_TURN: Final = "turn"  # of a conversation on one prompt
+_MOST_OF_ONE: Final = 0.5  # of the answers: a voter with more decides the ranking
+_MOST_NAMED: Final = 5
 
 
 @dataclass(frozen=True)
@@ -170,6 +174,54 @@ class ChoiceAnswers:
     def n_both_bad(self) -> int:
         """Number of answers "both bad"."""
         return sum(row[2] == "both bad" for row in self.rows) if self.kind == "pairs" else 0
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What limits any ranking by these answers: they are of one voter, or mostly of one."""
+        if self.voters is None or not self.rows:
+            return ()
+        voter, number = Counter(self.voters).most_common(1)[0]
+        if number == len(self.rows):
+            return ("all votes are from one voter: other voters may differ",)
+        if number <= _MOST_OF_ONE * len(self.rows):
+            return ()
+        share = math.floor(100 * number / len(self.rows))
+        return (f"{share} % of the answers are of the voter {shown(voter)}, so the ranking is largely theirs",)
+
+    def of_voters(self, voters: Sequence[Hashable], *, others: bool = False) -> ChoiceAnswers:
+        """Return the answers of some voters, or those of all others.
+
+        Raises
+        ------
+        ModelError
+            The voters are not known, or one of these is not among them.
+
+        Examples
+        --------
+        >>> rows = (("a", "b", "left"), ("a", "b", "right"), ("a", "b", "left"))
+        >>> answers = ChoiceAnswers("pairs", rows, np.ones(3), voters=("Ann", "gpt", "Bob"))
+        >>> answers.of_voters(["gpt"]), answers.of_voters(["gpt"], others=True).voters
+        (<ChoiceAnswers: 1 votes on pairs on 2 items>, ('Ann', 'Bob'))
+        """
+        for voter in voters:
+            self.check_voter(voter)
+        names = set(voters)
+        return self.select([place for place, name in enumerate(self.voters or ()) if (name in names) != others])
+
+    def check_voter(self, voter: Hashable) -> None:
+        """Refuse a voter who gave no answer.
+
+        Raises
+        ------
+        ModelError
+            The voters are not known, or this one is not among them.
+        """
+        if self.voters is None:
+            raise ModelError("the voters are not known")
+        if voter not in self.voters:
+            names = [shown(name) for name in dict.fromkeys(self.voters)]
+            rest = f", and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+            raise ModelError(f"no voter is called {shown(voter)}; there are {', '.join(names[:_MOST_NAMED])}{rest}")
 
     def _items_of(self, row: Any) -> Sequence[Hashable]:
         if self.kind == "rankings":
@@ -607,9 +659,13 @@ class _Reader:
         entries = [None if is_missing(entry) or entry == "" else entry for entry in self.entries(name, optional=True)]
         if None in entries:
             row = entries.index(None)
-            if set(entries) == {None}:
+            if all(entry is None for entry in entries):
                 return None
-            self.fail(row, name, f"either every answer has a {role} or none")
+            self.fail(row, name, f"a {role} is missing here, and other answers have one: name it in every row, or none")
+        if role == "prompt" and _TURN in self.names:
+            turns = self.entries(_TURN, optional=True)
+            if any(turn != turns[0] for turn in turns):
+                entries = [f"{entry}, turn {turn}" for entry, turn in zip(entries, turns, strict=True)]
         return tuple(
             json.dumps(entry, sort_keys=True, ensure_ascii=False) if isinstance(entry, list | dict) else entry
             for entry in entries
@@ -649,9 +705,13 @@ class _Reader:
                 if all({first, second} <= row.keys() for row in rows):
                     left, right = ([row[side] for row in rows] for side in (first, second))
                     return self.values(_METADATA, left), self.values(_METADATA, right)
+        pairs = [text[:-2] for text in self.names if text.endswith("_a") and f"{text[:-2]}_b" in self.names]
+        pairs += [text[5:] for text in self.names if text.startswith("left_") and f"right_{text[5:]}" in self.names]
+        known = ", ".join(printable(pair) for pair in pairs if pair != "model")
         raise self.records.table.error(
             f"{self.records.table.name}: no columns left_{name} and right_{name}, or {name}_a and {name}_b, for the "
-            f"covariate {shown(name)}; got {', '.join(map(printable, self.names))}"
+            f"covariate {shown(name)}; "
+            + (f"covariates of this file: {known}" if known else f"got {', '.join(map(printable, self.names))}")
         )
 
     def values(self, name: str, entries: Sequence[Any]) -> NDArray[np.float64]:

@@ -49,6 +49,7 @@ TOLERANCE: Final = 1e-10
 MOST_OUTCOMES: Final = 5_000_000
 LARGEST: Final = 50.0  # strengths beyond it are infinite: no vote tells them from larger ones
 FLAT: Final = 1e-10  # of the largest curvature: a direction with less has no maximum
+LEAST_CLUSTERS: Final = 10  # fewer say too little about their spread
 ROBUST_RATIO: Final = 1.5
 _INFINITE: Final = (
     "without a prior some strengths are infinite: an item or a group of items never lost to the others, or an outcome "
@@ -604,6 +605,16 @@ class Choices:
         warnings: list[str] = []
         model_inverse = inverse
         if self.clusters is not None:
+            n_clusters = min(len(np.unique(column)) for column in self.clusters.reshape(len(self.clusters), -1).T)
+            if n_clusters < 2:
+                raise ModelError(
+                    "all choices are of one cluster, such as one voter: standard errors between clusters need several"
+                )
+            if n_clusters < LEAST_CLUSTERS:
+                warnings.append(
+                    f"there are only {n_clusters} clusters: standard errors from fewer than {LEAST_CLUSTERS} are too "
+                    "small"
+                )
             inverse = inverse @ self._cluster_products(probabilities) @ inverse
             if sd < math.inf:  # the prior bounds what the choices do not tell
                 inverse = inverse + model_inverse @ self._penalised(np.zeros_like(information), sd) @ model_inverse

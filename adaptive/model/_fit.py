@@ -133,6 +133,7 @@ class JointFit:
     is_active: Array = field(init=False)  # log a, log odds of e, s
     is_free: Array = field(init=False)  # the same, without an e that is held
     forcing: float = _FORCING[1]
+    n_iterations: int = 0  # of all runs
 
     def __post_init__(self) -> None:
         model = self.rows.model
@@ -164,6 +165,7 @@ class JointFit:
         """Step until nothing moves by more than the tolerance."""
         point, last, self.forcing = self.point(start), math.inf, _FORCING[1]
         for iteration in range(1, max_iterations + 1):
+            self.n_iterations += 1
             if self.progress is not None:
                 self.progress(1)
             moved, point = self._advance(point)
@@ -520,7 +522,8 @@ def fit(
     joint.holds_slips = rough.holds_slips = climbs_oversight
     peak, is_peak = _find_peak(rough, start, prior.sd is None, max_iterations)
     fitted = joint.run(peak, max_iterations)
-    return replace(fitted, converged=is_peak and fitted.converged)
+    n_iterations = rough.n_iterations + joint.n_iterations
+    return replace(fitted, converged=is_peak and fitted.converged, n_iterations=n_iterations)
 
 
 def _find_peak(fit: JointFit, start: Parameters, estimates_sd: bool, max_iterations: int) -> tuple[Parameters, bool]:

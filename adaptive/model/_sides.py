@@ -75,6 +75,8 @@ class JudgeAgreement(JsonResult):
         Pairs, each with its prompt, that both answered.
     people_agreement : float
         The same among people, over the questions that several of them answered; nan if there are none.
+    n_people_questions : int
+        Pairs, each with its prompt, that several people answered.
 
     See Also
     --------
@@ -93,6 +95,7 @@ class JudgeAgreement(JsonResult):
     level: float
     n_questions: int
     people_agreement: float
+    n_people_questions: int
 
 
 def side_bias_of(n_left: int, n_right: int, n_pairs: int, *, level: float = 0.9, voter: Hashable = None) -> SideBias:
@@ -232,10 +235,10 @@ def judge_agreement(answers: ChoiceAnswers, judge: Hashable, *, level: float = 0
     """
     share = checked_level(level, error=ModelError)
     _check_pairs(answers)
-    if answers.voters is None or judge not in answers.voters:
-        raise ModelError(f"no voter is called {shown(judge)}" if answers.voters else "the voters are not known")
+    answers.check_voter(judge)
     votes: dict[Any, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
-    for (left, right, answer), voter, prompt in zip(answers.rows, answers.voters, _prompts(answers), strict=True):
+    voters = answers.voters or ()
+    for (left, right, answer), voter, prompt in zip(answers.rows, voters, _prompts(answers), strict=True):
         low, high = sorted((left, right), key=str)
         value = {"left": 1, "right": -1}.get(answer, 0) * (1 if left == low else -1)
         votes[prompt, low, high][voter != judge].append(value)
@@ -252,7 +255,7 @@ def judge_agreement(answers: ChoiceAnswers, judge: Hashable, *, level: float = 0
     effective = mean * (1 - mean) / variance if variance > 0 else float(n_clusters)
     interval = wilson_interval(mean, min(effective, float(n)), NormalDist().inv_cdf((1 + share) / 2))
     among = [_equal_pairs(people) for _, people in votes.values() if len(people) > 1]
-    return JudgeAgreement(mean, interval, share, n, float(np.mean(among)) if among else math.nan)
+    return JudgeAgreement(mean, interval, share, n, float(np.mean(among)) if among else math.nan, len(among))
 
 
 def fit_content(
@@ -264,12 +267,14 @@ def fit_content(
     merged = merge_swapped(answers, swapped) if swapped else answers
     choices = merged.choices(side_bias=side_bias, cluster=cluster, both_bad=both_bad or "tie")
     fitted = choices.fit(prior=prior)
+    content = choice_content(fitted, level=level, elo=elo)
+    content["warnings"] = [*merged.warnings, *content["warnings"]]
     return {
         "kind": answers.kind,
         "n_answers": len(merged.rows),
         "n_unanswered": answers.n_unanswered,
         "n_both_bad": merged.n_both_bad,
-        **choice_content(fitted, level=level, elo=elo),
+        **content,
         "better": [fitted.better(first, second, level=level).to_dict() for first, second in pairs],
         "side_biases": [bias.to_dict() for bias in side_biases(answers, level=level)] if swapped else [],
         "agreement": None if judge is None else judge_agreement(merged, judge, level=level).to_dict(),

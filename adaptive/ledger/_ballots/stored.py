@@ -31,10 +31,9 @@ from adaptive.ledger._store.schema import (
     value_of,
 )
 from adaptive.ledger.errors import LedgerError
-from adaptive.model._choices import Choices
+from adaptive.model._choices import LEAST_CLUSTERS, Choices
 from adaptive.model._columns import ShownPairs
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._strengths import LEAST_CLUSTERS
 
 _DECIDING = ("opened", "closed", "reopened", "excluded", "included", "left")
 Array = NDArray[np.int64]

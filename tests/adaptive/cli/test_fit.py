@@ -192,7 +192,9 @@ def test_files_that_name_things_otherwise(folder):
 
 
 def test_a_fit_that_has_not_converged_says_so(votes, monkeypatch):
-    monkeypatch.setattr(estimators, "bradley_terry", lambda votes, **_: bradley_terry(votes, prior=2, max_iterations=1))
+    monkeypatch.setattr(
+        estimators, "bradley_terry", lambda votes, **_: bradley_terry(votes, prior=2, oversight=0.03, max_iterations=1)
+    )
     result = invoke("fit", "v.csv")
     assert "not converged after 1 iteration," in result.stdout
     assert "the fit has not converged in 1 iterations" in result.stderr
@@ -371,7 +373,7 @@ def test_each_batch_stays_within_prompts(folder):
     assert {row["prompt"] for row in rows} == {"sum", "rhyme", "7"}
     fit = invoke("fit", *files, "--cluster", "prompt")
     assert fit.stdout.startswith("3 items, 10 votes on pairs, 8 without an answer, 2 voters, 3 prompts\n")
-    assert "use `ballots fit --cluster prompt` or read_choices" in invoke("fit", *files).stderr
+    assert "add `--cluster prompt` to `ballots fit`, or use read_choices" in invoke("fit", *files).stderr
 
 
 @pytest.mark.parametrize(

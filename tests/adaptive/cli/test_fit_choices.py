@@ -5,7 +5,7 @@ import json
 import pytest
 
 from adaptive import read_choices
-from tests.adaptive.cli.commands import refusal, run_ok
+from tests.adaptive.cli.commands import invoke, refusal
 
 FILES = {
     "pairs": "left,right,winner,voter,prompt,left_length,right_length\na,b,left,J,p,9,5\nb,a,left,J,p,3,4\n"
@@ -15,17 +15,28 @@ FILES = {
     "rankings": "ranking\na > b = c\nb > a\n",
 }
 
+VOTES = "left,right,winner,voter\na,b,left,J\nb,c,left,J\nc,a,right,J\na,b,right,Ann\nb,c,left,Ann\na,c,left,Ann\n"
+
 
 @pytest.fixture(autouse=True)
 def _files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, text in FILES.items():
         (tmp_path / f"{name}.csv").write_text(text)
+    (tmp_path / "votes.csv").write_text(VOTES)
+
+
+def printed_by(*args):
+    """Standard output of a command that succeeds; notes on the few voters go elsewhere."""
+    result = invoke(*args)
+    assert result.exit_code == 0, result.stderr
+    return result.stdout
 
 
 @pytest.mark.parametrize("kind", FILES)
 def test_strengths_are_those_of_the_library(kind):
-    content = json.loads(run_ok("fit", f"{kind}.csv", *(["--both-bad", "tie"] if kind == "pairs" else []), "--json"))
+    options = ["--both-bad", "tie"] if kind == "pairs" else []
+    content = json.loads(printed_by("fit", f"{kind}.csv", *options, "--json"))
     fit = read_choices(f"{kind}.csv").choices().fit()
     strengths = {row["item"]: row["strength"] for row in content["items"]}
     assert content["kind"] == kind
@@ -35,10 +46,42 @@ def test_strengths_are_those_of_the_library(kind):
     )
 
 
+@pytest.mark.parametrize("form", ["pairs", "votes"])
+def test_votes_of_some_voters_are_those_of_a_file_of_their_own(form, tmp_path):
+    """The second kind of file is fitted as comparisons, with voters but without prompts."""
+    rows = {**FILES, "votes": VOTES}[form].splitlines(keepends=True)
+    for voter, file, option in (("J", "program.csv", "--only"), ("Ann", "people.csv", "--without")):
+        (tmp_path / file).write_text("".join([rows[0], *(row for row in rows if f",{voter}" in row)]))
+        options = ["--both-bad", "tie", "--prior", "1", "--json"] if form == "pairs" else ["--json"]
+        assert printed_by("fit", f"{form}.csv", option, "J", *options) == printed_by("fit", file, *options)
+
+
+def test_files_have_the_side_bias_and_the_judge_too():
+    options = ["pairs.csv", "--swapped", "tie", "--judge", "J", "--prior", "1", "--both-bad", "tie"]
+    lines = printed_by("fit", *options, "--out", "ranking.csv").splitlines()
+    assert lines[0].startswith("3 items, 5 votes on pairs")
+    assert "3 items written to ranking.csv" in lines
+    assert [line for line in lines if line.startswith("J")] == [
+        line for line in printed_by("fit", *options).splitlines() if line.startswith("J")
+    ]
+
+
+def test_what_limits_a_ranking_by_few_is_noted(tmp_path):
+    notes = invoke("fit", "pairs.csv", "--only", "J", "--both-bad", "tie", "--prior", "1").stderr
+    assert "note: all votes are from one voter: other voters may differ" in notes
+    (tmp_path / "unknown.csv").write_text("left,right,winner\na,b,left\nb,a,left\nb,a,left\n")
+    notes = invoke("fit", "unknown.csv", "--swapped", "tie", "--prior", "1").stderr
+    assert "note: prompts are not known: votes of a voter on a pair from both sides are merged" in notes
+    assert (
+        "note: there are only 2 clusters: standard errors from fewer than 10 are too small"
+        in invoke("fit", "pairs.csv", "--cluster", "voter", "--prior", "1").stderr
+    )
+
+
 @pytest.mark.parametrize("kind", FILES)
 def test_everything_on_pairs_is_printed(kind, tmp_path):
     options = "--swapped tie --cluster both --covariate length --judge J --prior 1 --elo --better a b"
-    text = run_ok("fit", "pairs.csv", *options.split())
+    text = printed_by("fit", "pairs.csv", *options.split())
     assert "3 items, 5 votes on pairs, made of 6 by merging swapped pairs, 1 both bad (a tie), 2 voters" in text
     assert "clustered by voter and prompt" in text
     assert "length " in text
@@ -46,7 +89,7 @@ def test_everything_on_pairs_is_printed(kind, tmp_path):
     assert "J: side bias +1.00 (90 % interval" in text
     assert "J agrees with the other voters in " in text
     assert "a is better than b with probability " in text
-    run_ok("fit", f"{kind}.csv", "--prior", "1", "--both-bad", "left out", "--out", "ranking.csv")
+    printed_by("fit", f"{kind}.csv", "--prior", "1", "--both-bad", "left out", "--out", "ranking.csv")
     assert (tmp_path / "ranking.csv").read_text().startswith("item,rank,strength,standard_error,rank_low,rank_high\n")
 
 
@@ -60,7 +103,12 @@ def test_everything_on_pairs_is_printed(kind, tmp_path):
         ("- --cluster voter", "--cluster needs files of votes; it cannot read a ledger or standard input"),
         ("grades.csv --better a z", "--better: no item is called 'z'"),
         ("grades.csv --cluster prompt", "need the prompt of each answer"),
-        ("pairs.csv --judge Z", "no voter is called 'Z'"),
+        ("pairs.csv --judge Z", "no voter is called 'Z'; there are 'J', 'Ann'"),
+        ("pairs.csv --cluster voter --only Z", "no voter is called 'Z'; there are 'J', 'Ann'"),
+        ("pairs.csv --cluster voter --only J", "all choices are of one cluster, such as one voter"),
+        ("votes.csv --only Z", "no voter is called 'Z'"),
+        ("votes.csv --only Ann --without Ann", "give --only or --without, not both"),
+        ("pairs.csv --covariate tokens", "for the covariate 'tokens'; covariates of this file: length"),
     ],
 )
 def test_a_wrong_option_is_refused(args, message):

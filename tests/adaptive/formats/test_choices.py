@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from adaptive import ChoiceAnswers, ComparisonError, ModelError, TableError, VoteError, read_choices
+from adaptive import ChoiceAnswers, ComparisonError, ModelError, TableError, VoteError, merge_swapped, read_choices
 from rankcorr.errors import OptionError
 
 PAIRS = """left,right,winner,voter,prompt,left_length,right_length,weight
@@ -123,7 +123,7 @@ def test_arenas_have_lengths_in_conversations_and_metadata(written):
         ("left,right,grade,weight\na,b,1,-1\n", "a weight is a number from 0 to below 1e12; got '-1'"),
         ("left,right,grade,n\na,b,1,1.5\n", "a count is a whole number from 0 to below 1e12; got '1.5'"),
         ("left,right,grade,n,count\na,b,1,1,1\n", "both n and count say how often an answer counts"),
-        ("left,right,grade,voter\na,b,1,Ann\na,b,1,\n", "either every answer has a voter or none"),
+        ("left,right,grade,voter\na,b,1,Ann\na,b,1,\n", "a voter is missing here, and other answers have one"),
         ("left,right,grade,best,worst\na,b,1,a,b\n", r"fit several kinds of answers: best-worst \(best, worst\) and"),
         ("left,right,winner,confidence\na,b,left,3\n", "says how much an item is preferred"),
         ("left,right,grade,n_a\na,b,1,3\n", "may count votes"),
@@ -253,3 +253,29 @@ def test_published_rankings_are_read_from_their_file(data_dir):
     path = data_dir / "published" / "nascar.csv"
     answers = read_choices(path)
     assert (len(answers.rows), len(answers.items), len(answers.rows[0])) == (36, 87, 43)
+
+
+def test_turns_of_a_conversation_are_different_prompts():
+    row = {"question_id": 1, "model_a": "x", "model_b": "y", "winner": "model_a", "judge": "gpt"}
+    swapped = {**row, "model_a": "y", "model_b": "x"}
+    first = read_choices([{**row, "turn": 1}, {**swapped, "turn": 1}])
+    assert first.prompts == (1, 1)
+    both = read_choices([{**row, "turn": 1}, {**swapped, "turn": 2}])
+    assert both.prompts == ("1, turn 1", "1, turn 2")
+    assert len(merge_swapped(both).rows) == 2
+    inconsistent = read_choices([{**row, "winner": "tie (inconsistent)"}])
+    assert inconsistent.rows == (("x", "y", "tie"),)
+
+
+def test_answers_of_some_voters():
+    rows = [{"left": "a", "right": "b", "winner": "left", "voter": voter} for voter in (1, 1, 1, "Ann", "Bob")]
+    answers = read_choices(rows)
+    assert answers.of_voters([1]).voters == (1, 1, 1)
+    assert answers.of_voters([1, "Bob"], others=True).voters == ("Ann",)
+    assert answers.warnings == ("60 % of the answers are of the voter 1, so the ranking is largely theirs",)
+    assert answers.of_voters([1]).warnings == ("all votes are from one voter: other voters may differ",)
+    assert answers.select([1, 2, 3, 4]).warnings == ()
+    with pytest.raises(ModelError, match="no voter is called 'Z'; there are 1, 'Ann', 'Bob'"):
+        answers.of_voters(["Z"])
+    with pytest.raises(ModelError, match="the voters are not known"):
+        read_choices([{"left": "a", "right": "b", "winner": "left"}]).of_voters(["Z"])

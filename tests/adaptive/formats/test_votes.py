@@ -556,8 +556,8 @@ def test_a_count_is_the_row_written_so_often(rows):
         ("left,right,winner,total\na,b,left,2\n", r'column "total": may count votes'),
         ("left,right,winner,voterWeight\na,b,left,2\n", r'column "voterWeight": may count votes'),
         ("left,right,winner,rank_left\na,b,left,2\n", r'Leave the column out with ignore=\["rank_left"\]'),
-        ("left,right,winner,prompt\na,b,left,p\na,b,left,q\nb,a,left,q\n", r'column "prompt": differs between votes'),
-        ("left,right,winner,Question ID\na,b,left,p\na,c,tie,q\nb,a,left,q\n", r'column "Question ID": differs'),
+        ("left,right,winner,prompt\na,b,left,p\na,b,left,q\nb,a,left,q\n", r'column "prompt": holds several prompts'),
+        ("left,right,winner,Question ID\na,b,left,p\na,c,tie,q\nb,a,left,q\n", r'column "Question ID": holds'),
     ],
 )
 def test_a_column_that_changes_the_meaning_is_refused_or_left_out(write, text, message):

@@ -52,6 +52,7 @@ def test_a_judge_is_compared_with_people():
     agreement = judge_agreement(answers_of(*rows), "J", level=0.9)
     # a, b: one of two people; a, c with prompt 1: a tie and "both bad".
     assert (agreement.agreement, agreement.n_questions, agreement.people_agreement) == (0.75, 2, 0)
+    assert agreement.n_people_questions == 1
     assert 0 < agreement.interval[0] < 0.75 < agreement.interval[1] <= 1
 
 
