@@ -342,7 +342,11 @@ PLAIN = "left,right,winner\n"
             VoteError,
             r"votes\.csv:2: column \"winner\": the winner must be .*'cannot say'; got '\?'",
         ),
-        ("model_a,model_b,winner\na,b,left\n", VoteError, "the winner must be 'model_a', .* 'both_bad'; got 'left'"),
+        (
+            "model_a,model_b,winner\na,b,left\n",
+            VoteError,
+            r"the winner must be 'model_a', .* 'tie \(inconsistent\)'; got 'left'",
+        ),
         (PLAIN + "a,b,left\nc,c,left\n", ComparisonError, r'votes\.csv:3: column "right": item \'c\' is compared'),
         (HEAD + "1,x,a,b,tie\n2,x,b,b,\n", ComparisonError, r'votes\.csv:3: column "right": item \'b\' is compared'),
         (
@@ -433,7 +437,7 @@ def test_refused_options(write, text, options, error, message):
 @pytest.mark.real_data
 def test_votes_of_llmfao(data_dir):
     path = data_dir / "llmfao.csv"
-    with pytest.raises(TableError, match=r'column "prompt": differs between votes on the same item'):
+    with pytest.raises(TableError, match=r'column "prompt": holds several prompts for one item'):
         read_comparisons(path)
     votes = read_comparisons(path, voter="worker", ignore=["prompt"])
     frame = pd.read_csv(path, dtype=str)
