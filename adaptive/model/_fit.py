@@ -61,6 +61,7 @@ _STEEPEST: Final = 2.0  # descent after a step, relative to the ascent before it
 _LEAST_SHORTENED: Final = 0.25
 _SLIPS_RANGE: Final = (1e-9, 0.35)  # beyond a half, the order would be mirrored
 _LEAST_FITTED: Final = 0.9
+_VOTES_PER_BLOCK: Final = 1 << 20
 _NU_RANGE: Final = (1e-6, 1e4)
 # Of log t and the log odds of e: the longest steps, the steps that end a climb, and both ends.
 _LONGEST: Final = np.array([0.5, 4.0])
@@ -464,27 +465,41 @@ def _dense(matrix: Any) -> Array:
 
 def pool_rows(rows: Rows) -> Rows:
     """Merge votes on the same pair into one row; without a side bias, either item may be on the left."""
-    left, right, winner = rows.left, rows.right, rows.winner
-    if not rows.model.side_bias:
-        flipped = left > right
-        left, right = np.where(flipped, right, left), np.where(flipped, left, right)
-        winner = np.where(flipped, -winner, winner)
-    n_items, n_votes = rows.n_items, left.size
-    pairs = (rows.group.astype(np.int64) * n_items + left) * n_items + right
+    n_items, n_votes = rows.n_items, rows.left.size
     n_pairs = n_items * n_items * rows.n_groups
-    if 3 * n_pairs <= 1_000_000 + 4 * n_votes:  # faster than sorting them
-        answers = np.bincount(3 * pairs + (winner + 1), minlength=3 * n_pairs).reshape(-1, 3)
+    if 3 * n_pairs <= 1_000_000 + 4 * n_votes:  # counting is faster than sorting
+        answers: Array = np.zeros(3 * n_pairs, np.int64)
+        for start in range(0, max(1, n_votes), _VOTES_PER_BLOCK):
+            codes = _answer_codes(rows, slice(start, start + _VOTES_PER_BLOCK))
+            answers += np.bincount(codes, minlength=3 * n_pairs)
+        answers = answers.reshape(-1, 3)
         pairs = np.flatnonzero(answers.any(axis=1))
         answers = answers[pairs]
     else:
-        pairs, place = np.unique(pairs, return_inverse=True)
-        answers = np.bincount(3 * place + (winner + 1), minlength=3 * pairs.size).reshape(-1, 3)
+        codes = _answer_codes(rows, slice(None))
+        pairs, place = np.unique(codes // 3, return_inverse=True)
+        answers = np.bincount(3 * place + codes % 3, minlength=3 * pairs.size).reshape(-1, 3)
     rest, right = np.divmod(pairs, n_items)
     group, left = np.divmod(rest, n_items)
     columns: list[Array] = [left.astype(np.int32), right.astype(np.int32), np.empty(0, np.int8), group.astype(np.int32)]
-    counts = answers.astype(np.int32)
-    left, right, winner, group, counts = read_only([*columns, counts])
-    return Rows(left, right, winner, group, n_items, rows.n_groups, rows.model, counts)
+    left, right, winner, group, answers = read_only([*columns, answers.astype(np.int32)])
+    return Rows(left, right, winner, group, n_items, rows.n_groups, rows.model, answers)
+
+
+def _answer_codes(rows: Rows, part: slice) -> Array:
+    """Return a number for each vote: three times that of its group and pair, and 0, 1 or 2 for right, tie and left."""
+    left, right, winner = rows.left[part], rows.right[part], rows.winner[part]
+    if not rows.model.side_bias:
+        is_flipped = left > right
+        left, right = np.where(is_flipped, right, left), np.where(is_flipped, left, right)
+        winner = np.where(is_flipped, -winner, winner)
+    codes = rows.group[part].astype(np.int64)
+    for column in (left, right):
+        codes *= rows.n_items
+        codes += column
+    codes *= 3
+    codes += winner + np.int8(1)
+    return codes
 
 
 def fit(

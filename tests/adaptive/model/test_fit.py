@@ -1,6 +1,7 @@
 """The end of a fit against the naive posterior, and the spread of strengths against quadrature and known spreads."""
 
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from scipy.special import log_expit, log_ndtr, logsumexp
 from adaptive import Choices, Comparisons, Prior, bradley_terry, next_comparisons, thurstone, voter_report
 from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.model._fit import JointFit, MarginalLikelihood, pool_rows
+from adaptive.model._likelihood import VoteModel
 from adaptive.model._strengths import rows_of
 from tests.adaptive import naive
 from tests.adaptive.strategies import MODELS, OVERSIGHT, comparisons, naive_posterior, rows, simulated
@@ -514,3 +516,27 @@ def test_a_spread_is_found_or_given_up_without_converged_fits(max_iterations):
         left = rng.integers(0, 20, 71)
         votes = Comparisons(20, left, (left + rng.integers(1, 20, 71)) % 20, rng.choice([LEFT, RIGHT], 71))
         assert 0.05 <= bradley_terry(votes, prior=Prior(None), max_iterations=max_iterations).prior_sd <= 30
+
+
+@given(comparisons(voters=True), st.booleans(), st.booleans(), st.sampled_from([1, 7, 1 << 20]))
+def test_pooled_votes_have_the_counts_of_each_answer(votes, voters, side_bias, block):
+    rows = rows_of(votes, VoteModel(voters=voters, side_bias=side_bias))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("adaptive.model._fit._VOTES_PER_BLOCK", block)
+        pooled = pool_rows(rows)
+    counts = Counter()
+    for left, right, winner, group in zip(
+        *(column.tolist() for column in (rows.left, rows.right, rows.winner, rows.group)), strict=True
+    ):
+        is_flipped = left > right and not side_bias
+        pair = (right, left) if is_flipped else (left, right)
+        counts[(group, *pair, -winner if is_flipped else winner)] += 1
+    keys = list(zip(pooled.group.tolist(), pooled.left.tolist(), pooled.right.tolist(), strict=True))
+    assert len(set(keys)) == len(keys)
+    of_pairs = {
+        (*key, answer - 1): number
+        for key, row in zip(keys, pooled.answers.tolist(), strict=True)
+        for answer, number in enumerate(row)
+        if number
+    }
+    assert of_pairs == counts
