@@ -202,7 +202,8 @@ def _print_better(better: Sequence[Better]) -> None:
         click.echo(
             f"{first} is better than {second} with probability {pair.probability:.3f}"
             f"{f' +- {pair.standard_error:.3f}' if pair.n_samples else ''}; "
-            f"strengths differ by {pair.difference:+.3f} ({low:+.3f} to {high:+.3f})"
+            f"strengths differ by {pair.difference:+.3f} "
+            f"({100 * pair.level:g} % interval {low:+.3f} to {high:+.3f})"
         )
 
 

@@ -476,6 +476,9 @@ def _unguarded_rows(rows: list[Record], ids: tuple[int, ...]) -> Iterator[Record
     return (row._replace(cells=[*map(unguarded, row.cells)]) for row in rows)
 
 
+_FITTED: Final = ("strength", "score", "ybar")  # after the column rank, in rankings of `ballots`
+
+
 class _Columns(NamedTuple):
     names: list[str]
     ids: tuple[int, ...]
@@ -501,6 +504,11 @@ def _find_columns(
     for i in used:
         if used.count(i) > 1:
             table.fail("chosen twice; the ids and the score need different columns", first.line, names[i])
+    if not used and n_ids == 1 and "rank" in names[1:-1]:  # a fitted ranking: items, rank, strength and more
+        place = names.index("rank")
+        if names[place + 1] in _FITTED:
+            ids, score = tuple(range(place)), place + 1
+            used = [*ids, score]
     left = [i for i in range(len(names)) if i not in used]
     n_missing = n_ids * (ids is None) + (score is None)
     if ids is None and (len(left) == n_missing or (n_ids > 1 and len(left) > n_missing)):

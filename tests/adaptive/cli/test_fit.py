@@ -223,7 +223,7 @@ def test_the_level_of_intervals_and_pairs(votes):
     better = fitted.better("fig", "plum")
     assert fit_of_few("v.csv", "--better", "fig", "plum").splitlines()[-1] == (
         f"fig is better than plum with probability {better.probability:.3f} +- {better.standard_error:.3f}; strengths "
-        f"differ by {better.difference:+.3f} ({better.interval[0]:+.3f} to {better.interval[1]:+.3f})"
+        f"differ by {better.difference:+.3f} (90 % interval {better.interval[0]:+.3f} to {better.interval[1]:+.3f})"
     )
     assert "--better: no item is called 'date'" in refusal("fit", "v.csv", "--better", "fig", "date")
     assert "--better needs a model with strengths" in refusal(

@@ -61,6 +61,17 @@ def test_two_columns_are_id_and_score(write, content):
     assert read_ranking(write(content)) == XY
 
 
+@pytest.mark.parametrize(
+    ("header", "labels"),
+    [("item,rank,strength,standard_error", ["b", "a"]), ("item_1,item_2,rank,score", [("b", "x"), ("a", "x")])],
+)
+def test_a_fitted_ranking_is_read_by_its_strengths(write, header, labels):
+    rows = ["b,1,2.5,.3", "a,2,-1,.2"] if header.startswith("item,") else ["b,x,1,2.5", "a,x,2,-1"]
+    path = write("\n".join([header, *rows]) + "\n")
+    assert list(read_numbers(path).numbers.items()) == list(zip(labels, [2.5, -1], strict=True))
+    assert read_numbers(path, id_columns=["rank"], score_column=header.split(",")[-1]).numbers.keys() == {"1", "2"}
+
+
 def test_columns_are_chosen_by_name(write):
     path = write("a,b,c,d\n5,x,y,1\n4,x,z,3\n5,w,y,2\n")
     by_pair = read_ranking(path, id_columns=["c", "b"], score_column="d")
