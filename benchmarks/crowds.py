@@ -2,7 +2,7 @@
 
 Crowds differ in what they judge (strengths that are exponential, in clusters, heavy-tailed, not one-dimensional) and in
 how they vote (careless, biased, colluding, drifting, undecided, few). Each crowd answers as many votes in each of four
-ways of asking: `matched` (`run_matching`), `uniform` (random pairs), `ballots` (the paper's) and `matched ballots`.
+ways of asking: `matched` (`run_matching`), `random` (random pairs), `ballots` (the paper's) and `matched ballots`.
 Where a plan needs fewer votes, the rest are on random pairs. The same model is fitted to the answers of all. The truth
 is the expected win share against a random opponent, which in one-dimensional crowds has the order of the strengths.
 
@@ -16,6 +16,7 @@ votes contradict the model. Nothing here asserts.
 import argparse
 import json
 import os
+import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -42,7 +43,7 @@ Rng = np.random.Generator
 
 SIZES = {"30": (30, 200), "100": (100, 500), "200": (200, 2_000), "990": (990, 6_000)}
 BUDGETS = {"30": 450, "100": 1_500, "200": 3_000, "990": 10_000}  # of campaigns with a target
-WAYS = ("matched", "uniform", "ballots", "matched ballots")
+WAYS = ("matched", "random", "ballots", "matched ballots")
 SWITCH = 4.0  # misfit of pairs from which `switched` asks random pairs
 TOP = 10  # a tenth of the items at most
 
@@ -254,7 +255,7 @@ def collect_strengths(way: str, voters: Voters, n: int, n_votes: int, rng: Rng) 
         answered.append((ballot, voters.answer(ballot)))
         return answered[-1][1]
 
-    if way == "uniform":
+    if way == "random":
         vote(draw_ballot(n, max(1, 2 * n_votes // n), n_voters, rng))
     else:
         n_ballots = 3 if n < 90 else 5
@@ -369,10 +370,47 @@ def print_stops(options: argparse.Namespace, pool: ProcessPoolExecutor) -> list[
     return cells
 
 
-def describe_signals(firsts: Array) -> str:
-    """Share of campaigns that were told from coin flips, and the median number of votes after which they were."""
-    middle = float(np.median(firsts))
-    return f"{np.isfinite(firsts).mean():.2f}, {'-' if np.isinf(middle) else f'{middle:.0f}'}"
+def cell(*values: float, is_signed: bool = False) -> str:
+    """Numbers as the page prints them: two decimals, and no zero before the point."""
+    texts = [f"{value:+.2f}" if is_signed else f"{value:.2f}" for value in values]
+    return ", ".join(text.replace("0.", ".", 1).replace("-", "\N{MINUS SIGN}") for text in texts)
+
+
+def print_comparisons(size: str, ways: tuple[str, ...], runs_by_crowd: dict[str, list[dict[str, Any]]]) -> None:
+    """Print a row for each crowd, and the range of the standard errors of the leads."""
+    n, n_votes = SIZES[size]
+    first, *others = ways
+    print(f"\n**{n} items, {n_votes:,} votes**\n")
+    columns = ("crowd", "τ_w, \N{GREEK SMALL LETTER RHO}_w", *(f"over {way}" for way in others), "misfit")
+    columns += ("expected \N{MINUS SIGN} true", "intervals: all, top", "in top: said, true", "signal: found, votes")
+    row(*columns)
+    row(*["---"] * len(columns))
+    errors: dict[str, list[float]] = {"tau_w": [], "rho_w": []}
+    for name, runs in runs_by_crowd.items():
+        figures = {way: {key: np.array([run[way][key] for run in runs]) for key in runs[0][way]} for way in ways}
+        leads = []
+        for way in others:
+            differences = [figures[first][key] - figures[way][key] for key in errors]
+            for key, values in zip(errors, differences, strict=True):
+                errors[key].append(float(values.std(ddof=1)) / np.sqrt(values.size))
+            leads.append(cell(*(float(values.mean()) for values in differences), is_signed=True))
+        means = {key: float(values.mean()) for key, values in figures[first].items()}
+        likely = max(1.0, figures[first]["likely"].sum())
+        middle = float(np.median(figures[first]["signal"]))
+        row(
+            name,
+            cell(means["tau_w"], means["rho_w"]),
+            *leads,
+            cell(means["pairs"], is_signed=True),
+            cell(means["stated"] - means["tau_w"], is_signed=True),
+            cell(means["covered"], means["covered top"]),
+            cell(*(figures[first][key].sum() / likely for key in ("in top, stated", "in top, true"))),
+            f"{cell(np.isfinite(figures[first]['signal']).mean())}, "
+            + ("\N{MINUS SIGN}" if np.isinf(middle) else f"{middle:.0f}"),
+        )
+    if others:
+        ranges = [f"{min(values):.3f} to {max(values):.3f} for {key}" for key, values in errors.items()]
+        print(f"\nStandard errors of the leads: {', '.join(ranges)}.")
 
 
 def main() -> None:
@@ -392,53 +430,19 @@ def main() -> None:
             cells = print_stops(options, pool)
         for size in [] if options.targets else options.sizes:
             n, n_votes = SIZES[size]
-            others = [way for way in options.ways if way != "matched"]
-            heading(
-                f"{n} items, {n_votes:,} votes, {options.simulations} simulations: tau_w and rho_w of matching, what "
-                "others reach less that (standard error), and what matching states",
-                *("crowd", "tau_w", "rho_w", *(f"{way}, tau_w, rho_w" for way in others)),
-                *("misfit of pairs", "stated less true", "90 % intervals", "at the top", "in top: stated, true"),
-                *(f"signal of {way}: found, median votes" for way in options.ways),
-            )
+            ways = tuple(options.ways)
+            runs_by_crowd = {}
             for name in [name for name in CROWDS if options.only in name]:
-                task = partial(one, name, size, tuple(options.ways))
-                runs = list(pool.map(task, range(options.simulations), chunksize=1))
-                columns = {
-                    way: {key: np.array([run[way][key] for run in runs]) for key in runs[0][way]}
-                    for way in options.ways
-                }
-                cells += [
-                    {
-                        "crowd": name,
-                        "n": n,
-                        "votes": n_votes,
-                        "way": way,
-                        **{k: v.tolist() for k, v in columns_of_way.items()},
-                    }
-                    for way, columns_of_way in columns.items()
-                ]
-                first_way = columns[options.ways[0]]
-                texts = []
-                for way in others:
-                    differences = [first_way[key] - columns[way][key] for key in ("tau_w", "rho_w")]
-                    errors = [values.std(ddof=1) / np.sqrt(values.size) for values in differences]
-                    texts.append(
-                        " ".join(
-                            f"{-values.mean():+.3f} ({e:.3f})" for values, e in zip(differences, errors, strict=True)
-                        )
-                    )
-                likely = max(1.0, first_way["likely"].sum())
-                row(
-                    name,
-                    *(f"{first_way[key].mean():.3f}" for key in ("tau_w", "rho_w")),
-                    *texts,
-                    f"{first_way['pairs'].mean():+.1f}",
-                    f"{(first_way['stated'] - first_way['tau_w']).mean():+.3f}",
-                    f"{first_way['covered'].mean():.2f}",
-                    f"{first_way['covered top'].mean():.2f}",
-                    f"{first_way['in top, stated'].sum() / likely:.2f}, {first_way['in top, true'].sum() / likely:.2f}",
-                    *(describe_signals(columns[way]["signal"]) for way in options.ways),
-                )
+                task = partial(one, name, size, ways)
+                runs_by_crowd[name] = list(pool.map(task, range(options.simulations), chunksize=1))
+                print(f"{name}: done", file=sys.stderr)
+            print_comparisons(size, ways, runs_by_crowd)
+            cells += [
+                {"crowd": name, "n": n, "votes": n_votes, "way": way}
+                | {key: [run[way][key] for run in runs] for key in runs[0][way]}
+                for name, runs in runs_by_crowd.items()
+                for way in ways
+            ]
     if options.json:
         with open(options.json, "w") as file:
             json.dump(cells, file)
