@@ -32,6 +32,13 @@ from adaptive._tuning.candidates import Candidate, candidates_for
 from adaptive._tuning.tune import TunedPlan, tune_plan
 from adaptive._tuning.votes_needed import VotesNeeded, votes_needed
 from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED, Vote
+from adaptive.choices._answers import ChoiceAnswers
+from adaptive.choices._choices import Choices
+from adaptive.choices._files import read_choices
+from adaptive.choices._judges import JudgeAgreement, SideBias, judge_agreement, merge_swapped, side_biases
+from adaptive.choices._prediction import PredictionPoweredStrengths, prediction_powered
+from adaptive.choices._sets import next_sets
+from adaptive.choices._strengths import ChoiceStrengths
 from adaptive.errors import (
     AdaptiveError,
     ComparisonError,
@@ -45,14 +52,11 @@ from adaptive.errors import (
     VoteError,
 )
 from adaptive.model._accuracy import Better, Cut, ExpectedCorrelation, RankIntervals, StopDecision, TopProbabilities
-from adaptive.model._choice_files import ChoiceAnswers, read_choices
-from adaptive.model._choices import Choices, ChoiceStrengths
 from adaptive.model._comparisons import Comparisons, read_comparisons
 from adaptive.model._estimators import bradley_terry, thurstone
 from adaptive.model._likelihood import Prior, VoteModel
 from adaptive.model._matched_ballots import MatchedBallots, run_matched_ballots
 from adaptive.model._matching import Matches, Matching, next_comparisons, run_matching
-from adaptive.model._prediction import PredictionPoweredStrengths, prediction_powered
 from adaptive.model._reliability import Reliability, reliability
 from adaptive.model._scoring import (
     BordaScores,
@@ -64,8 +68,6 @@ from adaptive.model._scoring import (
     score_leaderboard,
     score_system,
 )
-from adaptive.model._sets import next_sets
-from adaptive.model._sides import JudgeAgreement, SideBias, judge_agreement, merge_swapped, side_biases
 from adaptive.model._strengths import StoppingRule, Strengths, TopStoppingRule, stopping_rule
 from adaptive.model._voters import Influence, VoterReport, influence, voter_report
 from adaptive.simulation._population import PopulationFit, fit_population

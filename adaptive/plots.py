@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from adaptive._record import places_best_first
+from adaptive.choices._strengths import ChoiceStrengths
 from adaptive.errors import ModelError
-from adaptive.model._choices import ChoiceStrengths
 from adaptive.model._strengths import Strengths
 from adaptive.model._voters import wilson_interval
 from rankcorr._checks import check_choice, checked_level, counted, shown, whole_number

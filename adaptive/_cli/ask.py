@@ -20,8 +20,8 @@ from adaptive._cli.output import named_errors, print_note
 from adaptive._cli.vote_files import check_voter_name, side_bias_text
 from adaptive._formats.records import Cells, records_of_file
 from adaptive._formats.votes import VoteFile, VoteRow, read_votes, vote_columns, votes_csv
+from adaptive.choices._judges import side_bias_of
 from adaptive.errors import VoteError
-from adaptive.model._sides import side_bias_of
 from rankcorr import OptionError
 from rankcorr._checks import counted, real_number, repeated
 from rankcorr._cli.console import command, gathered

@@ -30,8 +30,8 @@ from adaptive._cli.vote_files import (
 from adaptive._formats.votes import votes_csv
 from adaptive._record import json_label, places_best_first
 from adaptive._tables import item_cells, items_csv
+from adaptive.choices._strengths import elo_ratings
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, N_SAMPLES, Better
-from adaptive.model._choices import elo_ratings
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import MODELS, STRENGTH_MODELS, bradley_terry, fit_named
 from adaptive.model._matching import Matches, Matching, next_comparisons

@@ -12,16 +12,10 @@ import click
 from adaptive._cli.output import emit
 from adaptive._cli.vote_files import SQLITE, Reading, first_bytes, side_bias_text
 from adaptive._tables import items_csv
-from adaptive.model._choice_files import (
-    NOUNS,
-    ChoiceAnswers,
-    choice_content,
-    joined_answers,
-    kind_of_choices,
-    read_choices,
-)
-from adaptive.model._choices import ChoiceStrengths
-from adaptive.model._sides import JudgeAgreement, SideBias, judge_agreement, merge_swapped, side_biases
+from adaptive.choices._answers import NOUNS, ChoiceAnswers, joined_answers
+from adaptive.choices._files import kind_of_choices, read_choices
+from adaptive.choices._judges import JudgeAgreement, SideBias, judge_agreement, merge_swapped, side_biases
+from adaptive.choices._strengths import ChoiceStrengths, choice_content
 from rankcorr import OptionError
 from rankcorr._checks import counted
 from rankcorr._cli import console

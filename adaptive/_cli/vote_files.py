@@ -18,12 +18,13 @@ from adaptive._formats.answers import NAMED_ANSWERS, Answers
 from adaptive._formats.records import Records, records_of_file
 from adaptive._formats.votes import FORMATS, PROMPT_NAMES, read_votes
 from adaptive._tables import item_cells, read_items
+from adaptive.choices._answers import ChoiceOptions
+from adaptive.choices._files import CHOICE_ROLES
+from adaptive.choices._judges import SideBias
 from adaptive.errors import ComparisonError
-from adaptive.model._choice_files import CHOICE_ROLES, ChoiceOptions
 from adaptive.model._columns import columns_of_votes
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import FitOptions
-from adaptive.model._sides import SideBias
 from rankcorr import OptionError
 from rankcorr._checks import collected_notices, counted, repeated, shown
 from rankcorr._cli.console import Command, Decorator, choice_option, declared_option, option, stacked

@@ -15,7 +15,6 @@ from adaptive._record import item_table, json_label, places_best_first
 from adaptive.errors import ComparisonError, ModelError
 from adaptive.model import _accuracy as accuracy
 from adaptive.model._accuracy import N_SAMPLES, DrawnStrengths, StopDecision
-from adaptive.model._choices import LEAST_CLUSTERS
 from adaptive.model._columns import places_among
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._fit import TOLERANCE, JointFit, pool_rows
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
     from rankcorr._report import Report
 
 MAX_EXACT: Final = 3_000  # most items for exact standard errors: 0.1 s at 1,000, 2 s at 3,000
+LEAST_CLUSTERS: Final = 10  # fewer say too little about their spread
 LARGEST_RATIO: Final = 1.5  # at most 1.03 in 180 simulations of nine crowds, up to 200 items and 2,000 votes
 SHORT: Final = 0.05  # a coefficient so far below the target is too low
 RISK: Final = 0.05  # most drawn rankings that may be too low when a rule stops

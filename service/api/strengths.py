@@ -6,8 +6,8 @@ import numpy as np
 
 from adaptive import Comparisons, Strengths, next_comparisons, read_choices
 from adaptive import reliability as reliability_of
+from adaptive.choices._judges import fit_content
 from adaptive.model._estimators import Model, fit_named
-from adaptive.model._sides import fit_content
 from rankcorr._checks import collected_notices
 from service.api.ballots import Labels, labels_at
 from service.openapi.blueprint import Blueprint

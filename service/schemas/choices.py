@@ -7,7 +7,7 @@ from flask import g
 from marshmallow import ValidationError
 
 from adaptive import JudgeAgreement, SideBias
-from adaptive.model._choice_files import KINDS, ChoiceOptions
+from adaptive.choices._answers import KINDS, ChoiceOptions
 from adaptive.model._estimators import FitOptions
 from service.http.problems import shown
 from service.schemas import fields

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from adaptive._draw import draw_sets
 from adaptive._protocol import ballot_rng
+from adaptive.choices._choices import Choices
+from adaptive.choices._sets import next_sets
+from adaptive.choices._strengths import ChoiceStrengths
 from adaptive.ledger._ballots.draws import assign_slots, store_ballot
 from adaptive.ledger._ballots.pairs import Pair, Sheet, asked_pairs, drop_sheets, dropped_sheets, pairs_of_voter
 from adaptive.ledger._ballots.sheets import free_remainders, is_leased, lock_remainders, n_unanswered_for
@@ -21,11 +24,9 @@ from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import value_of
 from adaptive.ledger.errors import ChangedError, LedgerError, NotReadyError
-from adaptive.model._choices import Choices, ChoiceStrengths
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import bradley_terry
 from adaptive.model._matching import WHILE_MATCHING, Matches, interim_strengths, next_comparisons
-from adaptive.model._sets import next_sets
 from adaptive.model._strengths import RISK, SHORT, StoppingRule, Strengths
 from rankcorr import TauW
 

@@ -15,6 +15,7 @@ from adaptive._protocol import Position
 from adaptive._record import BallotRecord
 from adaptive._scores import Tally
 from adaptive._votes import UNANSWERED, Vote
+from adaptive.choices._choices import Choices
 from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
@@ -31,9 +32,9 @@ from adaptive.ledger._store.schema import (
     value_of,
 )
 from adaptive.ledger.errors import LedgerError
-from adaptive.model._choices import LEAST_CLUSTERS, Choices
 from adaptive.model._columns import ShownPairs
 from adaptive.model._comparisons import Comparisons
+from adaptive.model._strengths import LEAST_CLUSTERS
 
 _DECIDING = ("opened", "closed", "reopened", "excluded", "included", "left")
 Array = NDArray[np.int64]

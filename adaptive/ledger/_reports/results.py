@@ -10,6 +10,7 @@ import numpy as np
 from adaptive._plan import BallotPlan
 from adaptive._record import ProtocolResult, item_table, places_best_first
 from adaptive._tables import guarded, items_csv
+from adaptive.choices._strengths import ChoiceStrengths, choice_content
 from adaptive.ledger._ballots.stored import (
     Array,
     CurrentVotes,
@@ -27,12 +28,10 @@ from adaptive.ledger._campaign.pages import ItemContent
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, Cut, RankIntervals
-from adaptive.model._choice_files import choice_content
-from adaptive.model._choices import LEAST_CLUSTERS, ChoiceStrengths
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import bradley_terry
 from adaptive.model._likelihood import MISFIT_LIMIT
-from adaptive.model._strengths import Strengths
+from adaptive.model._strengths import LEAST_CLUSTERS, Strengths
 from rankcorr import TauW
 from rankcorr._checks import counted
 from rankcorr._report import Report

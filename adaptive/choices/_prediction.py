@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from adaptive.choices._choices import Choices
+from adaptive.choices._strengths import ChoiceStrengths
 from adaptive.errors import ModelError
-from adaptive.model._choices import Choices, ChoiceStrengths
 from rankcorr._checks import first_few, shown
 
 Array: TypeAlias = NDArray[Any]

@@ -11,8 +11,9 @@ from typing import Any, Final, get_args
 
 import numpy as np
 
+from adaptive.choices._answers import ChoiceAnswers, Disagreement
+from adaptive.choices._strengths import choice_content
 from adaptive.errors import ModelError
-from adaptive.model._choice_files import ChoiceAnswers, Disagreement, choice_content
 from adaptive.model._voters import wilson_interval
 from rankcorr._checks import check_choice, checked_level, shown
 from rankcorr._results import JsonResult

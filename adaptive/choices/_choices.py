@@ -11,34 +11,22 @@ import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import combinations
-from statistics import NormalDist
-from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from adaptive._blas import one_blas_thread
 from adaptive._protocol import checked_labels
-from adaptive._record import item_table
+from adaptive.choices._events import Events
+from adaptive.choices._strengths import ChoiceStrengths
 from adaptive.errors import ModelError
-from adaptive.model._accuracy import Better, DrawnStrengths
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._likelihood import SD_RANGE, SD_START
+from adaptive.model._strengths import LEAST_CLUSTERS
 from rankcorr import Ranking
-from rankcorr._checks import (
-    check_choice,
-    check_rng,
-    checked_count,
-    checked_level,
-    is_unhashable,
-    offending,
-    real_number,
-    shown,
-    whole_number,
-)
-from rankcorr._workers import Progress
+from rankcorr._checks import check_choice, is_unhashable, offending, real_number, shown, whole_number
 
 Array: TypeAlias = NDArray[Any]
 Unlisted: TypeAlias = Literal["absent", "below"]
@@ -49,233 +37,12 @@ TOLERANCE: Final = 1e-10
 MOST_OUTCOMES: Final = 5_000_000
 LARGEST: Final = 50.0  # strengths beyond it are infinite: no vote tells them from larger ones
 FLAT: Final = 1e-10  # of the largest curvature: a direction with less has no maximum
-LEAST_CLUSTERS: Final = 10  # fewer say too little about their spread
 ROBUST_RATIO: Final = 1.5
 _INFINITE: Final = (
     "without a prior some strengths are infinite: an item or a group of items never lost to the others, or an outcome "
     "never occurred; set prior= to a standard deviation, such as 1"
 )
 _SD_STEP: Final = 0.5  # of log t, the first
-
-
-def elo_ratings(theta: Array) -> Array:
-    """Return strengths on the scale of Elo (1978), with 1000 for strength 0."""
-    return 1000.0 + 400.0 / math.log(10.0) * np.asarray(theta)
-
-
-@dataclass(frozen=True, eq=False)
-class Events:
-    """Choices among outcomes.
-
-    Attributes
-    ----------
-    outcome_starts : ndarray of int64, shape (n_events + 1,)
-        First outcome of each event, and the number of outcomes.
-    design : scipy.sparse.csr_array, shape (n_outcomes, n_parameters)
-        Coefficients of the linear form of each outcome.
-    chosen : ndarray of int64, shape (n_events,)
-        The outcome that each event chose.
-    count : ndarray of float64, shape (n_events,)
-        How often each event occurred.
-    """
-
-    outcome_starts: Array
-    design: Any
-    chosen: Array
-    count: Array
-
-    @classmethod
-    def of(
-        cls, sizes: Sequence[int], terms: Sequence[Mapping[int, float]], chosen: ArrayLike, count: ArrayLike, n: int
-    ) -> Events:
-        """Build events from the number of outcomes of each, and parameter to coefficient of each outcome."""
-        from scipy.sparse import csr_array
-
-        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        ends = np.cumsum([0, *map(len, terms)])
-        parameter = np.array([number for outcome in terms for number in outcome], np.int64)
-        coefficient = np.array([value for outcome in terms for value in outcome.values()], np.float64)
-        design = csr_array((coefficient, parameter, ends), shape=(len(terms), n))
-        return cls(starts, design, starts[:-1] + np.asarray(chosen, np.int64), np.asarray(count, np.float64))
-
-    @cached_property
-    def event(self) -> Array:
-        """Event of each outcome."""
-        return np.repeat(np.arange(self.chosen.size), np.diff(self.outcome_starts))
-
-    def probabilities(self, parameters: Array) -> tuple[float, Array]:
-        """Return the log-likelihood and the probability of each outcome."""
-        logits = self.design @ parameters
-        starts = self.outcome_starts[:-1]
-        largest = np.maximum.reduceat(logits, starts)
-        exponentials = np.exp(logits - largest[self.event])
-        totals = np.add.reduceat(exponentials, starts)
-        total = float(self.count @ (logits[self.chosen] - largest - np.log(totals)))
-        return total, exponentials / totals[self.event]
-
-    def scores(self, probabilities: Array) -> Any:
-        """Slope of the log-likelihood of each event, shape (n_events, n_parameters), without its count; sparse."""
-        return self.design[self.chosen] - self.means(probabilities)
-
-    def means(self, probabilities: Array) -> Any:
-        """Mean of the coefficients over the outcomes of each event; sparse."""
-        from scipy.sparse import csr_array
-
-        columns = np.arange(probabilities.size)
-        shape = (self.chosen.size, probabilities.size)
-        return csr_array((probabilities, (self.event, columns)), shape=shape) @ self.design
-
-    def information(self, probabilities: Array) -> Array:
-        """Negative second derivative of the log-likelihood, shape (n_parameters, n_parameters)."""
-        weights = probabilities * self.count[self.event]
-        means = self.means(probabilities)
-        squares = self.design.T @ (self.design * weights[:, np.newaxis])
-        products = means.T @ (means * self.count[:, np.newaxis])
-        return np.asarray((squares - products).toarray())
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ChoiceStrengths(DrawnStrengths):
-    """Strengths of items, fitted to choices of any kind together with all other parameters.
-
-    The table has the columns item, rank, strength and standard_error, best first.
-
-    Attributes
-    ----------
-    items : sequence of hashable
-    theta : ndarray of float64, shape (n_items,)
-        Strengths, with mean 0.
-    standard_errors : ndarray of float64, shape (n_items,)
-        Of the difference of each strength from their mean, with the uncertainty of all other parameters. If the
-        choices have clusters, the errors allow for dependence within clusters (sandwich).
-    covariance : ndarray of float64, shape (n_items + n_others, n_items + n_others)
-        Of the strengths and the other parameters, in this order.
-    others : dict of str to tuple of float
-        Estimate and standard error of each other parameter: "side", "tie", "grade 1", covariates by name.
-    log_likelihood : float
-        Without the prior.
-    prior_sd : float
-        Standard deviation of the prior of the strengths; infinity without one.
-    n_events : int
-        Number of choices, counted as often as they occurred.
-    warnings : tuple of str
-
-    See Also
-    --------
-    Choices.fit : Returns it.
-
-    Examples
-    --------
-    >>> from adaptive import Choices
-    >>> fit = Choices.from_rankings([["a", "b", "c"], ["a", "c", "b"], ["b", "a", "c"]]).fit(prior=1)
-    >>> fit.ranking.best_first.tolist(), fit.theta.round(2).tolist()
-    ([0, 1, 2], [0.6, -0.07, -0.54])
-    """
-
-    _caption: ClassVar[str] = "Strengths of items"
-
-    items: Sequence[Hashable]
-    theta: NDArray[np.float64]
-    standard_errors: NDArray[np.float64]
-    covariance: NDArray[np.float64]
-    others: dict[str, tuple[float, float]]
-    log_likelihood: float
-    prior_sd: float
-    n_events: float
-    warnings: tuple[str, ...] = ()
-
-    def elo(self) -> NDArray[np.float64]:
-        """Return the strengths on the scale of chess: 1000 + 400 / ln 10 times the strength.
-
-        An item that is 400 points above another wins ten times as often as it loses.
-
-        Examples
-        --------
-        >>> from adaptive import Choices
-        >>> Choices.from_rankings([["a", "b"], ["a", "b"], ["b", "a"]]).fit(prior=math.inf).elo().round(1).tolist()
-        [1060.2, 939.8]
-        """
-        return elo_ratings(self.theta)
-
-    def better(self, first: Hashable, second: Hashable, *, level: float = 0.9) -> Better:
-        """Return the probability that one item is better than another, and the difference of their strengths.
-
-        Both follow from the normal distribution with the fitted covariance, without draws.
-
-        Raises
-        ------
-        ModelError
-            One of them is no item, both are the same, or the level is not between 0 and 1.
-
-        Examples
-        --------
-        >>> from adaptive import Choices
-        >>> fit = Choices.from_rankings([["a", "b", "c"], ["a", "c", "b"], ["b", "a", "c"]]).fit(prior=1)
-        >>> fit.better("a", "c")
-        <Better: 'a' than 'c', probability 0.897, difference +1.14 (-0.34 to +2.62, level 0.9)>
-        """
-        share = checked_level(level, error=ModelError)
-        places = {item: place for place, item in enumerate(self.items)}
-        if unknown := [item for item in (first, second) if is_unhashable(item) or item not in places]:
-            raise ModelError(offending("these are no items", unknown))
-        if first == second:
-            raise ModelError(f"an item is compared with another; got {shown(first)} twice")
-        one, two = places[first], places[second]
-        covariance = self.covariance
-        variance = covariance[one, one] + covariance[two, two] - 2 * covariance[one, two]
-        value, error = float(self.theta[one] - self.theta[two]), math.sqrt(max(1e-300, variance))
-        width = NormalDist().inv_cdf((1 + share) / 2) * error
-        interval = value - width, value + width
-        return Better(first, second, NormalDist().cdf(value / error), 0.0, value, interval, share, 0)
-
-    def _covariance_of_items(self) -> NDArray[np.float64]:
-        n_items = len(self.items)
-        return self.covariance[:n_items, :n_items]
-
-    def sample(self, n: int, rng: np.random.Generator, *, progress: Progress | None = None) -> NDArray[np.float64]:
-        """Draw strengths from their normal distribution.
-
-        Parameters
-        ----------
-        n : int
-            Number of draws.
-        rng : numpy.random.Generator
-        progress : callable, optional
-            Called with the number of draws once they are made.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n_items)
-
-        Raises
-        ------
-        ModelError
-            When n is not a positive whole number, or `rng` no generator.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from adaptive import Choices
-        >>> fit = Choices.from_rankings([["a", "b", "c"], ["a", "c", "b"], ["b", "a", "c"]]).fit(prior=1)
-        >>> fit.sample(500, np.random.default_rng(1)).shape
-        (500, 3)
-        """
-        number = checked_count(n, "n", ModelError)
-        check_rng(rng, ModelError)
-        values, vectors = np.linalg.eigh(self._covariance_of_items())
-        root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T  # the one that no sign of a vector changes
-        theta: NDArray[np.float64] = self.theta + rng.standard_normal((number, len(self.items))) @ root
-        if progress is not None:
-            progress(number)
-        return theta
-
-    def _columns(self) -> dict[str, Sequence[Any]]:
-        ranks = self.ranking.ranks
-        order = np.argsort(ranks, kind="stable")
-        return item_table(self.items, order, rank=ranks, strength=self.theta, standard_error=self.standard_errors)
-
-    def __repr__(self) -> str:
-        return f"<ChoiceStrengths of {self.n_events:g} choices: {self.ranking!r}>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,11 +10,10 @@ import json
 import math
 import os
 import re
-from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
-from typing import Any, Final, Literal, NoReturn, TypeAlias, cast, get_args
+from typing import Any, Final, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,24 +30,14 @@ from adaptive._formats.votes import (
     name_words,
     vote_columns,
 )
-from adaptive._tables import csv_text
-from adaptive.errors import ComparisonError, ModelError
-from adaptive.model._choices import Choices, ChoiceStrengths
-from adaptive.model._comparisons import Comparisons
-from rankcorr._checks import check_choice, real_number, shown
+from adaptive.choices._answers import NOUNS, ChoiceAnswers, Kind
+from rankcorr._checks import real_number, shown
 from rankcorr._input.frames import arrow
 from rankcorr._io.source import printable
 from rankcorr._io.table import TextTable
-from rankcorr._options import declare
 from rankcorr._results import read_only
 from rankcorr.errors import OptionError
 
-Kind: TypeAlias = Literal["pairs", "grades", "best-worst", "rankings"]
-BothBad: TypeAlias = Literal["tie", "left out"]
-Disagreement: TypeAlias = Literal["tie", "left out"]
-Cluster: TypeAlias = Literal["voter", "prompt", "both"]
-
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 CHOICE_ROLES: Final = (
     *ROLES,
     "grade",
@@ -62,12 +51,6 @@ CHOICE_ROLES: Final = (
     "weight",
     "count",
 )
-NOUNS: Final[dict[str, str]] = {
-    "pairs": "votes on pairs",
-    "grades": "graded votes",
-    "best-worst": "best-worst answers",
-    "rankings": "rankings",
-}
 GRADE_WORDS: Final = {"A>>B": 2, "A>B": 1, "A=B": 0, "B>A": -1, "B>>A": -2}
 _BOTH_BAD: Final = frozenset({"tie (bothbad)", "both_bad", "both bad", "bothbad"})
 _NAMES: Final[dict[str, tuple[str, ...]]] = {
@@ -89,271 +72,6 @@ _PLACE: Final = re.compile(r"rank_?([1-9][0-9]*)")
 _SHOWN: Final = re.compile(r"[Ii]tem_?([1-9][0-9]*)")
 _METADATA: Final = "conv_metadata"
 _TURN: Final = "turn"  # of a conversation on one prompt
-_MOST_OF_ONE: Final = 0.5  # of the answers: a voter with more decides the ranking
-_MOST_NAMED: Final = 5
-
-
-@dataclass(frozen=True)
-class ChoiceOptions:
-    """Options of a fit to answers of any kind."""
-
-    cluster: str | None = declare(
-        str,
-        None,
-        choices=get_args(Cluster),
-        about="Answers of one voter, or on one prompt, depend on each other: standard errors allow for that.",
-    )
-    both_bad: str | None = declare(
-        str,
-        None,
-        choices=get_args(BothBad),
-        about='Treatment of the answer "both bad" on a pair: a tie, which is the default, or left out.',
-    )
-    swapped: str | None = declare(
-        str,
-        None,
-        choices=get_args(Disagreement),
-        about="Make two answers of one voter to the same pair with exchanged sides one answer, and this if they "
-        "disagree.",
-    )
-    elo: bool = declare(
-        bool, False, about="Also give strengths on the scale of chess: 1000 + 400 / ln 10 times the strength."
-    )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ChoiceAnswers:
-    """Answers of one kind, with weight, voter, prompt and covariates of each.
-
-    Attributes
-    ----------
-    kind : {"pairs", "grades", "best-worst", "rankings"}
-    rows : tuple
-        Pairs: (left, right, answer), where the answer is "left", "right", "tie" or "both bad". Grades: (left, right,
-        grade), above 0 if the left side is better. Best-worst: (items, best, worst). Rankings: groups of ties, best
-        first.
-    weights : ndarray of float64, shape (n_answers,)
-        How often each answer counts.
-    voters, prompts : tuple of hashable, or None
-        None if they are not known.
-    covariates : dict of str to (ndarray, ndarray)
-        Property of what was shown on the left and on the right.
-    n_unanswered : int
-        Rows without an answer, which are not in `rows`.
-
-    See Also
-    --------
-    read_choices : Returns it.
-    Choices : Its likelihood.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adaptive import ChoiceAnswers
-    >>> answers = ChoiceAnswers("best-worst", ((("a", "b", "c"), "a", "c"), (("a", "b", "d"), "b", "d")), np.ones(2))
-    >>> answers
-    <ChoiceAnswers: 2 best-worst answers on 4 items>
-    >>> answers.choices().fit(prior=1).ranking.best_first.tolist()
-    [0, 1, 2, 3]
-    """
-
-    kind: Kind
-    rows: tuple[Any, ...]
-    weights: NDArray[np.float64]
-    voters: tuple[Hashable, ...] | None = None
-    prompts: tuple[Hashable, ...] | None = None
-    covariates: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]] | None = None
-    n_unanswered: int = 0
-
-    @property
-    def items(self) -> tuple[Hashable, ...]:
-        """Items, in the order of first appearance."""
-        return tuple(dict.fromkeys(chain.from_iterable(map(self._items_of, self.rows))))
-
-    @property
-    def n_both_bad(self) -> int:
-        """Number of answers "both bad"."""
-        return sum(row[2] == "both bad" for row in self.rows) if self.kind == "pairs" else 0
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What limits any ranking by these answers: they are of one voter, or mostly of one."""
-        if self.voters is None or not self.rows:
-            return ()
-        voter, number = Counter(self.voters).most_common(1)[0]
-        if number == len(self.rows):
-            return ("all votes are from one voter: other voters may differ",)
-        if number <= _MOST_OF_ONE * len(self.rows):
-            return ()
-        share = math.floor(100 * number / len(self.rows))
-        return (f"{share} % of the answers are of the voter {shown(voter)}, so the ranking is largely theirs",)
-
-    def of_voters(self, voters: Sequence[Hashable], *, others: bool = False) -> ChoiceAnswers:
-        """Return the answers of some voters, or those of all others.
-
-        Raises
-        ------
-        ModelError
-            The voters are not known, or one of these is not among them.
-
-        Examples
-        --------
-        >>> rows = (("a", "b", "left"), ("a", "b", "right"), ("a", "b", "left"))
-        >>> answers = ChoiceAnswers("pairs", rows, np.ones(3), voters=("Ann", "gpt", "Bob"))
-        >>> answers.of_voters(["gpt"]), answers.of_voters(["gpt"], others=True).voters
-        (<ChoiceAnswers: 1 votes on pairs on 2 items>, ('Ann', 'Bob'))
-        """
-        for voter in voters:
-            self.check_voter(voter)
-        names = set(voters)
-        return self.select([place for place, name in enumerate(self.voters or ()) if (name in names) != others])
-
-    def check_voter(self, voter: Hashable) -> None:
-        """Refuse a voter who gave no answer.
-
-        Raises
-        ------
-        ModelError
-            The voters are not known, or this one is not among them.
-        """
-        if self.voters is None:
-            raise ModelError("the voters are not known")
-        if voter not in self.voters:
-            names = [shown(name) for name in dict.fromkeys(self.voters)]
-            rest = f", and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-            raise ModelError(f"no voter is called {shown(voter)}; there are {', '.join(names[:_MOST_NAMED])}{rest}")
-
-    def _items_of(self, row: Any) -> Sequence[Hashable]:
-        if self.kind == "rankings":
-            return list(chain.from_iterable(row))
-        return row[0] if self.kind == "best-worst" else row[:2]  # type: ignore[no-any-return]
-
-    def select(self, rows: Sequence[int]) -> ChoiceAnswers:
-        """Return some of the answers.
-
-        Examples
-        --------
-        >>> answers = ChoiceAnswers("rankings", ((("a",), ("b",)), (("b",), ("c",))), np.ones(2))
-        >>> answers.select([1]).items
-        ('b', 'c')
-        """
-        places = list(rows)
-        voters, prompts = (
-            None if names is None else tuple(names[place] for place in places) for names in (self.voters, self.prompts)
-        )
-        covariates = {name: (of[0][places], of[1][places]) for name, of in (self.covariates or {}).items()}
-        chosen = tuple(self.rows[place] for place in places)
-        return replace(
-            self, rows=chosen, weights=self.weights[places], voters=voters, prompts=prompts, covariates=covariates
-        )
-
-    def choices(self, *, side_bias: bool = False, cluster: Cluster | None = None, both_bad: BothBad = "tie") -> Choices:
-        """Return the likelihood of the answers.
-
-        Parameters
-        ----------
-        side_bias : bool
-            Fit a preference for the left side, of pairs and grades.
-        cluster : {"voter", "prompt", "both"}, optional
-            Answers of one voter, or on one prompt, depend on each other.
-        both_bad : {"tie", "left out"}
-            What "both bad" counts as; `n_both_bad` counts these answers.
-
-        Raises
-        ------
-        ModelError
-            The voters or prompts are not known, no item has a side, or an error of `Choices`.
-
-        Examples
-        --------
-        >>> rows = (("a", "b", "left"), ("b", "c", "both bad"), ("a", "c", "left"))
-        >>> answers = ChoiceAnswers("pairs", rows, np.ones(3))
-        >>> answers.choices().names, answers.choices(both_bad="left out").names
-        (('tie',), ())
-        """
-        check_choice("both_bad", both_bad, get_args(BothBad))
-        if cluster is not None:
-            check_choice("cluster", cluster, get_args(Cluster))
-        if both_bad == "left out" and self.n_both_bad:
-            rest = self.select([place for place, row in enumerate(self.rows) if row[2] != "both bad"])
-            return rest.choices(side_bias=side_bias, cluster=cluster)
-        if side_bias and self.kind not in ("pairs", "grades"):
-            raise ModelError(f"only pairs have sides; these answers are {self.kind}")
-        names, numbers = self._clusters(cluster)
-        options: dict[str, Any] = {"weights": self.weights, "clusters": names}
-        if self.kind == "rankings":
-            built = Choices.from_rankings([list(map(list, row)) for row in self.rows], **options)
-        elif self.kind == "best-worst":
-            built = Choices.from_best_worst(self.rows, **options)
-        else:
-            options |= {"side_bias": side_bias, "covariates": self.covariates}
-            left, right, answers = map(list, zip(*self.rows, strict=True)) if self.rows else ([], [], [])
-            if self.kind == "pairs":
-                winners = ["tie" if answer == "both bad" else answer for answer in answers]
-                built = Choices.from_pairs(Comparisons.from_labels(left, right, winners), **options)
-            else:
-                place = {item: number for number, item in enumerate(self.items)}
-                places = [np.array([place[item] for item in side], np.int64) for side in (left, right)]
-                built = Choices.from_grades(self.items, places[0], places[1], np.array(answers, np.int64), **options)
-        return built if numbers is None else replace(built, clusters=numbers[built.clusters])
-
-    def _clusters(self, cluster: Cluster | None) -> tuple[list[Hashable] | None, NDArray[np.int64] | None]:
-        """Return the cluster of each answer, and the two numbers of each cluster if it is one of a voter and prompt."""
-        columns: list[tuple[Hashable, ...]] = []
-        for name in () if cluster is None else ("voter", "prompt") if cluster == "both" else (cluster,):
-            column = self.voters if name == "voter" else self.prompts
-            if column is None:
-                raise ModelError(f"clusters of {name}s need the {name} of each answer, and no column has it")
-            columns.append(column)
-        if len(columns) < 2:
-            return (list(columns[0]) if columns else None), None
-        pairs = list(zip(*columns, strict=True))
-        known = [{name: number for number, name in enumerate(dict.fromkeys(column))} for column in columns]
-        table = [[known[0][voter], known[1][prompt]] for voter, prompt in dict.fromkeys(pairs)]
-        return list(pairs), np.array(table, np.int64)
-
-    def to_csv(self) -> str:
-        """Return a table that `read_choices` reads.
-
-        Rankings are cells such as ``a > b = c``, and the items of a best-worst answer are in item_1, item_2, ...
-
-        Raises
-        ------
-        ModelError
-            An item is neither text nor a whole number, or a ranking has an item with ``>`` or ``=`` in its name.
-
-        Examples
-        --------
-        >>> answers = ChoiceAnswers("rankings", ((("a",), ("b", "c")),), np.ones(1), voters=("Ann",))
-        >>> print(answers.to_csv(), end="")
-        ranking,voter
-        a > b = c,Ann
-        """
-        if odd := [item for item in self.items if not isinstance(item, str | int)]:
-            raise ModelError(f"a cell holds text or a whole number; the item {shown(odd[0])} is neither")
-        columns: dict[str, Sequence[Any]] = {}
-        if self.kind == "rankings":
-            if odd := [item for item in self.items if re.search("[>=]", str(item))]:
-                raise ModelError(f"a ranking in a cell has > and = between items; the item is {shown(odd[0])}")
-            columns["ranking"] = [" > ".join(" = ".join(map(str, group)) for group in row) for row in self.rows]
-        elif self.kind == "best-worst":
-            most = max((len(row[0]) for row in self.rows), default=0)
-            for place in range(most):
-                columns[f"item_{place + 1}"] = [row[0][place] if place < len(row[0]) else "" for row in self.rows]
-            columns |= {"best": [row[1] for row in self.rows], "worst": [row[2] for row in self.rows]}
-        else:
-            last = "winner" if self.kind == "pairs" else "grade"
-            columns |= {name: [row[place] for row in self.rows] for place, name in enumerate(("left", "right", last))}
-        for name, names in (("voter", self.voters), ("prompt", self.prompts)):
-            columns |= {} if names is None else {name: names}
-        if (self.weights != 1).any():
-            columns["weight"] = self.weights.tolist()
-        for name, sides in (self.covariates or {}).items():
-            columns |= {f"left_{name}": sides[0].tolist(), f"right_{name}": sides[1].tolist()}
-        return csv_text(list(columns), zip(*columns.values(), strict=True))
-
-    def __repr__(self) -> str:
-        return f"<ChoiceAnswers: {len(self.rows):,} {NOUNS[self.kind]} on {len(self.items):,} items>"
 
 
 def read_choices(
@@ -442,70 +160,6 @@ def kind_of_choices(
 ) -> Kind:
     """Return the kind of answers of a file, by the names of its columns; errors are those of `read_choices`."""
     return _Reader(_records(source, encoding), dict(columns or {}), tuple(ignore), ()).kind()
-
-
-def joined_answers(parts: Sequence[ChoiceAnswers]) -> ChoiceAnswers:
-    """Return the answers of several sources of one kind.
-
-    Raises
-    ------
-    ComparisonError
-        Only some of them know the voters, or the prompts.
-
-    Examples
-    --------
-    >>> one = ChoiceAnswers("rankings", ((("a",), ("b",)),), np.ones(1))
-    >>> joined_answers([one, one])
-    <ChoiceAnswers: 2 rankings on 2 items>
-    """
-    first = parts[0]
-    names: dict[str, tuple[Hashable, ...] | None] = {}
-    for noun in ("voters", "prompts"):
-        columns = [getattr(part, noun) for part in parts]
-        if 0 < columns.count(None) < len(columns):
-            raise ComparisonError(f"either all files have {noun} or none")
-        names[noun] = None if None in columns else tuple(chain.from_iterable(columns))
-    covariates = {
-        name: tuple(np.concatenate([(part.covariates or {})[name][side] for part in parts]) for side in (0, 1))
-        for name in first.covariates or {}
-    }
-    return ChoiceAnswers(
-        first.kind,
-        tuple(chain.from_iterable(part.rows for part in parts)),
-        np.concatenate([part.weights for part in parts]),
-        names["voters"],
-        names["prompts"],
-        cast("Mapping[str, Any]", covariates),
-        sum(part.n_unanswered for part in parts),
-    )
-
-
-def choice_content(fitted: ChoiceStrengths, *, level: float, elo: bool) -> dict[str, Any]:
-    """Return a fit as a command and an HTTP answer give it: items best first, parameters, likelihood and warnings."""
-    intervals = fitted.rank_intervals(level)
-    ratings = fitted.elo()
-    items = [
-        {
-            "item": list(fitted.items[place]) if isinstance(fitted.items[place], tuple) else fitted.items[place],
-            "rank": float(fitted.ranking.ranks[place]),
-            "strength": float(fitted.theta[place]),
-            "standard_error": float(fitted.standard_errors[place]),
-            **({"elo": float(ratings[place])} if elo else {}),
-            "rank_low": int(intervals.low[place]),
-            "rank_high": int(intervals.high[place]),
-        }
-        for place in np.argsort(fitted.ranking.ranks, kind="stable").tolist()
-    ]
-    others = [
-        {"name": name, "estimate": value, "standard_error": error} for name, (value, error) in fitted.others.items()
-    ]
-    return {
-        "items": items,
-        "others": others,
-        "log_likelihood": fitted.log_likelihood,
-        "prior_sd": fitted.prior_sd if math.isfinite(fitted.prior_sd) else None,
-        "warnings": list(fitted.warnings),
-    }
 
 
 def _records(source: Any, encoding: str) -> Records:

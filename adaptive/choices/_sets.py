@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from adaptive._draw import checked_integer
 from adaptive._plan import LEAST_SET, MOST_SET
+from adaptive.choices._strengths import ChoiceStrengths
 from adaptive.errors import DrawError, ModelError
-from adaptive.model._choices import ChoiceStrengths
 from adaptive.model._matching import Matching
 from adaptive.model._strengths import Strengths
 from rankcorr._checks import check_rng, shown

@@ -1,0 +1,197 @@
+"""Strengths of items, fitted to choices of any kind, with their uncertainty."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive._record import item_table
+from adaptive.errors import ModelError
+from adaptive.model._accuracy import Better, DrawnStrengths
+from rankcorr._checks import check_rng, checked_count, checked_level, is_unhashable, offending, shown
+from rankcorr._workers import Progress
+
+Array: TypeAlias = NDArray[Any]
+
+
+def elo_ratings(theta: Array) -> Array:
+    """Return strengths on the scale of Elo (1978), with 1000 for strength 0."""
+    return 1000.0 + 400.0 / math.log(10.0) * np.asarray(theta)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ChoiceStrengths(DrawnStrengths):
+    """Strengths of items, fitted to choices of any kind together with all other parameters.
+
+    The table has the columns item, rank, strength and standard_error, best first.
+
+    Attributes
+    ----------
+    items : sequence of hashable
+    theta : ndarray of float64, shape (n_items,)
+        Strengths, with mean 0.
+    standard_errors : ndarray of float64, shape (n_items,)
+        Of the difference of each strength from their mean, with the uncertainty of all other parameters. If the
+        choices have clusters, the errors allow for dependence within clusters (sandwich).
+    covariance : ndarray of float64, shape (n_items + n_others, n_items + n_others)
+        Of the strengths and the other parameters, in this order.
+    others : dict of str to tuple of float
+        Estimate and standard error of each other parameter: "side", "tie", "grade 1", covariates by name.
+    log_likelihood : float
+        Without the prior.
+    prior_sd : float
+        Standard deviation of the prior of the strengths; infinity without one.
+    n_events : int
+        Number of choices, counted as often as they occurred.
+    warnings : tuple of str
+
+    See Also
+    --------
+    Choices.fit : Returns it.
+
+    Examples
+    --------
+    >>> from adaptive import Choices
+    >>> fit = Choices.from_rankings([["a", "b", "c"], ["a", "c", "b"], ["b", "a", "c"]]).fit(prior=1)
+    >>> fit.ranking.best_first.tolist(), fit.theta.round(2).tolist()
+    ([0, 1, 2], [0.6, -0.07, -0.54])
+    """
+
+    _caption: ClassVar[str] = "Strengths of items"
+
+    items: Sequence[Hashable]
+    theta: NDArray[np.float64]
+    standard_errors: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+    others: dict[str, tuple[float, float]]
+    log_likelihood: float
+    prior_sd: float
+    n_events: float
+    warnings: tuple[str, ...] = ()
+
+    def elo(self) -> NDArray[np.float64]:
+        """Return the strengths on the scale of chess: 1000 + 400 / ln 10 times the strength.
+
+        An item that is 400 points above another wins ten times as often as it loses.
+
+        Examples
+        --------
+        >>> from adaptive import Choices
+        >>> Choices.from_rankings([["a", "b"], ["a", "b"], ["b", "a"]]).fit(prior=math.inf).elo().round(1).tolist()
+        [1060.2, 939.8]
+        """
+        return elo_ratings(self.theta)
+
+    def better(self, first: Hashable, second: Hashable, *, level: float = 0.9) -> Better:
+        """Return the probability that one item is better than another, and the difference of their strengths.
+
+        Both follow from the normal distribution with the fitted covariance, without draws.
+
+        Raises
+        ------
+        ModelError
+            One of them is no item, both are the same, or the level is not between 0 and 1.
+
+        Examples
+        --------
+        >>> from adaptive import Choices
+        >>> fit = Choices.from_rankings([["a", "b", "c"], ["a", "c", "b"], ["b", "a", "c"]]).fit(prior=1)
+        >>> fit.better("a", "c")
+        <Better: 'a' than 'c', probability 0.897, difference +1.14 (-0.34 to +2.62, level 0.9)>
+        """
+        share = checked_level(level, error=ModelError)
+        places = {item: place for place, item in enumerate(self.items)}
+        if unknown := [item for item in (first, second) if is_unhashable(item) or item not in places]:
+            raise ModelError(offending("these are no items", unknown))
+        if first == second:
+            raise ModelError(f"an item is compared with another; got {shown(first)} twice")
+        one, two = places[first], places[second]
+        covariance = self.covariance
+        variance = covariance[one, one] + covariance[two, two] - 2 * covariance[one, two]
+        value, error = float(self.theta[one] - self.theta[two]), math.sqrt(max(1e-300, variance))
+        width = NormalDist().inv_cdf((1 + share) / 2) * error
+        interval = value - width, value + width
+        return Better(first, second, NormalDist().cdf(value / error), 0.0, value, interval, share, 0)
+
+    def _covariance_of_items(self) -> NDArray[np.float64]:
+        n_items = len(self.items)
+        return self.covariance[:n_items, :n_items]
+
+    def sample(self, n: int, rng: np.random.Generator, *, progress: Progress | None = None) -> NDArray[np.float64]:
+        """Draw strengths from their normal distribution.
+
+        Parameters
+        ----------
+        n : int
+            Number of draws.
+        rng : numpy.random.Generator
+        progress : callable, optional
+            Called with the number of draws once they are made.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_items)
+
+        Raises
+        ------
+        ModelError
+            When n is not a positive whole number, or `rng` no generator.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from adaptive import Choices
+        >>> fit = Choices.from_rankings([["a", "b", "c"], ["a", "c", "b"], ["b", "a", "c"]]).fit(prior=1)
+        >>> fit.sample(500, np.random.default_rng(1)).shape
+        (500, 3)
+        """
+        number = checked_count(n, "n", ModelError)
+        check_rng(rng, ModelError)
+        values, vectors = np.linalg.eigh(self._covariance_of_items())
+        root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T  # the one that no sign of a vector changes
+        theta: NDArray[np.float64] = self.theta + rng.standard_normal((number, len(self.items))) @ root
+        if progress is not None:
+            progress(number)
+        return theta
+
+    def _columns(self) -> dict[str, Sequence[Any]]:
+        ranks = self.ranking.ranks
+        order = np.argsort(ranks, kind="stable")
+        return item_table(self.items, order, rank=ranks, strength=self.theta, standard_error=self.standard_errors)
+
+    def __repr__(self) -> str:
+        return f"<ChoiceStrengths of {self.n_events:g} choices: {self.ranking!r}>"
+
+
+def choice_content(fitted: ChoiceStrengths, *, level: float, elo: bool) -> dict[str, Any]:
+    """Return a fit as a command and an HTTP answer give it: items best first, parameters, likelihood and warnings."""
+    intervals = fitted.rank_intervals(level)
+    ratings = fitted.elo()
+    items = [
+        {
+            "item": list(fitted.items[place]) if isinstance(fitted.items[place], tuple) else fitted.items[place],
+            "rank": float(fitted.ranking.ranks[place]),
+            "strength": float(fitted.theta[place]),
+            "standard_error": float(fitted.standard_errors[place]),
+            **({"elo": float(ratings[place])} if elo else {}),
+            "rank_low": int(intervals.low[place]),
+            "rank_high": int(intervals.high[place]),
+        }
+        for place in np.argsort(fitted.ranking.ranks, kind="stable").tolist()
+    ]
+    others = [
+        {"name": name, "estimate": value, "standard_error": error} for name, (value, error) in fitted.others.items()
+    ]
+    return {
+        "items": items,
+        "others": others,
+        "log_likelihood": fitted.log_likelihood,
+        "prior_sd": fitted.prior_sd if math.isfinite(fitted.prior_sd) else None,
+        "warnings": list(fitted.warnings),
+    }

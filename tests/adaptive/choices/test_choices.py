@@ -1,0 +1,331 @@
+"""Tests of choices among outcomes: likelihood, published fits, clusters, rank intervals and refusals."""
+
+import csv
+import math
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.stats import kendalltau, multivariate_normal
+
+from adaptive import Choices, Comparisons, ModelError, bradley_terry
+from adaptive.errors import AdaptiveError
+from adaptive.plots import plot_in_top
+from rankcorr import OptionError, Ranking
+from tests.adaptive import naive
+from tests.rankcorr.plots.figures import title_of
+
+
+def published_rows(data_dir, name):
+    with (data_dir / "published" / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))[1:]
+
+
+@pytest.mark.real_data
+def test_the_puddings_of_davidson(data_dir):
+    """Worths of Davidson (1970); standard errors of R's PlackettLuce, with the sum of log-worths fixed."""
+    left, right, grades, counts = [], [], [], []
+    for i, j, _, wins, losses, ties in published_rows(data_dir, "pudding.csv"):
+        for grade, count in ((1, wins), (-1, losses), (0, ties)):
+            for column, value in ((left, int(i) - 1), (right, int(j) - 1), (grades, grade), (counts, int(count))):
+                column.append(value)
+    fit = Choices.from_grades(range(6), left, right, grades, weights=counts).fit(prior=math.inf)
+    worths = np.exp(fit.theta) / np.exp(fit.theta).sum()
+    assert (worths[0].round(4), worths[5].round(4)) == (0.1388, 0.2024)
+    assert math.exp(fit.others["tie"][0]) == pytest.approx(0.7468, abs=1e-4)
+    assert fit.standard_errors[0] == pytest.approx(0.121949, abs=1e-6)
+    assert fit.others["tie"][1] == pytest.approx(0.0825, abs=1e-4)
+
+
+@pytest.mark.real_data
+def test_baseball_at_home(data_dir):
+    """Agresti, Categorical Data Analysis (2002), table 10.10: the effect of playing at home."""
+    rows = published_rows(data_dir, "baseball.csv")
+    teams = sorted({home for home, *_ in rows})
+    votes = [
+        (teams.index(home), teams.index(away), grade, int(count))
+        for home, away, *counts in rows
+        for grade, count in zip((1, -1), counts, strict=True)
+    ]
+    left, right, grades, counts = zip(*votes, strict=True)
+    fit = Choices.from_grades(teams, left, right, grades, weights=counts, side_bias=True).fit(prior=math.inf)
+    assert [round(value, 3) for value in fit.others["side"]] == [0.302, 0.131]
+
+
+@pytest.mark.real_data
+def test_the_season_of_nascar(data_dir):
+    """Hunter, MM Algorithms for Generalized Bradley-Terry Models (2004): log-worths relative to driver 1."""
+    races = [[driver for driver in row if driver] for row in published_rows(data_dir, "nascar.csv")]
+    places = {}
+    for race in races:
+        for place, driver in enumerate(race):
+            places.setdefault(driver, []).append(place)
+    only_losing = {"84", "85", "86", "87"}
+    fit = Choices.from_rankings([[d for d in race if d not in only_losing] for race in races]).fit(prior=math.inf)
+    drivers = sorted(fit.items, key=lambda driver: (np.mean(places[driver]), driver))
+    theta = dict(zip(fit.items, fit.theta - fit.theta[fit.items.index("1")], strict=True))
+    assert [theta[driver] for driver in drivers[:3]] == pytest.approx([4.15, 3.62, 2.08], abs=0.006)
+    assert [theta[driver] for driver in drivers[-3:]] == pytest.approx([0.03, -0.31, -0.15], abs=0.006)
+    with pytest.raises(ModelError, match="without a prior some strengths are infinite"):
+        Choices.from_rankings(races).fit(prior=math.inf)
+
+
+def drawn_orders(rng, n_items, number, n_tied):
+    orders = []
+    for _ in range(number):
+        items = rng.permutation(n_items)[: rng.integers(2, n_items + 1)].tolist()
+        order = []
+        while items:
+            size = min(len(items), int(rng.integers(1, n_tied + 1)))
+            order.append(sorted(items[:size]))
+            items = items[size:]
+        orders.append(order)
+    return orders
+
+
+@given(st.integers(2, 5), st.integers(1, 6), st.integers(1, 3), st.integers(0, 2**32))
+def test_rankings_have_the_likelihood_spelt_out(n_items, number, n_tied, seed):
+    rng = np.random.default_rng(seed)
+    orders = drawn_orders(rng, n_items, number, n_tied)
+    choices = Choices.from_rankings(orders, items=range(n_items))
+    parameters = rng.normal(size=choices.events.design.shape[1]) if choices.events.chosen.size else np.zeros(0)
+    assume(parameters.size)
+    theta, ties = parameters[:n_items], parameters[n_items:]
+    expected = sum(naive.plackett_luce(theta, order, ties) for order in orders)
+    assert choices.events.probabilities(parameters)[0] == pytest.approx(expected, abs=1e-9)
+
+
+@given(st.integers(2, 5), st.integers(1, 8), st.integers(1, 3), st.integers(0, 2**32))
+def test_grades_have_the_likelihood_spelt_out(n_items, number, most, seed):
+    rng = np.random.default_rng(seed)
+    left = rng.integers(0, n_items, number)
+    right = (left + rng.integers(1, n_items, number)) % n_items
+    grades = rng.integers(-most, most + 1, number)
+    grades[0] = most
+    choices = Choices.from_grades(range(n_items), left, right, grades)
+    occurring = sorted(set(np.abs(grades).tolist()) - {most})
+    assert choices.names == tuple("tie" if most == 1 else f"grade {grade}" for grade in occurring)
+    parameters = rng.normal(size=n_items + len(occurring))
+    of_grades = np.full(most, -np.inf)  # what no vote says is impossible
+    of_grades[occurring] = parameters[n_items:]
+    rows = zip(left.tolist(), right.tolist(), grades.tolist(), strict=True)
+    expected = sum(naive.graded(parameters[:n_items], *row, of_grades) for row in rows)
+    assert choices.events.probabilities(parameters)[0] == pytest.approx(expected, abs=1e-9)
+
+
+@given(st.integers(3, 6), st.integers(1, 6), st.integers(0, 2**32))
+def test_slopes_and_curvature_are_those_of_differences(n_items, number, seed):
+    rng = np.random.default_rng(seed)
+    asked = [rng.permutation(n_items)[:3].tolist() for _ in range(number)]
+    answers = [(items, items[0], items[2]) for items in asked]
+    choices = Choices.from_best_worst(answers)
+    labels = list(choices.items)
+    parameters = rng.normal(size=len(labels))
+    theta = dict(zip(labels, parameters, strict=True))
+    total, probabilities = choices.events.probabilities(parameters)
+    assert total == pytest.approx(sum(naive.best_worst(theta, *answer) for answer in answers), abs=1e-9)
+
+    def of(values):
+        return choices.events.probabilities(np.asarray(values))[0]
+
+    scores = choices.events.scores(probabilities).toarray()
+    assert_allclose(scores.sum(axis=0), naive.gradient(of, parameters), atol=1e-6)
+    assert_allclose(choices.events.information(probabilities), -np.array(naive.hessian(of, parameters)), atol=1e-4)
+
+
+@pytest.mark.parametrize("has_ties", [False, True])
+def test_pairs_are_those_of_bradley_and_terry(has_ties):
+    rng = np.random.default_rng(7)
+    left = rng.integers(0, 12, 200)
+    right = (left + rng.integers(1, 12, 200)) % 12
+    winner = np.where(rng.random(200) < 1 / (1 + np.exp((left - right) / 3)), 1, -1)
+    winner[: 40 * has_ties] = 0
+    votes = Comparisons(12, left, right, winner)
+    fixed = Choices.from_pairs(votes).fit(prior=1.3)
+    peer = bradley_terry(votes, oversight=0, prior=1.3)
+    assert_allclose(fixed.theta, peer.theta - peer.theta.mean(), atol=1e-5)
+    estimated = Choices.from_pairs(votes).fit()
+    assert estimated.prior_sd == pytest.approx(bradley_terry(votes, oversight=0).prior_sd, rel=5e-3)
+    if has_ties:
+        assert math.exp(fixed.others["tie"][0]) == pytest.approx(peer.tie_parameter, rel=1e-4)
+        assert (fixed.standard_errors >= peer.standard_errors - 1e-9).all()  # the tie parameter is uncertain too
+
+
+def test_half_ties_converge_at_once():
+    """2,000 votes on two items, half of them ties: the block alternation ended at 3.395 after 200 iterations."""
+    votes = Comparisons(2, np.zeros(2_000, int), np.ones(2_000, int), np.repeat([1, 0], 1_000))
+    fit = Choices.from_pairs(votes).fit(prior=2)
+    assert fit.theta[0] - fit.theta[1] == pytest.approx(2 * 3.518, abs=2e-3)
+
+
+def test_a_covariate_has_its_slope():
+    """Simulated with strengths that are confounded with length: the slope of length is 1."""
+    rng = np.random.default_rng(11)
+    theta = rng.normal(size=10)
+    left = rng.integers(0, 10, 6_000)
+    right = (left + rng.integers(1, 10, 6_000)) % 10
+    lengths = [theta[side] + rng.normal(size=6_000) for side in (left, right)]
+    margin = theta[left] - theta[right] + lengths[0] - lengths[1]
+    winner = np.where(rng.random(6_000) < 1 / (1 + np.exp(-margin)), 1, -1)
+    votes = Comparisons(10, left, right, winner)
+    fit = Choices.from_pairs(votes, covariates={"length": tuple(lengths)}).fit(prior=math.inf)
+    slope, error = fit.others["length"]
+    assert abs(slope - 1) < 3 * error < 0.15
+    truth = theta - theta.mean()
+    assert np.abs((fit.theta - truth) / fit.standard_errors).max() < 4
+    plain = Choices.from_pairs(votes).fit(prior=math.inf)
+    assert np.polyfit(truth, plain.theta, 1)[0] > 1.2 > np.polyfit(truth, fit.theta, 1)[0]
+
+
+def test_weights_count_and_clusters_widen():
+    votes = Comparisons.from_labels(["a", "b", "a"], ["b", "c", "c"], ["left", "left", "right"])
+    thrice = Comparisons.from_labels(["a", "b", "a"] * 3, ["b", "c", "c"] * 3, ["left", "left", "right"] * 3)
+    weighted = Choices.from_pairs(votes, weights=[3, 3, 3]).fit(prior=2)
+    repeated = Choices.from_pairs(thrice).fit(prior=2)
+    assert_allclose(weighted.theta, repeated.theta, atol=1e-9)
+    assert_allclose(weighted.covariance, repeated.covariance, atol=1e-9)
+    assert weighted.n_events == 9
+    # Each voter gives every answer ten times.
+    rng = np.random.default_rng(3)
+    left, right = np.repeat(rng.integers(0, 3, 60), 10), None
+    right = (left + 1) % 3
+    winner = np.repeat(rng.choice([1, -1], 60), 10)
+    copied = Comparisons(3, left, right, winner)
+    clustered = Choices.from_pairs(copied, clusters=np.repeat(np.arange(60), 10).tolist()).fit(prior=math.inf)
+    single = Choices.from_pairs(Comparisons(3, left[::10], right[::10], winner[::10])).fit(prior=math.inf)
+    assert_allclose(clustered.standard_errors, single.standard_errors, rtol=0.25)
+    assert "choices of one cluster depend on each other" in clustered.warnings[0]
+
+
+def test_one_item_is_better_than_another():
+    fit = Choices.from_rankings([["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]]).fit(prior=1)
+    better, worse = fit.better("a", "c", level=0.95), fit.better("c", "a", level=0.95)
+    draws = np.random.default_rng(1).multivariate_normal(fit.theta, fit.covariance, 40_000, method="eigh")
+    apart = draws[:, fit.items.index("a")] - draws[:, fit.items.index("c")]
+    assert better.probability == pytest.approx((apart > 0).mean(), abs=0.01)
+    assert better.interval == pytest.approx(np.quantile(apart, [0.025, 0.975]), abs=0.05)
+    assert better.difference == pytest.approx(fit.theta[0] - fit.theta[2])
+    assert worse.interval == pytest.approx((-better.interval[1], -better.interval[0]))
+    assert (better.standard_error, better.n_samples) == (0, 0)
+    for first, second, level, message in [
+        ("a", "z", 0.9, "these are no items: 'z'"),
+        ("a", "a", 0.9, "an item is compared with another; got 'a' twice"),
+        ("a", "b", 1, "level must be a number above 0 and below 1"),
+    ]:
+        with pytest.raises(ModelError, match=message):
+            fit.better(first, second, level=level)
+
+
+def test_ranks_have_intervals_and_strengths_a_scale_of_chess():
+    orders = [["a", "b", "c"]] * 30 + [["b", "a", "c"]] * 20
+    fit = Choices.from_rankings(orders).fit(prior=2)
+    intervals = fit.rank_intervals(0.9)
+    assert (intervals.low.tolist(), intervals.high.tolist()) == ([1, 1, 3], [2, 2, 3])
+    assert_allclose(fit.elo(), 1000 + 400 * fit.theta / math.log(10))
+    for options, message in [({"n_samples": 0}, "n_samples"), ({"seed": -1}, "seed"), ({"level": 2}, "level")]:
+        with pytest.raises(ModelError, match=message):
+            fit.rank_intervals(**options)
+
+
+def test_the_top_and_the_accuracy_of_choices_are_those_of_their_draws():
+    fit = Choices.from_rankings([["a", "b", "c"], ["a", "c", "b"], ["b", "a", "c"]] * 3).fit(prior=1)
+    ranks = fit.drawn(2_000, 1).ranks
+    in_top = fit.in_top(1, n_samples=2_000, seed=1).probability
+    assert_allclose(in_top, (ranks == 1).mean(axis=0))
+    cut, expected = fit.cut(1, n_samples=2_000, seed=1), fit.expected_correlation("tau", n_samples=2_000, seed=1)
+    assert cut.confidence == pytest.approx(in_top[0])
+    assert expected.mean == pytest.approx(np.mean([kendalltau(row, [1, 2, 3]).statistic for row in ranks]))
+    # Normal differences with the fitted covariance: a is the best if both differences are above 0.
+    contrasts = np.array([[1, -1, 0], [1, 0, -1]])
+    law = multivariate_normal(contrasts @ fit.theta, contrasts @ fit.covariance @ contrasts.T)
+    assert in_top[0] == pytest.approx(1 - law.cdf([0, math.inf]) - law.cdf([math.inf, 0]) + law.cdf([0, 0]), abs=0.03)
+    (axes,) = plot_in_top(fit, 1).axes
+    assert title_of(axes).endswith(", 18 choices")
+    assert len(pickle.dumps(fit)) < 3_000
+
+
+def test_clusters_in_two_ways_are_summed_less_both():
+    """The middle of the sandwich, spelt out: voters plus prompts less both together (Cameron et al. 2011)."""
+    rng = np.random.default_rng(5)
+    left = rng.integers(0, 4, 300)
+    votes = Comparisons(4, left, (left + 1) % 4, rng.choice([1, -1], 300))
+    voter, prompt = rng.integers(0, 40, 300), rng.integers(0, 30, 300)
+
+    def variance(names):
+        return Choices.from_pairs(votes, clusters=names).fit(prior=math.inf).covariance
+
+    choices = Choices.from_pairs(votes)
+    two_ways = replace(choices, clusters=np.column_stack([voter, prompt])).fit(prior=math.inf).covariance
+    pairs = list(zip(voter.tolist(), prompt.tolist(), strict=True))
+    expected = variance(voter.tolist()) + variance(prompt.tolist()) - variance(pairs)
+    assert np.linalg.eigvalsh(expected)[1:].min() > 0  # otherwise negative directions would be set to 0
+    assert_allclose(two_ways, expected, atol=1e-10)
+
+
+def test_items_with_the_same_answers_are_ties():
+    shown = [(["fig", "kiwi", "pear", "plum"], "fig", "plum"), (["fig", "kiwi", "lime", "plum"], "kiwi", "plum")]
+    assert Choices.from_best_worst(shown).fit(prior=1).ranking.ranks.tolist() == [1.5, 1.5, 3.5, 5, 3.5]
+
+
+def test_rankings_may_be_objects():
+    orders = [["a", ["b", "c"]], ["c", "a", "b"]]
+    objects = Choices.from_rankings(map(Ranking.from_order, orders)).fit(prior=1)
+    assert_allclose(objects.theta, Choices.from_rankings(orders).fit(prior=1).theta)
+
+
+def test_top_lists_rank_above_what_they_lack():
+    top = Choices.from_rankings([["a", "b"], ["a", "c"]], items=["a", "b", "c", "d"], unlisted="below").fit(prior=1)
+    assert top.theta[3] == top.theta.min() < top.theta[1]
+    partial = Choices.from_rankings([["a", "b"], ["a", "c"]], items=["a", "b", "c", "d"]).fit(prior=1)
+    assert partial.theta[3] > partial.theta[1]
+
+
+VOTES = Comparisons.from_labels(["a", "b"], ["b", "c"], ["left", "tie"])
+ALL_TIED = Comparisons.from_labels(["a", "b"], ["b", "c"], ["tie", "tie"])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Choices.from_pairs([1]), "votes on pairs are Comparisons"),
+        (lambda: Choices.from_pairs(VOTES, weights=[1]), "weights must be 2 finite numbers from 0"),
+        (lambda: Choices.from_pairs(VOTES, weights=[1, -1]), "weights must be 2 finite numbers from 0"),
+        (lambda: Choices.from_pairs(VOTES, clusters="ab"), "clusters must be 2 names"),
+        (lambda: Choices.from_pairs(VOTES, clusters=7), "clusters must be 2 names"),
+        (
+            lambda: Choices.from_pairs(VOTES, clusters=np.zeros((2, 2), int)),
+            "clusters must be one name for each answer",
+        ),
+        (lambda: Choices.from_pairs(VOTES, clusters=[["a"], "b"]), "clusters must be one name for each answer"),
+        (lambda: Choices.from_pairs(VOTES, covariates={"x": ([1], [2])}), "covariate 'x' needs 2 finite numbers"),
+        (lambda: Choices.from_grades(["a", "b"], [0], [0], [1]), "vote 0 compares an item with itself"),
+        (lambda: Choices.from_grades(["a", "b"], [0], [2], [1]), "left and right are places in the items, from 0 to 1"),
+        (lambda: Choices.from_grades(["a", "b"], [0], [1], [0]), "grades need one that prefers a side"),
+        (lambda: Choices.from_grades(["a", "b"], [0], [1], [0.5]), "grades must be a column of whole numbers"),
+        (lambda: Choices.from_grades(["a", "b"], [0, 1], [1], [1]), "columns must have one length; got 2, 1 and 1"),
+        (lambda: Choices.from_rankings([["a", "a"]]), "ranking 0 names an item twice"),
+        (lambda: Choices.from_rankings([["a", []]]), "ranking 0 names an item twice, or has an empty group"),
+        (lambda: Choices.from_rankings([["a", "b"]], items=["a"]), "rankings name items that `items` lacks: 'b'"),
+        (lambda: Choices.from_rankings([["a"]], unlisted="worst"), "unlisted must be one of"),
+        (lambda: Choices.from_rankings([[list(range(30)), *range(30, 60)]]), "ties of 30 among so many items"),
+        (lambda: Choices.from_best_worst([(["a", "b"], "a", "a")]), "answer 0 must have different items"),
+        (lambda: Choices.from_best_worst([(["a", "b"], "a", "c")]), "answer 0 must have different items"),
+        (lambda: Choices.from_rankings(None), "rankings must be a list of rankings; got None"),
+        (lambda: Choices.from_rankings("abc"), "rankings must be a list of rankings; got 'abc'"),
+        (lambda: Choices.from_rankings(["abc"]), "ranking 0 must be a list of labels, best first; got 'abc'"),
+        (lambda: Choices.from_rankings([["a", {"b": 1}]]), "labels must be hashable; ranking 0 has"),
+        (lambda: Choices.from_best_worst([("a", "b")]), r"answer 0 must be \(list of items shown"),
+        (lambda: Choices.from_best_worst([("abc", "a", "c")]), r"answer 0 must be \(list of items shown"),
+        (lambda: Choices.from_rankings([["a"]]).fit(), "a fit needs two items and a choice"),
+        (lambda: Choices.from_pairs(VOTES).fit(prior=0), "prior must be a positive number"),
+        (lambda: Choices.from_pairs(VOTES).fit(prior=math.inf), "without a prior some strengths are infinite"),
+        (lambda: Choices.from_pairs(ALL_TIED).fit(prior=1), "an outcome never occurred"),
+    ],
+)
+def test_wrong_choices_are_named(call, message):
+    with pytest.raises((AdaptiveError, OptionError), match=message):
+        call()
