@@ -48,6 +48,7 @@ MAX_ITERATIONS: Final = 200
 TOLERANCE: Final = 1e-9  # of the largest change, relative to the spread of the strengths
 _LARGEST_STEP: Final = 4.0  # of the difference of two items that met
 _FORCING: Final = (1e-10, 1e-2)  # of conjugate gradients: steps that end far from the solution need not be exact
+_FAR: Final = 0.5  # a step from which the next may still be far from the peak
 _FLAT: Final = 1e-9  # of the largest curvature of an answer
 _LEAST_PART: Final = 1e-13  # of the largest curvature
 _ROUNDING: Final = 1e-9  # of a rise that a step promises
@@ -134,6 +135,7 @@ class JointFit:
     is_active: Array = field(init=False)  # log a, log odds of e, s
     is_free: Array = field(init=False)  # the same, without an e that is held
     forcing: float = _FORCING[1]
+    is_far: bool = False  # from the peak, where the curvature in the parameters of voters is seldom positive definite
     n_iterations: int = 0  # of all runs
 
     def __post_init__(self) -> None:
@@ -165,6 +167,7 @@ class JointFit:
     def run(self, start: Parameters, max_iterations: int) -> Fitted:
         """Step until nothing moves by more than the tolerance."""
         point, last, self.forcing = self.point(start), math.inf, _FORCING[1]
+        self.is_far = self.rows.model.voters and not start.theta.any()
         for iteration in range(1, max_iterations + 1):
             self.n_iterations += 1
             if self.progress is not None:
@@ -175,6 +178,7 @@ class JointFit:
             if moved <= self.tolerance and moved * rate <= self.tolerance * (1.0 - rate):
                 return Fitted(point, True, iteration)
             last = moved
+            self.is_far = self.is_far and moved > _FAR
             self.forcing = float(np.clip(moved, *_FORCING))
         return Fitted(point, False, max_iterations)
 
@@ -243,8 +247,11 @@ class JointFit:
         )
 
     def solutions(self, point: Point, targets: Sequence[Move]) -> Iterator[list[Move]]:
-        """Yield solutions with observed curvatures, if these are positive definite, then with expected ones."""
-        for is_observed in (True, False):
+        """Yield solutions with observed curvatures, if these are positive definite, then with expected ones.
+
+        Far from the peak, the expected ones come first.
+        """
+        for is_observed in (not self.is_far, self.is_far):
             with suppress(np.linalg.LinAlgError):
                 solutions = self.solve(point, targets, is_observed)
                 if all(target @ solution >= -_ROUNDING for target, solution in zip(targets, solutions, strict=True)):
@@ -373,7 +380,7 @@ class JointFit:
 
     def _coupled(self, blocks: Array, coupling: Couplings) -> tuple[Any, Any]:
         """Return the inverse of all blocks, and the curvature in strengths and groups; both may be sparse."""
-        from scipy.sparse import bsr_array, coo_array
+        from scipy.sparse import bsr_array, csr_array
 
         rows, n_items = self.rows, self.rows.n_items
         n_groups = rows.n_groups
@@ -385,14 +392,12 @@ class JointFit:
             for k, values in coupling.items():
                 dense[:, k::3] = rows.by_item_and_group(values)
             return inverse, dense
-        places = [3 * rows.group.astype(np.int64) + k for k in coupling]
-        values = np.concatenate([np.zeros(0), *coupling.values()])
-        parameter = np.concatenate([np.zeros(0, np.int64), *places])
-        n_active = len(places)
-        ends = np.concatenate([np.tile(rows.left, n_active), np.tile(rows.right, n_active)])
-        mixed = coo_array(
-            (np.concatenate([values, -values]), (ends, np.tile(parameter, 2))), shape=(n_items, 3 * n_groups)
-        ).tocsr()
+        place, other, starts = rows.neighbours
+        sign = np.where(rows.right[place] == other, 1.0, -1.0)
+        values = np.array([of_row[place] * sign for of_row in coupling.values()]).reshape(len(coupling), place.size).T
+        parameters = 3 * rows.group[place][:, np.newaxis] + np.array([*coupling], np.int32)
+        # Entries of one voter and item stay apart: to sum them takes longer than the products.
+        mixed = csr_array((values.ravel(), parameters.ravel(), starts * len(coupling)), shape=(n_items, 3 * n_groups))
         return inverse, mixed
 
     def _solve_blocks(
@@ -440,10 +445,11 @@ def _by_gradients(
     if (diagonal + precision <= 0).any():
         raise np.linalg.LinAlgError
     diagonal += precision + _LEAST_PART * diagonal.max()
+    transposed = mixed.T
 
     def product(strengths: Array) -> Array:
         image = np.asarray(diagonal * strengths - pairs @ strengths)
-        return image if absorbed is None else image - absorbed @ (mixed.T @ strengths)
+        return image if absorbed is None else image - absorbed @ (transposed @ strengths)
 
     matrix = LinearOperator((n_items, n_items), product, dtype=float)
     scaling = LinearOperator((n_items, n_items), lambda x: x / diagonal, dtype=float)
