@@ -6,7 +6,8 @@ ways of asking: `matched` (`run_matching`), `random` (random pairs), `ballots` (
 Where a plan needs fewer votes, the rest are on random pairs. The same model is fitted to the answers of all. The truth
 is the expected win share against a random opponent, which in one-dimensional crowds has the order of the strengths.
 
-With ``--targets .8 .9`` it prints where matched campaigns stop by `stopping_rule`, and how accurate they are then.
+With ``--targets .8 .9`` it prints where matched campaigns stop by `stopping_rule`, and how accurate they are then. With
+``--careless`` it prints how many of the voters who flip coins, and of the others, are said to flip coins.
 
 Run it with ``.venv/bin/python benchmarks/crowds.py``; ``--only clusters`` takes crowds with that in their names,
 ``--json FILE`` writes all figures, and ``--ways matched switched`` compares matching with a switch to random pairs once
@@ -33,9 +34,11 @@ from adaptive._protocol import run_protocol
 from adaptive.ledger import batch_for
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import bradley_terry
+from adaptive.model._likelihood import MISFIT_LIMIT
 from adaptive.model._matched_ballots import MATCHED_BALLOTS, run_matched_ballots
 from adaptive.model._matching import Matching, interim_strengths, next_comparisons, no_votes, run_matching, with_answers
 from adaptive.model._strengths import SHORT, Strengths, stopping_rule
+from adaptive.model._voters import voter_report
 from rankcorr import Ranking, weighted_rho, weighted_tau
 
 Array = np.ndarray
@@ -211,6 +214,14 @@ CROWDS: dict[str, Callable[[int, Rng], Crowd]] = {
 }
 
 
+CARELESS: dict[str, Callable[[int, Rng], Crowd]] = {
+    "half flip coins": partial(normal, n_voters=20, careless=0.5),
+    "a tenth flip coins": partial(normal, n_voters=20, careless=0.1),
+    "all very noisy": partial(normal, n_voters=20, spread=1.5),
+    "all flip coins": partial(normal, n_voters=20, random=1.0),
+}
+
+
 def switch_to_random_pairs(n: int, voters: Voters, n_votes: int, rng: Rng) -> Strengths:
     """Match pairs until the misfit is above `SWITCH`, and ask random pairs from then on."""
     votes, strengths, is_random = no_votes(n, voters.crowd.n_voters), None, False
@@ -370,6 +381,35 @@ def print_stops(options: argparse.Namespace, pool: ProcessPoolExecutor) -> list[
     return cells
 
 
+def flagged_voters(name: str, n: int, way: str, seed: int) -> tuple[list[bool], list[float]]:
+    """Which of 20 voters with 60 votes each are careless, and the stated probability that they are."""
+    rng = np.random.default_rng([seed, n, 2])
+    voters = CARELESS[name](n, rng).seat(rng)
+    strengths = collect_strengths(way, voters, n, 60 * voters.crowd.n_voters, rng.spawn(1)[0])
+    report = voter_report(strengths)
+    is_careless = (voters.kind == "careless") | (voters.crowd.random == 1)
+    return is_careless[np.asarray(report.voters)].tolist(), report.random.tolist()
+
+
+def print_careless(options: argparse.Namespace, pool: ProcessPoolExecutor) -> list[dict[str, Any]]:
+    """Print the share of the voters with a probability above one half, for each crowd, number of items and way."""
+    columns = ("voters", "items", "votes", "coin flippers flagged", "others flagged", "mean probability of all")
+    heading(f"{options.simulations} campaigns with 60 votes of each of 20 voters", *columns)
+    cells = []
+    for name in CARELESS:
+        for n in (50, 100):
+            for way in ("matched", "random"):
+                runs = list(pool.map(partial(flagged_voters, name, n, way), range(options.simulations)))
+                is_careless, probability = (np.array([run[part] for run in runs]).ravel() for part in (0, 1))
+                shares = [
+                    f"{(probability[group] > 0.5).mean():.0%}" if group.any() else "-"
+                    for group in (is_careless, ~is_careless)
+                ]
+                row(name, n, way, *shares, f"{probability.mean():.2f}")
+                cells.append({"crowd": name, "n": n, "way": way, "flagged": shares})
+    return cells
+
+
 def cell(*values: float, is_signed: bool = False) -> str:
     """Numbers as the page prints them: two decimals, and no zero before the point."""
     texts = [f"{value:+.2f}" if is_signed else f"{value:.2f}" for value in values]
@@ -386,6 +426,9 @@ def print_comparisons(size: str, ways: tuple[str, ...], runs_by_crowd: dict[str,
     row(*columns)
     row(*["---"] * len(columns))
     errors: dict[str, list[float]] = {"tau_w": [], "rho_w": []}
+    shares_warned = {
+        name: np.mean([run[first]["pairs"] > MISFIT_LIMIT for run in runs]) for name, runs in runs_by_crowd.items()
+    }
     for name, runs in runs_by_crowd.items():
         figures = {way: {key: np.array([run[way][key] for run in runs]) for key in runs[0][way]} for way in ways}
         leads = []
@@ -408,6 +451,8 @@ def print_comparisons(size: str, ways: tuple[str, ...], runs_by_crowd: dict[str,
             f"{cell(np.isfinite(figures[first]['signal']).mean())}, "
             + ("\N{MINUS SIGN}" if np.isinf(middle) else f"{middle:.0f}"),
         )
+    warned = [f"{name} {cell(share)}" for name, share in shares_warned.items() if share]
+    print(f"\nMisfit above {MISFIT_LIMIT:g}, as a share of matched campaigns: {', '.join(warned) or 'none'}.")
     if others:
         ranges = [f"{min(values):.3f} to {max(values):.3f} for {key}" for key, values in errors.items()]
         print(f"\nStandard errors of the leads: {', '.join(ranges)}.")
@@ -421,6 +466,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="crowds with this in their names")
     parser.add_argument("--json", help="a file for all figures")
     parser.add_argument("--targets", type=float, nargs="+", default=[], help="stop at these expected tau_w instead")
+    parser.add_argument("--careless", action="store_true", help="print how many careless voters are flagged instead")
     parser.add_argument("--workers", type=int, default=os.cpu_count(), help="processes")
     options = parser.parse_args()
     machine("numpy", "scipy", "numba")
@@ -428,7 +474,9 @@ def main() -> None:
     with ProcessPoolExecutor(options.workers) as pool:
         if options.targets:
             cells = print_stops(options, pool)
-        for size in [] if options.targets else options.sizes:
+        elif options.careless:
+            cells = print_careless(options, pool)
+        for size in [] if options.targets or options.careless else options.sizes:
             n, n_votes = SIZES[size]
             ways = tuple(options.ways)
             runs_by_crowd = {}
