@@ -35,7 +35,7 @@ from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED, Vote
 from adaptive.choices._answers import ChoiceAnswers
 from adaptive.choices._choices import Choices
 from adaptive.choices._files import read_choices
-from adaptive.choices._judges import JudgeAgreement, SideBias, judge_agreement, merge_swapped, side_biases
+from adaptive.choices._judges import Agreement, JudgeAgreement, SideBias, judge_agreement, merge_swapped, side_biases
 from adaptive.choices._prediction import PredictionPoweredStrengths, prediction_powered
 from adaptive.choices._sets import next_sets
 from adaptive.choices._strengths import ChoiceStrengths
@@ -101,7 +101,7 @@ __all__ += ["StopDecision", "StoppingRule", "TopStoppingRule", "stopping_rule"]
 __all__ += ["Better", "Cut", "ExpectedCorrelation", "RankIntervals", "TopProbabilities"]
 __all__ += ["Influence", "VoterReport", "influence", "voter_report"]
 __all__ += ["Reliability", "reliability"]
-__all__ += ["JudgeAgreement", "SideBias", "judge_agreement", "merge_swapped", "side_biases"]
+__all__ += ["Agreement", "JudgeAgreement", "SideBias", "judge_agreement", "merge_swapped", "side_biases"]
 __all__ += ["ScoredLeaderboard", "SystemScore", "score_leaderboard", "score_system"]
 __all__ += ["PopulationFit", "VoterPool", "VoterPopulation", "fit_population", "true_ranking"]
 __all__ += ["embedding_similarity", "exponential_similarity", "power_law_similarity", "read_similarities"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
@@ -19,6 +20,7 @@ from adaptive._cli.vote_files import (
     CHOICES_HELP,
     FILES_HELP,
     Reading,
+    check_labels,
     check_voter_name,
     choice_options,
     model_options,
@@ -83,6 +85,7 @@ _MOST_PRINTED: Final = 20
     help="Also print how reliable the strengths are, and the infit of each item.",
 )
 @console.report_option()
+@console.table_option()
 @console.json_option(", with all that was fitted")
 def fit_command(
     votes: tuple[str, ...], reading: Reading, items: str | None, model: Any, only: tuple[str, ...],
@@ -133,9 +136,7 @@ def fit_command(
     if only or without:
         comparisons = select_voters(comparisons, only or without, others=bool(without))
     labels = {", ".join(item_cells(item)): item for item in comparisons.items}
-    unknown = [name for pair in pairs for name in pair if name not in labels]
-    if unknown:
-        raise OptionError(f"--better: no item is called {printable(repr(unknown[0]))}")
+    check_labels("--better", chain.from_iterable(pairs), labels)
     fitted = fit_named(comparisons, model, **options)
     if isinstance(fitted, Strengths) and report_path is not None:
         fitted.report().save(report_path)

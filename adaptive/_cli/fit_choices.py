@@ -5,16 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Final
 
 import click
 
 from adaptive._cli.output import emit
-from adaptive._cli.vote_files import SQLITE, Reading, first_bytes, side_bias_text
+from adaptive._cli.vote_files import SQLITE, Reading, check_labels, first_bytes, side_bias_text
 from adaptive._tables import items_csv
 from adaptive.choices._answers import NOUNS, ChoiceAnswers, joined_answers
 from adaptive.choices._files import kind_of_choices, read_choices
-from adaptive.choices._judges import JudgeAgreement, SideBias, judge_agreement, merge_swapped, side_biases
+from adaptive.choices._judges import (
+    Agreement,
+    JudgeAgreement,
+    SideBias,
+    judge_agreement,
+    merge_swapped,
+    side_biases,
+    swapped_notes,
+)
 from adaptive.choices._strengths import ChoiceStrengths, choice_content
 from rankcorr import OptionError
 from rankcorr._checks import counted
@@ -22,6 +31,8 @@ from rankcorr._cli import console
 from rankcorr._io.source import printable
 
 _CLUSTERS: Final = {"voter": "voter", "prompt": "prompt", "both": "voter and prompt"}
+_LEAST_SWAPPED: Final = 10  # pairs of a voter from both sides: fewer say nothing about a side bias
+_NAMES: Final = {"tie": "logarithm of the tie parameter", "side": "side bias"}
 _OF_PAIRS: Final = ("ties", "oversight", "voters", "alpha", "items", "instances", "report", "reliability")
 
 
@@ -56,6 +67,9 @@ def answers_of_choices(
         raise OptionError(f"--{unusable[0]} cannot be used with {reason}")
     settings = {name: getattr(reading, name) for name in ("format", "columns", "answers", "encoding", "ignore")}
     answers = joined_answers([read_choices(path, covariates=options["covariates"], **settings) for path in paths])
+    if options["judge"] in (*options["only"], *options["without"]):
+        name = printable(options["judge"])
+        raise OptionError(f"--judge {name} compares this voter with the others: leave out --only and --without")
     for name in ("only", "without"):
         if options[name]:
             voters = [_voter_of(answers, text) for text in options[name]]
@@ -75,26 +89,26 @@ def fit_choices(
     """Fit answers, write what was fitted, and return it with the pairs of --better."""
     swapped = options["swapped"]
     judge = None if options["judge"] is None else _voter_of(answers, options["judge"])
-    biases = side_biases(answers, level=level) if swapped else ()
+    biases = side_biases(answers, level=level) if swapped or judge is not None else ()
     merged = merge_swapped(answers, swapped) if swapped else answers
-    agreement = None if judge is None else judge_agreement(merged, judge, level=level)
+    agreement = None if judge is None else judge_agreement(answers, judge, level=level)
     both_bad: Any = options["both_bad"] or "tie"
     choices = merged.choices(side_bias=bool(options["side_bias"]), cluster=options["cluster"], both_bad=both_bad)
     fitted = choices.fit(prior=options["prior"])
     labels = {str(item): item for item in fitted.items}
-    if unknown := [name for pair in pairs for name in pair if name not in labels]:
-        raise OptionError(f"--better: no item is called {printable(repr(unknown[0]))}")
+    check_labels("--better", chain.from_iterable(pairs), labels)
     better = [fitted.better(labels[first], labels[second], level=level) for first, second in pairs]
-    content = choice_content(fitted, level=level, elo=options["elo"])
+    counts = merged.counts(both_bad) if merged.kind == "pairs" else None
+    content = choice_content(fitted, level=level, elo=options["elo"], counts=counts)
     rows = content["items"] = content["items"][:top]
     if as_json:
-        counts = {"kind": answers.kind, "n_answers": len(merged.rows), "n_unanswered": answers.n_unanswered}
+        numbers = {"kind": answers.kind, "n_answers": len(merged.rows), "n_unanswered": answers.n_unanswered}
         more: dict[str, Any] = {"n_both_bad": merged.n_both_bad, **content}
         more["better"] = [pair.to_dict() for pair in better]
-        more["warnings"] = [*merged.warnings, *content["warnings"]]
+        more["warnings"] = [*merged.warnings, *swapped_notes(answers, merged), *content["warnings"]]
         more["side_biases"] = [bias.to_dict() for bias in biases]
         more["agreement"] = None if agreement is None else agreement.to_dict()
-        console.print_json({**counts, **more})
+        console.print_json({**numbers, **more})
     else:
         click.echo(_counts(answers, merged, both_bad))
         click.echo(_parameters(fitted, options["cluster"]) + "\n")
@@ -103,8 +117,7 @@ def fit_choices(
         else:
             emit(items_csv(rows), out, f"{len(rows):,} items written to {out}")
         _print_judges(biases, agreement, judge, has_prompts=answers.prompts is not None)
-    of_swapped = "prompts are not known: votes of a voter on a pair from both sides are merged, whatever was asked"
-    notes = (of_swapped,) if swapped and answers.prompts is None else ()
+    notes = swapped_notes(answers, merged)
     return replace(fitted, warnings=(*merged.warnings, *notes, *fitted.warnings)), better
 
 
@@ -126,15 +139,18 @@ def _counts(answers: ChoiceAnswers, merged: ChoiceAnswers, both_bad: str) -> str
 def _parameters(fitted: ChoiceStrengths, cluster: str | None) -> str:
     """Return the parameters of the model, in lines."""
     spread = f"prior sd {fitted.prior_sd:.3g}" if math.isfinite(fitted.prior_sd) else "no prior"
-    errors = "" if cluster is None else f", standard errors clustered by {_CLUSTERS[cluster]}"
+    errors = ", standard errors "
+    errors += "as if all answers were independent" if cluster is None else f"clustered by {_CLUSTERS[cluster]}"
     others = [
-        f"{printable(name)} {value:+.4g} (standard error {error:.2g})" for name, (value, error) in fitted.others.items()
+        f"{printable(_NAMES.get(name, name))} {value:+.4g} (standard error {error:.2g})"
+        for name, (value, error) in fitted.others.items()
     ]
     return "\n".join([spread + errors, *others])
 
 
 def _print_rows(rows: Sequence[Mapping[str, Any]], n_items: int) -> None:
     texts = {"rank": "g", "strength": ".3f", "standard_error": ".3f", "elo": ".0f", "rank_low": "d", "rank_high": "d"}
+    texts |= dict.fromkeys(("presentations", "wins", "ties", "losses"), ",d")
     cells = [[printable(str(row["item"])), *(f"{row[name]:{texts[name]}}" for name in list(row)[1:])] for row in rows]
     console.print_table([name.replace("_", " ") for name in rows[0]], cells)
     if n_items > len(rows):
@@ -145,20 +161,28 @@ def _print_judges(
     biases: Sequence[SideBias], agreement: JudgeAgreement | None, judge: Hashable, *, has_prompts: bool
 ) -> None:
     """Print the side bias of each voter, and how far a judge agrees with the others."""
-    for bias in biases:
+    usual = [bias for bias in biases if bias.n_pairs >= _LEAST_SWAPPED] or biases
+    for bias in usual:
         click.echo(("" if bias.voter is None else f"{printable(str(bias.voter))}: ") + side_bias_text(bias))
+    if len(usual) < len(biases):
+        click.echo(f"{counted(len(biases) - len(usual), 'voter')} with fewer than {_LEAST_SWAPPED} such pairs")
     if agreement is None:
         return
+    level, on_prompt = f"{100 * agreement.level:g} % interval ", " on the same prompt" if has_prompts else ""
+    text = f"{printable(str(judge))} agrees with the other voters in {_share(agreement.with_people, level)}{on_prompt}"
+    if agreement.among_people.n_questions:
+        text += f"; they agree with each other in {_share(agreement.among_people)}"
+    click.echo(text)
+    if agreement.with_people_decided.n_questions:
+        text = f"where both prefer an item: {_share(agreement.with_people_decided)}"
+        if agreement.among_people_decided.n_questions:
+            text += f"; the others with each other {_share(agreement.among_people_decided)}"
+        click.echo(text)
+
+
+def _share(agreement: Agreement, level: str = "") -> str:
     low, high = agreement.interval
-    others = agreement.people_agreement
-    click.echo(
-        f"{printable(str(judge))} agrees with the other voters in {100 * agreement.agreement:.0f} % "
-        f"({100 * agreement.level:g} % interval {100 * low:.0f} to {100 * high:.0f} %) of "
-        f"{counted(agreement.n_questions, 'pair')}{' on the same prompt' if has_prompts else ''}"
-        + (
-            ""
-            if math.isnan(others)
-            else f"; they agree with each other in {100 * others:.0f} % of "
-            f"{counted(agreement.n_people_questions, 'pair')}"
-        )
+    return (
+        f"{100 * agreement.share:.0f} % ({level}{100 * low:.0f} to {100 * high:.0f} %) of "
+        f"{counted(agreement.n_questions, 'pair')}"
     )

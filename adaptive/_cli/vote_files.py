@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import fields, replace
 from functools import reduce, wraps
@@ -26,7 +26,7 @@ from adaptive.model._columns import columns_of_votes
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import FitOptions
 from rankcorr import OptionError
-from rankcorr._checks import collected_notices, counted, repeated, shown
+from rankcorr._checks import collected_notices, counted, first_few, repeated, shown
 from rankcorr._cli.console import Command, Decorator, choice_option, declared_option, option, stacked
 from rankcorr._input.identifiers import warn_unicode_twins
 from rankcorr._io.source import printable
@@ -124,6 +124,13 @@ def vote_options(command: Command) -> Command:
     """Add the options of `reading_options`, and `items`."""
     items = option("--items", metavar="FILE", help="File of all items: CSV with the column item, or item_1, ...")
     return cast(Command, stacked(items, reading_options)(command))
+
+
+def check_labels(option: str, names: Iterable[str], labels: Collection[str]) -> None:
+    """Refuse the name of an item that there is not; the message has the first ones."""
+    if unknown := [name for name in names if name not in labels]:
+        known = first_few([printable(label) for label in labels])
+        raise OptionError(f"{option}: no item is called {printable(repr(unknown[0]))}; there are {known}")
 
 
 def side_bias_text(bias: SideBias) -> str:

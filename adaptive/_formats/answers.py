@@ -40,8 +40,8 @@ ARENA_WORDS: Final = {
 _MOST_NAMED: Final = 10  # unknown answers that a message names
 _ADVICE: Final = (
     'For other answers, set answers= to "left_won" (1 left, 0 right), to "codes" (1 left, 0 tie, -1 right; many scales '
-    "use negative numbers for the left item) or to a mapping such as A=left, B=right. If every entry names the item "
-    "that won, no option is needed"
+    "use negative numbers for the left item) or to a mapping such as A=left, B=right, error=cannot say. If every entry "
+    "names the item that won, no option is needed"
 )
 
 

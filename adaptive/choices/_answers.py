@@ -130,6 +130,32 @@ class ChoiceAnswers:
         share = math.floor(100 * number / len(self.rows))
         return (f"{share} % of the answers are of the voter {shown(voter)}, so the ranking is largely theirs",)
 
+    def counts(self, both_bad: BothBad = "tie") -> dict[Hashable, dict[str, int]]:
+        """Return the numbers of presentations, wins, ties and losses of each item, of votes on pairs.
+
+        Examples
+        --------
+        >>> rows = (("a", "b", "left"), ("b", "a", "tie"))
+        >>> ChoiceAnswers("pairs", rows, np.ones(2)).counts()["a"]
+        {'presentations': 2, 'wins': 1, 'ties': 1, 'losses': 0}
+
+        Raises
+        ------
+        ModelError
+            The answers are of another kind.
+        """
+        if self.kind != "pairs":
+            raise ModelError(f"only votes on pairs are won and lost; these answers are {NOUNS[self.kind]}")
+        counts = {item: dict.fromkeys(("presentations", "wins", "ties", "losses"), 0) for item in self.items}
+        for left, right, answer in self.rows:
+            if answer == "both bad" and both_bad == "left out":
+                continue
+            for item, winner in ((left, "left"), (right, "right")):
+                counts[item]["presentations"] += 1
+                outcome = "ties" if answer in ("tie", "both bad") else "wins" if answer == winner else "losses"
+                counts[item][outcome] += 1
+        return counts
+
     def of_voters(self, voters: Sequence[Hashable], *, others: bool = False) -> ChoiceAnswers:
         """Return the answers of some voters, or those of all others.
 

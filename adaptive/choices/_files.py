@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain
 from typing import Any, Final, NoReturn
 
@@ -102,7 +103,8 @@ def read_choices(
     Each answer may have a voter (or judge, worker, annotator), a prompt (or question_id, query, topic), a weight from 0
     and a count, and, for pairs and grades, covariates: left_length and right_length, or length_left and length_right,
     or length_a and length_b, also inside conv_metadata of arenas. A covariate may be a number, a dict of numbers, which
-    are added, or a conversation, the list of its turns, whose characters by the assistant are counted.
+    are added, or a conversation, the list of its turns, whose characters by the assistant are counted; with a column
+    `turn`, up to that turn.
 
     Parameters
     ----------
@@ -305,6 +307,14 @@ class _Reader:
             if name not in self.used:
                 check_meaning(self.records, name)
 
+    @cached_property
+    def turns(self) -> Sequence[Any] | None:
+        """The turn of a conversation that each answer is about; None if that is the same for all."""
+        if _TURN not in self.names:
+            return None
+        turns = self.entries(_TURN, optional=True)
+        return turns if any(turn != turns[0] for turn in turns) else None
+
     def labels(self, role: str) -> tuple[Hashable, ...] | None:
         """Return voters or prompts; None without such a column, or if it is empty."""
         name = self.column_of(role)
@@ -316,10 +326,10 @@ class _Reader:
             if all(entry is None for entry in entries):
                 return None
             self.fail(row, name, f"a {role} is missing here, and other answers have one: name it in every row, or none")
-        if role == "prompt" and _TURN in self.names:
-            turns = self.entries(_TURN, optional=True)
-            if any(turn != turns[0] for turn in turns):
-                entries = [f"{entry}, turn {turn}" for entry, turn in zip(entries, turns, strict=True)]
+        if role == "prompt" and self.turns is not None:
+            entries = [f"{entry}, turn {turn}" for entry, turn in zip(entries, self.turns, strict=True)]
+        if role == "voter":  # MT-bench writes the name of a judge, and that of what it was told to do
+            entries = [entry[0] if isinstance(entry, list) and entry else entry for entry in entries]
         return tuple(
             json.dumps(entry, sort_keys=True, ensure_ascii=False) if isinstance(entry, list | dict) else entry
             for entry in entries
@@ -369,7 +379,8 @@ class _Reader:
         )
 
     def values(self, name: str, entries: Sequence[Any]) -> NDArray[np.float64]:
-        numbers = [_size(entry) for entry in entries]
+        turns = self.entries(_TURN, optional=True) if _TURN in self.names else [None] * len(entries)
+        numbers = [_size(entry, _turn_number(turn)) for entry, turn in zip(entries, turns, strict=True)]
         for row, number in enumerate(numbers):
             if not math.isfinite(number):
                 self.fail(row, name, f"a covariate is a finite number; got {shown(entries[row])}")
@@ -556,12 +567,20 @@ def _number(entry: object) -> float:
     return real_number(entry)
 
 
-def _size(entry: object) -> float:
-    """Return a number, the sum of a dict of numbers, or the characters of an assistant in a conversation."""
+def _turn_number(entry: object) -> int | None:
+    number = _number(entry)
+    return int(number) if number.is_integer() and number > 0 else None
+
+
+def _size(entry: object, n_turns: int | None) -> float:
+    """Return a number, the sum of a dict of numbers, or the characters of an assistant in a conversation.
+
+    Only the answers to the first `n_turns` count, if these are known.
+    """
     if isinstance(entry, dict):
         return math.fsum(map(_number, entry.values())) if entry else math.nan
     if isinstance(entry, list) and entry and all(isinstance(turn, dict) for turn in entry):
-        contents = [turn.get("content") for turn in entry if turn.get("role", "assistant") == "assistant"]
+        contents = [turn.get("content") for turn in entry if turn.get("role", "assistant") == "assistant"][:n_turns]
         return float(sum(map(len, contents))) if all(isinstance(text, str) for text in contents) else math.nan
     return _number(entry)
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any, Final, get_args
-
-import numpy as np
 
 from adaptive.choices._answers import ChoiceAnswers, Disagreement
 from adaptive.choices._strengths import choice_content
@@ -62,22 +60,50 @@ class SideBias(JsonResult):
 
 
 @dataclass(frozen=True, eq=False)
-class JudgeAgreement(JsonResult):
-    """How often a judge and people give the same answer to the same pair and prompt.
+class Agreement(JsonResult):
+    """How often two votes on the same pair and prompt are equal.
 
     Attributes
     ----------
-    agreement : float
-        Mean over the pairs and prompts that both answered of the share of equal answers.
+    share : float
+        Mean over the questions of the share of equal votes; nan if there is no question.
     interval : tuple of (float, float)
-        Wilson's interval with the effective number of independent answers; prompts are clusters.
-    level : float
+        Wilson's interval with the effective number of independent questions; prompts are clusters. Without a question
+        it is (0, 1).
     n_questions : int
-        Pairs, each with its prompt, that both answered.
-    people_agreement : float
-        The same among people, over the questions that several of them answered; nan if there are none.
-    n_people_questions : int
-        Pairs, each with its prompt, that several people answered.
+        Pairs, each with its prompt, that have two such votes.
+
+    See Also
+    --------
+    judge_agreement : Returns four of them.
+
+    Examples
+    --------
+    >>> from adaptive import judge_agreement, read_choices
+    >>> rows = [{"left": "a", "right": "b", "winner": "left", "voter": voter} for voter in ("gpt", "Ann", "Bob")]
+    >>> judge_agreement(read_choices(rows), "gpt").with_people.n_questions
+    1
+    """
+
+    share: float
+    interval: tuple[float, float]
+    n_questions: int
+
+
+@dataclass(frozen=True, eq=False)
+class JudgeAgreement(JsonResult):
+    """How often a judge and people give the same answer to the same pair and prompt, and how often two people do.
+
+    Attributes
+    ----------
+    with_people : Agreement
+        Of a vote of the judge with one of a person.
+    among_people : Agreement
+        Of votes of two people.
+    with_people_decided, among_people_decided : Agreement
+        The same of votes that both prefer an item. Those who tie often agree less, even if they prefer the same items.
+    level : float
+        Of the intervals.
 
     See Also
     --------
@@ -87,16 +113,15 @@ class JudgeAgreement(JsonResult):
     --------
     >>> from adaptive import judge_agreement, read_choices
     >>> rows = [{"left": "a", "right": "b", "winner": "left", "voter": voter} for voter in ("gpt", "Ann", "Bob")]
-    >>> judge_agreement(read_choices(rows), "gpt").people_agreement
+    >>> judge_agreement(read_choices(rows), "gpt").among_people.share
     1.0
     """
 
-    agreement: float
-    interval: tuple[float, float]
+    with_people: Agreement
+    among_people: Agreement
+    with_people_decided: Agreement
+    among_people_decided: Agreement
     level: float
-    n_questions: int
-    people_agreement: float
-    n_people_questions: int
 
 
 def side_bias_of(n_left: int, n_right: int, n_pairs: int, *, level: float = 0.9, voter: Hashable = None) -> SideBias:
@@ -205,7 +230,8 @@ def side_biases(answers: ChoiceAnswers, *, level: float = 0.9) -> tuple[SideBias
 def judge_agreement(answers: ChoiceAnswers, judge: Hashable, *, level: float = 0.9) -> JudgeAgreement:
     """Return how often one voter, such as a program, agrees with the others on the same pair and prompt.
 
-    Ties and "both bad" are the same answer. Merge swapped pairs first, so that a side bias does not count twice.
+    Ties and "both bad" are the same answer. All votes count, also both of a pair that was asked from both sides. Do not
+    merge swapped pairs before: two votes that disagree would become a tie, and people seldom tie.
 
     Parameters
     ----------
@@ -214,7 +240,7 @@ def judge_agreement(answers: ChoiceAnswers, judge: Hashable, *, level: float = 0
     judge : hashable
         One of the voters; all others are people.
     level : float
-        Of the interval.
+        Of the intervals.
 
     Raises
     ------
@@ -223,7 +249,7 @@ def judge_agreement(answers: ChoiceAnswers, judge: Hashable, *, level: float = 0
 
     See Also
     --------
-    merge_swapped : Make two answers of one voter, from both sides, one answer.
+    side_biases : How often each voter chose the same side twice.
 
     Examples
     --------
@@ -231,32 +257,67 @@ def judge_agreement(answers: ChoiceAnswers, judge: Hashable, *, level: float = 0
     >>> answers = [("left", "gpt", 1), ("left", "Ann", 1), ("right", "gpt", 2), ("left", "Ann", 2)]
     >>> rows = [dict(left="a", right="b", winner=winner, voter=voter, prompt=prompt)
     ...         for winner, voter, prompt in answers]
-    >>> judge_agreement(read_choices(rows), "gpt").agreement
+    >>> judge_agreement(read_choices(rows), "gpt").with_people.share
     0.5
     """
-    share = checked_level(level, error=ModelError)
+    checked = checked_level(level, error=ModelError)
     _check_pairs(answers)
     answers.check_voter(judge)
-    votes: dict[Any, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    questions: dict[Any, list[tuple[Hashable, int]]] = defaultdict(list)
     voters = answers.voters or ()
     for (left, right, answer), voter, prompt in zip(answers.rows, voters, _prompts(answers), strict=True):
         low, high = sorted((left, right), key=str)
         value = {"left": 1, "right": -1}.get(answer, 0) * (1 if left == low else -1)
-        votes[prompt, low, high][voter != judge].append(value)
-    common = {key: sides for key, sides in votes.items() if all(sides)}
-    if not common:
+        questions[prompt, low, high].append((voter, value))
+    decided = {question: [vote for vote in votes if vote[1]] for question, votes in questions.items()}
+    has_prompts = answers.prompts is not None
+
+    def of(shares: dict[Any, float]) -> Agreement:
+        return _agreement({key: share for key, share in shares.items() if not math.isnan(share)}, checked, has_prompts)
+
+    with_people, with_people_decided = (
+        of({key: _equal_to_judge(votes, judge) for key, votes in part.items()}) for part in (questions, decided)
+    )
+    if not with_people.n_questions:
         raise ModelError(f"{shown(judge)} and the others have no pair and prompt in common")
-    shares = np.array([np.mean(np.equal.outer(*sides)) for sides in common.values()])
+    among_people, among_people_decided = (
+        of({key: _equal_pairs([vote for vote in votes if vote[0] != judge]) for key, votes in part.items()})
+        for part in (questions, decided)
+    )
+    return JudgeAgreement(with_people, among_people, with_people_decided, among_people_decided, checked)
+
+
+def _agreement(shares: dict[Any, float], level: float, has_prompts: bool) -> Agreement:
+    """Return the mean of the shares of equal votes by question, with its interval."""
+    n = len(shares)
+    if not n:
+        return Agreement(math.nan, (0.0, 1.0), 0)
+    mean = math.fsum(shares.values()) / n
     clusters: dict[Hashable, float] = defaultdict(float)
-    mean = float(shares.mean())
-    for (prompt, *pair), value in zip(common, shares.tolist(), strict=True):
-        clusters[tuple(pair) if answers.prompts is None else prompt] += value - mean
-    n_clusters, n = len(clusters), len(common)
+    for (prompt, *pair), share in shares.items():
+        clusters[prompt if has_prompts else tuple(pair)] += share - mean
+    n_clusters = len(clusters)
     variance = sum(sum_**2 for sum_ in clusters.values()) / n**2 * n_clusters / max(1, n_clusters - 1)
     effective = mean * (1 - mean) / variance if variance > 0 else float(n_clusters)
-    interval = wilson_interval(mean, min(effective, float(n)), NormalDist().inv_cdf((1 + share) / 2))
-    among = [_equal_pairs(people) for _, people in votes.values() if len(people) > 1]
-    return JudgeAgreement(mean, interval, share, n, float(np.mean(among)) if among else math.nan, len(among))
+    return Agreement(mean, wilson_interval(mean, min(effective, float(n)), NormalDist().inv_cdf((1 + level) / 2)), n)
+
+
+def _equal_to_judge(votes: list[tuple[Hashable, int]], judge: Hashable) -> float:
+    """Return the share of equal votes among all pairs of one of the judge and one of a person; nan without any."""
+    of_judge = Counter(value for voter, value in votes if voter == judge)
+    of_people = Counter(value for voter, value in votes if voter != judge)
+    total = of_judge.total() * of_people.total()
+    return sum(number * of_people[value] for value, number in of_judge.items()) / total if total else math.nan
+
+
+def _equal_pairs(votes: list[tuple[Hashable, int]]) -> float:
+    """Return the share of equal votes among all pairs of votes of two voters; nan without any."""
+
+    def n_pairs(keys: Iterable[Hashable]) -> int:
+        return sum(number * (number - 1) for number in Counter(keys).values())
+
+    total = len(votes) * (len(votes) - 1) - n_pairs(voter for voter, _ in votes)
+    return (n_pairs(value for _, value in votes) - n_pairs(votes)) / total if total else math.nan
 
 
 def fit_content(
@@ -268,8 +329,9 @@ def fit_content(
     merged = merge_swapped(answers, swapped) if swapped else answers
     choices = merged.choices(side_bias=side_bias, cluster=cluster, both_bad=both_bad or "tie")
     fitted = choices.fit(prior=prior)
-    content = choice_content(fitted, level=level, elo=elo)
-    content["warnings"] = [*merged.warnings, *content["warnings"]]
+    counts = merged.counts(both_bad or "tie") if merged.kind == "pairs" else None
+    content = choice_content(fitted, level=level, elo=elo, counts=counts)
+    content["warnings"] = [*merged.warnings, *swapped_notes(answers, merged), *content["warnings"]]
     return {
         "kind": answers.kind,
         "n_answers": len(merged.rows),
@@ -278,15 +340,23 @@ def fit_content(
         **content,
         "better": [fitted.better(first, second, level=level).to_dict() for first, second in pairs],
         "side_biases": [bias.to_dict() for bias in side_biases(answers, level=level)] if swapped else [],
-        "agreement": None if judge is None else judge_agreement(merged, judge, level=level).to_dict(),
+        "agreement": None if judge is None else judge_agreement(answers, judge, level=level).to_dict(),
     }
 
 
-def _equal_pairs(values: list[int]) -> float:
-    """Share of equal values among all pairs of them."""
-    n = len(values)
-    same = sum(values.count(value) * (values.count(value) - 1) for value in set(values))
-    return same / (n * (n - 1))
+def swapped_notes(answers: ChoiceAnswers, merged: ChoiceAnswers) -> tuple[str, ...]:
+    """What to know of a fit to merged answers."""
+    if len(merged.rows) == len(answers.rows):
+        return ()
+    notes = [
+        "two votes stand behind each merged answer: strengths and slopes are up to twice as large as those of single "
+        "votes; to compare them with others, fit a side bias instead"
+    ]
+    if answers.prompts is None:
+        notes.insert(
+            0, "prompts are not known: votes of a voter on a pair from both sides are merged, whatever was asked"
+        )
+    return tuple(notes)
 
 
 def _partners(answers: ChoiceAnswers) -> dict[int, int]:

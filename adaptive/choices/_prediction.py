@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from adaptive.choices._answers import ChoiceAnswers
 from adaptive.choices._choices import Choices
 from adaptive.choices._strengths import ChoiceStrengths
 from adaptive.errors import ModelError
 from rankcorr._checks import first_few, shown
 
 Array: TypeAlias = NDArray[Any]
+LEAST_PROMPTS: Final = 50  # of people, for intervals from a normal distribution
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,6 +35,9 @@ class PredictionPoweredStrengths(ChoiceStrengths):
         The fit of the votes of people, and that of all votes of the judge.
     n_prompts : int
         Number of prompts with votes of people and of the judge.
+
+    `warnings` has those of the votes of people, and says if there are few such prompts, or no pair of items that both
+    compared on one of them.
 
     See Also
     --------
@@ -59,12 +64,19 @@ class PredictionPoweredStrengths(ChoiceStrengths):
     judge: ChoiceStrengths | None = None
     n_prompts: int = 0
 
+    def __repr__(self) -> str:
+        n_judge = 0.0 if self.judge is None else self.judge.n_events
+        return (
+            f"<PredictionPoweredStrengths of {self.n_events:g} choices of people and {n_judge:g} of a judge with "
+            f"weight {self.weight:.2f}: {self.ranking!r}>"
+        )
+
 
 def prediction_powered(
-    human: Choices,
-    judge: Choices,
-    human_prompts: Sequence[Hashable],
-    judge_prompts: Sequence[Hashable],
+    human: Choices | ChoiceAnswers,
+    judge: Choices | ChoiceAnswers,
+    human_prompts: Sequence[Hashable] | None = None,
+    judge_prompts: Sequence[Hashable] | None = None,
     *,
     prior: float = math.inf,
 ) -> PredictionPoweredStrengths:
@@ -80,10 +92,10 @@ def prediction_powered(
 
     Parameters
     ----------
-    human, judge : Choices
-        Of the same items.
+    human, judge : Choices, or ChoiceAnswers with votes on pairs or grades
+        Of the same items. A judge may have voted on a pair from both sides: leave both votes as they are.
     human_prompts, judge_prompts : sequence of hashable
-        The prompt of each event, as in `Choices.events`: of each vote on a pair.
+        The prompt of each event, as in `Choices.events`: of each vote on a pair. Answers know their prompts.
     prior : float
         As in `Choices.fit`. A finite one shrinks strengths from few votes more than others; the estimate does not
         correct for that.
@@ -124,10 +136,18 @@ def prediction_powered(
     >>> both = prediction_powered(human, judge, range(100), range(1_000))
     >>> both.better("a", "d").probability > 0.99
     True
+
+    From one file of people and a judge:
+
+    >>> from adaptive import read_choices
+    >>> from rankcorr.datasets import load_battles
+    >>> answers = read_choices(load_battles()["battles"])
+    >>> people, program = answers.of_voters(["program"], others=True), answers.of_voters(["program"])
+    >>> prediction_powered(people, program).n_prompts
+    150
     """
-    for role, choices in (("human", human), ("judge", judge)):
-        if not isinstance(choices, Choices):
-            raise ModelError(f"{role} must be Choices; got {shown(choices)}")
+    human, human_prompts = _choices_of(human, human_prompts, "human")
+    judge, judge_prompts = _choices_of(judge, judge_prompts, "judge")
     if set(human.items) != set(judge.items):
         lacking = [item for item in human.items if item not in set(judge.items)] or list(judge.items)
         raise ModelError(
@@ -169,12 +189,52 @@ def prediction_powered(
         log_likelihood=people.log_likelihood,
         prior_sd=people.prior_sd,
         n_events=people.n_events,
-        warnings=people.warnings,
+        warnings=(*people.warnings, *_limits(human, of_human, judge, of_judge, shared)),
         weight=weight,
         human=people,
         judge=machine,
         n_prompts=int(shared.size),
     )
+
+
+def _choices_of(
+    votes: Choices | ChoiceAnswers, prompts: Sequence[Hashable] | None, role: str
+) -> tuple[Choices, Sequence[Hashable]]:
+    """Return votes as choices, with the prompt of each."""
+    if isinstance(votes, ChoiceAnswers):
+        if votes.kind not in ("pairs", "grades"):
+            raise ModelError(f"{role} must have votes on pairs or grades; got {votes!r}")
+        prompts = votes.prompts if prompts is None else prompts
+        votes = votes.choices()
+    if not isinstance(votes, Choices):
+        raise ModelError(f"{role} must be Choices or ChoiceAnswers; got {shown(votes)}")
+    if prompts is None:
+        raise ModelError(f"the prompt of each vote is not known: give {role}_prompts, or answers with prompts")
+    return votes, prompts
+
+
+def _limits(human: Choices, of_human: Array, judge: Choices, of_judge: Array, shared: Array) -> Iterator[str]:
+    """Yield what limits the estimate: few prompts, or prompts that do not seem to be the same."""
+    if shared.size < LEAST_PROMPTS:
+        yield (
+            f"only {shared.size} prompts have votes of people and of the judge: with fewer than {LEAST_PROMPTS}, "
+            "intervals are too narrow"
+        )
+    if not _comparisons(human, of_human, shared) & _comparisons(judge, of_judge, shared):
+        yield "people and the judge compare different items on every prompt: check that their prompts are the same"
+
+
+def _comparisons(choices: Choices, codes: Array, shared: Array) -> set[tuple[int, frozenset[int]]]:
+    """Return the items of each event, with its prompt, on prompts of both."""
+    events, n_items = choices.events, len(choices.items)
+    places = np.flatnonzero(np.isin(codes, shared) & (events.count > 0))
+    starts, columns = events.design.indptr, events.design.indices
+    comparisons = set()
+    for place in places.tolist():
+        first, last = events.outcome_starts[place], events.outcome_starts[place + 1]
+        terms = columns[starts[first] : starts[last]]
+        comparisons.add((int(codes[place]), frozenset(terms[terms < n_items].tolist())))
+    return comparisons
 
 
 def _codes(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, ClassVar, TypeAlias
@@ -169,8 +169,13 @@ class ChoiceStrengths(DrawnStrengths):
         return f"<ChoiceStrengths of {self.n_events:g} choices: {self.ranking!r}>"
 
 
-def choice_content(fitted: ChoiceStrengths, *, level: float, elo: bool) -> dict[str, Any]:
-    """Return a fit as a command and an HTTP answer give it: items best first, parameters, likelihood and warnings."""
+def choice_content(
+    fitted: ChoiceStrengths, *, level: float, elo: bool, counts: Mapping[Hashable, Mapping[str, int]] | None = None
+) -> dict[str, Any]:
+    """Return a fit as a command and an HTTP answer give it: items best first, parameters, likelihood and warnings.
+
+    `counts` has further numbers of each item.
+    """
     intervals = fitted.rank_intervals(level)
     ratings = fitted.elo()
     items = [
@@ -182,6 +187,7 @@ def choice_content(fitted: ChoiceStrengths, *, level: float, elo: bool) -> dict[
             **({"elo": float(ratings[place])} if elo else {}),
             "rank_low": int(intervals.low[place]),
             "rank_high": int(intervals.high[place]),
+            **({} if counts is None else counts[fitted.items[place]]),
         }
         for place in np.argsort(fitted.ranking.ranks, kind="stable").tolist()
     ]

@@ -1,12 +1,13 @@
 """Define the request and answer for fitting strengths to answers of any kind."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any, Final
 
 from flask import g
 from marshmallow import ValidationError
 
-from adaptive import JudgeAgreement, SideBias
+from adaptive import Agreement, JudgeAgreement, SideBias
 from adaptive.choices._answers import KINDS, ChoiceOptions
 from adaptive.model._estimators import FitOptions
 from service.http.problems import shown
@@ -130,6 +131,7 @@ class ChoicesRequest(Request):
     level = fields.Number(above=0, below=1, load_default=0.9, about="Level of the intervals.")
 
 
+_COUNTS: Final = ("presentations", "wins", "ties", "losses")
 CHOICE_ITEM: Final = fields.Component(
     "ChoiceItem",
     exactly(
@@ -140,7 +142,8 @@ CHOICE_ITEM: Final = fields.Component(
         elo=NUMBER("1000 + 400 / ln 10 times the strength; only with elo in the request."),
         rank_low=COUNT("First rank of the interval."),
         rank_high=COUNT("Last rank of the interval."),
-        optional=["elo"],
+        **dict.fromkeys(_COUNTS, COUNT("Of votes on pairs only.")),
+        optional=["elo", *_COUNTS],
     ),
 )
 OTHER_PARAMETER: Final = fields.Component.exactly(
@@ -150,7 +153,11 @@ OTHER_PARAMETER: Final = fields.Component.exactly(
 SIDE_BIAS: Final = fields.Component.exactly(
     "SideBias", **result_shapes(SideBias, voter=Shape(type=["string", "integer", "null"])("null if not known."))
 )
-JUDGE_AGREEMENT: Final = fields.Component.exactly("JudgeAgreement", **result_shapes(JudgeAgreement))
+AGREEMENT: Final = fields.Component.exactly("Agreement", **result_shapes(Agreement))
+_AGREEMENTS: Final[dict[str, Any]] = {
+    field.name: AGREEMENT.reference for field in dataclasses.fields(JudgeAgreement) if field.name != "level"
+}
+JUDGE_AGREEMENT: Final = fields.Component.exactly("JudgeAgreement", **result_shapes(JudgeAgreement, **_AGREEMENTS))
 
 
 class ChoicesAnswer(Answer):

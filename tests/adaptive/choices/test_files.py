@@ -13,6 +13,24 @@ from numpy.testing import assert_allclose
 from adaptive import ChoiceAnswers, ComparisonError, ModelError, TableError, VoteError, merge_swapped, read_choices
 from rankcorr.errors import OptionError
 
+CONVERSATIONS = [
+    {
+        "question_id": 1,
+        "model_a": "a",
+        "model_b": "b",
+        "winner": "model_a",
+        "judge": ["gpt-4", "pair-v2" if turn == 1 else "pair-v2-multi-turn"],
+        "turn": turn,
+        "conversation_a": [
+            {"role": "user", "content": "why?"},
+            {"role": "assistant", "content": "abc"},
+            {"role": "user", "content": "how?"},
+            {"role": "assistant", "content": "defgh"},
+        ],
+        "conversation_b": [{"role": "assistant", "content": "x"}, {"role": "assistant", "content": "yz"}],
+    }
+    for turn in (1, 2)
+]
 PAIRS = """left,right,winner,voter,prompt,left_length,right_length,weight
 a,b,left,Ann,p1,100,50,0.5
 b,c,tie,Ann,p2,20,30,1
@@ -279,3 +297,20 @@ def test_answers_of_some_voters():
         answers.of_voters(["Z"])
     with pytest.raises(ModelError, match="the voters are not known"):
         read_choices([{"left": "a", "right": "b", "winner": "left"}]).of_voters(["Z"])
+
+
+def test_turns_of_a_conversation_and_judges_as_in_mt_bench():
+    answers = read_choices(CONVERSATIONS, covariates=["conversation"])
+    assert answers.voters == ("gpt-4", "gpt-4")
+    assert answers.prompts == ("1, turn 1", "1, turn 2")
+    assert [side.tolist() for side in answers.covariates["conversation"]] == [[3, 8], [1, 3]]
+    whole = [{name: cell for name, cell in row.items() if name != "turn"} for row in CONVERSATIONS[:1]]
+    assert read_choices(whole, covariates=["conversation"]).covariates["conversation"][0].tolist() == [8]
+
+
+def test_counts_are_of_votes_on_pairs():
+    answers = read_choices([{"left": "a", "right": "b", "winner": w} for w in ("left", "tie", "both bad", "right")])
+    assert answers.counts()["a"] == {"presentations": 4, "wins": 1, "ties": 2, "losses": 1}
+    assert answers.counts("left out")["b"] == {"presentations": 3, "wins": 1, "ties": 1, "losses": 1}
+    with pytest.raises(ModelError, match="only votes on pairs are won and lost; these answers are rankings"):
+        read_choices([{"ranking": "a > b"}]).counts()

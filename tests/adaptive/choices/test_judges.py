@@ -1,10 +1,12 @@
 """Pairs asked from both sides, and a judge beside people."""
 
 import math
+from collections import defaultdict
+from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from adaptive import ChoiceAnswers, ModelError, judge_agreement, merge_swapped, read_choices, side_biases
@@ -51,9 +53,60 @@ def test_a_judge_is_compared_with_people():
     rows += [("a", "c", "tie", "J", 1), ("a", "c", "both bad", "Ann", 1), ("a", "c", "left", "Ann", 2)]
     agreement = judge_agreement(answers_of(*rows), "J", level=0.9)
     # a, b: one of two people; a, c with prompt 1: a tie and "both bad".
-    assert (agreement.agreement, agreement.n_questions, agreement.people_agreement) == (0.75, 2, 0)
-    assert agreement.n_people_questions == 1
-    assert 0 < agreement.interval[0] < 0.75 < agreement.interval[1] <= 1
+    assert (agreement.with_people.share, agreement.with_people.n_questions) == (0.75, 2)
+    assert (agreement.among_people.share, agreement.among_people.n_questions) == (0, 1)
+    assert 0 < agreement.with_people.interval[0] < 0.75 < agreement.with_people.interval[1] <= 1
+    assert (agreement.with_people_decided.share, agreement.with_people_decided.n_questions) == (0.5, 1)
+    alone = judge_agreement(answers_of(*rows[:2]), "J").among_people
+    assert (math.isnan(alone.share), alone.n_questions) == (True, 0)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["ab", "ba", "ac"]),
+            st.sampled_from(["left", "right", "tie", "both bad"]),
+            st.sampled_from(["J", "Ann", "Bob", "Cid"]),
+            st.integers(1, 2),
+        ),
+        min_size=2,
+        max_size=25,
+    )
+)
+def test_agreements_are_shares_of_all_pairs_of_votes_of_two_voters(rows):
+    def better(pair, winner):
+        return {"left": pair[0], "right": pair[1]}.get(winner)
+
+    def mean(is_decided, are_compared):
+        shares = defaultdict(list)
+        for (pair, winner, voter, prompt), (other_pair, other_winner, other, other_prompt) in combinations(rows, 2):
+            values = better(pair, winner), better(other_pair, other_winner)
+            same = (prompt, set(pair)) == (other_prompt, set(other_pair))
+            if same and are_compared(voter, other) and not (is_decided and None in values):
+                shares[prompt, frozenset(pair)].append(values[0] == values[1])
+        return [np.mean([np.mean(share) for share in shares.values()]) if shares else math.nan, len(shares)]
+
+    def with_judge(voter, other):
+        return (voter == "J") != (other == "J")
+
+    def of_people(voter, other):
+        return "J" not in (voter, other) and voter != other
+
+    assume(mean(False, with_judge)[1])
+    agreement = judge_agreement(answers_of(*((*pair, *rest) for pair, *rest in rows)), "J")
+    for part, *expected in (
+        (agreement.with_people, False, with_judge),
+        (agreement.with_people_decided, True, with_judge),
+        (agreement.among_people, False, of_people),
+        (agreement.among_people_decided, True, of_people),
+    ):
+        assert [part.share, part.n_questions] == pytest.approx(mean(*expected), nan_ok=True)
+
+
+def test_a_side_bias_is_no_reason_to_agree_less_than_its_votes_decide():
+    """Merged, the two votes of a judge would be ties; people do not tie."""
+    rows = [("a", "b", "left", "J", 1), ("b", "a", "left", "J", 1), ("a", "b", "left", "Ann", 1)]
+    assert judge_agreement(answers_of(*rows), "J").with_people.share == 0.5
 
 
 def test_the_interval_of_an_agreement_covers_with_prompts_of_their_own_difficulty():
@@ -71,7 +124,7 @@ def test_the_interval_of_an_agreement_covers_with_prompts_of_their_own_difficult
         ]
         names = list(zip(*rows, strict=True))
         answers = ChoiceAnswers("pairs", tuple(zip(*names[:3], strict=True)), np.ones(len(rows)), names[3], names[4])
-        low, high = judge_agreement(answers, "J", level=0.9).interval
+        low, high = judge_agreement(answers, "J", level=0.9).with_people.interval
         covered += low <= 4 / 6 <= high
     assert abs(covered - 180) <= 3 * math.sqrt(200 * 0.9 * 0.1)
 

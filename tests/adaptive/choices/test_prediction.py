@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from adaptive import Choices, prediction_powered
+from adaptive import ChoiceAnswers, Choices, prediction_powered
 from adaptive.errors import ModelError
 
 
@@ -97,6 +97,34 @@ def test_items_in_another_order_and_other_prompts():
     assert alone.better(0, 4).probability > 0.9
 
 
+def test_answers_bring_their_prompts_and_doubtful_ones_are_noted():
+    left, right, people, machine = votes(8)
+    sides = [("abcde"[i], "abcde"[j]) for i, j in zip(left, right, strict=True)]
+    rows = [(*pair, "left" if wins else "right") for pair, wins in zip(sides, machine, strict=True)]
+    of_people = [(*pair, "left" if wins else "right") for pair, wins in zip(sides, people, strict=True)][:60]
+
+    def answers(rows, prompts):
+        return ChoiceAnswers("pairs", tuple(rows), np.ones(len(rows)), prompts=tuple(prompts))
+
+    human, judge = answers(of_people, range(60)), answers(rows, range(300))
+    both = prediction_powered(human, judge)
+    assert both.warnings == ()
+    expected = prediction_powered(human.choices(), judge.choices(), range(60), range(300))
+    assert both.theta.tolist() == expected.theta.tolist()
+    assert repr(both).startswith(
+        "<PredictionPoweredStrengths of 60 choices of people and 300 of a judge with weight 0."
+    )
+    assert "only 40 prompts have votes" in prediction_powered(human.select(range(40)), judge).warnings[0]
+    other = [place for place in range(300) if set(rows[place][:2]) == {"a", "b"}]
+    apart = [place for place in range(60) if set(of_people[place][:2]) != {"a", "b"}][: len(other)]
+    mixed = prediction_powered(human.select(apart), judge, other[: len(apart)], prior=1)
+    assert "people and the judge compare different items on every prompt" in mixed.warnings[-1]
+    with pytest.raises(ModelError, match="give human_prompts, or answers with prompts"):
+        prediction_powered(human.choices(), judge)
+    with pytest.raises(ModelError, match="human must have votes on pairs or grades; got <ChoiceAnswers: 1 rankings"):
+        prediction_powered(ChoiceAnswers("rankings", ((("a",), ("b",)),), np.ones(1)), judge)
+
+
 def test_what_does_not_fit_is_refused():
     left, right, people, machine = votes(8)
     human, judge = choices(left[:50], right[:50], people[:50]), choices(left, right, machine)
@@ -104,7 +132,7 @@ def test_what_does_not_fit_is_refused():
         prediction_powered(human, judge, range(49), range(300))
     with pytest.raises(ModelError, match="must have two prompts in common; they have 1"):
         prediction_powered(human, judge, [0] * 50, range(300))
-    with pytest.raises(ModelError, match="human must be Choices; got 5"):
+    with pytest.raises(ModelError, match="human must be Choices or ChoiceAnswers; got 5"):
         prediction_powered(5, judge, range(50), range(300))
     other = choices(left, right, machine, items=list("abcde"))
     with pytest.raises(ModelError, match="must have the same items; not both have 0, 1, 2"):

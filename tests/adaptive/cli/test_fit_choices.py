@@ -90,7 +90,10 @@ def test_everything_on_pairs_is_printed(kind, tmp_path):
     assert "J agrees with the other voters in " in text
     assert "a is better than b with probability " in text
     printed_by("fit", f"{kind}.csv", "--prior", "1", "--both-bad", "left out", "--out", "ranking.csv")
-    assert (tmp_path / "ranking.csv").read_text().startswith("item,rank,strength,standard_error,rank_low,rank_high\n")
+    header, first = (tmp_path / "ranking.csv").read_text().splitlines()[:2]
+    counts = ",presentations,wins,ties,losses" if kind == "pairs" else ""
+    assert header == f"item,rank,strength,standard_error,rank_low,rank_high{counts}"
+    assert first.startswith("a,1")
 
 
 @pytest.mark.parametrize(
@@ -101,9 +104,10 @@ def test_everything_on_pairs_is_printed(kind, tmp_path):
         ("pairs.csv --cluster voter --voters", "--voters cannot be used with --cluster"),
         ("rankings.csv --report report.md", "--report cannot be used with rankings"),
         ("- --cluster voter", "--cluster needs files of votes; it cannot read a ledger or standard input"),
-        ("grades.csv --better a z", "--better: no item is called 'z'"),
+        ("grades.csv --better a z", "--better: no item is called 'z'; there are a, b, c"),
         ("grades.csv --cluster prompt", "need the prompt of each answer"),
         ("pairs.csv --judge Z", "no voter is called 'Z'; there are 'J', 'Ann'"),
+        ("pairs.csv --judge J --only J", "--judge J compares this voter with the others: leave out --only"),
         ("pairs.csv --cluster voter --only Z", "no voter is called 'Z'; there are 'J', 'Ann'"),
         ("pairs.csv --cluster voter --only J", "all choices are of one cluster, such as one voter"),
         ("votes.csv --only Z", "no voter is called 'Z'"),

@@ -186,7 +186,9 @@ def test_judges_are_reported():
     content = answer(f"{PATH}/choices", answers=CHOICES, prior=1, swapped="tie", judge="J", cluster="both")
     assert (content["n_answers"], content["n_both_bad"]) == (3, 1)
     assert [(bias["voter"], bias["n_left"]) for bias in content["side_biases"]] == [("J", 1)]
-    assert (content["agreement"]["agreement"], content["agreement"]["people_agreement"]) == (0, None)
+    agreement = content["agreement"]
+    assert (agreement["with_people"]["share"], agreement["among_people"]["share"]) == (0.5, None)
+    assert {row["item"]: row["wins"] for row in content["items"]} == {"gnu": 0, "yak": 1, "emu": 0}
 
 
 @pytest.mark.parametrize(
