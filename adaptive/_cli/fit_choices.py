@@ -150,9 +150,10 @@ def _parameters(fitted: ChoiceStrengths, cluster: str | None) -> str:
 
 def _print_rows(rows: Sequence[Mapping[str, Any]], n_items: int) -> None:
     texts = {"rank": "g", "strength": ".3f", "standard_error": ".3f", "elo": ".0f", "rank_low": "d", "rank_high": "d"}
-    texts |= dict.fromkeys(("presentations", "wins", "ties", "losses"), ",d")
-    cells = [[printable(str(row["item"])), *(f"{row[name]:{texts[name]}}" for name in list(row)[1:])] for row in rows]
-    console.print_table([name.replace("_", " ") for name in rows[0]], cells)
+    texts |= dict.fromkeys(("wins", "ties", "losses"), ",d")
+    names = [name for name in list(rows[0])[1:] if name != "presentations"]  # the sum of the next three
+    cells = [[printable(str(row["item"])), *(f"{row[name]:{texts[name]}}" for name in names)] for row in rows]
+    console.print_table(["item", *(name.replace("_", " ") for name in names)], cells)
     if n_items > len(rows):
         click.echo(f"... and {n_items - len(rows):,} more: --top N prints them, --out FILE writes them")
 
@@ -168,21 +169,17 @@ def _print_judges(
         click.echo(f"{counted(len(biases) - len(usual), 'voter')} with fewer than {_LEAST_SWAPPED} such pairs")
     if agreement is None:
         return
-    level, on_prompt = f"{100 * agreement.level:g} % interval ", " on the same prompt" if has_prompts else ""
-    text = f"{printable(str(judge))} agrees with the other voters in {_share(agreement.with_people, level)}{on_prompt}"
-    if agreement.among_people.n_questions:
-        text += f"; they agree with each other in {_share(agreement.among_people)}"
-    click.echo(text)
-    if agreement.with_people_decided.n_questions:
-        text = f"where both prefer an item: {_share(agreement.with_people_decided)}"
-        if agreement.among_people_decided.n_questions:
-            text += f"; the others with each other {_share(agreement.among_people_decided)}"
-        click.echo(text)
+    name, on_prompt = printable(str(judge)), " and prompt" if has_prompts else ""
+    rows = {
+        f"with {name}": agreement.with_people,
+        f"with {name}, both prefer an item": agreement.with_people_decided,
+        "among the others": agreement.among_people,
+        "among the others, both prefer an item": agreement.among_people_decided,
+    }
+    click.echo(f"\nEqual votes on the same pair{on_prompt}, with {100 * agreement.level:g} % intervals:")
+    cells = [[label, *_shares(part), f"{part.n_questions:,}"] for label, part in rows.items() if part.n_questions]
+    console.print_table(["votes", "share", "low", "high", "pairs"], cells)
 
 
-def _share(agreement: Agreement, level: str = "") -> str:
-    low, high = agreement.interval
-    return (
-        f"{100 * agreement.share:.0f} % ({level}{100 * low:.0f} to {100 * high:.0f} %) of "
-        f"{counted(agreement.n_questions, 'pair')}"
-    )
+def _shares(agreement: Agreement) -> list[str]:
+    return [f"{share:.2f}" for share in (agreement.share, *agreement.interval)]

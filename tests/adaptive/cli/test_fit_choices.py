@@ -1,6 +1,7 @@
 """`ballots fit` with answers of any kind."""
 
 import json
+import re
 
 import pytest
 
@@ -87,7 +88,8 @@ def test_everything_on_pairs_is_printed(kind, tmp_path):
     assert "length " in text
     assert "elo" in text
     assert "J: side bias +1.00 (90 % interval" in text
-    assert "J agrees with the other voters in " in text
+    assert "Equal votes on the same pair and prompt, with 90 % intervals:\n" in text
+    assert re.search(r"^with J +0\.25 +0\.\d\d +0\.\d\d +2$", text, re.MULTILINE)
     assert "a is better than b with probability " in text
     printed_by("fit", f"{kind}.csv", "--prior", "1", "--both-bad", "left out", "--out", "ranking.csv")
     header, first = (tmp_path / "ranking.csv").read_text().splitlines()[:2]
