@@ -394,4 +394,4 @@ def _print_side_bias(votes: Sequence[VoteRow]) -> None:
     n_left, n_right, n = sides.count(("left", "left")), sides.count(("right", "right")), len(sides)
     if not n:
         return
-    click.echo(side_bias_text(side_bias_of(n_left, n_right, n, level=0.95)))
+    click.echo(side_bias_text(side_bias_of(n_left, n_right, n)))

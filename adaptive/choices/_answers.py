@@ -32,6 +32,7 @@ NOUNS: Final[dict[str, str]] = {
     "rankings": "rankings",
 }
 _MOST_OF_ONE: Final = 0.5  # of the answers: a voter with more decides the ranking
+_FAR_AHEAD: Final = 2  # times as many answers as the next voter: so does this voter, if a third of all are theirs
 _MOST_NAMED: Final = 5
 
 
@@ -122,10 +123,11 @@ class ChoiceAnswers:
         """What limits any ranking by these answers: they are of one voter, or mostly of one."""
         if self.voters is None or not self.rows:
             return ()
-        voter, number = Counter(self.voters).most_common(1)[0]
+        (voter, number), *rest = Counter(self.voters).most_common(2)
         if number == len(self.rows):
             return ("all votes are from one voter: other voters may differ",)
-        if number <= _MOST_OF_ONE * len(self.rows):
+        is_far_ahead = number > _FAR_AHEAD * rest[0][1] and 3 * number > len(self.rows)
+        if number <= _MOST_OF_ONE * len(self.rows) and not is_far_ahead:
             return ()
         share = math.floor(100 * number / len(self.rows))
         return (f"{share} % of the answers are of the voter {shown(voter)}, so the ranking is largely theirs",)

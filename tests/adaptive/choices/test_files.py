@@ -291,6 +291,12 @@ def test_answers_of_some_voters():
     assert answers.of_voters([1]).voters == (1, 1, 1)
     assert answers.of_voters([1, "Bob"], others=True).voters == ("Ann",)
     assert answers.warnings == ("60 % of the answers are of the voter 1, so the ranking is largely theirs",)
+    shares = {(47, 20, 20, 13): True, (47, 40, 13): False, (30, 14, 14, 14, 14, 14): False, (51, 49): True}
+    for numbers, is_noted in shares.items():
+        rows = [
+            {"left": "a", "right": "b", "winner": "left", "voter": k} for k, n in enumerate(numbers) for _ in range(n)
+        ]
+        assert bool(read_choices(rows).warnings) == is_noted
     assert answers.of_voters([1]).warnings == ("all votes are from one voter: other voters may differ",)
     assert answers.select([1, 2, 3, 4]).warnings == ()
     with pytest.raises(ModelError, match="no voter is called 'Z'; there are 1, 'Ann', 'Bob'"):

@@ -112,7 +112,7 @@ def interval(n_left, n_right, n):
     """The normal interval of a mean of 1, -1 and 0, with half an observation in each cell of the table of answers."""
     values, weights = [1.0, -1.0, 0.0], [n_left + 0.5, n_right + 0.5, n - n_left - n_right + 1]
     mean = np.average(values, weights=weights)
-    half = 1.959964 * math.sqrt(np.average((values - mean) ** 2, weights=weights) / sum(weights))
+    half = 1.644854 * math.sqrt(np.average((values - mean) ** 2, weights=weights) / sum(weights))
     return max(-1, mean - half), min(1, mean + half)
 
 
@@ -133,7 +133,7 @@ def test_both_sides(each, found, counts):
     n_left, n_right, n = counts
     low, high = interval(*counts)
     assert stdout[1:] == [
-        f"side bias {(n_left - n_right) / n:+.2f} (95 % interval {low:+.2f} to {high:+.2f}): "
+        f"side bias {(n_left - n_right) / n:+.2f} (90 % interval {low:+.2f} to {high:+.2f}): "
         f"of {n} pairs, {n_left} left both times, {n_right} right"
     ]
 
