@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 import click
 import numpy as np
 
-from adaptive._cli.fit_choices import answers_of_choices, fit_choices
+from adaptive._cli.fit_choices import answers_of_choices, fit_choices, strengths_of_choices
 from adaptive._cli.output import emit, print_note
 from adaptive._cli.vote_files import (
     CHOICE_OPTIONS,
@@ -32,7 +32,8 @@ from adaptive._cli.vote_files import (
 from adaptive._formats.votes import votes_csv
 from adaptive._record import json_label, places_best_first
 from adaptive._tables import item_cells, items_csv
-from adaptive.choices._strengths import elo_ratings
+from adaptive.choices._answers import ChoiceOptions
+from adaptive.choices._strengths import ChoiceStrengths, elo_ratings
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, N_SAMPLES, Better
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import MODELS, STRENGTH_MODELS, bradley_terry, fit_named
@@ -393,8 +394,14 @@ def _command(short_help: str, *options: Callable[[Any], Any]) -> Callable[[Draw]
             figure_options = {name: model_options.pop(name) for name in _FIGURE_OPTIONS if name in model_options}
             if "level" in figure_options:
                 checked_level(figure_options["level"])  # before a fit that may take long
-            comparisons = read_files(votes, reading, items).votes
-            fitted = cast("Strengths", fit_named(comparisons, model_options.pop("model"), **model_options))
+            model = model_options.pop("model")
+            fitted: Strengths | ChoiceStrengths | None = None
+            if "cluster" in model_options:
+                fitted = strengths_of_choices(votes, reading, model, {"items": items, **model_options})
+                model_options.pop("cluster")
+            if fitted is None:
+                comparisons = read_files(votes, reading, items).votes
+                fitted = cast("Strengths", fit_named(comparisons, model, **model_options))
             for message in [*console.write_figure(lambda: draw(fitted, **figure_options), out), *fitted.warnings]:
                 print_note(message)
 
@@ -408,7 +415,7 @@ def _command(short_help: str, *options: Callable[[Any], Any]) -> Callable[[Draw]
     return add
 
 
-def _draw(fitted: Strengths, seed: int) -> None:
+def _draw(fitted: Strengths | ChoiceStrengths, seed: int) -> None:
     """Draw the rankings that a figure shows, which are kept, behind a progress bar."""
     with progress_bar(N_SAMPLES, "draw", "possible rankings") as advance:
         fitted.drawn(N_SAMPLES, seed, progress=advance)
@@ -424,11 +431,13 @@ def _note_rest(top: int, n_rows: int, noun: str) -> None:
     console.option("--top", type=click.IntRange(min=1), default=TOP, help="Number of items."),
     _level_option,
     console.choice_option("--scale", SCALES, "Draw strengths or ranks."),
+    console.declared_option(ChoiceOptions, "cluster"),
 )
-def strengths(fitted: Strengths, *, top: int, level: float, scale: Scale) -> Figure:
+def strengths(fitted: Strengths | ChoiceStrengths, *, top: int, level: float, scale: Scale) -> Figure:
     """Draw the strength of each of the best items with its interval, best first; or its rank.
 
-    With more than 100 items, the intervals are drawn as a band.
+    With more than 100 items, the intervals are drawn as a band. Answers of any kind are drawn, as `ballots fit` reads
+    them.
 
     Example:
       ballots plot strengths votes.csv --out strengths.png
@@ -444,8 +453,9 @@ def strengths(fitted: Strengths, *, top: int, level: float, scale: Scale) -> Fig
     click.option("--k", type=click.IntRange(min=1), required=True, help="Size of the top."),
     click.option("--top", type=click.IntRange(min=1), help=f"Most items to draw.  [default: {TOP}, or 2 k]"),
     console.seed_option(help_text="Same seed, same draws."),
+    console.declared_option(ChoiceOptions, "cluster"),
 )
-def top(fitted: Strengths, *, k: int, top: int | None, seed: int) -> Figure:
+def top(fitted: Strengths | ChoiceStrengths, *, k: int, top: int | None, seed: int) -> Figure:
     """Draw the probability of each item to be in the top k, in the order of the ranking.
 
     Example:

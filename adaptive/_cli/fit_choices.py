@@ -77,6 +77,17 @@ def answers_of_choices(
     return answers
 
 
+def strengths_of_choices(
+    paths: Sequence[str], reading: Reading, model: str, options: Mapping[str, Any]
+) -> ChoiceStrengths | None:
+    """Return the strengths of answers that only a fit of choices knows, for a figure; None for votes on pairs."""
+    unused = {"swapped": None, "both_bad": None, "covariates": (), "judge": None, "only": (), "without": ()}
+    answers = answers_of_choices(paths, reading, model, {**unused, **options})
+    if answers is None:
+        return None
+    return answers.choices(side_bias=bool(options["side_bias"]), cluster=options["cluster"]).fit(prior=options["prior"])
+
+
 def _voter_of(answers: ChoiceAnswers, text: str) -> Hashable:
     """Return the voter whom a command names; voters of JSON may be numbers."""
     return next((voter for voter in answers.voters or () if str(voter) == text), text)

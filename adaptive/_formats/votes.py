@@ -171,7 +171,7 @@ class VoteColumns:
                 self._refuse(
                     name,
                     "holds several prompts for one item, and votes on one prompt depend on each other: add "
-                    "`--cluster prompt` to `ballots fit`, or use read_choices",
+                    "`--cluster prompt` to `ballots fit` or `ballots plot`, or use read_choices",
                 )
         names = [name for name in self.unused if is_count(name_words(name))]
         if not names:

@@ -119,3 +119,19 @@ def test_everything_on_pairs_is_printed(kind, tmp_path):
 )
 def test_a_wrong_option_is_refused(args, message):
     assert message in refusal("fit", *args.split())
+
+
+@pytest.mark.parametrize("command", [["strengths"], ["strengths", "--scale", "rank"], ["top", "--k", "1"]])
+@pytest.mark.parametrize("kind", FILES)
+def test_answers_of_any_kind_are_drawn(command, kind, tmp_path):
+    pytest.importorskip("matplotlib")
+    clusters = {"pairs": ["--cluster", "prompt"]}.get(kind, [])
+    printed_by("plot", command[0], f"{kind}.csv", *command[1:], *clusters, "--prior", "1", "--out", "figure.svg")
+    assert "svg" in (tmp_path / "figure.svg").read_text()[:400]
+
+
+def test_a_table_may_be_markdown():
+    result = invoke("fit", "pairs.csv", "--cluster", "prompt", "--prior", "1", "--table", "markdown")
+    assert result.stdout.startswith("| item | rank | strength | standard error | rank low | rank high | wins | ties |")
+    assert "2 prompts" in result.stderr
+    assert invoke("fit", "votes.csv", "--table", "csv").stdout.startswith("item,rank,strength,standard error,")
