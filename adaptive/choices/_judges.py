@@ -345,11 +345,11 @@ def fit_content(
 
 
 def swapped_notes(answers: ChoiceAnswers, merged: ChoiceAnswers) -> tuple[str, ...]:
-    """What to know of a fit to merged answers."""
+    """Return notes on a fit to merged answers."""
     if len(merged.rows) == len(answers.rows):
         return ()
     notes = [
-        "two votes stand behind each merged answer: strengths and slopes are up to twice as large as those of single "
+        "each merged answer is made of two votes, so strengths and slopes can be twice as large as those from single "
         "votes; to compare them with others, fit a side bias instead"
     ]
     if answers.prompts is None:
