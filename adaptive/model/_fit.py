@@ -12,7 +12,7 @@ need traces alone, and no determinant.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -50,6 +50,8 @@ _LARGEST_STEP: Final = 4.0  # of the difference of two items that met
 _FORCING: Final = (1e-10, 1e-2)  # of conjugate gradients: steps that end far from the solution need not be exact
 _FAR: Final = 0.5  # a step from which the next may still be far from the peak
 _FLAT: Final = 1e-9  # of the largest curvature of an answer
+_MOST_SADDLES: Final = 5
+_BESIDE: Final = 1e-2  # of a strength
 _LEAST_PART: Final = 1e-13  # of the largest curvature
 _ROUNDING: Final = 1e-9  # of a rise that a step promises
 _SD_WIDTH: Final = 1.0  # log t is normal around log 2 with this standard deviation, before any vote
@@ -141,11 +143,13 @@ class JointFit:
     def __post_init__(self) -> None:
         model = self.rows.model
         fits_oversight = (model.voters or model.slips) and self.oversight > 0
-        self.is_active = np.array([model.voters, fits_oversight, model.side_bias])
-        self.is_free = self.is_active.copy()
         # Shares count voters, not votes: a program with most of the votes must not define what is normal.
         has_votes = np.bincount(self.rows.group, minlength=self.rows.n_groups) > 0
-        self.shares = has_votes / max(1, int(has_votes.sum()))
+        n_voters = int(has_votes.sum())
+        self.shares = has_votes / max(1, n_voters)
+        # The mean of log a is 0, so that of a single voter is.
+        self.is_active = np.array([model.voters and n_voters > 1, fits_oversight, model.side_bias])
+        self.is_free = self.is_active.copy()
 
     @property
     def fits_slips(self) -> bool:
@@ -181,6 +185,17 @@ class JointFit:
             self.is_far = self.is_far and moved > _FAR
             self.forcing = float(np.clip(moved, *_FORCING))
         return Fitted(point, False, max_iterations)
+
+    def is_maximum(self, point: Point) -> bool:
+        """Return whether the log posterior has no direction that is curved upwards, seen from a random one."""
+        target = Move(
+            np.random.default_rng(0).standard_normal(self.rows.n_items), np.zeros((self.rows.n_groups, 3)), 0.0
+        )
+        self.forcing = _FOLLOW_TOLERANCE
+        with suppress(np.linalg.LinAlgError):
+            (solution,) = self.solve(point, [target], is_observed=True)
+            return target @ solution > 0
+        return False
 
     def point(self, at: Parameters) -> Point:
         """Evaluate the votes and the priors at some parameters, up to a constant."""
@@ -436,7 +451,6 @@ def _by_gradients(
 ) -> Array:
     """Solve for the strengths of many items by conjugate gradients."""
     from scipy.sparse import csr_array
-    from scipy.sparse.linalg import LinearOperator, cg
 
     n_items = rows.n_items
     place, other, starts = rows.neighbours
@@ -451,11 +465,36 @@ def _by_gradients(
         image = np.asarray(diagonal * strengths - pairs @ strengths)
         return image if absorbed is None else image - absorbed @ (transposed @ strengths)
 
-    matrix = LinearOperator((n_items, n_items), product, dtype=float)
-    scaling = LinearOperator((n_items, n_items), lambda x: x / diagonal, dtype=float)
-    most = 10 * n_items + 100
-    solved = [cg(matrix, column, rtol=tolerance, maxiter=most, M=scaling)[0] for column in target.T]
-    return np.stack(solved, axis=1)
+    return np.stack([_conjugate_gradients(product, diagonal, column, tolerance) for column in target.T], axis=1)
+
+
+def _conjugate_gradients(product: Callable[[Array], Array], diagonal: Array, target: Array, tolerance: float) -> Array:
+    """Solve a linear system, scaled by its diagonal (Hestenes and Stiefel 1952).
+
+    SciPy's `cg` does not notice a direction without positive curvature, and would lead to a saddle point.
+
+    Raises
+    ------
+    LinAlgError
+        There is such a direction.
+    """
+    solution, residual = np.zeros(target.size), target.copy()
+    direction, last = np.zeros(target.size), 1.0
+    limit = tolerance * float(np.linalg.norm(target))
+    for _ in range(10 * target.size + 100):
+        if float(np.linalg.norm(residual)) <= limit:
+            break
+        scaled = residual / diagonal
+        rest = float(residual @ scaled)
+        direction = scaled + rest / last * direction
+        image = product(direction)
+        curvature = float(direction @ image)
+        if curvature <= 0:
+            raise np.linalg.LinAlgError
+        solution += rest / curvature * direction
+        residual -= rest / curvature * image
+        last = rest
+    return solution
 
 
 def _where(is_first: Array, group: Array, first: Array, second: Array) -> Array:
@@ -538,13 +577,26 @@ def fit(
     start = replace(start, sd=SD_START if prior.sd is None else prior.sd)
     climbs_oversight = joint.fits_slips and start.precision > 0
     if prior.sd is not None and not climbs_oversight:
-        return joint.run(start, max_iterations)
+        fitted = _run_to_maximum(joint, start, max_iterations)
+        return replace(fitted, n_iterations=joint.n_iterations)
     rough = replace(joint, tolerance=max(tolerance, _ROUGH_TOLERANCE))
     joint.holds_slips = rough.holds_slips = climbs_oversight
     peak, is_peak = _find_peak(rough, start, prior.sd is None, max_iterations)
-    fitted = joint.run(peak, max_iterations)
+    fitted = _run_to_maximum(joint, peak, max_iterations)
     n_iterations = rough.n_iterations + joint.n_iterations
     return replace(fitted, converged=is_peak and fitted.converged, n_iterations=n_iterations)
+
+
+def _run_to_maximum(joint: JointFit, start: Parameters, max_iterations: int) -> Fitted:
+    """Run a fit; where it ends in a saddle point, go on from beside it."""
+    fitted, rng = joint.run(start, max_iterations), np.random.default_rng(0)
+    for _ in range(_MOST_SADDLES):
+        if not fitted.converged or joint.is_maximum(fitted.point):
+            return fitted
+        at = fitted.parameters
+        beside = replace(at, theta=at.theta + _BESIDE * rng.standard_normal(at.theta.size))
+        fitted = joint.run(beside, max_iterations)
+    return replace(fitted, converged=fitted.converged and joint.is_maximum(fitted.point))
 
 
 def _find_peak(fit: JointFit, start: Parameters, estimates_sd: bool, max_iterations: int) -> tuple[Parameters, bool]:

@@ -13,7 +13,8 @@ from scipy.special import log_expit, log_ndtr, logsumexp
 
 from adaptive import Choices, Comparisons, Prior, bradley_terry, next_comparisons, thurstone, voter_report
 from adaptive._votes import LEFT, RIGHT, TIE
-from adaptive.model._fit import JointFit, MarginalLikelihood, pool_rows
+from adaptive.model._fit import JointFit, MarginalLikelihood, Move, pool_rows
+from adaptive.model._fit import fit as fit_votes
 from adaptive.model._likelihood import VoteModel
 from adaptive.model._strengths import rows_of
 from tests.adaptive import naive
@@ -540,3 +541,35 @@ def test_pooled_votes_have_the_counts_of_each_answer(votes, voters, side_bias, b
         if number
     }
     assert of_pairs == counts
+
+
+def test_no_fit_ends_in_a_saddle_point():
+    """A conjugate gradient that does not look for negative curvature ended 7 log units below the peak."""
+    rng = np.random.default_rng(4)
+    left = rng.integers(0, 301, 900)
+    right = (left + rng.integers(1, 301, 900)) % 301
+    theta = rng.normal(size=301)
+    winner = np.where(rng.random(900) < 1 / (1 + np.exp(theta[right] - theta[left])), 1, -1)
+    voter = rng.integers(0, 3, 900)
+    winner[rng.random(900) < 0.15] *= -1
+    votes = Comparisons(301, left, right, winner, 3, voter)
+    for prior, oversight in ((1.5, 0.03), (0.75, 0.037), (3.0, 0.1)):
+        rows = pool_rows(rows_of(votes, VoteModel("logistic", "davidson", voters=True)))
+        fit = JointFit(rows, Prior(sd=prior), oversight, 1e-9, None)
+        solution = fit_votes(rows_of(votes, rows.model), Prior(sd=prior), oversight)
+        fit.forcing = 1e-10
+        assert fit.is_maximum(solution.point) or not solution.converged
+        nudges = (
+            fit.moved(solution.parameters, Move(rng.normal(size=301), np.zeros((3, 3)), 0.0), 0.05) for _ in range(5)
+        )
+        ends = [fit.run(nudge, 300).point.log_posterior for nudge in nudges]
+        assert max(ends) <= solution.point.log_posterior + 1e-6
+
+
+def test_a_single_voter_discriminates_as_the_scale_says():
+    votes, _ = simulated(60, 240, seed=2)
+    alone = Comparisons(60, votes.left, votes.right, votes.winner, 1, np.zeros(240, int))
+    fitted = bradley_terry(alone, voters=True, prior=1.5)
+    assert fitted.converged
+    assert fitted.n_iterations < 30
+    assert fitted.parameters.discrimination.tolist() == [1.0]
