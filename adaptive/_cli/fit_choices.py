@@ -26,7 +26,7 @@ from adaptive.choices._judges import (
 )
 from adaptive.choices._strengths import ChoiceStrengths, choice_content
 from rankcorr import OptionError
-from rankcorr._checks import counted
+from rankcorr._checks import collected_notices, counted, repeated
 from rankcorr._cli import console
 from rankcorr._io.source import printable
 
@@ -54,6 +54,8 @@ def answers_of_choices(
         return None
     if not names and (reading.format != "auto" or reading.instances is not None):
         return None
+    if again := repeated(paths):
+        raise OptionError(f"file {printable(str(again[0]))} is listed twice, so its votes would count twice")
     kinds = {path: kind_of_choices(path, reading.encoding, reading.columns, reading.ignore) for path in paths}
     if not names and set(kinds.values()) <= {"pairs"}:
         return None
@@ -63,7 +65,7 @@ def answers_of_choices(
     reason = flags[0] if flags else NOUNS[kinds[paths[0]]]
     if model != "bradley-terry":
         raise OptionError(f"--model {model} cannot be used with {reason}")
-    if unusable := [name for name in _OF_PAIRS if options.get(name)]:
+    if unusable := [name for name in _OF_PAIRS if options.get(name) not in (None, False, ())]:
         raise OptionError(f"--{unusable[0]} cannot be used with {reason}")
     settings = {name: getattr(reading, name) for name in ("format", "columns", "answers", "encoding", "ignore")}
     answers = joined_answers([read_choices(path, covariates=options["covariates"], **settings) for path in paths])
@@ -104,7 +106,8 @@ def fit_choices(
     merged = merge_swapped(answers, swapped) if swapped else answers
     agreement = None if judge is None else judge_agreement(answers, judge, level=level)
     both_bad: Any = options["both_bad"] or "tie"
-    choices = merged.choices(side_bias=bool(options["side_bias"]), cluster=options["cluster"], both_bad=both_bad)
+    with collected_notices() as notices:
+        choices = merged.choices(side_bias=bool(options["side_bias"]), cluster=options["cluster"], both_bad=both_bad)
     fitted = choices.fit(prior=options["prior"])
     labels = {str(item): item for item in fitted.items}
     check_labels("--better", chain.from_iterable(pairs), labels)
@@ -129,12 +132,14 @@ def fit_choices(
             emit(items_csv(rows), out, f"{len(rows):,} items written to {out}")
         _print_judges(biases, agreement, judge, has_prompts=answers.prompts is not None)
     notes = swapped_notes(answers, merged)
-    return replace(fitted, warnings=(*merged.warnings, *notes, *fitted.warnings)), better
+    return replace(fitted, warnings=(*notices, *merged.warnings, *notes, *fitted.warnings)), better
 
 
 def _counts(answers: ChoiceAnswers, merged: ChoiceAnswers, both_bad: str) -> str:
     """Return the counts of answers, in one line."""
     parts = [counted(len(merged.items), "item"), f"{len(merged.rows):,} {NOUNS[answers.kind]}"]
+    if (merged.weights != 1).any():
+        parts.append(f"their weights {merged.weights.sum():,g} in all")
     if len(merged.rows) < len(answers.rows):
         parts.append(f"made of {len(answers.rows):,} by merging swapped pairs")
     if merged.n_both_bad:
@@ -161,7 +166,7 @@ def _parameters(fitted: ChoiceStrengths, cluster: str | None) -> str:
 
 def _print_rows(rows: Sequence[Mapping[str, Any]], n_items: int) -> None:
     texts = {"rank": "g", "strength": ".3f", "standard_error": ".3f", "elo": ".0f", "rank_low": "d", "rank_high": "d"}
-    texts |= dict.fromkeys(("wins", "ties", "losses"), ",d")
+    texts |= dict.fromkeys(("wins", "ties", "losses"), ",g")
     names = [name for name in list(rows[0])[1:] if name != "presentations"]  # the sum of the next three
     cells = [[printable(str(row["item"])), *(f"{row[name]:{texts[name]}}" for name in names)] for row in rows]
     console.print_table(["item", *(name.replace("_", " ") for name in names)], cells)

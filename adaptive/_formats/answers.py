@@ -35,6 +35,8 @@ ARENA_WORDS: Final = {
     "tie": "tie",
     "tie (bothbad)": "tie",
     "both_bad": "tie",
+    "both bad": "tie",
+    "bothbad": "tie",
     "tie (inconsistent)": "tie",
 }
 _MOST_NAMED: Final = 10  # unknown answers that a message names

@@ -132,8 +132,8 @@ class ChoiceAnswers:
         share = math.floor(100 * number / len(self.rows))
         return (f"{share} % of the answers are of the voter {shown(voter)}, so the ranking is largely theirs",)
 
-    def counts(self, both_bad: BothBad = "tie") -> dict[Hashable, dict[str, int]]:
-        """Return the numbers of presentations, wins, ties and losses of each item, of votes on pairs.
+    def counts(self, both_bad: BothBad = "tie") -> dict[Hashable, dict[str, float]]:
+        """Return the presentations, wins, ties and losses of each item, of votes on pairs with their weights.
 
         Examples
         --------
@@ -148,14 +148,17 @@ class ChoiceAnswers:
         """
         if self.kind != "pairs":
             raise ModelError(f"only votes on pairs are won and lost; these answers are {NOUNS[self.kind]}")
-        counts = {item: dict.fromkeys(("presentations", "wins", "ties", "losses"), 0) for item in self.items}
-        for left, right, answer in self.rows:
+        counts: dict[Hashable, dict[str, float]] = {
+            item: dict.fromkeys(("presentations", "wins", "ties", "losses"), 0) for item in self.items
+        }
+        weights = [int(weight) if weight.is_integer() else weight for weight in self.weights.tolist()]
+        for (left, right, answer), weight in zip(self.rows, weights, strict=True):
             if answer == "both bad" and both_bad == "left out":
                 continue
             for item, winner in ((left, "left"), (right, "right")):
-                counts[item]["presentations"] += 1
+                counts[item]["presentations"] += weight
                 outcome = "ties" if answer in ("tie", "both bad") else "wins" if answer == winner else "losses"
-                counts[item][outcome] += 1
+                counts[item][outcome] += weight
         return counts
 
     def of_voters(self, voters: Sequence[Hashable], *, others: bool = False) -> ChoiceAnswers:

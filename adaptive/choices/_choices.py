@@ -23,10 +23,10 @@ from adaptive.choices._events import Events
 from adaptive.choices._strengths import ChoiceStrengths
 from adaptive.errors import ModelError
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._likelihood import SD_RANGE, SD_START
+from adaptive.model._likelihood import SD_RANGE, SD_START, is_spread
 from adaptive.model._strengths import LEAST_CLUSTERS
 from rankcorr import Ranking
-from rankcorr._checks import check_choice, is_unhashable, offending, real_number, shown, whole_number
+from rankcorr._checks import check_choice, is_unhashable, offending, real_number, repeated, shown, whole_number
 
 Array: TypeAlias = NDArray[Any]
 Unlisted: TypeAlias = Literal["absent", "below"]
@@ -196,6 +196,8 @@ class Choices:
         middle = ["tie"] if most == 1 and parameter else [f"grade {size}" for size in parameter]
         names = [*middle, *(["side"] if side_bias else []), *(covariates or {})]
         values = _checked_covariates(covariates, n_votes)
+        if again := repeated(names):
+            raise ModelError(f"a covariate cannot be called {shown(again[0])}, which is the name of another parameter")
         levels = sorted({sign * size for size in [*sizes, most] for sign in (1, -1)}, reverse=True)
         terms: list[dict[int, float]] = []
         for vote in range(n_votes):
@@ -357,16 +359,15 @@ class Choices:
                 f"a fit needs two items and a choice; got {n_items} items, {self.events.chosen.size} choices"
             )
         sd = math.nan if prior is None else real_number(prior)
-        if prior is not None and not sd > 0:
-            raise ModelError(f"prior must be a positive number; got {shown(prior)}")
+        if prior is not None and not is_spread(sd):
+            raise ModelError(f"prior must be a positive number, from 1e-100 to 1e100, or infinite; got {shown(prior)}")
         parameters = np.zeros(self.events.design.shape[1])
         with one_blas_thread(parameters.size):
             if prior is None:
                 sd, parameters = self._estimate_spread(parameters)
             parameters, total, probabilities = self._newton(parameters, sd)
             information = self._penalised(self.events.information(probabilities), sd)
-            eigenvalues = np.linalg.eigvalsh(information)
-            if eigenvalues[0] < FLAT * eigenvalues[-1]:
+            if _is_flat(information, n_items):
                 raise ModelError(_INFINITE)
             inverse = np.linalg.inv(information)
         warnings: list[str] = []
@@ -477,9 +478,10 @@ class Choices:
             residual = -probabilities * self.events.count[self.events.event]
             np.add.at(residual, self.events.chosen, self.events.count)
             slope = self.events.design.T @ residual - precision * parameters
-            step = _solved(self._penalised(self.events.information(probabilities), sd), slope)
-            if sd == math.inf:
-                step[:n_items] -= step[:n_items].mean()
+            information = self._penalised(self.events.information(probabilities), sd)
+            information[:n_items, :n_items] += np.diagonal(information)[:n_items].mean() / n_items
+            step = _solved(information, slope)
+            step[:n_items] -= step[:n_items].mean()  # no choice tells anything of the common level
             scale = min(1.0, 4.0 / max(1e-300, float(np.abs(step).max())))
             while True:
                 trial = parameters + scale * step
@@ -522,6 +524,17 @@ class Choices:
         log_sd = float(minimize_scalar(cost, bounds=ends, method="bounded", options={"xatol": 1e-5}).x)
         cost(log_sd)
         return math.exp(log_sd), current
+
+
+def _is_flat(information: Array, n_items: int) -> bool:
+    """Return whether some direction has next to no curvature, whatever the units of covariates and the common level."""
+    fixed = information.copy()
+    fixed[:n_items, :n_items] += np.diagonal(information)[:n_items].mean() / n_items
+    scale = np.sqrt(np.diagonal(fixed))
+    if not (scale > 0).all():
+        return True
+    eigenvalues = np.linalg.eigvalsh(fixed / np.outer(scale, scale))
+    return bool(eigenvalues[0] < FLAT * eigenvalues[-1])
 
 
 def _solved(matrix: Array, target: Array) -> Array:
@@ -573,7 +586,10 @@ def _whole_numbers(name: str, values: ArrayLike) -> NDArray[np.int64]:
 def _checked_weights(weights: ArrayLike | None, number: int) -> Array:
     if weights is None:
         return np.ones(number)
-    array = np.asarray(weights, np.float64)
+    try:
+        array = np.asarray(weights, np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(0)
     if array.shape != (number,) or not (np.isfinite(array) & (array >= 0)).all():
         raise ModelError(f"weights must be {number:,} finite numbers from 0; got {shown(weights)}")
     return array
@@ -597,8 +613,13 @@ def _checked_covariates(
     covariates: Mapping[str, tuple[ArrayLike, ArrayLike]] | None, number: int
 ) -> list[tuple[Array, Array]]:
     columns = []
+    if covariates is not None and not isinstance(covariates, Mapping):
+        raise ModelError(f"covariates are a dict of names to (left, right); got {shown(covariates)}")
     for name, pair in (covariates or {}).items():
-        sides = tuple(np.asarray(side, np.float64) for side in pair)
+        try:
+            sides = tuple(np.asarray(side, np.float64) for side in pair)
+        except (TypeError, ValueError):
+            sides = ()
         if len(sides) != 2 or any(side.shape != (number,) or not np.isfinite(side).all() for side in sides):
             raise ModelError(f"covariate {shown(name)} needs {number:,} finite numbers for either side")
         columns.append((sides[0], sides[1]))

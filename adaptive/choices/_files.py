@@ -10,7 +10,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
@@ -19,7 +19,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive._formats.answers import Answers
+from adaptive._formats.answers import ARENA_WORDS, OWN_WORDS, Answers
 from adaptive._formats.records import Frame, Objects, Records, is_missing, records_of_file
 from adaptive._formats.votes import (
     PROMPT_NAMES,
@@ -33,9 +33,8 @@ from adaptive._formats.votes import (
 )
 from adaptive.choices._answers import NOUNS, ChoiceAnswers, Kind
 from rankcorr._checks import real_number, shown
-from rankcorr._input.frames import arrow
 from rankcorr._io.source import printable
-from rankcorr._io.table import TextTable
+from rankcorr._io.table import TextTable, parse_number
 from rankcorr._results import read_only
 from rankcorr.errors import OptionError
 
@@ -166,11 +165,6 @@ def kind_of_choices(
 
 def _records(source: Any, encoding: str) -> Records:
     if isinstance(source, str | os.PathLike):
-        if os.fspath(source).endswith((".parquet", ".pq")):
-            arrow()
-            from pyarrow import parquet
-
-            return Frame(parquet.read_table(source))
         return records_of_file(source, encoding=encoding)
     if isinstance(source, list):
         rows = list(source)
@@ -294,10 +288,7 @@ class _Reader:
         """Count rows without an answer, and check that no item is written in two ways."""
         answered = [place for place, row in enumerate(everything.rows) if row is not None]
         answers = replace(everything.select(answered), n_unanswered=len(everything.rows) - len(answered))
-        texts: dict[str, Hashable] = {}
-        for item in answers.items:
-            if texts.setdefault(str(item), item) is not item and type(texts[str(item)]) is not type(item):
-                self.records.table.fail(f"the item {shown(str(item))} is text in one row, and a number in another")
+        self.check_types("item", answers.items)
         read_only(answers.weights)
         return answers
 
@@ -330,10 +321,19 @@ class _Reader:
             entries = [f"{entry}, turn {turn}" for entry, turn in zip(entries, self.turns, strict=True)]
         if role == "voter":  # MT-bench writes the name of a judge, and that of what it was told to do
             entries = [entry[0] if isinstance(entry, list) and entry else entry for entry in entries]
-        return tuple(
+        names = [
             json.dumps(entry, sort_keys=True, ensure_ascii=False) if isinstance(entry, list | dict) else entry
             for entry in entries
-        )
+        ]
+        self.check_types(role, names)
+        return tuple(names)
+
+    def check_types(self, role: str, names: Iterable[Hashable]) -> None:
+        """Refuse a name that is text in one row, and a number in another."""
+        texts: dict[str, Hashable] = {}
+        for name in names:
+            if type(texts.setdefault(str(name), name)) is not type(name):
+                self.records.table.fail(f"the {role} {shown(str(name))} is text in one row, and a number in another")
 
     def weights(self) -> NDArray[np.float64]:
         """Return how often each answer counts: its weight times its count."""
@@ -428,9 +428,30 @@ class _Reader:
             if row[0] == row[1]:
                 self.fail(place, name, f"an item is compared with itself: {shown(row[0])}")
             rows.append(None if grade is None else (row[0], row[1], grade))
+        rows = self.with_signs(rows, name)
         if rows and not any(row[2] for row in rows if row):
             self.records.table.fail("no grade prefers a side", self.records.header.line, name)
         return rows
+
+    def with_signs(self, rows: list[Any], name: str) -> list[Any]:
+        """Give grades without a sign that of the winner, if a column has it; refuse those that contradict it."""
+        winner = self.column_of("winner")
+        signs = {"left": 1, "right": -1, "tie": 0}
+        words = {word: signs[side] for word, side in {**OWN_WORDS, **ARENA_WORDS}.items() if side in signs}
+        entries = [] if winner is None else self.records.column(winner, optional=True)
+        sides = [words.get(entry) if isinstance(entry, str) else None for entry in entries]
+        if winner is None or not any(side is not None and row for side, row in zip(sides, rows, strict=True)):
+            return rows
+        is_signed = any(row[2] < 0 for row in rows if row)
+        signed: list[Any] = []
+        for place, (row, side) in enumerate(zip(rows, sides, strict=True)):
+            if row and side is not None:
+                grade = int(row[2])
+                if (np.sign(grade) != side) if is_signed else (bool(grade) != bool(side)):
+                    word = shown(entries[place])
+                    self.fail(place, name, f"the grade is {grade}, but the winner {word}: leave one out by ignore")
+            signed.append((*row[:2], grade * side) if row and side and not is_signed else row)
+        return signed
 
     def best_worst(self) -> list[Any]:
         """Return (items, best, worst) of each row; None without an answer."""
@@ -561,9 +582,10 @@ def _number(entry: object) -> float:
     """Return the number in a cell; nan if there is none."""
     if isinstance(entry, str):
         try:
-            return float(entry)
-        except ValueError:
-            return math.nan
+            number = parse_number(entry.strip())
+        except OverflowError:
+            number = None
+        return math.nan if number is None else float(number)
     return real_number(entry)
 
 

@@ -170,7 +170,7 @@ class ChoiceStrengths(DrawnStrengths):
 
 
 def choice_content(
-    fitted: ChoiceStrengths, *, level: float, elo: bool, counts: Mapping[Hashable, Mapping[str, int]] | None = None
+    fitted: ChoiceStrengths, *, level: float, elo: bool, counts: Mapping[Hashable, Mapping[str, float]] | None = None
 ) -> dict[str, Any]:
     """Return a fit as a command and an HTTP answer give it: items best first, parameters, likelihood and warnings.
 

@@ -100,7 +100,9 @@ def bradley_terry(
     side_bias : bool
         Fit s; with `voters`, one for each voter.
     start : Strengths, optional
-        An earlier fit of the same items to start from; it changes the duration of the fit, not its result.
+        An earlier fit of the same items to start from, which shortens the fit. With `voters` the posterior may have
+        several peaks, for example if some voters mix up the sides; the fit ends at one of them, and `start` may decide
+        at which.
     tolerance : float
         The fit ends when no strength moves by more than this times the largest one.
     max_iterations : int
@@ -150,9 +152,9 @@ def thurstone(
     """Fit strengths to votes by the model of Thurstone (1927, case V).
 
     P(left) is the normal curve of a_v (theta_left - theta_right) + s. A tie is half a win for either side. Everything
-    else is as in `bradley_terry`, except that the votes of people who slip can sometimes be explained in two ways: as
-    more slips on items far apart, or as fewer on items close together. `start` may then decide between the two (in 3 of
-    492 simulated fits; in none of `bradley_terry`).
+    else is as in `bradley_terry`, except that also without `voters` there may be two peaks: votes of people who slip can
+    sometimes be explained by more slips on items far apart, or by fewer on items close together (in 3 of 492 simulated
+    fits).
 
     Parameters
     ----------

@@ -161,8 +161,9 @@ class Prior(Result):
     sd : float or None
         t of theta ~ N(0, t^2). None, the default, estimates t from 0.05 to 30: log t is normal around log 2 with
         standard deviation 1, and t is the peak next to 2 of its posterior, with the marginal likelihood of the votes in
-        Laplace's approximation. A fit then takes three to ten times as long. Infinity means no prior, a
-        maximum-likelihood fit.
+        Laplace's approximation. A fit then takes three to ten times as long. With more than 300 items, or 1,500 and many
+        votes, the approximation is estimated with random signs, so t and the oversight depend a little on the order of
+        the items: with 1,600 items and 8,000 votes, t varied by 2 %. Infinity means no prior, a maximum-likelihood fit.
     discrimination_sd : float
         Standard deviation of log a_v, whose mean over the voters is 0. With the voters of the paper, whose
         nonconformities differ tenfold, 0.3 and 0.5 ranked best.
@@ -198,10 +199,16 @@ class Prior(Result):
             if name == "sd" and option is None:
                 continue
             value = real_number(option)
-            if not value > 0 or (math.isinf(value) and name != "sd"):
+            if not is_spread(value) or (math.isinf(value) and name != "sd"):
                 requirement = "None or a positive number" if name == "sd" else "a positive number"
-                raise ModelError(f"{name} of a prior must be {requirement}; got {shown(option)}")
+                range_ = "" if not 0 < value < math.inf else " from 1e-100 to 1e100"
+                raise ModelError(f"{name} of a prior must be {requirement}{range_}; got {shown(option)}")
             object.__setattr__(self, name, value)
+
+
+def is_spread(value: float) -> bool:
+    """Return whether a number can be a standard deviation: its square and the inverse of that are floats."""
+    return 1e-100 <= value <= 1e100 or value == math.inf
 
 
 def checked_prior(prior: float | Prior | None) -> Prior:

@@ -152,6 +152,8 @@ def reliability(
     true = max(0.0, variance - error) if strengths.prior.sd == math.inf else variance
     by_voter = votes.voter is not None and np.unique(votes.voter).size >= 4
     halves = _half_correlations(strengths, by_voter, number, np.random.default_rng(start), progress)
+    with np.errstate(divide="ignore"):  # halves with opposite orders
+        split_half = float(np.median(2 * halves / (1 + halves))) if halves.size else math.nan
     squares, expected = _squared_residuals(strengths)
     ends = np.concatenate([votes.left, votes.right])
     of_items = _ratio(np.tile(squares, 2), np.tile(expected, 2), ends, votes.n_items)
@@ -163,7 +165,7 @@ def reliability(
         voter_infit=None if of_voters is None else read_only(of_voters),
         separation=math.sqrt(true / error),
         scale_separation=true / (true + error),
-        split_half=float(np.median(2 * halves / (1 + halves))) if halves.size else math.nan,
+        split_half=split_half if math.isfinite(split_half) else math.nan,
         unit="voters" if by_voter else "votes",
         n_splits=number,
         seed=start,

@@ -142,7 +142,7 @@ CHOICE_ITEM: Final = fields.Component(
         elo=NUMBER("1000 + 400 / ln 10 times the strength; only with elo in the request."),
         rank_low=COUNT("First rank of the interval."),
         rank_high=COUNT("Last rank of the interval."),
-        **dict.fromkeys(_COUNTS, COUNT("Of votes on pairs only.")),
+        **dict.fromkeys(_COUNTS, NUMBER("Of votes on pairs only, with their weights.", minimum=0)),
         optional=["elo", *_COUNTS],
     ),
 )

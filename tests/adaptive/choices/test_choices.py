@@ -17,6 +17,7 @@ from adaptive.errors import AdaptiveError
 from adaptive.plots import plot_in_top
 from rankcorr import OptionError, Ranking
 from tests.adaptive import naive
+from tests.adaptive.strategies import simulated
 from tests.rankcorr.plots.figures import title_of
 
 
@@ -181,6 +182,16 @@ def test_a_covariate_has_its_slope():
     assert np.polyfit(truth, plain.theta, 1)[0] > 1.2 > np.polyfit(truth, fit.theta, 1)[0]
 
 
+def test_the_unit_of_a_covariate_and_a_wide_prior_do_not_matter():
+    votes, _ = simulated(8, 3_000, seed=5)
+    lengths = np.random.default_rng(2).uniform(5_000, 15_000, (2, 3_000))
+    in_characters = Choices.from_pairs(votes, covariates={"length": tuple(lengths)}).fit(prior=1)
+    in_pages = Choices.from_pairs(votes, covariates={"length": tuple(lengths / 1e4)}).fit(prior=1)
+    assert_allclose(in_characters.theta, in_pages.theta, atol=1e-7)
+    assert in_characters.others["length"][1] * 1e4 == pytest.approx(in_pages.others["length"][1])
+    assert_allclose(Choices.from_pairs(votes).fit(prior=1e5).theta, Choices.from_pairs(votes).fit(prior=math.inf).theta)
+
+
 def test_weights_count_and_clusters_widen():
     votes = Comparisons.from_labels(["a", "b", "a"], ["b", "c", "c"], ["left", "left", "right"])
     thrice = Comparisons.from_labels(["a", "b", "a"] * 3, ["b", "c", "c"] * 3, ["left", "left", "right"] * 3)
@@ -292,6 +303,11 @@ ALL_TIED = Comparisons.from_labels(["a", "b"], ["b", "c"], ["tie", "tie"])
     ("call", "message"),
     [
         (lambda: Choices.from_pairs([1]), "votes on pairs are Comparisons"),
+        (lambda: Choices.from_pairs(VOTES, weights=["a", "b"]), "weights must be 2 finite numbers from 0"),
+        (lambda: Choices.from_pairs(VOTES, covariates=["l"]), "covariates are a dict of names to"),
+        (lambda: Choices.from_pairs(VOTES, covariates={"l": 3}), "covariate 'l' needs 2 finite numbers"),
+        (lambda: Choices.from_pairs(VOTES, covariates={"tie": ([1, 2], [3, 4])}), "a covariate cannot be called 'tie'"),
+        (lambda: Choices.from_pairs(VOTES).fit(prior=1e-200), "prior must be a positive number, from 1e-100 to 1e100"),
         (lambda: Choices.from_pairs(VOTES, weights=[1]), "weights must be 2 finite numbers from 0"),
         (lambda: Choices.from_pairs(VOTES, weights=[1, -1]), "weights must be 2 finite numbers from 0"),
         (lambda: Choices.from_pairs(VOTES, clusters="ab"), "clusters must be 2 names"),

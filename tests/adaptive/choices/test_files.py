@@ -318,5 +318,54 @@ def test_counts_are_of_votes_on_pairs():
     answers = read_choices([{"left": "a", "right": "b", "winner": w} for w in ("left", "tie", "both bad", "right")])
     assert answers.counts()["a"] == {"presentations": 4, "wins": 1, "ties": 2, "losses": 1}
     assert answers.counts("left out")["b"] == {"presentations": 3, "wins": 1, "ties": 1, "losses": 1}
+    weighted = read_choices([{"left": "a", "right": "b", "winner": "left", "n": 30, "weight": 0.5}])
+    assert weighted.counts()["b"] == {"presentations": 15, "wins": 0, "ties": 0, "losses": 15}
     with pytest.raises(ModelError, match="only votes on pairs are won and lost; these answers are rankings"):
         read_choices([{"ranking": "a > b"}]).counts()
+
+
+def test_grades_without_a_sign_have_that_of_the_winner():
+    rows = [("right", 2), ("left", 1), ("tie", 0), (None, 1)]
+    graded = [{"left": "a", "right": "b", "winner": winner, "grade": grade} for winner, grade in rows]
+    assert [row[2] for row in read_choices(graded).rows] == [-2, 1, 0, 1]
+    signed = [{**row, "grade": grade} for row, grade in zip(graded, (-2, 1, 0, -1), strict=True)]
+    assert [row[2] for row in read_choices(signed).rows] == [-2, 1, 0, -1]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([("left", -2), ("right", -1)], "the grade is -2, but the winner 'left': leave one out by ignore"),
+        ([("tie", 1)], "the grade is 1, but the winner 'tie'"),
+        ([("left", 0), ("left", 1)], "the grade is 0, but the winner 'left'"),
+    ],
+)
+def test_a_grade_that_contradicts_the_winner(rows, message):
+    graded = [{"left": "a", "right": "b", "winner": winner, "grade": grade} for winner, grade in rows]
+    with pytest.raises(TableError, match=message):
+        read_choices(graded)
+
+
+@pytest.mark.parametrize("role", ["voter", "prompt"])
+def test_a_name_that_is_text_and_a_number(role):
+    rows = [{"left": "a", "right": "b", "winner": "left", role: name} for name in (1, "1")]
+    with pytest.raises(TableError, match=f"the {role} '1' is text in one row, and a number in another"):
+        read_choices(rows)
+
+
+@pytest.mark.parametrize("weight", ["1_000", "\N{ARABIC-INDIC DIGIT THREE}", "1e999"])
+def test_a_weight_is_written_as_numbers_are(weight):
+    with pytest.raises(TableError, match="a weight is a number from 0"):
+        read_choices([{"left": "a", "right": "b", "winner": "left", "weight": weight}])
+
+
+@pytest.mark.parametrize("data", [b"PAR1 damaged", b"left,right,winner\na,b,left\n"])
+def test_a_file_is_what_it_begins_with(data, tmp_path):
+    path = tmp_path / "votes.parquet"
+    path.write_bytes(data)
+    if data.startswith(b"PAR1"):
+        pytest.importorskip("pyarrow")
+        with pytest.raises(TableError, match=r"votes\.parquet"):
+            read_choices(path)
+    else:
+        assert read_choices(path).rows == (("a", "b", "left"),)
