@@ -152,7 +152,7 @@ def thurstone(
     """Fit strengths to votes by the model of Thurstone (1927, case V).
 
     P(left) is the normal curve of a_v (theta_left - theta_right) + s. A tie is half a win for either side. Everything
-    else is as in `bradley_terry`, except that also without `voters` there may be two peaks: votes of people who slip can
+    else is as in `bradley_terry`, except that there may be two peaks without `voters` too: votes of people who slip can
     sometimes be explained by more slips on items far apart, or by fewer on items close together (in 3 of 492 simulated
     fits).
 

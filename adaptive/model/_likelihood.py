@@ -161,8 +161,8 @@ class Prior(Result):
     sd : float or None
         t of theta ~ N(0, t^2). None, the default, estimates t from 0.05 to 30: log t is normal around log 2 with
         standard deviation 1, and t is the peak next to 2 of its posterior, with the marginal likelihood of the votes in
-        Laplace's approximation. A fit then takes three to ten times as long. With more than 300 items, or 1,500 and many
-        votes, the approximation is estimated with random signs, so t and the oversight depend a little on the order of
+        Laplace's approximation. A fit then takes three to ten times as long. Above 300 items (1,500 if there are many
+        votes), the approximation is estimated with random signs, so t and the oversight depend a little on the order of
         the items: with 1,600 items and 8,000 votes, t varied by 2 %. Infinity means no prior, a maximum-likelihood fit.
     discrimination_sd : float
         Standard deviation of log a_v, whose mean over the voters is 0. With the voters of the paper, whose
