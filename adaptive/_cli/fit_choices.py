@@ -11,7 +11,7 @@ from typing import Any, Final
 import click
 
 from adaptive._cli.output import emit
-from adaptive._cli.vote_files import SQLITE, Reading, check_labels, first_bytes, side_bias_text
+from adaptive._cli.vote_files import SQLITE, Reading, check_labels, check_once, first_bytes, side_bias_text
 from adaptive._tables import items_csv
 from adaptive.choices._answers import NOUNS, ChoiceAnswers, joined_answers
 from adaptive.choices._files import kind_of_choices, read_choices
@@ -26,7 +26,7 @@ from adaptive.choices._judges import (
 )
 from adaptive.choices._strengths import ChoiceStrengths, choice_content
 from rankcorr import OptionError
-from rankcorr._checks import collected_notices, counted, repeated
+from rankcorr._checks import collected_notices, counted
 from rankcorr._cli import console
 from rankcorr._io.source import printable
 
@@ -54,8 +54,7 @@ def answers_of_choices(
         return None
     if not names and (reading.format != "auto" or reading.instances is not None):
         return None
-    if again := repeated(paths):
-        raise OptionError(f"file {printable(str(again[0]))} is listed twice, so its votes would count twice")
+    check_once(paths)
     kinds = {path: kind_of_choices(path, reading.encoding, reading.columns, reading.ignore) for path in paths}
     if not names and set(kinds.values()) <= {"pairs"}:
         return None

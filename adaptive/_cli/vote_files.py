@@ -126,6 +126,12 @@ def vote_options(command: Command) -> Command:
     return cast(Command, stacked(items, reading_options)(command))
 
 
+def check_once(paths: Sequence[str]) -> None:
+    """Refuse a file that is given twice."""
+    if again := repeated(paths):
+        raise OptionError(f"each file can be given only once; repeated: {printable(str(again[0]))}")
+
+
 def check_labels(option: str, names: Iterable[str], labels: Collection[str]) -> None:
     """Refuse the name of an item that there is not; the message has the first ones."""
     if unknown := [name for name in names if name not in labels]:
@@ -227,8 +233,7 @@ def read_files(
     TableError, VoteError
         As `adaptive.read_comparisons`.
     """
-    if again := repeated(paths):
-        raise OptionError(f"each file can be given only once; repeated: {printable(str(again[0]))}")
+    check_once(paths)
     known = None if items is None else read_items(items)
     if not paths:
         if known is None:
