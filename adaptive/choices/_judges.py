@@ -193,6 +193,8 @@ def merge_swapped(answers: ChoiceAnswers, disagreement: Disagreement = "tie") ->
 def side_biases(answers: ChoiceAnswers, *, level: float = 0.9) -> tuple[SideBias, ...]:
     """Return the side bias of each voter who answered pairs from both sides, in the order of first appearance.
 
+    Each answer counts once, whatever its weight.
+
     Parameters
     ----------
     answers : ChoiceAnswers
@@ -230,8 +232,9 @@ def side_biases(answers: ChoiceAnswers, *, level: float = 0.9) -> tuple[SideBias
 def judge_agreement(answers: ChoiceAnswers, judge: Hashable, *, level: float = 0.9) -> JudgeAgreement:
     """Return how often one voter, such as a program, agrees with the others on the same pair and prompt.
 
-    Ties and "both bad" are the same answer. All votes count, also both of a pair that was asked from both sides. Do not
-    merge swapped pairs before: two votes that disagree would become a tie, and people seldom tie.
+    Ties and "both bad" are the same answer. All votes count once, whatever their weight, also both of a pair that was
+    asked from both sides. Do not merge swapped pairs before: two votes that disagree would become a tie, and people
+    seldom tie.
 
     Parameters
     ----------
