@@ -284,10 +284,11 @@ class Strengths(DrawnStrengths):
     def _covariance_of_items(self) -> NDArray[np.float64]:
         if len(self.items) > MAX_EXACT:
             raise ModelError(f"the covariance of more than {MAX_EXACT:,} strengths is not computed")
-        rows, nu = pool_rows(self.curvature.rows), self.tie_parameter
+        rows, nu = pool_rows(rows_of(self.comparisons, self.model)), self.tie_parameter
+        curved = curvature_at(rows, self.parameters) if self.opinions is None else self.curvature
         fit = JointFit(rows, self.prior, self.oversight, TOLERANCE, None, fits_nu=nu > 0)
         with one_blas_thread(len(self.items)):
-            return np.asarray(covariance(self.curvature, self.opinions, fit.absorbed(self.parameters)))
+            return np.asarray(covariance(curved, self.opinions, fit.absorbed(self.parameters)))
 
     def sample(self, n: int, rng: np.random.Generator, *, progress: Progress | None = None) -> NDArray[np.float64]:
         """Draw strengths from their joint posterior.

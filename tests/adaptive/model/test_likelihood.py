@@ -163,7 +163,7 @@ def test_sums_over_votes_are_slopes_and_curvature_of_the_likelihood(votes, kind,
     assert_allclose(curvature_at(found, at).matrix(), expected, atol=1e-5)
 
 
-@given(comparisons(voters=True, min_size=1), KINDS, SEEDS)
+@given(comparisons(voters=True, min_size=4), KINDS, SEEDS)
 def test_slopes_in_the_parameters_of_voters_and_ties(votes, kind, seed):
     link, nu, half = kind
     found = pool_rows(rows_of(votes, VoteModel(link, "half" if half else "davidson", voters=True, side_bias=True)))
