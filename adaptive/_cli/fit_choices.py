@@ -64,7 +64,8 @@ def answers_of_choices(
     reason = flags[0] if flags else NOUNS[kinds[paths[0]]]
     if model != "bradley-terry":
         raise OptionError(f"--model {model} cannot be used with {reason}")
-    if unusable := [name for name in _OF_PAIRS if options.get(name) not in (None, False, ())]:
+    # 0 is a value: it equals False, but is not False.
+    if unusable := [name for name in _OF_PAIRS if options.get(name) is not None and options[name] is not False]:
         raise OptionError(f"--{unusable[0]} cannot be used with {reason}")
     settings = {name: getattr(reading, name) for name in ("format", "columns", "answers", "encoding", "ignore")}
     answers = joined_answers([read_choices(path, covariates=options["covariates"], **settings) for path in paths])
@@ -138,7 +139,7 @@ def _counts(answers: ChoiceAnswers, merged: ChoiceAnswers, both_bad: str) -> str
     """Return the counts of answers, in one line."""
     parts = [counted(len(merged.items), "item"), f"{len(merged.rows):,} {NOUNS[answers.kind]}"]
     if (merged.weights != 1).any():
-        parts.append(f"their weights {merged.weights.sum():,g} in all")
+        parts.append(f"their weights {merged.weights.sum():,.12g} in all")
     if len(merged.rows) < len(answers.rows):
         parts.append(f"made of {len(answers.rows):,} by merging swapped pairs")
     if merged.n_both_bad:
@@ -165,7 +166,7 @@ def _parameters(fitted: ChoiceStrengths, cluster: str | None) -> str:
 
 def _print_rows(rows: Sequence[Mapping[str, Any]], n_items: int) -> None:
     texts = {"rank": "g", "strength": ".3f", "standard_error": ".3f", "elo": ".0f", "rank_low": "d", "rank_high": "d"}
-    texts |= dict.fromkeys(("wins", "ties", "losses"), ",g")
+    texts |= dict.fromkeys(("wins", "ties", "losses"), ",.12g")
     names = [name for name in list(rows[0])[1:] if name != "presentations"]  # the sum of the next three
     cells = [[printable(str(row["item"])), *(f"{row[name]:{texts[name]}}" for name in names)] for row in rows]
     console.print_table(["item", *(name.replace("_", " ") for name in names)], cells)

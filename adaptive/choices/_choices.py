@@ -26,7 +26,7 @@ from adaptive.model._comparisons import Comparisons
 from adaptive.model._likelihood import SD_RANGE, SD_START, is_spread
 from adaptive.model._strengths import LEAST_CLUSTERS
 from rankcorr import Ranking
-from rankcorr._checks import check_choice, is_unhashable, offending, real_number, repeated, shown, whole_number
+from rankcorr._checks import check_choice, is_unhashable, offending, real_number, shown, whole_number
 
 Array: TypeAlias = NDArray[Any]
 Unlisted: TypeAlias = Literal["absent", "below"]
@@ -196,8 +196,8 @@ class Choices:
         middle = ["tie"] if most == 1 and parameter else [f"grade {size}" for size in parameter]
         names = [*middle, *(["side"] if side_bias else []), *(covariates or {})]
         values = _checked_covariates(covariates, n_votes)
-        if again := repeated(names):
-            raise ModelError(f"a covariate cannot be called {shown(again[0])}, which is the name of another parameter")
+        if taken := [name for name in covariates or {} if name in ("tie", "side", *middle)]:
+            raise ModelError(f"a covariate cannot be called {shown(taken[0])}, which is the name of another parameter")
         levels = sorted({sign * size for size in [*sizes, most] for sign in (1, -1)}, reverse=True)
         terms: list[dict[int, float]] = []
         for vote in range(n_votes):

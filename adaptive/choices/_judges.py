@@ -342,7 +342,9 @@ def fit_content(
         "n_both_bad": merged.n_both_bad,
         **content,
         "better": [fitted.better(first, second, level=level).to_dict() for first, second in pairs],
-        "side_biases": [bias.to_dict() for bias in side_biases(answers, level=level)] if swapped else [],
+        "side_biases": [bias.to_dict() for bias in side_biases(answers, level=level)]
+        if swapped or judge is not None
+        else [],
         "agreement": None if judge is None else judge_agreement(answers, judge, level=level).to_dict(),
     }
 

@@ -171,6 +171,8 @@ class ChoicesAnswer(Answer):
     others = fields.Dumped(list_of(OTHER_PARAMETER.reference))
     log_likelihood = fields.Dumped(NUMBER)
     prior_sd = fields.Dumped(NUMBER_OR_NULL("Standard deviation of the strengths before any answer."))
-    side_biases = fields.Dumped(list_of(SIDE_BIAS.reference), about="Of each voter, if swapped pairs became one.")
+    side_biases = fields.Dumped(
+        list_of(SIDE_BIAS.reference), about="Of each voter, with `swapped` or `judge` in the request."
+    )
     agreement = fields.Dumped(JUDGE_AGREEMENT.reference.or_null("null without a judge."))
     warnings = fields.Dumped(list_of(TEXT))

@@ -305,6 +305,7 @@ ALL_TIED = Comparisons.from_labels(["a", "b"], ["b", "c"], ["tie", "tie"])
         (lambda: Choices.from_pairs([1]), "votes on pairs are Comparisons"),
         (lambda: Choices.from_pairs(VOTES, weights=["a", "b"]), "weights must be 2 finite numbers from 0"),
         (lambda: Choices.from_pairs(VOTES, covariates=["l"]), "covariates are a dict of names to"),
+        (lambda: Choices.from_pairs(VOTES, covariates={"side": ([1, 2], [3, 4])}), "cannot be called 'side'"),
         (lambda: Choices.from_pairs(VOTES, covariates={"l": 3}), "covariate 'l' needs 2 finite numbers"),
         (lambda: Choices.from_pairs(VOTES, covariates={"tie": ([1, 2], [3, 4])}), "a covariate cannot be called 'tie'"),
         (lambda: Choices.from_pairs(VOTES).fit(prior=1e-200), "prior must be a positive number, from 1e-100 to 1e100"),

@@ -109,6 +109,7 @@ def test_everything_on_pairs_is_printed(kind, tmp_path):
         ("grades.csv --better a z", "--better: no item is called 'z'; there are a, b, c"),
         ("grades.csv --cluster prompt", "need the prompt of each answer"),
         ("pairs.csv --judge Z", "no voter is called 'Z'; there are 'J', 'Ann'"),
+        ("pairs.csv --cluster voter --oversight 0", "--oversight cannot be used with --cluster"),
         ("pairs.csv --judge J --only J", "--judge J compares this voter with the others: leave out --only"),
         ("pairs.csv --cluster voter --only Z", "no voter is called 'Z'; there are 'J', 'Ann'"),
         ("pairs.csv --cluster voter --only J", "all choices are of one cluster, such as one voter"),
@@ -135,3 +136,10 @@ def test_a_table_may_be_markdown():
     assert result.stdout.startswith("| item | rank | strength | standard error | rank low | rank high | wins | ties |")
     assert "2 prompts" in result.stderr
     assert invoke("fit", "votes.csv", "--table", "csv").stdout.startswith("item,rank,strength,standard error,")
+
+
+def test_counts_of_millions_have_all_their_digits(tmp_path):
+    (tmp_path / "many.csv").write_text("left,right,winner,n\na,b,left,1234567\nb,a,left,1000001\n")
+    text = printed_by("fit", "many.csv", "--both-bad", "tie", "--prior", "1")
+    assert "2 votes on pairs, their weights 2,234,568 in all" in text
+    assert re.search(r"^a +1 .* 1,234,567 +0 +1,000,001$", text, re.MULTILINE)
