@@ -110,6 +110,7 @@ def fit_command(
       ballots fit votes1.csv votes2.csv --voters --out ranking.csv
       ballots fit voting.db --top 10 --better tea coffee
       ballots fit battles.jsonl --swapped tie --cluster prompt --without gpt
+      ballots fit people.csv battles.jsonl --powered-by gpt
       ballots fit scripts.csv --reliability
     """
     if as_json and out is not None:
@@ -122,8 +123,8 @@ def fit_command(
     of_voters = {"only": only, "without": without}
     if answers := answers_of_choices(votes, reading, model, {**options, **of_choices, **of_files, **of_voters}):
         settings: dict[str, Any] = {"level": share, "pairs": pairs, "top": top, "out": out, "as_json": as_json}
-        choices_fit, better = fit_choices(answers, {**options, **of_choices}, most_printed=_MOST_PRINTED, **settings)
-        _print_better([] if as_json else better)
+        choices_fit = fit_choices(answers, {**options, **of_choices}, most_printed=_MOST_PRINTED, **settings)
+        _print_better([] if as_json else choices_fit.better)
         for note in choices_fit.warnings:
             print_note(note)
         return

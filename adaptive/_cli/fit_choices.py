@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import Any, Final
 
@@ -15,18 +14,12 @@ from adaptive._cli.vote_files import SQLITE, Reading, check_labels, check_once, 
 from adaptive._tables import items_csv
 from adaptive.choices._answers import NOUNS, ChoiceAnswers, joined_answers
 from adaptive.choices._files import kind_of_choices, read_choices
-from adaptive.choices._judges import (
-    Agreement,
-    JudgeAgreement,
-    SideBias,
-    judge_agreement,
-    merge_swapped,
-    side_biases,
-    swapped_notes,
-)
-from adaptive.choices._strengths import ChoiceStrengths, choice_content
+from adaptive.choices._fit import AnswersFit, fit_answers
+from adaptive.choices._judges import Agreement
+from adaptive.choices._prediction import PredictionPoweredStrengths
+from adaptive.choices._strengths import ChoiceStrengths
 from rankcorr import OptionError
-from rankcorr._checks import collected_notices, counted
+from rankcorr._checks import counted
 from rankcorr._cli import console
 from rankcorr._io.source import printable
 
@@ -46,7 +39,7 @@ def answers_of_choices(
     OptionError
         Files of several kinds, a ledger, or an option that such a fit does not have.
     """
-    names = [name for name in ("cluster", "swapped", "both_bad", "covariates", "judge") if options[name]]
+    names = [name for name in ("cluster", "powered_by", "swapped", "both_bad", "covariates", "judge") if options[name]]
     flags = [f"--{name.replace('_', '-').removesuffix('s')}" for name in names]
     if any(path == "-" or path.startswith("postgresql") or first_bytes(path) == SQLITE for path in paths):
         if flags:
@@ -69,9 +62,10 @@ def answers_of_choices(
         raise OptionError(f"--{unusable[0]} cannot be used with {reason}")
     settings = {name: getattr(reading, name) for name in ("format", "columns", "answers", "encoding", "ignore")}
     answers = joined_answers([read_choices(path, covariates=options["covariates"], **settings) for path in paths])
-    if options["judge"] in (*options["only"], *options["without"]):
-        name = printable(options["judge"])
-        raise OptionError(f"--judge {name} compares this voter with the others: leave out --only and --without")
+    for option, name in (("--judge", options["judge"]), ("--powered-by", options["powered_by"])):
+        if name in (*options["only"], *options["without"]):
+            text = printable(name)
+            raise OptionError(f"{option} {text} compares this voter with the others: leave out --only and --without")
     for name in ("only", "without"):
         if options[name]:
             voters = [_voter_of(answers, text) for text in options[name]]
@@ -83,64 +77,63 @@ def strengths_of_choices(
     paths: Sequence[str], reading: Reading, model: str, options: Mapping[str, Any]
 ) -> ChoiceStrengths | None:
     """Return the strengths of answers that only a fit of choices knows, for a figure; None for votes on pairs."""
-    unused = {"swapped": None, "both_bad": None, "covariates": (), "judge": None, "only": (), "without": ()}
+    unused = {
+        "swapped": None,
+        "both_bad": None,
+        "covariates": (),
+        "judge": None,
+        "powered_by": None,
+        "only": (),
+        "without": (),
+    }
     answers = answers_of_choices(paths, reading, model, {**unused, **options})
     if answers is None:
         return None
     return answers.choices(side_bias=bool(options["side_bias"]), cluster=options["cluster"]).fit(prior=options["prior"])
 
 
-def _voter_of(answers: ChoiceAnswers, text: str) -> Hashable:
-    """Return the voter whom a command names; voters of JSON may be numbers."""
+def _voter_of(answers: ChoiceAnswers, text: str | None) -> Hashable:
+    """Return the voter whom a command names, if any; voters of JSON may be numbers."""
     return next((voter for voter in answers.voters or () if str(voter) == text), text)
 
 
 def fit_choices(
     answers: ChoiceAnswers, options: Mapping[str, Any], *, level: float, pairs: Sequence[tuple[str, str]],
     top: int | None, most_printed: int, out: str | None, as_json: bool,
-) -> tuple[ChoiceStrengths, list[Any]]:  # fmt: skip
+) -> AnswersFit:  # fmt: skip
     """Fit answers, write what was fitted, and return it with the pairs of --better."""
-    swapped = options["swapped"]
-    judge = None if options["judge"] is None else _voter_of(answers, options["judge"])
-    biases = side_biases(answers, level=level) if swapped or judge is not None else ()
-    merged = merge_swapped(answers, swapped) if swapped else answers
-    agreement = None if judge is None else judge_agreement(answers, judge, level=level)
-    both_bad: Any = options["both_bad"] or "tie"
-    with collected_notices() as notices:
-        choices = merged.choices(side_bias=bool(options["side_bias"]), cluster=options["cluster"], both_bad=both_bad)
-    fitted = choices.fit(prior=options["prior"])
-    labels = {str(item): item for item in fitted.items}
+    settings = {name: options[name] for name in ("elo", "prior", "cluster", "both_bad", "swapped")}
+    judges: dict[str, Any] = {name: _voter_of(answers, options[name]) for name in ("judge", "powered_by")}
+    labels = {str(item): item for item in answers.items}
     check_labels("--better", chain.from_iterable(pairs), labels)
-    better = [fitted.better(labels[first], labels[second], level=level) for first, second in pairs]
-    counts = merged.counts(both_bad) if merged.kind == "pairs" else None
-    content = choice_content(fitted, level=level, elo=options["elo"], counts=counts)
-    rows = content["items"] = content["items"][:top]
+    named_pairs = [(labels[first], labels[second]) for first, second in pairs]
+    result = fit_answers(
+        answers, level=level, pairs=named_pairs, side_bias=bool(options["side_bias"]), **settings, **judges
+    )
+    rows = result.content["items"][:top]
     if as_json:
-        numbers = {"kind": answers.kind, "n_answers": len(merged.rows), "n_unanswered": answers.n_unanswered}
-        more: dict[str, Any] = {"n_both_bad": merged.n_both_bad, **content}
-        more["better"] = [pair.to_dict() for pair in better]
-        more["warnings"] = [*merged.warnings, *swapped_notes(answers, merged), *content["warnings"]]
-        more["side_biases"] = [bias.to_dict() for bias in biases]
-        more["agreement"] = None if agreement is None else agreement.to_dict()
-        console.print_json({**numbers, **more})
+        console.print_json({**result.content, "items": rows})
+        return result
+    click.echo(_counts(result, options["both_bad"] or "tie"))
+    click.echo(_parameters(result, options["cluster"]) + "\n")
+    if out is None:
+        _print_rows(rows[: most_printed if top is None else top], len(result.strengths.items))
     else:
-        click.echo(_counts(answers, merged, both_bad))
-        click.echo(_parameters(fitted, options["cluster"]) + "\n")
-        if out is None:
-            _print_rows(rows[: most_printed if top is None else top], len(fitted.items))
-        else:
-            emit(items_csv(rows), out, f"{len(rows):,} items written to {out}")
-        _print_judges(biases, agreement, judge, has_prompts=answers.prompts is not None)
-    notes = swapped_notes(answers, merged)
-    return replace(fitted, warnings=(*notices, *merged.warnings, *notes, *fitted.warnings)), better
+        emit(items_csv(rows), out, f"{len(rows):,} items written to {out}")
+    _print_judges(result, judges["judge"])
+    return result
 
 
-def _counts(answers: ChoiceAnswers, merged: ChoiceAnswers, both_bad: str) -> str:
+def _counts(result: AnswersFit, both_bad: str) -> str:
     """Return the counts of answers, in one line."""
+    answers, merged = result.answers, result.fitted_answers
     parts = [counted(len(merged.items), "item"), f"{len(merged.rows):,} {NOUNS[answers.kind]}"]
     if (merged.weights != 1).any():
         parts.append(f"their weights {merged.weights.sum():,.12g} in all")
-    if len(merged.rows) < len(answers.rows):
+    power = result.strengths if isinstance(result.strengths, PredictionPoweredStrengths) else None
+    if power is not None and power.judge is not None:
+        parts.append(f"{power.judge.n_events:,.12g} of the judge with the weight {power.weight:.2f}")
+    elif len(merged.rows) < len(answers.rows):
         parts.append(f"made of {len(answers.rows):,} by merging swapped pairs")
     if merged.n_both_bad:
         parts.append(f"{merged.n_both_bad:,} both bad ({'a tie' if both_bad == 'tie' else both_bad})")
@@ -152,11 +145,15 @@ def _counts(answers: ChoiceAnswers, merged: ChoiceAnswers, both_bad: str) -> str
     return ", ".join(parts)
 
 
-def _parameters(fitted: ChoiceStrengths, cluster: str | None) -> str:
+def _parameters(result: AnswersFit, cluster: str | None) -> str:
     """Return the parameters of the model, in lines."""
+    fitted = result.strengths
     spread = f"prior sd {fitted.prior_sd:.3g}" if math.isfinite(fitted.prior_sd) else "no prior"
     errors = ", standard errors "
-    errors += "as if all answers were independent" if cluster is None else f"clustered by {_CLUSTERS[cluster]}"
+    if isinstance(fitted, PredictionPoweredStrengths):
+        errors += f"clustered by prompt, {fitted.n_prompts:,} of which have votes of people and the judge"
+    else:
+        errors += "as if all answers were independent" if cluster is None else f"clustered by {_CLUSTERS[cluster]}"
     others = [
         f"{printable(_NAMES.get(name, name))} {value:+.4g} (standard error {error:.2g})"
         for name, (value, error) in fitted.others.items()
@@ -174,10 +171,9 @@ def _print_rows(rows: Sequence[Mapping[str, Any]], n_items: int) -> None:
         click.echo(f"... and {n_items - len(rows):,} more: --top N prints them, --out FILE writes them")
 
 
-def _print_judges(
-    biases: Sequence[SideBias], agreement: JudgeAgreement | None, judge: Hashable, *, has_prompts: bool
-) -> None:
+def _print_judges(result: AnswersFit, judge: Hashable) -> None:
     """Print the side bias of each voter, and how far a judge agrees with the others."""
+    biases, agreement = result.side_biases, result.agreement
     usual = [bias for bias in biases if bias.n_pairs >= _LEAST_SWAPPED] or biases
     for bias in usual:
         click.echo(("" if bias.voter is None else f"{printable(str(bias.voter))}: ") + side_bias_text(bias))
@@ -185,7 +181,7 @@ def _print_judges(
         click.echo(f"{counted(len(biases) - len(usual), 'voter')} with fewer than {_LEAST_SWAPPED} such pairs")
     if agreement is None:
         return
-    name, on_prompt = printable(str(judge)), " and prompt" if has_prompts else ""
+    name, on_prompt = printable(str(judge)), " and prompt" if result.answers.prompts else ""
     rows = {
         f"with {name}": agreement.with_people,
         f"with {name}, both prefer an item": agreement.with_people_decided,

@@ -159,7 +159,7 @@ def model_options(models: Sequence[str]) -> Decorator:
     )
 
 
-CHOICE_OPTIONS: Final = (*(field.name for field in fields(ChoiceOptions)), "covariates", "judge")
+CHOICE_OPTIONS: Final = (*(field.name for field in fields(ChoiceOptions)), "covariates")
 
 
 def choice_options(command: Command) -> Command:
@@ -171,9 +171,11 @@ def choice_options(command: Command) -> Command:
         metavar="NAME",
         help="Fit the slope of a property of both sides, in columns left_NAME and right_NAME, as length; repeatable.",
     )
-    judge = click.option("--judge", metavar="VOTER", help="Print how far this voter agrees with the others.")
-    declared = [declared_option(ChoiceOptions, field.name) for field in fields(ChoiceOptions)]
-    return cast(Command, stacked(*declared, covariates, judge)(command))
+    metavars: dict[str, Any] = {name: {"metavar": "VOTER"} for name in ("judge", "powered_by")}
+    declared = [
+        declared_option(ChoiceOptions, field.name, **metavars.get(field.name, {})) for field in fields(ChoiceOptions)
+    ]
+    return cast(Command, stacked(*declared, covariates)(command))
 
 
 def check_voter_name(name: str) -> None:

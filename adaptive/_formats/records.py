@@ -29,6 +29,7 @@ from rankcorr.errors import OptionError, TableError
 
 EXPORT_COLUMNS: Final = ("seconds", "received_at")  # the last columns of a campaign's export
 _LABEL_STUDIO_KINDS: Final = ("pairwise", "choices")
+_GAMES: Final = frozenset({"model_1", "model_2", "g1_winner", "g2_winner"})  # of MT-bench: a judge saw both orders
 _STATE: Final = "instance_id_to_label_to_value"
 _PREFERENCES: Final = frozenset({"selection", "scale_value"})
 WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,9}")
@@ -290,8 +291,10 @@ class Objects(Records):
                 annotations += ((line, *row) for row in _annotations(table, value, line, schemes))
             elif tool == "potato" and _STATE in value:
                 numbered_rows += ((line, row) for row in _states(table, value, line, schemes, instances))
+            elif tool == "potato":
+                numbered_rows.append((line, _instance(table, value, line, schemes)))
             else:
-                numbered_rows.append((line, _instance(table, value, line, schemes) if tool == "potato" else value))
+                numbered_rows += ((line, row) for row in votes_of_object(table, value, line))
         # If a field of the data has the name of a control, the result of the control counts, not the field.
         answers = {name for name, kind in schemes.items() if kind in _LABEL_STUDIO_KINDS}
         for line, data, results in annotations:
@@ -417,6 +420,21 @@ def _tool_of(value: dict[str, Any]) -> str | None:
     if _STATE in value:
         return "potato"
     return "potato" if "label_annotations" in value or ("responses" in value and "winner" not in value) else None
+
+
+def votes_of_object(table: TextTable, judgment: dict[str, Any], line: int) -> Iterator[dict[str, Any]]:
+    """Yield a vote; or both votes of a judge of MT-bench, who saw the models in both orders: an error is no answer."""
+    if not judgment.keys() >= _GAMES:
+        yield judgment
+        return
+    rest = {name: entry for name, entry in judgment.items() if name not in _GAMES and not re.match("g[12]_", name)}
+    models = {name: judgment[name] for name in ("model_1", "model_2")}
+    for name, (left, right) in {"g1_winner": ("model_1", "model_2"), "g2_winner": ("model_2", "model_1")}.items():
+        winners = {left: "model_a", right: "model_b", "tie": "tie", "error": ""}
+        winner = judgment[name]
+        if not isinstance(winner, str) or winner not in winners:
+            table.fail(f"one of {', '.join(winners)} is expected; got {shown(winner)}", line, name)
+        yield {**rest, "model_a": models[left], "model_b": models[right], "winner": winners[winner]}
 
 
 def _annotations(

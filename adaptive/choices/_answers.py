@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
@@ -31,6 +31,7 @@ NOUNS: Final[dict[str, str]] = {
     "best-worst": "best-worst answers",
     "rankings": "rankings",
 }
+_NAMES: Final = {"voters": "voter", "prompts": "prompt", "turns": "turn"}  # columns of names, in a file
 _MOST_OF_ONE: Final = 0.5  # of the answers: a voter with more decides the ranking
 _FAR_AHEAD: Final = 2  # times as many answers as the next voter: so does this voter, if a third of all are theirs
 _MOST_NAMED: Final = 5
@@ -51,6 +52,10 @@ class ChoiceOptions:
         None,
         choices=get_args(BothBad),
         about='Treatment of the answer "both bad" on a pair: a tie, which is the default, or left out.',
+    )
+    judge: str | None = declare(str, None, about="Also report how far this voter agrees with the others.")
+    powered_by: str | None = declare(
+        str, None, about="Rank by the votes of all others, made more precise by those of this judge on more prompts."
     )
     swapped: str | None = declare(
         str,
@@ -77,12 +82,13 @@ class ChoiceAnswers:
         first.
     weights : ndarray of float64, shape (n_answers,)
         How often each answer counts.
-    voters, prompts : tuple of hashable, or None
-        None if they are not known.
+    voters, prompts, turns : tuple of hashable, or None
+        None if they are not known. A turn is one of a conversation on a prompt; answers on two turns are answers to two
+        questions, but of one cluster.
     covariates : dict of str to (ndarray, ndarray)
         Property of what was shown on the left and on the right.
-    n_unanswered : int
-        Rows without an answer, which are not in `rows`.
+    unanswered : dict of hashable to int
+        Number of rows without an answer, which are not in `rows`, by voter; of None if voters are not known.
 
     See Also
     --------
@@ -106,7 +112,19 @@ class ChoiceAnswers:
     voters: tuple[Hashable, ...] | None = None
     prompts: tuple[Hashable, ...] | None = None
     covariates: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]] | None = None
-    n_unanswered: int = 0
+    turns: tuple[Hashable, ...] | None = None
+    unanswered: Mapping[Hashable, int] = field(default_factory=dict)
+
+    @property
+    def n_unanswered(self) -> int:
+        """Number of rows without an answer."""
+        return sum(self.unanswered.values())
+
+    @property
+    def questions(self) -> list[Hashable]:
+        """What each answer is about: a prompt, or one turn of a conversation; None if that is not known."""
+        columns = [names for names in (self.prompts, self.turns) if names is not None]
+        return list(zip(*columns, strict=True)) if columns else [None] * len(self.rows)
 
     @property
     def items(self) -> tuple[Hashable, ...]:
@@ -179,7 +197,9 @@ class ChoiceAnswers:
         for voter in voters:
             self.check_voter(voter)
         names = set(voters)
-        return self.select([place for place, name in enumerate(self.voters or ()) if (name in names) != others])
+        part = self.select([place for place, name in enumerate(self.voters or ()) if (name in names) != others])
+        counts = {name: number for name, number in self.unanswered.items() if (name in names) != others}
+        return replace(part, unanswered=counts)
 
     def check_voter(self, voter: Hashable) -> None:
         """Refuse a voter who gave no answer.
@@ -201,7 +221,7 @@ class ChoiceAnswers:
             return list(chain.from_iterable(row))
         return row[0] if self.kind == "best-worst" else row[:2]  # type: ignore[no-any-return]
 
-    def select(self, rows: Sequence[int]) -> ChoiceAnswers:
+    def select(self, places: Sequence[int]) -> ChoiceAnswers:
         """Return some of the answers.
 
         Examples
@@ -210,15 +230,31 @@ class ChoiceAnswers:
         >>> answers.select([1]).items
         ('b', 'c')
         """
-        places = list(rows)
-        voters, prompts = (
-            None if names is None else tuple(names[place] for place in places) for names in (self.voters, self.prompts)
-        )
+        places = list(places)
+        names: dict[str, Any] = {
+            noun: None if column is None else tuple(column[place] for place in places)
+            for noun, column in self._names().items()
+        }
         covariates = {name: (of[0][places], of[1][places]) for name, of in (self.covariates or {}).items()}
-        chosen = tuple(self.rows[place] for place in places)
-        return replace(
-            self, rows=chosen, weights=self.weights[places], voters=voters, prompts=prompts, covariates=covariates
-        )
+        rows = tuple(self.rows[place] for place in places)
+        return replace(self, rows=rows, weights=self.weights[places], covariates=covariates, **names)
+
+    def _names(self) -> dict[str, tuple[Hashable, ...] | None]:
+        """Return the columns of names, by the noun of each."""
+        return {noun: getattr(self, noun) for noun in _NAMES}
+
+    def without_both_bad(self) -> ChoiceAnswers:
+        """Return the answers other than "both bad".
+
+        Examples
+        --------
+        >>> rows = (("a", "b", "left"), ("b", "c", "both bad"))
+        >>> ChoiceAnswers("pairs", rows, np.ones(2)).without_both_bad().rows
+        (('a', 'b', 'left'),)
+        """
+        if self.kind != "pairs":
+            return self
+        return self.select([place for place, row in enumerate(self.rows) if row[2] != "both bad"])
 
     def choices(self, *, side_bias: bool = False, cluster: Cluster | None = None, both_bad: BothBad = "tie") -> Choices:
         """Return the likelihood of the answers.
@@ -248,8 +284,7 @@ class ChoiceAnswers:
         if cluster is not None:
             check_choice("cluster", cluster, get_args(Cluster))
         if both_bad == "left out" and self.n_both_bad:
-            rest = self.select([place for place, row in enumerate(self.rows) if row[2] != "both bad"])
-            return rest.choices(side_bias=side_bias, cluster=cluster)
+            return self.without_both_bad().choices(side_bias=side_bias, cluster=cluster)
         if side_bias and self.kind not in ("pairs", "grades"):
             raise ModelError(f"only pairs have sides; these answers are {self.kind}")
         names, numbers = self._clusters(cluster)
@@ -285,6 +320,29 @@ class ChoiceAnswers:
         table = [[known[0][voter], known[1][prompt]] for voter, prompt in dict.fromkeys(pairs)]
         return list(pairs), np.array(table, np.int64)
 
+    def with_text_labels(self) -> ChoiceAnswers:
+        """Return the answers with text for all items, voters, prompts and turns.
+
+        Examples
+        --------
+        >>> ChoiceAnswers("pairs", ((1, 2, "left"),), np.ones(1), prompts=(81,)).with_text_labels().rows
+        (('1', '2', 'left'),)
+        """
+        rows: tuple[Any, ...]
+        if self.kind == "rankings":
+            rows = tuple(tuple(tuple(map(_text, group)) for group in row) for row in self.rows)
+        elif self.kind == "best-worst":
+            rows = tuple((tuple(map(_text, items)), _text(best), _text(worst)) for items, best, worst in self.rows)
+        else:
+            rows = tuple((_text(left), _text(right), answer) for left, right, answer in self.rows)
+        names: dict[str, Any] = {
+            noun: None if column is None else tuple(map(str, column)) for noun, column in self._names().items()
+        }
+        unanswered: dict[Hashable, int] = {
+            None if voter is None else str(voter): number for voter, number in self.unanswered.items()
+        }
+        return replace(self, rows=rows, unanswered=unanswered, **names)
+
     def to_csv(self) -> str:
         """Return a table that `read_choices` reads.
 
@@ -317,8 +375,7 @@ class ChoiceAnswers:
         else:
             last = "winner" if self.kind == "pairs" else "grade"
             columns |= {name: [row[place] for row in self.rows] for place, name in enumerate(("left", "right", last))}
-        for name, names in (("voter", self.voters), ("prompt", self.prompts)):
-            columns |= {} if names is None else {name: names}
+        columns |= {_NAMES[noun]: names for noun, names in self._names().items() if names is not None}
         if (self.weights != 1).any():
             columns["weight"] = self.weights.tolist()
         for name, sides in (self.covariates or {}).items():
@@ -329,8 +386,12 @@ class ChoiceAnswers:
         return f"<ChoiceAnswers: {len(self.rows):,} {NOUNS[self.kind]} on {len(self.items):,} items>"
 
 
+def _text(label: Hashable) -> Hashable:
+    return tuple(map(str, label)) if isinstance(label, tuple) else str(label)
+
+
 def joined_answers(parts: Sequence[ChoiceAnswers]) -> ChoiceAnswers:
-    """Return the answers of several sources of one kind.
+    """Return the answers of several sources of one kind; names are text, as a number in JSON is text in CSV.
 
     Raises
     ------
@@ -343,9 +404,11 @@ def joined_answers(parts: Sequence[ChoiceAnswers]) -> ChoiceAnswers:
     >>> joined_answers([one, one])
     <ChoiceAnswers: 2 rankings on 2 items>
     """
+    if len(parts) > 1:
+        parts = [part.with_text_labels() for part in parts]
     first = parts[0]
     names: dict[str, tuple[Hashable, ...] | None] = {}
-    for noun in ("voters", "prompts"):
+    for noun in _NAMES:
         columns = [getattr(part, noun) for part in parts]
         if 0 < columns.count(None) < len(columns):
             raise ComparisonError(f"either all files have {noun} or none")
@@ -358,8 +421,7 @@ def joined_answers(parts: Sequence[ChoiceAnswers]) -> ChoiceAnswers:
         first.kind,
         tuple(chain.from_iterable(part.rows for part in parts)),
         np.concatenate([part.weights for part in parts]),
-        names["voters"],
-        names["prompts"],
-        cast("Mapping[str, Any]", covariates),
-        sum(part.n_unanswered for part in parts),
+        covariates=cast("Mapping[str, Any]", covariates),
+        unanswered=sum((Counter(part.unanswered) for part in parts), Counter()),
+        **names,
     )

@@ -10,7 +10,8 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive._formats.answers import ARENA_WORDS, OWN_WORDS, Answers
-from adaptive._formats.records import Frame, Objects, Records, is_missing, records_of_file
+from adaptive._formats.records import Frame, Objects, Records, is_missing, records_of_file, votes_of_object
 from adaptive._formats.votes import (
     PROMPT_NAMES,
     ROLES,
@@ -103,7 +104,7 @@ def read_choices(
     and a count, and, for pairs and grades, covariates: left_length and right_length, or length_left and length_right,
     or length_a and length_b, also inside conv_metadata of arenas. A covariate may be a number, a dict of numbers, which
     are added, or a conversation, the list of its turns, whose characters by the assistant are counted; with a column
-    `turn`, up to that turn.
+    `turn`, up to that turn. Answers on two turns are answers to different questions on one prompt.
 
     Parameters
     ----------
@@ -174,7 +175,8 @@ def _records(source: Any, encoding: str) -> Records:
         for line, row in enumerate(rows):
             if not isinstance(row, Mapping) or not all(isinstance(name, str) for name in row):
                 table.fail(f"an answer is a dict by the names of its columns; got {shown(row)}", line)
-        objects = Objects(table, [dict(row) for row in rows], list(range(len(rows))))
+        votes = [(line, vote) for line, row in enumerate(rows) for vote in votes_of_object(table, dict(row), line)]
+        objects = Objects(table, [vote for _, vote in votes], [line for line, _ in votes])
         objects.are_texts = True
         return objects
     return Frame(source)
@@ -260,8 +262,9 @@ class _Reader:
         voters, prompts = self.labels("voter"), self.labels("prompt")
         weights = self.weights()
         covariates = {name: self.covariate(name) for name in self.covariates}
+        turns = None if prompts is None else self.turns
         self.check_rest()
-        everything = ChoiceAnswers(kind, tuple(rows), weights, voters, prompts, covariates)
+        everything = ChoiceAnswers(kind, tuple(rows), weights, voters, prompts, covariates, turns)
         return self.without_gaps(everything)
 
     def check_pairs(self, kind: Kind, rows: Sequence[Any]) -> None:
@@ -287,7 +290,9 @@ class _Reader:
     def without_gaps(self, everything: ChoiceAnswers) -> ChoiceAnswers:
         """Count rows without an answer, and check that no item is written in two ways."""
         answered = [place for place, row in enumerate(everything.rows) if row is not None]
-        answers = replace(everything.select(answered), n_unanswered=len(everything.rows) - len(answered))
+        voters = everything.voters or [None] * len(everything.rows)
+        unanswered = Counter(voter for voter, row in zip(voters, everything.rows, strict=True) if row is None)
+        answers = replace(everything.select(answered), unanswered=unanswered)
         self.check_types("item", answers.items)
         read_only(answers.weights)
         return answers
@@ -299,12 +304,12 @@ class _Reader:
                 check_meaning(self.records, name)
 
     @cached_property
-    def turns(self) -> Sequence[Any] | None:
+    def turns(self) -> tuple[Any, ...] | None:
         """The turn of a conversation that each answer is about; None if that is the same for all."""
         if _TURN not in self.names:
             return None
-        turns = self.entries(_TURN, optional=True)
-        return turns if any(turn != turns[0] for turn in turns) else None
+        turns = tuple(map(_name, self.entries(_TURN, optional=True)))
+        return turns if len(set(map(str, turns))) > 1 else None
 
     def labels(self, role: str) -> tuple[Hashable, ...] | None:
         """Return voters or prompts; None without such a column, or if it is empty."""
@@ -317,14 +322,9 @@ class _Reader:
             if all(entry is None for entry in entries):
                 return None
             self.fail(row, name, f"a {role} is missing here, and other answers have one: name it in every row, or none")
-        if role == "prompt" and self.turns is not None:
-            entries = [f"{entry}, turn {turn}" for entry, turn in zip(entries, self.turns, strict=True)]
         if role == "voter":  # MT-bench writes the name of a judge, and that of what it was told to do
             entries = [entry[0] if isinstance(entry, list) and entry else entry for entry in entries]
-        names = [
-            json.dumps(entry, sort_keys=True, ensure_ascii=False) if isinstance(entry, list | dict) else entry
-            for entry in entries
-        ]
+        names = list(map(_name, entries))
         self.check_types(role, names)
         return tuple(names)
 
@@ -532,7 +532,8 @@ class _Reader:
         list_column = self.column_of("ranking")
         keys: list[tuple[Hashable, ...]] = []
         voters, prompts = self.labels("voter"), self.labels("prompt")
-        parts = [names for names in (voters, prompts) if names is not None]
+        turns = None if prompts is None else self.turns
+        parts = [names for names in (voters, prompts, turns) if names is not None]
         if list_column:
             parts = [tuple(map(str, self.entries(list_column)))]
         keys = list(zip(*parts, strict=True)) if parts else [()] * len(rows)
@@ -544,7 +545,7 @@ class _Reader:
             self.check_items(place, item, [label])
             start = first.setdefault(key, place)
             ranks = orders.setdefault(key, {})
-            for names, noun in ((voters, "voter"), (prompts, "prompt"), (weights, "weight")):
+            for names, noun in ((voters, "voter"), (prompts, "prompt"), (turns, "turn"), (weights, "weight")):
                 if names is not None and names[place] != names[start]:
                     self.fail(place, item, f"the rows of one ranking have several {noun}s")
             if label in ranks:
@@ -561,11 +562,16 @@ class _Reader:
                 self.fail(first[key], item, f"a ranking has two items or more; got {shown(next(iter(ranks)))} alone")
             lists.append(tuple(groups) or None)
         starts = list(first.values())
-        names_of: list[Callable[[int], Hashable] | None] = [
-            None if names is None else names.__getitem__ for names in (voters, prompts)
-        ]
-        of_voter, of_prompt = (None if get is None else tuple(map(get, starts)) for get in names_of)
-        return self.without_gaps(ChoiceAnswers("rankings", tuple(lists), weights[starts], of_voter, of_prompt))
+        of_voter, of_prompt, of_turn = (
+            None if names is None else tuple(names[start] for start in starts) for names in (voters, prompts, turns)
+        )
+        rankings = ChoiceAnswers("rankings", tuple(lists), weights[starts], of_voter, of_prompt, turns=of_turn)
+        return self.without_gaps(rankings)
+
+
+def _name(entry: Any) -> Hashable:
+    """Return a name that an entry can be; that of a list or an object is its JSON."""
+    return json.dumps(entry, sort_keys=True, ensure_ascii=False) if isinstance(entry, list | dict) else entry
 
 
 def _inner_forms(name: str) -> list[tuple[str, str]]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any, Final, get_args
+from typing import Any, Final, TypeAlias, get_args
 
 from adaptive.choices._answers import ChoiceAnswers, Disagreement
-from adaptive.choices._strengths import choice_content
 from adaptive.errors import ModelError
 from adaptive.model._voters import wilson_interval
 from rankcorr._checks import check_choice, checked_level, shown
 from rankcorr._results import JsonResult
 
+Votes: TypeAlias = Counter[tuple[Hashable, int]]  # weights of votes on a question, by voter and winner
 _OPPOSITE: Final = {"left": "right", "right": "left"}
 
 
@@ -232,9 +232,9 @@ def side_biases(answers: ChoiceAnswers, *, level: float = 0.9) -> tuple[SideBias
 def judge_agreement(answers: ChoiceAnswers, judge: Hashable, *, level: float = 0.9) -> JudgeAgreement:
     """Return how often one voter, such as a program, agrees with the others on the same pair and prompt.
 
-    Ties and "both bad" are the same answer. All votes count once, whatever their weight, also both of a pair that was
-    asked from both sides. Do not merge swapped pairs before: two votes that disagree would become a tie, and people
-    seldom tie.
+    Ties and "both bad" are the same answer. Votes on a question count with their weights, also both of a pair that was
+    asked from both sides; questions count alike. Do not merge swapped pairs before: two votes that disagree would
+    become a tie, and people seldom tie.
 
     Parameters
     ----------
@@ -266,13 +266,17 @@ def judge_agreement(answers: ChoiceAnswers, judge: Hashable, *, level: float = 0
     checked = checked_level(level, error=ModelError)
     _check_pairs(answers)
     answers.check_voter(judge)
-    questions: dict[Any, list[tuple[Hashable, int]]] = defaultdict(list)
-    voters = answers.voters or ()
-    for (left, right, answer), voter, prompt in zip(answers.rows, voters, _prompts(answers), strict=True):
+    questions: dict[Any, Votes] = defaultdict(Counter)
+    for (left, right, answer), voter, question, weight in zip(
+        answers.rows, answers.voters or (), answers.questions, answers.weights.tolist(), strict=True
+    ):
         low, high = sorted((left, right), key=str)
         value = {"left": 1, "right": -1}.get(answer, 0) * (1 if left == low else -1)
-        questions[prompt, low, high].append((voter, value))
-    decided = {question: [vote for vote in votes if vote[1]] for question, votes in questions.items()}
+        questions[question, low, high][voter, value] += weight
+    decided = {
+        question: Counter({vote: weight for vote, weight in votes.items() if vote[1]})
+        for question, votes in questions.items()
+    }
     has_prompts = answers.prompts is not None
 
     def of(shares: dict[Any, float]) -> Agreement:
@@ -284,84 +288,58 @@ def judge_agreement(answers: ChoiceAnswers, judge: Hashable, *, level: float = 0
     if not with_people.n_questions:
         raise ModelError(f"{shown(judge)} and the others have no pair and prompt in common")
     among_people, among_people_decided = (
-        of({key: _equal_pairs([vote for vote in votes if vote[0] != judge]) for key, votes in part.items()})
-        for part in (questions, decided)
+        of({key: _equal_among_people(votes, judge) for key, votes in part.items()}) for part in (questions, decided)
     )
     return JudgeAgreement(with_people, among_people, with_people_decided, among_people_decided, checked)
 
 
 def _agreement(shares: dict[Any, float], level: float, has_prompts: bool) -> Agreement:
     """Return the mean of the shares of equal votes by question, with its interval."""
-    n = len(shares)
+    n = len(shares)  # of questions
     if not n:
         return Agreement(math.nan, (0.0, 1.0), 0)
     mean = math.fsum(shares.values()) / n
     clusters: dict[Hashable, float] = defaultdict(float)
-    for (prompt, *pair), share in shares.items():
-        clusters[prompt if has_prompts else tuple(pair)] += share - mean
+    for (question, *pair), share in shares.items():
+        clusters[question[0] if has_prompts else tuple(pair)] += share - mean
     n_clusters = len(clusters)
     variance = sum(sum_**2 for sum_ in clusters.values()) / n**2 * n_clusters / max(1, n_clusters - 1)
     effective = mean * (1 - mean) / variance if variance > 0 else float(n_clusters)
     return Agreement(mean, wilson_interval(mean, min(effective, float(n)), NormalDist().inv_cdf((1 + level) / 2)), n)
 
 
-def _equal_to_judge(votes: list[tuple[Hashable, int]], judge: Hashable) -> float:
+def _equal_to_judge(votes: Votes, judge: Hashable) -> float:
     """Return the share of equal votes among all pairs of one of the judge and one of a person; nan without any."""
-    of_judge = Counter(value for voter, value in votes if voter == judge)
-    of_people = Counter(value for voter, value in votes if voter != judge)
-    total = of_judge.total() * of_people.total()
-    return sum(number * of_people[value] for value, number in of_judge.items()) / total if total else math.nan
+    of_judge: Counter[int] = Counter()
+    of_people: Counter[int] = Counter()
+    for (voter, value), weight in votes.items():
+        (of_judge if voter == judge else of_people)[value] += weight
+    equal = math.fsum(weight * of_people[value] for value, weight in of_judge.items())
+    return _share(equal, of_judge.total() * of_people.total())
 
 
-def _equal_pairs(votes: list[tuple[Hashable, int]]) -> float:
-    """Return the share of equal votes among all pairs of votes of two voters; nan without any."""
-
-    def n_pairs(keys: Iterable[Hashable]) -> int:
-        return sum(number * (number - 1) for number in Counter(keys).values())
-
-    total = len(votes) * (len(votes) - 1) - n_pairs(voter for voter, _ in votes)
-    return (n_pairs(value for _, value in votes) - n_pairs(votes)) / total if total else math.nan
-
-
-def fit_content(
-    answers: ChoiceAnswers, *, level: float = 0.9, elo: bool = False, side_bias: bool = False,
-    prior: float | None = None, cluster: Any = None, both_bad: Any = None, swapped: Any = None, judge: Any = None,
-    pairs: Sequence[tuple[Hashable, Hashable]] = (),
-) -> dict[str, Any]:  # fmt: skip
-    """Return a fit of answers and all that is known of voters, as a command and an HTTP answer give it."""
-    merged = merge_swapped(answers, swapped) if swapped else answers
-    choices = merged.choices(side_bias=side_bias, cluster=cluster, both_bad=both_bad or "tie")
-    fitted = choices.fit(prior=prior)
-    counts = merged.counts(both_bad or "tie") if merged.kind == "pairs" else None
-    content = choice_content(fitted, level=level, elo=elo, counts=counts)
-    content["warnings"] = [*merged.warnings, *swapped_notes(answers, merged), *content["warnings"]]
-    return {
-        "kind": answers.kind,
-        "n_answers": len(merged.rows),
-        "n_unanswered": answers.n_unanswered,
-        "n_both_bad": merged.n_both_bad,
-        **content,
-        "better": [fitted.better(first, second, level=level).to_dict() for first, second in pairs],
-        "side_biases": [bias.to_dict() for bias in side_biases(answers, level=level)]
-        if swapped or judge is not None
-        else [],
-        "agreement": None if judge is None else judge_agreement(answers, judge, level=level).to_dict(),
-    }
+def _equal_among_people(votes: Votes, judge: Hashable) -> float:
+    """Return the share of equal votes among all pairs of votes of two people; nan without any."""
+    of_voters: Counter[Hashable] = Counter()
+    of_values: dict[int, list[float]] = defaultdict(list)
+    for (voter, value), weight in votes.items():
+        if voter != judge:
+            of_voters[voter] += weight
+            of_values[value].append(weight)
+    return _share(math.fsum(map(_sum_of_products, of_values.values())), _sum_of_products(of_voters.values()))
 
 
-def swapped_notes(answers: ChoiceAnswers, merged: ChoiceAnswers) -> tuple[str, ...]:
-    """Return notes on a fit to merged answers."""
-    if len(merged.rows) == len(answers.rows):
-        return ()
-    notes = [
-        "each merged answer is made of two votes, so strengths and slopes can be twice as large as those from single "
-        "votes; to compare them with others, fit a side bias instead"
-    ]
-    if answers.prompts is None:
-        notes.insert(
-            0, "prompts are not known: votes of a voter on a pair from both sides are merged, whatever was asked"
-        )
-    return tuple(notes)
+def _sum_of_products(weights: Iterable[float]) -> float:
+    """Return the sum of the products of all pairs of weights."""
+    total = total_weight = 0.0
+    for weight in weights:
+        total += weight * total_weight
+        total_weight += weight
+    return total
+
+
+def _share(part: float, total: float) -> float:
+    return min(1.0, part / total) if total > 0 else math.nan
 
 
 def _partners(answers: ChoiceAnswers) -> dict[int, int]:
@@ -371,17 +349,13 @@ def _partners(answers: ChoiceAnswers) -> dict[int, int]:
     partners: dict[int, int] = {}
     voters = [None] * len(answers.rows) if answers.voters is None else answers.voters
     for place, ((left, right, _), voter, prompt) in enumerate(
-        zip(answers.rows, voters, _prompts(answers), strict=True)
+        zip(answers.rows, voters, answers.questions, strict=True)
     ):
         if exchanged := waiting[voter, prompt, right, left]:
             partners[exchanged.pop(0)] = place
         else:
             waiting[voter, prompt, left, right].append(place)
     return partners
-
-
-def _prompts(answers: ChoiceAnswers) -> tuple[Hashable, ...]:
-    return (None,) * len(answers.rows) if answers.prompts is None else answers.prompts
 
 
 def _turned(answer: str) -> str:

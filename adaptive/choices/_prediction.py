@@ -36,8 +36,8 @@ class PredictionPoweredStrengths(ChoiceStrengths):
     n_prompts : int
         Number of prompts with votes of people and of the judge.
 
-    `warnings` has those of the votes of people, and says if there are few such prompts, or no pair of items that both
-    compared on one of them.
+    `warnings` has those of the votes of people, and says if there are few such prompts, none of the judge alone, or no
+    pair of items that both compared on one of them.
 
     See Also
     --------
@@ -214,7 +214,9 @@ def _choices_of(
 
 
 def _limits(human: Choices, of_human: Array, judge: Choices, of_judge: Array, shared: Array) -> Iterator[str]:
-    """Yield what limits the estimate: few prompts, or prompts that do not seem to be the same."""
+    """Yield what limits the estimate: few prompts, none of the judge alone, or prompts that seem to differ."""
+    if np.isin(of_judge[judge.events.count > 0], shared).all():
+        yield "people voted on all prompts of the judge, who therefore adds nothing: it needs votes on more prompts"
     if shared.size < LEAST_PROMPTS:
         yield (
             f"only {shared.size} prompts have votes of people and of the judge: with fewer than {LEAST_PROMPTS}, "

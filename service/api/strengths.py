@@ -6,7 +6,7 @@ import numpy as np
 
 from adaptive import Comparisons, Strengths, next_comparisons, read_choices
 from adaptive import reliability as reliability_of
-from adaptive.choices._judges import fit_content
+from adaptive.choices._fit import fit_answers
 from adaptive.model._estimators import Model, fit_named
 from rankcorr._checks import collected_notices
 from service.api.ballots import Labels, labels_at
@@ -53,7 +53,7 @@ def strengths(
 @blueprint.response(200, ChoicesAnswer)
 def choices(*, answers: list[dict[str, Any]], covariates: tuple[str, ...], **options: Any) -> dict[str, Any]:
     """Fit strengths to graded votes, best-worst answers, rankings, or pairs with prompts, covariates and judges."""
-    return fit_content(read_choices(answers, covariates=covariates), **options)
+    return fit_answers(read_choices(answers, covariates=covariates), **options).content
 
 
 @comparisons.post("/next", name="chooseComparisons")

@@ -127,7 +127,8 @@ class ChoicesRequest(Request):
     elo = fields.declared_field(ChoiceOptions, "elo")
     side_bias = fields.declared_field(FitOptions, "side_bias")
     prior = fields.declared_field(FitOptions, "prior", above=float("-inf"), least=PRIORS[0], most=PRIORS[1])
-    judge = fields.Text(about="A voter whose agreement with the others is reported.")
+    judge = fields.declared_field(ChoiceOptions, "judge")
+    powered_by = fields.declared_field(ChoiceOptions, "powered_by")
     level = fields.Number(above=0, below=1, load_default=0.9, about="Level of the intervals.")
 
 
@@ -160,6 +161,14 @@ _AGREEMENTS: Final[dict[str, Any]] = {
 JUDGE_AGREEMENT: Final = fields.Component.exactly("JudgeAgreement", **result_shapes(JudgeAgreement, **_AGREEMENTS))
 
 
+POWER: Final = fields.Component.exactly(
+    "JudgePower",
+    judge=_LABEL,
+    weight=NUMBER("Of the judge: 0 for people alone.", minimum=0, maximum=1),
+    n_prompts=COUNT("Prompts with votes of people and of the judge."),
+)
+
+
 class ChoicesAnswer(Answer):
     """Strengths, best first, the other fitted parameters, and what is known of judges."""
 
@@ -175,4 +184,5 @@ class ChoicesAnswer(Answer):
         list_of(SIDE_BIAS.reference), about="Of each voter, with `swapped` or `judge` in the request."
     )
     agreement = fields.Dumped(JUDGE_AGREEMENT.reference.or_null("null without a judge."))
+    prediction_powered = fields.Dumped(POWER.reference.or_null("null without powered_by."))
     warnings = fields.Dumped(list_of(TEXT))

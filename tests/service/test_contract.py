@@ -109,8 +109,9 @@ FIELDS = {
         "ranking reliability report signal voters warnings",
     ),
     ("post /v1/strengths/choices", "fitChoices"): (
-        "answers! both_bad cluster covariates elo judge level prior side_bias swapped",
-        "agreement items kind log_likelihood n_answers n_both_bad n_unanswered others prior_sd side_biases warnings",
+        "answers! both_bad cluster covariates elo judge level powered_by prior side_bias swapped",
+        "agreement items kind log_likelihood n_answers n_both_bad n_unanswered others prediction_powered prior_sd "
+        "side_biases warnings",
     ),
     ("post /v1/comparisons/next", "chooseComparisons"): (
         "comparisons! focus items model n0 options prompts seed! size! voters",

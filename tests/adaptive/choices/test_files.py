@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from adaptive import ChoiceAnswers, ComparisonError, ModelError, TableError, VoteError, merge_swapped, read_choices
+from adaptive.choices._answers import joined_answers
 from rankcorr.errors import OptionError
 
 CONVERSATIONS = [
@@ -273,16 +274,67 @@ def test_published_rankings_are_read_from_their_file(data_dir):
     assert (len(answers.rows), len(answers.items), len(answers.rows[0])) == (36, 87, 43)
 
 
-def test_turns_of_a_conversation_are_different_prompts():
+def test_turns_of_a_conversation_are_different_questions_of_one_cluster():
     row = {"question_id": 1, "model_a": "x", "model_b": "y", "winner": "model_a", "judge": "gpt"}
     swapped = {**row, "model_a": "y", "model_b": "x"}
     first = read_choices([{**row, "turn": 1}, {**swapped, "turn": 1}])
     assert first.prompts == (1, 1)
     both = read_choices([{**row, "turn": 1}, {**swapped, "turn": 2}])
-    assert both.prompts == ("1, turn 1", "1, turn 2")
+    assert (both.prompts, both.turns) == ((1, 1), (1, 2))
     assert len(merge_swapped(both).rows) == 2
+    assert both.choices(cluster="prompt").clusters.tolist() == [0, 0]
+    assert read_choices([{**row, "turn": 1}, {**swapped, "turn": 1}]).turns is None
     inconsistent = read_choices([{**row, "winner": "tie (inconsistent)"}])
     assert inconsistent.rows == (("x", "y", "tie"),)
+
+
+def test_rows_without_an_answer_stay_with_their_voter():
+    rows = [
+        {"left": "a", "right": "b", "winner": winner, "voter": voter}
+        for winner, voter in (("left", "Ann"), (None, "Ann"), ("right", "Bob"), ("", "Bob"), ("", "Bob"))
+    ]
+    answers = read_choices(rows)
+    assert (answers.n_unanswered, answers.unanswered) == (3, {"Ann": 1, "Bob": 2})
+    assert answers.of_voters(["Ann"]).n_unanswered == 1
+    assert answers.of_voters(["Ann"], others=True).n_unanswered == 2
+    nameless = read_choices([{"left": "a", "right": "b", "winner": winner} for winner in ("left", "")])
+    assert nameless.unanswered == {None: 1}
+
+
+GAMES = {"question_id": 81, "model_1": "x", "model_2": "y", "g1_winner": "model_2", "g2_winner": "model_2"}
+GAMES |= {"judge": ["gpt-4", "pair-v2"], "g1_judgment": "[[B]]", "g2_judgment": "[[A]]", "turn": 1, "tstamp": 1.5}
+
+
+def test_both_games_of_an_mt_bench_judge_are_votes(written):
+    rows = [GAMES, {**GAMES, "g1_winner": "tie", "g2_winner": "error"}]
+    from_file = read_choices(written("\n".join(map(json.dumps, rows)), "judge.jsonl"))
+    assert from_file.rows == read_choices(rows).rows == (("x", "y", "right"), ("y", "x", "left"), ("x", "y", "tie"))
+    assert (from_file.voters, from_file.prompts, from_file.n_unanswered) == (("gpt-4",) * 3, (81,) * 3, 1)
+    with pytest.raises(TableError, match=r'answers:1: column "g2_winner": one of model_2, .* got .A.'):
+        read_choices([GAMES, {**GAMES, "g2_winner": "A"}])
+
+
+def test_names_of_several_files_are_text():
+    number = read_choices([{"left": 1, "right": 2, "winner": "left", "voter": 7, "prompt": 81}])
+    text = read_choices(
+        [
+            {"left": "2", "right": "1", "winner": "", "voter": "7", "prompt": "81"},
+            *[{"left": "2", "right": "1", "winner": "left", "voter": "8", "prompt": "81"}],
+        ]
+    )
+    joined = joined_answers([number, text])
+    assert (joined.items, set(joined.voters), set(joined.prompts)) == (("1", "2"), {"7", "8"}, {"81"})
+    assert joined.unanswered == {"7": 1}
+    kinds = {
+        "best-worst": {"items": [1, 2, 3], "best": 1, "worst": 3},
+        "rankings": {"ranking": [[1, 2], 3]},
+        "grades": {"left": 1, "right": 2, "grade": 1},
+    }
+    for kind, row in kinds.items():
+        answers = read_choices([row])
+        twice = joined_answers([answers, answers])
+        assert (twice.kind, twice.items) == (kind, tuple(map(str, answers.items)))
+        assert twice.choices().events.chosen.size == 2 * answers.choices().events.chosen.size
 
 
 def test_answers_of_some_voters():
@@ -308,7 +360,7 @@ def test_answers_of_some_voters():
 def test_turns_of_a_conversation_and_judges_as_in_mt_bench():
     answers = read_choices(CONVERSATIONS, covariates=["conversation"])
     assert answers.voters == ("gpt-4", "gpt-4")
-    assert answers.prompts == ("1, turn 1", "1, turn 2")
+    assert (answers.prompts, answers.turns) == ((1, 1), (1, 2))
     assert [side.tolist() for side in answers.covariates["conversation"]] == [[3, 8], [1, 3]]
     whole = [{name: cell for name, cell in row.items() if name != "turn"} for row in CONVERSATIONS[:1]]
     assert read_choices(whole, covariates=["conversation"]).covariates["conversation"][0].tolist() == [8]

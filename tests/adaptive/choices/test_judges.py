@@ -2,6 +2,7 @@
 
 import math
 from collections import defaultdict
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -104,6 +105,29 @@ def test_agreements_are_shares_of_all_pairs_of_votes_of_two_voters(rows):
         (agreement.among_people_decided, True, of_people),
     ):
         assert [part.share, part.n_questions] == pytest.approx(mean(*expected), nan_ok=True)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["ab", "ba"]),
+            st.sampled_from(["left", "right", "tie"]),
+            st.sampled_from(["J", "Ann", "Bob"]),
+            st.integers(0, 3),
+        ),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_a_weight_counts_as_many_votes(rows):
+    rows = [*rows, ("ab", "left", "J", 1), ("ab", "left", "Ann", 1)]
+    weighted = answers_of(*((*pair, winner, voter, 1) for pair, winner, voter, _ in rows))
+    weighted = replace(weighted, weights=np.array([float(weight) for *_, weight in rows]))
+    repeated = answers_of(*((*pair, winner, voter, 1) for pair, winner, voter, weight in rows for _ in range(weight)))
+    for part in ("with_people", "among_people", "with_people_decided", "among_people_decided"):
+        agreements = [getattr(judge_agreement(answers, "J"), part) for answers in (weighted, repeated)]
+        assert agreements[0].share == pytest.approx(agreements[1].share, nan_ok=True)
+        assert agreements[0].n_questions == agreements[1].n_questions
 
 
 def test_a_side_bias_is_no_reason_to_agree_less_than_its_votes_decide():

@@ -125,6 +125,14 @@ def test_answers_bring_their_prompts_and_doubtful_ones_are_noted():
         prediction_powered(ChoiceAnswers("rankings", ((("a",), ("b",)),), np.ones(1)), judge)
 
 
+def test_a_judge_without_votes_on_more_prompts_adds_nothing_and_a_note_says_so():
+    left, right, people, machine = votes(9)
+    human = choices(left, right, people)
+    both = prediction_powered(human, choices(left, right, machine), range(300), range(300))
+    assert (both.weight, both.theta.tolist()) == (0.0, both.human.theta.tolist())
+    assert "people voted on all prompts of the judge, who therefore adds nothing" in both.warnings[-1]
+
+
 def test_what_does_not_fit_is_refused():
     left, right, people, machine = votes(8)
     human, judge = choices(left[:50], right[:50], people[:50]), choices(left, right, machine)

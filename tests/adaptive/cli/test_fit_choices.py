@@ -3,9 +3,11 @@
 import json
 import re
 
+import numpy as np
 import pytest
 
-from adaptive import read_choices
+from adaptive import prediction_powered, read_choices
+from adaptive.choices._answers import joined_answers
 from tests.adaptive.cli.commands import invoke, refusal
 
 FILES = {
@@ -55,6 +57,57 @@ def test_votes_of_some_voters_are_those_of_a_file_of_their_own(form, tmp_path):
         (tmp_path / file).write_text("".join([rows[0], *(row for row in rows if f",{voter}" in row)]))
         options = ["--both-bad", "tie", "--prior", "1", "--json"] if form == "pairs" else ["--json"]
         assert printed_by("fit", f"{form}.csv", option, "J", *options) == printed_by("fit", file, *options)
+
+
+@pytest.fixture
+def _people_and_judge(tmp_path):
+    """Answers of people on 60 prompts in CSV, and those of a judge on 240 in JSON, whose prompts are numbers."""
+    rng = np.random.default_rng(3)
+    left = rng.integers(0, 4, 240)
+    right = (left + rng.integers(1, 4, 240)) % 4
+    of_people = rng.logistic(size=240) < (right - left) / 2
+    of_judge = np.where(rng.random(240) < 0.9, of_people, ~of_people)
+    sides = [("abcd"[i], "abcd"[j]) for i, j in zip(left, right, strict=True)]
+    winner = [["right", "left"][wins] for wins in of_people.astype(int)]
+    lines = [f"{one},{two},{won},Ann,{n}\n" for n, ((one, two), won) in enumerate(zip(sides, winner, strict=True))]
+    (tmp_path / "people.csv").write_text(
+        "left,right,winner,voter,prompt\n" + "".join(lines[:60]) + "a,b,both bad,Ann,61\n"
+    )
+    rows = [
+        {"left": one, "right": two, "winner": ["right", "left"][int(wins)], "voter": "gpt", "prompt": n}
+        for n, ((one, two), wins) in enumerate(zip(sides, of_judge, strict=True))
+    ]
+    (tmp_path / "judge.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.mark.usefixtures("_people_and_judge")
+def test_a_judge_makes_the_ranking_of_people_more_precise():
+    files = ("people.csv", "judge.jsonl")
+    content = json.loads(printed_by("fit", *files, "--powered-by", "gpt", "--both-bad", "left out", "--json"))
+    answers = joined_answers([read_choices(file) for file in files])
+    human = answers.of_voters(["gpt"], others=True).without_both_bad()
+    both = prediction_powered(human, answers.of_voters(["gpt"]))
+    assert content["prediction_powered"] == {"judge": "gpt", "weight": both.weight, "n_prompts": 60}
+    assert both.weight > 0.5
+    rows = {row["item"]: (row["strength"], row["standard_error"]) for row in content["items"]}
+    assert [rows[item] for item in both.items] == list(zip(both.theta, both.standard_errors, strict=True))
+    assert content["n_answers"] == 60
+    text = printed_by("fit", *files, "--powered-by", "gpt", "--judge", "gpt")
+    assert f"240 of the judge with the weight {prediction_powered(*_parts(answers)).weight:.2f}" in text
+    assert "clustered by prompt, 61 of which have votes of people and the judge" in text
+    assert "with gpt " in text
+    for option, message in {
+        "--swapped=tie": "leave out swapped beside powered_by: both votes",
+        "--cluster=prompt": "leave out cluster beside powered_by: intervals are clustered by prompt",
+        "--side-bias": "leave out side_bias beside powered_by: the votes of people correct any bias",
+        "--without=gpt": "--powered-by gpt compares this voter with the others",
+    }.items():
+        assert message in refusal("fit", *files, "--powered-by", "gpt", option)
+    assert "no voter is called 'Z'" in refusal("fit", *files, "--powered-by", "Z")
+
+
+def _parts(answers):
+    return answers.of_voters(["gpt"], others=True), answers.of_voters(["gpt"])
 
 
 def test_files_have_the_side_bias_and_the_judge_too():

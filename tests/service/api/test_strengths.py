@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptive import Comparisons, bradley_terry, read_choices, reliability, thurstone
+from adaptive import Comparisons, bradley_terry, prediction_powered, read_choices, reliability, thurstone
 from adaptive._votes import LEFT, RIGHT, TIE
 from tests.adaptive.strategies import comparisons
 from tests.service.answers import answer, example, problem
@@ -189,6 +189,24 @@ def test_judges_are_reported():
     agreement = content["agreement"]
     assert (agreement["with_people"]["share"], agreement["among_people"]["share"]) == (0.5, None)
     assert {row["item"]: row["wins"] for row in content["items"]} == {"gnu": 0, "yak": 1, "emu": 0}
+
+
+def test_a_judge_with_more_prompts_sharpens_the_votes_of_people():
+    winners = ["left", "right", "left", "tie"] * 10
+    pairs = [("gnu", "yak"), ("yak", "emu"), ("emu", "gnu")]
+    votes = [
+        {"left": left, "right": right, "winner": winner, "voter": voter, "prompt": f"{left} {number}"}
+        for voter, n_votes in (("Ann", 12), ("J", 40))
+        for number, winner in enumerate(winners[:n_votes])
+        for left, right in pairs
+    ]
+    content = answer(f"{PATH}/choices", answers=votes, powered_by="J", prior=1)
+    answers = read_choices(votes)
+    both = prediction_powered(answers.of_voters(["Ann"]), answers.of_voters(["J"]), prior=1)
+    assert content["prediction_powered"] == {"judge": "J", "weight": both.weight, "n_prompts": 36}
+    assert {row["item"]: row["strength"] for row in content["items"]} == dict(zip(both.items, both.theta, strict=True))
+    assert answer(f"{PATH}/choices", answers=CHOICES, prior=1)["prediction_powered"] is None
+    assert "leave out cluster" in problem(f"{PATH}/choices", answers=votes, powered_by="J", cluster="voter")["detail"]
 
 
 @pytest.mark.parametrize(

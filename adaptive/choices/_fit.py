@@ -1,0 +1,128 @@
+"""Fit answers of any kind, together with all that is known of their judges: for a command and an HTTP answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from adaptive.choices._answers import ChoiceAnswers
+from adaptive.choices._judges import JudgeAgreement, SideBias, judge_agreement, merge_swapped, side_biases
+from adaptive.choices._prediction import PredictionPoweredStrengths, prediction_powered
+from adaptive.choices._strengths import ChoiceStrengths, choice_content
+from adaptive.model._accuracy import Better
+from rankcorr._checks import collected_notices
+from rankcorr.errors import OptionError
+
+_BESIDE_A_JUDGE: Final = {
+    "swapped": "both votes on a pair from both sides count",
+    "cluster": "intervals are clustered by prompt",
+    "side_bias": "the votes of people correct any bias of the judge",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class AnswersFit:
+    """Strengths fitted to answers, and the agreement and side biases of their voters.
+
+    Attributes
+    ----------
+    answers, fitted_answers : ChoiceAnswers
+        All answers, and those of the fit: after merging, and without those of the judge that powers it.
+    strengths : ChoiceStrengths
+    better : tuple of Better
+    side_biases : tuple of SideBias
+    agreement : JudgeAgreement or None
+    warnings : tuple of str
+        Of the answers and of the fit.
+    content : dict
+        What JSON has of all this.
+    """
+
+    answers: ChoiceAnswers
+    fitted_answers: ChoiceAnswers
+    strengths: ChoiceStrengths
+    better: tuple[Better, ...]
+    side_biases: tuple[SideBias, ...]
+    agreement: JudgeAgreement | None
+    warnings: tuple[str, ...]
+    content: dict[str, Any]
+
+
+def fit_answers(
+    answers: ChoiceAnswers, *, level: float = 0.9, elo: bool = False, side_bias: bool = False,
+    prior: float | None = None, cluster: Any = None, both_bad: Any = None, swapped: Any = None, judge: Any = None,
+    powered_by: Any = None, pairs: Sequence[tuple[Hashable, Hashable]] = (),
+) -> AnswersFit:  # fmt: skip
+    """Fit answers of any kind.
+
+    Raises
+    ------
+    OptionError
+        Options that prediction-powered strengths do not have.
+    ModelError
+        As `ChoiceAnswers.choices`, `Choices.fit`, `merge_swapped`, `judge_agreement` and `prediction_powered`.
+
+    Examples
+    --------
+    >>> from adaptive import read_choices
+    >>> rows = [{"left": "a", "right": "b", "winner": winner, "voter": "Ann"} for winner in ("left", "left", "right")]
+    >>> fit_answers(read_choices(rows), prior=1, pairs=[("a", "b")]).better[0].probability > 0.5
+    True
+    """
+    merged = merge_swapped(answers, swapped) if swapped else answers
+    both_bad = both_bad or "tie"
+    with collected_notices() as notices:
+        if powered_by is None:
+            choices = merged.choices(side_bias=side_bias, cluster=cluster, both_bad=both_bad)
+            strengths = choices.fit(prior=prior)
+        else:
+            without = {"swapped": swapped, "cluster": cluster, "side_bias": side_bias}
+            if unusable := [name for name, value in without.items() if value]:
+                raise OptionError(f"leave out {unusable[0]} beside powered_by: {_BESIDE_A_JUDGE[unusable[0]]}")
+            merged, program = (answers.of_voters([powered_by], others=is_other) for is_other in (True, False))
+            if both_bad == "left out":
+                merged, program = merged.without_both_bad(), program.without_both_bad()
+            strengths = prediction_powered(merged, program, prior=math.inf if prior is None else prior)
+    counts = merged.counts(both_bad) if merged.kind == "pairs" else None
+    biases = side_biases(answers, level=level) if swapped or judge is not None else ()
+    agreement = None if judge is None else judge_agreement(answers, judge, level=level)
+    better = tuple(strengths.better(first, second, level=level) for first, second in pairs)
+    content = choice_content(strengths, level=level, elo=elo, counts=counts)
+    notes = (*merged.warnings, *_merging_notes(answers, swapped, merged), *strengths.warnings)
+    content = {
+        "kind": answers.kind,
+        "n_answers": len(merged.rows),
+        "n_unanswered": answers.n_unanswered,
+        "n_both_bad": merged.n_both_bad,
+        **content,
+        "warnings": list(notes),
+        "better": [pair.to_dict() for pair in better],
+        "side_biases": [bias.to_dict() for bias in biases],
+        "agreement": None if agreement is None else agreement.to_dict(),
+        "prediction_powered": _power(strengths, powered_by),
+    }
+    return AnswersFit(answers, merged, strengths, better, biases, agreement, (*notices, *notes), content)
+
+
+def _power(strengths: ChoiceStrengths, judge: Hashable) -> dict[str, Any] | None:
+    """Return the part of the judge in prediction-powered strengths; None of other strengths."""
+    if not isinstance(strengths, PredictionPoweredStrengths):
+        return None
+    return {"judge": judge, "weight": strengths.weight, "n_prompts": strengths.n_prompts}
+
+
+def _merging_notes(answers: ChoiceAnswers, swapped: Any, merged: ChoiceAnswers) -> tuple[str, ...]:
+    """Return notes on a fit to merged answers."""
+    if not swapped or len(merged.rows) == len(answers.rows):
+        return ()
+    notes = [
+        "each merged answer is made of two votes, so strengths and slopes can be twice as large as those from single "
+        "votes; to compare them with others, fit a side bias instead"
+    ]
+    if answers.prompts is None:
+        notes.insert(
+            0, "prompts are not known: votes of a voter on a pair from both sides are merged, whatever was asked"
+        )
+    return tuple(notes)
