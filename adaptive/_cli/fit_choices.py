@@ -11,10 +11,11 @@ import click
 
 from adaptive._cli.output import emit
 from adaptive._cli.vote_files import SQLITE, Reading, check_labels, check_once, first_bytes, side_bias_text
+from adaptive._formats.records import Records
 from adaptive._tables import items_csv
 from adaptive.choices._answers import NOUNS, ChoiceAnswers, joined_answers
-from adaptive.choices._files import kind_of_choices, read_choices
-from adaptive.choices._fit import AnswersFit, fit_answers
+from adaptive.choices._files import choice_records, kind_of_choices, read_choices
+from adaptive.choices._fit import AnswersFit, fit_answers, named_voter
 from adaptive.choices._judges import Agreement
 from adaptive.choices._prediction import PredictionPoweredStrengths
 from adaptive.choices._strengths import ChoiceStrengths
@@ -39,7 +40,8 @@ def answers_of_choices(
     OptionError
         Files of several kinds, a ledger, or an option that such a fit does not have.
     """
-    names = [name for name in ("cluster", "powered_by", "swapped", "both_bad", "covariates", "judge") if options[name]]
+    kinds_of_option = ("cluster", "powered_by", "swapped", "both_bad", "covariates", "judge")
+    names = [name for name in kinds_of_option if options[name] not in (None, ())]
     flags = [f"--{name.replace('_', '-').removesuffix('s')}" for name in names]
     if any(path == "-" or path.startswith("postgresql") or first_bytes(path) == SQLITE for path in paths):
         if flags:
@@ -48,7 +50,13 @@ def answers_of_choices(
     if not names and (reading.format != "auto" or reading.instances is not None):
         return None
     check_once(paths)
-    kinds = {path: kind_of_choices(path, reading.encoding, reading.columns, reading.ignore) for path in paths}
+    records = {path: choice_records(path, reading.encoding) for path in paths}
+    columns = {
+        path: {role: name for role, name in (reading.columns or {}).items() if _has(records, path, name)}
+        for path in paths
+    }
+    ignore = {path: [name for name in reading.ignore if _has(records, path, name)] for path in paths}
+    kinds = {path: kind_of_choices(records[path], columns[path], ignore[path]) for path in paths}
     if not names and set(kinds.values()) <= {"pairs"}:
         return None
     if len(set(kinds.values())) > 1:
@@ -60,15 +68,19 @@ def answers_of_choices(
     # 0 is a value: it equals False, but is not False.
     if unusable := [name for name in _OF_PAIRS if options.get(name) is not None and options[name] is not False]:
         raise OptionError(f"--{unusable[0]} cannot be used with {reason}")
-    settings = {name: getattr(reading, name) for name in ("format", "columns", "answers", "encoding", "ignore")}
-    answers = joined_answers([read_choices(path, covariates=options["covariates"], **settings) for path in paths])
+    settings = {"format": reading.format, "answers": reading.answers, "covariates": options["covariates"]}
+    answers = joined_answers(
+        [read_choices(records[path], columns=columns[path], ignore=ignore[path], **settings) for path in paths]
+    )
     for option, name in (("--judge", options["judge"]), ("--powered-by", options["powered_by"])):
-        if name in (*options["only"], *options["without"]):
+        if name is not None and (options["only"] or name in options["without"]):
             text = printable(name)
-            raise OptionError(f"{option} {text} compares this voter with the others: leave out --only and --without")
+            raise OptionError(
+                f"{option} {text} compares this voter with all others: leave out --only, and --without {text}"
+            )
     for name in ("only", "without"):
         if options[name]:
-            voters = [_voter_of(answers, text) for text in options[name]]
+            voters = [named_voter(answers, text) for text in options[name]]
             answers = answers.of_voters(voters, others=name == "without")
     return answers
 
@@ -92,9 +104,9 @@ def strengths_of_choices(
     return answers.choices(side_bias=bool(options["side_bias"]), cluster=options["cluster"]).fit(prior=options["prior"])
 
 
-def _voter_of(answers: ChoiceAnswers, text: str | None) -> Hashable:
-    """Return the voter whom a command names, if any; voters of JSON may be numbers."""
-    return next((voter for voter in answers.voters or () if str(voter) == text), text)
+def _has(records: Mapping[str, Records], path: str, name: str) -> bool:
+    """Return whether a file has a column; if no file has it, every one is to say so."""
+    return name in records[path].names or not any(name in file.names for file in records.values())
 
 
 def fit_choices(
@@ -103,7 +115,7 @@ def fit_choices(
 ) -> AnswersFit:  # fmt: skip
     """Fit answers, write what was fitted, and return it with the pairs of --better."""
     settings = {name: options[name] for name in ("elo", "prior", "cluster", "both_bad", "swapped")}
-    judges: dict[str, Any] = {name: _voter_of(answers, options[name]) for name in ("judge", "powered_by")}
+    judges = {name: options[name] for name in ("judge", "powered_by")}
     labels = {str(item): item for item in answers.items}
     check_labels("--better", chain.from_iterable(pairs), labels)
     named_pairs = [(labels[first], labels[second]) for first, second in pairs]

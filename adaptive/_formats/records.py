@@ -16,6 +16,8 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
 from typing import Any, Final, NoReturn
 
+import numpy as np
+
 from adaptive._record import has_half_a_pair
 from adaptive._tables import check_spelling, check_text, guarded, header_and_records, label_columns
 from adaptive.errors import ComparisonError
@@ -29,7 +31,7 @@ from rankcorr.errors import OptionError, TableError
 
 EXPORT_COLUMNS: Final = ("seconds", "received_at")  # the last columns of a campaign's export
 _LABEL_STUDIO_KINDS: Final = ("pairwise", "choices")
-_GAMES: Final = frozenset({"model_1", "model_2", "g1_winner", "g2_winner"})  # of MT-bench: a judge saw both orders
+GAMES: Final = frozenset({"model_1", "model_2", "g1_winner", "g2_winner"})  # of MT-bench: a judge saw both orders
 _STATE: Final = "instance_id_to_label_to_value"
 _PREFERENCES: Final = frozenset({"selection", "scale_value"})
 WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,9}")
@@ -397,8 +399,14 @@ def listed_column(values: Iterable[Any], column: str) -> list[Any]:
     to_list = getattr(values, "tolist", None) or getattr(values, "to_list", None)
     if to_list is not None:
         entries: list[Any] = to_list()
-        return entries
+        has_objects = getattr(getattr(values, "dtype", None), "kind", "") == "O"
+        return list(map(plain_entry, entries)) if has_objects else entries
     return list(python_values(values))
+
+
+def plain_entry(entry: Any) -> Any:
+    """Return an entry of a data frame as JSON would have it: a list, where pandas has an array."""
+    return entry.tolist() if isinstance(entry, np.ndarray) else entry
 
 
 def is_missing(value: object) -> bool:
@@ -424,17 +432,30 @@ def _tool_of(value: dict[str, Any]) -> str | None:
 
 def votes_of_object(table: TextTable, judgment: dict[str, Any], line: int) -> Iterator[dict[str, Any]]:
     """Yield a vote; or both votes of a judge of MT-bench, who saw the models in both orders: an error is no answer."""
-    if not judgment.keys() >= _GAMES:
+    if not judgment.keys() >= GAMES:
         yield judgment
         return
-    rest = {name: entry for name, entry in judgment.items() if name not in _GAMES and not re.match("g[12]_", name)}
+    rest = {name: entry for name, entry in judgment.items() if name not in GAMES and not re.match("g[12]_", name)}
+    rests = rest, _exchanged(rest)
     models = {name: judgment[name] for name in ("model_1", "model_2")}
-    for name, (left, right) in {"g1_winner": ("model_1", "model_2"), "g2_winner": ("model_2", "model_1")}.items():
+    sides = ("model_1", "model_2"), ("model_2", "model_1")
+    for name, (left, right), rest in zip(("g1_winner", "g2_winner"), sides, rests, strict=True):
         winners = {left: "model_a", right: "model_b", "tie": "tie", "error": ""}
         winner = judgment[name]
         if not isinstance(winner, str) or winner not in winners:
             table.fail(f"one of {', '.join(winners)} is expected; got {shown(winner)}", line, name)
         yield {**rest, "model_a": models[left], "model_b": models[right], "winner": winners[winner]}
+
+
+def _exchanged(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row in which columns of the two sides, such as left_length or length_a, are exchanged."""
+    other = {"left": "right", "right": "left", "a": "b", "b": "a"}
+    exchanged = {}
+    for name, entry in row.items():
+        partner = "_".join(other.get(word, word) for word in name.split("_"))
+        source = row.get(partner, entry) if partner != name else entry
+        exchanged[name] = _exchanged(source) if isinstance(source, dict) else source
+    return exchanged
 
 
 def _annotations(

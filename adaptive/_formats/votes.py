@@ -381,6 +381,8 @@ def vote_columns(
     voters = None if voter is None else records.labels(voter)
     if voter is not None:
         used["voter"] = [str(voter)]
+    if voters and name == "arena":  # MT-bench writes the name of a judge, and that of what it was told to do
+        voters = [label[0] if isinstance(label, tuple) and len(label) > 1 else label for label in voters]
     if voters and isinstance(records, Objects) and set(voters) == {None}:
         voters = None
     if ids is None and "comparison" in records.names:

@@ -55,7 +55,10 @@ class ChoiceOptions:
     )
     judge: str | None = declare(str, None, about="Also report how far this voter agrees with the others.")
     powered_by: str | None = declare(
-        str, None, about="Rank by the votes of all others, made more precise by those of this judge on more prompts."
+        str,
+        None,
+        about="Rank by the votes of all others, made more precise by those of this judge on more prompts; without a "
+        "prior, unless one is given.",
     )
     swapped: str | None = declare(
         str,
@@ -87,8 +90,8 @@ class ChoiceAnswers:
         questions, but of one cluster.
     covariates : dict of str to (ndarray, ndarray)
         Property of what was shown on the left and on the right.
-    unanswered : dict of hashable to int
-        Number of rows without an answer, which are not in `rows`, by voter; of None if voters are not known.
+    unanswered : dict of (hashable, hashable) to int
+        Number of rows without an answer, which are not in `rows`, by voter and prompt; None stands for an unknown one.
 
     See Also
     --------
@@ -113,7 +116,7 @@ class ChoiceAnswers:
     prompts: tuple[Hashable, ...] | None = None
     covariates: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]] | None = None
     turns: tuple[Hashable, ...] | None = None
-    unanswered: Mapping[Hashable, int] = field(default_factory=dict)
+    unanswered: Mapping[tuple[Hashable, Hashable], int] = field(default_factory=dict)
 
     @property
     def n_unanswered(self) -> int:
@@ -198,7 +201,7 @@ class ChoiceAnswers:
             self.check_voter(voter)
         names = set(voters)
         part = self.select([place for place, name in enumerate(self.voters or ()) if (name in names) != others])
-        counts = {name: number for name, number in self.unanswered.items() if (name in names) != others}
+        counts = {key: number for key, number in self.unanswered.items() if (key[0] in names) != others}
         return replace(part, unanswered=counts)
 
     def check_voter(self, voter: Hashable) -> None:
@@ -244,7 +247,7 @@ class ChoiceAnswers:
         return {noun: getattr(self, noun) for noun in _NAMES}
 
     def without_both_bad(self) -> ChoiceAnswers:
-        """Return the answers other than "both bad".
+        """Return the answers other than "both bad", which become rows without an answer.
 
         Examples
         --------
@@ -254,7 +257,33 @@ class ChoiceAnswers:
         """
         if self.kind != "pairs":
             return self
-        return self.select([place for place, row in enumerate(self.rows) if row[2] != "both bad"])
+        is_bad = [row[2] == "both bad" for row in self.rows]
+        unanswered = Counter(self.unanswered)
+        unanswered.update(key for key, bad in zip(self._voters_and_prompts(), is_bad, strict=True) if bad)
+        return replace(self.select([place for place, bad in enumerate(is_bad) if not bad]), unanswered=unanswered)
+
+    def _voters_and_prompts(self) -> list[tuple[Hashable, Hashable]]:
+        nobody = (None,) * len(self.rows)
+        return list(zip(self.voters or nobody, self.prompts or nobody, strict=True))
+
+    def without_gaps(self) -> ChoiceAnswers:
+        """Return the rows with an answer, and count the others, which are None.
+
+        Examples
+        --------
+        >>> rows = (("a", "b", "left"), None)
+        >>> ChoiceAnswers("pairs", rows, np.ones(2), voters=("Ann", "Bob")).without_gaps().unanswered
+        Counter({('Bob', None): 1})
+        """
+        keys = zip(self._voters_and_prompts(), self.rows, strict=True)
+        unanswered = Counter(key for key, row in keys if row is None)
+        answered = [place for place, row in enumerate(self.rows) if row is not None]
+        return replace(self.select(answered), unanswered=unanswered)
+
+    @property
+    def seen_prompts(self) -> set[Hashable]:
+        """Prompts of all rows, also of those without an answer."""
+        return {*(self.prompts or ()), *(prompt for _, prompt in self.unanswered)} - {None}
 
     def choices(self, *, side_bias: bool = False, cluster: Cluster | None = None, both_bad: BothBad = "tie") -> Choices:
         """Return the likelihood of the answers.
@@ -321,7 +350,7 @@ class ChoiceAnswers:
         return list(pairs), np.array(table, np.int64)
 
     def with_text_labels(self) -> ChoiceAnswers:
-        """Return the answers with text for all items, voters, prompts and turns.
+        """Return the answers with text for all items, voters and prompts.
 
         Examples
         --------
@@ -335,18 +364,20 @@ class ChoiceAnswers:
             rows = tuple((tuple(map(_text, items)), _text(best), _text(worst)) for items, best, worst in self.rows)
         else:
             rows = tuple((_text(left), _text(right), answer) for left, right, answer in self.rows)
-        names: dict[str, Any] = {
-            noun: None if column is None else tuple(map(str, column)) for noun, column in self._names().items()
-        }
-        unanswered: dict[Hashable, int] = {
-            None if voter is None else str(voter): number for voter, number in self.unanswered.items()
-        }
-        return replace(self, rows=rows, unanswered=unanswered, **names)
+        voters, prompts = (
+            None if column is None else tuple(map(str, column)) for column in (self.voters, self.prompts)
+        )
+        unanswered: Counter[tuple[Hashable, Hashable]] = Counter()
+        for key, number in self.unanswered.items():
+            voter, prompt = (None if name is None else str(name) for name in key)
+            unanswered[voter, prompt] += number
+        return replace(self, rows=rows, unanswered=unanswered, voters=voters, prompts=prompts)
 
     def to_csv(self) -> str:
         """Return a table that `read_choices` reads.
 
-        Rankings are cells such as ``a > b = c``, and the items of a best-worst answer are in item_1, item_2, ...
+        Rankings are cells such as ``a > b = c``, and the items of a best-worst answer are in item_1, item_2, ... Rows
+        without an answer are left out.
 
         Raises
         ------
@@ -398,6 +429,8 @@ def joined_answers(parts: Sequence[ChoiceAnswers]) -> ChoiceAnswers:
     ComparisonError
         Only some of them know the voters, or the prompts.
 
+    A source without turns is about no turn that another one has.
+
     Examples
     --------
     >>> one = ChoiceAnswers("rankings", ((("a",), ("b",)),), np.ones(1))
@@ -408,10 +441,16 @@ def joined_answers(parts: Sequence[ChoiceAnswers]) -> ChoiceAnswers:
         parts = [part.with_text_labels() for part in parts]
     first = parts[0]
     names: dict[str, tuple[Hashable, ...] | None] = {}
-    for noun in _NAMES:
+    for noun, column in _NAMES.items():
         columns = [getattr(part, noun) for part in parts]
+        if noun == "turns" and any(columns):
+            columns = [turns or (None,) * len(part.rows) for turns, part in zip(columns, parts, strict=True)]
         if 0 < columns.count(None) < len(columns):
-            raise ComparisonError(f"either all files have {noun} or none")
+            n_lacking = columns.count(None)
+            raise ComparisonError(
+                f"{n_lacking} of {len(columns)} files {'has' if n_lacking == 1 else 'have'} no {noun}: give each a "
+                f"column {column}, such as one name in all rows"
+            )
         names[noun] = None if None in columns else tuple(chain.from_iterable(columns))
     covariates = {
         name: tuple(np.concatenate([(part.covariates or {})[name][side] for part in parts]) for side in (0, 1))

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from adaptive._blas import one_blas_thread
 from adaptive._protocol import checked_labels
+from adaptive.choices._caveats import caveats
 from adaptive.choices._events import Events
 from adaptive.choices._strengths import ChoiceStrengths
 from adaptive.errors import ModelError
@@ -365,53 +366,64 @@ class Choices:
         with one_blas_thread(parameters.size):
             if prior is None:
                 sd, parameters = self._estimate_spread(parameters)
-            parameters, total, probabilities = self._newton(parameters, sd)
-            information = self._penalised(self.events.information(probabilities), sd)
-            if _is_flat(information, n_items):
-                raise ModelError(_INFINITE)
-            inverse = np.linalg.inv(information)
-        warnings: list[str] = []
-        model_inverse = inverse
-        if self.clusters is not None:
-            n_clusters = min(len(np.unique(column)) for column in self.clusters.reshape(len(self.clusters), -1).T)
-            if n_clusters < 2:
-                raise ModelError(
-                    "all choices are of one cluster, such as one voter: standard errors between clusters need several"
-                )
-            if n_clusters < LEAST_CLUSTERS:
-                warnings.append(
-                    f"there are only {n_clusters} clusters: standard errors from fewer than {LEAST_CLUSTERS} are too "
-                    "small"
-                )
-            inverse = inverse @ self._cluster_products(probabilities) @ inverse
-            if sd < math.inf:  # the prior bounds what the choices do not tell
-                inverse = inverse + model_inverse @ self._penalised(np.zeros_like(information), sd) @ model_inverse
-        centring = np.eye(len(parameters))
-        centring[:n_items, :n_items] -= 1.0 / n_items
-        covariance, model_covariance = (centring @ matrix @ centring.T for matrix in (inverse, model_inverse))
+            parameters, total, probabilities = self.maximum(parameters, sd)
+            covariance, warnings = self._covariance(probabilities, sd)
+            warnings += caveats(self, sd, is_estimated=prior is None)
         errors = np.sqrt(np.maximum(0.0, np.diagonal(covariance)))
-        ratios = errors[:n_items] / np.sqrt(np.maximum(1e-300, np.diagonal(model_covariance)[:n_items]))
-        if self.clusters is not None and float(np.median(ratios)) > ROBUST_RATIO:
-            warnings.append(
-                f"choices of one cluster depend on each other: standard errors are {float(np.median(ratios)):.1f} "
-                "times those of independent choices"
-            )
-        theta = parameters[:n_items] - parameters[:n_items].mean()
-        others = {
-            name: (float(value), float(error))
-            for name, value, error in zip(self.names, parameters[n_items:], errors[n_items:], strict=True)
-        }
         return ChoiceStrengths(
-            self.items,
-            theta,
-            errors[:n_items],
-            covariance,
-            others,
-            total,
-            sd,
-            float(self.events.count.sum()),
-            tuple(warnings),
+            items=self.items,
+            theta=parameters[:n_items] - parameters[:n_items].mean(),
+            standard_errors=errors[:n_items],
+            covariance=covariance,
+            others={
+                name: (float(value), float(error))
+                for name, value, error in zip(self.names, parameters[n_items:], errors[n_items:], strict=True)
+            },
+            log_likelihood=total,
+            prior_sd=sd,
+            n_events=float(self.events.count.sum()),
+            warnings=tuple(warnings),
         )
+
+    def _covariance(self, probabilities: Array, sd: float) -> tuple[Array, list[str]]:
+        """Return the covariance of the parameters, and what clusters change about it.
+
+        Where answers of one item are all alike, clusters tell nothing of its variance. The standard error of a
+        parameter is therefore the larger of the clusters' and the model's, as Angrist and Pischke (Mostly Harmless
+        Econometrics, 2009, section 8.1) advise; covariances are those of the clusters.
+        """
+        n_items = len(self.items)
+        information = self.penalised(self.events.information(probabilities), sd)
+        if _is_flat(information, n_items):
+            raise ModelError(_INFINITE)
+        inverse = np.linalg.inv(information)
+        centring = np.eye(len(information))
+        centring[:n_items, :n_items] -= 1.0 / n_items
+        of_model: Array = centring @ inverse @ centring.T
+        if self.clusters is None:
+            return of_model, []
+        n_clusters = min(len(np.unique(column)) for column in self.clusters.reshape(len(self.clusters), -1).T)
+        if n_clusters < 2:
+            raise ModelError(
+                "all choices are of one cluster, such as one voter: standard errors between clusters need several"
+            )
+        warnings = []
+        if n_clusters < LEAST_CLUSTERS:
+            warnings.append(
+                f"there are only {n_clusters} clusters: standard errors from fewer than {LEAST_CLUSTERS} are too small"
+            )
+        middle = self.cluster_products(probabilities)
+        if sd < math.inf:  # the prior bounds what the choices do not tell
+            middle = middle + self.penalised(np.zeros_like(information), sd)
+        of_clusters = centring @ inverse @ middle @ inverse @ centring.T
+        ratios = np.sqrt(np.diagonal(of_clusters) / np.maximum(1e-300, np.diagonal(of_model)))
+        if (ratio := float(np.median(ratios[:n_items]))) > ROBUST_RATIO:
+            warnings.append(
+                f"choices of one cluster depend on each other: standard errors are {ratio:.1f} times those of "
+                "independent choices"
+            )
+        shortfall = np.maximum(0.0, np.diagonal(of_model) - np.diagonal(of_clusters))
+        return of_clusters + np.diag(shortfall), warnings
 
     def with_items(self, items: Sequence[Hashable]) -> Choices:
         """Return the same choices with the items in another order."""
@@ -428,14 +440,30 @@ class Choices:
         events = Events(starts, self.events.design[outcomes], chosen, self.events.count[is_in])
         return replace(self, events=events, clusters=None if self.clusters is None else self.clusters[is_in])
 
+    def without_outcomes(self, names: Sequence[str]) -> tuple[Choices, Array]:
+        """Return the choices among the outcomes without these parameters, and which events made one."""
+        events, n_items = self.events, len(self.items)
+        is_dropped = np.array([name in names for name in self.names], bool)
+        columns = np.concatenate([np.zeros(n_items, bool), is_dropped])
+        is_outcome = np.asarray(abs(events.design[:, columns]).sum(axis=1)).ravel() == 0
+        is_event = is_outcome[events.chosen]
+        is_outcome &= is_event[events.event]
+        sizes = np.bincount(events.event[is_outcome], minlength=is_event.size)[is_event]
+        chosen = (np.cumsum(is_outcome) - 1)[events.chosen[is_event]]
+        design = events.design[is_outcome][:, ~columns]
+        rest = Events(np.concatenate([[0], np.cumsum(sizes)]), design, chosen, events.count[is_event])
+        clusters = None if self.clusters is None else self.clusters[is_event]
+        left = tuple(name for name, dropped in zip(self.names, is_dropped, strict=True) if not dropped)
+        return replace(self, events=rest, names=left, clusters=clusters), is_event
+
     def scores_at(self, fit: ChoiceStrengths, prior: float) -> tuple[Array, Array]:
         """Return the slope of each event's log-likelihood at a fit, and the inverse of the penalised information."""
         parameters = np.concatenate([fit.theta, [value for value, _ in fit.others.values()]])
         probabilities = self.events.probabilities(parameters)[1]
         scores = self.events.scores(probabilities).toarray() * self.events.count[:, np.newaxis]
-        return scores, np.linalg.inv(self._penalised(self.events.information(probabilities), prior))
+        return scores, np.linalg.inv(self.penalised(self.events.information(probabilities), prior))
 
-    def _cluster_products(self, probabilities: Array) -> Array:
+    def cluster_products(self, probabilities: Array) -> Array:
         """Sum the products of the scores of clusters; in two ways, less those of both together."""
         from scipy.sparse import csr_array
 
@@ -454,7 +482,7 @@ class Choices:
         clipped: Array = (vectors * np.maximum(values, 0.0)) @ vectors.T  # a difference may have negative directions
         return clipped
 
-    def _penalised(self, information: Array, sd: float) -> Array:
+    def penalised(self, information: Array, sd: float) -> Array:
         """Add the curvature of the prior; without one, fix the mean of the strengths."""
         n_items, information = len(self.items), information.copy()
         if sd == math.inf:
@@ -463,7 +491,7 @@ class Choices:
             information[:n_items, :n_items] += np.eye(n_items) / sd**2
         return information
 
-    def _newton(self, parameters: Array, sd: float) -> tuple[Array, float, Array]:
+    def maximum(self, parameters: Array, sd: float) -> tuple[Array, float, Array]:
         """Return the parameters at the maximum, the log-likelihood and the probabilities there."""
         n_items = len(self.items)
         precision = np.zeros(parameters.size)
@@ -478,7 +506,7 @@ class Choices:
             residual = -probabilities * self.events.count[self.events.event]
             np.add.at(residual, self.events.chosen, self.events.count)
             slope = self.events.design.T @ residual - precision * parameters
-            information = self._penalised(self.events.information(probabilities), sd)
+            information = self.penalised(self.events.information(probabilities), sd)
             information[:n_items, :n_items] += np.diagonal(information)[:n_items].mean() / n_items
             step = _solved(information, slope)
             step[:n_items] -= step[:n_items].mean()  # no choice tells anything of the common level
@@ -509,8 +537,8 @@ class Choices:
         def cost(log_sd: float) -> float:
             nonlocal current
             sd = math.exp(log_sd)
-            current, total, probabilities = self._newton(current, sd)
-            curvature = self._penalised(self.events.information(probabilities), sd)[:n_items, :n_items]
+            current, total, probabilities = self.maximum(current, sd)
+            curvature = self.penalised(self.events.information(probabilities), sd)[:n_items, :n_items]
             squares = float(current[:n_items] @ current[:n_items]) / sd**2
             marginal = total - 0.5 * squares - n_items * log_sd - 0.5 * float(np.linalg.slogdet(curvature)[1])
             return 0.5 * (log_sd - math.log(SD_START)) ** 2 - marginal

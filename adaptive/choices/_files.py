@@ -10,9 +10,7 @@ import json
 import math
 import os
 import re
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from typing import Any, Final, NoReturn
@@ -21,7 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive._formats.answers import ARENA_WORDS, OWN_WORDS, Answers
-from adaptive._formats.records import Frame, Objects, Records, is_missing, records_of_file, votes_of_object
+from adaptive._formats.records import (
+    GAMES,
+    Frame,
+    Objects,
+    Records,
+    is_missing,
+    plain_entry,
+    records_of_file,
+    votes_of_object,
+)
 from adaptive._formats.votes import (
     PROMPT_NAMES,
     ROLES,
@@ -108,7 +115,7 @@ def read_choices(
 
     Parameters
     ----------
-    source : str, path-like, data frame, or list of dict
+    source : str, path-like, data frame, list of dict, or the records of `choice_records`
     format : str
         Of pairs, as in `read_comparisons`.
     columns : mapping of str to str, optional
@@ -147,7 +154,7 @@ def read_choices(
     >>> read_choices(rows).rows
     ((('a', 'b', 'c'), 'a', 'c'),)
     """
-    records = _records(source, encoding)
+    records = choice_records(source, encoding)
     if unknown := [role for role in columns or () if role not in CHOICE_ROLES]:
         raise OptionError(f"columns: unknown role {shown(unknown[0])}; use {', '.join(CHOICE_ROLES)}")
     if isinstance(covariates, str) or isinstance(ignore, str):
@@ -157,16 +164,17 @@ def read_choices(
     return _Reader(records, dict(columns or {}), tuple(ignore), tuple(covariates)).answers(format, answers)
 
 
-def kind_of_choices(
-    source: str | os.PathLike[str], encoding: str = "utf-8", columns: Columns | None = None, ignore: Sequence[str] = ()
-) -> Kind:
+def kind_of_choices(records: Records, columns: Columns | None = None, ignore: Sequence[str] = ()) -> Kind:
     """Return the kind of answers of a file, by the names of its columns; errors are those of `read_choices`."""
-    return _Reader(_records(source, encoding), dict(columns or {}), tuple(ignore), ()).kind()
+    return _Reader(records, dict(columns or {}), tuple(ignore), ()).kind()
 
 
-def _records(source: Any, encoding: str) -> Records:
+def choice_records(source: Any, encoding: str = "utf-8") -> Records:
+    """Return the rows of a source of answers."""
+    if isinstance(source, Records):
+        return source
     if isinstance(source, str | os.PathLike):
-        return records_of_file(source, encoding=encoding)
+        return _votes_of_games(records_of_file(source, encoding=encoding))
     if isinstance(source, list):
         rows = list(source)
         table = TextTable("answers")
@@ -175,11 +183,25 @@ def _records(source: Any, encoding: str) -> Records:
         for line, row in enumerate(rows):
             if not isinstance(row, Mapping) or not all(isinstance(name, str) for name in row):
                 table.fail(f"an answer is a dict by the names of its columns; got {shown(row)}", line)
-        votes = [(line, vote) for line, row in enumerate(rows) for vote in votes_of_object(table, dict(row), line)]
-        objects = Objects(table, [vote for _, vote in votes], [line for line, _ in votes])
+        objects = _objects(table, enumerate(rows))
         objects.are_texts = True
         return objects
-    return Frame(source)
+    return _votes_of_games(Frame(source))
+
+
+def _objects(table: TextTable, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Objects:
+    """Return numbered rows of any source as objects; a row with two games of a judge is two of them."""
+    plain = ((line, {name: plain_entry(entry) for name, entry in row.items()}) for line, row in rows)
+    votes = [(line, vote) for line, row in plain for vote in votes_of_object(table, row, line)]
+    return Objects(table, [vote for _, vote in votes], [line for line, _ in votes])
+
+
+def _votes_of_games(records: Records) -> Records:
+    if not set(records.names) >= GAMES:
+        return records
+    columns = [records.column(name, optional=True) for name in records.names]
+    rows = (dict(zip(records.names, row, strict=True)) for row in zip(*columns, strict=True))
+    return _objects(records.table, zip(records.lines, rows, strict=True))
 
 
 class _Reader:
@@ -265,7 +287,7 @@ class _Reader:
         turns = None if prompts is None else self.turns
         self.check_rest()
         everything = ChoiceAnswers(kind, tuple(rows), weights, voters, prompts, covariates, turns)
-        return self.without_gaps(everything)
+        return self.checked(everything)
 
     def check_pairs(self, kind: Kind, rows: Sequence[Any]) -> None:
         """Refuse votes on pairs in rows without an answer of the kind that other rows have."""
@@ -287,12 +309,9 @@ class _Reader:
         """Whether a row is an item with its rank."""
         return bool(self.column_of("rank") and self.column_of("item"))
 
-    def without_gaps(self, everything: ChoiceAnswers) -> ChoiceAnswers:
+    def checked(self, everything: ChoiceAnswers) -> ChoiceAnswers:
         """Count rows without an answer, and check that no item is written in two ways."""
-        answered = [place for place, row in enumerate(everything.rows) if row is not None]
-        voters = everything.voters or [None] * len(everything.rows)
-        unanswered = Counter(voter for voter, row in zip(voters, everything.rows, strict=True) if row is None)
-        answers = replace(everything.select(answered), unanswered=unanswered)
+        answers = everything.without_gaps()
         self.check_types("item", answers.items)
         read_only(answers.weights)
         return answers
@@ -305,11 +324,11 @@ class _Reader:
 
     @cached_property
     def turns(self) -> tuple[Any, ...] | None:
-        """The turn of a conversation that each answer is about; None if that is the same for all."""
+        """The turn of a conversation that each answer is about; None without such a column."""
         if _TURN not in self.names:
             return None
-        turns = tuple(map(_name, self.entries(_TURN, optional=True)))
-        return turns if len(set(map(str, turns))) > 1 else None
+        entries = self.entries(_TURN, optional=True)
+        return tuple(None if _is_empty(entry) else _turn_number(entry) or _name(entry) for entry in entries)
 
     def labels(self, role: str) -> tuple[Hashable, ...] | None:
         """Return voters or prompts; None without such a column, or if it is empty."""
@@ -566,11 +585,13 @@ class _Reader:
             None if names is None else tuple(names[start] for start in starts) for names in (voters, prompts, turns)
         )
         rankings = ChoiceAnswers("rankings", tuple(lists), weights[starts], of_voter, of_prompt, turns=of_turn)
-        return self.without_gaps(rankings)
+        return self.checked(rankings)
 
 
 def _name(entry: Any) -> Hashable:
-    """Return a name that an entry can be; that of a list or an object is its JSON."""
+    """Return a name: that of a list or an object is its JSON, and whole numbers are integers, also in a float."""
+    if isinstance(entry, float) and entry.is_integer():
+        return int(entry)
     return json.dumps(entry, sort_keys=True, ensure_ascii=False) if isinstance(entry, list | dict) else entry
 
 

@@ -12,7 +12,7 @@ from adaptive.choices._judges import JudgeAgreement, SideBias, judge_agreement, 
 from adaptive.choices._prediction import PredictionPoweredStrengths, prediction_powered
 from adaptive.choices._strengths import ChoiceStrengths, choice_content
 from adaptive.model._accuracy import Better
-from rankcorr._checks import collected_notices
+from rankcorr._checks import collected_notices, shown
 from rankcorr.errors import OptionError
 
 _BESIDE_A_JUDGE: Final = {
@@ -71,6 +71,7 @@ def fit_answers(
     >>> fit_answers(read_choices(rows), prior=1, pairs=[("a", "b")]).better[0].probability > 0.5
     True
     """
+    judge, powered_by = named_voter(answers, judge), named_voter(answers, powered_by)
     merged = merge_swapped(answers, swapped) if swapped else answers
     both_bad = both_bad or "tie"
     with collected_notices() as notices:
@@ -82,28 +83,54 @@ def fit_answers(
             if unusable := [name for name, value in without.items() if value]:
                 raise OptionError(f"leave out {unusable[0]} beside powered_by: {_BESIDE_A_JUDGE[unusable[0]]}")
             merged, program = (answers.of_voters([powered_by], others=is_other) for is_other in (True, False))
-            if both_bad == "left out":
-                merged, program = merged.without_both_bad(), program.without_both_bad()
-            strengths = prediction_powered(merged, program, prior=math.inf if prior is None else prior)
+            people, program = (
+                part.without_both_bad() if both_bad == "left out" else part for part in (merged, program)
+            )
+            strengths = prediction_powered(people, program, prior=math.inf if prior is None else prior)
     counts = merged.counts(both_bad) if merged.kind == "pairs" else None
     biases = side_biases(answers, level=level) if swapped or judge is not None else ()
     agreement = None if judge is None else judge_agreement(answers, judge, level=level)
     better = tuple(strengths.better(first, second, level=level) for first, second in pairs)
     content = choice_content(strengths, level=level, elo=elo, counts=counts)
-    notes = (*merged.warnings, *_merging_notes(answers, swapped, merged), *strengths.warnings)
+    notes = (*notices, *merged.warnings, *_merging_notes(answers, swapped, merged), *_turn_notes(answers, judge))
+    warnings = tuple(dict.fromkeys((*notes, *strengths.warnings)))
     content = {
         "kind": answers.kind,
         "n_answers": len(merged.rows),
         "n_unanswered": answers.n_unanswered,
         "n_both_bad": merged.n_both_bad,
         **content,
-        "warnings": list(notes),
+        "warnings": list(warnings),
         "better": [pair.to_dict() for pair in better],
         "side_biases": [bias.to_dict() for bias in biases],
         "agreement": None if agreement is None else agreement.to_dict(),
         "prediction_powered": _power(strengths, powered_by),
     }
-    return AnswersFit(answers, merged, strengths, better, biases, agreement, (*notices, *notes), content)
+    return AnswersFit(answers, merged, strengths, better, biases, agreement, warnings, content)
+
+
+def named_voter(answers: ChoiceAnswers, name: Hashable) -> Hashable:
+    """Return the voter whom an option names, if any; voters of JSON may be numbers."""
+    return next((voter for voter in answers.voters or () if str(voter) == str(name)), name)
+
+
+def _turn_notes(answers: ChoiceAnswers, judge: Hashable) -> tuple[str, ...]:
+    """Return a note on a judge whose answers are about other turns of the same prompts than those of people."""
+    if judge is None or answers.kind != "pairs" or answers.turns is None:
+        return ()
+    sides: tuple[set[Any], set[Any]] = (set(), set())
+    for row, voter, prompt, turn in zip(
+        answers.rows, answers.voters or (), answers.prompts or (), answers.turns, strict=False
+    ):
+        sides[voter == judge].add((prompt, frozenset(row[:2]), turn))
+    turnless = [{question[:2] for question in side} for side in sides]
+    n_apart = len(turnless[0] & turnless[1]) - len({question[:2] for question in sides[0] & sides[1]})
+    if not n_apart:
+        return ()
+    return (
+        f"on {n_apart:,} pairs of a prompt, {shown(judge)} and the others answered about different turns; if the "
+        "column turn is the number of turns, leave it out by ignore",
+    )
 
 
 def _power(strengths: ChoiceStrengths, judge: Hashable) -> dict[str, Any] | None:

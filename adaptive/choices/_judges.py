@@ -286,11 +286,26 @@ def judge_agreement(answers: ChoiceAnswers, judge: Hashable, *, level: float = 0
         of({key: _equal_to_judge(votes, judge) for key, votes in part.items()}) for part in (questions, decided)
     )
     if not with_people.n_questions:
-        raise ModelError(f"{shown(judge)} and the others have no pair and prompt in common")
+        raise ModelError(
+            f"{shown(judge)} and the others have no pair and prompt in common{_examples(questions, judge)}"
+        )
     among_people, among_people_decided = (
         of({key: _equal_among_people(votes, judge) for key, votes in part.items()}) for part in (questions, decided)
     )
     return JudgeAgreement(with_people, among_people, with_people_decided, among_people_decided, checked)
+
+
+def _examples(questions: dict[Any, Votes], judge: Hashable) -> str:
+    """Return the first question of a judge and that of the others, for a message."""
+    texts = []
+    for verb, is_judge in ((f"{shown(judge)} has", True), ("the others have", False)):
+        keys = [key for key, votes in questions.items() if any((voter == judge) == is_judge for voter, _ in votes)]
+        for question, low, high in keys[:1]:
+            nouns = zip(("prompt", "turn"), question or (), strict=False)
+            texts.append(
+                "; " + ", ".join([f"{verb} {low} and {high}", *(f"{noun} {shown(name)}" for noun, name in nouns)])
+            )
+    return "".join(texts)
 
 
 def _agreement(shares: dict[Any, float], level: float, has_prompts: bool) -> Agreement:

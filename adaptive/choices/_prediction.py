@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -17,6 +18,7 @@ from adaptive.errors import ModelError
 from rankcorr._checks import first_few, shown
 
 Array: TypeAlias = NDArray[Any]
+_OUTCOME: Final = re.compile("tie|grade [0-9]+|tie of [0-9]+")  # names of parameters
 LEAST_PROMPTS: Final = 50  # of people, for intervals from a normal distribution
 
 
@@ -24,8 +26,8 @@ LEAST_PROMPTS: Final = 50  # of people, for intervals from a normal distribution
 class PredictionPoweredStrengths(ChoiceStrengths):
     """Strengths as people see them, sharpened by the votes of a judge.
 
-    `theta`, `standard_errors` and `covariance` are those of the combined estimate; `log_likelihood` is that of the
-    votes of people, and `n_events` their number.
+    `theta`, `standard_errors` and `covariance` are those of the combined estimate; `others` and `log_likelihood` are
+    those of the votes of people, and `n_events` is their number.
 
     Attributes
     ----------
@@ -84,8 +86,10 @@ def prediction_powered(
 
     The estimate is theta_human + weight * (theta_judge(all) - theta_judge(labelled)), where the labelled votes of the
     judge are those on prompts with votes of people. The bracket has the mean 0 whatever the judge's bias, so a bad
-    judge adds no bias and only gets a small weight. The weight minimises the sum of the variances of the strengths, and
-    is held between 0 and 1. The covariance is that of the joint scores, summed by prompt.
+    judge adds no bias and only gets a small weight. Prompts on which people gave no answer, or "both bad" that is left
+    out, are labelled too, because those with an answer alone are no random part. The weight minimises the sum of the
+    variances of the strengths, and is held between 0 and 1. The covariance is that of the joint scores, summed by
+    prompt.
 
     Prompts must be drawn from one population, and those with votes of people at random. The intervals are normal:
     they need some fifty prompts with votes of people.
@@ -97,8 +101,8 @@ def prediction_powered(
     human_prompts, judge_prompts : sequence of hashable
         The prompt of each event, as in `Choices.events`: of each vote on a pair. Answers know their prompts.
     prior : float
-        As in `Choices.fit`. A finite one shrinks strengths from few votes more than others; the estimate does not
-        correct for that.
+        As in `Choices.fit`. A finite one shrinks strengths from few votes more than others. The estimate does not
+        correct for that; standard errors allow for it as in a fit of clusters.
 
     Returns
     -------
@@ -146,20 +150,28 @@ def prediction_powered(
     >>> prediction_powered(people, program).n_prompts
     150
     """
+    if isinstance(human, ChoiceAnswers) and isinstance(judge, ChoiceAnswers) and _types(human) != _types(judge):
+        human, judge = human.with_text_labels(), judge.with_text_labels()  # a number in JSON is a text in CSV
+    # Prompts on which people saw a pair but preferred none are as random as the others.
+    seen = human.seen_prompts if isinstance(human, ChoiceAnswers) and human_prompts is None else set()
     human, human_prompts = _choices_of(human, human_prompts, "human")
     judge, judge_prompts = _choices_of(judge, judge_prompts, "judge")
-    if set(human.items) != set(judge.items):
-        lacking = [item for item in human.items if item not in set(judge.items)] or list(judge.items)
-        raise ModelError(
-            f"people and the judge must have the same items; not both have {first_few(list(map(shown, lacking)))}"
-        )
+    lacking = {
+        "people lack": set(judge.items) - set(human.items),
+        "the judge lacks": set(human.items) - set(judge.items),
+    }
+    if texts := [f"{who} {first_few(sorted(map(shown, items)))}" for who, items in lacking.items() if items]:
+        raise ModelError(f"people and the judge must have the same items; {', '.join(texts)}")
     judge = judge.with_items(human.items)
-    of_human, of_judge = _codes(human, human_prompts, judge, judge_prompts)
+    of_human, of_judge, of_seen = _codes(human, human_prompts, judge, judge_prompts, seen)
     # A vote of weight 0 labels nothing.
     shared = np.intersect1d(of_human[human.events.count > 0], of_judge[judge.events.count > 0])
     if shared.size < 2:
-        raise ModelError(f"people and the judge must have two prompts in common; they have {shared.size}")
-    is_labelled = np.isin(of_judge, shared)
+        examples = f"; people have such as {shown(human_prompts[0])}, and the judge {shown(judge_prompts[0])}"
+        raise ModelError(f"people and the judge must have two prompts in common; they have {shared.size}{examples}")
+    is_labelled = np.isin(of_judge, np.union1d(shared, of_seen))
+    judge, is_kept = judge.without_outcomes(_absent_outcomes(judge.of_events(is_labelled)))
+    of_judge, is_labelled = of_judge[is_kept], is_labelled[is_kept]
     parts = {
         "the votes of people": (human, of_human),
         "the votes of the judge": (judge, of_judge),
@@ -180,16 +192,24 @@ def prediction_powered(
     n_prompts = int(np.count_nonzero(influences.any(axis=1)))
     covariance = n_prompts / max(1, n_prompts - 1) * influences.T @ influences
     (_, _, people), (_, _, machine), (_, _, labelled) = fits
+    if prior < math.inf:  # it bounds what the votes of people do not tell, as in a fit of clusters
+        _, inverse = human.scores_at(people, prior)
+        rows = inverse[: len(human.items), : len(human.items)]
+        rows = rows - rows.mean(axis=0)
+        covariance += rows @ rows.T / prior**2
     return PredictionPoweredStrengths(
         items=human.items,
         theta=people.theta + weight * (machine.theta - labelled.theta),
         standard_errors=np.sqrt(np.diagonal(covariance)),
         covariance=covariance,
-        others={},
+        others=people.others,
         log_likelihood=people.log_likelihood,
         prior_sd=people.prior_sd,
         n_events=people.n_events,
-        warnings=(*people.warnings, *_limits(human, of_human, judge, of_judge, shared)),
+        warnings=(
+            *(f"the votes of people: {warning}" for warning in people.warnings),
+            *_limits(human, of_human, judge, of_judge, is_labelled, shared),
+        ),
         weight=weight,
         human=people,
         judge=machine,
@@ -204,18 +224,38 @@ def _choices_of(
     if isinstance(votes, ChoiceAnswers):
         if votes.kind not in ("pairs", "grades"):
             raise ModelError(f"{role} must have votes on pairs or grades; got {votes!r}")
+        if not votes.rows:
+            raise ModelError(f"there are no votes of {'people' if role == 'human' else 'the judge'}")
         prompts = votes.prompts if prompts is None else prompts
         votes = votes.choices()
     if not isinstance(votes, Choices):
         raise ModelError(f"{role} must be Choices or ChoiceAnswers; got {shown(votes)}")
     if prompts is None:
-        raise ModelError(f"the prompt of each vote is not known: give {role}_prompts, or answers with prompts")
+        raise ModelError(f"the prompt of each vote is not known: answers need a column prompt, choices {role}_prompts")
     return votes, prompts
 
 
-def _limits(human: Choices, of_human: Array, judge: Choices, of_judge: Array, shared: Array) -> Iterator[str]:
+def _types(answers: ChoiceAnswers) -> tuple[set[type], set[type]]:
+    return set(map(type, answers.items)), set(map(type, answers.prompts or ()))
+
+
+def _absent_outcomes(labelled: Choices) -> list[str]:
+    """Return the parameters of outcomes that no labelled vote of the judge has, such as ties: they have no estimate."""
+    events = labelled.events
+    chosen = events.design[events.chosen[events.count > 0]][:, len(labelled.items) :]
+    n_times = np.asarray(abs(chosen).sum(axis=0)).ravel()
+    return [
+        name
+        for name, number in zip(labelled.names, n_times.tolist(), strict=True)
+        if number == 0 and _OUTCOME.fullmatch(name)
+    ]
+
+
+def _limits(
+    human: Choices, of_human: Array, judge: Choices, of_judge: Array, is_labelled: Array, shared: Array
+) -> Iterator[str]:
     """Yield what limits the estimate: few prompts, none of the judge alone, or prompts that seem to differ."""
-    if np.isin(of_judge[judge.events.count > 0], shared).all():
+    if is_labelled[judge.events.count > 0].all():
         yield "people voted on all prompts of the judge, who therefore adds nothing: it needs votes on more prompts"
     if shared.size < LEAST_PROMPTS:
         yield (
@@ -240,9 +280,13 @@ def _comparisons(choices: Choices, codes: Array, shared: Array) -> set[tuple[int
 
 
 def _codes(
-    human: Choices, human_prompts: Sequence[Hashable], judge: Choices, judge_prompts: Sequence[Hashable]
-) -> tuple[Array, Array]:
-    """Number the prompts of both, the same prompt alike."""
+    human: Choices,
+    human_prompts: Sequence[Hashable],
+    judge: Choices,
+    judge_prompts: Sequence[Hashable],
+    seen: set[Hashable],
+) -> tuple[Array, Array, Array]:
+    """Number the prompts of both, the same prompt alike, and those that people saw."""
     numbers: dict[Hashable, int] = {}
     codes = []
     for role, choices, prompts in (("human", human, human_prompts), ("judge", judge, judge_prompts)):
@@ -251,7 +295,7 @@ def _codes(
         if not all(isinstance(name, Hashable) for name in prompts):
             raise ModelError(f"{role}_prompts must be names, such as text or numbers, and no lists")
         codes.append(np.array([numbers.setdefault(name, len(numbers)) for name in prompts], np.int64))
-    return codes[0], codes[1]
+    return codes[0], codes[1], np.array([numbers[name] for name in seen if name in numbers], np.int64)
 
 
 def _influences(choices: Choices, codes: Array, fit: ChoiceStrengths, prior: float, n_codes: int) -> Array:

@@ -10,6 +10,7 @@ from marshmallow import ValidationError
 from adaptive import Agreement, JudgeAgreement, SideBias
 from adaptive.choices._answers import KINDS, ChoiceOptions
 from adaptive.model._estimators import FitOptions
+from rankcorr._options import declaration_of
 from service.http.problems import shown
 from service.schemas import fields
 from service.schemas.base import Answer, Request
@@ -21,6 +22,7 @@ _LABEL: Final = fields.LABEL_SCHEMA(minLength=1)
 _BESIDE: Final = {
     "voter": _LABEL("Who answered; of all answers or of none."),
     "prompt": _LABEL("What the answer is about; of all answers or of none."),
+    "turn": _LABEL("Turn of a conversation on the prompt: another question of the same cluster."),
     "weight": NUMBER("How often the answer counts; of all answers or of none.", minimum=0, exclusiveMaximum=1e12),
 }
 
@@ -84,7 +86,7 @@ class AnswerRows(fields.Documented):
             odd = [name for name in row if name not in _KEYS and not (is_pair and name.startswith(("left_", "right_")))]
             if odd:
                 raise fields.placed(["is no part of an answer"], str(place), odd[0])
-            for name in ("left", "right", "best", "worst", "voter", "prompt"):
+            for name in ("left", "right", "best", "worst", "voter", "prompt", "turn"):
                 if name in row:
                     row[name] = read_label(row[name], str(place), name)
             for name in ("items", "ranking"):
@@ -114,6 +116,16 @@ class CovariateNames(fields.Documented):
         return tuple(value)
 
 
+class VoterName(fields.Documented):
+    """The name of a voter, as in the answers."""
+
+    documented: Mapping[str, Any] = _LABEL
+
+    def read(self, value: Any) -> str | int:
+        """Check a value, and return it as the library call takes it."""
+        return read_label(value)
+
+
 class ChoicesRequest(Request):
     """Answers of one kind, and options of their fit."""
 
@@ -127,8 +139,8 @@ class ChoicesRequest(Request):
     elo = fields.declared_field(ChoiceOptions, "elo")
     side_bias = fields.declared_field(FitOptions, "side_bias")
     prior = fields.declared_field(FitOptions, "prior", above=float("-inf"), least=PRIORS[0], most=PRIORS[1])
-    judge = fields.declared_field(ChoiceOptions, "judge")
-    powered_by = fields.declared_field(ChoiceOptions, "powered_by")
+    judge = VoterName(about=declaration_of(ChoiceOptions, "judge").about)
+    powered_by = VoterName(about=declaration_of(ChoiceOptions, "powered_by").about)
     level = fields.Number(above=0, below=1, load_default=0.9, about="Level of the intervals.")
 
 

@@ -480,8 +480,6 @@ def declared_field(owner: type, name: str, **options: Any) -> Documented:
     if declaration.choices:
         derived.pop("about")  # the vocabulary has it
         return Choice(**{**derived, **options})
-    if declaration.kind is str:
-        return Text(**{**derived, **options})
     bounds = {bound: getattr(declaration, bound) for bound in ("above", "least", "below", "most")}
     return (Whole if declaration.kind is int else Number)(**{**derived, **bounds, **options})
 

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from scipy.stats import kendalltau, multivariate_normal
+from scipy.stats import chi2, kendalltau, multivariate_normal
 
 from adaptive import Choices, Comparisons, ModelError, bradley_terry
+from adaptive.choices._caveats import chance_pvalue
 from adaptive.errors import AdaptiveError
 from adaptive.plots import plot_in_top
 from rankcorr import OptionError, Ranking
@@ -266,15 +267,91 @@ def test_clusters_in_two_ways_are_summed_less_both():
     votes = Comparisons(4, left, (left + 1) % 4, rng.choice([1, -1], 300))
     voter, prompt = rng.integers(0, 40, 300), rng.integers(0, 30, 300)
 
-    def variance(names):
-        return Choices.from_pairs(votes, clusters=names).fit(prior=math.inf).covariance
-
     choices = Choices.from_pairs(votes)
-    two_ways = replace(choices, clusters=np.column_stack([voter, prompt])).fit(prior=math.inf).covariance
+    _, _, probabilities = choices.maximum(np.zeros(4), math.inf)
+
+    def middle(names):
+        return Choices.from_pairs(votes, clusters=names).cluster_products(probabilities)
+
+    two_ways = replace(choices, clusters=np.column_stack([voter, prompt]))
     pairs = list(zip(voter.tolist(), prompt.tolist(), strict=True))
-    expected = variance(voter.tolist()) + variance(prompt.tolist()) - variance(pairs)
+    expected = middle(voter.tolist()) + middle(prompt.tolist()) - middle(pairs)
     assert np.linalg.eigvalsh(expected)[1:].min() > 0  # otherwise negative directions would be set to 0
-    assert_allclose(two_ways, expected, atol=1e-10)
+    assert_allclose(two_ways.cluster_products(probabilities), expected, atol=1e-10)
+    # The standard errors of the fit: those of this sandwich, or of the model where these are larger.
+    centring = np.eye(4) - 0.25
+    inverse = np.linalg.inv(choices.events.information(probabilities) + 0.25)
+    sandwich = centring @ inverse @ expected @ inverse @ centring
+    errors = np.sqrt(np.maximum(np.diagonal(sandwich), np.diagonal(centring @ inverse @ centring)))
+    assert_allclose(two_ways.fit(prior=math.inf).standard_errors, errors, atol=1e-10)
+
+
+def test_an_item_that_never_lost_has_no_small_error_by_clusters():
+    """One answer for each prompt: clusters change nothing, and the scores of the winner are all next to 0."""
+    left = np.concatenate([np.zeros(30, int), np.ones(22, int)])
+    votes = Comparisons(3, left, left + 1, np.concatenate([np.ones(31, int), -np.ones(21, int)]))
+    clustered = Choices.from_pairs(votes, clusters=list(range(52))).fit()
+    assert_allclose(clustered.standard_errors, Choices.from_pairs(votes).fit().standard_errors, rtol=1e-2)
+
+
+def likelihood_ratio_pvalue(choices):
+    """Naive: twice the rise of the log-likelihood from equal strengths."""
+    free = choices.fit(prior=math.inf)
+    held = choices.maximum(np.zeros(choices.events.design.shape[1]), 1e-6)[1]
+    return chi2.sf(2 * (free.log_likelihood - held), len(choices.items) - 1)
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.3])
+def test_chance_is_that_of_a_likelihood_ratio(spread):
+    rng = np.random.default_rng(8)
+    theta = spread * rng.standard_normal(5)
+    left = rng.integers(0, 5, 2_000)
+    right = (left + rng.integers(1, 5, 2_000)) % 5
+    margin = theta[left] - theta[right] + 0.4 + rng.logistic(size=2_000)
+    winner = np.where(np.abs(margin) < 0.3, 0, np.sign(margin)).astype(int)
+    choices = Choices.from_pairs(Comparisons(5, left, right, winner), side_bias=True)
+    logarithms = [math.log(chance_pvalue(choices)), math.log(likelihood_ratio_pvalue(choices))]
+    assert logarithms[0] == pytest.approx(logarithms[1], rel=0.02, abs=0.05)
+    assert ("do not rule out chance" in " ".join(choices.fit().warnings)) == (spread == 0)
+
+
+def test_chance_allows_for_clusters():
+    """Each vote ten times: one cluster of each vote and its copies has the p-value of the votes alone."""
+    rng = np.random.default_rng(3)
+    left = rng.integers(0, 5, 200)
+    right, winner = (left + rng.integers(1, 5, 200)) % 5, rng.choice([1, -1], 200)
+    alone = chance_pvalue(Choices.from_pairs(Comparisons(5, left, right, winner)))
+    copied = Comparisons(5, *(np.repeat(column, 10) for column in (left, right, winner)))
+    assert chance_pvalue(Choices.from_pairs(copied)) < 0.1 * alone
+    clustered = Choices.from_pairs(copied, clusters=np.repeat(np.arange(200), 10).tolist())
+    assert chance_pvalue(clustered) == pytest.approx(alone, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("choices", "notes"),
+    [
+        (
+            Choices.from_best_worst([(list("abc"), "a", "c"), (list("abd"), "a", "d")] * 20, items=list("abcdefg")),
+            ["3 items were never compared", "1 item won every", "2 items lost every"],
+        ),
+        (
+            Choices.from_rankings([["a", ["b", "c"]], [["d", "e"], "f"]] * 9),
+            ["fall into 2 parts", "1 item won", "1 item lost"],
+        ),
+        (Choices.from_rankings([["a", "b"], ["b", "a"]]), ["do not rule out chance"]),
+        (Choices.from_grades(list("ab"), [0, 1] * 20, [1, 0] * 20, [0, 0, 1, 1] * 10), ["do not rule out chance"]),
+    ],
+)
+def test_caveats_of_a_ranking(choices, notes):
+    warnings = choices.fit(prior=2).warnings
+    assert [note in warning for note, warning in zip(notes, warnings, strict=True)] == [True] * len(notes)
+
+
+def test_a_spread_at_its_end_is_noted():
+    assert (
+        "the spread of the strengths is held at"
+        in Choices.from_rankings([list("abcdefgh")], weights=[1e9]).fit().warnings[-1]
+    )
 
 
 def test_items_with_the_same_answers_are_ties():

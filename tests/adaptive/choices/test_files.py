@@ -283,7 +283,8 @@ def test_turns_of_a_conversation_are_different_questions_of_one_cluster():
     assert (both.prompts, both.turns) == ((1, 1), (1, 2))
     assert len(merge_swapped(both).rows) == 2
     assert both.choices(cluster="prompt").clusters.tolist() == [0, 0]
-    assert read_choices([{**row, "turn": 1}, {**swapped, "turn": 1}]).turns is None
+    assert len(merge_swapped(first).rows) == 1
+    assert read_choices([row]).turns is None
     inconsistent = read_choices([{**row, "winner": "tie (inconsistent)"}])
     assert inconsistent.rows == (("x", "y", "tie"),)
 
@@ -294,11 +295,11 @@ def test_rows_without_an_answer_stay_with_their_voter():
         for winner, voter in (("left", "Ann"), (None, "Ann"), ("right", "Bob"), ("", "Bob"), ("", "Bob"))
     ]
     answers = read_choices(rows)
-    assert (answers.n_unanswered, answers.unanswered) == (3, {"Ann": 1, "Bob": 2})
+    assert (answers.n_unanswered, answers.unanswered) == (3, {("Ann", None): 1, ("Bob", None): 2})
     assert answers.of_voters(["Ann"]).n_unanswered == 1
     assert answers.of_voters(["Ann"], others=True).n_unanswered == 2
     nameless = read_choices([{"left": "a", "right": "b", "winner": winner} for winner in ("left", "")])
-    assert nameless.unanswered == {None: 1}
+    assert nameless.unanswered == {(None, None): 1}
 
 
 GAMES = {"question_id": 81, "model_1": "x", "model_2": "y", "g1_winner": "model_2", "g2_winner": "model_2"}
@@ -314,6 +315,61 @@ def test_both_games_of_an_mt_bench_judge_are_votes(written):
         read_choices([GAMES, {**GAMES, "g2_winner": "A"}])
 
 
+def test_the_second_game_has_the_covariates_of_the_exchanged_sides():
+    row = {**GAMES, "left_length": 900, "right_length": 100, "tokens_a": 3, "tokens_b": 4}
+    row["conv_metadata"] = {"sum_assistant_a_tokens": 8, "sum_assistant_b_tokens": 9}
+    for source in ([row], pd.DataFrame([row])):
+        answers = read_choices(source, covariates=["length", "tokens", "sum_assistant_tokens"])
+        sides = {name: [side.tolist() for side in pair] for name, pair in answers.covariates.items()}
+        assert sides == {
+            "length": [[900, 100], [100, 900]],
+            "tokens": [[3, 4], [4, 3]],
+            "sum_assistant_tokens": [[8, 9], [9, 8]],
+        }
+
+
+@pytest.mark.parametrize("write", [pd.DataFrame, pl.DataFrame, lambda rows: pd.DataFrame(rows).map(as_arrays)])
+def test_data_frames_have_lists_as_json_has_them(write):
+    answers = read_choices(write(CONVERSATIONS), covariates=["conversation"])
+    expected = read_choices(CONVERSATIONS, covariates=["conversation"])
+    assert (answers.rows, answers.voters, answers.prompts) == (expected.rows, expected.voters, expected.prompts)
+    assert answers.turns == (1, 2)
+    for side in (0, 1):
+        assert_allclose(answers.covariates["conversation"][side], expected.covariates["conversation"][side])
+    games = read_choices(write([GAMES]))
+    assert games.rows == read_choices([GAMES]).rows
+    rows = pd.DataFrame(CONVERSATIONS).map(as_arrays).to_dict("records")
+    assert read_choices(rows).voters == expected.voters
+
+
+def as_arrays(entry):
+    """Lists as pandas has them from Parquet."""
+    return np.array(entry) if isinstance(entry, list) else entry
+
+
+def test_a_turn_is_a_number_in_any_spelling_and_may_be_missing():
+    rows = [{"left": "a", "right": "b", "winner": "left", "prompt": 1.0, "turn": turn} for turn in (1, "1", 1.0, "1.0")]
+    assert set(read_choices(rows).turns) == {1}
+    assert read_choices(rows).prompts == (1,) * 4
+    missing = read_choices(
+        pd.DataFrame([{**row, "turn": turn} for row, turn in zip(rows, (None, 2, 2, 1), strict=True)])
+    )
+    assert missing.turns == (None, 2, 2, 1)
+
+
+def test_files_of_one_turn_each_stay_apart():
+    row = {"left": "a", "right": "b", "winner": "left", "voter": "Ann", "prompt": 1}
+    swapped = {**row, "left": "b", "right": "a"}
+    joined = joined_answers([read_choices([{**row, "turn": 1}]), read_choices([{**swapped, "turn": 2}])])
+    assert joined.turns == (1, 2)
+    assert len(merge_swapped(joined).rows) == 2
+    assert joined_answers([read_choices([{**row, "turn": 1}]), read_choices([swapped])]).turns == (1, None)
+    with pytest.raises(ComparisonError, match="1 of 2 files has no voters: give each a column voter, such as one name"):
+        joined_answers(
+            [read_choices([row]), read_choices([{"left": "a", "right": "b", "winner": "left", "prompt": 1}])]
+        )
+
+
 def test_names_of_several_files_are_text():
     number = read_choices([{"left": 1, "right": 2, "winner": "left", "voter": 7, "prompt": 81}])
     text = read_choices(
@@ -324,7 +380,7 @@ def test_names_of_several_files_are_text():
     )
     joined = joined_answers([number, text])
     assert (joined.items, set(joined.voters), set(joined.prompts)) == (("1", "2"), {"7", "8"}, {"81"})
-    assert joined.unanswered == {"7": 1}
+    assert joined.unanswered == {("7", "81"): 1}
     kinds = {
         "best-worst": {"items": [1, 2, 3], "best": 1, "worst": 3},
         "rankings": {"ranking": [[1, 2], 3]},

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from adaptive import ChoiceAnswers, Choices, prediction_powered
+from adaptive import ChoiceAnswers, Choices, prediction_powered, read_choices
 from adaptive.errors import ModelError
 
 
@@ -119,10 +119,92 @@ def test_answers_bring_their_prompts_and_doubtful_ones_are_noted():
     apart = [place for place in range(60) if set(of_people[place][:2]) != {"a", "b"}][: len(other)]
     mixed = prediction_powered(human.select(apart), judge, other[: len(apart)], prior=1)
     assert "people and the judge compare different items on every prompt" in mixed.warnings[-1]
-    with pytest.raises(ModelError, match="give human_prompts, or answers with prompts"):
+    with pytest.raises(ModelError, match="answers need a column prompt, choices human_prompts"):
         prediction_powered(human.choices(), judge)
     with pytest.raises(ModelError, match="human must have votes on pairs or grades; got <ChoiceAnswers: 1 rankings"):
         prediction_powered(ChoiceAnswers("rankings", ((("a",), ("b",)),), np.ones(1)), judge)
+
+
+def test_prompts_without_an_answer_of_people_are_labelled():
+    """People say nothing on the prompts of their favourite pair, so those with an answer alone are no random part."""
+    left, right, people, machine = votes(10)
+    sides = [("abcde"[i], "abcde"[j]) for i, j in zip(left, right, strict=True)]
+    winners = ["left" if wins else "right" for wins in people]
+    winners = ["both bad" if {"a", "e"} == set(pair) else winner for pair, winner in zip(sides, winners, strict=True)]
+    human = ChoiceAnswers(
+        "pairs",
+        tuple((*pair, winner) for pair, winner in zip(sides[:120], winners, strict=False)),
+        np.ones(120),
+        prompts=tuple(range(120)),
+    )
+    rows = tuple((*pair, "left" if wins else "right") for pair, wins in zip(sides, machine, strict=True))
+    judge = ChoiceAnswers("pairs", rows, np.ones(300), prompts=tuple(range(300)))
+    decided = human.without_both_bad()
+    is_decided = np.array([winner != "both bad" for winner in winners[:120]])
+    assert 0 < decided.n_unanswered == (~is_decided).sum()
+    both = prediction_powered(decided, judge)
+    fits = [logistic_fit(left[:n], right[:n], machine[:n], 5)[0] for n in (300, 120)]
+    kept = np.flatnonzero(is_decided)
+    alone = logistic_fit(left[kept], right[kept], people[kept], 5)[0]
+    assert both.weight > 0.1
+    order = np.argsort(both.items)
+    assert both.theta[order] == pytest.approx(alone + both.weight * (fits[0] - fits[1]), abs=1e-8)
+    empty = [
+        {"left": one, "right": two, "winner": "" if winner == "both bad" else winner, "prompt": prompt}
+        for prompt, (one, two, winner) in enumerate(human.rows)
+    ]
+    assert prediction_powered(read_choices(empty), judge).theta.tolist() == both.theta.tolist()
+
+
+def test_with_a_prior_errors_at_weight_0_are_those_of_people_by_prompt():
+    left, right, people, machine = votes(11)
+    human = choices(left[:60], right[:60], people[:60])
+    judge = choices(left[:60], right[:60], machine[:60])
+    both = prediction_powered(human, judge, range(60), range(60), prior=1)
+    assert both.weight == 0
+    fit = human.fit(prior=1)
+    scores, inverse = human.scores_at(fit, 1)
+    middle = 60 / 59 * scores.T @ scores + np.eye(5)
+    centring = np.eye(5) - 0.2
+    assert both.covariance == pytest.approx(centring @ inverse @ middle @ inverse @ centring, abs=1e-10)
+
+
+@pytest.mark.parametrize("n_ties", [0, 3])
+def test_a_judge_who_ties_on_no_prompt_of_people(n_ties):
+    """Its ties on other prompts say nothing about theirs: they and the outcome are left out."""
+    left, right, people, machine = votes(12)
+    grades = np.where(machine, 1, -1)
+    grades[300 - n_ties :] = 0
+    judge = Choices.from_grades(range(5), left, right, grades)
+    both = prediction_powered(choices(left[:100], right[:100], people[:100]), judge, range(100), range(300))
+    decided = slice(300 - n_ties)
+    expected = prediction_powered(
+        choices(left[:100], right[:100], people[:100]),
+        choices(left[decided], right[decided], machine[decided]),
+        range(100),
+        range(300)[decided],
+    )
+    assert both.theta == pytest.approx(expected.theta, abs=1e-9)
+    assert both.standard_errors == pytest.approx(expected.standard_errors, abs=1e-9)
+
+
+def test_a_number_in_json_is_a_text_in_csv():
+    left, right, people, machine = votes(13)
+    rows = [
+        [
+            {"left": str(i), "right": str(j), "winner": "left" if wins else "right", "prompt": name(prompt)}
+            for prompt, (i, j, wins) in enumerate(zip(left, right, answers, strict=True))
+        ]
+        for answers, name in ((people, str), (machine, int))
+    ]
+    human, judge = read_choices(rows[0][:80]), read_choices(rows[1])
+    assert prediction_powered(human, judge).n_prompts == 80
+    with pytest.raises(
+        ModelError, match="two prompts in common; they have 0; people have such as '0', and the judge '200'"
+    ):
+        prediction_powered(human, judge.select(range(200, 300)))
+    with pytest.raises(ModelError, match="there are no votes of people"):
+        prediction_powered(human.select([]), judge)
 
 
 def test_a_judge_without_votes_on_more_prompts_adds_nothing_and_a_note_says_so():
@@ -143,7 +225,7 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(ModelError, match="human must be Choices or ChoiceAnswers; got 5"):
         prediction_powered(5, judge, range(50), range(300))
     other = choices(left, right, machine, items=list("abcde"))
-    with pytest.raises(ModelError, match="must have the same items; not both have 0, 1, 2"):
+    with pytest.raises(ModelError, match=r"must have the same items; people lack 'a', .*, the judge lacks 0, 1, 2"):
         prediction_powered(human, other, range(50), range(300))
     with pytest.raises(ModelError, match="human_prompts must be 50 names, one for each vote"):
         prediction_powered(human, judge, 7, range(300))

@@ -91,7 +91,7 @@ def test_a_judge_makes_the_ranking_of_people_more_precise():
     assert both.weight > 0.5
     rows = {row["item"]: (row["strength"], row["standard_error"]) for row in content["items"]}
     assert [rows[item] for item in both.items] == list(zip(both.theta, both.standard_errors, strict=True))
-    assert content["n_answers"] == 60
+    assert content["n_answers"] == 61
     text = printed_by("fit", *files, "--powered-by", "gpt", "--judge", "gpt")
     assert f"240 of the judge with the weight {prediction_powered(*_parts(answers)).weight:.2f}" in text
     assert "clustered by prompt, 61 of which have votes of people and the judge" in text
@@ -100,10 +100,25 @@ def test_a_judge_makes_the_ranking_of_people_more_precise():
         "--swapped=tie": "leave out swapped beside powered_by: both votes",
         "--cluster=prompt": "leave out cluster beside powered_by: intervals are clustered by prompt",
         "--side-bias": "leave out side_bias beside powered_by: the votes of people correct any bias",
-        "--without=gpt": "--powered-by gpt compares this voter with the others",
+        "--without=gpt": "--powered-by gpt compares this voter with all others",
     }.items():
         assert message in refusal("fit", *files, "--powered-by", "gpt", option)
     assert "no voter is called 'Z'" in refusal("fit", *files, "--powered-by", "Z")
+
+
+@pytest.mark.usefixtures("_people_and_judge")
+def test_files_may_have_different_columns(tmp_path):
+    """People's file has a column of its own to leave out, and another name for the winner."""
+    text = (tmp_path / "people.csv").read_text().replace("winner", "preferred").replace("prompt\n", "prompt,grade\n")
+    (tmp_path / "people.csv").write_text(text.replace("\na,b,both bad", ",\na,b,both bad").replace(",61\n", ",61,\n"))
+    rows = (tmp_path / "people.csv").read_text().splitlines()
+    lines = [rows[0], *(f"{row.rstrip(',')}," for row in rows[1:])]
+    (tmp_path / "people.csv").write_text("\n".join(lines) + "\n")
+    options = ["--ignore", "grade", "--columns", "winner=preferred", "--powered-by", "gpt"]
+    assert "61 votes on pairs, 240 of the judge" in printed_by("fit", "people.csv", "judge.jsonl", *options)
+    assert "there is no column 'x'" in refusal("fit", "people.csv", "judge.jsonl", *options, "--ignore", "x")
+    for option in ("--powered-by", "--judge"):
+        assert "no voter is called ''" in refusal("fit", "judge.jsonl", option, "")
 
 
 def _parts(answers):
@@ -163,7 +178,7 @@ def test_everything_on_pairs_is_printed(kind, tmp_path):
         ("grades.csv --cluster prompt", "need the prompt of each answer"),
         ("pairs.csv --judge Z", "no voter is called 'Z'; there are 'J', 'Ann'"),
         ("pairs.csv --cluster voter --oversight 0", "--oversight cannot be used with --cluster"),
-        ("pairs.csv --judge J --only J", "--judge J compares this voter with the others: leave out --only"),
+        ("pairs.csv --judge J --only J", "--judge J compares this voter with all others: leave out --only"),
         ("pairs.csv --cluster voter --only Z", "no voter is called 'Z'; there are 'J', 'Ann'"),
         ("pairs.csv --cluster voter --only J", "all choices are of one cluster, such as one voter"),
         ("votes.csv --only Z", "no voter is called 'Z'"),

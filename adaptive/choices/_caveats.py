@@ -1,0 +1,109 @@
+"""What limits any ranking by choices: items that never met or never lost, and an order that may be chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive.errors import ModelError
+from adaptive.model._accuracy import SIGNAL_LEVEL
+from adaptive.model._likelihood import SD_RANGE
+from rankcorr._checks import counted
+
+if TYPE_CHECKING:
+    from adaptive.choices._choices import Choices
+    from adaptive.choices._events import Events
+
+Array: TypeAlias = NDArray[Any]
+_NO_SPREAD: Final = 1e-6  # of strengths: next to none, which leaves ties, sides and covariates to the fit
+_LEAST_CURVATURE: Final = 1e-9  # of the largest one
+
+
+def caveats(choices: Choices, sd: float, *, is_estimated: bool) -> Iterator[str]:
+    """Yield caveats for a reader of a ranking with this spread of the strengths."""
+    n_items = len(choices.items)
+    if chance_pvalue(choices) > SIGNAL_LEVEL:
+        yield "the answers do not rule out chance: the order may be random"
+    n_parts, n_never = count_parts(choices.events, n_items)
+    if n_never:
+        was = "was" if n_never == 1 else "were"
+        yield f"{counted(n_never, 'item')} {was} never compared: the prior alone decides the rank"
+    if n_parts > 1:
+        yield f"the answers fall into {n_parts} parts: only the prior orders one part against another"
+    for n_extreme, verb in zip(count_extremes(choices.events, n_items), ("won", "lost"), strict=True):
+        if n_extreme:
+            yield f"{counted(n_extreme, 'item')} {verb} every comparison, so only the prior limits the strength"
+    if is_estimated and sd > 0.999 * SD_RANGE[1]:
+        yield f"the answers hardly contradict one order: the spread of the strengths is held at {sd:g}"
+
+
+def chance_pvalue(choices: Choices) -> float:
+    """Return the p-value of a score test that all strengths are equal (Rao 1948).
+
+    Ties, sides and covariates are fitted under that hypothesis. Clusters change the distribution of the statistic: it
+    is the one of a sum of squares with the eigenvalues of the clusters' variance, as Rao and Scott (Journal of the
+    American Statistical Association 76, 1981) approximate it. It is nan where the hypothesis has no finite fit.
+    """
+    from scipy.stats import chi2
+
+    events, n_items = choices.events, len(choices.items)
+    try:
+        _, _, probabilities = choices.maximum(np.zeros(events.design.shape[1]), _NO_SPREAD)
+    except ModelError:
+        return float("nan")
+    information = events.information(probabilities)
+    rest = np.linalg.pinv(information[n_items:, n_items:])
+    adjusted = np.hstack([np.eye(n_items), -information[:n_items, n_items:] @ rest])
+    values, vectors = np.linalg.eigh(adjusted @ information @ adjusted.T)
+    is_known = values > _LEAST_CURVATURE * values.max(initial=0.0)
+    scaling = adjusted.T @ (vectors[:, is_known] / np.sqrt(values[is_known]))
+    slopes = scaling.T @ (events.scores(probabilities).T @ events.count)
+    variance = np.eye(slopes.size)
+    if choices.clusters is not None:
+        variance = scaling.T @ choices.cluster_products(probabilities) @ scaling
+    total, squares = float(np.trace(variance)), float((variance * variance).sum())
+    if squares <= 0:
+        return float("nan")
+    return float(chi2.sf(float(slopes @ slopes) * total / squares, total**2 / squares))
+
+
+def count_parts(events: Events, n_items: int) -> tuple[int, int]:
+    """Return the number of groups of items that no answer connects, and that of items without any answer."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    outcomes = events.design[:, :n_items].tocoo()
+    has_votes = events.count[events.event[outcomes.row]] > 0
+    event, item = events.event[outcomes.row][has_votes], outcomes.col[has_votes]
+    size = n_items + events.chosen.size
+    graph = csr_array((np.ones(item.size), (item, n_items + event)), shape=(size, size))
+    _, part = connected_components(graph, directed=False)
+    compared = np.unique(item)
+    return len(np.unique(part[compared])), n_items - compared.size
+
+
+def count_extremes(events: Events, n_items: int) -> tuple[int, int]:
+    """Return the number of items that won every comparison, and that of items that lost every one."""
+    outcomes = events.design[:, :n_items].tocoo()
+    keys = events.event[outcomes.row] * n_items + outcomes.col
+    keys, place = np.unique(keys, return_inverse=True)
+    event, item = np.divmod(keys, n_items)
+    # An outcome that lacks the item has the coefficient 0.
+    is_everywhere = np.bincount(place, minlength=keys.size) == np.diff(events.outcome_starts)[event]
+    largest, smallest = (np.where(is_everywhere, sign * np.inf, 0.0) for sign in (-1, 1))
+    np.maximum.at(largest, place, outcomes.data)
+    np.minimum.at(smallest, place, outcomes.data)
+    chosen = np.zeros(keys.size)
+    is_chosen = events.chosen[events.event[outcomes.row]] == outcomes.row
+    chosen[place[is_chosen]] = outcomes.data[is_chosen]
+    is_comparison = (largest > smallest) & (events.count[event] > 0)
+    n_comparisons = np.bincount(item[is_comparison], minlength=n_items)
+
+    def always(extreme: Array) -> int:
+        n_times = np.bincount(item[is_comparison & (chosen == extreme)], minlength=n_items)
+        return int(np.count_nonzero((n_times == n_comparisons) & (n_comparisons > 0)))
+
+    return always(largest), always(smallest)
