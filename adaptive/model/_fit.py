@@ -121,10 +121,10 @@ class JointFit:
     """Newton steps over all parameters at once.
 
     The matrix of a step has the strengths in one block, with an entry for each pair of items that met, and a block of
-    3 x 3 for each voter. Voters are eliminated first, because they have no votes in common. The tie parameter, and the
-    multiplier that holds the mean of log a over the voters at 0, are a border of the matrix: without that condition a
-    would absorb the scale of the strengths, whose prior penalises it. Cholesky's factor solves the system up to 300
-    items, and up to 1,500 if there are many votes; otherwise conjugate gradients do.
+    3 x 3 for each voter. Voters are eliminated first, because they have no votes in common. The mean of log a over them
+    is held at 0: otherwise a would absorb the scale of the strengths, whose prior penalises it. The tie parameter is a
+    border of the matrix. Cholesky's factor solves the system up to 300 items, and up to 1,500 if there are many votes;
+    otherwise conjugate gradients do.
     """
 
     rows: Rows
@@ -304,17 +304,19 @@ class JointFit:
         blocks, coupling, weight = self._groups(point, is_observed)
         log_nu = np.array([target.log_nu for target in targets])
         is_at_end = at.nu in _NU_RANGE and bool(((log_nu > 0) == (at.nu == _NU_RANGE[1])).all())
-        fits_nu = self.fits_nu and not is_at_end
-        borders, corner = self._borders(point, fits_nu)
         columns = [np.concatenate([target.theta, target.groups.ravel()]) for target in targets]
-        solved = self._solve_blocks(blocks, coupling, weight, at.precision, np.column_stack([*columns, borders]))
-        matrix = corner - borders.T @ solved[:, n_targets:]  # of the borders, once the others are eliminated
-        if fits_nu and matrix[0, 0] <= 0:
-            raise np.linalg.LinAlgError
-        aim = np.array([log_nu, np.zeros(n_targets)])[[fits_nu, self.holds_mean]]
-        border = np.linalg.solve(matrix, aim - borders.T @ solved[:, :n_targets])
-        whole = (solved[:, :n_targets] - solved[:, n_targets:] @ border).T
-        moves = border[0] if fits_nu else np.zeros(n_targets)
+        fits_nu = self.fits_nu and not is_at_end
+        if fits_nu:
+            border, corner = self._border(point)
+            columns.append(border)
+        solved = self._solve_blocks(blocks, coupling, weight, at.precision, np.column_stack(columns)).T
+        whole, moves = solved[:n_targets], np.zeros(n_targets)
+        if fits_nu:
+            rest = corner - float(border @ solved[-1])  # of log nu, once the others are eliminated
+            if rest <= 0:
+                raise np.linalg.LinAlgError
+            moves = (log_nu - whole @ border) / rest
+            whole = whole - np.outer(moves, solved[-1])
         return [Move(x[:n_items], x[n_items:].reshape(-1, 3), float(y)) for x, y in zip(whole, moves, strict=True)]
 
     @property
@@ -322,35 +324,27 @@ class JointFit:
         """True if the mean of log a is held."""
         return bool(self.is_active[0] and self.shares.any())
 
-    def _borders(self, point: Point, fits_nu: bool) -> tuple[Array, Array]:
-        """Return the columns of log nu and of the multiplier, as far as there are, and the block where they meet."""
+    def _border(self, point: Point) -> tuple[Array, float]:
+        """Return the curvature in log nu and all other parameters, and that in log nu alone."""
         rows, at = self.rows, point.at
-        n_items, columns, corner = rows.n_items, [], []
-        if fits_nu:
-            tie, mixed = point.terms.tie, point.terms.tie_mixed
-            flow = at.discrimination[rows.group] * mixed
-            margins = self._by_group(flow * (at.theta[rows.left] - at.theta[rows.right]))
-            by_group = np.stack([margins, np.zeros(rows.n_groups), self._by_group(mixed)], axis=1) * self.is_free
-            columns.append(np.concatenate([rows.by_item(flow, -1.0), by_group.ravel()]))
-            corner.append(float(np.sum(self.count * tie * (1.0 - tie))))  # a product of BLAS would wait for threads
-        if self.holds_mean:
-            column = np.zeros(n_items + 3 * rows.n_groups)
-            column[n_items::3] = self.shares
-            columns.append(column)
-            corner.append(0.0)
-        borders = np.array(columns).reshape(-1, n_items + 3 * rows.n_groups).T
-        return borders, np.diag(corner)
+        tie, mixed = point.terms.tie, point.terms.tie_mixed
+        flow = at.discrimination[rows.group] * mixed
+        margins = self._by_group(flow * (at.theta[rows.left] - at.theta[rows.right]))
+        by_group = np.stack([margins, np.zeros(rows.n_groups), self._by_group(mixed)], axis=1) * self.is_free
+        corner = float(np.sum(self.count * tie * (1.0 - tie)))  # a product of BLAS would wait for threads
+        return np.concatenate([rows.by_item(flow, -1.0), by_group.ravel()]), corner
 
     def absorbed(self, at: Parameters) -> Array:
         """Return the part of the expected curvature in the strengths that the other fitted parameters take from it."""
         point, n_items = self.point(at), self.rows.n_items
         blocks, coupling, _ = self._groups(point, is_observed=False)
-        inverse, mixed = self._coupled(blocks, coupling)
-        borders, corner = self._borders(point, self.fits_nu)
-        absorbed = mixed @ inverse
-        remainder = borders[:n_items] - absorbed @ borders[n_items:]
-        corner = corner - borders[n_items:].T @ (inverse @ borders[n_items:])
-        return np.asarray(_dense(absorbed @ mixed.T) + remainder @ np.linalg.solve(corner, remainder.T))
+        voters = self._eliminated(blocks, coupling)
+        if not self.fits_nu:
+            return voters.absorbed_matrix()
+        border, corner = self._border(point)
+        inner = voters.solve(border[n_items:])
+        remainder = border[:n_items] - voters.mixed @ inner
+        return voters.absorbed_matrix() + np.outer(remainder, remainder) / (corner - border[n_items:] @ inner)
 
     def _groups(self, point: Point, is_observed: bool) -> tuple[Array, Couplings, Array]:
         """Return the blocks of the groups, the coupling of each row's margin with its group, and weights of pairs.
@@ -393,6 +387,14 @@ class JointFit:
                 raise np.linalg.LinAlgError
             observed = observed & is_definite
 
+    def _eliminated(self, blocks: Array, coupling: Couplings) -> Voters:
+        """Return the parameters of voters as they are eliminated."""
+        inverse, mixed = self._coupled(blocks, coupling)
+        held = np.zeros(inverse.shape[0])
+        if self.holds_mean:
+            held[::3] = self.shares
+        return Voters(inverse, mixed, held, bool(self.is_free.any()))
+
     def _coupled(self, blocks: Array, coupling: Couplings) -> tuple[Any, Any]:
         """Return the inverse of all blocks, and the curvature in strengths and groups; both may be sparse."""
         from scipy.sparse import bsr_array, csr_array
@@ -422,9 +424,8 @@ class JointFit:
         from scipy.linalg import cho_factor, cho_solve
 
         rows, n_items = self.rows, self.rows.n_items
-        inverse, mixed = self._coupled(blocks, coupling)
-        absorbed = mixed @ inverse if self.is_free.any() else None
-        target = columns[:n_items] - (0.0 if absorbed is None else absorbed @ columns[n_items:])
+        voters = self._eliminated(blocks, coupling)
+        target = columns[:n_items] - voters.mixed @ voters.solve(columns[n_items:])
         # Far below the curvature of the votes, a prior cannot be told from rounding errors. The common level, which
         # only the prior limits, is then solved for separately. Elsewhere, items never compared remain exactly tied.
         is_flat = precision <= _FLAT * weight.max(initial=0.0)
@@ -434,20 +435,64 @@ class JointFit:
             matrix = laplacian(rows, weight)
             most = float(matrix.diagonal().max()) if is_flat else 0.0
             matrix[np.diag_indices(n_items)] += precision + _LEAST_PART * most
-            if absorbed is not None:
-                matrix -= _dense(absorbed @ mixed.T)
+            if voters.is_free:
+                matrix -= voters.absorbed_matrix()
             matrix += most / n_items
             theta = cho_solve(cho_factor(matrix, check_finite=False), target, check_finite=False)
         else:
-            theta = _by_gradients(rows, weight, precision, absorbed, mixed, target, self.forcing)
+            theta = _by_gradients(rows, weight, precision, voters, target, self.forcing)
         if is_flat:
             theta += (level / precision if precision > 0 else 0.0) - theta.mean(axis=0)
-        groups = inverse @ (columns[n_items:] - mixed.T @ theta)
-        return np.concatenate([theta, groups])
+        return np.concatenate([theta, voters.solve(columns[n_items:] - voters.mixed.T @ theta)])
+
+
+@dataclass(frozen=True, eq=False)
+class Voters:
+    """The parameters of voters, eliminated from a system of equations for the strengths.
+
+    With B the blocks of the curvature, and h the shares of the voters in the mean of log a, the inverse of B on the
+    moves that leave this mean unchanged is B^-1 - z z' / h'z with z = B^-1 h.
+    """
+
+    inverse: Any  # of B, which may be sparse
+    mixed: Any  # curvature in strengths and parameters of voters, which may be sparse
+    held: Array
+    is_free: bool
+
+    @cached_property
+    def multiplier(self) -> Array:
+        """Z / sqrt(h'z)."""
+        z = np.asarray(self.inverse @ self.held)
+        size = float(self.held @ z)
+        return z / math.sqrt(size) if size > 0 else z
+
+    @cached_property
+    def absorbed(self) -> Any:
+        """Curvature in strengths and parameters of voters, times the inverse of B."""
+        return self.mixed @ self.inverse
+
+    @cached_property
+    def returned(self) -> Array:
+        """Part of each strength in what the held mean does not absorb."""
+        return np.asarray(self.mixed @ self.multiplier)
+
+    def solve(self, target: Array) -> Array:
+        """Return the moves of the parameters of voters for one target, or for columns of them."""
+        held = np.multiply.outer(self.multiplier, self.multiplier @ target)
+        return np.asarray(self.inverse @ target - held)
+
+    def absorb(self, strengths: Array) -> Array:
+        """Return the part of the curvature along some strengths that voters absorb."""
+        image = self.absorbed @ (self.mixed.T @ strengths)
+        return np.asarray(image - self.returned * float(self.returned @ strengths))
+
+    def absorbed_matrix(self) -> Array:
+        """Return the same as a matrix."""
+        return np.asarray(_dense(self.absorbed @ self.mixed.T) - np.outer(self.returned, self.returned))
 
 
 def _by_gradients(
-    rows: Rows, weight: Array, precision: float, absorbed: Any, mixed: Any, target: Array, tolerance: float
+    rows: Rows, weight: Array, precision: float, voters: Voters, target: Array, tolerance: float
 ) -> Array:
     """Solve for the strengths of many items by conjugate gradients."""
     from scipy.sparse import csr_array
@@ -459,11 +504,10 @@ def _by_gradients(
     if (diagonal + precision <= 0).any():
         raise np.linalg.LinAlgError
     diagonal += precision + _LEAST_PART * diagonal.max()
-    transposed = mixed.T
 
     def product(strengths: Array) -> Array:
         image = np.asarray(diagonal * strengths - pairs @ strengths)
-        return image if absorbed is None else image - absorbed @ (transposed @ strengths)
+        return image - voters.absorb(strengths) if voters.is_free else image
 
     return np.stack([_conjugate_gradients(product, diagonal, column, tolerance) for column in target.T], axis=1)
 
