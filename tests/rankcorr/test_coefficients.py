@@ -289,7 +289,6 @@ def test_polars_series_are_scores():
 
 
 @pytest.mark.wide
-@pytest.mark.wide
 def test_scipy_takes_a_value_as_a_statistic():
     x, y = FRAME["a"].to_numpy()[:5], FRAME["b"].to_numpy()[:5]
     for coefficient in (TauW(n0=10), Tau()):

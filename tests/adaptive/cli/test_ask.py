@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from adaptive import read_comparisons
-from tests.adaptive.cli.commands import as_csv, check_refused, invoke, refusal, rows_of, run_ok
+from tests.adaptive.cli.conftest import as_csv, check_refused, invoke, refusal, rows_of, run_ok
 
 pytestmark = pytest.mark.wide
 

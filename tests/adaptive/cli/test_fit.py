@@ -20,7 +20,7 @@ from adaptive import (
 from adaptive._tables import read_items
 from adaptive.model import _estimators as estimators
 from adaptive.plots import agreement, plot_in_top, plot_strengths, plot_voters, save_figure
-from tests.adaptive.cli.commands import as_csv, invoke, refusal, rows_of, run_ok, vote
+from tests.adaptive.cli.conftest import as_csv, invoke, refusal, rows_of, run_ok, vote
 from tests.adaptive.strategies import Voting
 from tests.adaptive.test_plots import votes_of
 from tests.rankcorr.plots.conftest import matplotlib  # noqa: F401

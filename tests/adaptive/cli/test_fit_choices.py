@@ -6,7 +6,7 @@ import re
 import pytest
 
 from adaptive import read_choices
-from tests.adaptive.cli.commands import invoke, refusal
+from tests.adaptive.cli.conftest import invoke, refusal
 
 FILES = {
     "pairs": "left,right,winner,voter,prompt,left_length,right_length\na,b,left,J,p,9,5\nb,a,left,J,p,3,4\n"

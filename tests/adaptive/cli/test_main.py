@@ -9,7 +9,7 @@ import pytest
 from adaptive._cli import main as cli
 from rankcorr import __version__
 from rankcorr._io.table import read_ranking
-from tests.adaptive.cli.commands import INIT, check_refused, rows_of, run_ok, vote
+from tests.adaptive.cli.conftest import INIT, check_refused, rows_of, run_ok, vote
 
 pytestmark = pytest.mark.wide
 

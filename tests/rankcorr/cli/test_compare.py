@@ -12,7 +12,7 @@ from rankcorr._coefficients import named_coefficient
 from rankcorr._contributions import contributions
 from rankcorr.inference._interval import correlation_interval
 from rankcorr.inference._null import null_distribution, permutation_test
-from tests.rankcorr.cli.commands import GOLD, LONG, SYSTEM, refusal, run, run_ok, write_scores
+from tests.rankcorr.cli.conftest import GOLD, LONG, SYSTEM, refusal, run, run_ok, write_scores
 from tests.results import collapsed
 
 COEFFICIENTS = ("rho_w", "tau_w", "rho", "tau")

@@ -25,7 +25,7 @@ from rankcorr.evaluation import (
 )
 from rankcorr.evaluation._matching import join_run
 from rankcorr.evaluation._worst import DIRECTIONS
-from tests.rankcorr.cli.commands import refusal, run, run_json, run_ok
+from tests.rankcorr.cli.conftest import refusal, run, run_json, run_ok
 from tests.rankcorr.evaluation.test_compare import case, decided_by_one
 
 

@@ -13,7 +13,7 @@ from rankcorr import UndefinedCorrelationWarning, compare_systems
 from rankcorr._cli.console import pvalue_text, rank_text, ranks_text
 from rankcorr.evaluation import leaderboard_of_scores, needed_items
 from rankcorr.inference._leaderboard import leaderboard
-from tests.rankcorr.cli.commands import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_json, run_ok, write_scores
+from tests.rankcorr.cli.conftest import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_json, run_ok, write_scores
 from tests.results import collapsed
 
 FILES = ("long_gold.csv", "long_a.csv", "long_b.csv", "long_c.csv")

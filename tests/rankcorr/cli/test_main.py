@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from rankcorr import __version__, first_rank_share, offset_for_share, top_share, weighted_tau
 from rankcorr._cli import main as cli
 from rankcorr.vectors import TargetGroups
-from tests.rankcorr.cli.commands import GOLD, SYSTEM, refusal, run, run_ok
+from tests.rankcorr.cli.conftest import GOLD, SYSTEM, refusal, run, run_ok
 from tests.rankcorr.vectors.test_reading import binary_of, text_of, written
 
 

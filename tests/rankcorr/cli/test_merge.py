@@ -4,7 +4,7 @@ import pytest
 
 from rankcorr import Ranking, RhoW, rank_sets
 from rankcorr.aggregate import consensus, kemeny, reciprocal_rank_fusion
-from tests.rankcorr.cli.commands import GOLD, SYSTEM, run, run_json, run_ok
+from tests.rankcorr.cli.conftest import GOLD, SYSTEM, run, run_json, run_ok
 
 RANKINGS = {"gold.csv": Ranking.from_scores(GOLD), "system.csv": Ranking.from_scores(SYSTEM)}
 

@@ -11,7 +11,7 @@ from rankcorr.evaluation import leaderboard_of_scores
 from rankcorr.inference._leaderboard import leaderboard
 from rankcorr.inference._null import null_distribution
 from rankcorr.plots import chance_levels, plot_leaderboard, plot_null, plot_offset, plot_ranks, save_figure, theme
-from tests.rankcorr.cli.commands import LONG, refusal, run, run_ok
+from tests.rankcorr.cli.conftest import LONG, refusal, run, run_ok
 from tests.rankcorr.plots.conftest import matplotlib
 from tests.results import collapsed
 

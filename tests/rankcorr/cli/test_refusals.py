@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rankcorr.cli.commands import refusal
+from tests.rankcorr.cli.conftest import refusal
 
 pytestmark = pytest.mark.usefixtures("folder")
 

@@ -12,7 +12,7 @@ from rankcorr._results import json_ready
 from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._null import permutation_test
 from rankcorr.inference._paired import compare_systems
-from tests.rankcorr.cli.commands import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_json, run_ok, write_scores
+from tests.rankcorr.cli.conftest import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_json, run_ok, write_scores
 from tests.rankcorr.inference.cases import decided_by_one
 from tests.results import collapsed
 

@@ -16,10 +16,9 @@ from rankcorr.vectors import (
     read_vectors,
     reliability_score,
 )
-from tests.rankcorr.cli.commands import refusal, run, run_json, run_ok
-from tests.rankcorr.vectors.test_pairs import case
+from tests.rankcorr.cli.conftest import refusal, run, run_json, run_ok
+from tests.rankcorr.vectors.test_pairs import case, relata_case
 from tests.rankcorr.vectors.test_reading import binary_of, text_of, written
-from tests.rankcorr.vectors.test_relata import case as relata_case
 
 
 @pytest.fixture(autouse=True)

@@ -27,7 +27,7 @@ from rankcorr.evaluation import (
     read_qrels,
     read_run,
 )
-from tests.rankcorr.cli.commands import refusal, run_ok
+from tests.rankcorr.cli.conftest import refusal, run_ok
 
 FILE = "file.txt"
 QRELS = "q1 0 a 2\nq1 0 b 0\nq2\t0\tc\t-1\n"

@@ -294,7 +294,6 @@ def alike(rng, n_items):
 
 
 @pytest.mark.wide
-@pytest.mark.wide
 @pytest.mark.needs_numba
 @pytest.mark.parametrize(
     ("drawn", "coefficient", "n_items", "least"),

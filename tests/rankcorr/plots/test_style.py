@@ -15,7 +15,7 @@ from rankcorr import OptionError, Rho, RhoW, Tau, TauW, leaderboard, null_distri
 from rankcorr._weights import Hyperbolic
 from rankcorr.plots import MissingMatplotlibError, plot_leaderboard, plot_null, plot_offset, plot_ranks, save_figure
 from rankcorr.plots._style import Ink, canvas, coefficient_text, figure_bytes, label_text, round_numbers, spread, theme
-from tests.rankcorr.plots.figures import GOLD, SYSTEMS, legend_of, own_axes
+from tests.rankcorr.plots.conftest import GOLD, SYSTEMS, legend_of, own_axes
 from tests.rankcorr.plots.test_leaderboards import board
 
 pytestmark = pytest.mark.wide
