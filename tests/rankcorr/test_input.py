@@ -322,10 +322,7 @@ def test_identifiers_of_two_sources_are_equal_if_they_print_alike(first, second)
 @pytest.mark.parametrize(
     ("identifiers", "message"),
     [
-        (
-            ["a", 7],
-            "item ids must be all text or all whole numbers; got both, such as 'a' and 7: write all of them in one way",
-        ),
+        (["a", 7], "item ids must be all text or all whole numbers; got both, such as 'a' and 7: write all"),
         ([np.int64(7), np.str_("a")], "got both, such as 'a' and 7: write all of them in one way"),
         ([True], "each item id must be text or a whole number; got: True, of type bool"),
         (["a", 1.5], "got: 1.5, of type float"),

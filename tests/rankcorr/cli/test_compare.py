@@ -121,15 +121,6 @@ def test_no_header(folder):
     assert "gold: bare.csv (2 items, 0 ties)" in run_ok("compare", "bare.csv", "bare.csv", "--no-header")
 
 
-def test_undefined_is_nan_with_a_note():
-    result = run("compare", "gold.csv", "constant.csv", "system.csv")
-    assert result.exit_code == 0
-    assert result.stdout.splitlines()[3].split() == ["constant.csv", *["nan"] * 4, "5", "5"]
-    (note,) = result.stderr.splitlines()
-    assert note.startswith("rankcorr: note: constant.csv: rho_w, tau_w, rho, tau: ")
-    assert "undefined" in note
-
-
 def test_stdin(folder):
     text = (folder / "system.csv").read_text()
     assert "\n-  " in run_ok("compare", "gold.csv", "-", stdin=text)

@@ -202,13 +202,10 @@ def test_low_coverage_is_a_note():
         ("v.bin --gold rdt.csv", "rdt.csv: at least two pairs with vectors are needed; 0 of 42 have them"),
         ("v.bin --gold gold.csv --depth 3", "--depth has no effect without --relata"),
         ("v.bin --gold gold.csv --relata --self-pairs omit", "--self-pairs cannot be combined with --relata"),
-        (
-            "v.bin relata.txt --gold rdt.csv --relata",
-            "--relata evaluates one set of vectors at a time; got 2 files: run",
-        ),
+        ("v.bin relata.txt --gold rdt.csv --relata", "--relata evaluates one set of vectors at a time; got 2 file"),
         (
             "v.bin --gold gold.csv --gold gold.csv --score score",
-            "each gold file can be given only once; repeated: gold.csv",
+            "each gold file can be given only once; repeated: gold",
         ),
         ("v.bin v.bin --gold gold.csv", "each VECTORS can be given only once; repeated: v.bin"),
         ("v.bin --gold gold.csv --versus v.bin", "--versus needs at least two VECTORS"),

@@ -433,14 +433,6 @@ def test_invalid_inputs(three, options, error, message):
         compare_systems(*three, **collapsed(**options))
 
 
-@pytest.mark.real_data
-def test_two_measures_of_rg65(data_dir):
-    columns = np.genfromtxt(data_dir / "EN-RG-65_wordnet30.tsv", delimiter="\t", names=True)
-    found = compare_systems(*(columns[name] for name in ("gold", "path", "wup")))
-    assert (found.swap, found.exact) == ("ranks", False)
-    assert (found.low > 0 or found.high < 0) == (found.pvalue <= 0.05)
-
-
 # Pearson's correlation: scores are exchanged, standardized unless they share a scale.
 
 

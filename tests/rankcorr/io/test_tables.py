@@ -342,12 +342,7 @@ def test_columns_that_do_not_fit(write, options, message):
     ("content", "ids", "score", "message"),
     [
         ("a,b,s\nx,y,1\nx,z,2\nx,y,3\n", ["a", "b"], None, r':4: column "a, b": "x", "y" is also on line 2; ids must'),
-        (
-            "1,x,5\n2,y,6\n",
-            ["1"],
-            "3",
-            ':1: no column "3"; the columns are "1", "x", "5"; if this line holds data, use --no-header',
-        ),
+        ("1,x,5\n2,y,6\n", ["1"], "3", ':1: no column "3"; .* "1", "x", "5"; if this line holds data, use --no-header'),
         ("1,2\n2,5\n3,4\n", ["1"], "2", "looks like data"),  # with a header of "1" and "2", item "1" would be lost
     ],
 )

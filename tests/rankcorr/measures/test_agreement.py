@@ -479,12 +479,7 @@ def test_decisions_replace_means_of_disputed_items():
 @pytest.mark.parametrize(
     ("decisions", "limit", "error", "message"),
     [
-        (
-            {"a": 3},
-            1,
-            AnnotatorError,
-            "no two ratings of these differ by 1 or more, and yet a decision is given on: 'a'",
-        ),
+        ({"a": 3}, 1, AnnotatorError, "no two ratings of these differ by 1 or more, and yet a decision .* on: 'a'"),
         ({"z": 3}, 1, AnnotatorError, "decision is given on: 'z'"),
         ({"b": NAN}, 1, NonNumericError, "decisions must be finite numbers; not those on: 'b'"),
         ([1], 1, OptionError, "decisions must map items to ratings"),
