@@ -95,12 +95,6 @@ def test_a_dark_figure(folder):
     assert (folder / "dark.svg").read_bytes() == reference.read_bytes()
 
 
-def test_a_file_that_is_there_is_replaced(folder):
-    (folder / "old.svg").write_text("old", encoding="utf-8")
-    run_ok("plot", "ranks", "long_gold.csv", "long_a.csv", "--out", "old.svg")
-    assert "</svg>" in (folder / "old.svg").read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize("figure", ["ranks", "null", "leaderboard"])
 def test_undefined_is_noted(figure):
     result = run("plot", figure, "gold.csv", "constant.csv", "system.csv", "--out", "figure.svg")

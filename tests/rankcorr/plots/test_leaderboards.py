@@ -279,12 +279,6 @@ def test_few_queries_may_have_no_interval():
     assert len(axes.lines) == 2
 
 
-def test_differences_are_drawn_on_axes_of_the_caller():
-    axes = own_axes()
-    assert plot_queries(compare_runs(*case(5), n_resamples=100), ax=axes) is axes
-    assert title_of(axes).startswith("$\\tau_w$ of a \N{MINUS SIGN} b, 5 queries better in ")
-
-
 def test_what_cannot_be_drawn():
     comparison = compare_runs(*case(5), n_resamples=100)
     with pytest.raises(OptionError, match="a RunComparison is expected"):

@@ -13,8 +13,18 @@ from hypothesis import strategies as st
 import rankcorr
 from rankcorr import OptionError, Rho, RhoW, Tau, TauW, leaderboard, null_distribution
 from rankcorr._weights import Hyperbolic
-from rankcorr.plots import MissingMatplotlibError, plot_leaderboard, plot_null, plot_offset, plot_ranks, save_figure
+from rankcorr.evaluation import compare_runs
+from rankcorr.plots import (
+    MissingMatplotlibError,
+    plot_leaderboard,
+    plot_null,
+    plot_offset,
+    plot_queries,
+    plot_ranks,
+    save_figure,
+)
 from rankcorr.plots._style import Ink, canvas, coefficient_text, figure_bytes, label_text, round_numbers, spread, theme
+from tests.rankcorr.evaluation.test_compare import case
 from tests.rankcorr.plots.conftest import GOLD, SYSTEMS, legend_of, own_axes
 from tests.rankcorr.plots.test_leaderboards import board
 
@@ -28,6 +38,7 @@ FIGURES = {
     "null": lambda **options: plot_null(null_distribution(FOUR, FOUR), 0, **options),
     "nulls": lambda **options: plot_null({"a": null_distribution(FOUR, FOUR)}, {"a": 0}, **options),
     "leaderboard": lambda **options: plot_leaderboard(board(), **options),
+    "queries": lambda **options: plot_queries(compare_runs(*case(5), n_resamples=100), **options),
 }
 
 
