@@ -53,19 +53,6 @@ def winners(path="v.csv"):
     return [row["winner"] for row in rows_of(Path(path).read_text())]
 
 
-def test_each_comparison_is_answered(folder):
-    stdout = ask(judge(LONGER), "--voter", "length")
-    assert stdout == "5 comparisons asked, 0 skipped, 0 retries; 5 votes in all, 0 ties\n"
-    asked, answered = rows_of(PAIRS), rows_of((folder / "v.csv").read_text())
-    assert list(answered[0]) == ["comparison", "voter", "left", "right", "winner", "cost"]
-    assert answered == [
-        {**row, "voter": "length", "cost": "", "winner": "left" if len(row["left"]) > len(row["right"]) else "right"}
-        for row in asked
-    ]
-    votes = read_comparisons("v.csv")
-    assert (votes.n_comparisons, votes.voters) == (5, ("length",))
-
-
 @pytest.mark.parametrize(("said", "written"), [("tie", "tie"), (None, "cannot say"), ("right", "right")])
 def test_what_an_answer_becomes(said, written):
     ask(judge(f"winner = {said!r}"))
@@ -220,14 +207,6 @@ def test_an_answer_that_is_not_valid(line, message):
 def test_an_answer_that_is_not_text():
     command = judge("sys.stdout.buffer.write(b'\\xff\\n'); sys.stdout.flush(); winner = None")
     assert r"is not JSON; got the line \xff;" in refusal("ask", "p.csv", "--judge", command, "--out", "v.csv")
-
-
-def test_most_comparisons():
-    result = invoke("ask", "p.csv", "--judge", judge(LONGER), "--out", "v.csv", "--most", 3)
-    assert result.stdout.startswith("3 comparisons asked, 0 skipped")
-    assert result.stderr == "ballots: note: stopped by --most: 2 comparisons left\n"
-    # The last two are exactly as many as may be asked.
-    assert ask(judge(LONGER), "--most", 2).startswith("2 comparisons asked, 3 skipped")
 
 
 @pytest.mark.parametrize(

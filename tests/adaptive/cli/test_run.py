@@ -137,34 +137,12 @@ def test_an_interim_result_ranks_by_the_votes_so_far(folder):
     assert strengths == sorted(strengths, reverse=True)
 
 
-@pytest.mark.usefixtures("opened")
-def test_a_result_comes_with_the_caveats_of_its_strengths(folder):
-    record_all(folder)
-    with closing(Ledger.open(folder / "v.db")) as ledger:
-        found = ledger.campaign().result(interim=True)
-    told = invoke("run", "result", "v.db", "--interim").stderr.splitlines()
-    caveats = [f"ballots: note: {caveat}" for caveat in found.strengths.warnings]
-    assert caveats
-    assert told[: len(caveats)] == caveats
-
-
 @pytest.mark.parametrize("command", [["result", "v.db", "--interim"], ["close", "v.db", "--preview"]])
 @pytest.mark.usefixtures("opened")
 def test_draws_advance_a_progress_bar(command, folder, bars):
     record_all(folder)
     assert invoke("run", *command).exit_code == 0
     assert (bars.asked, sum(bars.steps)) == ([(1_000, "draw")], 1_000)
-
-
-@pytest.mark.usefixtures("opened")
-def test_ties_at_the_cut_are_said(folder):
-    rows = rows_of((folder / "votes.csv").read_text())
-    (folder / "votes.csv").write_text(as_csv([row | {"winner": "tie"} for row in rows]))
-    run_ok("run", "record", "v.db", "votes.csv")
-    assert "5 items go on; 10 tied at the cut\n" in run_ok("run", "close", "v.db", "--preview")
-    assert run_ok("run", "close", "v.db") == (
-        "ballot 1 is closed with 20 of 20 comparisons answered; 5 items go on (10 tied at the cut)\n"
-    )
 
 
 def test_a_ballot_with_few_answers_is_closed_only_if_asked(folder, opened):
@@ -217,23 +195,6 @@ def test_a_contradiction_hides_no_other_vote_and_is_decided_by_the_organiser():
     assert run_ok("run", "status", "v.db").startswith("ballot 1 of 2 is open: 2 of 20 comparisons answered")
     message = refusal("run", "correct", "v.db", "1-0-0", "tie", "--reason", "x")
     assert message == "comparison 1-0-0 has no vote to correct"
-
-
-@pytest.mark.usefixtures("opened")
-def test_a_late_voter_takes_over_and_the_former_one_comes_too_late(folder):
-    record_all(folder, part=("0", "2"))
-    assert run_ok("run", "assign", "v.db", "Dora", "--from", "1") == "1 sheet given to Dora\n"
-    rest = run_ok("run", "open", "v.db", "--again", "--voter", "Dora", "--unanswered")
-    assert {row["voter"] for row in rows_of(rest)} == {"Dora"}
-    vote(folder / "ballot.csv", folder / "votes.csv")
-    assert run_ok("run", "record", "v.db", "votes.csv").startswith("0 new votes, 6 late votes set aside;")
-    (folder / "votes.csv").write_text(as_csv([row | {"winner": "left"} for row in rows_of(rest)]))
-    assert run_ok("run", "record", "v.db", "votes.csv").startswith("6 new votes;")
-    voters = {row["name"]: row for row in json.loads(run_ok("run", "status", "v.db", "--by", "voter", "--json"))}
-    assert (voters["Dora"]["n_votes"], voters["1"]["n_votes"]) == (6, 0)
-    # Whoever took a slot over has it in the next ballot too.
-    run_ok("run", "close", "v.db")
-    assert {row["voter"] for row in rows_of(run_ok("run", "open", "v.db"))} == {"0", "Dora", "2"}
 
 
 @pytest.mark.usefixtures("opened")
@@ -549,12 +510,6 @@ def answer(folder, *, part=("0", "1", "2")):
         row |= {"winner": "left" if lazy or left < right else "right", "seconds": "0.3" if lazy else "3"}
     (folder / "votes.csv").write_text(as_csv([row for row in rows if row["voter"] in part]))
     return run_ok("run", "record", "v.db", "votes.csv")
-
-
-def test_init_says_what_it_costs(asking):
-    # 30 comparisons, half as many again as repeats and overlaps, and one known pair in each of six sheets.
-    assert "Checks: 21 on average, in addition to the comparisons.\n" in asking
-    assert "Cost: 1.27 EUR, 0.25 EUR of it the fee. Voters get 0.02 EUR an answer, 12.00 EUR an hour.\n" in asking
 
 
 @pytest.mark.usefixtures("asking")

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from rankcorr import UndefinedCorrelationWarning, compare_systems
-from rankcorr._cli.console import pvalue_text, rank_text, ranks_text
 from rankcorr.evaluation import leaderboard_of_scores, needed_items
 from rankcorr.inference._leaderboard import leaderboard
 from tests.rankcorr.cli.conftest import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_json, run_ok, write_scores
@@ -63,28 +62,6 @@ def test_the_leaderboard_is_that_of_the_library(arguments, options, golds):
     assert found == json.loads(json.dumps(expected))
     assert chosen["seed"] == options.get("seed", 0)
     assert chosen["missing"] == "raise"
-
-
-def test_the_table():
-    lines = run_ok("leaderboard", *FILES, "--resamples", 200).splitlines()
-    board = leaderboard(GOLDS, SYSTEMS, n_resamples=200)
-    assert lines[:3] == [
-        "gold: long_gold.csv (20 items, 20 ties)",
-        f"tau_w: 95 % intervals, tests against the best (200 resamples of items and swaps of {board.swap}, seed 0)",
-        "",
-    ]
-    assert " ".join(lines[3].split()) == "rank ranks group system tau_w low high p (two-sided, step-down) n"
-    for line, row in zip(lines[4:], board.rows, strict=True):
-        numbers = (row.total.statistic, row.total.low, row.total.high)
-        assert line.split() == [
-            rank_text(row.rank),
-            ranks_text(row.least_rank, row.largest_rank),
-            str(row.group),
-            row.system,
-            *(f"{number:z.4f}" for number in numbers),
-            pvalue_text(row.corrected_pvalue),
-            "20",
-        ]
 
 
 @pytest.mark.parametrize(

@@ -469,27 +469,6 @@ def test_lists_that_cannot_be_used(kind, given, error, message):
         kind.of(given)
 
 
-@pytest.mark.parametrize(
-    "second",
-    [
-        '{"query_id": "q2"}',
-        '{"query_id": "q2", "results": 3}',
-        '{"query_id": "q2", "results": [3]}',
-        '{"query_id": "q2", "results": [{"corpus_id": "a"}]}',
-        '{"results": []}',
-        "[1]",
-    ],
-)
-def test_lines_that_cannot_be_used(tmp_path, second):
-    path = tmp_path / "run.jsonl"
-    path.write_text(lines({"q1": HITS["q1"]}) + second)
-    with pytest.raises(TableError, match=r'run\.jsonl:2: expected an object with "query_id" and "results"'):
-        read_run(path)
-    path.write_text(lines({"q1": HITS["q1"]}) + "{")
-    with pytest.raises(TableError, match=r"run.jsonl:2: is not JSON"):
-        read_run(path)
-
-
 def test_hits_of_the_real_sentence_transformers():
     torch = pytest.importorskip("torch", reason="torch is too large for the development extra")
     util = pytest.importorskip("sentence_transformers.util", reason="sentence-transformers needs torch")
