@@ -45,7 +45,6 @@ def test_defaults_are_those_of_the_library():
     ("arguments", "options"),
     [
         ([], {}),
-        (["--coefficient", "rho"], {"coefficient": "rho"}),
         (["--n0", 0, "--scheme", "first", "--seed", 4], {"n0": 0, "scheme": "first", "seed": 4}),
         (["--level", 0.5], {"level": 0.5}),
         (["--by", "long_gold.csv"], {"by": "long_gold.csv"}),

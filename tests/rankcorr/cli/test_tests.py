@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from rankcorr import Ranking, TopK, UndefinedCorrelationWarning
+from rankcorr import Ranking, UndefinedCorrelationWarning
 from rankcorr._cli.console import pvalue_text
 from rankcorr._results import json_ready
 from rankcorr.inference._multiple_tests import holm
@@ -47,8 +47,6 @@ def test_defaults_are_those_of_the_library(function):
     [
         ([], {}),
         (["--coefficient", "rho_w", "--n0", 1, "--alternative", "greater"], {"coefficient": "rho_w", "n0": 1}),
-        (["--coefficient", "tau", "--variant", "a"], {"coefficient": "tau", "variant": "a"}),
-        (["--weigher", "top-k:4", "--scheme", "first"], {"weigher": TopK(4), "scheme": "first"}),
         (["--tied-weights", "expected", "--alternative", "less", "--seed", 7], {"tied_weights": "expected", "seed": 7}),
     ],
 )
