@@ -159,6 +159,7 @@ def test_ink_on_a_transparent_ground(paper, text, expected):
 def test_axes_of_the_caller(name):
     axes = own_axes()
     assert FIGURES[name](ax=axes) is axes
+    assert axes.has_data()
     assert legend_of(axes) == legend_of(FIGURES[name]())
     assert axes.figure.legends == []
 
