@@ -219,9 +219,10 @@ def test_one_run_with_a_score_that_is_no_number_is_not_taken_for_several():
         evaluate(GOLD, {"q1": {"a": "0.5"}})
 
 
-def test_an_error_names_the_run():
+@pytest.mark.parametrize(("good", "bad"), [(Run.from_dict(SYSTEM), {"q": {}}), (SYSTEM, {})])
+def test_an_error_names_the_run(good, bad):
     with pytest.raises(ColumnError, match="run 'bad': there is no row"):
-        evaluate(GOLD, {"good": Run.from_dict(SYSTEM), "bad": {"q": {}}})
+        evaluate(GOLD, {"good": good, "bad": bad})
 
 
 @pytest.mark.parametrize(
@@ -252,6 +253,8 @@ def test_metrics_by_name_and_value():
     [
         ([], "metrics must be a list of different metrics"),
         (["ap", "map"], "metrics must be a list of different metrics; 'ap' and 'map' are one metric, ap"),
+        (["ndcg@10", ir_measures.nDCG @ 10], "metrics; 'ndcg@10' and 'nDCG@10' are one metric"),
+        (["mrr", "rr"], "'mrr' and 'rr' are one metric, RR"),
         (["tau_w", TauW(n0=2)], "metrics must be a list of different metrics; tau_w comes more than once"),
         ("ndcg@ten", "unknown metric 'ndcg@ten': use rho_w"),
         ("nonsense", "unknown metric 'nonsense': use rho_w"),
@@ -408,11 +411,6 @@ def test_a_query_of_qrels_alone_counts_0_or_does_not_exist(run):
         assert found[metric][1] == 0
     for metric in ("tau_w", "rho_w", "tau", "rho", "tau_ap"):
         assert math.isnan(found[metric][1])
-
-
-def test_a_run_without_a_row_is_named():
-    with pytest.raises(ColumnError, match="run 'y': there is no row"):
-        evaluate(TWO_QUERIES, {"x": RUN, "y": {}})
 
 
 @pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
@@ -665,13 +663,6 @@ def test_a_function_sees_ids_and_relevance_as_they_are():
     found = evaluate({"no query": {"a b": -7}}, {"no query": {"a b": 1.0, "c": 2.0}}, metrics=[measure, "rr"])
     assert found.of("own").tolist() == [0.5]
     assert seen == [({"no query"}, {"a b"}, {-7}, {"a b", "c"})]
-
-
-def test_one_measure_by_two_names():
-    with pytest.raises(MetricError, match=r"metrics; 'ndcg@10' and 'nDCG@10' are one metric"):
-        evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, metrics=["ndcg@10", ir_measures.nDCG @ 10])
-    with pytest.raises(MetricError, match="'mrr' and 'rr' are one metric, RR"):
-        evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, metrics=["mrr", "rr"])
 
 
 def test_an_error_of_any_kind_is_a_metric_error():
