@@ -1,8 +1,10 @@
-"""Whatever ends a test run, its servers end too."""
+"""Processes of tests: servers end with the run, and the first call of a function compiles few kernels."""
 
+import importlib
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -31,3 +33,28 @@ def test_a_server_ends_with_the_run(how):
         assert all(state(pid) not in ("Z", "") for pid in pids)
         run.send_signal(how)
     eventually(lambda: all(state(pid) in ("Z", "") for pid in pids), what="the end of the server")
+
+
+ROOT = Path(__file__).parents[1]
+
+# Signatures of kernels, and loops that numba itself adds for what they use: arrays, powers of numbers, generators.
+MOST = {
+    "weighted_tau": (10, 5),
+    "weighted_rho": (7, 4),
+    "correlate_many": (11, 5),
+    "compare_systems": (22, 6),
+    "leaderboard": (28, 11),  # 5 of them draw places that systems share: .8 s once, half of the time of each board
+    "evaluate": (20, 7),
+    "compare_runs": (12, 7),
+    "bradley_terry": (6, 4),
+    "draw_ballot": (25, 13),
+}
+
+
+@pytest.mark.needs_numba
+@pytest.mark.parametrize("name", MOST)
+def test_a_first_call_compiles_few_loops(name, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")  # where the scripts find what they share
+    found = importlib.import_module("first_calls").in_new_process(name)
+    assert 0 < found["signatures"] <= MOST[name][0]
+    assert found["others"] <= MOST[name][1]

@@ -12,8 +12,12 @@ from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.plots import agreement, plot_accuracy, plot_in_top, plot_strengths, plot_voters
 from rankcorr import OptionError
 from rankcorr.plots import MissingMatplotlibError
-from tests.rankcorr.plots.conftest import matplotlib  # noqa: F401
-from tests.rankcorr.plots.figures import legend_of, own_axes, title_of
+from tests.rankcorr.plots.conftest import (
+    legend_of,
+    matplotlib,  # noqa: F401
+    own_axes,
+    title_of,
+)
 
 pytestmark = pytest.mark.wide
 

@@ -139,19 +139,6 @@ def test_ballot_1_is_not_rescaled(n_items, presentations, seed):
         assert not values.flags.writeable
 
 
-@pytest.mark.parametrize("k", [2, 5])
-def test_a_later_ballot_is_rescaled_and_averaged(k):
-    ballot = drawn(6, 5, 1)
-    answers, previous = answers_to(ballot, 1), np.linspace(0.9, 0.4, 6)
-    scores = score_ballot(ballot, answers, ballot_number=k, previous_mean=previous)
-    rescaled = rescale(borda_scores(ballot, answers), previous)
-    assert scores.b == rescaled.b
-    assert_array_equal(scores.y, rescaled.y)
-    assert_allclose(scores.ybar, ((k - 1) * previous + rescaled.y) / k)
-    last = score_ballot(ballot, answers, ballot_number=k, previous_mean=previous, average=lambda _mean, y, _k: y)
-    assert_array_equal(last.ybar, rescaled.y)
-
-
 @pytest.mark.parametrize("average", [lambda _mean, y, _k: y[1:], lambda _mean, y, _k: y * np.nan])
 def test_an_average_must_be_one_finite_number_for_each_item(average):
     ballot = drawn(4, 2, 0)

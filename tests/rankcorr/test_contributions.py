@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import rankcorr
-from rankcorr import Ranking, RhoW, TauW, TopK, UndefinedCorrelationWarning, item_weights, weighted_rho, weighted_tau
+from rankcorr import Ranking, RhoW, TauW, TopK, UndefinedCorrelationWarning, weighted_rho, weighted_tau
 from rankcorr._coefficients import named_coefficient
 from rankcorr._contributions import ItemContribution, contributions
 from tests import naive
@@ -107,15 +107,6 @@ def test_a_ranking_costs_nothing_with_itself_and_all_with_its_reverse(pair, n0, 
     assert not same.cost.any()
     reverse = contributions(pair[0], -pair[0], coefficient=named_coefficient(coefficient, n0=n0))
     assert_allclose(reverse.cost, -2 * reverse.contribution, rtol=0, atol=1e-14)
-
-
-def test_without_ties_the_cost_is_the_weight_of_the_discordant_pairs():
-    # By hand: the only discordant pair is that of the first two items.
-    result = contributions([4, 3, 2, 1], [3, 4, 2, 1])
-    weights = item_weights([4, 3, 2, 1], [3, 4, 2, 1])
-    pair = 2 * weights[0] * weights[1] / (1 - (weights**2).sum())
-    assert_allclose(result.cost, [pair, pair, 0, 0], rtol=0, atol=1e-15)
-    assert [row.label for row in result.worst(2)] == [0, 1]
 
 
 def test_items_that_x_lacks_are_not_among_the_worst():

@@ -37,7 +37,6 @@ def compiled_by_calls():
 
 
 @pytest.mark.wide
-@pytest.mark.wide
 @pytest.mark.skipif(not JIT, reason="numba is switched off")
 def test_each_kernel_is_compiled_for_one_type():
     # In a process of its own: in this one, tests of queries may have called the kernels with slices.
@@ -59,7 +58,6 @@ def test_kahan_adds_equal_weights_without_drift():
 
 
 @pytest.mark.wide
-@pytest.mark.wide
 def test_kernels_run_as_plain_python():
     program = (
         "import numpy as np; from rankcorr import *;"
@@ -75,7 +73,6 @@ def test_kernels_run_as_plain_python():
     assert [float(word) for word in output.stdout.split()] == pytest.approx(expected, rel=1e-15)
 
 
-@pytest.mark.wide
 @pytest.mark.wide
 def test_kernels_compile_where_nothing_can_be_written(tmp_path):
     # numba's cache then has no folder: neither beside the source, nor at home, nor where NUMBA_CACHE_DIR points.

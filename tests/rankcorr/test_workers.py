@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from rankcorr._workers import in_threads, mapped, progress_bar
-from tests.rankcorr.cli.commands import run, write_rankings
+from tests.rankcorr.cli.conftest import run, write_rankings
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])

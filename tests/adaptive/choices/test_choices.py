@@ -19,7 +19,7 @@ from adaptive.plots import plot_in_top
 from rankcorr import OptionError, Ranking
 from tests.adaptive import naive
 from tests.adaptive.strategies import simulated
-from tests.rankcorr.plots.figures import title_of
+from tests.rankcorr.plots.conftest import title_of
 
 
 def published_rows(data_dir, name):

@@ -20,7 +20,7 @@ from adaptive import (
 from adaptive._tables import read_items
 from adaptive.model import _estimators as estimators
 from adaptive.plots import agreement, plot_in_top, plot_strengths, plot_voters, save_figure
-from tests.adaptive.cli.commands import as_csv, invoke, refusal, rows_of, run_ok, vote
+from tests.adaptive.cli.conftest import as_csv, invoke, refusal, rows_of, run_ok, vote
 from tests.adaptive.strategies import Voting
 from tests.adaptive.test_plots import votes_of
 from tests.rankcorr.plots.conftest import matplotlib  # noqa: F401
@@ -65,26 +65,6 @@ def table_of(fitted, level=0.9):
         counts = {name: row.pop(name) for name in ("presentations", "wins", "ties", "losses")}
         row.update(ends | counts)
     return rows
-
-
-def test_the_table(votes):
-    fitted = bradley_terry(votes)
-    head, model, _, *table = fit_of_few("v.csv").splitlines()
-    assert head == "3 items, 6 votes (1 tie), 1 comparison without an answer, 3 voters"
-    assert model == (
-        f"bradley-terry: converged in {fitted.n_iterations} iterations, "
-        f"prior sd {fitted.prior_sd:.3g} (from the votes), oversight {fitted.oversight:.2g} (from the votes), "
-        f"tie parameter {fitted.tie_parameter:.3g}"
-    )
-    assert re.split("  +", table[0]) == [
-        "item", "rank", "strength", "standard error", "rank low", "rank high", "presentations", "wins", "ties", "losses"
-    ]  # fmt: skip
-    rows = table_of(fitted)
-    assert [line.split() for line in table[1:]] == [
-        [row["item"], f"{row['rank']:g}", f"{row['strength']:.3f}", f"{row['standard_error']:.3f}"]
-        + [str(row[name]) for name in ("rank_low", "rank_high", "presentations", "wins", "ties", "losses")]
-        for row in rows
-    ]
 
 
 @pytest.mark.parametrize(
@@ -277,33 +257,6 @@ def test_the_comparisons_are_those_of_the_library(next_votes, folder):
     assert rows_of((folder / "n.csv").read_text()) == matched(next_votes, 5, 3, voters=["Zoë"], n0=5, focus=0.1)
 
 
-def test_from_items_to_votes_batch_by_batch(folder):
-    """No votes, then votes of one batch, then of both: nobody gets a pair twice, every item is compared."""
-    (folder / "items.csv").write_text("item\n" + "".join(f"{n}\n" for n in range(12)))
-    rng, files, rows = np.random.default_rng(1), [], []
-    for batch in range(6):
-        out = f"{batch}.csv"
-        voters = ["--voter", "Ann", "--voter", "Bob"]
-        run_ok("next", *files, "--items", "items.csv", *voters, "--size", 8, "--seed", batch, "--out", out)
-        shown = rows_of((folder / out).read_text())
-        assert len(shown) == 8
-        assert all(row["winner"] == "" for row in shown)
-        assert read_comparisons(out).n_unanswered == 8
-        for row in shown:
-            row["winner"] = rng.choice(["left", "right", "tie"])
-        (folder / out).write_text(as_csv(shown))
-        files.append(out)
-        rows += shown
-    assert [int(row["comparison"]) for row in rows] == list(range(48))
-    pairs = [(row["voter"], *sorted([row["left"], row["right"]])) for row in rows]
-    assert len(set(pairs)) == len(pairs)
-    assert {row["voter"] for row in rows} == {"Ann", "Bob"}
-    assert {label for row in rows for label in (row["left"], row["right"])} == {str(n) for n in range(12)}
-    together = rows_of(run_ok("next", *files, "--size", 1, "--seed", 1))
-    (folder / "all.csv").write_text(as_csv(rows))
-    assert rows_of(run_ok("next", "all.csv", "--size", 1, "--seed", 1))[0].keys() == together[0].keys()
-
-
 @pytest.mark.usefixtures("opened")
 def test_a_voting_goes_on_with_comparisons_of_our_choice(folder):
     vote(folder / "ballot.csv", folder / "some.csv", skipped={"b1-0-0", "b1-0-1", "b1-0-2", "b1-0-3"})
@@ -413,13 +366,6 @@ def test_the_column_of_prompts_may_be_named(folder):
     assert 'no column "prompt", which --prompts needs' in invoke("next", "v.csv", *options).stderr
     result = invoke("next", "v.csv", *options, "--columns", "prompt=other")
     assert 'no column "other", which --prompts needs' in result.stderr
-
-
-def test_votes_whose_voters_are_not_known(folder):
-    (folder / "v.csv").write_text("left,right,winner\na,b,left\nb,c,left\n")
-    result = invoke("next", "v.csv", "--size", 9, "--seed", 1)
-    assert list(rows_of(result.stdout)[0]) == ["comparison", "left", "right", "winner"]
-    assert result.stderr == "ballots: note: 3 of 9 comparisons: the voter has seen all other pairs\n"
 
 
 def test_no_possible_pair_is_left(folder):

@@ -8,7 +8,7 @@ import pytest
 
 from adaptive import prediction_powered, read_choices
 from adaptive.choices._answers import joined_answers
-from tests.adaptive.cli.commands import invoke, refusal
+from tests.adaptive.cli.conftest import invoke, refusal
 
 FILES = {
     "pairs": "left,right,winner,voter,prompt,left_length,right_length\na,b,left,J,p,9,5\nb,a,left,J,p,3,4\n"

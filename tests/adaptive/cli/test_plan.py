@@ -1,46 +1,25 @@
-"""The command `ballots plan`: the plan of the library, printed or as JSON."""
+"""`ballots plan`, `pair`, `draw`, `score`, `simulate` and `tune`: the numbers of the library."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
+from adaptive import Comparisons, VoterPopulation, draw_ballot, exponential_similarity, tune_plan, votes_needed
 from adaptive._budget import plan_for_budget, plan_for_top
-from adaptive._draw import draw_ballot, draw_sets
 from adaptive._plan import plan_ballots
-from tests.adaptive.cli.commands import TOKENS, as_csv, invoke, refusal, rows_of, run_ok
+from adaptive._tuning.candidates import candidates_for
+from adaptive.model._matching import Matching
+from adaptive.simulation._approaches import APPROACHES
+from adaptive.simulation._similarity import named_similarity
+from adaptive.simulation._simulate import simulate
+from tests.adaptive.cli.conftest import as_csv, invoke, refusal, rows_of, run_json, run_ok
 
 pytestmark = pytest.mark.wide
 
 
-def test_plan_prints_ballots_cost_and_advice():
-    plan = run_ok("plan", "--n-items", 990, "--presentations", 20, "--seconds", 5, "--voters", 1).splitlines()
-    assert plan[0] == "990 items, 7 ballots, fraction 0.5, 20 presentations of each item in each ballot"
-    # Sizes and sum of spec.md, section 5; 19,660 comparisons of 5 s are 27.31 h.
-    assert plan[1:10] == [
-        "ballot  items  comparisons  hours",
-        "1         990        9,900  13.75",
-        "2         495        4,950   6.88",
-        "3         248        2,480   3.44",
-        "4         124        1,240   1.72",
-        "5          62          620   0.86",
-        "6          31          310   0.43",
-        "7          16          160   0.22",
-        "total               19,660  27.31",
-    ]
-    assert "presented 140 times" in plan[10]
-    assert plan[11:] == [
-        "Advice:",
-        "- In ballot 7 an item has 20 presentations but only 15 others to meet: pairs repeat.",
-        "- In ballot 7 a pair is compared 2 times, but n_voters is 1: a voter sees it more than once.",
-    ]
-
-
 HALF = {"n_ballots": 7, "fraction": 0.5}
-
-
-def test_plan_without_advice():
-    assert "Advice" not in run_ok("plan", "--n-items", 5000, "--presentations", 30)
 
 
 @pytest.mark.parametrize(
@@ -94,21 +73,6 @@ def test_plan_of_batches_advises_on_voters():
     assert (advice["code"], advice["bound"]) == ("too_many_comparisons", 2_970)
 
 
-def test_pair_prints_items():
-    table = run_ok("pair", "tokens.csv").splitlines()
-    assert table[:2] == ["item_1,item_2,area", "tax,wage,work"]
-    assert len(table) == 11
-    assert run_ok("pair", "-", "--out", "-", stdin=TOKENS).splitlines() == table
-
-
-def test_pair_samples():
-    arguments = ("pair", "tokens.csv", "--sample", 3, "--seed", 2)
-    sample = run_ok(*arguments)
-    assert len(sample.splitlines()) == 4
-    assert sample == run_ok(*arguments)
-    assert run_ok(*arguments, "--out", "items.csv") == "3 of 10 items written to items.csv\n"
-
-
 def test_pair_across_areas_and_the_note_on_rare_tokens():
     tokens = "token,area,frequency\na,x,5\nb,y,5\n"
     result = invoke("pair", "-", "--across-areas", stdin=tokens)
@@ -131,27 +95,6 @@ def test_draw_is_that_of_the_library(items):
     assert run_ok("draw", "-", *one, stdin="item\na\nb\n") == "1 comparisons written to b.csv\n"
 
 
-def test_drawn_sets_are_those_of_the_library_and_fit_reads_their_answers(folder):
-    (folder / "names.csv").write_text("item\n" + "\n".join("abcdefgh") + "\n")
-    drawn = ("names.csv", "--set-size", 4, "--presentations", 6, "--voters", 5, "--seed", 3)
-    assert run_ok("draw", *drawn, "--out", "sets.csv") == "12 sets written to sets.csv\n"
-    rows = rows_of((folder / "sets.csv").read_text())
-    assert list(rows[0]) == ["voter", "item_1", "item_2", "item_3", "item_4", "best", "worst"]
-    sets = draw_sets(list("abcdefgh"), 4, 6, np.random.default_rng(3))
-    assert [tuple(row[f"item_{place}"] for place in range(1, 5)) for row in rows] == [
-        members for voter in range(5) for members in sets[voter::5]
-    ]
-    assert [row["voter"] for row in rows] == list("000111223344")
-    lines = [",".join(rows[0])]
-    for row in rows:
-        members = sorted(row[f"item_{place}"] for place in range(1, 5))
-        lines.append(",".join([*list(row.values())[:5], members[0], members[-1]]))
-    (folder / "answers.csv").write_text("\n".join(lines) + "\n")
-    fit = json.loads(run_ok("fit", "answers.csv", "--prior", 2, "--json"))
-    assert fit["items"][0]["item"] == "a"
-    assert fit["kind"] == "best-worst"
-
-
 @pytest.mark.usefixtures("items")
 def test_sets_that_cannot_be_drawn(folder):
     sets = ("--set-size", 4, "--presentations", 6, "--seed", 3)
@@ -159,18 +102,6 @@ def test_sets_that_cannot_be_drawn(folder):
     (folder / "names.csv").write_text("item\na\nb\nc\n")
     assert "sets of 4 items need at least 4 items; got 3" in refusal("draw", "names.csv", *sets, "--voters", 5)
     assert "--voters must be at least 1; got 0" in refusal("draw", "names.csv", *sets, "--voters", 0)
-
-
-def test_score_by_hand():
-    votes = "left,right,winner\na,b,left\nb,c,tie\nc,a,right\nb,a,\n"
-    # a wins both of its answered comparisons; b and c have half a win in two.
-    assert run_ok("score", "-", stdin=votes).splitlines() == [
-        "item,rank,ybar,presentations,wins,ties,losses,last_ballot",
-        "a,1.0,1.0,3,2,0,0,1",
-        "b,2.5,0.25,3,0,1,1,1",
-        "c,2.5,0.25,2,0,1,1,1",
-    ]
-    assert run_ok("score", "-", "--out", "r.csv", stdin=votes) == "3 items written to r.csv\n"
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -204,3 +135,118 @@ def test_score_refuses_an_item_that_was_not_in_the_ballot_before(folder):
     (folder / "3.csv").write_text("left,right,winner\na,c,left\n")
     assert refusal("score", "2.csv", "1.csv", "3.csv") == "3.csv:2: 'c' is not an item of ballot 2"
     assert not (folder / "r.csv").exists()
+
+
+@pytest.mark.parametrize("similarity", ["exponential", "power_law", "embedding"])
+def test_simulate_is_that_of_the_library(similarity):
+    arguments = ("--n-items", 20, "--ballots", 2, "--presentations", 4, "--similarity", similarity)
+    arguments = ("simulate", *arguments, "--simulations", 3, "--seed", 5, "--voters", 9)
+    plan = plan_ballots(20, n_ballots=2, fraction=0.5, presentations=4)
+    values, pool = named_similarity(similarity, 20), VoterPopulation(9)
+    expected = simulate(plan, pool, values, n_simulations=3, seed=5)
+    found = json.loads(run_ok(*arguments, "--json"))
+    assert found["coefficients"] == expected.to_dict()
+    assert found["plan"] == plan.to_dict()
+    assert found["options"]["ties"] == "midrank"
+    signed = json.loads(run_ok(*arguments, "--json", "--judge", "similarity"))
+    assert signed["coefficients"] == simulate(plan, pool, values, n_simulations=3, seed=5, relatedness=False).to_dict()
+
+
+def test_simulate_takes_approaches():
+    arguments = ("--n-items", 20, "--ballots", 2, "--presentations", 4, "--simulations", 2, "--seed", 5, "--voters", 9)
+    chosen = [part for approach in APPROACHES for part in ("--approach", approach)]
+    plan = plan_ballots(20, n_ballots=2, fraction=0.5, presentations=4)
+    values = named_similarity("exponential", 20)
+    expected = simulate(plan, VoterPopulation(9), values, n_simulations=2, seed=5, approaches=APPROACHES)
+    found = json.loads(run_ok("simulate", *arguments, *chosen, "--json"))
+    assert found["coefficients"] == expected.to_dict()
+    # One that is named twice is simulated once; the order is that of the options.
+    lines = run_ok("simulate", *arguments, *chosen, "--approach", "adaptive").splitlines()[3:-2]
+    assert [line.split()[0] for line in lines] == list(APPROACHES)
+    # 60 comparisons of 20 items: 6 presentations in the mean; matched ballots of 20, 12 and 7 items can have 3.
+    for line, presentations in zip(lines, ["4 to 8", "6", "mean 6.0", "3 to 9", "4 to 8", "6", "-"], strict=True):
+        assert line.split(maxsplit=1)[1].startswith(presentations + "  ")
+
+
+def test_simulate_takes_values_from_a_file(folder):
+    values = [0.9, 0.5, 0.2, 0.1, -0.3, -0.6]
+    (folder / "z.csv").write_text("similarity\n" + "".join(f"{value}\n" for value in values))
+    plan = plan_ballots(6, n_ballots=2, fraction=0.5, presentations=4)
+    expected = simulate(plan, VoterPopulation(), values, n_simulations=2, seed=0).to_dict()
+    arguments = ["simulate", "--similarity", "z.csv", "--ballots", "2", "--presentations", "4", "--simulations", "2"]
+    assert run_json(*arguments)["coefficients"] == expected
+    assert run_json(*arguments, "--n-items", 6)["coefficients"] == expected
+    assert run_json(*arguments, "--workers", 2)["coefficients"] == expected
+
+
+def test_simulate_says_what_is_undefined(folder):
+    arguments = ("--n-items", 5, "--ballots", 2, "--presentations", 1, "--simulations", 20, "--voters", 1)
+    (folder / "z.csv").write_text("similarity\n" + "0.5\n" * 5)
+    result = invoke("simulate", *arguments, "--fraction", 0.9, "--similarity", "z.csv")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("ballots: note: some simulations have no coefficient")
+    assert "nan" in result.stdout
+
+
+def test_simulate_advises_on_budgets_that_voters_cannot_spend():
+    """45 items have 990 pairs: three voters can answer 2,970 comparisons, not 12,000."""
+    arguments = ("simulate", "--n-items", 45, "--budget", 12_000, "--voters", 3, "--simulations", 1)
+    advice = run_json(*arguments)["advice"]
+    assert [note["code"] for note in advice] == ["voter_sees_pair_twice"]
+    assert run_ok(*arguments).splitlines()[-2:] == ["Advice:", f"- {advice[0]['sentence']}"]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_simulate_advances_a_progress_bar(bars, workers):
+    run_ok(*SIMULATE, "--simulations", 6, "--workers", workers)
+    assert (bars.asked, sum(bars.steps)) == ([(6, "simulation")], 6)
+
+
+SIMULATE = ("simulate", "--n-items", 10, "--ballots", 2, "--presentations", 4)
+TUNE = ("tune", "--budget", 80, "--voters", 5, "--simulations", 2, "--fresh", 2, "--approach", "matched", "--batch", 20)
+SIMULATED = {"similarity": exponential_similarity(10), "voters": VoterPopulation(5), "simulations": 2}
+NEEDED = ("votes-needed", "--accuracy", 0.5, "--voters", 5, "--simulations", 2)
+
+
+def test_tune_as_json_is_that_of_the_library():
+    printed = json.loads(run_ok(*TUNE, "--n-items", 10, "--json"))
+    candidates = candidates_for(10, 80, approaches=["matched"], batch=20)
+    own = tune_plan(80, **SIMULATED, candidates=candidates, fresh=2)
+    assert printed["best"]["candidate"] == own.best.name
+    assert printed["best"]["mean"] == own.accuracy
+    assert printed["gain"]["interval"] == list(own.gain_interval)
+    assert [row["fell_out"] for row in printed["candidates"]] == [row.fell_out for row in own.rows_tried]
+    assert printed["voters"] is None
+
+
+def test_tune_advises_on_budgets_that_voters_cannot_spend():
+    arguments = ("tune", "--budget", 500, "--n-items", 10, "--voters", 5, *TUNE[5:])
+    sentence = "5 voters can answer at most 225 of 500 comparisons, each pair once: plan for 12 voters, or fewer"
+    assert json.loads(run_ok(*arguments, "--json"))["advice"][0]["sentence"].startswith(sentence)
+    assert f"Advice:\n- {sentence}" in run_ok(*arguments)
+
+
+def test_tune_by_pilot_votes(folder):
+    rng = np.random.default_rng(1)
+    pool = VoterPopulation(4).draw(rng)
+    ballot = draw_ballot(8, 8, 4, rng)
+    answers = pool.answer(ballot, pool.opinions(exponential_similarity(8), rng), rng)
+    (folder / "votes.csv").write_text(Comparisons.from_ballots([(ballot, answers)]).to_csv())
+    arguments = [*TUNE[:3], *TUNE[5:], "--pilot", "votes.csv"]
+    text = run_ok(*arguments)
+    assert "80 comparisons of 8 items" in text
+    assert re.search(r"voters: 32 votes, 4 voters: nonconformity", text)
+    assert "--n-items is 9, but votes.csv has 8 items" in refusal(*arguments, "--n-items", 9)
+
+
+def test_votes_needed_as_json_are_those_of_the_library():
+    found = votes_needed(0.5, **SIMULATED, matching=Matching())
+    printed = json.loads(run_ok(*NEEDED, "--n-items", 10, "--json"))
+    assert printed["votes"] == found.votes
+    assert printed["verdict"] == found.verdict
+
+
+@pytest.mark.parametrize(("command", "total"), [((*TUNE, "--n-items", 10), 6 * 2 + 3 * 2 + 2 * 4 + 4), (NEEDED, 4)])
+def test_progress_counts_all_runs(bars, command, total):
+    assert invoke(*command, *(() if "--n-items" in command else ("--n-items", 10)), "--workers", 2).exit_code == 0
+    assert (bars.asked, sum(bars.steps)) == ([(total, "run")], total)

@@ -1,9 +1,11 @@
-"""The commands `ballots run`: a voting from its items to the ranking, and what leaves it as it was."""
+"""The commands `ballots run`: a voting from its items to the ranking, what leaves it, and its checks and pay."""
 
 import csv
 import io
 import json
 import re
+import sqlite3
+import threading
 from collections import Counter
 from contextlib import closing
 
@@ -11,7 +13,7 @@ import pytest
 
 from adaptive._plan import plan_ballots
 from adaptive.ledger import Ledger
-from tests.adaptive.cli.commands import INIT, as_csv, finish, invoke, refusal, rows_of, run_json, run_ok, vote
+from tests.adaptive.cli.conftest import INIT, as_csv, finish, invoke, refusal, rows_of, run_json, run_ok, vote
 from tests.adaptive.strategies import Voting
 
 pytestmark = pytest.mark.wide
@@ -135,34 +137,12 @@ def test_an_interim_result_ranks_by_the_votes_so_far(folder):
     assert strengths == sorted(strengths, reverse=True)
 
 
-@pytest.mark.usefixtures("opened")
-def test_a_result_comes_with_the_caveats_of_its_strengths(folder):
-    record_all(folder)
-    with closing(Ledger.open(folder / "v.db")) as ledger:
-        found = ledger.campaign().result(interim=True)
-    told = invoke("run", "result", "v.db", "--interim").stderr.splitlines()
-    caveats = [f"ballots: note: {caveat}" for caveat in found.strengths.warnings]
-    assert caveats
-    assert told[: len(caveats)] == caveats
-
-
 @pytest.mark.parametrize("command", [["result", "v.db", "--interim"], ["close", "v.db", "--preview"]])
 @pytest.mark.usefixtures("opened")
 def test_draws_advance_a_progress_bar(command, folder, bars):
     record_all(folder)
     assert invoke("run", *command).exit_code == 0
     assert (bars.asked, sum(bars.steps)) == ([(1_000, "draw")], 1_000)
-
-
-@pytest.mark.usefixtures("opened")
-def test_ties_at_the_cut_are_said(folder):
-    rows = rows_of((folder / "votes.csv").read_text())
-    (folder / "votes.csv").write_text(as_csv([row | {"winner": "tie"} for row in rows]))
-    run_ok("run", "record", "v.db", "votes.csv")
-    assert "5 items go on; 10 tied at the cut\n" in run_ok("run", "close", "v.db", "--preview")
-    assert run_ok("run", "close", "v.db") == (
-        "ballot 1 is closed with 20 of 20 comparisons answered; 5 items go on (10 tied at the cut)\n"
-    )
 
 
 def test_a_ballot_with_few_answers_is_closed_only_if_asked(folder, opened):
@@ -215,23 +195,6 @@ def test_a_contradiction_hides_no_other_vote_and_is_decided_by_the_organiser():
     assert run_ok("run", "status", "v.db").startswith("ballot 1 of 2 is open: 2 of 20 comparisons answered")
     message = refusal("run", "correct", "v.db", "1-0-0", "tie", "--reason", "x")
     assert message == "comparison 1-0-0 has no vote to correct"
-
-
-@pytest.mark.usefixtures("opened")
-def test_a_late_voter_takes_over_and_the_former_one_comes_too_late(folder):
-    record_all(folder, part=("0", "2"))
-    assert run_ok("run", "assign", "v.db", "Dora", "--from", "1") == "1 sheet given to Dora\n"
-    rest = run_ok("run", "open", "v.db", "--again", "--voter", "Dora", "--unanswered")
-    assert {row["voter"] for row in rows_of(rest)} == {"Dora"}
-    vote(folder / "ballot.csv", folder / "votes.csv")
-    assert run_ok("run", "record", "v.db", "votes.csv").startswith("0 new votes, 6 late votes set aside;")
-    (folder / "votes.csv").write_text(as_csv([row | {"winner": "left"} for row in rows_of(rest)]))
-    assert run_ok("run", "record", "v.db", "votes.csv").startswith("6 new votes;")
-    voters = {row["name"]: row for row in json.loads(run_ok("run", "status", "v.db", "--by", "voter", "--json"))}
-    assert (voters["Dora"]["n_votes"], voters["1"]["n_votes"]) == (6, 0)
-    # Whoever took a slot over has it in the next ballot too.
-    run_ok("run", "close", "v.db")
-    assert {row["voter"] for row in rows_of(run_ok("run", "open", "v.db"))} == {"0", "Dora", "2"}
 
 
 @pytest.mark.usefixtures("opened")
@@ -369,17 +332,6 @@ def test_votes_that_are_refused_leave_the_voting_as_it_was(opened, votes, messag
     assert rows_in(opened) == before
 
 
-@pytest.mark.usefixtures("opened")
-def test_votes_on_a_closed_ballot_are_kept_and_do_not_count(folder):
-    vote(folder / "ballot.csv", folder / "most.csv", skipped={"b1-0-3"})
-    run_ok("run", "record", "v.db", "most.csv")
-    run_ok("run", "close", "v.db")
-    late = "0 new votes, 1 late vote set aside; ballot 2 of 2 can be opened"
-    assert run_ok("run", "record", "v.db", "votes.csv").startswith(late)
-    assert run_ok("run", "record", "v.db", "votes.csv").startswith("0 new votes; ballot 2 of 2 can be opened")
-    assert len(rows_in(folder / "v.db")["late_vote"]) == 1
-
-
 @pytest.mark.usefixtures("items")
 def test_a_preview_of_a_continuous_campaign_does_not_end_it(folder):
     options = ["--continuous", "--budget", 30, "--batch", 8, "--voters", 2, "--seed", 1]
@@ -432,3 +384,225 @@ def test_status_by_ballot(opened):
 def test_record_says_what_a_file_is_that_is_no_table(data, message, opened, folder):
     (folder / "other").write_bytes(data)
     assert re.fullmatch(rf"other(:1)?: {message}.*", refusal("run", "record", opened, "other"))
+
+
+@pytest.fixture
+def finished(folder, opened):
+    """A ledger with both ballots closed."""
+    finish(folder)
+    return opened
+
+
+@pytest.mark.usefixtures("finished")
+def test_a_bundle_is_proved_and_restored_to_the_last_bit(folder):
+    run_ok("run", "export", "v.db", "--out", "c.zip")
+    said = run_ok("verify", "c.zip")
+    assert "all digests hold; the votes give all records to the last bit\nthe seed gives all draws" in said
+    assert re.search("Not checked: .*\n  plan.json: created_at, key, ", said)
+    found = json.loads(run_ok("verify", "c.zip", "--json"))
+    assert (found["votes"], found["closed"], found["replayed"]) == (30, 2, True)
+    assert found["unchecked"]["pages.json"] == ["at", "pages"]
+    assert json.loads(run_ok("run", "verify", "v.db", "--json")) == found
+    assert run_ok("run", "import", "copy.db", "c.zip") == "campaign campaign is restored: 10 items\n"
+    assert invoke("run", "result", "copy.db").stdout == invoke("run", "result", "v.db").stdout
+    run_ok("run", "export", "copy.db", "--out", "again.zip")
+    assert (folder / "again.zip").read_bytes() == (folder / "c.zip").read_bytes()
+    assert re.search("campaign", refusal("run", "import", "copy.db", "c.zip"))
+
+
+@pytest.mark.usefixtures("opened")
+def test_votes_leave_and_come_back(folder):
+    run_ok("run", "record", "v.db", "votes.csv")
+    assert run_ok("run", "export", "v.db", "--format", "csv", "--out", "out.csv") == "20 votes in votes.csv\n"
+    assert run_ok("run", "import", "v.db", "out.csv") == "0 new votes\n"
+    rows = rows_of((folder / "out.csv").read_text())
+    assert len({row["voter"] for row in rows}) == 3
+    assert not {row["voter"] for row in rows} & {"0", "1", "2"}  # keys, not names
+    named = rows_of(run_ok("run", "export", "v.db", "--format", "csv", "--names", "--out", "-"))
+    assert {row["voter"] for row in named} == {"0", "1", "2"}
+    text = run_ok("run", "export", "v.db", "--format", "choix", "--out", "folder")
+    assert re.search(r"votes in pairs\.csv, items\.csv; \d left out: choix has no 'tie'", text)
+    assert sorted(path.name for path in (folder / "folder").iterdir()) == ["items.csv", "pairs.csv"]
+    (folder / "more.csv").write_text(as_csv([rows[0] | {"winner": "tie" if rows[0]["winner"] != "tie" else "left"}]))
+    assert run_ok("run", "import", "v.db", "more.csv") == "0 new votes, 1 set aside\n"
+
+
+@pytest.mark.usefixtures("opened")
+def test_votes_make_no_new_ledger(folder):
+    wanted = "new.db: does not exist; only a bundle can be imported into a new ledger, and votes.csv is not one"
+    assert refusal("run", "import", "new.db", "votes.csv") == wanted
+    assert not (folder / "new.db").exists()
+
+
+def test_a_backup_while_votes_arrive_is_a_ledger_of_one_moment(folder, opened):
+    rows = rows_of((folder / "votes.csv").read_text())
+    done = threading.Event()
+
+    def votes():
+        try:
+            for number, row in enumerate(rows):
+                (folder / f"{number}.csv").write_text(as_csv([row]))
+                run_ok("run", "record", "v.db", f"{number}.csv")
+        finally:
+            done.set()
+
+    thread = threading.Thread(target=votes)
+    thread.start()
+    copies = 0
+    while not done.is_set():
+        run_ok("run", "backup", "v.db", f"copy{copies}.db")
+        copies += 1
+    thread.join()
+    answered = []
+    for copy in range(copies):
+        run_ok("run", "verify", f"copy{copy}.db")
+        answered.append(json.loads(run_ok("run", "status", f"copy{copy}.db", "--json"))["n_answered"])
+    assert answered == sorted(answered)
+    assert copies > 1
+    assert refusal("run", "backup", "v.db", "copy0.db") == "copy0.db: already exists; a backup never replaces a file"
+    assert not list(folder.glob(".*.tmp"))
+    with sqlite3.connect(opened) as connection:
+        assert connection.execute("SELECT count(*) FROM vote_event").fetchone() == (20,)
+    connection.close()
+
+
+@pytest.mark.usefixtures("finished")
+@pytest.mark.parametrize("form", ["bundle", "csv", "arena"])
+def test_an_export_spares_the_ledger(folder, form):
+    before = (folder / "v.db").read_bytes()
+    message = refusal("run", "export", "v.db", "--format", form, "--out", "./v.db")
+    assert message == "./v.db: is the ledger itself; choose another file for --out"
+    assert (folder / "v.db").read_bytes() == before
+
+
+@pytest.mark.usefixtures("finished")
+def test_a_failed_import_leaves_no_ledger(folder):
+    run_ok("run", "export", "v.db", "--out", "c.zip")
+    data = (folder / "c.zip").read_bytes()
+    (folder / "damaged.zip").write_bytes(data.replace(b"SHA256SUMS", b"SHA256SUM5"))
+    refusal("run", "import", "new.db", "damaged.zip")
+    assert not list(folder.glob("new.db*"))
+
+
+PROBES = (
+    "left_1,left_2,right_1,right_2,winner,kind\nbonus,price,tax,wage,left,attention\nbonus,salary,tax,price,left,gold\n"
+)
+ASKING = ("--checks", "checks.csv", "--repeats", 0.25, "--overlap", 0.25)
+PAID = ("--pay-per-hour", 12, "--seconds", 6, "--fee", 0.25, "--currency", "EUR")
+
+
+@pytest.fixture
+def asking(folder):
+    """A voting with probes and pay, whose ballot 1 is open."""
+    run_ok("pair", "tokens.csv", "--out", "items.csv")
+    (folder / "checks.csv").write_text(PROBES)
+    printed = run_ok(*INIT, *ASKING, *PAID)
+    run_ok("run", "open", "v.db", "--out", "ballot.csv")
+    return printed
+
+
+def answer(folder, *, part=("0", "1", "2")):
+    """Voter 2 always says left, and at once; the others prefer what comes first in the alphabet."""
+    rows = rows_of((folder / "ballot.csv").read_text())
+    for row in rows:
+        left, right = (row["left_1"], row["left_2"]), (row["right_1"], row["right_2"])
+        lazy = row["voter"] == "2"
+        row |= {"winner": "left" if lazy or left < right else "right", "seconds": "0.3" if lazy else "3"}
+    (folder / "votes.csv").write_text(as_csv([row for row in rows if row["voter"] in part]))
+    return run_ok("run", "record", "v.db", "votes.csv")
+
+
+@pytest.mark.usefixtures("asking")
+def test_probes_are_among_the_comparisons_and_look_like_them(folder):
+    rows = rows_of((folder / "ballot.csv").read_text())
+    stored = rows_in(folder / "v.db")["comparison"]
+    checks = {f"b1-{row.sheet}-{row.position}" for row in stored if row.probe is not None}
+    sizes = Counter(row["comparison"].rpartition("-")[0] for row in rows)
+    wanted = [f"{sheet}-{position}" for sheet, size in sizes.items() for position in range(size)]
+    assert [row["comparison"] for row in rows] == wanted
+    assert len(rows) - len(checks) == 20
+    assert checks < set(wanted)
+    assert {tuple(row) for row in rows} == {("comparison", "voter", "left_1", "left_2", "right_1", "right_2", "winner")}
+    assert {row["winner"] for row in rows} == {""}
+    for voter in "012":
+        own = [row["comparison"] in checks for row in rows if row["voter"] == voter]
+        assert not own[-1]
+        assert any(own)
+    assert run_ok("run", "open", "v.db", "--again") == (folder / "ballot.csv").read_text()
+
+
+@pytest.mark.usefixtures("asking")
+def test_answers_to_probes_come_with_the_votes(folder):
+    checks = [row for row in rows_in(folder / "v.db")["comparison"] if row.probe is not None]
+    n_probes = len(checks)
+    assert answer(folder) == (
+        f"20 new votes, {n_probes} answers to checks; ballot 1 of 2 is open: 20 of 20 comparisons answered\n"
+    )
+    assert answer(folder).startswith("0 new votes; ballot 1")
+    status = run_ok("run", "status", "v.db")
+    assert re.search(rf"^checks: {n_probes} answered of 2\d in the end$", status, re.MULTILINE)
+    spent = 1.25 * 0.02 * (20 + n_probes)
+    assert f"spent: {spent:.2f} EUR for 0.1 hours; expected in the end: 1." in status
+    found = json.loads(run_ok("run", "status", "v.db", "--json"))["spending"]
+    assert (found["n_votes"], found["n_probes"], found["currency"]) == (20, n_probes, "EUR")
+    assert abs(found["spent"] - spent) < 1e-9
+    assert run_ok("run", "open", "v.db", "--again", "--unanswered").count("\n") == 1
+    name = f"1-{checks[0].sheet}-{checks[0].position}"
+    said = {row["comparison"]: row["winner"] for row in rows_of((folder / "votes.csv").read_text())}[f"b{name}"]
+    contradiction = f"comparison,winner\n{name},{'left' if said == 'tie' else 'tie'}\n"
+    assert run_ok("run", "record", "v.db", "-", stdin=contradiction).startswith("0 new votes, 1 conflict set aside;")
+    assert run_ok("run", "conflicts", "v.db").splitlines()[1].startswith(f"{name} ")
+
+
+@pytest.mark.usefixtures("asking")
+def test_quality_says_whom_to_look_at(folder, monkeypatch):
+    assert run_ok("run", "quality", "v.db") == "no voter has answered yet\n"
+    answer(folder)
+    lines = run_ok("run", "quality", "v.db").splitlines()
+    columns = "voter votes seconds fast left attention gold repeats agreement random flags"
+    assert lines[0].split() == columns.split()
+    assert [line.split()[:3] for line in lines[1:4]] == [["0", "7", "3.0"], ["1", "6", "3.0"], ["2", "7", "0.3"]]
+    said = r"\d+ pairs? asked of several voters: \d+ of \d+ pairs of answers agree"
+    assert re.fullmatch(rf"{said}; agreement and alpha need \d+ more pairs?", lines[4])
+    assert "voter 2: 7 of 7 answers took less than 1 s" in lines[5:]
+    assert not any(line.startswith(("voter 0", "voter 1")) for line in lines)
+    found = json.loads(run_ok("run", "quality", "v.db", "--json"))
+    assert [each["voter"] for each in found["voters"]] == ["0", "1", "2"]
+    assert found["voters"][2]["flags"][0] == {"kind": "speed", "reason": "7 of 7 answers took less than 1 s"}
+    assert found["voters"][0]["left"]["n"] == 7
+    assert "took less" not in run_ok("run", "quality", "v.db", "--fast", "0.2")
+    monkeypatch.setattr("adaptive.ledger._reports.quality.LEAST_PAIRS", 1)
+    found = json.loads(run_ok("run", "quality", "v.db", "--json"))
+    ends = f"{found['agreement_low']:.0%} to {found['agreement_high']:.0%}"
+    alpha = f"{found['alpha']:.2f} ({found['alpha_low']:.2f} to {found['alpha_high']:.2f})"
+    line = run_ok("run", "quality", "v.db").splitlines()[4]
+    assert re.fullmatch(rf"{said} \(\d+%, 90 % interval {ends}\); Krippendorff's alpha {re.escape(alpha)}", line)
+
+
+@pytest.mark.usefixtures("asking")
+def test_leaving_out_is_looked_at_before(folder):
+    answer(folder)
+    before = rows_in(folder / "v.db")
+    lines = run_ok("run", "exclude", "v.db", "2", "--preview").splitlines()
+    effect = r"7 votes, and 13 by the others; tau_w of the rankings with and without them [01]\.\d{3}"
+    assert re.fullmatch(rf"voter 2 excluded: {effect}", lines[0])
+    assert lines[1].split() == ["item", "rank", "now", "rank", "then"]
+    found = json.loads(run_ok("run", "exclude", "v.db", "2", "--preview", "--json"))
+    assert (found["n_votes"], found["n_others"], len(found["changes"])) == (7, 13, len(lines) - 2)
+    assert rows_in(folder / "v.db") == before
+    run_ok("run", "exclude", "v.db", "2", "--reason", "left, left, left")
+    assert run_ok("run", "exclude", "v.db", "2", "--preview").startswith("voter 2 included again: 7 votes")
+    assert " excluded" in run_ok("run", "quality", "v.db").splitlines()[3]
+
+
+@pytest.mark.usefixtures("asking")
+def test_link_makes_another_link_of_the_organiser():
+    links = [run_ok("run", "link", "v.db", "--url", "https://votes.example.org/").strip() for _ in range(2)]
+    assert links[0] != links[1]
+    for link in links:
+        address, _, token = link.partition("#")
+        ledger = Ledger.open("v.db")
+        assert address == f"https://votes.example.org/o/{ledger.campaign().key}"
+        held = ledger.campaign().tokens.holder(token, "organiser")
+        assert held.campaign_key == ledger.campaign().key
+        ledger.close()

@@ -8,7 +8,7 @@ import pytest
 from adaptive.ledger import ItemContent, Ledger
 from adaptive.ledger._campaign.items import contents_of
 from rankcorr.vectors import read_target_groups
-from tests.adaptive.cli.commands import invoke, refusal, run_ok
+from tests.adaptive.cli.conftest import invoke, refusal, run_ok
 
 pytestmark = pytest.mark.wide
 

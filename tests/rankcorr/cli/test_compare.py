@@ -12,7 +12,7 @@ from rankcorr._coefficients import named_coefficient
 from rankcorr._contributions import contributions
 from rankcorr.inference._interval import correlation_interval
 from rankcorr.inference._null import null_distribution, permutation_test
-from tests.rankcorr.cli.commands import GOLD, LONG, SYSTEM, refusal, run, run_ok, write_scores
+from tests.rankcorr.cli.conftest import GOLD, LONG, SYSTEM, refusal, run, run_ok, write_scores
 from tests.results import collapsed
 
 COEFFICIENTS = ("rho_w", "tau_w", "rho", "tau")
@@ -20,20 +20,6 @@ FILES = ("long_gold.csv", "long_a.csv", "long_b.csv")
 GOLD_RANKING, A, B = (LONG[name] for name in FILES)
 LESS = {"b": 9, "a": 4, "x": 5}  # two of the items of gold, and another one
 pytestmark = pytest.mark.usefixtures("folder")
-
-
-def test_compare_prints_a_table():
-    table = run_ok("compare", "gold.csv", "system.csv", "gold.csv")
-    values = [f"{c.statistic:.4f}" for c in (weighted_rho(GOLD, SYSTEM), weighted_tau(GOLD, SYSTEM))]
-    assert table.splitlines() == [
-        "gold: gold.csv (5 items, 0 ties)",
-        "",
-        "system       rho_w   tau_w     rho     tau  n  ties",
-        # By hand: ranks 1 2 3 4 5 and 2.5 1 2.5 4 5 give rho = 8/sqrt(10 * 9.5); 8 pairs agree, 1 does not, 1 is
-        # tied: tau = 7/sqrt(10 * 9).
-        f"system.csv  {values[0]}  {values[1]}  0.8208  0.7379  5     2",
-        "gold.csv    1.0000  1.0000  1.0000  1.0000  5     0",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -121,15 +107,6 @@ def test_no_header(folder):
     assert "gold: bare.csv (2 items, 0 ties)" in run_ok("compare", "bare.csv", "bare.csv", "--no-header")
 
 
-def test_undefined_is_nan_with_a_note():
-    result = run("compare", "gold.csv", "constant.csv", "system.csv")
-    assert result.exit_code == 0
-    assert result.stdout.splitlines()[3].split() == ["constant.csv", *["nan"] * 4, "5", "5"]
-    (note,) = result.stderr.splitlines()
-    assert note.startswith("rankcorr: note: constant.csv: rho_w, tau_w, rho, tau: ")
-    assert "undefined" in note
-
-
 def test_stdin(folder):
     text = (folder / "system.csv").read_text()
     assert "\n-  " in run_ok("compare", "gold.csv", "-", stdin=text)
@@ -175,13 +152,6 @@ def test_items_in_one_file_only():
         expected = weighted_tau(GOLD, LESS, missing=missing)
         assert (row["tau_w"], row["n"], row["ties"]) == (expected.statistic, n_items, ties)
         assert (row["n_shared"], row["n_other"]) == (2, 1)
-        for command in ("compare", "test"):
-            lines = run_ok(command, "gold.csv", "less.csv", "--missing", missing).splitlines()
-            assert lines[:2] == [
-                "gold: gold.csv (5 items, 0 ties)",
-                "coverage: less.csv has 2 of gold's 5 items, and 1 other",
-            ]
-            assert lines[-1].split()[-2:] == [str(n_items), str(ties)]
         (line,) = json.loads(run_ok("leaderboard", "gold.csv", "less.csv", "--missing", missing, "--json"))["rows"]
         assert line["total"]["statistic"] == pytest.approx(expected.statistic, abs=1e-13)
         assert line["total"]["n_items"] == n_items
@@ -358,21 +328,10 @@ def test_the_worst_items_are_those_of_the_library(coefficient):
         ]
 
 
-def test_the_worst_items_below_the_table():
-    lines = run_ok("compare", "gold.csv", "system.csv", "gold.csv", "--worst", 2).splitlines()
-    parts = contributions(GOLD, SYSTEM)
-    first, second = parts.worst(2)
-    assert lines[:5] == run_ok("compare", "gold.csv", "system.csv", "gold.csv").splitlines()
-    assert lines[5:8] == [
-        "",
-        f"system.csv: tau_w is {1 - parts.statistic:.4f} below 1; "
-        f"2 of 5 items cost {first.cost + second.cost:.4f} of that",
-        "item  gold rank  system rank  weight  contribution    cost",
-    ]
-    # By hand: a and c share the second place of the system, b comes before them.
-    assert [line.split()[:3] for line in lines[8:10]] == [["a", "1", "2.5"], ["b", "2", "1"]]
-    assert lines[8].split()[3:] == [f"{each:.4f}" for each in (first.weight, first.contribution, first.cost)]
-    assert lines[10:] == ["", "gold.csv: tau_w is 1: no item costs anything"]
+def test_where_nothing_is_wrong_no_item_costs_anything():
+    assert run_ok("compare", "gold.csv", "gold.csv", "--worst", 2).endswith(
+        "gold.csv: tau_w is 1: no item costs anything\n"
+    )
 
 
 def test_small_costs_keep_their_digits():

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from rankcorr import UndefinedCorrelationWarning, compare_systems
-from rankcorr._cli.console import pvalue_text, rank_text, ranks_text
 from rankcorr.evaluation import leaderboard_of_scores, needed_items
 from rankcorr.inference._leaderboard import leaderboard
-from tests.rankcorr.cli.commands import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_json, run_ok, write_scores
+from tests.rankcorr.cli.conftest import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_json, run_ok, write_scores
 from tests.results import collapsed
 
 FILES = ("long_gold.csv", "long_a.csv", "long_b.csv", "long_c.csv")
@@ -46,7 +45,6 @@ def test_defaults_are_those_of_the_library():
     ("arguments", "options"),
     [
         ([], {}),
-        (["--coefficient", "rho"], {"coefficient": "rho"}),
         (["--n0", 0, "--scheme", "first", "--seed", 4], {"n0": 0, "scheme": "first", "seed": 4}),
         (["--level", 0.5], {"level": 0.5}),
         (["--by", "long_gold.csv"], {"by": "long_gold.csv"}),
@@ -63,28 +61,6 @@ def test_the_leaderboard_is_that_of_the_library(arguments, options, golds):
     assert found == json.loads(json.dumps(expected))
     assert chosen["seed"] == options.get("seed", 0)
     assert chosen["missing"] == "raise"
-
-
-def test_the_table():
-    lines = run_ok("leaderboard", *FILES, "--resamples", 200).splitlines()
-    board = leaderboard(GOLDS, SYSTEMS, n_resamples=200)
-    assert lines[:3] == [
-        "gold: long_gold.csv (20 items, 20 ties)",
-        f"tau_w: 95 % intervals, tests against the best (200 resamples of items and swaps of {board.swap}, seed 0)",
-        "",
-    ]
-    assert " ".join(lines[3].split()) == "rank ranks group system tau_w low high p (two-sided, step-down) n"
-    for line, row in zip(lines[4:], board.rows, strict=True):
-        numbers = (row.total.statistic, row.total.low, row.total.high)
-        assert line.split() == [
-            rank_text(row.rank),
-            ranks_text(row.least_rank, row.largest_rank),
-            str(row.group),
-            row.system,
-            *(f"{number:z.4f}" for number in numbers),
-            pvalue_text(row.corrected_pvalue),
-            "20",
-        ]
 
 
 @pytest.mark.parametrize(
@@ -118,21 +94,6 @@ def test_several_gold_sets_have_a_column_each():
             ranked = row.total if by == "sum" else row.scores[1]
             numbers = [*(score.statistic for score in (*row.scores, row.total)), ranked.low, ranked.high]
             assert line.split()[3:-2] == [row.system, *(f"{number:z.4f}" for number in numbers)]
-
-
-def test_systems_are_aligned_to_the_left(folder):
-    text = (folder / "long_a.csv").read_text(encoding="utf-8")
-    (folder / "日本.csv").write_text(text, encoding="utf-8")
-    (folder / "a\nb.csv").write_text(text, encoding="utf-8")
-    lines = run_ok("leaderboard", *FILES[:2], "日本.csv", "a\nb.csv", "--resamples", 100).splitlines()
-    places = [lines[3].index("tau_w"), *(lines[row].index("0.") for row in (4, 5, 6))]
-    assert [line[20:end].rstrip() for line, end in zip(lines[3:], places, strict=True)] == [
-        "system",
-        "long_a.csv",
-        "日本.csv",
-        "a\\nb.csv",
-    ]
-    assert places == [places[0], places[0] - 1, places[0] - 3, places[0] - 1]  # the wide letters take two columns
 
 
 def test_missing_items_are_counted():
@@ -297,10 +258,7 @@ class TestTableOfScores:
         ("arguments", "message"),
         [
             (["scores.csv", "--id", "model"], "--id can be used only with SYSTEM files, not with a table of scores"),
-            (
-                ["scores.csv", "scores.csv", "--tasks", "t0"],
-                "--tasks can be used only with a table of scores, given alone",
-            ),
+            (["scores.csv", "scores.csv", "--tasks", "t0"], "--tasks can be used only with a table of scores, given"),
             (["gold.csv"], "gold.csv is not a table of scores (a leaderboard needs at least two tasks; got 1); to"),
             (["percent.csv"], "system 'a', task 'x': '85%' is not a number: write all scores without the percent sign"),
             (["total.csv"], "columns that look like totals of other tasks: 'avg'; name each task, as in --tasks \"x\""),

@@ -11,7 +11,7 @@ from rankcorr.evaluation import leaderboard_of_scores
 from rankcorr.inference._leaderboard import leaderboard
 from rankcorr.inference._null import null_distribution
 from rankcorr.plots import chance_levels, plot_leaderboard, plot_null, plot_offset, plot_ranks, save_figure, theme
-from tests.rankcorr.cli.commands import LONG, refusal, run, run_ok
+from tests.rankcorr.cli.conftest import LONG, refusal, run, run_ok
 from tests.rankcorr.plots.conftest import matplotlib
 from tests.results import collapsed
 
@@ -93,12 +93,6 @@ def test_a_dark_figure(folder):
     with theme("dark"):
         reference = save_figure(plot_ranks(GOLD, A, **NAMES), folder / "expected.svg")
     assert (folder / "dark.svg").read_bytes() == reference.read_bytes()
-
-
-def test_a_file_that_is_there_is_replaced(folder):
-    (folder / "old.svg").write_text("old", encoding="utf-8")
-    run_ok("plot", "ranks", "long_gold.csv", "long_a.csv", "--out", "old.svg")
-    assert "</svg>" in (folder / "old.svg").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("figure", ["ranks", "null", "leaderboard"])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rankcorr.cli.commands import refusal
+from tests.rankcorr.cli.conftest import refusal
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -17,10 +17,7 @@ pytestmark = pytest.mark.usefixtures("folder")
         ("compare gold.csv", "Missing argument 'SYSTEM...'; 'rankcorr compare --help' lists the options"),
         ("compare gold.csv missing.csv", "missing.csv: cannot be read: No such file or directory"),
         ("compare gold.csv other.csv", "labels in gold.csv only: 'b', 'c', 'd', 'e'; labels in other.csv only"),
-        (
-            "compare gold.csv gold.csv --score s --score s --score s",
-            "--score must be given once, or once for each file",
-        ),
+        ("compare gold.csv gold.csv --score s --score s --score s", "--score must be given once, or once for each f"),
         ('compare gold.csv gold.csv --id "a', "Invalid value for '--id': not a list of columns"),
         ("compare - -", "'-' (standard input) can be given only once"),
         ("compare gold.csv -", "<stdin>: the file is empty"),
@@ -43,10 +40,7 @@ pytestmark = pytest.mark.usefixtures("folder")
         ("test gold.csv system.csv --versus", "--versus needs at least two SYSTEM files; got one"),
         ("test gold.csv system.csv --level 0.9", "--level has no effect without --versus"),
         ("test gold.csv system.csv --swap scores", "--swap has no effect without --versus"),
-        (
-            "test gold.csv system.csv --coefficient rho --n0 2",
-            "--coefficient rho weighs all items alike, so leave out --n0 and --weigher",
-        ),
+        ("test gold.csv system.csv --coefficient rho --n0 2", "rho weighs all items alike, so leave out --n0 and --w"),
         ("test gold.csv system.csv other.csv --versus", "gold.csv and other.csv: labels in gold.csv only: 'b', 'c'"),
         ("leaderboard gold.csv system.csv --gold gold.csv", "each gold set can be given only once"),
         ("leaderboard gold.csv other.csv", "labels of system 'other.csv' that are in no gold set: 'z'"),

@@ -1,4 +1,9 @@
+"""Values by query and their means; measures of ir_measures have the values of the naive definitions."""
+
+import json
 import math
+import re
+import subprocess
 import sys
 import time
 from itertools import product
@@ -33,6 +38,7 @@ from rankcorr.evaluation import (
     MissingMeasuresError,
     PrecisionAt,
     Qrels,
+    QueryEvaluator,
     QueryMismatchError,
     Run,
     TauAP,
@@ -43,13 +49,17 @@ from rankcorr.evaluation import (
     evaluate,
     read_qrels,
     read_run,
+    streamed_means,
     worst,
 )
 from rankcorr.evaluation._grouped import GOLD_TIED, ONE_ITEM
-from rankcorr.evaluation._metrics import as_metric, as_metrics, parsed_measure
+from rankcorr.evaluation._metrics import LARGEST_GRADE, NDCG, as_metric, as_metrics, parsed_measure
 from rankcorr.evaluation._values import NOT_IN_RUN
 from rankcorr.measures import rank_biased_overlap, tau_ap
+from tests import naive
 from tests.rankcorr.evaluation.cases import QRELS, RUNS, naive_match
+from tests.rankcorr.evaluation.odd_judgements import NAIVE
+from tests.repository import ROOT
 
 GOLD = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 1}, "q3": {"a": 1, "b": 1}, "q4": {"a": 0, "b": 3}}
 SYSTEM = {"q1": {"a": 9.0, "c": 8.0, "b": 7.0}, "q2": {"a": 1.0}, "q3": {"a": 2.0, "b": 1.0}, "q5": {"a": 1.0}}
@@ -209,9 +219,10 @@ def test_one_run_with_a_score_that_is_no_number_is_not_taken_for_several():
         evaluate(GOLD, {"q1": {"a": "0.5"}})
 
 
-def test_an_error_names_the_run():
+@pytest.mark.parametrize(("good", "bad"), [(Run.from_dict(SYSTEM), {"q": {}}), (SYSTEM, {})])
+def test_an_error_names_the_run(good, bad):
     with pytest.raises(ColumnError, match="run 'bad': there is no row"):
-        evaluate(GOLD, {"good": Run.from_dict(SYSTEM), "bad": {"q": {}}})
+        evaluate(GOLD, {"good": good, "bad": bad})
 
 
 @pytest.mark.parametrize(
@@ -242,6 +253,8 @@ def test_metrics_by_name_and_value():
     [
         ([], "metrics must be a list of different metrics"),
         (["ap", "map"], "metrics must be a list of different metrics; 'ap' and 'map' are one metric, ap"),
+        (["ndcg@10", ir_measures.nDCG @ 10], "metrics; 'ndcg@10' and 'nDCG@10' are one metric"),
+        (["mrr", "rr"], "'mrr' and 'rr' are one metric, RR"),
         (["tau_w", TauW(n0=2)], "metrics must be a list of different metrics; tau_w comes more than once"),
         ("ndcg@ten", "unknown metric 'ndcg@ten': use rho_w"),
         ("nonsense", "unknown metric 'nonsense': use rho_w"),
@@ -372,7 +385,7 @@ def test_bad_columns_of_groups():
         correlate_groups(SCORES, GOLD_SCORES, GROUPS, undefined="nan")
 
 
-QRELS = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 1, "b": 0}}
+TWO_QUERIES = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 1, "b": 0}}
 RUN = {"q1": {"a": 3, "b": 2, "c": 1}, "q2": {"a": 1, "b": 0}}
 METRICS = ["tau_w", "rho_w", "tau", "rho", "tau_ap", "rbo", "ap", "p@2", "ndcg@2", "rr"]
 MANY = 1_000_000
@@ -386,23 +399,18 @@ def values(qrels, run, metrics=METRICS, **options):
 
 
 def test_a_query_of_the_run_alone_is_left_out_and_named():
-    found = evaluate(QRELS, {**RUN, "q9": {"z": 1}}, standardized=False)
-    assert found.values.tolist() == evaluate(QRELS, RUN, standardized=False).values.tolist()
+    found = evaluate(TWO_QUERIES, {**RUN, "q9": {"z": 1}}, standardized=False)
+    assert found.values.tolist() == evaluate(TWO_QUERIES, RUN, standardized=False).values.tolist()
     assert found.coverage[0].not_in_qrels == ("q9",)
 
 
 @pytest.mark.parametrize("run", [{"q1": RUN["q1"]}, {"q1": RUN["q1"], "q2": {}}])
 def test_a_query_of_qrels_alone_counts_0_or_does_not_exist(run):
-    found = values(QRELS, run)
+    found = values(TWO_QUERIES, run)
     for metric in ("ap", "p@2", "ndcg@2", "rr", "rbo"):
         assert found[metric][1] == 0
     for metric in ("tau_w", "rho_w", "tau", "rho", "tau_ap"):
         assert math.isnan(found[metric][1])
-
-
-def test_a_run_without_a_row_is_named():
-    with pytest.raises(ColumnError, match="run 'y': there is no row"):
-        evaluate(QRELS, {"x": RUN, "y": {}})
 
 
 @pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
@@ -416,12 +424,12 @@ def test_one_document():
 @pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
 def test_all_tied():
     tied = {"q1": dict.fromkeys("abc", 1)}
-    found = evaluate(QRELS, tied, standardized=False)
+    found = evaluate(TWO_QUERIES, tied, standardized=False)
     reasons = {each.reason for each in found.undefined}
     assert reasons == {"all scores of the run are tied", "the run does not have the query"}
     assert evaluate(tied, RUN, standardized=False).undefined[0].reason == "all gold scores are tied"
-    assert worst(QRELS, {"x": tied, "y": tied}) == ()
-    pair = compare_runs(QRELS, {"x": tied, "y": tied}).pairs[0]
+    assert worst(TWO_QUERIES, {"x": tied, "y": tied}) == ()
+    pair = compare_runs(TWO_QUERIES, {"x": tied, "y": tied}).pairs[0]
     assert (pair.n_queries, math.isnan(pair.pvalue), math.isnan(pair.difference)) == (0, True, True)
 
 
@@ -453,7 +461,7 @@ def test_negative_relevance_ranks_below_0_and_is_not_relevant():
 )
 def test_a_run_of_other_ids(run, message):
     with pytest.raises(QueryMismatchError, match=message):
-        evaluate(QRELS, run)
+        evaluate(TWO_QUERIES, run)
 
 
 @pytest.mark.wide
@@ -493,3 +501,181 @@ class TestMany:
         with pytest.raises(MetricError) as metric:
             evaluate({"q": {LONG: 0.5}}, {"q": {"a": 1}}, metrics="ndcg@2")
         assert len(str(metric.value)) < 250
+
+
+NEGATIVE = {"all below": {"a": -2, "b": -5, "c": -(2**31) - 1}, "at -1": {"a": -1, "b": -1}, "one": {"a": -(2**53)}}
+MIXED = {"first": {"a": -2, "b": 2, "c": 0, "d": 1}, "second": {"a": 3, "b": -7}, "third": {"a": 1, "d": -1}}
+ODD_METRICS = {name: NAIVE[name] for name in ("rr", "ndcg", "ndcg@10", "r@100", "ap(rel=1)", "bpref", "numret")}
+ORDERS = {
+    "first": [*NEGATIVE, *MIXED],
+    "middle": ["first", *NEGATIVE, "second", "third"],
+    "between": ["all below", "first", "at -1", "second", "one", "third"],
+    "last": [*MIXED, *NEGATIVE],
+    "all": [*NEGATIVE],
+}
+RANKED = {"e": 5.0, "b": 4.0, "a": 3.0, "c": 3.0, "d": -1.0}
+
+
+def printed(program, *arguments):
+    """What a program prints as JSON in a process of its own, which must not crash."""
+    command = [sys.executable, "-c", program, *map(json.dumps, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=600, check=False)
+    assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.wide
+def test_queries_judged_below_0_alone_may_come_in_every_place():
+    program = """
+import json, sys
+from rankcorr.evaluation import evaluate
+for qrels, run, metrics in json.loads(sys.argv[1]):
+    print(json.dumps(evaluate(qrels, run, metrics=metrics, standardized=False).values[0].tolist()), flush=True)
+"""
+    judged = NEGATIVE | MIXED
+    calls = [
+        ({query: judged[query] for query in order}, dict.fromkeys(order, RANKED), metrics)
+        for order in ORDERS.values()
+        for metrics in ([*ODD_METRICS], *([name] for name in ODD_METRICS))
+    ]
+    found = printed(program, calls)
+    for (qrels, _, metrics), values in zip(calls, found, strict=True):
+        ranked = naive.best_first(RANKED)
+        for metric, own in zip(metrics, values, strict=True):
+            assert own == pytest.approx([ODD_METRICS[metric](qrels[query], ranked) for query in qrels], abs=1e-12)
+
+
+@pytest.mark.wide
+@pytest.mark.needs_numba
+def test_odd_judgements_crash_nothing():
+    """500 cases; tests/rankcorr/evaluation/odd_judgements.py says how to run 100,000."""
+    command = [sys.executable, "-m", "tests.rankcorr.evaluation.odd_judgements", "--cases", "500"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("500 cases, ")
+
+
+@pytest.mark.parametrize("relevance", [LARGEST_GRADE + 1, 2**31 - 1, 2**31, 2**40, 1e300])
+@pytest.mark.parametrize("metric", ["ndcg", "rr", "err@20"])
+def test_relevance_has_a_limit(relevance, metric):
+    qrels, run = {"q": {"a": 1, "b": relevance}}, {"q": {"a": 1, "b": relevance}}
+    message = f"{metric}: relevance must be at most 1,000; it is {relevance:.13g} for (query, document) ('q', 'b')"
+    with pytest.raises(MetricError, match=re.escape(message)):
+        evaluate(qrels, run, metrics=metric)
+    found = evaluate(qrels, run, metrics=["tau", "ap", "p@1"], standardized=False)
+    assert found.values.tolist() == [[[1.0], [1.0], [1.0]]]
+
+
+def test_the_largest_relevance_counts():
+    qrels, run = {"q": {"a": LARGEST_GRADE, "b": 1}}, {"q": {"a": 1, "b": 2}}
+    (value,) = evaluate(qrels, run, metrics="ndcg", standardized=False).of("ndcg")
+    assert value == pytest.approx(naive.ndcg(qrels["q"], ["b", "a"]), abs=1e-12)
+
+
+def test_relevance_has_its_limit_wherever_it_comes_from():
+    qrels, run = {"q": {"a": 1, "b": 1001}, "r": {"a": 1}}, {"q": {"a": 1}, "r": {"a": 1}}
+    listed = [(query, each, grade, run[query].get(each)) for query, own in qrels.items() for each, grade in own.items()]
+    rows = pd.DataFrame(listed, columns=["query", "document", "relevance", "score"])
+    evaluator = QueryEvaluator("rr", document="document", unjudged="zero", unretrieved="last")
+    for call in (
+        lambda: compare_runs(qrels, {"x": run, "y": run}, metric="rr"),
+        lambda: evaluator.frame(rows),
+        lambda: list(evaluator.batches([rows])),
+        lambda: streamed_means([rows], evaluator),
+    ):
+        with pytest.raises(MetricError, match=r"at most 1,000; it is 1001 for \(query, document\) \('q', 'b'\)"):
+            call()
+
+
+def test_gains_are_applied_and_limited():
+    qrels, run = {"q": {"a": -3, "b": 1, "c": 2, "d": -1}}, {"q": {"a": 3, "b": 2, "c": 1, "d": 4}}
+    gains = {-3: 4, 1: -9, 2: 7}
+    measure = ir_measures.nDCG(gains=gains) @ 3
+    mapped = {each: gains.get(grade, grade) for each, grade in qrels["q"].items()}
+    wanted = naive.ndcg(mapped, ["d", "a", "b", "c"], 3)
+    plain = naive.ndcg(qrels["q"], ["d", "a", "b", "c"], 3)
+    for metrics in ([measure], [measure, "ndcg@3"], ["ndcg@3", measure]):  # ir_measures alone mixes the two up
+        found = evaluate(qrels, run, metrics=metrics, standardized=False)
+        assert found.of(str(measure)).tolist() == [pytest.approx(wanted, abs=1e-12)]
+        assert len(metrics) == 1 or found.of("ndcg@3").tolist() == [pytest.approx(plain, abs=1e-12)]
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        ("r@0", "r@0: cutoff must be a whole number from 1 to 2,147,483,647; got 0"),
+        (ir_measures.R @ -1, "cutoff must be a whole number from 1 to 2,147,483,647; got -1"),
+        ("ap@2147483648", "cutoff must be a whole number from 1"),
+        ("bpref(rel=1000000000)", "rel must be a whole number from 0 to 1,000; got 1000000000"),
+        (ir_measures.P(rel=-2) @ 5, "rel must be a whole number from 0 to 1,000; got -2"),
+        ("ndcg(gains={1: 0.5})", "gains must be a whole number for each grade"),
+        ("ndcg(gains={1: 1001})@2", "gains must be at most 1,000; got {1: 1001}"),
+        (ir_measures.nDCG(gains=3), "gains must be a whole number for each grade"),
+        ("ndcg(dcg='none')", "ir_measures cannot compute ndcg"),
+    ],
+)
+def test_options_that_would_end_the_process(metric, message):
+    with pytest.raises(MetricError, match=message):
+        evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, metrics=metric)
+
+
+@pytest.mark.parametrize(
+    "queries", [("no query", "no_query"), ("a-1", "b-1"), ("q\0", "q\0z"), ("\ud800", "é"), ("0", "1"), ("a b", "a\tb")]
+)
+@pytest.mark.parametrize(
+    "documents", [("a b", "a c"), ("d\0", "d\0e"), ("\udfff", "a"), ("none", "a"), ("x" * 100_000, "x" * 100_001)]
+)
+def test_ids_may_be_any_text(queries, documents):
+    first, second = documents
+    qrels = {queries[0]: {first: 2, second: 0}, queries[1]: {first: 0, second: 1}}
+    tied = {query: {first: 1.0, second: 1.0} for query in queries}  # the larger id is the first
+    metrics = ["rr", "ndcg", "err@20"]
+    found = evaluate(qrels, tied, metrics=metrics, standardized=False, self_hits="keep")
+    for name, of_query in (("rr", naive.reciprocal_rank), ("ndcg", naive.ndcg)):
+        wanted = [of_query(grades, sorted(documents, reverse=True)) for grades in qrels.values()]
+        assert found.of(name).tolist() == pytest.approx(wanted, abs=1e-12)
+    grades = {"2" if each == max(documents) else "1": grade for each, grade in qrels[queries[0]].items()}
+    plain = evaluate({"1": grades}, {"1": {"1": 1.0, "2": 1.0}}, metrics="err@20", standardized=False)
+    assert found.of("err@20")[0] == plain.values[0, 0, 0] > 0
+
+
+@pytest.mark.parametrize("run", [{"a": 1e308, "b": math.inf, "c": 3e38}, {"a": math.inf, "b": 1e308, "c": 3e38}])
+def test_scores_beyond_single_precision_tie_as_in_trec_eval(run):
+    qrels, metrics = {"q": {"a": 0, "b": 1, "c": 0}}, ["ap", "ap(rel=1)", "p@1", "rr"]
+    found = evaluate(qrels, {"q": run}, metrics=metrics, standardized=False)
+    assert found.values[0, :, 0].tolist() == [1.0, 1.0, 1.0, 1.0]
+
+
+def test_what_is_computed_besides_changes_no_value():
+    qrels, run = {"q": {"a": 1}}, {"q": {"a": 1, "b": 2, "c": 3}}
+    found = evaluate(qrels, run, metrics=["numret", "ndcg(judged_only=True)@3"], standardized=False)
+    assert found.values[0, :, 0].tolist() == [3.0, 1.0]
+
+
+def test_a_function_sees_ids_and_relevance_as_they_are():
+    seen = []
+
+    def own(qrels, run):
+        seen.append((set(qrels.query_id), set(qrels.doc_id), set(qrels.relevance), set(run.doc_id)))
+        return 0.5
+
+    measure = ir_measures.define_byquery(own, name="own")
+    found = evaluate({"no query": {"a b": -7}}, {"no query": {"a b": 1.0, "c": 2.0}}, metrics=[measure, "rr"])
+    assert found.of("own").tolist() == [0.5]
+    assert seen == [({"no query"}, {"a b"}, {-7}, {"a b", "c"})]
+
+
+def test_an_error_of_any_kind_is_a_metric_error():
+    with pytest.raises(MetricError, match=r"cannot compute err@20: Command .* returned non-zero"):
+        evaluate({"q": {"a": 5}}, {"q": {"a": 1}}, metrics="err@20")  # gdeval takes grades up to 4
+    with pytest.raises(MetricError, match=r"cannot compute accuracy: (float )?division by zero"):
+        evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, metrics="accuracy")
+
+
+@given(QRELS, RUNS, st.sampled_from([None, 1, 2, 3, 100]))
+def test_ndcg_is_that_of_trec_eval_to_the_last_bit(qrels, run, k):
+    assume(qrels.keys() & run.keys())
+    measure = ir_measures.nDCG if k is None else ir_measures.nDCG @ k
+    with collected_notices():
+        ours, theirs = (evaluate(qrels, run, metrics=each, standardized=False).of() for each in (NDCG(k), measure))
+    assert ours.tobytes() == theirs.tobytes()

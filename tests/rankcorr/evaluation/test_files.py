@@ -27,7 +27,7 @@ from rankcorr.evaluation import (
     read_qrels,
     read_run,
 )
-from tests.rankcorr.cli.commands import refusal, run_ok
+from tests.rankcorr.cli.conftest import refusal, run_ok
 
 FILE = "file.txt"
 QRELS = "q1 0 a 2\nq1 0 b 0\nq2\t0\tc\t-1\n"
@@ -159,11 +159,12 @@ def test_standard_input(monkeypatch):
         ("[]", "there is no document"),
         ('{"q": [["a", 1]]}', 'for each query; the list of query "q" is neither'),
         ('{"query_id": "q", "results": [{"corpus_id": "a"}]}', ':1: expected an object with "query_id" and "results"'),
-        (
-            '{"query_id": "q", "results": []}\n\n{"query_id": "r"}',
-            ':3: expected an object with "query_id" and "results"',
-        ),
+        ('{"query_id": "q", "results": []}\n\n{"query_id": 3}', ':3: expected an object with "query_id" and "results"'),
         ('{"query_id": "q", "results": []}\n{"q": {"a": 1}}', ':2: expected an object with "query_id" and "results"'),
+        ('{"query_id": "q", "results": []}\n{"query_id": "r", "results": 3}', ":2: expected an object with"),
+        ('{"query_id": "q", "results": []}\n{"query_id": "r", "results": [3]}', ":2: expected an object with"),
+        ('{"query_id": "q", "results": []}\n[1]', ":2: expected an object with"),
+        ('{"query_id": "q", "results": []}\n{', ":2: is not JSON"),
         ('{"query_id": 1.5, "results": []}', ":1: ids must be text or whole numbers; got 1.5"),
         ('[\n{"query_id": "q", "results": []},\n{"query_id"\n:]', ":4: is not JSON"),
         ('{"q": {"a": "1"}}', 'query "q", document "a": relevance is not a number'),
@@ -489,21 +490,8 @@ def test_other_formats_say_what_is_read(tmp_path):
     assert "is a Parquet file: save it as CSV" in refusal("compare", path, path)
 
 
-ODD_NUMBERS = [
-    "1.5",
-    "-0",
-    "-0.0",
-    "-0e0",
-    "+1",
-    "1e-400",
-    "1e400",
-    "inf",
-    "nan",
-    "9007199254740993",
-    "1_000",
-    "0x10",
-    "1.",
-]
+ODD_NUMBERS = ["1.5", "-0", "-0.0", "-0e0", "+1", "1e-400", "1e400", "inf", "nan", "9007199254740993", "1_000"]
+ODD_NUMBERS += ["0x10", "1."]
 ODD_TEXTS = ["é", '"', '"x"', "", " ", "\t", "\0", "\x0b", "<a>", "sep=;", "{", "[1]", ".5"]
 ODD_CELLS = st.sampled_from(["q1", "q2", "d1", "d2", "0", "1", "2", *ODD_NUMBERS, *ODD_TEXTS])
 CELLS = st.one_of(*[st.sampled_from(["q1", "q2", "0", "1", "2.5", "3"])] * 5, ODD_CELLS)

@@ -57,12 +57,7 @@ ONE = {"q": {"a": 2.0, "b": 1.0}}
     [
         ({"a": ONE}, {}, OptionError, "at least two runs are needed to fuse; got 'a'"),
         (ONE, {}, OptionError, "at least two runs are needed to fuse; got 'run'"),
-        (
-            {"a": ONE, "b": {"r": {"a": 1}}},
-            {},
-            QueryMismatchError,
-            "run 'a' lacks queries of other runs: 'r'; missing=",
-        ),
+        ({"a": ONE, "b": {"r": {"a": 1}}}, {}, QueryMismatchError, "'a' lacks queries of other runs: 'r'; missing="),
         ({"a": ONE, "b": ONE}, {"method": "borda"}, OptionError, "method must be one of"),
         ({"a": ONE, "b": ONE}, {"norm": "l2"}, OptionError, "norm must be one of"),
         ({"a": ONE, "b": ONE}, {"missing": "bottom"}, OptionError, "missing must be one of"),

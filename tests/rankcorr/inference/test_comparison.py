@@ -294,7 +294,6 @@ def alike(rng, n_items):
 
 
 @pytest.mark.wide
-@pytest.mark.wide
 @pytest.mark.needs_numba
 @pytest.mark.parametrize(
     ("drawn", "coefficient", "n_items", "least"),
@@ -432,14 +431,6 @@ def test_items_that_not_all_three_have():
 def test_invalid_inputs(three, options, error, message):
     with pytest.raises(error, match=message):
         compare_systems(*three, **collapsed(**options))
-
-
-@pytest.mark.real_data
-def test_two_measures_of_rg65(data_dir):
-    columns = np.genfromtxt(data_dir / "EN-RG-65_wordnet30.tsv", delimiter="\t", names=True)
-    found = compare_systems(*(columns[name] for name in ("gold", "path", "wup")))
-    assert (found.swap, found.exact) == ("ranks", False)
-    assert (found.low > 0 or found.high < 0) == (found.pvalue <= 0.05)
 
 
 # Pearson's correlation: scores are exchanged, standardized unless they share a scale.

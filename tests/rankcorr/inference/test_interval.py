@@ -431,7 +431,6 @@ def gross(rng, n_items, share=0.05):
 # Means of rho_w and tau over 20,000 samples of 50 items: their standard errors are 0.002 and 0.0005. With a coverage of
 # 0.95, fewer than 52 of 60 intervals have a probability of 0.004. By "percentile", 0.6 of those of rho_w hold.
 @pytest.mark.wide
-@pytest.mark.wide
 @pytest.mark.needs_numba
 @pytest.mark.parametrize(
     ("coefficient", "truth", "n_samples", "least"),

@@ -221,7 +221,6 @@ def test_a_call_that_progress_ends_leaves_nothing_behind(computed):
 
 
 @pytest.mark.wide
-@pytest.mark.wide
 @pytest.mark.needs_numba
 def test_memory_grows_by_the_values_alone():
     x, y = np.arange(40) % 5, np.arange(40) % 3

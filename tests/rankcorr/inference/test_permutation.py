@@ -94,7 +94,6 @@ def scores(rng, kind, n_items):
 
 
 @pytest.mark.wide
-@pytest.mark.wide
 @pytest.mark.needs_numba
 @pytest.mark.parametrize(
     ("n_items", "n_draws", "kind", "coefficient"),
@@ -122,7 +121,6 @@ def test_pvalues_are_uniform_by_chance(n_items, n_draws, kind, coefficient):
         assert scipy.stats.kstest(values, "uniform").pvalue > 0.01
 
 
-@pytest.mark.wide
 @pytest.mark.wide
 @pytest.mark.needs_numba
 def test_fixed_weights_would_not_give_uniform_pvalues():

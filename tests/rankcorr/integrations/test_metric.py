@@ -65,7 +65,6 @@ def of_part(part):
 
 
 @pytest.mark.wide
-@pytest.mark.wide
 def test_parts_of_several_processes():
     columns = rows(2)
     parts = [tuple(column[start : start + 20] for column in columns) for start in (0, 20, 40)]

@@ -1,16 +1,44 @@
+"""Agreement of annotators, Krippendorff's alpha with its interval, and decisions on disputed ratings."""
+
 import csv
 import math
+import tracemalloc
 from collections import Counter
+from decimal import Decimal
+from fractions import Fraction
 
+import krippendorff
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.stats
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from rankcorr import Logarithmic, OptionError, TauW, UndefinedCorrelationWarning, weighted_rho, weighted_tau
-from rankcorr.measures import AnnotatorError, majority_vote, mean_pairwise_agreement, mean_ratings
+from rankcorr import (
+    DimensionError,
+    DuplicateLabelError,
+    LabelError,
+    LengthError,
+    Logarithmic,
+    NonNumericError,
+    OptionError,
+    TauW,
+    UndefinedCorrelationWarning,
+    weighted_rho,
+    weighted_tau,
+)
+from rankcorr.measures import (
+    AnnotatorError,
+    adjudicate,
+    alpha_interval,
+    krippendorff_alpha,
+    majority_vote,
+    mean_pairwise_agreement,
+    mean_ratings,
+)
+from tests import naive
 from tests.results import collapsed
 
 NAN = math.nan
@@ -147,3 +175,317 @@ def test_ties_of_votes_are_an_error_by_default():
         majority_vote(RATED, ties="first")
     frame = majority_vote(RATED, ties="omit").to_frame()
     assert frame.iloc[0].to_dict() == {"item": "a", "score": 3.0, "ratings": 3}
+
+
+LEVELS = ("nominal", "ordinal", "interval", "ratio")
+LEVEL = st.sampled_from(LEVELS)
+
+# Docstring of `krippendorff.alpha` 0.9.0.
+THREE_CODERS = [
+    [NAN, NAN, NAN, NAN, NAN, 3, 4, 1, 2, 1, 1, 3, 3, NAN, 3],
+    [1, NAN, 2, 1, 3, 3, 4, 3, NAN, NAN, NAN, NAN, NAN, NAN, NAN],
+    [NAN, NAN, 2, 1, 3, 4, 4, NAN, 2, 1, 1, 3, 3, NAN, 4],
+]
+# K. Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011, part C: four observers, twelve units.
+FOUR_CODERS = [
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NAN, 3],
+    [NAN, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NAN],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN],
+]
+
+
+@pytest.mark.parametrize(
+    ("ratings", "level", "published", "atol"),
+    [
+        (THREE_CODERS, "nominal", 0.691358, 5e-7),
+        (THREE_CODERS, "interval", 0.810845, 5e-7),
+        (FOUR_CODERS, "nominal", 0.743, 5e-4),
+        (FOUR_CODERS, "ordinal", 0.815, 5e-4),
+        (FOUR_CODERS, "interval", 0.849, 5e-4),
+        (FOUR_CODERS, "ratio", 0.797, 5e-4),
+    ],
+)
+def test_published_alphas(ratings, level, published, atol):
+    assert_allclose(krippendorff_alpha(ratings, level=level), published, rtol=0, atol=atol)
+
+
+FEW = st.integers(0, 4)
+FEW_OR_MANY = st.one_of(FEW, st.floats(0, 1e6, width=32))
+
+
+@st.composite
+def incomplete(draw, max_annotators=6, max_items=7, numbers=(FEW, FEW, FEW_OR_MANY)):
+    """Ratings with many ties; None is a missing one."""
+    n_items = draw(st.integers(1, max_items))
+    number = draw(st.sampled_from(numbers))
+    row = st.lists(st.one_of(st.none(), number, number), min_size=n_items, max_size=n_items)
+    rows = draw(st.lists(row, min_size=2, max_size=max_annotators))
+    assume(any(sum(value is not None for value in column) > 1 for column in zip(*rows, strict=True)))
+    return rows
+
+
+def with_nan(rows):
+    return [[NAN if value is None else value for value in row] for row in rows]
+
+
+@given(incomplete(), LEVEL)
+def test_alpha_is_that_of_the_coincidence_matrix(rows, level):
+    expected = naive.krippendorff_alpha(rows, level)
+    if expected is None:
+        with pytest.warns(UndefinedCorrelationWarning, match="all ratings of items with two ratings are equal"):
+            assert math.isnan(krippendorff_alpha(with_nan(rows), level=level))
+    else:
+        assert_allclose(krippendorff_alpha(with_nan(rows), level=level), float(expected), rtol=1e-13, atol=1e-13)
+
+
+@given(incomplete(), LEVEL)
+def test_alpha_is_that_of_the_package(rows, level):
+    assume(naive.krippendorff_alpha(rows, level) is not None)
+    peer = krippendorff.alpha(np.array(with_nan(rows)), level_of_measurement=level)
+    assert_allclose(krippendorff_alpha(with_nan(rows), level=level), peer, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_alpha_of_many_annotators_is_that_of_the_package(level):
+    rng = np.random.default_rng(7)
+    truth = rng.integers(0, 30, 200)
+    ratings = np.where(rng.random((40, 200)) < 0.4, NAN, np.abs(truth + rng.integers(-9, 10, (40, 200))))
+    peer = krippendorff.alpha(ratings, level_of_measurement=level)
+    assert_allclose(krippendorff_alpha(ratings, level=level), peer, rtol=0, atol=1e-12)
+
+
+@given(incomplete(), LEVEL, st.randoms(use_true_random=False))
+def test_alpha_does_not_depend_on_order_names_or_lone_ratings(rows, level, random):
+    assume(naive.krippendorff_alpha(rows, level) is not None)
+    expected = krippendorff_alpha(with_nan(rows), level=level)
+    named = {}
+    for name, row in enumerate(rows):
+        items = [(item, rating) for item, rating in enumerate(row) if rating is not None]
+        random.shuffle(items)
+        named[name] = dict(items)
+    named[0]["lone"] = 9
+    shuffled = list(named.items())
+    random.shuffle(shuffled)
+    assert_allclose(krippendorff_alpha(dict(shuffled), level=level), expected, rtol=1e-14, atol=1e-15)
+
+
+@given(incomplete(numbers=[FEW]))
+def test_what_each_level_leaves_alpha_unchanged(rows):
+    ratings = np.array(with_nan(rows))
+    assume(naive.krippendorff_alpha(rows, "nominal") is not None)
+    for level, changed in (
+        ("nominal", (ratings * 3) % 5),
+        ("ordinal", ratings**3 - 7),
+        ("interval", 2 * ratings - 5),
+        ("interval", -1.5 * ratings),
+        ("ratio", 4 * ratings),
+    ):
+        found, expected = (krippendorff_alpha(each, level=level) for each in (changed, ratings))
+        assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_perfect_agreement_is_exactly_one(level):
+    assert krippendorff_alpha([[0.1, 0.2, 0.3], [0.1, 0.2, NAN], [0.1, NAN, 0.3]], level=level) == 1
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_zeros_of_both_signs_are_one_rating(level):
+    assert krippendorff_alpha([[0.0, 2], [-0.0, 2]], level=level) == 1
+
+
+def test_interval_alpha_keeps_its_digits_far_from_zero():
+    ratings = np.array(FOUR_CODERS)
+    expected = krippendorff_alpha(ratings, level="interval")
+    assert_allclose(krippendorff_alpha(ratings + 2.0**50, level="interval"), expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize("level", ["interval", "ratio"])
+@pytest.mark.parametrize("factor", [2.0**1020, 2.0**1021, 2.0**-1074])
+def test_ratings_at_the_ends_of_the_floats(level, factor):
+    ratings = np.array(FOUR_CODERS)
+    found, expected = (krippendorff_alpha(each, level=level) for each in (ratings * factor, ratings))
+    assert_allclose(found, expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("level", "n_items"), [("nominal", 50_000), ("ordinal", 50_000), ("interval", 50_000), ("ratio", 300)]
+)
+def test_memory_grows_with_the_ratings_alone(level, n_items):
+    rng = np.random.default_rng(3)
+    ratings = rng.permutation(2 * n_items).reshape(2, n_items) + 1.0
+    krippendorff_alpha(ratings[:, :2], level=level)  # imports and compiles what it needs
+    tracemalloc.start()
+    try:
+        krippendorff_alpha(ratings, level=level)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 200 * ratings.size  # bytes; a matrix of the different ratings takes 8 for each pair of them
+
+
+def test_alpha_of_equal_ratings_warns_here():
+    with pytest.warns(UndefinedCorrelationWarning, match="all ratings of items with two ratings are equal") as caught:
+        assert math.isnan(krippendorff_alpha([[1, 1, 2], [1, 1, NAN]]))
+    assert caught[0].filename == __file__
+
+
+def test_invalid_inputs():
+    with pytest.raises(AnnotatorError, match="agreement needs at least two annotators; got 1"):
+        krippendorff_alpha([[1, 2, 3]])
+    for unpaired in ([[1, NAN], [NAN, 1]], [[NAN, NAN], [NAN, NAN]], [[], []]):
+        with pytest.raises(AnnotatorError, match="alpha needs an item with at least two ratings; every item has fewer"):
+            krippendorff_alpha(unpaired)
+    with pytest.raises(NonNumericError, match=r"ratings at level 'ratio' must not be negative; got: -1\.0"):
+        krippendorff_alpha([[1, -1], [1, 2]], level="ratio")
+    message = "level must be one of 'nominal', 'ordinal', 'interval', 'ratio'; got 'count'"
+    with pytest.raises(OptionError, match=message):
+        krippendorff_alpha([[1, 2], [1, 2]], level="count")
+
+
+@pytest.mark.real_data
+def test_alpha_of_real_votes_is_that_of_the_coincidence_matrix(data_dir):
+    """Votes of llmfao by item (prompt and pair of models): 1 for left, 0 for a tie, -1 for right."""
+    value = {"left": 1, "tie": 0, "right": -1}
+    votes = {}
+    with (data_dir / "llmfao.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            votes.setdefault(row["worker"], {})[row["id"]] = value[row["winner"]]
+    names = sorted({item for rated in votes.values() for item in rated})[:8]
+    rows = [[rated.get(item) for item in names] for rated in votes.values()]
+    alpha = {level: krippendorff_alpha(with_nan(rows), level=level) for level in ("nominal", "ordinal", "interval")}
+    for level, found in alpha.items():
+        assert_allclose(found, float(naive.krippendorff_alpha(rows, level)), rtol=0, atol=1e-12)
+        assert 0 < found < 1
+
+
+def test_ways_to_give_ratings():
+    matrix = [[1, 2, 3], [1, NAN, 2], [2, 2, 3]]
+    expected = krippendorff_alpha(matrix, level="ordinal")
+    frame = pd.DataFrame(np.transpose(matrix), columns=["ann", "bob", "cat"], index=["x", "y", "z"])
+    masked = np.ma.masked_invalid(matrix)
+    for ratings in (
+        frame,
+        frame.to_dict(),
+        masked,
+        {"ann": [1, 2, 3], "bob": masked[1], "cat": (2, 2, Decimal(3))},
+        {"ann": {"x": 1, "y": 2, "z": 3}, "bob": {"z": 2, "x": 1}, "cat": pd.Series([3, 2, 2], ["z", "y", "x"])},
+        np.array(matrix, dtype=object),
+        list(masked),
+        np.ma.array([[1, 2, 3], [1, 99, 2], [2, 2, 3]], mask=np.isnan(matrix)),
+        [[1, 2, 3], np.ma.array([1, 99, 2], mask=[0, 1, 0]), (2, 2, 3)],
+        [[1, 2, 3], [1, Decimal("sNaN"), 2], [2, 2, 3]],
+    ):
+        assert krippendorff_alpha(ratings, level="ordinal") == expected
+
+
+@pytest.mark.parametrize(
+    ("ratings", "error", "message"),
+    [
+        ({}, AnnotatorError, "agreement needs at least two annotators; got 0"),
+        ([1, 2], DimensionError, r"ratings must have a row for each annotator; got an array of shape \(2,\)"),
+        ([[1, 2], [1]], DimensionError, "ratings must form an array; their rows differ in length"),
+        ([["a", "b"], ["a", "b"]], NonNumericError, "every rating must be a number, or nan; got: 'a', 'b', 'a', 'b'"),
+        ([[1, None], [1, 2]], NonNumericError, "every rating must be a number, or nan; got: None"),
+        ([[1, math.inf], [1, 2]], NonNumericError, r"every rating must be finite; infinite at .*: \(0, 1\)"),
+        ({"a": [1, 2], "b": [1]}, LengthError, "with nan for a missing one; got lengths 1, 2"),
+        ({"a": [1, 2], "b": {"x": 1}}, LabelError, "the ratings of 'b' have labels and those of 'a' have none"),
+        ({"a": [[1, 2]], "b": [1]}, DimensionError, r"the ratings of 'a' must have one dimension; got shape \(1, 2\)"),
+        (np.ma.array([["x", "y"], ["z", "w"]], mask=[[1, 0], [0, 0]]), NonNumericError, "got: 'y', 'z', 'w'"),
+        (np.ma.array([[1j, 1], [1, 2]], mask=[[1, 0], [0, 0]]), NonNumericError, r"or nan; got: \(1\+0j\)"),
+        ([[10**400, 1], [1, 2]], NonNumericError, r"rating that is not a float must be at most 2\^53 in size; got"),
+        ([[2**53 + 1, NAN], [2**53, 1]], NonNumericError, r"at most 2\^53 in size; got: 9007199254740993$"),
+        ({"a": np.array([2**60, 1]), "b": [1, 2]}, NonNumericError, "every rating of 'a' that is not a float must be"),
+        ([[Fraction(10**400), 1], [1, 2]], NonNumericError, r"at most 2\^53 in size; got: Fraction"),
+        ({"a": ["x"], "b": [1]}, NonNumericError, "every rating of 'a' must be a number, or nan; got: 'x'"),
+        ({"a": pd.Series([1, 2], ["x", "x"]), "b": {"x": 1}}, DuplicateLabelError, "'a' name an item more than once"),
+        (pd.DataFrame([[1, 2], [1, 2]], columns=["a", "a"]), DuplicateLabelError, "unique; more than once: 'a'"),
+    ],
+)
+def test_invalid_ratings(ratings, error, message):
+    with pytest.raises(error, match=message):
+        krippendorff_alpha(ratings)
+
+
+RATINGS = {"ann": {"a": 4, "b": 1, "c": 2, "d": 3}, "bob": {"a": 3.5, "b": 3, "c": 2.5}, "cat": {"a": 4, "c": 3}}
+
+
+def jackknife(matrix, level):
+    """Ends of the interval, written out."""
+    from scipy.stats import t
+
+    n = matrix.shape[1]
+    logs = [math.log(1 - krippendorff_alpha(np.delete(matrix, item, axis=1), level=level)) for item in range(n)]
+    error = math.sqrt((n - 1) / n * sum((value - sum(logs) / n) ** 2 for value in logs))
+    center, reach = math.log(1 - krippendorff_alpha(matrix, level=level)), t.ppf(0.95, n - 1) * error
+    return 1 - math.exp(center + reach), 1 - math.exp(center - reach)
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval", "ratio"])
+@given(seed=st.integers(0, 10_000))
+def test_interval_is_the_jackknife_of_the_logarithm(level, seed):
+    rng = np.random.default_rng(seed)
+    matrix = np.clip(np.round(rng.normal(3, 1.2, 8) + rng.normal(0, 0.6, (3, 8))), 0, 6)
+    matrix[0, 0] = NAN
+    alphas = [krippendorff_alpha(np.delete(matrix, item, axis=1), level=level) for item in range(8)]
+    if max(alphas) == 1 or any(map(math.isnan, alphas)):
+        return
+    interval = alpha_interval(matrix, level=level, confidence=0.9)
+    assert (interval.low, interval.high) == pytest.approx(jackknife(matrix, level), abs=1e-9)
+    assert interval.alpha == krippendorff_alpha(matrix, level=level)
+    assert interval.low <= interval.alpha <= interval.high
+
+
+def test_more_confidence_is_wider_and_many_items_are_left_out_in_blocks():
+    rng = np.random.default_rng(1)
+    matrix = np.round(rng.normal(3, 1, 900) + rng.normal(0, 0.5, (4, 900)))
+    narrow, wide = (alpha_interval(matrix, level="interval", confidence=level) for level in (0.5, 0.99))
+    assert wide.low < narrow.low < narrow.alpha < narrow.high < wide.high
+    assert wide.n_items == 900
+    assert wide.high - wide.low < 0.15
+
+
+def test_perfect_and_undefined_agreement():
+    perfect = alpha_interval([[1, 2, 3], [1, 2, 3]], level="interval")
+    assert (perfect.alpha, perfect.low, perfect.high) == (1, 1, 1)
+    with pytest.warns(UndefinedCorrelationWarning, match="all ratings of items with two ratings are equal"):
+        undefined = alpha_interval([[1, 1, 1], [1, 1, 1]])
+    assert undefined.to_dict()["low"] is None
+    assert math.isnan(alpha_interval([[1, 2], [2, 2]]).low)
+    with pytest.raises(OptionError, match="confidence must be a number above 0 and below 1"):
+        alpha_interval([[1, 2], [2, 2]], confidence=95)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+def test_a_single_disagreement_has_a_finite_interval(confidence):
+    interval = alpha_interval([[1, 2, 3, 4, 5], [1, 2, 3, 4, 4]], level="interval", confidence=confidence)
+    assert math.isfinite(interval.low)
+    assert interval.low < interval.alpha < interval.high <= 1
+
+
+def test_decisions_replace_means_of_disputed_items():
+    open_items = adjudicate(RATINGS)
+    assert open_items.scores == {"a": pytest.approx(11.5 / 3), "d": 3.0}
+    assert open_items.disputed == {"b": (1.0, 3.0), "c": (2.0, 2.5, 3.0)}
+    decided = adjudicate(RATINGS, {"b": 1, "c": 2.5})
+    assert decided.scores == {"a": pytest.approx(11.5 / 3), "b": 1.0, "c": 2.5, "d": 3.0}
+    assert decided.n_decided == 2
+    assert list(decided.scores) == ["a", "b", "c", "d"]
+    assert adjudicate(RATINGS, {"b": 1}, limit=1.5).scores["c"] == 2.5
+    assert adjudicate([[1, 2], [1, NAN]]).scores == {0: 1.0, 1: 2.0}
+
+
+@pytest.mark.parametrize(
+    ("decisions", "limit", "error", "message"),
+    [
+        ({"a": 3}, 1, AnnotatorError, "no two ratings of these differ by 1 or more, and yet a decision .* on: 'a'"),
+        ({"z": 3}, 1, AnnotatorError, "decision is given on: 'z'"),
+        ({"b": NAN}, 1, NonNumericError, "decisions must be finite numbers; not those on: 'b'"),
+        ([1], 1, OptionError, "decisions must map items to ratings"),
+        ({}, 0, OptionError, "limit must be a positive number; got 0"),
+    ],
+)
+def test_bad_decisions_are_named(decisions, limit, error, message):
+    with pytest.raises(error, match=message):
+        adjudicate(RATINGS, decisions, limit=limit)

@@ -1,6 +1,50 @@
-"""What the tests of figures share: matplotlib is there, or is made to be missing."""
+"""What the tests of figures share: rankings that they draw, and how they read what was drawn."""
 
+import numpy as np
 import pytest
+
+RNG = np.random.default_rng(5)
+GOLD = np.round(RNG.normal(0, 2, 60))
+SYSTEMS = {f"system {number}": GOLD + RNG.normal(0, 1 + number, 60) for number in range(12)}
+
+
+def minus(text):
+    """Write numbers as figures do."""
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def legend_of(drawn):
+    """Lines of the only legend of a figure or of axes, unbroken."""
+    panels = getattr(drawn, "axes", None)
+    owners = [drawn] if not isinstance(panels, list) else [drawn, *panels]
+    legends = [
+        legend
+        for owner in owners
+        for legend in (owner.legends if hasattr(owner, "legends") else [owner.get_legend()])
+        if legend is not None
+    ]
+    if not legends:
+        return []
+    (legend,) = legends
+    return [" ".join(text.get_text().split("\n")) for text in legend.get_texts()]
+
+
+def own_axes():
+    """Axes of a figure that belongs to the caller."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(4, 4), layout="constrained").add_subplot()
+
+
+def title_of(axes):
+    """Title of axes or of a figure, unbroken."""
+    text = axes.get_suptitle() if hasattr(axes, "get_suptitle") else axes.get_title(loc="left") or axes.get_title()
+    return " ".join(text.split("\n"))
+
+
+def labels_of(axes):
+    """Labels beside axes."""
+    return [text.get_text() for text in axes.texts]
 
 
 @pytest.fixture(autouse=True)

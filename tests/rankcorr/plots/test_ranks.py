@@ -1,17 +1,20 @@
-"""Ranks against ranks: every item is drawn, the top stands out, and several systems have panels."""
+"""Figures of one comparison: ranks against ranks, systems as functions of n0, and null distributions."""
 
+import math
 import re
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import rankcorr
-from rankcorr import Ranking, item_weights, weighted_tau
+from rankcorr import Ranking, RhoW, TauW, correlate_many, first_rank_share, item_weights, weighted_tau
 from rankcorr._contributions import contributions
-from rankcorr.plots import plot_ranks, save_figure
+from rankcorr.inference._null import null_distribution
+from rankcorr.plots import plot_null, plot_offset, plot_ranks, save_figure
+from rankcorr.plots._offsets import OFFSETS
 from rankcorr.plots._ranks import DENSE, MOST_HEAVY
-from tests.rankcorr.plots.figures import GOLD, SYSTEMS, labels_of, minus, own_axes, title_of
+from tests.rankcorr.plots.conftest import GOLD, SYSTEMS, labels_of, legend_of, minus, own_axes, title_of
 
 
 def test_every_item_and_its_weight():
@@ -153,10 +156,165 @@ def test_refused(call, error, message):
 
 
 @pytest.mark.wide
-@pytest.mark.wide
 def test_a_dense_figure_is_a_small_file(tmp_path):
     rng = np.random.default_rng(2)
     x, y = rng.normal(size=(2, 3_000))
     assert save_figure(plot_ranks(x, y), tmp_path / "ranks.svg").stat().st_size < 300_000
     # Beside the dots the file has the markers that stand out, as vectors.
     assert len(re.findall("<use ", (tmp_path / "ranks.svg").read_text())) < 3 * MOST_HEAVY
+
+
+def ticks_of(axes):
+    return dict(zip(axes.get_xticks(), (text.get_text() for text in axes.get_xticklabels()), strict=True))
+
+
+def test_the_coefficients_and_the_share_of_the_first_rank():
+    few = dict(list(SYSTEMS.items())[:3])
+    figure = plot_offset(GOLD, few, coefficient="rho_w")
+    (axes,) = figure.axes
+    assert len(axes.lines) == 3  # of the systems alone
+    for number, line in enumerate(axes.lines):
+        expected = [correlate_many(GOLD, few, coefficient=RhoW(n0=n0)).statistic[number] for n0 in OFFSETS]
+        assert_array_equal(line.get_ydata(), expected)
+        assert_array_equal(line.get_xdata(), np.array(OFFSETS) + 1)
+    assert labels_of(axes) == [line.get_label() for line in axes.lines] == [*few]
+    assert title_of(axes) == r"$\rho_w$ by offset $n_0$: 3 systems, 60 items"
+    assert {line.get_marker() for line in axes.lines} == {"None"}  # only what was computed looks like data
+    assert len({line.get_linestyle() for line in axes.lines}) == len({line.get_color() for line in axes.lines}) == 3
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("Offset $n_0$", r"Coefficient $\rho_w$")
+    ticks = ticks_of(axes)
+    assert [float(text) + 1 for text in ticks.values()] == list(ticks)
+    (top,) = axes.child_axes
+    assert top.get_xlabel() == "Weight of rank 1, $R(n_0)$, in %"
+    shares = ticks_of(top)
+    assert list(shares) == list(ticks)
+    assert list(shares.values()) == [f"{100 * first_rank_share(place - 1, 60):.2g}" for place in ticks]
+
+
+def test_of_many_systems_five_are_told_apart():
+    figure = plot_offset(GOLD, SYSTEMS)
+    (axes,) = figure.axes
+    at_0 = correlate_many(GOLD, SYSTEMS, coefficient=TauW(n0=0))
+    best = [at_0.names[row] for row in np.argsort(-at_0.statistic, kind="stable")[:5]]
+    assert labels_of(axes) == best
+    assert title_of(axes) == r"$\tau_w$ by offset $n_0$: 12 systems (best 5 at the left coloured), 60 items"
+    assert len(axes.lines) == 12
+    figure = plot_offset(GOLD, np.array(list(SYSTEMS.values())[:8]))
+    assert labels_of(figure.axes[0]) == list(map(str, range(8)))
+
+
+@pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
+def test_an_undefined_system_is_named():
+    (axes,) = plot_offset([3, 2, 1], {"good": [3, 2, 1], "flat": [1, 1, 1]}).axes
+    assert labels_of(axes) == ["good"]
+    assert title_of(axes).endswith("2 systems, 3 items; undefined: flat")
+
+
+def test_small_axes_have_fewer_ticks():
+    small, wide = plot_offset(GOLD, SYSTEMS, ax=own_axes()), plot_offset(GOLD, SYSTEMS).axes[0]
+    assert {"0", "10", "100"} < set(ticks_of(small).values())
+    assert len(ticks_of(small)) < len(ticks_of(wide))
+
+
+def test_equal_shares_of_the_first_rank_are_written_once():
+    (top,) = plot_offset(range(8), [range(8)]).axes[0].child_axes
+    shares = [text for text in ticks_of(top).values() if text]
+    assert shares[-1] == "13"  # an eighth, whatever the offset
+    assert len(set(shares)) == len(shares) < len(ticks_of(top))
+
+
+def test_a_coefficient_without_an_offset_is_refused():
+    with pytest.raises(rankcorr.OptionError, match="must be one with an offset n0, tau_w or rho_w; got 'tau'"):
+        plot_offset([2, 1], [[1, 2]], coefficient="tau")
+
+
+FOUR = range(4)
+
+
+def test_the_values_and_the_observed_one():
+    null = null_distribution(GOLD, SYSTEMS["system 2"], n_resamples=400)
+    observed = weighted_tau(GOLD, SYSTEMS["system 2"])
+    figure = plot_null(null, observed, alternative="greater")
+    (axes,) = figure.axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == (r"Coefficient $\tau_w$, $n_0=2$", "Share of the permutations")
+    (filled,) = axes.patches
+    heights, edges, _ = filled.get_data()
+    assert_allclose(heights, np.histogram(null.values, edges)[0] / null.values.size, rtol=1e-12)
+    assert_allclose([edges[0], edges[-1]], [null.values.min(), null.values.max()], rtol=1e-12)
+    mean, line = axes.lines
+    assert (mean.get_xdata()[0], line.get_xdata()[0]) == (null.mean, observed.statistic)
+    assert mean.get_linestyle() != line.get_linestyle()
+    assert title_of(axes) == r"$\tau_w$ by chance: 400 random permutations of 60 items"
+    assert labels_of(axes) == [
+        minus(f"observed {observed.statistic:.3f}, p = ") + f"{null.pvalue(observed, 'greater'):.3f} (greater)",
+        minus(f"mean by chance {null.mean:.3f}"),
+    ]
+
+
+@pytest.mark.needs_numba
+def test_all_permutations_and_small_pvalues():
+    (axes,) = plot_null(null_distribution(FOUR, FOUR), 0.5).axes
+    assert title_of(axes).endswith(": all 24 permutations of 4 items")
+    (axes,) = plot_null(null_distribution(range(99), range(99)), 0.99).axes
+    assert labels_of(axes)[0].endswith("p = 2.0e-04 (two-sided)")
+
+
+@pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
+def test_several_systems_have_rows():
+    systems = dict(list(SYSTEMS.items())[:2]) | {"five levels": np.round(GOLD / 4), "flat": np.ones(60)}
+    nulls = {name: null_distribution(GOLD, system, n_resamples=200) for name, system in systems.items()}
+    observed = {name: weighted_tau(GOLD, system) for name, system in systems.items()}
+    axes = plot_null(nulls, observed, alternative="greater").axes[0]
+    assert [text.get_text() for text in axes.get_yticklabels()] == list(systems)
+    assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the first is at the top
+    pvalues = [f"p = {nulls[name].pvalue(observed[name], 'greater'):.3f}" for name in list(systems)[:3]]
+    assert [text.get_text() for text in axes.texts] == [*pvalues, "undefined"]
+    upright = [line.get_xdata()[0] for line in axes.lines if line.get_xdata()[0] == line.get_xdata()[1]]
+    means, values = upright[::2], upright[1::2]
+    assert means == [nulls[name].mean for name in list(systems)[:3]]
+    assert values == [observed[name].statistic for name in list(systems)[:3]]
+    drawn = [patch.get_data() for patch in axes.patches]
+    shares = [baseline - heights for heights, _, baseline in drawn]
+    for name, (_, edges, _), heights in zip(systems, drawn, shares, strict=False):
+        counts = np.histogram(nulls[name].values, edges)[0]
+        assert counts.sum() == 200  # no value is left out
+        assert_allclose(heights / heights.sum(), counts / 200, rtol=1e-9)
+    assert max(heights.max() for heights in shares) < 1  # rows do not overlap
+    assert legend_of(axes.figure) == ["by chance", "mean by chance", "observed, with p, greater"]
+    assert title_of(axes) == r"$\tau_w$ of 4 systems and by chance: 200 random permutations of 60 items"
+
+
+def test_rows_of_one_value():
+    null = null_distribution(range(20), range(20), n_resamples=1)
+    (axes,) = plot_null({"a": null, "b": null}, {"a": 1, "b": -1}).axes
+    assert [patch.get_data().values for patch in axes.patches] == [pytest.approx([-0.78]), pytest.approx([0.22])]
+    assert [text.get_text() for text in axes.texts] == ["p = 1.000", "p = 1.000"]
+
+
+@pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")
+@pytest.mark.parametrize(
+    ("null", "statistic", "options", "message"),
+    [
+        (FOUR, math.nan, {}, "the statistic is nan and cannot be drawn"),
+        (FOUR, 0, {"alternative": "more"}, "alternative must be one of"),
+        ([1, 1, 1, 1], 0.5, {}, "there is nothing to draw: the coefficient is undefined for every permutation"),
+        ({"a": [1, 1, 1, 1]}, {"a": math.nan}, {}, "nothing to draw: the coefficient is undefined for every system"),
+        ({}, {}, {}, "nothing to draw: null and statistic name no system"),
+        ({"a": FOUR}, 0.5, {}, "null and statistic must both be of one system, or both mappings"),
+        ({"a": FOUR}, {"b": 0.5}, {}, "must name the same systems; in one of them only: 'a', 'b'"),
+        ({"a": FOUR}, {"a": 2}, {}, "^system 'a': "),
+    ],
+)
+def test_a_null_that_cannot_be_drawn_is_refused(null, statistic, options, message):
+    def of(system):
+        return null_distribution(FOUR, system)
+
+    nulls = {name: of(system) for name, system in null.items()} if isinstance(null, dict) else of(null)
+    with pytest.raises(rankcorr.OptionError, match=message):
+        plot_null(nulls, statistic, **options)
+
+
+def test_rows_of_different_coefficients():
+    nulls = {name: null_distribution(FOUR, FOUR, coefficient=TauW(n0=n0)) for name, n0 in {"a": 2, "b": 3}.items()}
+    with pytest.raises(rankcorr.OptionError, match="must be of one coefficient with the same options; got: "):
+        plot_null(nulls, {"a": 0, "b": 0})

@@ -13,9 +13,19 @@ from hypothesis import strategies as st
 import rankcorr
 from rankcorr import OptionError, Rho, RhoW, Tau, TauW, leaderboard, null_distribution
 from rankcorr._weights import Hyperbolic
-from rankcorr.plots import MissingMatplotlibError, plot_leaderboard, plot_null, plot_offset, plot_ranks, save_figure
+from rankcorr.evaluation import compare_runs
+from rankcorr.plots import (
+    MissingMatplotlibError,
+    plot_leaderboard,
+    plot_null,
+    plot_offset,
+    plot_queries,
+    plot_ranks,
+    save_figure,
+)
 from rankcorr.plots._style import Ink, canvas, coefficient_text, figure_bytes, label_text, round_numbers, spread, theme
-from tests.rankcorr.plots.figures import GOLD, SYSTEMS, legend_of, own_axes
+from tests.rankcorr.evaluation.test_compare import case
+from tests.rankcorr.plots.conftest import GOLD, SYSTEMS, legend_of, own_axes
 from tests.rankcorr.plots.test_leaderboards import board
 
 pytestmark = pytest.mark.wide
@@ -28,6 +38,7 @@ FIGURES = {
     "null": lambda **options: plot_null(null_distribution(FOUR, FOUR), 0, **options),
     "nulls": lambda **options: plot_null({"a": null_distribution(FOUR, FOUR)}, {"a": 0}, **options),
     "leaderboard": lambda **options: plot_leaderboard(board(), **options),
+    "queries": lambda **options: plot_queries(compare_runs(*case(5), n_resamples=100), **options),
 }
 
 
@@ -148,6 +159,7 @@ def test_ink_on_a_transparent_ground(paper, text, expected):
 def test_axes_of_the_caller(name):
     axes = own_axes()
     assert FIGURES[name](ax=axes) is axes
+    assert axes.has_data()
     assert legend_of(axes) == legend_of(FIGURES[name]())
     assert axes.figure.legends == []
 

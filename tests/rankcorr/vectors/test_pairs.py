@@ -1,3 +1,5 @@
+"""Gold scores of pairs of words, and labels of relata, against cosines."""
+
 import itertools
 import math
 from decimal import Decimal, localcontext
@@ -23,6 +25,8 @@ from rankcorr import (
     permutation_test,
     weighted_tau,
 )
+from rankcorr.evaluation import evaluate
+from rankcorr.measures import average_precision
 from rankcorr.vectors import (
     DuplicatePairError,
     LowCoverageWarning,
@@ -36,6 +40,7 @@ from rankcorr.vectors import (
     evaluate_vectors,
     read_pairs,
     read_vectors,
+    relata_by_relation,
 )
 from tests import naive
 from tests.rankcorr.vectors.test_reading import binary_of, text_of, written
@@ -329,9 +334,9 @@ def test_a_word_in_another_unicode_form_is_named(from_file, tmp_path):
         (tmp_path / "v.txt").write_text("".join(f"{word} {x} {y}\n" for word, (x, y) in vectors.items()), "utf-8")
     source = tmp_path / "v.txt" if from_file else vectors
     gold = {("cafe\u0301", "tea"): 1, ("tea", "pub"): 2, ("tea", "bar"): 3}
-    for evaluate in (evaluate_vectors, evaluate_relata):
+    for evaluation_of in (evaluate_vectors, evaluate_relata):
         with pytest.warns(UnicodeFormWarning, match=r"word ids .* not matched: 'caf\\xe9' and 'cafe\\u0301'") as warned:
-            evaluate(source, gold, n_resamples=20)
+            evaluation_of(source, gold, n_resamples=20)
         assert any(warning.filename == __file__ for warning in warned)
     gold = {("caf\u00e9", "tea"): 1, ("bar", "pub"): 2, ("tea", "bar"): 3}
     assert evaluate_vectors(source, gold, coefficients=["rho"], n_resamples=20).oov_words == ()
@@ -486,3 +491,118 @@ def test_proportional_vectors_tie_among_the_relata_of_a_word():
     gold = {("stone", other): rounded_cosine(vectors["stone"], vectors[other]) for other in [*SPELLINGS, *tripled]}
     evaluation = evaluate_relata(vectors, gold, metrics=["tau_w"], standardized=False)
     assert evaluation.mean("tau_w") == 1.0
+
+
+def relata_case(seed=0, n_words=6, n_relata=12):
+    """Vectors, and labels of relata; one word and two relata have no vector."""
+    rng = np.random.default_rng(seed)
+    words = [f"t{number}" for number in range(n_words)]
+    relata = [f"r{number}" for number in range(n_relata)]
+    gold = {
+        (word, relatum): int(rng.integers(0, 2)) for word in words for relatum in rng.choice(relata, 7, False).tolist()
+    }
+    vectors = {word: rng.normal(size=5) for word in [*words[1:], *relata[2:]]}
+    return vectors, gold
+
+
+def ranked(vectors, gold, candidates="gold"):
+    """Run of the words that have vectors, spelt out."""
+    relata = {relatum for _, relatum in gold}
+    run = {}
+    for word in {word for word, _ in gold} & vectors.keys():
+        own = relata - {word} if candidates == "all" else {relatum for first, relatum in gold if first == word}
+        run[word] = {other: naive.cosine(vectors[word], vectors[other]) for other in own & vectors.keys()}
+    return run
+
+
+def by_word(gold):
+    qrels = {}
+    for (word, relatum), score in gold.items():
+        qrels.setdefault(word, {})[relatum] = score
+    return qrels
+
+
+@given(st.integers(0, 1000), st.sampled_from(["gold", "all"]), st.sampled_from([None, 3]))
+def test_values_are_those_of_an_evaluation_by_query(seed, candidates, depth):
+    vectors, gold = relata_case(seed)
+    options = {"metrics": ["tau", "ap"], "depth": depth, "standardized": False}
+    found = evaluate_relata(vectors, gold, candidates=candidates, **options)
+    known = {pair: score for pair, score in gold.items() if vectors.keys() >= set(pair)}
+    expected = evaluate(by_word(known), ranked(vectors, gold, candidates), **options)
+    for metric in ("tau", "ap"):
+        assert found.evaluation.of(metric) == pytest.approx(expected.of(metric), abs=1e-12, nan_ok=True)
+    assert (found.oov_words, set(found.oov_relata)) == (("t0",), {"r0", "r1"} & {relatum for _, relatum in gold})
+    assert (found.n_words, found.n_relata) == (6, len(gold))
+
+
+def test_relata_without_a_vector_are_last():
+    vectors = {"t": [1.0, 0.0], "a": [1.0, 0.1], "b": [0.5, 1.0]}
+    gold = {("t", "b"): 2, ("t", "a"): 1, ("t", "absent"): 1, ("u", "a"): 1, ("u", "b"): 0}
+    found = evaluate_relata(vectors, gold, oov="lowest", metrics=["tau_w", "ap"])
+    assert found.evaluation.queries == ("t", "u")
+    tau_w = weighted_tau([2, 1, 1], [2, 3, 1])  # nothing is ranked for u
+    assert found.mean("tau_w") == pytest.approx(tau_w, abs=1e-12)
+    assert found.mean("ap") == pytest.approx((2 / 3 + 0) / 2)  # two of three are found first; u finds nothing
+
+
+def test_relata_without_a_vector_are_an_error_by_name():
+    vectors, gold = relata_case()
+    with pytest.raises(UnknownWordError, match="words without a vector: 't0', "):
+        evaluate_relata(vectors, gold, oov="error")
+    with pytest.raises(UnknownWordError, match="no word has a vector and a relatum with one, in 2 pairs"):
+        evaluate_relata({"t": [1.0], "b": [1.0]}, {("t", "a"): 1, ("u", "b"): 0})
+
+
+def test_lower_case_is_that_of_the_vectors():
+    vectors, gold = relata_case()
+    upper = {(word.upper(), relatum.upper()): score for (word, relatum), score in gold.items()}
+    assert evaluate_relata(vectors, upper, lower=True).mean("ap") == evaluate_relata(vectors, gold).mean("ap")
+
+
+def test_json_and_repr():
+    vectors, gold = relata_case()
+    found = evaluate_relata(vectors, gold)
+    content = found.to_dict()
+    assert content["options"] == {"oov": "omit", "lower": False, "candidates": "gold"}
+    assert content["evaluation"]["means"][1]["mean"] == found.mean("ap")
+    assert repr(found) == (
+        f"<RelataEvaluation of 6 words, {len(gold)} relata: tau_w {found.mean('tau_w'):.4f}, ap {found.mean('ap'):.4f}>"
+    )
+
+
+def test_options_of_relata_that_cannot_be_used():
+    vectors, gold = relata_case()
+    with pytest.raises(OptionError, match="candidates must be one of 'gold', 'all'; got 'vocabulary'"):
+        evaluate_relata(vectors, gold, candidates="vocabulary")
+    with pytest.raises(OptionError, match="oov must be one of"):
+        evaluate_relata(vectors, gold, oov="zero")
+
+
+@given(st.integers(0, 1000), st.sampled_from(["omit", "lowest"]))
+def test_pooled_average_precision_ranks_all_pairs_in_one_list(seed, oov):
+    vectors, gold = relata_case(seed)
+    cosines = {
+        (first, second): naive.cosine(vectors[first], vectors[second]) if vectors.keys() >= {first, second} else -2.0
+        for first, second in gold
+    }
+    pairs = [pair for pair in gold if oov == "lowest" or cosines[pair] > -2]
+    relevance = [gold[pair] for pair in pairs]
+    result = evaluate_relata(vectors, gold, oov=oov, standardized=False)
+    if any(relevance):
+        assert result.pooled_ap == pytest.approx(average_precision(relevance, [cosines[pair] for pair in pairs]))
+    else:
+        assert np.isnan(result.pooled_ap)
+
+
+def test_each_relation_is_evaluated_with_the_unrelated_pairs_of_its_words():
+    rng = np.random.default_rng(5)
+    vectors = {word: rng.normal(size=4) for word in "abcdefgh"}
+    gold = {("a", "b"): 1, ("a", "c"): 1, ("a", "d"): 0, ("a", "e"): 0, ("f", "g"): 1, ("f", "h"): 0}
+    relations = {("a", "b"): "hyper", ("a", "c"): "mero", ("f", "g"): "hyper"}
+    by_relation = relata_by_relation(vectors, gold, relations, metrics=["ap"])
+    assert list(by_relation) == ["hyper", "mero"]
+    alone = evaluate_relata(vectors, {pair: gold[pair] for pair in gold if pair != ("a", "c")}, metrics=["ap"])
+    assert by_relation["hyper"].mean("ap") == alone.mean("ap")
+    assert by_relation["mero"].n_relata == 3
+    with pytest.raises(OptionError, match="every related pair needs a relation; without one"):
+        relata_by_relation(vectors, gold, {})

@@ -113,13 +113,6 @@ def test_ids_of_two_types():
         TAU_EVALUATOR.frame(frame)
 
 
-def test_a_document_twice():
-    evaluator = QueryEvaluator("ap", document="document")
-    table = pa.table(COLUMNS | {"document": ["a", "a", "a"]})
-    with pytest.raises(DuplicateDocumentError, match=r"more than once \(query, document\): \('q', 'a'\)"):
-        evaluator.batch(table)
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
@@ -245,16 +238,6 @@ def test_rows_of_a_query_must_follow_each_other_wherever_batches_are_cut(runs, c
         for call in (lambda: list(ONE.batches(batches)), lambda: streamed_means(batches, ONE, workers=1)):
             with pytest.raises(SplitQueryError, match=f"in a stream; those of '{again}' are interrupted"):
                 call()
-
-
-def test_a_query_in_two_places_is_refused_in_one_batch_too():
-    """Rows 0 to 10 of a query, 20 to 4,000 of others, 10 to 20 of the first: in one batch they were accepted."""
-    rows = pd.DataFrame({"query": ["q"] * 20 + [f"r{row // 10}" for row in range(20, 4_000)]})
-    rows["relevance"], rows["bm25"] = rows.index % 3, rows.index % 7
-    parts = {"first": rows[:10], "others": rows[20:], "rest": rows[10:20]}
-    for batches in ([*parts.values()], [pd.concat(parts.values())], [rows[:10], pd.concat([rows[20:], rows[10:20]])]):
-        with pytest.raises(SplitQueryError, match="those of 'q' are interrupted by other queries"):
-            list(ONE.batches(batches))
 
 
 @pytest.mark.usefixtures("small")

@@ -1,19 +1,40 @@
-"""Data frames and series of pandas, polars and pyarrow: columns are rankings, and a pandas index labels the items."""
+"""Input of any type: data frames and series of pandas, polars and pyarrow, identifiers, and numbers."""
 
 import datetime
+import math
+import numbers
 from decimal import Decimal
 from fractions import Fraction
+from unicodedata import normalize
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import rankcorr
-from rankcorr import Ranking, correlate_many, correlation_matrix, leaderboard, weighted_tau
+from rankcorr import (
+    DuplicateLabelError,
+    LabelMismatchError,
+    NonNumericError,
+    Ranking,
+    UnicodeFormWarning,
+    align,
+    compare_systems,
+    correlate_many,
+    correlation_matrix,
+    leaderboard,
+    weighted_tau,
+)
+from rankcorr._input.identifiers import check_identifiers, comparable, identifier_text, plain_identifier, unicode_twins
+from rankcorr._input.numbers import as_floats, exact_array, numbers_beyond_floats, order_codes
 from rankcorr.errors import ColumnError, RankColumnWarning
+from rankcorr.inference._exchange import codes_of_scores
 from rankcorr.measures import average_precision, krippendorff_alpha, mean_pairwise_agreement
+from tests import naive
 
 COLUMNS = {
     "gold": [float(item) for item in range(20)],
@@ -247,9 +268,9 @@ def test_columns_of_one_name_cannot_be_told_apart(frame):
 
 def test_labels_may_come_in_a_series():
     labels = ["a", "b"]
-    for given in (pl.Series(labels), pa.array(labels), pa.chunked_array([labels]), pd.Index(labels), np.array(labels)):
-        assert Ranking.from_scores([1, 2], labels=given).labels == ("a", "b")
-        assert Ranking.from_order(given) == Ranking.from_order(labels)
+    for series in (pl.Series(labels), pa.array(labels), pa.chunked_array([labels]), pd.Index(labels), np.array(labels)):
+        assert Ranking.from_scores([1, 2], labels=series).labels == ("a", "b")
+        assert Ranking.from_order(series) == Ranking.from_order(labels)
 
 
 class Tensor:
@@ -265,8 +286,8 @@ class Tensor:
 def test_whatever_numpy_reads_is_an_array():
     values = [[3.0, 1.0, 2.0], [1.0, 2.0, 3.0]]
     expected = correlation_matrix(values).statistic.tolist()
-    for given in (Tensor(values), np.array(values).view(np.matrix), np.ma.array(values)):
-        assert correlation_matrix(given).statistic.tolist() == expected
+    for array in (Tensor(values), np.array(values).view(np.matrix), np.ma.array(values)):
+        assert correlation_matrix(array).statistic.tolist() == expected
     assert Ranking.from_scores(Tensor([3, 1])).ranks.tolist() == [1, 2]
     assert Ranking.from_scores(np.ma.array([3, 1])).ranks.tolist() == [1, 2]
 
@@ -279,3 +300,218 @@ def test_a_series_of_ranks_is_no_series_of_scores(kind):
             weighted_tau(frame[name], frame["score"])
         assert Ranking.from_ranks(frame[name]).ranks.tolist() == [1, 2, 3]
     assert weighted_tau(frame["page_rank"], frame["score"]) == 1
+
+
+KINDS = (int, np.int64, np.int8, np.uint16)
+PARTS = st.one_of(st.integers(0, 99), st.text(min_size=1, max_size=3))
+
+
+@given(st.integers(0, 99), st.sampled_from(KINDS), st.sampled_from(KINDS))
+def test_integers_equal_their_decimal_text(number, first, second):
+    assert identifier_text(first(number)) == identifier_text(second(number)) == identifier_text(np.str_(number))
+    assert type(plain_identifier(first(number))) is int
+    assert type(plain_identifier(np.str_(number))) is str
+
+
+@given(st.lists(PARTS, min_size=1), st.lists(PARTS, min_size=1))
+def test_identifiers_of_two_sources_are_equal_if_they_print_alike(first, second):
+    left, right = comparable(first, second)
+    assert [[a == b for a in left] for b in right] == [[str(a) == str(b) for a in first] for b in second]
+
+
+@pytest.mark.parametrize(
+    ("identifiers", "message"),
+    [
+        (["a", 7], "item ids must be all text or all whole numbers; got both, such as 'a' and 7: write all"),
+        ([np.int64(7), np.str_("a")], "got both, such as 'a' and 7: write all of them in one way"),
+        ([True], "each item id must be text or a whole number; got: True, of type bool"),
+        (["a", 1.5], "got: 1.5, of type float"),
+        (["a", ""], "each item needs an id; one is empty"),
+    ],
+)
+def test_identifiers_that_cannot_be_used(identifiers, message):
+    with pytest.raises(ColumnError, match=message):
+        check_identifiers(identifiers, "item")
+    with pytest.raises(TypeError, match=message):
+        check_identifiers(identifiers, "item", TypeError)
+
+
+@given(st.lists(st.text("ae\u00e9\u0301\u212aK", min_size=1, max_size=3), unique=True))
+def test_twins_are_those_that_normalisation_makes_equal(texts):
+    twins = {text for pair in unicode_twins(texts) for text in pair}
+    forms = [normalize("NFC", text) for text in texts]
+    assert twins == {text for text, form in zip(texts, forms, strict=True) if forms.count(form) > 1}
+
+
+@pytest.mark.parametrize("missing", ["raise", "intersection", "bottom", "gold"])
+@pytest.mark.parametrize(("x", "y"), [(7, "7"), ("7", 7), (np.int64(7), "7"), (("a", 7), ("a", "7"))])
+def test_labels_that_differ_only_in_type_are_refused(x, y, missing):
+    with pytest.raises(LabelMismatchError, match=r"of gold and label .* of run differ only in their types"):
+        align({x: 2, "tea": 1, "rice": 3}, {y: 2, "tea": 1, "rice": 3}, names=("gold", "run"), missing=missing)
+
+
+@pytest.mark.parametrize("number", [7, np.int64(7)])
+def test_a_ranking_has_no_label_that_differs_from_another_only_in_its_type(number):
+    message = "labels mix whole numbers with the same numbers as text: '7'; write all labels as text, or"
+    with pytest.raises(DuplicateLabelError, match=message):
+        Ranking.from_scores({number: 2, "7": 1, "tea": 3})
+    with pytest.raises(DuplicateLabelError, match=message):
+        Ranking.from_order([number, "tea", "7"])
+    assert Ranking.from_order([number, "tea", "8", (7, "7")]).n_items == 4
+
+
+def test_an_item_of_another_unicode_form_is_named():
+    with pytest.warns(UnicodeFormWarning, match="item ids that look the same") as warned:
+        align({"caf\u00e9": 2, "tea": 1}, {"cafe\u0301": 2, "tea": 1}, missing="bottom")
+    assert warned[0].filename == __file__
+
+
+BIG = 2**53
+# Each value in every type that holds it: types that compare wrongly or not at all meet in one list.
+TYPES = (int, float, Fraction, Decimal, np.int64, np.uint64, np.float32, np.float64, np.longdouble)
+VALUES = (0, 1, 2**24, 2**24 + 1, BIG - 1, BIG, BIG + 1, BIG + 2, 2**62 + 1)
+
+
+def exact(number):
+    return Fraction(int(number)) if isinstance(number, np.integer) else Fraction(*number.as_integer_ratio())
+
+
+def is_exact(kind, value):
+    return exact(kind(value)) == value
+
+
+NUMBERS = st.one_of(
+    st.sampled_from([(kind, value) for kind in TYPES for value in VALUES if is_exact(kind, value)]).map(
+        lambda pair: pair[0](pair[1])
+    ),
+    st.sampled_from([Fraction(1, 3), 1 / 3, Decimal("0.1"), 0.1, np.float32(0.1), np.longdouble(1) / 3]),
+    st.floats(-1e20, 1e20),
+)
+
+
+@given(st.lists(NUMBERS, min_size=2, max_size=8))
+def test_lists_of_all_types_of_numbers_are_ranked_exactly(scores):
+    expected = naive.midranks([exact(score) for score in scores])
+    assert Ranking.from_scores(scores).ranks.tolist() == expected
+    assert Ranking.from_scores(np.array(scores, object)).ranks.tolist() == expected
+    assert Ranking.from_scores(dict(enumerate(scores))).ranks.tolist() == expected
+
+
+@given(st.lists(NUMBERS, min_size=2, max_size=5), st.lists(NUMBERS, min_size=2, max_size=5))
+def test_scores_of_two_systems_are_put_into_one_order_exactly(first, second):
+    systems = {"a": Ranking.from_scores(first), "b": Ranking.from_scores(np.array(second, object))}
+    codes = np.concatenate(codes_of_scores(systems))
+    numbers = list(map(exact, first + second))
+    order = {number: place for place, number in enumerate(sorted(set(numbers), reverse=True))}
+    assert codes.tolist() == [order[number] for number in numbers]
+
+
+def test_infinities_come_before_and_after_all_others():
+    scores = [np.longdouble("-inf"), Decimal("Infinity"), Decimal("1e999999"), -(10**400), math.inf, 5]
+    assert order_codes(np.array(scores, object)).tolist() == [0, 4, 3, 1, 4, 2]
+
+
+FIRST, SECOND = [BIG + 1, BIG, 5.5, 4], [BIG, BIG + 1, 4.0, 3]
+SYSTEMS = {
+    "lists": (FIRST, SECOND),
+    "tuples": (tuple(FIRST), tuple(SECOND)),
+    "arrays of objects": (np.array(FIRST, object), np.array(SECOND, object)),
+    "pandas": (pd.Series(FIRST, dtype=object), pd.Series(SECOND, dtype=object)),
+    "fractions and decimals": (list(map(Fraction, FIRST)), list(map(Decimal, SECOND))),
+    "unsigned": (np.array([BIG + 1, BIG, 6, 5], np.uint64), SECOND),
+    "numpy's scalars": ([np.uint64(BIG + 1), np.int64(BIG), np.float32(5.5), 4], [*map(np.int64, SECOND[:2]), 4.0, 3]),
+    "long doubles": (FIRST, [np.longdouble(score) if score < BIG else score for score in SECOND]),
+    "mappings": (dict(zip("abcd", FIRST, strict=True)), dict(zip("abcd", SECOND, strict=True))),
+}
+
+
+def exchange_pvalue(gold, first, second):
+    """P-value of the difference in tau over all exchanges of scores, as fractions."""
+    weights = [1 / len(gold)] * len(gold)
+    gold = naive.midranks(gold)
+
+    def difference(a, b):
+        return naive.weighted_tau(gold, naive.midranks(a), weights) - naive.weighted_tau(
+            gold, naive.midranks(b), weights
+        )
+
+    first, second = ([Fraction(score) for score in scores] for scores in (first, second))
+    values = [(difference(a, b), kept) for a, b, kept in naive.exchanges(first, second)]
+    return naive.share_as_extreme(0, difference(first, second), values)
+
+
+def test_the_oracle_of_exchanges_sees_integers_beyond_2_to_53():
+    assert exchange_pvalue([4, 3, 2, 1], FIRST, SECOND) == 0.375
+
+
+@pytest.mark.parametrize("systems", SYSTEMS.values(), ids=SYSTEMS)
+def test_integers_beyond_2_to_53_do_not_tie_in_exchanges(systems):
+    labels = systems[0].keys() if hasattr(systems[0], "keys") else None
+    gold = [4, 3, 2, 1] if labels is None else dict(zip(labels, [4, 3, 2, 1], strict=True))
+    comparison = compare_systems(gold, *systems, swap="scores", coefficient="tau")
+    scores = [system.values() if isinstance(system, dict) else list(system) for system in systems]
+    assert comparison.pvalue == exchange_pvalue([4, 3, 2, 1], *([*map(exact, row)] for row in scores))
+
+
+DISTINCT = (lambda row: exact(row[0]), lambda row: exact(row[1]))
+
+
+@given(st.lists(st.tuples(NUMBERS, NUMBERS), min_size=3, max_size=4, unique_by=DISTINCT))
+def test_exchanges_of_scores_of_all_types_are_exact(rows):
+    first, second = ([row[place] for row in rows] for place in (0, 1))
+    gold = list(range(len(rows), 0, -1))
+    comparison = compare_systems(gold, first, second, swap="scores", coefficient="tau")
+    assert comparison.pvalue == exchange_pvalue(gold, *([exact(score) for score in row] for row in (first, second)))
+
+
+def test_numbers_that_cannot_be_compared_are_a_named_error():
+    numbers.Real.register(Unordered)
+    with pytest.raises(NonNumericError, match=r"^every score must be a real number that compares with the others: "):
+        Ranking.from_scores([Unordered(), 2**60])
+
+
+class Unordered:
+    """A real number by name that has no order."""
+
+
+def test_arrays_keep_integers_that_numpy_would_round():
+    for values in ([BIG + 1, 0.5], [2**64, -1], [np.uint64(BIG + 1), np.int64(-1)], [["x"], [2]]):
+        assert exact_array(values).tolist() == values
+    assert exact_array([1, 0.5, math.inf]).dtype == np.float64
+    with pytest.raises(ValueError, match="inhomogeneous"):
+        exact_array([[1], [1, 2]])
+
+
+@pytest.mark.parametrize(
+    ("array", "beyond"),
+    [
+        (np.array([BIG, -BIG]), []),
+        (np.array([BIG + 1, -BIG - 1, 3]), [BIG + 1, -BIG - 1]),
+        (np.array([BIG + 1, 3], np.uint64), [BIG + 1]),
+        (np.array([-(2**63)]), [-(2**63)]),
+        (np.array([], np.int64), []),
+        (np.array([1e300, math.inf]), []),
+        (np.array([1e300, Decimal("-Infinity"), Decimal(BIG + 1), Fraction(-BIG * 2 - 1, 2)], object), 2),
+    ],
+)
+def test_numbers_that_no_float_tells_from_their_neighbours_are_listed(array, beyond):
+    beyond = beyond if isinstance(beyond, list) else array[-beyond:].tolist()
+    assert numbers_beyond_floats(array) == beyond
+
+
+def test_floats_of_all_types():
+    array = np.array([[1, Fraction(1, 4)], [Decimal("sNaN"), Decimal("-Infinity")]], object)
+    np.testing.assert_array_equal(as_floats(array), [[1.0, 0.25], [math.nan, -math.inf]])
+
+
+def test_frames_with_integers_beyond_2_to_53_are_ranked_exactly():
+    integers, floats = [BIG + 1, BIG, 3], [float(BIG), 5.5, 4.0]
+    for frame in (
+        pd.DataFrame({"a": integers, "b": floats}),
+        pd.DataFrame({"a": integers, "b": floats}, dtype=object),
+        pl.DataFrame({"a": integers, "b": floats}),
+    ):
+        gold = [3, 2, 1] if isinstance(frame, pl.DataFrame) else {0: 3, 1: 2, 2: 1}
+        assert correlate_many(gold, frame, coefficient="tau").statistic.tolist() == [1.0, 1.0]
+        comparison = compare_systems(gold, frame["a"], frame["b"], swap="scores", coefficient="tau")
+        assert comparison.pvalue == exchange_pvalue([3, 2, 1], integers, floats)
