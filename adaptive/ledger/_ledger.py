@@ -36,14 +36,12 @@ from adaptive.ledger._ballots.stored import (
 from adaptive.ledger._bundle import files
 from adaptive.ledger._bundle.checking import Verified
 from adaptive.ledger._bundle.contents import MOST_BYTES
+from adaptive.ledger._campaign.content import ItemContent, VotingPages
 from adaptive.ledger._campaign.info import CampaignInfo, CampaignSettings, ContinuousPlan
-from adaptive.ledger._campaign.items import contents_of
-from adaptive.ledger._campaign.pages import ItemContent, VotingPages
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, insert_campaign, load_campaign
 from adaptive.ledger._closing import Preview
 from adaptive.ledger._reports import results, status
-from adaptive.ledger._reports.agreement import FlagLimits
-from adaptive.ledger._reports.quality import CampaignQuality, quality_of
+from adaptive.ledger._reports.quality import CampaignQuality, FlagLimits, quality_of
 from adaptive.ledger._reports.results import CampaignResult, ItemProgress
 from adaptive.ledger._reports.status import BallotProgress, BallotState, CampaignStatus
 from adaptive.ledger._store.database import PATIENCE_SECONDS, Database, back_up
@@ -54,8 +52,7 @@ from adaptive.ledger._voters.tokens import Tokens, issue
 from adaptive.ledger._votes import casting, exports, imports
 from adaptive.ledger._votes.casting import Receipt, VoteCast
 from adaptive.ledger._votes.exports import Export, Format
-from adaptive.ledger._votes.imports import Recorded
-from adaptive.ledger._votes.set_files import read_set_file, set_file
+from adaptive.ledger._votes.imports import Recorded, read_set_file, set_file
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._comparisons import Comparisons
 from rankcorr._workers import Progress
@@ -565,7 +562,7 @@ class Campaign(OpenCampaign):
 
     def contents(self) -> tuple[ItemContent, ...]:
         """Return the content shown for each item of the campaign, by place."""
-        return self.read(contents_of)
+        return self.read(Transaction.contents)
 
     # Progress
 

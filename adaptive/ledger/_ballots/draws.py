@@ -28,7 +28,7 @@ from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, Probing
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import answer_name, digest_of, json_of, label_text, now, pair_id
-from adaptive.ledger._voters.identity import file_name, register, voter_named
+from adaptive.ledger._voters.membership import file_name, register, voter_named
 from adaptive.ledger.errors import LedgerError
 
 

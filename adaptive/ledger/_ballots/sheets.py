@@ -19,12 +19,12 @@ import sqlalchemy as sa
 
 from adaptive.ledger._ballots.pairs import OpenPairs, Sheet, dropped_sheets, has_asked_pair, open_pairs
 from adaptive.ledger._ballots.stored import stored_ballots
+from adaptive.ledger._campaign.content import PLATFORMS
 from adaptive.ledger._campaign.info import CampaignInfo
-from adaptive.ledger._campaign.pages import PLATFORMS
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import now
-from adaptive.ledger._voters.identity import register, voter_named
+from adaptive.ledger._voters.membership import register, voter_named
 from adaptive.ledger.errors import LedgerError
 
 MINUTE: Final = 60_000_000  # microseconds

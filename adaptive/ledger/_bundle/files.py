@@ -40,7 +40,7 @@ from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, ins
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import Database
 from adaptive.ledger._store.schema import ANSWERS, json_of
-from adaptive.ledger._voters.identity import external_hash
+from adaptive.ledger._voters.membership import external_hash
 from adaptive.ledger._votes.casting import correction_hash, vote_hash
 from adaptive.ledger.errors import BundleError
 from adaptive.model._likelihood import OVERSIGHT

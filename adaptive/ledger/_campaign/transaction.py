@@ -22,8 +22,8 @@ from adaptive._plan import BallotPlan
 from adaptive._protocol import Items, checked_items, checked_labels
 from adaptive._tables import item_cells
 from adaptive.errors import VoteError
+from adaptive.ledger._campaign.content import ItemContent, VotingPages
 from adaptive.ledger._campaign.info import CampaignInfo, CampaignSettings, ContinuousPlan, Mode
-from adaptive.ledger._campaign.pages import ItemContent, VotingPages
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import Database, clock, lock_ballot
 from adaptive.ledger._store.schema import json_of, label_of, label_text, now, value_of
@@ -132,7 +132,7 @@ class Transaction:
         voter = schema.voter
         self.execute(sa.select(voter.c.id).where(voter.c.id == voter_id).with_for_update(key_share=True))
 
-    # Pages and voters
+    # Contents, pages and voters
 
     def pages(self) -> tuple[int, VotingPages]:
         """Return the current version of the pages, counted from 1; version 0 with the defaults if none were set."""
@@ -158,6 +158,12 @@ class Transaction:
         self.execute(sa.insert(schema.voting_pages).values(row))
         self.__dict__.pop("_pages", None)
         return version + 1
+
+    def contents(self) -> tuple[ItemContent, ...]:
+        """Return the content shown for each item of the campaign, by place."""
+        table = schema.item
+        contents = sa.select(table.c.kind, table.c.content, table.c.alt_text).where(table.c.campaign_id == self.info.id)
+        return tuple(ItemContent(*row) for row in self.execute(contents.order_by(table.c.place)))
 
     def voter_names(self) -> dict[int, str]:
         """Return the display name of each voter: the name at the source, or the key if the name was erased."""

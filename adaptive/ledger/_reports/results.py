@@ -1,4 +1,4 @@
-"""Compute a campaign's results: the paper's ranking, strengths fitted to all votes, and their uncertainty."""
+"""Compute a campaign's results: the paper's ranking, strengths fitted to all votes, and the effect of one voter."""
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -22,9 +22,8 @@ from adaptive.ledger._ballots.stored import (
     stored_ballots,
     votes_of,
 )
+from adaptive.ledger._campaign.content import ItemContent
 from adaptive.ledger._campaign.info import CampaignInfo
-from adaptive.ledger._campaign.items import contents_of
-from adaptive.ledger._campaign.pages import ItemContent
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, Cut, RankIntervals
@@ -39,6 +38,7 @@ from rankcorr._results import TableResult, json_ready
 from rankcorr._workers import Progress
 
 _LEVEL: Final = 0.9
+_MOST_CHANGES: Final = 5
 _DIGITS: Final = 4  # decimals of strengths; their standard errors are about 0.1 at best
 
 
@@ -325,8 +325,87 @@ def count_sides(comparisons: DrawnColumns, n_items: int, places: Array | slice =
 
 def items_with_contents(transaction: Transaction) -> list[tuple[ItemProgress, ItemContent]]:
     """Return all items with their presentations: those of open ballots as in `by_item`, then the others."""
-    contents = dict(zip(transaction.info.items, contents_of(transaction), strict=True))
+    contents = dict(zip(transaction.info.items, transaction.contents(), strict=True))
     progress = by_item(transaction)
     known = {item_progress.item for item_progress in progress}
     progress += [ItemProgress(item, 0, 0) for item in transaction.info.items if item not in known]
     return [(item_progress, contents[item_progress.item]) for item_progress in progress]
+
+
+@dataclass(frozen=True)
+class ExclusionPreview:
+    """The change in the ranking by strengths if a voter were left out or taken back in.
+
+    Attributes
+    ----------
+    voter : str
+    excluded : bool
+        Whether the voter is currently left out.
+    n_votes, n_others : int
+        Votes of the voter, and of all others who count, without "cannot say".
+    tau_w : float
+        tau_w between the rankings with and without the voter.
+    changes : tuple of (hashable, float, float)
+        The items, at most five, whose rank would change most, with their current and new ranks.
+
+    See Also
+    --------
+    Voter.preview_exclusion : Returns it.
+    adaptive.influence : The same for votes from any source.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger = Ledger.in_memory()
+    >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann", "Bob"], seed=1)
+    >>> n_opened = campaign.open_next()
+    >>> said = {pair.id: "left" if pair.left < pair.right else "right" for pair in campaign.asked()}
+    >>> recorded = campaign.record(said)
+    >>> found = campaign.voters.named("Bob").preview_exclusion()
+    >>> found.excluded, found.n_votes, found.n_others, round(found.tau_w, 4)
+    (False, 2, 2, 1.0)
+    >>> ledger.close()
+    """
+
+    voter: str
+    excluded: bool
+    n_votes: int
+    n_others: int
+    tau_w: float
+    changes: tuple[tuple[Hashable, float, float], ...]
+
+
+def exclusion_preview(transaction: Transaction, voter_id: int) -> ExclusionPreview:
+    """Return the effect of leaving a voter out, or of taking back one who is left out, without changing anything.
+
+    Its errors are those of `Voter.preview_exclusion`.
+    """
+    excluded = transaction.excluded_voters()
+    name = transaction.voter_names()[voter_id]
+    everybody = votes_of(transaction, excluded=set(excluded) - {voter_id})
+    others = votes_of(transaction, excluded={*excluded, voter_id})
+    n_votes = everybody.n_comparisons - others.n_comparisons
+    if not n_votes or not others.n_comparisons:
+        who = f"voter {name!r} has" if not n_votes else "all others who count have"
+        raise LedgerError(f"{who} no votes: there is no difference to show")
+    with_voter, without_voter = (
+        best_fit(transaction, votes, left_out).ranking
+        for votes, left_out in ((everybody, set(excluded) - {voter_id}), (others, {*excluded, voter_id}))
+    )
+    now, then = (without_voter, with_voter) if voter_id in excluded else (with_voter, without_voter)
+    moved = np.abs(then.ranks - now.ranks)
+    order = np.lexsort((now.ranks, -moved))[:_MOST_CHANGES]
+    return ExclusionPreview(
+        voter=name,
+        excluded=voter_id in excluded,
+        n_votes=n_votes,
+        n_others=others.n_comparisons,
+        tau_w=float(TauW()(with_voter, without_voter)),
+        changes=tuple(
+            (transaction.info.items[place], float(now.ranks[place]), float(then.ranks[place]))
+            for place in order.tolist()
+            if moved[place]
+        ),
+    )

@@ -1,24 +1,26 @@
-"""Report the progress of a campaign: answers by ballot, voter and item, their pace, and the expected end."""
+"""Report the progress of a campaign: answers by ballot, their pace and their cost, and what the rest will take."""
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import sqlalchemy as sa
 
+from adaptive._budget import answers_for
 from adaptive._plan import BallotPlan
+from adaptive.errors import PlanError
 from adaptive.ledger._ballots.batches import Waits, why_it_waits
 from adaptive.ledger._ballots.pairs import dropped_sheets
 from adaptive.ledger._ballots.sheets import held_unanswered
 from adaptive.ledger._ballots.stored import ballot_stamp, n_left_out, stored_ballots
-from adaptive.ledger._campaign.info import CampaignInfo
+from adaptive.ledger._campaign.info import CampaignInfo, CampaignSettings, ContinuousPlan, slots_of_batch
 from adaptive.ledger._campaign.transaction import Transaction
-from adaptive.ledger._reports.spending import Spending, spending_of
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import digest_of, now, time_text, value_of
 
 State = Literal["ready", "open", "closing", "finished"]
+Plan = TypeVar("Plan", bound=BallotPlan | ContinuousPlan)
 _RECENT: Final = 200  # votes that the rate is computed from
 _SEARCHED: Final = 20_000  # latest events of the ledger that are searched for them
 
@@ -39,6 +41,36 @@ class Awaited:
     n_sheets: int
     n_of_one_address: int
     back_by: str
+
+
+@dataclass(frozen=True)
+class Spending:
+    """Answers and their cost, so far and for the whole campaign.
+
+    Attributes
+    ----------
+    n_votes, n_probes : int
+        Current votes and answered checks; both are paid.
+    expected_votes : int
+        For the whole campaign: all comparisons of the plan, or the current votes once all ballots are closed.
+    expected_probes : float
+        The same for checks: those drawn and, on average, those still to be drawn.
+    hours, expected_hours : float or None
+        Computed from the seconds in the pay settings; None if they are not known.
+    spent, expected : float or None
+        Pay and fee; None if nothing is paid.
+    currency : str
+    """
+
+    n_votes: int
+    n_probes: int
+    expected_votes: int
+    expected_probes: float
+    hours: float | None
+    expected_hours: float | None
+    spent: float | None
+    expected: float | None
+    currency: str
 
 
 @dataclass(frozen=True)
@@ -434,3 +466,299 @@ def awaited_sheets(transaction: Transaction) -> Awaited | None:
         return None
     most = max((number for address, number, _ in rows if address is not None), default=0)
     return Awaited(sum(row[1] for row in rows), most, time_text(max(row[2] for row in rows)))
+
+
+@dataclass(frozen=True)
+class PlannedSpending:
+    """The answers that a plan will need and their cost, before any vote.
+
+    Attributes
+    ----------
+    n_comparisons : int
+    n_probes : float
+        Average number of checks, asked in addition to the comparisons.
+    n_sheets : int
+        Number of sheets of the first ballot or batch.
+    hours : float or None
+        Person-hours for comparisons and checks; None if the time of an answer is not known.
+    pay, fee, cost : float or None
+        The voters' pay, the platform's fee and their sum; None if nothing is paid.
+    per_answer, hourly : float or None
+        A voter's pay for an answer and for an hour.
+    currency : str
+
+    See Also
+    --------
+    planned_spending : Returns it.
+    CampaignStatus : Shows the spending so far.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Pay, CampaignSettings, planned_spending
+    >>> plan = plan_ballots(40, n_ballots=2, fraction=0.5, presentations=10)
+    >>> planned = planned_spending(plan, 6, CampaignSettings(pay=Pay(per_vote=0.02, fee=0.25, currency="EUR")))
+    >>> planned.n_comparisons, planned.cost, planned.currency, planned.hours
+    (300, 7.5, 'EUR', None)
+    """
+
+    n_comparisons: int
+    n_probes: float
+    n_sheets: int
+    hours: float | None
+    pay: float | None = None
+    fee: float | None = None
+    cost: float | None = None
+    per_answer: float | None = None
+    hourly: float | None = None
+    currency: str = ""
+
+
+def planned_spending(
+    plan: BallotPlan | ContinuousPlan, n_slots: int, settings: CampaignSettings, *, seconds: float | None = None
+) -> PlannedSpending:
+    """Return the planned number of answers of a campaign, and their cost.
+
+    Parameters
+    ----------
+    n_slots : int
+        Number of voters that ballots are drawn for.
+    seconds : float or None
+        Time that an answer takes; None: the time in the pay settings, if any.
+
+    See Also
+    --------
+    PlannedSpending : The type of the result.
+    Pay : The pay of an answer.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Pay, CampaignSettings, planned_spending
+    >>> plan = plan_ballots(40, n_ballots=2, fraction=0.5, presentations=10)
+    >>> planned = planned_spending(plan, 6, CampaignSettings(pay=Pay(per_hour=12, seconds=6, fee=0.25)))
+    >>> planned.n_comparisons, planned.hours, planned.pay, planned.fee
+    (300, 0.5, 6.0, 1.5)
+    """
+    pay, n_probes = settings.pay, expected_probes(plan, n_slots, settings)
+    n_comparisons = plan.n_comparisons
+    n_answers = n_comparisons + n_probes
+    answer_seconds = seconds if seconds is not None or pay is None else pay.seconds
+    hours = None if answer_seconds is None else n_answers * answer_seconds / 3600
+    first = plan.comparisons[0] if isinstance(plan, BallotPlan) else min(plan.batch, plan.budget)
+    dealt = n_slots if isinstance(plan, BallotPlan) else slots_of_batch(first, n_slots, settings)
+    n_sheets = sum(1 for _ in _sheets([first], [dealt], n_slots, settings.sheet_size, 0))
+    if pay is None:
+        return PlannedSpending(n_comparisons, n_probes, n_sheets, hours)
+    cost = pay.cost(n_answers)
+    earned = cost / (1 + pay.fee)
+    hourly = None if answer_seconds is None else pay.per_answer * 3600 / answer_seconds
+    return PlannedSpending(
+        n_comparisons=n_comparisons,
+        n_probes=n_probes,
+        n_sheets=n_sheets,
+        hours=hours,
+        pay=earned,
+        fee=cost - earned,
+        cost=cost,
+        per_answer=pay.per_answer,
+        hourly=hourly,
+        currency=pay.currency,
+    )
+
+
+def affordable_plan(
+    plan_of: Callable[[int], Plan],
+    n_slots: int,
+    settings: CampaignSettings,
+    *,
+    money: float | None = None,
+    hours: float | None = None,
+    seconds: float | None = None,
+) -> Plan:
+    """Return the largest plan that an amount of money, or of person-hours, pays for with all its checks.
+
+    Parameters
+    ----------
+    plan_of : callable
+        Returns the plan with at most a number of comparisons, or raises PlanError if there is none.
+    n_slots : int
+        Number of voters that ballots are drawn for.
+    settings : CampaignSettings
+        Holds the pay, which `money` needs, and the checks.
+    money, hours : float or None
+        The most to spend; give exactly one of the two.
+    seconds : float or None
+        Time that an answer takes; None: the time in the pay settings.
+
+    Raises
+    ------
+    PlanError
+        If neither or both are given, the pay or the seconds are not known, or the smallest plan costs more.
+
+    See Also
+    --------
+    planned_spending : The cost of a plan.
+    adaptive.plan_for_budget : Plan from hours or comparisons, without checks.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import ContinuousPlan, Pay, Probing, CampaignSettings, affordable_plan
+    >>> settings = CampaignSettings(pay=Pay(per_hour=12, seconds=6), sheet_size=10, probing=Probing(repeats=0.1))
+    >>> affordable_plan(lambda n: ContinuousPlan(66, budget=n), 10, settings, money=300).budget
+    13636
+    """
+    if (money is None) == (hours is None):
+        raise PlanError(f"a plan is within money or hours; got {'neither' if money is None else 'both'}")
+    pay = settings.pay
+    time = seconds if seconds is not None or pay is None else pay.seconds
+    if money is not None and pay is None:
+        raise PlanError("a budget of money needs the pay of an answer")
+    if hours is not None and time is None:
+        raise PlanError("a budget of hours needs the seconds that an answer takes")
+
+    def is_affordable(plan: Plan) -> bool:
+        spending = planned_spending(plan, n_slots, settings, seconds=time)
+        amount, limit = (spending.hours, hours) if money is None else (spending.cost, money)
+        return amount is not None and limit is not None and amount <= limit
+
+    if pay is not None and money is not None:
+        n_answers = pay.answers(money)
+    else:
+        n_answers = answers_for((hours or 0.0) * 3600, per_answer=time or 0.0)
+    largest = plan_of(n_answers)
+    if is_affordable(largest):
+        return largest
+    # Checks are paid too, so search for the largest number of comparisons that leaves room for them.
+    plan, low, high = None, 0, largest.n_comparisons
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            smaller = plan_of(middle)
+        except PlanError:  # below the smallest plan
+            low = middle
+            continue
+        if is_affordable(smaller):
+            plan, low = smaller, middle
+        else:
+            high = middle
+    if plan is None:
+        spending = planned_spending(plan_of(high), n_slots, settings, seconds=time)
+        limit, cost = (f"{hours:g} hours", spending.hours) if money is None else (f"{money:g}", spending.cost)
+        raise PlanError(f"a budget of {limit} is too small: the smallest plan takes {cost:.4g}, with its checks")
+    return plan
+
+
+def spending_of(transaction: Transaction) -> Spending | None:
+    """Return a campaign's spending so far and in the end; None if it neither pays nor asks checks."""
+    pay, probing = transaction.info.settings.pay, transaction.info.settings.probing
+    if pay is None and probing is None:
+        return None
+    ballot, sheet = schema.ballot, schema.sheet
+    answered = sa.select(sa.func.sum(sheet.c.n_answered)).join(ballot, ballot.c.id == sheet.c.ballot_id)
+    total = transaction.execute(answered.where(ballot.c.campaign_id == transaction.info.id)).scalar()
+    n_votes, n_probes = int(total or 0), _n_answered(transaction)
+    expected_votes = transaction.info.plan.n_comparisons
+    states = (
+        transaction.execute(sa.select(ballot.c.state).where(ballot.c.campaign_id == transaction.info.id))
+        .scalars()
+        .all()
+    )
+    still = expected_probes(
+        transaction.info.plan, len(transaction.info.slots), transaction.info.settings, n_opened=len(states)
+    )
+    probes = _count_checks(transaction) + still
+    now, end = n_votes + n_probes, expected_votes + probes
+    last = transaction.info.plan.n_ballots if isinstance(transaction.info.plan, BallotPlan) else 1
+    if len(states) >= last and set(states) == {"closed"}:  # unanswered comparisons are no longer asked
+        expected_votes, probes, end = n_votes, n_probes, now
+    return Spending(
+        n_votes=n_votes,
+        n_probes=n_probes,
+        expected_votes=expected_votes,
+        expected_probes=probes,
+        hours=None if pay is None else pay.hours(now),
+        expected_hours=None if pay is None else pay.hours(end),
+        spent=None if pay is None else pay.cost(now),
+        expected=None if pay is None else pay.cost(end),
+        currency="" if pay is None else pay.currency,
+    )
+
+
+def expected_probes(
+    plan: BallotPlan | ContinuousPlan, n_slots: int, settings: CampaignSettings, *, n_opened: int = 0
+) -> float:
+    """Return the average number of checks in ballots still to be opened; see `Probing.expected_number`."""
+    if settings.probing is None:
+        return 0.0
+    if isinstance(plan, BallotPlan):
+        numbers, dealt = list(plan.comparisons), [n_slots] * plan.n_ballots
+    else:
+        n_batches = -(-plan.budget // plan.batch)
+        numbers = [min(plan.batch, plan.budget - plan.batch * batch) for batch in range(n_batches)]
+        dealt = [slots_of_batch(number, n_slots, settings) for number in numbers]
+    sheets = _sheets(numbers, dealt, n_slots, settings.sheet_size, n_opened)
+    return settings.probing.expected_number(sheets)
+
+
+def _sheets(
+    numbers: list[int], dealt: list[int], n_slots: int, size: int | None, n_opened: int
+) -> Iterator[tuple[int, bool]]:
+    """Yield the comparisons of each sheet in later ballots, and whether it is the first of its slot.
+
+    The comparisons of a ballot are dealt evenly: to all slots if there are enough comparisons, otherwise to the slots
+    that had the fewest so far.
+    """
+    known = 0
+    for ballot, (number, n_dealt) in enumerate(zip(numbers, dealt, strict=True)):
+        per_slot, more = divmod(number, n_dealt)
+        used = min(number, n_dealt)
+        new = max(0, used - known) if n_dealt == n_slots else min(used, n_slots - known)
+        for slot in range(used):
+            left, is_first = per_slot + (slot < more), slot >= used - new
+            n_sheets = 1 if size is None else -(-left // size)
+            for sheet in range(n_sheets if ballot >= n_opened else 0):
+                yield (left + n_sheets - 1 - sheet) // n_sheets, is_first and sheet == 0
+        known += new
+
+
+def _count_checks(transaction: Transaction) -> int:
+    """Return the number of drawn checks that will be asked.
+
+    If sheets are not assigned, each has the practice, but a voter does it only once: it counts once for each slot.
+    """
+    ballot, probe, sheet, probing = schema.ballot, schema.comparison, schema.sheet, transaction.info.settings.probing
+    if probing is None:
+        return 0
+    of_campaign = sa.and_(ballot.c.campaign_id == transaction.info.id, probe.c.place >= ballot.c.n_comparisons)
+    query = (
+        sa.select(sa.func.count()).select_from(probe).join(ballot, ballot.c.id == probe.c.ballot_id).where(of_campaign)
+    )
+    if transaction.info.settings.assigned or not probing.of_kind("practice"):
+        return int(transaction.execute(query).scalar_one())
+    sides = (probe.c.left_item, probe.c.right_item)
+    pair = [sa.case((sides[0] < sides[1], side), else_=other) for side, other in (sides, sides[::-1])]
+    practice = (
+        sa.select(sheet.c.slot, pair[0].label("low"), pair[1].label("high"))
+        .select_from(probe)
+        .join(sheet, sa.and_(sheet.c.ballot_id == probe.c.ballot_id, sheet.c.number == probe.c.sheet))
+        .join(ballot, ballot.c.id == probe.c.ballot_id)
+        .where(of_campaign, probe.c.probe == "practice")
+        .distinct()
+        .subquery()
+    )
+    n_practice: int = transaction.execute(sa.select(sa.func.count()).select_from(practice)).scalar_one()
+    return n_practice + int(transaction.execute(query.where(probe.c.probe != "practice")).scalar_one())
+
+
+def _n_answered(transaction: Transaction) -> int:
+    event, ballot = schema.vote_event, schema.ballot
+    if transaction.info.settings.probing is None:
+        return 0
+    of_checks = (
+        ballot.c.campaign_id == transaction.info.id,
+        event.c.place >= ballot.c.n_comparisons,
+        *schema.in_force(event),
+    )
+    answered = sa.select(sa.func.count()).select_from(event).join(ballot, ballot.c.id == event.c.ballot_id)
+    return int(transaction.execute(answered.where(*of_checks)).scalar_one())

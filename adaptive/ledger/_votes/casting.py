@@ -23,7 +23,7 @@ from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, cou
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import BALLOT_LOCKS, EVENT_LOCKS, SERVER_CLOCK
 from adaptive.ledger._store.schema import answer_code, answer_name, json_of, now, pair_id, sum_of
-from adaptive.ledger._voters.identity import has_finished
+from adaptive.ledger._voters.membership import has_finished
 from adaptive.ledger.errors import ConflictError, FinishedError, LateVoteError, LedgerBusyError, LedgerError
 from rankcorr._checks import shown
 

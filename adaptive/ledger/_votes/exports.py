@@ -36,13 +36,12 @@ import sqlalchemy as sa
 from adaptive._formats.records import EXPORT_COLUMNS
 from adaptive._record import json_label
 from adaptive._tables import csv_text, guarded, item_cells, item_columns, set_columns
+from adaptive.ledger._campaign.content import ItemContent
 from adaptive.ledger._campaign.info import CampaignInfo, Targets
-from adaptive.ledger._campaign.items import contents_of
-from adaptive.ledger._campaign.pages import ItemContent
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import answer_name, file_id, pair_id, set_cells, side_and_grade, time_text, value_of
-from adaptive.ledger._voters.identity import file_name
+from adaptive.ledger._voters.membership import file_name
 from adaptive.ledger.errors import LedgerError
 from rankcorr._checks import check_choice
 
@@ -334,7 +333,7 @@ FORMATS: Final = tuple(_FORMS)
 
 def item_contents(transaction: Transaction) -> dict[Hashable, ItemContent]:
     """Return the content of each item, or an empty result if no item has more than its label."""
-    contents = contents_of(transaction)
+    contents = transaction.contents()
     if all(content.content is None for content in contents):
         return {}
     return dict(zip(transaction.info.items, contents, strict=True))

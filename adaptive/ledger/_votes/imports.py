@@ -3,6 +3,8 @@
 A row that contradicts the recorded vote is kept as a conflict for the organiser to resolve and does not affect other
 rows. An invalid row (an unknown comparison, other items, a voter without the sheet) makes the ledger refuse the whole
 file and name all invalid rows. Answers to checks are treated as votes.
+
+Votes on sets have files of their own: a row for each set, with its items and cells for the best and the worst of them.
 """
 
 import os
@@ -16,8 +18,10 @@ import numpy as np
 import sqlalchemy as sa
 
 from adaptive._formats.answers import Answers
+from adaptive._formats.records import records_of_file
 from adaptive._formats.votes import Columns, Format, VoteFile, VoteRow, read_votes
-from adaptive._tables import Label, item_cells
+from adaptive._tables import Label, csv_text, guarded, item_cells, set_columns
+from adaptive._votes import Comparison, SetComparison
 from adaptive.errors import VoteError
 from adaptive.ledger._ballots.sheets import mark_answered
 from adaptive.ledger._ballots.stored import drawn_columns
@@ -31,15 +35,17 @@ from adaptive.ledger._store.schema import (
     answer_code,
     answer_name,
     answers_with,
+    file_id,
     graded_answer,
     json_of,
     label_cell,
     now,
     pair_at,
     pair_id,
+    set_cells,
     value_of,
 )
-from adaptive.ledger._voters.identity import file_name, voters_named
+from adaptive.ledger._voters.membership import file_name, voters_named
 from adaptive.ledger._votes.casting import vote_hash, why_late
 from adaptive.ledger.errors import LedgerBusyError
 from rankcorr._checks import shown
@@ -47,6 +53,11 @@ from rankcorr._checks import shown
 _MOST_LISTED: Final = 10  # invalid rows listed in a message
 _NO_VOTE: Final = -9
 _VOIDED: Final = -8
+_FLIPPED: Final = {
+    name: name if ANSWERS[name] == CANNOT_SAY else answer_name(-ANSWERS[name]) for name in answers_with(MOST_GRADES)
+}
+Pair = frozenset[str]
+_NO_CHOICE: Final = "cannot say"
 
 
 @dataclass(frozen=True)
@@ -357,12 +368,6 @@ def _milliseconds(seconds: str | None, row: VoteRow) -> int | None:
     return round(1000 * value)
 
 
-_FLIPPED: Final = {
-    name: name if ANSWERS[name] == CANNOT_SAY else answer_name(-ANSWERS[name]) for name in answers_with(MOST_GRADES)
-}
-Pair = frozenset[str]
-
-
 def read_vote_file(
     info: CampaignInfo,
     path: str | os.PathLike[str],
@@ -478,3 +483,66 @@ def _labels(file: VoteFile, row: VoteRow) -> Pair:
     if row.left is None or row.right is None:
         file.fail("each row needs the id of a comparison, or its two items", row.line)
     return frozenset((file_name(row.left), file_name(row.right)))
+
+
+def set_file(comparisons: Sequence[Comparison], info: CampaignInfo) -> str:
+    """Return sets as CSV, voter by voter, with empty cells for the best and the worst item of each."""
+    by_voter: dict[Any, list[Comparison]] = {}
+    for comparison in comparisons:
+        by_voter.setdefault(comparison.voter, []).append(comparison)
+    rows = []
+    for voter, sets in by_voter.items():
+        for row in sets:
+            others = row.other_items if isinstance(row, SetComparison) else ()
+            items = set_cells([row.left, row.right, *others], None, guarded)
+            rows.append([file_id(row.id), guarded(str(voter)), *items])
+    return csv_text(["comparison", "voter", *set_columns(info.set_size)], rows)
+
+
+def read_set_file(
+    info: CampaignInfo, path: str | os.PathLike[str], *, encoding: str = "utf-8", guard: bool | None = None
+) -> VoteFile:
+    """Read the file of `set_file` with its answers, or an export of votes.
+
+    Rows without best and worst have no answer. Best may be "cannot say" if worst is empty or the same.
+
+    Raises
+    ------
+    TableError
+        If the file cannot be read, or lacks a column.
+    VoteError
+        With file and line: the best or worst item is not one of the set, both are the same, or one of them is
+        missing.
+    """
+    records = records_of_file(path, encoding=encoding, guard=guard)
+    names = set_columns(info.set_size)
+    columns = {
+        name: ["" if entry is None else str(entry) for entry in records.column(name)]
+        for name in ("comparison", *names, *(name for name in records.names if name not in names))
+    }
+    extra_names = [name for name in columns if name not in ("comparison", "voter", "received_at", *names)]
+    file = VoteFile(records.table.name, ())
+    rows = []
+    for at, line in enumerate(records.lines):
+        items = [columns[name][at] for name in names[:-2]]
+        answer = _answer_of(file, line, items, columns["best"][at], columns["worst"][at])
+        extra = tuple((name, columns[name][at]) for name in extra_names if columns[name][at])
+        voter = columns["voter"][at] or None if "voter" in columns else None
+        comparison = columns["comparison"][at]
+        rows.append(VoteRow(line, comparison, voter, tuple(items), None, answer, extra))
+    return VoteFile(records.table.name, tuple(rows))
+
+
+def _answer_of(file: VoteFile, line: int, items: Sequence[str], best: str, worst: str) -> str | None:
+    if not best and not worst:
+        return None
+    if best == _NO_CHOICE and worst in ("", _NO_CHOICE):
+        return _NO_CHOICE
+    places = []
+    for kind, cell in (("best", best), ("worst", worst)):
+        if cell not in items:
+            file.fail(f"the {kind} item must be one of {', '.join(map(repr, items))}; got {cell!r}", line)
+        places.append(items.index(cell) + 1)
+    if places[0] == places[1]:
+        file.fail(f"{best!r} is the best and the worst", line)
+    return f"best {places[0]} worst {places[1]}"

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from adaptive._plan import plan_ballots
 from adaptive.ledger import CampaignSettings, LedgerError
+from adaptive.ledger._campaign.content import read_known_pairs
 from adaptive.ledger._campaign.info import KnownPair, Pay, Probing
-from adaptive.ledger._campaign.items import read_known_pairs
-from adaptive.ledger._reports.spending import expected_probes
+from adaptive.ledger._reports.status import expected_probes
 from adaptive.ledger._store.schema import json_of
 from rankcorr.errors import TableError
 from tests.adaptive.ledger.campaigns import drawn_for, known_pairs, places_by_sheet, probes_of

@@ -22,8 +22,7 @@ from adaptive.ledger import CampaignSettings
 from adaptive.ledger._ballots.sheets import claim_sheet, give_sheet
 from adaptive.ledger._ballots.stored import current_votes, drawn_columns, load_ballot, position_after, record_dict
 from adaptive.ledger._closing import score_ballot
-from adaptive.ledger._voters.identity import set_excluded
-from adaptive.ledger._voters.participation import withdraw
+from adaptive.ledger._voters.membership import set_excluded, withdraw
 from adaptive.ledger._votes.casting import correct, retract
 from tests.adaptive.ledger.campaigns import ITEMS, change, in_ballots, new_id, query, vote, voters_of, write
 from tests.adaptive.strategies import Voting

@@ -1,0 +1,595 @@
+"""Define what voters see, the content of items and the pages, and the rules of who may take part.
+
+Contents are fixed at creation; each change of the pages is stored as a new version. Organisers prepare tables of items,
+whose faults are all listed by line, and of pairs with known answers.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, Literal, NoReturn, TypeAlias, TypeVar, get_args
+
+from adaptive._formats.votes import VoteFile, VoteRow, read_votes
+from adaptive._tables import Label, header_and_records, item_label_columns, label_in, named_column, open_table
+from adaptive.ledger._campaign.info import KINDS, KnownPair
+from adaptive.ledger._store.schema import MOST_BRACKETS, is_line, is_prose, is_quick_to_render
+from adaptive.ledger.errors import LedgerError, require
+from rankcorr._checks import shown
+from rankcorr._io.table import Record, TextTable
+from rankcorr._options import check_declared, declare
+from rankcorr.errors import TableError
+
+Kind: TypeAlias = Literal["text", "markdown", "image", "audio"]
+_MOST_OF_ITEM: Final = 10_000  # characters of an item's content
+_ASSET: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
+Platform: TypeAlias = Literal["prolific", "mturk"]
+PLATFORMS: Final[tuple[Platform, ...]] = get_args(Platform)
+Outcome: TypeAlias = Literal["complete", "screened out", "quota full"]
+_LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # a tag of BCP 47
+_VERSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+_CODE: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_CODES: Final = {"complete": "completion_code", "screened out": "screened_out_code", "quota full": "quota_full_code"}
+# Of pages, what proves to a platform that a participant has done the work, and what names the study.
+PRIVATE: Final = ("study", "completion_url", *_CODES.values())
+_PROLIFIC: Final = "https://app.prolific.com/submissions/complete?cc="
+_MOST_OF_A_LINE: Final = 500
+_MOST_OF_TEXT: Final = 20_000  # characters of a text of several lines
+T = TypeVar("T")
+_MOST_FAULTS: Final = 100
+_CONTENT: Final = ("kind", "content", "alt_text")
+
+
+@dataclass(frozen=True)
+class ItemContent:
+    """The content shown for an item.
+
+    Attributes
+    ----------
+    kind : {"text", "markdown", "image", "audio"}
+    content : str or None
+        Text or markdown, or the path of an image or a recording below the folder of the server's assets; None, for
+        text: the label.
+    alt_text : str or None
+        Description of an image or a recording for people who cannot see or hear it; required for both.
+
+    See Also
+    --------
+    read_item_file, read_item_sheet : Read contents from a file.
+    is_asset : The paths that are allowed.
+    Ledger.new_campaign : Takes contents.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import ItemContent
+    >>> ItemContent("image", "trees/oak.png", alt_text="An oak in a field").kind
+    'image'
+    >>> ItemContent()  # shows the label
+    ItemContent(kind='text', content=None, alt_text=None)
+    """
+
+    kind: Kind = "text"
+    content: str | None = None
+    alt_text: str | None = None
+
+    def __post_init__(self) -> None:
+        for _, message in content_faults(self.kind, self.content, self.alt_text):
+            raise LedgerError(message)
+
+
+def content_faults(kind: str, content: str | None, alt_text: str | None) -> Iterator[tuple[str, str]]:
+    """Yield each error in an item's content: the field and a message.
+
+    >>> [field for field, _ in content_faults("image", "../fig.png", None)]
+    ['content', 'alt_text']
+    """
+    if kind not in get_args(Kind):
+        yield "kind", f"the kind of an item is text, markdown, image or audio; got {shown(kind)}"
+        return
+    if kind != "text" and not (content or "").strip():
+        yield "content", f"an item of kind {kind} needs its content; got none"
+    elif kind in ("image", "audio") and not is_asset(content or ""):
+        expectation = f"the content of {kind} is the path of a file, of letters, digits, . _ - and /"
+        yield "content", f"{expectation}; got {shown(content)}"
+    for name, text in (("content", content), ("alt_text", alt_text)):
+        if text is not None and not is_quick_to_render(text, _MOST_OF_ITEM):
+            most = f"at most {_MOST_OF_ITEM:,} characters and {MOST_BRACKETS:,} opening brackets"
+            yield name, f"{name} must have {most}; got {len(text):,} and {text.count('['):,}"
+    if kind in ("image", "audio") and not (alt_text or "").strip():
+        yield "alt_text", f"an item of kind {kind} needs a text that says what it is (alt_text); got none"
+
+
+def is_asset(path: str) -> bool:
+    """Return whether a path is below the folder of assets and contains no hidden files.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import is_asset
+    >>> is_asset("trees/oak.png"), is_asset("../oak.png"), is_asset("/etc/passwd")
+    (True, False, False)
+
+    See Also
+    --------
+    ItemContent : Its `content` may be such a path.
+    """
+    return _ASSET.fullmatch(path) is not None
+
+
+@dataclass(frozen=True)
+class PageTexts:
+    """The texts of a campaign in one language.
+
+    Attributes
+    ----------
+    title, question : str
+        One line each; the question is asked of every pair.
+    instructions, consent, thanks : str
+        Markdown.
+
+    See Also
+    --------
+    VotingPages : Takes them by language.
+    is_line : Checks a title or a question.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import PageTexts
+    >>> texts = PageTexts("Trees", "Which tree is taller?", thanks="**Thank you.**")
+    >>> texts.question
+    'Which tree is taller?'
+    """
+
+    title: str
+    question: str
+    instructions: str = ""
+    consent: str = ""
+    thanks: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("title", "question", "instructions", "consent", "thanks"):
+            require(isinstance(getattr(self, name), str), name, "text", getattr(self, name))
+        for name in ("title", "question"):
+            text = getattr(self, name)
+            limit = f"one line of text, of at most {_MOST_OF_A_LINE} characters"
+            require(is_line(text) and len(text) <= _MOST_OF_A_LINE, name, limit, text)
+        for name in ("instructions", "consent", "thanks"):
+            text = getattr(self, name)
+            limit = f"text, of at most {_MOST_OF_TEXT:,} characters and {MOST_BRACKETS:,} opening brackets"
+            require(is_quick_to_render(text, _MOST_OF_TEXT), name, limit, text)
+            if not is_prose(text):
+                raise LedgerError(
+                    f"{name} must have no control characters, and none that turn round text; got {shown(text)}"
+                )
+
+
+@dataclass(frozen=True)
+class VotingPages:
+    """The pages that a campaign shows to its voters, and the rules of who may take part.
+
+    Attributes
+    ----------
+    texts : mapping of str to PageTexts
+        Texts by language tag, such as "en" or "pt-BR". Visitors who request none of these languages see the first one.
+    consent_version : str
+        Version of the consent text; voters who agreed to another version are asked again.
+    open_link : bool
+        Whether everyone who has the address of the campaign may vote.
+    sheets : int or None
+        Maximum number of sheets for a voter; None: no limit.
+    ties, cannot_say : bool
+        Whether these answers are offered.
+    platform : {"prolific", "mturk"} or None
+        The crowd that voters come from.
+    study : str or None
+        Id of the study on the platform; participants of others are refused.
+    completion_code, completion_url : str or None
+        Code or address shown to a voter who has finished. The address must be https and is offered as a link; on
+        Prolific the code alone makes one.
+    screened_out_code, quota_full_code : str or None
+        Codes of a platform for a participant who was left out before finishing, and for one who arrived when no sheet
+        was left. All codes differ.
+    study_minutes : float or None
+        The longest time that the platform gives a participant. Once its first answer is recorded, a sheet is held for
+        this time, counted from joining. None: for the lease time of the campaign.
+
+    See Also
+    --------
+    PageTexts : The texts in one language.
+    Campaign.set_pages : Shows them.
+    CampaignSettings : How a campaign is run.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import PageTexts, VotingPages
+    >>> pages = VotingPages({"en": PageTexts("Trees", "Which tree is taller?")}, open_link=True, sheets=3)
+    >>> list(pages.texts), pages.consent_version, pages.ties
+    (['en'], '1', True)
+    """
+
+    texts: Mapping[str, PageTexts] = field(
+        default_factory=lambda: {"en": PageTexts("Which of the two?", "Which of the two comes first?")}
+    )
+    consent_version: str = "1"
+    open_link: bool = False
+    sheets: int | None = declare(int, None, least=1, about="Maximum number of sheets for a voter.")
+    ties: bool = True
+    cannot_say: bool = True
+    platform: Platform | None = None
+    study: str | None = None
+    completion_code: str | None = None
+    completion_url: str | None = None
+    screened_out_code: str | None = None
+    quota_full_code: str | None = None
+    study_minutes: float | None = declare(
+        float, None, above=0, about="The platform's maximum allowed time; a participant keeps a sheet for so long."
+    )
+
+    def __post_init__(self) -> None:
+        if not self.texts:
+            raise LedgerError("voting pages need their texts in one language at least; got none")
+        for language, texts in self.texts.items():
+            if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
+                raise LedgerError(f"a language is a tag like 'en' or 'pt-BR'; got {shown(language)}")
+            if not isinstance(texts, PageTexts):
+                raise LedgerError(f"the texts of a language must be PageTexts; got {shown(texts)}")
+        version = self.consent_version
+        fits = isinstance(version, str) and _VERSION.fullmatch(version) is not None
+        require(fits, "consent_version", "letters, digits and . _ -, at most 40", version)
+        for name in ("open_link", "ties", "cannot_say"):
+            require(isinstance(getattr(self, name), bool), name, "True or False", getattr(self, name))
+        check_declared(self, LedgerError)
+        require(self.platform in (None, *PLATFORMS), "platform", "None, 'prolific' or 'mturk'", self.platform)
+        for name in ("study", *_CODES.values()):
+            value = getattr(self, name)
+            fits = value is None or (isinstance(value, str) and _CODE.fullmatch(value) is not None)
+            require(fits, name, "letters, digits, - and _, at most 64", value)
+        codes = [getattr(self, name) for name in _CODES.values() if getattr(self, name) is not None]
+        if len(set(codes)) < len(codes):
+            raise LedgerError(f"the codes must differ, or the platform cannot tell them apart; got {codes}")
+        for name in ("screened_out_code", "quota_full_code", "study_minutes"):
+            if self.platform is None and getattr(self, name) is not None:
+                raise LedgerError(f"{name} is for participants of a platform, and the campaign is on none")
+        url = self.completion_url
+        if url is not None and not (isinstance(url, str) and re.fullmatch(r"https://[!-~]{1,500}", url)):
+            raise LedgerError(f"completion_url must begin with https:// and have no spaces; got {shown(url)}")
+
+    def way_back(self, outcome: Outcome) -> tuple[str | None, str | None]:
+        """Return the code of an outcome, and the address that takes a participant back to the platform with it."""
+        code: str | None = getattr(self, _CODES[outcome])
+        if outcome == "complete" and self.completion_url is not None:
+            return code, self.completion_url
+        return code, f"{_PROLIFIC}{code}" if code is not None and self.platform == "prolific" else None
+
+    def has_other_consent(self, other: VotingPages) -> bool:
+        """Return whether a voter may have agreed to another text; a new language has had no readers."""
+        languages = self.texts.keys() & other.texts.keys()
+        return any(self.texts[language].consent != other.texts[language].consent for language in languages)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, ready for JSON; texts are a list because the order of languages matters."""
+        texts = [{"language": language, **asdict(page_texts)} for language, page_texts in self.texts.items()]
+        return {**{name: getattr(self, name) for name in self.__dataclass_fields__}, "texts": texts}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> VotingPages:
+        """Return the voting pages of `to_dict`."""
+        rows = [dict(row) for row in data["texts"]]
+        texts = {row.pop("language"): PageTexts(**row) for row in rows}
+        if len(texts) < len(rows):
+            raise LedgerError("two of the texts have the same language")
+        return cls(**{**data, "texts": texts})
+
+
+@dataclass(frozen=True)
+class ItemFault:
+    r"""An error in a table of items.
+
+    Attributes
+    ----------
+    line : int or None
+        First line of the row; None for the table as a whole.
+    column : str or None
+    message : str
+
+    See Also
+    --------
+    ItemSheet : Lists the faults as `faults`.
+    read_item_file : Raises the first fault as an error.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import read_item_sheet
+    >>> fault = read_item_sheet(b"item,kind\nfig,text\nplum,video\n").faults[0]
+    >>> fault.line, fault.column
+    (3, 'kind')
+    >>> print(fault.message)
+    the kind of an item is text, markdown, image or audio; got 'video'
+    """
+
+    line: int | None
+    column: str | None
+    message: str
+
+    def __str__(self) -> str:
+        line = "" if self.line is None else f"line {self.line}: "
+        column = "" if self.column is None else f'column "{self.column}": '
+        return f"{line}{column}{self.message}"
+
+
+@dataclass(frozen=True)
+class ItemSheet:
+    r"""The items of a table.
+
+    Attributes
+    ----------
+    items : tuple of str, or of tuple of str
+        Items of the rows without a fault, in their order.
+    contents : tuple of ItemContent
+        Content shown for each item.
+    faults : tuple of ItemFault
+        The first hundred faults.
+
+    See Also
+    --------
+    read_item_sheet : Returns it.
+    ItemFault : The type of its faults.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import read_item_sheet
+    >>> sheet = read_item_sheet(b"item,kind,content\nfig,markdown,**fig**\nplum,,\nfig,,\n")
+    >>> sheet.items, sheet.contents[0].content, len(sheet.faults)
+    (('fig', 'plum'), '**fig**', 1)
+    """
+
+    items: tuple[Label, ...]
+    contents: tuple[ItemContent, ...]
+    faults: tuple[ItemFault, ...]
+
+    def checked(self) -> ItemSheet:
+        """Return the sheet itself if it has no fault.
+
+        Raises
+        ------
+        TableError
+            If there is a fault; the message has the first five.
+        """
+        if not self.faults:
+            return self
+        more = len(self.faults) - 5
+        text = "; ".join(str(fault) for fault in self.faults[:5])
+        raise TableError(text + (f"; and {more} more" if more > 0 else ""))
+
+
+def read_item_sheet(data: bytes, *, why_no_file: Callable[[str], str | None] | None = None) -> ItemSheet:
+    r"""Read items and their contents from CSV or TSV in UTF-8.
+
+    The columns are item (or item_1, item_2, ...) and, optionally, kind (text, markdown, image or audio), content and
+    alt_text. If the content is empty, the label is shown. Other columns are ignored.
+
+    Parameters
+    ----------
+    data : bytes
+    why_no_file : callable or None
+        Function that is given the path of an image or a recording, and returns why it cannot be shown, or None. None:
+        files are not checked.
+
+    See Also
+    --------
+    read_item_file : The same for a file.
+    ItemSheet : The type of the result.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import read_item_sheet
+    >>> rows = b"fig,image,fig.png,A ripe fig\nplum,image,plum.png,\nfig,,,\n"
+    >>> sheet = read_item_sheet(b"item,kind,content,alt_text\n" + rows)
+    >>> sheet.items
+    ('fig',)
+    >>> for fault in sheet.faults:
+    ...     print(fault)
+    line 3: column "alt_text": an item of kind image needs a text that says what it is (alt_text); got none
+    line 4: column "item": 'fig' is also on line 2; items must be unique
+    """
+    reading = _Reading(_Table("items", error=_FaultError, data=data), why_no_file)
+    rows = reading.rows()
+    return ItemSheet(tuple(item for item, _ in rows), tuple(content for _, content in rows), tuple(reading.faults))
+
+
+def read_item_file(path: str | os.PathLike[str]) -> tuple[tuple[Label, ...], tuple[ItemContent, ...]]:
+    r"""Return the items of a file, as read by `adaptive._tables.read_items`, and their contents.
+
+    Images and recordings are not checked, because another machine may serve them.
+
+    Raises
+    ------
+    TableError
+        For the first error, with file, line and column.
+
+    See Also
+    --------
+    read_item_sheet : The same for bytes; lists all faults.
+    ItemContent : The type of the contents.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from adaptive.ledger import read_item_file
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "items.csv")
+    ...     _ = file.write_text("item,kind,content\nfig,markdown,**fig**\nplum,,\n")
+    ...     read_item_file(file)[1][0]
+    ItemContent(kind='markdown', content='**fig**', alt_text=None)
+    """
+    table, header, records = open_table(path, "item")
+    reading = _Reading(table, None)
+    columns, content = reading.columns_of(header)
+    rows = [row for record in records if (row := reading.row(header, record, columns, content)) is not None]
+    if not rows:
+        table.fail("no items, only the names of the columns", header.line)
+    return tuple(item for item, _ in rows), tuple(content for _, content in rows)
+
+
+class _FaultError(TableError):
+    """A fault before it is added to the list."""
+
+    def __init__(self, message: str, line: int | None = None, column: str | None = None) -> None:
+        super().__init__(message)
+        self.fault = ItemFault(line, column, message)
+
+
+class _Table(TextTable):
+    def fail(self, message: str, line: int | None = None, column: str | None = None) -> NoReturn:
+        """Raise a fault whose location is not part of the message."""
+        raise _FaultError(message, line, column)
+
+
+class _Reading:
+    """A single pass through a table, which continues after a row with a fault."""
+
+    def __init__(self, table: TextTable, why_no_file: Callable[[str], str | None] | None) -> None:
+        self.table = table
+        self.why_no_file = why_no_file
+        self.faults: list[ItemFault] = []
+        self._lines: dict[Label, int] = {}
+
+    def rows(self) -> list[tuple[Label, ItemContent]]:
+        """Return items and contents of the rows without a fault."""
+        opened = self._collect_fault(self._open)
+        if opened is None:
+            return []
+        header, records, columns, content = opened
+        rows = []
+        while (record := self._collect_fault(lambda: next(records, None))) is not None and len(
+            self.faults
+        ) < _MOST_FAULTS:
+            row = self.row(header, record, columns, content)
+            if row is not None:
+                rows.append(row)
+        del self.faults[_MOST_FAULTS:]  # a row may have several
+        if len(rows) < 2 and not self.faults:
+            got = "no items, only the names of the columns" if not rows else "a single item"
+            self.faults.append(ItemFault(None, None, f"{got}; two are needed to compare"))
+        return rows
+
+    def _open(self) -> Any:
+        text = self.table.text()
+        header, records = header_and_records(self.table, text, "item")
+        return header, records, *self.columns_of(header)
+
+    def columns_of(self, header: Record) -> tuple[Sequence[int], dict[str, int]]:
+        """Return the positions of the label columns and of the content columns."""
+        columns = item_label_columns(self.table, header)
+        return columns, {name: places[0] for name in _CONTENT if (places := named_column(self.table, header, name))}
+
+    def row(
+        self, header: Record, record: Record, columns: Sequence[int], places: dict[str, int]
+    ) -> tuple[Label, ItemContent] | None:
+        """Return item and content of a row; if it has errors, add all of them to the faults and return None."""
+        n_faults = len(self.faults)
+        item = self._collect_fault(lambda: self._item(header, record, columns))
+        if len(record.cells) != len(header.cells):
+            return None  # the fault of the item is already listed
+        cells = {name: record.cells[place].strip() or None for name, place in places.items()}
+        kind: Any = cells.get("kind") or "text"
+        content, alt_text = cells.get("content"), cells.get("alt_text")
+        for name, message in content_faults(kind, content, alt_text):
+            self._complain(message, record.line, name)
+        if self.why_no_file is not None and kind in ("image", "audio") and content is not None and is_asset(content):
+            why = self.why_no_file(content)
+            if why is not None:
+                self._complain(why, record.line, "content")
+        if item is None or len(self.faults) > n_faults:
+            return None
+        return item, ItemContent(kind, content, alt_text)
+
+    def _item(self, header: Record, record: Record, columns: Sequence[int]) -> Label:
+        item = label_in(self.table, header, record, columns)
+        if item in self._lines:
+            message = f"{shown(item)} is also on line {self._lines[item]}; items must be unique"
+            self.table.fail(message, record.line, header.cells[columns[0]])
+        self._lines[item] = record.line
+        return item
+
+    def _complain(self, message: str, line: int, column: str) -> None:
+        self._collect_fault(lambda: self.table.fail(message, line, column))
+
+    def _collect_fault(self, step: Callable[[], T]) -> T | None:
+        try:
+            return step()
+        except _FaultError as error:
+            self.faults.append(error.fault)
+            return None
+
+
+def read_known_pairs(
+    path: str | os.PathLike[str], items: Collection[Hashable], *, data: bytes | None = None
+) -> tuple[KnownPair, ...]:
+    r"""Read pairs whose answer is known from a CSV or TSV file in UTF-8.
+
+    Its columns are left and right (or left_1, left_2, ...), winner (the expected answer: left, right or tie) and kind
+    (practice, attention or gold). Other columns are ignored.
+
+    Parameters
+    ----------
+    path : str or path-like
+    items : collection of hashable
+        Labels of the campaign.
+    data : bytes, optional
+        Contents of the file if it was already read; `path` is then its name.
+
+    Raises
+    ------
+    TableError
+        If a column is missing, an item is not in the campaign, a pair is repeated or is a single item, an answer is
+        missing, or a kind is unknown; the message gives file and line. Also if the file cannot be read.
+    VoteError
+        If the winner is unknown; the message gives file and line.
+
+    See Also
+    --------
+    KnownPair : The type of a pair.
+    Probing : Takes them.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from adaptive.ledger import read_known_pairs
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "checks.csv")
+    ...     _ = file.write_text("left,right,winner,kind\napple,stone,left,attention\n")
+    ...     read_known_pairs(file, ["apple", "pear", "stone"])
+    (KnownPair(kind='attention', left='apple', right='stone', expected='left'),)
+    """
+    file = read_votes(path, format="csv", data=data).file()
+    known, lines = set(items), dict[frozenset[Hashable], int]()
+    known_pairs = []
+    for row in file.rows:
+        pair = _known_pair(file, row)
+        for label in (pair.left, pair.right):
+            if label not in known:
+                raise TableError(f"{file.name}:{row.line}: {shown(label)} is not an item of the campaign")
+        both = frozenset([pair.left, pair.right])
+        if both in lines:
+            raise TableError(f"{file.name}:{row.line}: this pair is also on line {lines[both]}")
+        lines[both] = row.line
+        known_pairs.append(pair)
+    return tuple(known_pairs)
+
+
+def _known_pair(file: VoteFile, row: VoteRow) -> KnownPair:
+    kind = dict(row.extra).get("kind", "")
+    if kind not in KINDS:
+        raise TableError(
+            f'{file.name}:{row.line}: column "kind" must be practice, attention or gold; got {shown(kind)}'
+        )
+    if row.answer is None:
+        raise TableError(f'{file.name}:{row.line}: column "winner" must hold the expected answer: left, right or tie')
+    try:
+        return KnownPair(kind, row.left, row.right, row.answer)  # type: ignore[arg-type]
+    except LedgerError as error:
+        raise TableError(f"{file.name}:{row.line}: {error}") from None
