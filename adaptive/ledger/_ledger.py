@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from adaptive._formats.answers import Answers
-from adaptive._formats.votes import Columns, VoteFile, VoteRow, comparisons_csv
+from adaptive._formats.votes import Columns, VoteFile, VoteRow, comparisons_csv, read_votes
 from adaptive._formats.votes import Format as VoteFormat
 from adaptive._plan import BallotPlan
 from adaptive._protocol import Items, Position
@@ -622,7 +622,10 @@ class Campaign(OpenCampaign):
 
     def position(self) -> tuple[tuple[BallotRecord, ...], Position]:
         """Return the records of the closed ballots, and the position after them."""
-        return position_after(self.info, [ballot for ballot in self.ballots() if ballot.state == "closed"])
+        return position_after(self.info, self._closed_ballots())
+
+    def _closed_ballots(self) -> list[StoredBallot]:
+        return [ballot for ballot in self.ballots() if ballot.state == "closed"]
 
     def paper_result(self) -> ProtocolResult:
         """Return the paper's ranking, once all ballots are closed.
@@ -632,14 +635,13 @@ class Campaign(OpenCampaign):
         LedgerError
             If a ballot is not closed.
         """
-        records, position = self.position()
-        n_ballots = self.info.ballot_plan.n_ballots
-        if position.n_closed < n_ballots:
+        closed, n_ballots = self._closed_ballots(), self.info.ballot_plan.n_ballots
+        if len(closed) < n_ballots:
             raise LedgerError(
-                f"the campaign is still open: {position.n_closed} of {n_ballots} ballots are closed; the paper's "
+                f"the campaign is still open: {len(closed)} of {n_ballots} ballots are closed; the paper's "
                 "scores need all of them, while interim=True ranks by the votes so far"
             )
-        return ProtocolResult(self.info.ballot_plan, self.info.items, position.mean, records)
+        return results.paper_result(self.info, closed)
 
     def result(
         self, *, interim: bool = False, top: int | None = None, progress: Progress | None = None
@@ -773,17 +775,18 @@ class Campaign(OpenCampaign):
             if format not in ("auto", "csv") or any(of_pairs.values()):
                 raise OptionError(f"format, {', '.join(of_pairs)} are for votes on pairs, not on sets")
             return self.record_file(read_set_file(self.info, path, encoding=encoding, guard=guard))
-        file = imports.read_vote_file(
-            self.info,
+        votes = read_votes(
             path,
-            format,
+            format=format,
             columns=columns,
             answers=answers,
             encoding=encoding,
             ignore=ignore,
             instances=instances,
+            needed=["winner"],
             guard=guard,
         )
+        file = imports.file_of(self.info, votes)
         return self.record_file(self.read(imports.match_comparisons, file))
 
     def bundle(self, *, names: bool = False) -> bytes:

@@ -12,44 +12,23 @@ from typing import Any, Final, Literal, TypeAlias
 import sqlalchemy as sa
 
 from adaptive._plan import BallotPlan
-from adaptive.ledger._ballots import sheets
-from adaptive.ledger._ballots.batches import (
-    draw_batch,
-    is_budget_left,
-    is_more_wanted,
-    may_draw,
-    may_replace,
-    record_no_pairs_left,
-)
+from adaptive.ledger._ballots import batches, sheets
 from adaptive.ledger._ballots.pairs import (
     Answered,
     ShownPair,
     VoteEvent,
-    answer_at,
-    answers_on,
+    current_answers,
     open_pairs,
     pair_of_event,
     shown_pairs,
 )
-from adaptive.ledger._ballots.sheets import Origin, has_room
-from adaptive.ledger._ballots.sheets import give_sheets as lease_sheets
+from adaptive.ledger._ballots.sheets import Origin, give_sheets
 from adaptive.ledger._campaign.content import Outcome, VotingPages
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
 from adaptive.ledger._reports.results import ExclusionPreview, exclusion_preview
 from adaptive.ledger._store import schema
 from adaptive.ledger._voters import membership
-from adaptive.ledger._voters.membership import (
-    INVITED,
-    PlatformVoters,
-    Visit,
-    VoterRow,
-    find_voter,
-    is_participant,
-    platform_name,
-    voter_of_key,
-    voter_rows,
-    write_outcome,
-)
+from adaptive.ledger._voters.membership import PlatformVoters, Visit, VoterRow
 from adaptive.ledger._voters.tokens import issue, voter_of_session
 from adaptive.ledger._votes import casting
 from adaptive.ledger._votes.casting import Receipt, VoteCast
@@ -220,15 +199,17 @@ def next_sheet(
         origin = None
     if origin is not None:
         transaction.lock_address(origin.hash_address(transaction.info))
-        if not has_room(transaction, origin):
+        if not sheets.has_room(transaction, origin):
             return _state(transaction, pages, voter_id, sheet, "wait")
-    is_due = may_get_batch and may_draw(transaction, voter_id)
+    is_due = may_get_batch and batches.may_draw(transaction, voter_id)
     lease = sheets.claim_sheet(transaction, voter_id, origin, only_whole=is_due)
     if lease is not None:
         return _state(transaction, pages, voter_id, _sheet(transaction, voter_id, lease))
-    if may_get_batch and (is_due or may_draw(transaction, voter_id) or may_replace(transaction, voter_id)):
+    if may_get_batch and (
+        is_due or batches.may_draw(transaction, voter_id) or batches.may_replace(transaction, voter_id)
+    ):
         return None  # it may have become due while others took the sheets that were left
-    record_no_pairs_left(transaction, voter_id)
+    batches.record_no_pairs_left(transaction, voter_id)
     return _state(transaction, pages, voter_id, None, why_none_left(transaction, voter_id))
 
 
@@ -249,7 +230,7 @@ def finish(transaction: Transaction, pages: VotingPages, voter_id: int) -> Endin
     elif not state.n_answers:
         raise UnfinishedError("there is no answer yet", missing=0)
     if pages.platform is not None or any(pages.way_back(outcome)):
-        write_outcome(transaction, voter_id, outcome)
+        membership.write_outcome(transaction, voter_id, outcome)
     return Ending(outcome, state.n_answers)
 
 
@@ -281,7 +262,7 @@ def _early_outcome(transaction: Transaction, pages: VotingPages, voter_id: int, 
     "screened out": the participant was left out before finishing all sheets (at least one). "quota full": no sheet was
     left and the participant has answered nothing.
     """
-    if not is_participant(transaction, voter_id) or state.reason in (None, "wait", "not open"):
+    if not membership.is_participant(transaction, voter_id) or state.reason in (None, "wait", "not open"):
         return None
     if voter_id in transaction.excluded_voters():
         return "screened out" if state.n_sheets_done < (pages.sheets or 1) else None
@@ -300,9 +281,9 @@ def _reason_to_stop(
 
 def is_more_left(transaction: Transaction, voter_id: int | None = None) -> bool:
     """Return whether this voter, or a new one, would get a sheet now, perhaps from a batch that is due."""
-    if sheets.is_sheet_left(transaction, voter_id) or may_draw(transaction, voter_id):
+    if sheets.is_sheet_left(transaction, voter_id) or batches.may_draw(transaction, voter_id):
         return True
-    return voter_id is not None and may_replace(transaction, voter_id)
+    return voter_id is not None and batches.may_replace(transaction, voter_id)
 
 
 def why_none_left(transaction: Transaction, voter_id: int | None = None) -> Reason:
@@ -313,10 +294,10 @@ def why_none_left(transaction: Transaction, voter_id: int | None = None) -> Reas
     """
     if sheets.seconds_left(transaction, voter_id) is not None:
         return "wait"
-    if is_more_wanted(transaction, voter_id) and is_budget_left(transaction):
+    if batches.is_more_wanted(transaction, voter_id) and batches.is_budget_left(transaction):
         return "wait"
     ballot = schema.ballot
-    of_campaign = sa.select(ballot.c.state).where(ballot.c.campaign_id == transaction.info.id)
+    of_campaign = sa.select(ballot.c.state).where(transaction.of_campaign(ballot))
     states = transaction.execute(of_campaign).scalars().all()
     if not isinstance(transaction.info.plan, BallotPlan) or any(state != "closed" for state in states):
         return "none left"
@@ -327,7 +308,7 @@ def _is_known(transaction: Transaction, voter_id: int) -> bool:
     """Return whether a voter was invited or has answered something."""
     voter = schema.voter
     source = transaction.execute(sa.select(voter.c.source).where(voter.c.id == voter_id)).scalar_one()
-    return source == INVITED or sheets.has_begun(transaction, voter_id)
+    return source == membership.INVITED or sheets.has_begun(transaction, voter_id)
 
 
 def sheet_of_voter(transaction: Transaction, voter_id: int) -> VoterSheet | None:
@@ -337,18 +318,23 @@ def sheet_of_voter(transaction: Transaction, voter_id: int) -> VoterSheet | None
 
 def _sheet(transaction: Transaction, voter_id: int, lease: sheets.Lease) -> VoterSheet:
     pairs = shown_pairs(transaction, lease.number, lease.sheet)
-    answers = answers_on(transaction, lease.number, pairs)
+    answers = current_answers(transaction, lease.ballot_id, [pair.place for pair in pairs])
     here = lease.ballot_id, lease.sheet
     hidden = open_pairs(transaction, [here], voter_id)[here].hidden
     if any(pair.is_practice for pair in pairs) and sheets.has_begun(transaction, voter_id, besides=here):
         pairs = tuple(pair for pair in pairs if not pair.is_practice)
-    voter_answers = {position: answer for position, answer in answers.items() if answer.voter_id == voter_id}
+    of_voter = {pair.position: answers[pair.place] for pair in pairs if pair.place in answers}
+    of_voter = {position: answer for position, answer in of_voter.items() if answer.voter_id == voter_id}
     pairs = tuple(
-        pair
-        for pair in pairs
-        if pair.position in voter_answers or not (pair.position in answers or pair.place in hidden)
+        pair for pair in pairs if pair.position in of_voter or not (pair.place in answers or pair.place in hidden)
     )
-    return VoterSheet(lease.number, lease.sheet, lease.expires_at, pairs, voter_answers)
+    return VoterSheet(lease.number, lease.sheet, lease.expires_at, pairs, of_voter)
+
+
+def _voter_at(transaction: Transaction, number: int, place: int) -> int | None:
+    """Return the voter of the current answer to a comparison."""
+    answer = current_answers(transaction, transaction.ballot_numbered(number), [place]).get(place)
+    return None if answer is None else answer.voter_id
 
 
 def _count_sheets_done(transaction: Transaction, voter_id: int, sheet: VoterSheet | None) -> int:
@@ -373,7 +359,7 @@ def _sheets_done_statements() -> tuple[sa.Select[Any], sa.Select[Any]]:
     of_campaign = ballot.c.campaign_id == sa.bindparam("campaign")
     leases = sa.select(ballot.c.number, lease.c.sheet).join(ballot, ballot.c.id == lease.c.ballot_id)
     joined = event.join(comparison).join(ballot, ballot.c.id == event.c.ballot_id)
-    is_retracted = (event.c.voter_id == voter, *schema.is_last(event), event.c.kind == "retract")
+    is_retracted = (event.c.voter_id == voter, schema.IS_LAST, event.c.kind == "retract")
     return (
         leases.where(of_campaign, lease.c.voter_id == voter, lease.c.end_reason == "done"),
         sa.select(ballot.c.number, comparison.c.sheet).select_from(joined).where(of_campaign, *is_retracted),
@@ -392,7 +378,7 @@ def _n_answers_statement() -> sa.Select[Any]:
     is_no_practice = sa.or_(comparison.c.probe.is_(None), comparison.c.probe != "practice")
     of_voter = (ballot.c.campaign_id == sa.bindparam("campaign"), event.c.voter_id == sa.bindparam("voter"))
     joined = event.join(ballot, ballot.c.id == event.c.ballot_id).join(comparison)
-    return sa.select(sa.func.count()).select_from(joined).where(*of_voter, *schema.in_force(event), is_no_practice)
+    return sa.select(sa.func.count()).select_from(joined).where(*of_voter, schema.IN_FORCE, is_no_practice)
 
 
 @dataclass(frozen=True, eq=False)
@@ -479,7 +465,7 @@ class Voter(OpenCampaign):
                     state = claim(may_get_batch=True)  # perhaps from a batch that was drawn in the meantime
                     if state is not None:
                         return state
-                    draw_batch(self, voter_id=self.id, n_voters=1 + draws.n_waiting)
+                    batches.draw_batch(self, voter_id=self.id, n_voters=1 + draws.n_waiting)
             except (LedgerBusyError, UnreachableError):
                 raise
             except (ChangedError, NotReadyError):  # another process drew it first
@@ -495,8 +481,7 @@ class Voter(OpenCampaign):
         except ConflictError as error:
             if error.recorded is None:
                 raise
-            answer = self.read(answer_at, vote.number, vote.place)
-            if answer is None or answer.voter_id != self.id:
+            if self.read(_voter_at, vote.number, vote.place) != self.id:
                 raise ConflictError(str(error)) from error
             raise
 
@@ -612,8 +597,8 @@ class Voters(OpenCampaign):
         """
 
         def is_turned_away(transaction: Transaction) -> bool:
-            name, source = platform_name(pages, visit)
-            if find_voter(transaction, name, source=source) is not None:
+            name, source = membership.platform_name(pages, visit)
+            if membership.find_voter(transaction, name, source=source) is not None:
                 return False
             return not is_more_left(transaction) and why_none_left(transaction) == "none left"
 
@@ -657,7 +642,7 @@ class Voters(OpenCampaign):
         NoVoterError
             If no voter has this key.
         """
-        return Voter(self.database, self.info, self.read(voter_of_key, key))
+        return Voter(self.database, self.info, self.read(membership.voter_of_key, key))
 
     def named(self, name: str) -> Voter:
         """Find the voter whom a file calls `name`, or whose key it is.
@@ -677,7 +662,7 @@ class Voters(OpenCampaign):
         names : bool
             Whether to give their names, which are personal data.
         """
-        return self.read(voter_rows, names=names)
+        return self.read(membership.voter_rows, names=names)
 
     def give_sheets(self, name: str, *, giver: str | None = None, sheets: Sequence[int] = ()) -> int:
         """Give sheets of the open ballot to a voter, adding the voter if the name is new, and return how many.
@@ -693,7 +678,7 @@ class Voters(OpenCampaign):
             If no ballot is open, the giver has no unfinished sheet, the ballot does not have a sheet, a sheet is
             answered, or the voter has withdrawn, already holds it, or was already asked one of its pairs.
         """
-        return self.write(lease_sheets, name, giver=giver, sheets=sheets)
+        return self.write(give_sheets, name, giver=giver, sheets=sheets)
 
     def of_platform(self) -> PlatformVoters:
         """List the participants of the campaign's platform by their ids, which are personal data."""

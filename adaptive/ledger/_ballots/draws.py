@@ -59,10 +59,7 @@ def open_ballot(campaign: OpenCampaign) -> int:
             raise LedgerError(f"ballot {number} was opened by another request at the same moment")
         if ballots and fresh[-1].chain_digest != ballots[-1].chain_digest:
             raise LedgerError(f"ballot {number - 1} was opened again at the same moment: its scores may change")
-        ballot_id = store_ballot(transaction, ballot, position.places, number=number, presentations=plan.presentations)
-        if transaction.info.settings.assigned:
-            assign_slots(transaction, ballot_id)
-        transaction.audit("opened", {"numpy": np.__version__}, ballot_id=ballot_id)
+        store_ballot(transaction, ballot, position.places, number=number, presentations=plan.presentations)
         return number
 
     return campaign.write(work)
@@ -74,11 +71,10 @@ def store_ballot(
     places: NDArray[np.intp],
     *,
     number: int,
-    kind: str = "ballot",
     presentations: int,
     other_items: Array | None = None,
-) -> int:
-    """Store a drawn ballot with its sheets and comparisons, draw and store its probes, and return its id.
+) -> None:
+    """Open a drawn ballot: store its sheets and comparisons, draw and store its probes, and give out its sheets.
 
     The comparisons of each slot are cut into sheets of at most `CampaignSettings.sheet_size`, in their order. If
     another process stores the same number at the same time, a constraint makes this call fail.
@@ -98,24 +94,28 @@ def store_ballot(
         columns, probes = _number_positions(
             columns, _probes_for(transaction, transaction.info.settings.probing, columns, number)
         )
-    values = {
-        "campaign_id": transaction.info.id,
-        "number": number,
-        "kind": kind,
-        "state": "open",
-        "presentations": presentations,
-    }
-    values |= {"places": json_of(places.tolist()), "n_comparisons": comparisons.n_comparisons, "opened_at": now()}
-    inserted = sa.insert(schema.ballot).values(**values, draw_digest=draw_digest(transaction.info, columns, probes))
-    ballot_id: int = transaction.execute(inserted.returning(schema.ballot.c.id)).scalar_one()
+    inserted = sa.insert(schema.ballot).values(
+        campaign_id=transaction.info.id,
+        number=number,
+        kind=transaction.info.unit,
+        state="open",
+        places=json_of(places.tolist()),
+        presentations=presentations,
+        n_comparisons=comparisons.n_comparisons,
+        draw_digest=draw_digest(transaction.info, columns, probes),
+        opened_at=now(),
+    )
+    ballot_id: int = transaction.scalar(inserted.returning(schema.ballot.c.id))
     numbers, (slots, counts) = list(range(len(sheets))), sheets.T.tolist()
     sheet_columns = {"number": numbers, "slot": slots, "n_comparisons": counts, "n_checks": n_checks(probes, numbers)}
     transaction.insert_columns(schema.sheet, {"ballot_id": ballot_id, **sheet_columns})
     store_comparisons(transaction, ballot_id, columns, probes)
-    return ballot_id
+    if transaction.info.settings.assigned:
+        _assign_slots(transaction, ballot_id)
+    transaction.audit("opened", {"numpy": np.__version__}, ballot_id=ballot_id)
 
 
-def assign_slots(transaction: Transaction, ballot_id: int) -> None:
+def _assign_slots(transaction: Transaction, ballot_id: int) -> None:
     """Give each sheet of a ballot to the voter of its slot.
 
     If another voter took over the last sheet of a slot, that voter keeps the slot.
@@ -124,27 +124,21 @@ def assign_slots(transaction: Transaction, ballot_id: int) -> None:
     table = schema.sheet
     of_ballot = sa.select(table.c.number, table.c.slot).where(table.c.ballot_id == ballot_id)
     rows = transaction.execute(of_ballot.order_by(table.c.number)).all()
-    known: dict[int, int] = {}
-    at = now()
+    same = {"ballot_id": ballot_id, "given_at": now(), "fence": 1, "exclusive": False}
     leases = []
     for number, slot in rows:
-        if slot not in known:
-            known[slot] = heirs.get(slot) or register(transaction, file_name(transaction.info.slots[slot]))
-        leases.append({"ballot_id": ballot_id, "sheet": number, "voter_id": known[slot], "given_at": at})
-    transaction.execute(sa.insert(schema.lease), [{**lease, "fence": 1, "exclusive": False} for lease in leases])
+        if slot not in heirs:
+            heirs[slot] = register(transaction, file_name(transaction.info.slots[slot]))
+        leases.append({**same, "sheet": number, "voter_id": heirs[slot]})
+    transaction.execute(sa.insert(schema.lease), leases)
 
 
 def _holders_of_slots(transaction: Transaction) -> dict[int, int]:
     """Return the voter of each slot, according to the latest ballot that uses the slot."""
-    sheet, lease, ballot = schema.sheet, schema.lease, schema.ballot
-    rows = transaction.execute(
-        sa.select(sheet.c.slot, lease.c.voter_id)
-        .join(lease, sa.and_(lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number))
-        .join(ballot, ballot.c.id == sheet.c.ballot_id)
-        .join(schema.voter, schema.voter.c.id == lease.c.voter_id)
-        .where(ballot.c.campaign_id == transaction.info.id, schema.voter.c.withdrawn_at.is_(None))
-        .order_by(ballot.c.number, sheet.c.number, lease.c.fence)
-    )
+    sheet, lease, ballot, voter = schema.sheet, schema.lease, schema.ballot, schema.voter
+    holders = sa.select(sheet.c.slot, lease.c.voter_id).select_from(sheet.join(lease).join(ballot).join(voter))
+    present = holders.where(transaction.of_campaign(ballot), voter.c.withdrawn_at.is_(None))
+    rows = transaction.execute(present.order_by(ballot.c.number, sheet.c.number, lease.c.fence))
     return {row.slot: row.voter_id for row in rows}
 
 
@@ -272,17 +266,12 @@ def _most_overlaps(transaction: Transaction) -> int | None:
 
     None: no limit, in a ballot.
     """
-    if not isinstance(transaction.info.plan, ContinuousPlan):
+    info, is_copy = transaction.info, schema.comparison.c.probe == "overlap"
+    if not isinstance(info.plan, ContinuousPlan):
         return None
-    table, ballot = schema.comparison, schema.ballot
-    copies = sa.select(sa.func.count()).select_from(table.join(ballot, ballot.c.id == table.c.ballot_id))
-    n_copies = transaction.execute(
-        copies.where(ballot.c.campaign_id == transaction.info.id, table.c.probe == "overlap")
-    ).scalar_one()
-    n_voters = (
-        len(transaction.info.slots) if transaction.info.settings.assigned else max(1, len(present_voters(transaction)))
-    )
-    return max(0, n_voters * transaction.info.n_pairs - transaction.info.plan.budget - int(n_copies))
+    n_copies = transaction.count(schema.PAIRS, transaction.of_campaign(schema.ballot), is_copy)
+    n_voters = len(info.slots) if info.settings.assigned else max(1, len(present_voters(transaction)))
+    return max(0, n_voters * info.n_pairs - info.plan.budget - n_copies)
 
 
 def probe_lines(labels: Sequence[str], probes: Sequence[Probe]) -> list[str]:
@@ -305,21 +294,17 @@ def probe_lines(labels: Sequence[str], probes: Sequence[Probe]) -> list[str]:
 
 def _count_asked(transaction: Transaction, known: Sequence[Known]) -> Counter[tuple[int, int]]:
     """Return how often each slot has been asked each known pair so far."""
-    comparison, sheet, ballot = schema.comparison, schema.sheet, schema.ballot
-    rows = transaction.execute(
-        sa.select(sheet.c.slot, comparison.c.left_item, comparison.c.right_item)
-        .join(sheet, sa.and_(sheet.c.ballot_id == comparison.c.ballot_id, sheet.c.number == comparison.c.sheet))
-        .join(ballot, ballot.c.id == comparison.c.ballot_id)
-        .where(ballot.c.campaign_id == transaction.info.id, comparison.c.probe.in_(["attention", "gold"]))
-    )
+    pair = schema.comparison
+    asked = sa.select(schema.sheet.c.slot, pair.c.left_item, pair.c.right_item).select_from(schema.PAIRS_ON_SHEETS)
+    is_known = (transaction.of_campaign(schema.ballot), pair.c.probe.in_(["attention", "gold"]))
+    rows = transaction.execute(asked.where(*is_known))
     index = {frozenset([pair.left, pair.right]): place for place, pair in enumerate(known)}
     return Counter((slot, index[frozenset([left, right])]) for slot, left, right in rows)
 
 
 def _slots_so_far(transaction: Transaction) -> set[int]:
-    sheet, ballot = schema.sheet, schema.ballot
-    slots = sa.select(sheet.c.slot).distinct().join(ballot, ballot.c.id == sheet.c.ballot_id)
-    return set(transaction.execute(slots.where(ballot.c.campaign_id == transaction.info.id)).scalars())
+    slots = sa.select(schema.sheet.c.slot).distinct().select_from(schema.SHEETS)
+    return set(transaction.execute(slots.where(transaction.of_campaign(schema.ballot))).scalars())
 
 
 _TRIES: Final = 20
@@ -419,8 +404,8 @@ class ProbeDraw:
     def _fresh(self, pairs: Set[int], *kinds: str) -> list[int]:
         return [
             index
-            for index, known_pair in enumerate(self.known)
-            if known_pair.kind in kinds and _pair_code(known_pair.left, known_pair.right) not in pairs
+            for index, pair in enumerate(self.known)
+            if pair.kind in kinds and _pair_code(pair.left, pair.right) not in pairs
         ]
 
     def _known(self, sheet: int, position: int, index: int) -> Probe:
@@ -463,9 +448,7 @@ class ProbeDraw:
         """Return a comparison of another slot whose pair is not asked of this slot and is not a known pair."""
         if self.most_overlaps == 0:
             return None
-        excluded_pairs = self.pairs_of_slot[slot] | {
-            _pair_code(known_pair.left, known_pair.right) for known_pair in self.known
-        }
+        excluded_pairs = self.pairs_of_slot[slot] | {_pair_code(pair.left, pair.right) for pair in self.known}
         for place in self.rng.integers(self.pairs.size, size=_TRIES).tolist():
             if int(self.slot_of[place]) != slot and int(self.pairs[place]) not in excluded_pairs:
                 return int(place)
@@ -491,16 +474,12 @@ def open_comparisons(
 
     The options and errors are those of `Campaign.asked`.
     """
-    ballot, pair, lease, event = schema.ballot, schema.comparison, schema.lease, schema.vote_event
-    of_sheet = sa.and_(lease.c.ballot_id == pair.c.ballot_id, lease.c.sheet == pair.c.sheet, lease.c.ended_at.is_(None))
-    items = (pair.c.left_item, pair.c.right_item, pair.c.other_items)
-    of_pair = (ballot.c.number, pair.c.sheet, pair.c.position, *items)
+    ballot, pair, lease = schema.ballot, schema.comparison, schema.lease
+    of_pair = (ballot.c.number, pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item, pair.c.other_items)
     query = (
         sa.select(*of_pair, lease.c.voter_id)
-        .select_from(pair)
-        .join(ballot, ballot.c.id == pair.c.ballot_id)
-        .outerjoin(lease, of_sheet)
-        .where(ballot.c.campaign_id == transaction.info.id, ballot.c.state == "open")
+        .select_from(schema.PAIRS.outerjoin(lease, sa.and_(schema.LEASED_TO, lease.c.ended_at.is_(None))))
+        .where(transaction.of_campaign(ballot), ballot.c.state == "open")
         .order_by(ballot.c.number, pair.c.sheet, pair.c.position)
     )
     if number is not None:
@@ -508,8 +487,7 @@ def open_comparisons(
     if voter is not None:
         query = query.where(lease.c.voter_id == voter_named(transaction, voter))
     if unanswered:
-        same = (event.c.ballot_id == pair.c.ballot_id, event.c.place == pair.c.place)
-        query = query.where(~sa.exists().where(*same, *schema.in_force(event)))
+        query = query.where(~schema.IS_ANSWERED)
     names = transaction.voter_names()
     comparisons = []
     for row in transaction.execute(query):

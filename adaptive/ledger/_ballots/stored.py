@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final, NamedTuple
 
@@ -127,35 +127,23 @@ class Probe(NamedTuple):
     repeats: int | None
 
 
-@dataclass(frozen=True, eq=False)
-class Scored:
-    """The results of an open ballot's votes, before anything is written.
-
-    Attributes
-    ----------
-    record : BallotRecord
-    position : Position
-        The position of the campaign after the ballot.
-    n_answered : int
-        Comparisons with a vote, "cannot say" included.
-    """
-
-    record: BallotRecord
-    position: Position
-    n_answered: int
-
-
 def stored_ballots(transaction: Transaction) -> list[StoredBallot]:
     """Return all ballots of a campaign so far."""
     table = schema.ballot
-    rows = transaction.execute(
-        sa.select(table).where(table.c.campaign_id == transaction.info.id).order_by(table.c.number)
-    )
+    rows = transaction.execute(sa.select(table).where(transaction.of_campaign(table)).order_by(table.c.number))
     ballots = []
     for row in rows:
         decoded = {"places": value_of(row.places), "record": None if row.record is None else value_of(row.record)}
         ballots.append(StoredBallot.from_dict({**row._mapping, **decoded}, ballot_id=row.id))
     return ballots
+
+
+def answered_by_ballot(transaction: Transaction) -> dict[int, int]:
+    """Return the number of answered comparisons of each ballot, by id, which its sheets count."""
+    sheet = schema.sheet
+    sums = sa.select(sheet.c.ballot_id, sa.func.sum(sheet.c.n_answered)).select_from(schema.SHEETS)
+    rows = transaction.execute(sums.where(transaction.of_campaign(schema.ballot)).group_by(sheet.c.ballot_id))
+    return {ballot_id: int(n_answered) for ballot_id, n_answered in rows}
 
 
 def drawn_columns(transaction: Transaction, ballot_id: int) -> DrawnColumns:
@@ -219,12 +207,22 @@ def position_after(info: CampaignInfo, closed: Sequence[StoredBallot]) -> tuple[
     return tuple(records), position
 
 
-def record_dict(scored: Scored, excluded: Mapping[int, str]) -> dict[str, Any]:
-    """Return the record of a ballot as it is stored: everything that the rest of the campaign needs."""
-    fields = scored.record.to_dict()
+def record_dict(record: BallotRecord, after: Position, n_answered: int, excluded: Iterable[str]) -> dict[str, Any]:
+    """Return the record of a ballot as it is stored: everything that the rest of the campaign needs.
+
+    Parameters
+    ----------
+    after : Position
+        The position of the campaign after the ballot.
+    n_answered : int
+        Comparisons with a vote, "cannot say" included.
+    excluded : iterable of str
+        Keys of the voters who were left out.
+    """
+    fields = record.to_dict()
     del fields["items"], fields["number"]
-    selected = scored.position.places.tolist()
-    return {**fields, "selected": selected, "excluded": sorted(excluded.values()), "n_answered": scored.n_answered}
+    selected = after.places.tolist()
+    return {**fields, "selected": selected, "excluded": sorted(excluded), "n_answered": n_answered}
 
 
 def record_of(info: CampaignInfo, stored: StoredBallot) -> BallotRecord:
@@ -256,17 +254,17 @@ def chain_digest(previous: str | None, stored_draw: str, votes: str, record: Map
 def ballot_stamp(transaction: Transaction, number: int) -> str:
     """Return a stamp of an opened ballot's state and of the voters who are left out, but not of its votes."""
     table, event = schema.ballot, schema.audit_event
-    has_number = (table.c.campaign_id == transaction.info.id, table.c.number == number)
+    has_number = (transaction.of_campaign(table), table.c.number == number)
     row = transaction.execute(sa.select(table.c.state, table.c.chain_digest).where(*has_number)).first()
     if row is None:
         raise LedgerError(f"ballot {number} has not been opened")
-    is_decision = (event.c.campaign_id == transaction.info.id, event.c.kind.in_(_DECIDING))
-    decided = transaction.execute(sa.select(sa.func.max(event.c.id)).where(*is_decision)).scalar()
+    is_decision = (transaction.of_campaign(event), event.c.kind.in_(_DECIDING))
+    decided = transaction.scalar(sa.select(sa.func.max(event.c.id)).where(*is_decision))
     return digest_of([transaction.info.key, str(number), row.state, row.chain_digest or "", str(decided)])[:32]
 
 
 MOST_EVENTS: Final = 1_000
-_NOBODY: Final = -1
+NOBODY: Final = -1
 _NOTHING: Final = -9  # a retracted or voided vote has no answer
 
 
@@ -320,7 +318,7 @@ def current_votes(transaction: Transaction, ballot_id: int) -> CurrentVotes:
     """Return the vote in force for each comparison of a ballot: its last event, if that is a vote."""
     event = schema.vote_event
     events = sa.select(event.c.place, sa.func.coalesce(event.c.answer, _NOTHING), event.c.voter_id)
-    query = events.where(event.c.ballot_id == ballot_id, schema.is_scored(event, ballot_id))
+    query = events.where(event.c.ballot_id == ballot_id, schema.is_scored(ballot_id))
     place, code, voter = transaction.integer_columns(query.order_by(event.c.place, event.c.revision))
     last = np.append(place[1:] != place[:-1], np.ones(min(1, place.size), bool))
     counts = last & (code != _NOTHING)
@@ -332,23 +330,19 @@ def n_left_out(transaction: Transaction, ballot_id: int, voters: Collection[int]
     if not voters:
         return 0
     event = schema.vote_event
-    of_ballot = sa.and_(event.c.ballot_id == ballot_id, schema.is_scored(event, ballot_id))
-    is_theirs = sa.and_(of_ballot, event.c.voter_id.in_(sorted(voters)))
-    counted = sa.select(sa.func.count()).select_from(event).where(is_theirs, *schema.in_force(event))
-    return int(transaction.execute(counted).scalar_one())
+    is_theirs = (event.c.ballot_id == ballot_id, schema.is_scored(ballot_id), event.c.voter_id.in_(sorted(voters)))
+    return transaction.count(event, *is_theirs, schema.IN_FORCE)
 
 
 def event_lines(transaction: Transaction, ballot_id: int) -> list[str]:
     """Return the lines that the digest of votes covers, as JSON lists: place, revision, kind, answer, voter's key."""
     event = schema.vote_event
-    rows = transaction.execute(
-        sa.select(event.c.place, event.c.revision, event.c.kind, event.c.answer, schema.voter.c.key)
-        .join(schema.voter, schema.voter.c.id == event.c.voter_id)
-        .where(event.c.ballot_id == ballot_id, schema.is_scored(event, ballot_id))
-        .order_by(event.c.place, event.c.revision)
-    )
+    columns = sa.select(event.c.place, event.c.revision, event.c.kind, event.c.answer, schema.voter.c.key)
+    events = columns.select_from(event.join(schema.voter)).where(event.c.ballot_id == ballot_id)
+    scored = events.where(schema.is_scored(ballot_id)).order_by(event.c.place, event.c.revision)
     return [
-        f'[{place},{revision},"{kind}",{_answer_json(answer)},"{key}"]' for place, revision, kind, answer, key in rows
+        f'[{place},{revision},"{kind}",{_answer_json(answer)},"{key}"]'
+        for place, revision, kind, answer, key in transaction.execute(scored)
     ]
 
 
@@ -443,9 +437,9 @@ def _read_votes(
         left, right = sides_of(items, code)
         answered.append(np.stack([left, right, directions_of(code), votes.voter[is_decided], grades_of(code)]))
         item_rows.append(items)
-        holder = _holders(transaction, stored.id, int(comparisons.sheet.max()) + 1)[comparisons.sheet]
-        holder[place] = _NOBODY
-        rest = np.flatnonzero(holder != _NOBODY)
+        holder = holders_of(transaction, stored.id, comparisons)
+        holder[place] = NOBODY
+        rest = np.flatnonzero(holder != NOBODY)
         silent.append(np.stack([comparisons.left[rest], comparisons.right[rest], holder[rest]]))
     left, right, winner, voter, grades = np.concatenate(answered, axis=1)
     shown_left, shown_right, shown_to = np.concatenate(silent, axis=1)
@@ -474,14 +468,14 @@ def sides_of(items: Array, codes: Array) -> tuple[Array, Array]:
     return items[rows, np.minimum(best, worst)], items[rows, np.maximum(best, worst)]
 
 
-def _holders(transaction: Transaction, ballot_id: int, n_sheets: int) -> NDArray[np.int64]:
-    """Return the id of the holder of each sheet."""
-    holders = np.full(n_sheets, _NOBODY)
+def holders_of(transaction: Transaction, ballot_id: int, comparisons: DrawnColumns) -> Array:
+    """Return the id of the voter who holds the sheet of each comparison; NOBODY for a free sheet."""
+    holders = np.full(int(comparisons.sheet.max()) + 1, NOBODY)
     lease = schema.lease
     of_ballot = (lease.c.ballot_id == ballot_id, lease.c.ended_at.is_(None))
     sheet, voter = transaction.integer_columns(sa.select(lease.c.sheet, lease.c.voter_id).where(*of_ballot))
     holders[sheet] = voter
-    return holders
+    return holders[comparisons.sheet]
 
 
 @dataclass(frozen=True)
@@ -552,7 +546,7 @@ class LedgerEvent:
 def events_after(transaction: Transaction, after: int = 0, *, most: int = MOST_EVENTS) -> tuple[LedgerEvent, ...]:
     """Return the events of `Campaign.events_after`, in a transaction that may write: it waits for votes by locks."""
     ballot, event, comparison, voter = schema.ballot, schema.vote_event, schema.comparison, schema.voter
-    opened = sa.select(ballot.c.id, ballot.c.number).where(ballot.c.campaign_id == transaction.info.id)
+    opened = sa.select(ballot.c.id, ballot.c.number).where(transaction.of_campaign(ballot))
     numbers = {row.id: row.number for row in transaction.execute(opened.order_by(ballot.c.id))}
     same = ("event_id", "revision", "kind", "response_ms", "given_by", "layout")
     for ballot_id in numbers:
@@ -560,8 +554,7 @@ def events_after(transaction: Transaction, after: int = 0, *, most: int = MOST_E
     items = (comparison.c.left_item, comparison.c.right_item, comparison.c.other_items)
     rows = transaction.execute(
         sa.select(event, comparison.c.sheet, comparison.c.position, *items, voter.c.key)
-        .join(comparison, sa.and_(comparison.c.ballot_id == event.c.ballot_id, comparison.c.place == event.c.place))
-        .join(voter, voter.c.id == event.c.voter_id)
+        .select_from(event.join(comparison).join(voter))
         .where(event.c.ballot_id.in_(list(numbers)), event.c.id > after, comparison.c.probe.is_(None))
         .order_by(event.c.id)
         .limit(most)
@@ -613,9 +606,8 @@ def conflicts(transaction: Transaction) -> list[Conflict]:
     names = transaction.voter_names()
     rows = transaction.execute(
         sa.select(late, ballot.c.number, comparison.c.sheet, comparison.c.position)
-        .join(comparison, sa.and_(comparison.c.ballot_id == late.c.ballot_id, comparison.c.place == late.c.place))
-        .join(ballot, ballot.c.id == late.c.ballot_id)
-        .where(ballot.c.campaign_id == transaction.info.id, late.c.why == "conflict")
+        .select_from(late.join(comparison).join(ballot, ballot.c.id == late.c.ballot_id))
+        .where(transaction.of_campaign(ballot), late.c.why == "conflict")
         .order_by(late.c.id)
     ).all()
     result = []

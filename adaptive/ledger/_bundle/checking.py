@@ -26,15 +26,7 @@ from adaptive._tables import csv_text, guarded, item_cells, item_columns, set_co
 from adaptive._votes import UNANSWERED
 from adaptive.errors import AdaptiveError
 from adaptive.ledger._ballots.draws import draw_digest, sheets_of
-from adaptive.ledger._ballots.stored import (
-    Scored,
-    StoredBallot,
-    ballot_of,
-    chain_digest,
-    choices_of,
-    record_dict,
-    sides_of,
-)
+from adaptive.ledger._ballots.stored import StoredBallot, ballot_of, chain_digest, choices_of, record_dict, sides_of
 from adaptive.ledger._bundle.contents import SUMS, Contents, Row
 from adaptive.ledger._campaign.info import KINDS
 from adaptive.ledger._store.schema import (
@@ -416,7 +408,7 @@ def _scored_again(
         record, position = close_ballot(info.ballot_plan, before, ballot, answers, rng=rng, select=select)
     except AdaptiveError as error:
         raise BundleError(f"record of ballot {number}: the votes cannot be scored: {error}") from error
-    again = record_dict(Scored(record, position, len(votes)), dict(enumerate(excluded)))
+    again = record_dict(record, position, len(votes), excluded)
     wrong = [name for name in again if json_of(again[name]) != json_of(written.get(name))]
     if wrong or set(written) != set(again):
         raise BundleError(

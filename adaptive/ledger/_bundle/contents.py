@@ -114,7 +114,7 @@ def read_contents(transaction: Transaction, *, names: bool) -> Contents:
     """
 
     def of_campaign(table: sa.Table, by: str = "id") -> sa.Select[Any]:
-        return sa.select(table).where(table.c.campaign_id == transaction.info.id).order_by(table.c[by])
+        return sa.select(table).where(transaction.of_campaign(table)).order_by(table.c[by])
 
     def rows(query: sa.Select[Any], columns: Sequence[str]) -> list[Row]:
         return _rows(transaction, query, columns, ids, keys)
@@ -181,7 +181,7 @@ def _rows(
 def _voters(transaction: Transaction, *, names: bool, numbered: bool) -> list[Row]:
     voter, identity = schema.voter, schema.voter_identity
     voters = sa.select(voter, identity.c.external_id).select_from(voter.outerjoin(identity))
-    rows = transaction.execute(voters.where(voter.c.campaign_id == transaction.info.id).order_by(voter.c.id))
+    rows = transaction.execute(voters.where(transaction.of_campaign(voter)).order_by(voter.c.id))
     slots = {str(slot) for slot in transaction.info.slots} if numbered else set()
     result = []
     for row in rows.mappings():

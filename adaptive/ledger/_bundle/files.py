@@ -330,10 +330,7 @@ def _insert_voters(transaction: Transaction, contents: Contents) -> dict[str, in
     ]
     _add(transaction, schema.voter, rows, {"campaign_id": transaction.info.id})
     table = schema.voter
-    ids = {
-        row.key: row.id
-        for row in transaction.execute(sa.select(table).where(table.c.campaign_id == transaction.info.id))
-    }
+    ids = {row.key: row.id for row in transaction.execute(sa.select(table).where(transaction.of_campaign(table)))}
     named = [voter for voter in contents.voters if voter["name"] is not None]
     identities = [{"voter_id": ids[voter["voter"]], "external_id": voter["name"]} for voter in named]
     _add(transaction, schema.voter_identity, identities)

@@ -725,6 +725,19 @@ class CampaignInfo:
             return self.plan
         raise LedgerError("a continuous campaign has batches, not the ballots of a plan")
 
+    @property
+    def batch_plan(self) -> ContinuousPlan:
+        """The plan of a continuous campaign.
+
+        Raises
+        ------
+        LedgerError
+            If the campaign has ballots.
+        """
+        if isinstance(self.plan, ContinuousPlan):
+            return self.plan
+        raise LedgerError("the campaign has the ballots of a plan, not batches")
+
 
 def batch_for(n_items: int) -> int:
     """Return the default number of comparisons in a batch: the number of items, limited to 10 to 50.

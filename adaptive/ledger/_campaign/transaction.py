@@ -61,9 +61,17 @@ class Transaction:
         """Run a statement."""
         return self.connection.execute(statement, values)
 
-    def scalar(self, statement: sa.Executable) -> Any:
+    def scalar(self, statement: sa.Executable, values: Any = None) -> Any:
         """Return the first column of the first row; None if there is no row."""
-        return self.connection.execute(statement).scalar()
+        return self.connection.execute(statement, values).scalar()
+
+    def count(self, rows: sa.FromClause, *conditions: sa.ColumnElement[bool]) -> int:
+        """Return the number of rows that meet all conditions."""
+        return int(self.scalar(sa.select(sa.func.count()).select_from(rows).where(*conditions)))
+
+    def of_campaign(self, table: sa.Table) -> sa.ColumnElement[bool]:
+        """Return the condition that a row of a table belongs to the campaign."""
+        return table.c.campaign_id == self.info.id
 
     def integer_columns(self, statement: sa.Select[Any]) -> list[NDArray[np.int64]]:
         """Return the columns of a query whose values are integers without gaps."""
@@ -122,7 +130,7 @@ class Transaction:
     def open_if_overdue(self, number: int) -> None:
         """Reopen a ballot if its closer died; do nothing if the ballot does not exist."""
         table = schema.ballot
-        is_it = (table.c.campaign_id == self.info.id, table.c.number == number, is_overdue(self.clock()))
+        is_it = (self.of_campaign(table), table.c.number == number, is_overdue(self.clock()))
         ballot_id = self.scalar(sa.select(table.c.id).where(*is_it))
         if ballot_id is not None:
             self.open_overdue(ballot_id)
@@ -141,7 +149,7 @@ class Transaction:
     @cached_property
     def _pages(self) -> tuple[int, VotingPages]:
         table = schema.voting_pages
-        versions = sa.select(table.c.version, table.c.pages).where(table.c.campaign_id == self.info.id)
+        versions = sa.select(table.c.version, table.c.pages).where(self.of_campaign(table))
         row = self.execute(versions.order_by(table.c.version.desc()).limit(1)).first()
         return (0, VotingPages()) if row is None else (row.version, VotingPages.from_dict(value_of(row.pages)))
 
@@ -162,26 +170,26 @@ class Transaction:
     def contents(self) -> tuple[ItemContent, ...]:
         """Return the content shown for each item of the campaign, by place."""
         table = schema.item
-        contents = sa.select(table.c.kind, table.c.content, table.c.alt_text).where(table.c.campaign_id == self.info.id)
+        contents = sa.select(table.c.kind, table.c.content, table.c.alt_text).where(self.of_campaign(table))
         return tuple(ItemContent(*row) for row in self.execute(contents.order_by(table.c.place)))
 
     def voter_names(self) -> dict[int, str]:
         """Return the display name of each voter: the name at the source, or the key if the name was erased."""
         voter, identity = schema.voter, schema.voter_identity
         voters = sa.select(voter.c.id, voter.c.key, identity.c.external_id).select_from(voter.outerjoin(identity))
-        rows = self.execute(voters.where(voter.c.campaign_id == self.info.id).order_by(voter.c.id))
+        rows = self.execute(voters.where(self.of_campaign(voter)).order_by(voter.c.id))
         return {row.id: row.key if row.external_id is None else row.external_id for row in rows}
 
     def voter_keys(self) -> dict[int, str]:
         """Return the random key of each voter."""
         voter = schema.voter
-        rows = self.execute(sa.select(voter.c.id, voter.c.key).where(voter.c.campaign_id == self.info.id))
+        rows = self.execute(sa.select(voter.c.id, voter.c.key).where(self.of_campaign(voter)))
         return {row.id: row.key for row in rows}
 
     def excluded_voters(self) -> dict[int, str]:
         """Return the voters who are left out now, with their keys."""
         event, voter = schema.audit_event, schema.voter
-        is_decision = (event.c.campaign_id == self.info.id, event.c.kind.in_(["excluded", "included"]))
+        is_decision = (self.of_campaign(event), event.c.kind.in_(["excluded", "included"]))
         events = sa.select(event.c.voter_id, event.c.kind, voter.c.key).join(voter, voter.c.id == event.c.voter_id)
         decisions = {row.voter_id: row for row in self.execute(events.where(*is_decision).order_by(event.c.id))}
         return {voter_id: row.key for voter_id, row in decisions.items() if row.kind == "excluded"}
@@ -197,11 +205,15 @@ class Transaction:
             If it has not been opened.
         """
         table = schema.ballot
-        has_number = (table.c.campaign_id == self.info.id, table.c.number == number)
+        has_number = (self.of_campaign(table), table.c.number == number)
         ballot_id = self.scalar(sa.select(table.c.id).where(*has_number))
         if ballot_id is None:
             raise VoteError(f"ballot {shown(number)} has not been opened")
         return int(ballot_id)
+
+    def ballot_state(self, ballot_id: int) -> str:
+        """Return the state of a ballot."""
+        return str(self.scalar(sa.select(schema.ballot.c.state).where(schema.ballot.c.id == ballot_id)))
 
     def count_answers(self, ballot_id: int, scored: Mapping[int, int], checked: Mapping[int, int]) -> None:
         """Update the answer counts of each sheet, in ascending order so that two writers cannot deadlock."""

@@ -460,7 +460,7 @@ def answers_of(transaction: Transaction) -> tuple[Answers, Answers]:
     milliseconds, expected, repeats = (sa.func.coalesce(column, NOTHING) for column in optional)
     joined = event.join(comparison).join(ballot, ballot.c.id == event.c.ballot_id)
     query = sa.select(*votes, milliseconds, kind, expected, repeats).select_from(joined)
-    of_campaign = query.where(ballot.c.campaign_id == transaction.info.id, *schema.in_force(event))
+    of_campaign = query.where(transaction.of_campaign(ballot), schema.IN_FORCE)
     in_order = (ballot.c.number, event.c.place)
     read = transaction.integer_columns(of_campaign.order_by(*in_order))
     columns: dict[str, Any] = dict(zip((field.name for field in fields(Answers)), read, strict=True))

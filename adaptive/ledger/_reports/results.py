@@ -15,6 +15,7 @@ from adaptive.ledger._ballots.stored import (
     Array,
     CurrentVotes,
     DrawnColumns,
+    StoredBallot,
     current_votes,
     drawn_columns,
     full_votes,
@@ -235,20 +236,15 @@ def result_of(
 
     Its options and errors are those of `Campaign.result`.
     """
-    ballots = stored_ballots(transaction)
+    info, ballots = transaction.info, stored_ballots(transaction)
+    plan = info.plan if isinstance(info.plan, BallotPlan) else None
+    n_ballots = max(1, len(ballots)) if plan is None else plan.n_ballots
     n_closed = sum(stored.state == "closed" for stored in ballots)
-    paper = None
-    if isinstance(transaction.info.plan, BallotPlan):
-        if n_closed == transaction.info.plan.n_ballots:
-            records, position = position_after(transaction.info, ballots)
-            paper = ProtocolResult(transaction.info.plan, transaction.info.items, position.mean, records)
-        elif not interim:
-            raise LedgerError(
-                f"the campaign is still open: {n_closed} of {transaction.info.plan.n_ballots} ballots are closed; "
-                "rank by the votes so far with interim=True"
-            )
-    elif not interim and n_closed < max(1, len(ballots)):
-        raise LedgerError("the campaign is still open; rank by the votes so far with interim=True")
+    is_final = n_closed == n_ballots
+    if not (is_final or interim):
+        progress_so_far = "" if plan is None else f": {n_closed} of {n_ballots} ballots are closed"
+        raise LedgerError(f"the campaign is still open{progress_so_far}; rank by the votes so far with interim=True")
+    paper = paper_result(info, ballots) if is_final and plan is not None else None
     excluded = transaction.excluded_voters()
     votes = votes_of(transaction, excluded=excluded)
     if not votes.n_comparisons:
@@ -259,17 +255,13 @@ def result_of(
     if excluded:
         everybody = best_fit(transaction, votes_of(transaction), ())
         agreement = float(TauW()(ranked_by.ranking, everybody.ranking))
-    last = (
-        transaction.info.plan.sizes[-1]
-        if isinstance(transaction.info.plan, BallotPlan)
-        else transaction.info.n_items // 10
-    )
-    k = min(max(1, last), transaction.info.n_items - 1) if top is None else top
-    small = transaction.info.n_items <= MOST_WITH_INTERVALS
+    last = info.n_items // 10 if plan is None else plan.sizes[-1]
+    k = min(max(1, last), info.n_items - 1) if top is None else top
+    small = info.n_items <= MOST_WITH_INTERVALS
     if small and graded is None:
         strengths.drawn(progress=progress)
     return CampaignResult(
-        items=transaction.info.items,
+        items=info.items,
         paper=paper,
         strengths=strengths,
         top=k,
@@ -278,11 +270,16 @@ def result_of(
         n_votes=votes.n_comparisons,
         excluded=tuple(sorted(excluded.values())),
         agreement=agreement,
-        is_final=n_closed
-        == (transaction.info.plan.n_ballots if isinstance(transaction.info.plan, BallotPlan) else max(1, len(ballots))),
+        is_final=is_final,
         graded=graded,
-        set_size=transaction.info.set_size,
+        set_size=info.set_size,
     )
+
+
+def paper_result(info: CampaignInfo, ballots: Sequence[StoredBallot]) -> ProtocolResult:
+    """Return the paper's ranking, from the records of all ballots of the plan."""
+    records, position = position_after(info, ballots)
+    return ProtocolResult(info.ballot_plan, info.items, position.mean, records)
 
 
 def best_fit(transaction: Transaction, votes: Comparisons, excluded: Collection[int]) -> Strengths | ChoiceStrengths:
@@ -298,14 +295,12 @@ def _full_fit(transaction: Transaction, excluded: Collection[int]) -> ChoiceStre
 def by_item(transaction: Transaction) -> list[ItemProgress]:
     """Return the answers about each item in the open ballots, without voters who are left out, fewest first."""
     excluded, ballots = transaction.excluded_voters(), stored_ballots(transaction)
-    return progress_of_items(
-        transaction.info,
-        [
-            (drawn_columns(transaction, stored.id), current_votes(transaction, stored.id).excluding(excluded))
-            for stored in ballots
-            if stored.state != "closed"
-        ],
-    )
+    open_ballots = [
+        (drawn_columns(transaction, stored.id), current_votes(transaction, stored.id).excluding(excluded))
+        for stored in ballots
+        if stored.state != "closed"
+    ]
+    return progress_of_items(transaction.info, open_ballots)
 
 
 def progress_of_items(info: CampaignInfo, ballots: Sequence[tuple[DrawnColumns, CurrentVotes]]) -> list[ItemProgress]:
@@ -384,16 +379,15 @@ def exclusion_preview(transaction: Transaction, voter_id: int) -> ExclusionPrevi
     """
     excluded = transaction.excluded_voters()
     name = transaction.voter_names()[voter_id]
-    everybody = votes_of(transaction, excluded=set(excluded) - {voter_id})
-    others = votes_of(transaction, excluded={*excluded, voter_id})
+    without = {*excluded, voter_id}
+    everybody = votes_of(transaction, excluded=without - {voter_id})
+    others = votes_of(transaction, excluded=without)
     n_votes = everybody.n_comparisons - others.n_comparisons
     if not n_votes or not others.n_comparisons:
         who = f"voter {name!r} has" if not n_votes else "all others who count have"
         raise LedgerError(f"{who} no votes: there is no difference to show")
-    with_voter, without_voter = (
-        best_fit(transaction, votes, left_out).ranking
-        for votes, left_out in ((everybody, set(excluded) - {voter_id}), (others, {*excluded, voter_id}))
-    )
+    with_voter = best_fit(transaction, everybody, without - {voter_id}).ranking
+    without_voter = best_fit(transaction, others, without).ranking
     now, then = (without_voter, with_voter) if voter_id in excluded else (with_voter, without_voter)
     moved = np.abs(then.ranks - now.ranks)
     order = np.lexsort((now.ranks, -moved))[:_MOST_CHANGES]

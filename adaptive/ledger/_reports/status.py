@@ -13,7 +13,7 @@ from adaptive.errors import PlanError
 from adaptive.ledger._ballots.batches import Waits, why_it_waits
 from adaptive.ledger._ballots.pairs import dropped_sheets
 from adaptive.ledger._ballots.sheets import held_unanswered
-from adaptive.ledger._ballots.stored import ballot_stamp, n_left_out, stored_ballots
+from adaptive.ledger._ballots.stored import answered_by_ballot, ballot_stamp, n_left_out, stored_ballots
 from adaptive.ledger._campaign.info import CampaignInfo, CampaignSettings, ContinuousPlan, slots_of_batch
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
@@ -66,11 +66,11 @@ class Spending:
     n_probes: int
     expected_votes: int
     expected_probes: float
-    hours: float | None
-    expected_hours: float | None
-    spent: float | None
-    expected: float | None
-    currency: str
+    hours: float | None = None
+    expected_hours: float | None = None
+    spent: float | None = None
+    expected: float | None = None
+    currency: str = ""
 
 
 @dataclass(frozen=True)
@@ -239,26 +239,23 @@ class BallotState:
 
 def status_of(transaction: Transaction) -> CampaignStatus:
     """Return the progress of the campaign, without reading votes one by one."""
-    rows = _ballots(transaction)
-    state, number, current_rows = _current(transaction.info, rows)
+    info, rows = transaction.info, _ballots(transaction)
+    state, number, current_rows = _current(info, rows)
     dropped = _n_dropped(transaction)
     n_dropped = sum(dropped[row.id] for row in current_rows)
     n_comparisons = sum(row.n_comparisons for row in current_rows) - n_dropped
     n_answered = sum(int(row.n_answered) for row in current_rows)
-    n_items = transaction.info.n_items
-    if isinstance(transaction.info.plan, BallotPlan):
-        n_items = transaction.info.plan.sizes[number - 1]
-        n_comparisons = n_comparisons or transaction.info.plan.comparisons[number - 1]
-    rate = _rate(transaction)
-    left = n_comparisons - n_answered
-    late = _n_late(transaction)
+    plan = info.plan if isinstance(info.plan, BallotPlan) else None
+    if plan is not None:
+        n_comparisons = n_comparisons or plan.comparisons[number - 1]
+    rate, left, late = _rate(transaction), n_comparisons - n_answered, _n_late(transaction)
     return CampaignStatus(
-        name=transaction.info.name,
-        mode=transaction.info.mode,
+        name=info.name,
+        mode=info.mode,
         state=state,
         ballot=number,
-        n_ballots=transaction.info.plan.n_ballots if isinstance(transaction.info.plan, BallotPlan) else None,
-        n_items=n_items,
+        n_ballots=None if plan is None else plan.n_ballots,
+        n_items=info.n_items if plan is None else plan.sizes[number - 1],
         n_comparisons=n_comparisons,
         n_answered=n_answered,
         n_dropped=n_dropped,
@@ -283,9 +280,7 @@ def by_ballot(transaction: Transaction) -> list[BallotProgress]:
     ballot = schema.ballot
     # A separate query: in the grouped one, 120 kB of places would go through the sums with each sheet, which takes 30
     # ms.
-    places = transaction.execute(
-        sa.select(ballot.c.number, ballot.c.places).where(ballot.c.campaign_id == transaction.info.id)
-    )
+    places = transaction.execute(sa.select(ballot.c.number, ballot.c.places).where(transaction.of_campaign(ballot)))
     n_items = {row.number: len(value_of(row.places)) for row in places}
     rows, dropped = _ballots(transaction), _n_dropped(transaction)
     return [
@@ -316,12 +311,8 @@ def ballot_state(transaction: Transaction, number: int) -> BallotState:
     """
     stamp = ballot_stamp(transaction, number)
     stored = stored_ballots(transaction)[number - 1]
-    going_on = None
-    if (
-        isinstance(transaction.info.plan, BallotPlan)
-        and stored.record is not None
-        and number < transaction.info.plan.n_ballots
-    ):
+    going_on, plan = None, transaction.info.plan
+    if isinstance(plan, BallotPlan) and stored.record is not None and number < plan.n_ballots:
         going_on = tuple(transaction.info.items[place] for place in stored.record["selected"])
     return BallotState(by_ballot(transaction)[number - 1], stamp, stored.chain_digest, going_on)
 
@@ -357,7 +348,7 @@ def _ballots(transaction: Transaction) -> Sequence[Any]:
             sa.func.coalesce(sa.func.sum(checks_dropped), 0).label("n_checks_dropped"),
         )
         .outerjoin(sheet, sheet.c.ballot_id == ballot.c.id)
-        .where(ballot.c.campaign_id == transaction.info.id)
+        .where(transaction.of_campaign(ballot))
         .group_by(ballot.c.id)
         .order_by(ballot.c.number)
     ).all()
@@ -394,23 +385,22 @@ def _n_voters(transaction: Transaction) -> int:
     """Return the number of voters with a vote."""
     event, ballot, voter = schema.vote_event, schema.ballot, schema.voter
     is_scored = sa.and_(ballot.c.id == event.c.ballot_id, event.c.place < ballot.c.n_comparisons)
-    has = sa.exists().where(event.c.voter_id == voter.c.id, is_scored)
-    voted = sa.select(sa.func.count()).select_from(voter).where(voter.c.campaign_id == transaction.info.id, has)
-    return int(transaction.execute(voted).scalar_one())
+    has_voted = sa.exists().where(event.c.voter_id == voter.c.id, is_scored)
+    return transaction.count(voter, transaction.of_campaign(voter), has_voted)
 
 
 def _n_late(transaction: Transaction) -> Counter[str]:
     """Return the number of votes that are kept but do not count, by reason, including those on checks."""
     ballot, late = schema.ballot, schema.late_vote
     query = sa.select(late.c.why, sa.func.count().label("number")).join(ballot, ballot.c.id == late.c.ballot_id)
-    rows = transaction.execute(query.where(ballot.c.campaign_id == transaction.info.id).group_by(late.c.why))
+    rows = transaction.execute(query.where(transaction.of_campaign(ballot)).group_by(late.c.why))
     return Counter({row.why: row.number for row in rows})
 
 
 def _rate(transaction: Transaction) -> float | None:
     """Return votes a minute over the last ones; votes from a file arrive at one moment and are left out."""
     event, ballot = schema.vote_event, schema.ballot
-    is_open = sa.select(ballot.c.id).where(ballot.c.campaign_id == transaction.info.id, ballot.c.state == "open")
+    is_open = sa.select(ballot.c.id).where(transaction.of_campaign(ballot), ballot.c.state == "open")
     latest = sa.select(sa.func.max(event.c.id)).scalar_subquery()
     n_scored = sa.select(ballot.c.n_comparisons).where(ballot.c.id == event.c.ballot_id).scalar_subquery()
     times = transaction.execute(
@@ -435,16 +425,16 @@ def campaign_stamp(transaction: Transaction) -> str:
     """
     ballot, sheet, lease, voter = schema.ballot, schema.sheet, schema.lease, schema.voter
     pages, audited = schema.voting_pages, schema.audit_event
-    ballot_ids = sa.select(ballot.c.id).where(ballot.c.campaign_id == transaction.info.id)
+    ballot_ids = sa.select(ballot.c.id).where(transaction.of_campaign(ballot))
     state = sa.case((ballot.c.state == "open", 1), (ballot.c.state == "closing", 2), else_=4)
     parts = [
         *(sa.select(sa.func.max(table.c.id)) for table in (schema.vote_event, schema.late_vote, lease)),
         # A transaction that commits after a later one leaves the highest number unchanged, but not this sum.
         sa.select(sa.func.sum(sheet.c.n_answered)).where(sheet.c.ballot_id.in_(ballot_ids)),
-        sa.select(sa.func.sum(state)).where(ballot.c.campaign_id == transaction.info.id),
-        sa.select(sa.func.max(audited.c.id)).where(audited.c.campaign_id == transaction.info.id),
-        sa.select(sa.func.count()).select_from(voter).where(voter.c.campaign_id == transaction.info.id),
-        sa.select(sa.func.max(pages.c.version)).where(pages.c.campaign_id == transaction.info.id),
+        sa.select(sa.func.sum(state)).where(transaction.of_campaign(ballot)),
+        sa.select(sa.func.max(audited.c.id)).where(transaction.of_campaign(audited)),
+        sa.select(sa.func.count()).select_from(voter).where(transaction.of_campaign(voter)),
+        sa.select(sa.func.max(pages.c.version)).where(transaction.of_campaign(pages)),
     ]
     values = transaction.execute(sa.select(*(part.scalar_subquery() for part in parts))).one()
     return digest_of([transaction.info.key, *map(str, values)])[:32]
@@ -459,8 +449,7 @@ def progress_stamp(transaction: Transaction) -> str:
 def awaited_sheets(transaction: Transaction) -> Awaited | None:
     """Return the sheets held without an answer now; None if all have answers."""
     lease = schema.lease
-    joined = lease.join(schema.ballot, schema.ballot.c.id == lease.c.ballot_id)
-    counts = sa.select(lease.c.address, sa.func.count(), sa.func.max(lease.c.expires_at)).select_from(joined)
+    counts = sa.select(lease.c.address, sa.func.count(), sa.func.max(lease.c.expires_at)).select_from(schema.LEASES)
     rows = transaction.execute(counts.where(*held_unanswered(transaction)).group_by(lease.c.address)).all()
     if not rows:
         return None
@@ -651,38 +640,25 @@ def affordable_plan(
 
 def spending_of(transaction: Transaction) -> Spending | None:
     """Return a campaign's spending so far and in the end; None if it neither pays nor asks checks."""
-    pay, probing = transaction.info.settings.pay, transaction.info.settings.probing
+    plan, pay, probing = transaction.info.plan, transaction.info.settings.pay, transaction.info.settings.probing
     if pay is None and probing is None:
         return None
-    ballot, sheet = schema.ballot, schema.sheet
-    answered = sa.select(sa.func.sum(sheet.c.n_answered)).join(ballot, ballot.c.id == sheet.c.ballot_id)
-    total = transaction.execute(answered.where(ballot.c.campaign_id == transaction.info.id)).scalar()
-    n_votes, n_probes = int(total or 0), _n_answered(transaction)
-    expected_votes = transaction.info.plan.n_comparisons
-    states = (
-        transaction.execute(sa.select(ballot.c.state).where(ballot.c.campaign_id == transaction.info.id))
-        .scalars()
-        .all()
-    )
-    still = expected_probes(
-        transaction.info.plan, len(transaction.info.slots), transaction.info.settings, n_opened=len(states)
-    )
+    n_votes = sum(answered_by_ballot(transaction).values())
+    of_campaign = transaction.of_campaign(schema.ballot)
+    is_check = schema.vote_event.c.place >= schema.ballot.c.n_comparisons
+    n_probes = 0 if probing is None else transaction.count(schema.VOTES, of_campaign, is_check, schema.IN_FORCE)
+    expected_votes = plan.n_comparisons
+    states = transaction.execute(sa.select(schema.ballot.c.state).where(of_campaign)).scalars().all()
+    still = expected_probes(plan, len(transaction.info.slots), transaction.info.settings, n_opened=len(states))
     probes = _count_checks(transaction) + still
     now, end = n_votes + n_probes, expected_votes + probes
-    last = transaction.info.plan.n_ballots if isinstance(transaction.info.plan, BallotPlan) else 1
+    last = plan.n_ballots if isinstance(plan, BallotPlan) else 1
     if len(states) >= last and set(states) == {"closed"}:  # unanswered comparisons are no longer asked
         expected_votes, probes, end = n_votes, n_probes, now
-    return Spending(
-        n_votes=n_votes,
-        n_probes=n_probes,
-        expected_votes=expected_votes,
-        expected_probes=probes,
-        hours=None if pay is None else pay.hours(now),
-        expected_hours=None if pay is None else pay.hours(end),
-        spent=None if pay is None else pay.cost(now),
-        expected=None if pay is None else pay.cost(end),
-        currency="" if pay is None else pay.currency,
-    )
+    counts = (n_votes, n_probes, expected_votes, probes)
+    if pay is None:
+        return Spending(*counts)
+    return Spending(*counts, pay.hours(now), pay.hours(end), pay.cost(now), pay.cost(end), pay.currency)
 
 
 def expected_probes(
@@ -727,38 +703,15 @@ def _count_checks(transaction: Transaction) -> int:
 
     If sheets are not assigned, each has the practice, but a voter does it only once: it counts once for each slot.
     """
-    ballot, probe, sheet, probing = schema.ballot, schema.comparison, schema.sheet, transaction.info.settings.probing
+    ballot, probe, probing = schema.ballot, schema.comparison, transaction.info.settings.probing
     if probing is None:
         return 0
-    of_campaign = sa.and_(ballot.c.campaign_id == transaction.info.id, probe.c.place >= ballot.c.n_comparisons)
-    query = (
-        sa.select(sa.func.count()).select_from(probe).join(ballot, ballot.c.id == probe.c.ballot_id).where(of_campaign)
-    )
+    is_check = (transaction.of_campaign(ballot), probe.c.place >= ballot.c.n_comparisons)
     if transaction.info.settings.assigned or not probing.of_kind("practice"):
-        return int(transaction.execute(query).scalar_one())
+        return transaction.count(schema.PAIRS, *is_check)
     sides = (probe.c.left_item, probe.c.right_item)
     pair = [sa.case((sides[0] < sides[1], side), else_=other) for side, other in (sides, sides[::-1])]
-    practice = (
-        sa.select(sheet.c.slot, pair[0].label("low"), pair[1].label("high"))
-        .select_from(probe)
-        .join(sheet, sa.and_(sheet.c.ballot_id == probe.c.ballot_id, sheet.c.number == probe.c.sheet))
-        .join(ballot, ballot.c.id == probe.c.ballot_id)
-        .where(of_campaign, probe.c.probe == "practice")
-        .distinct()
-        .subquery()
-    )
-    n_practice: int = transaction.execute(sa.select(sa.func.count()).select_from(practice)).scalar_one()
-    return n_practice + int(transaction.execute(query.where(probe.c.probe != "practice")).scalar_one())
-
-
-def _n_answered(transaction: Transaction) -> int:
-    event, ballot = schema.vote_event, schema.ballot
-    if transaction.info.settings.probing is None:
-        return 0
-    of_checks = (
-        ballot.c.campaign_id == transaction.info.id,
-        event.c.place >= ballot.c.n_comparisons,
-        *schema.in_force(event),
-    )
-    answered = sa.select(sa.func.count()).select_from(event).join(ballot, ballot.c.id == event.c.ballot_id)
-    return int(transaction.execute(answered.where(*of_checks)).scalar_one())
+    columns = (schema.sheet.c.slot, pair[0].label("low"), pair[1].label("high"))
+    practice = sa.select(*columns).select_from(schema.PAIRS_ON_SHEETS).where(*is_check, probe.c.probe == "practice")
+    n_practice = transaction.count(practice.distinct().subquery())
+    return n_practice + transaction.count(schema.PAIRS, *is_check, probe.c.probe != "practice")

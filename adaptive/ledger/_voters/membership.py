@@ -153,7 +153,7 @@ def register(transaction: Transaction, external_id: str, *, source: str = FILE) 
 def find_voter(transaction: Transaction, external_id: str, *, source: str) -> int | None:
     """Return the id of the voter with this name in a source, or None."""
     table, hashed = schema.voter, external_hash(transaction.info, external_id)
-    same = (table.c.campaign_id == transaction.info.id, table.c.source == source, table.c.external_hash == hashed)
+    same = (transaction.of_campaign(table), table.c.source == source, table.c.external_hash == hashed)
     voter_id: int | None = transaction.execute(sa.select(table.c.id).where(*same)).scalar()
     return voter_id
 
@@ -182,7 +182,7 @@ def voters_named(transaction: Transaction, names: Iterable[str]) -> dict[str, in
         some = unique_names[start : start + 500]
         is_named = table.c.external_hash.in_([external_hash(transaction.info, name) for name in some])
         voters = sa.select(table.c.id, table.c.key, table.c.external_hash, table.c.source)
-        of_campaign = voters.where(table.c.campaign_id == transaction.info.id)
+        of_campaign = voters.where(transaction.of_campaign(table))
         for row in transaction.execute(of_campaign.where(sa.or_(is_named, table.c.key.in_(some)))):
             if row.source == FILE and row.external_hash in hashes:
                 ids[hashes[row.external_hash]] = row.id
@@ -209,11 +209,7 @@ def platform_voters(transaction: Transaction) -> PlatformVoters:
     voter, identity = schema.voter, schema.voter_identity
     excluded = transaction.excluded_voters()
     ended, reasons = (_last_details(transaction, kind) for kind in (_ENDED, "excluded"))
-    is_known = (
-        voter.c.campaign_id == transaction.info.id,
-        voter.c.source.in_(PLATFORMS),
-        identity.c.external_id.is_not(None),
-    )
+    is_known = (transaction.of_campaign(voter), voter.c.source.in_(PLATFORMS), identity.c.external_id.is_not(None))
     voters = sa.select(voter.c.id, voter.c.key, identity.c.external_id)
     joined = voters.join(identity, identity.c.voter_id == voter.c.id)
     rows = transaction.execute(joined.where(*is_known).order_by(voter.c.id))
@@ -252,16 +248,14 @@ def _voters_heard(transaction: Transaction) -> set[int]:
     is_no_practice = sa.or_(comparison.c.probe.is_(None), comparison.c.probe != "practice")
     joined = event.join(ballot, ballot.c.id == event.c.ballot_id).join(comparison)
     voters = sa.select(event.c.voter_id).distinct().select_from(joined)
-    conditions = (ballot.c.campaign_id == transaction.info.id, event.c.kind == "cast", ~replaced, is_no_practice)
+    conditions = (transaction.of_campaign(ballot), event.c.kind == "cast", ~replaced, is_no_practice)
     return set(transaction.execute(voters.where(*conditions)).scalars())
 
 
 def _last_details(transaction: Transaction, kind: str, *voters: int) -> dict[int, dict[str, Any]]:
     """Return the details that were recorded last of one kind, by voter; of some voters or all."""
     event = schema.audit_event
-    query = sa.select(event.c.voter_id, event.c.details).where(
-        event.c.campaign_id == transaction.info.id, event.c.kind == kind
-    )
+    query = sa.select(event.c.voter_id, event.c.details).where(transaction.of_campaign(event), event.c.kind == kind)
     if voters:
         query = query.where(event.c.voter_id.in_(voters))
     return {row.voter_id: value_of(row.details) for row in transaction.execute(query.order_by(event.c.id))}
@@ -335,7 +329,7 @@ def voter_rows(transaction: Transaction, *, names: bool = False) -> tuple[VoterR
     sheet, lease, event = schema.sheet, schema.lease, schema.vote_event
     joined = lease.join(sheet).join(ballot, ballot.c.id == lease.c.ballot_id)
     sums = sa.select(lease.c.voter_id, sa.func.sum(sheet.c.n_comparisons), sa.func.sum(sheet.c.n_answered))
-    is_held = (ballot.c.campaign_id == transaction.info.id, ballot.c.state != "closed", lease.c.ended_at.is_(None))
+    is_held = (transaction.of_campaign(ballot), ballot.c.state != "closed", lease.c.ended_at.is_(None))
     in_hand = transaction.execute(sums.select_from(joined).where(*is_held).group_by(lease.c.voter_id))
     hands = {row[0]: (int(row[1]), int(row[2])) for row in in_hand}
     changes = sa.case((event.c.kind == "cast", 1), else_=-1)
@@ -343,7 +337,7 @@ def voter_rows(transaction: Transaction, *, names: bool = False) -> tuple[VoterR
     votes = transaction.execute(
         sa.select(event.c.voter_id, sa.func.sum(corrected), sa.func.max(event.c.received_at))
         .join(ballot, ballot.c.id == event.c.ballot_id)
-        .where(ballot.c.campaign_id == transaction.info.id, event.c.place < ballot.c.n_comparisons)
+        .where(transaction.of_campaign(ballot), event.c.place < ballot.c.n_comparisons)
         .group_by(event.c.voter_id)
     )
     votes_by_voter = {row[0]: (int(row[1]), row[2]) for row in votes}
@@ -363,7 +357,7 @@ def voter_rows(transaction: Transaction, *, names: bool = False) -> tuple[VoterR
             excluded=row.id in excluded,
             withdrawn=row.withdrawn_at is not None,
         )
-        for row in transaction.execute(query.where(voter.c.campaign_id == transaction.info.id).order_by(voter.c.id))
+        for row in transaction.execute(query.where(transaction.of_campaign(voter)).order_by(voter.c.id))
     )
 
 
@@ -377,7 +371,7 @@ def voter_of_key(transaction: Transaction, key: str) -> int:
     """
     table = schema.voter
     voter_id = transaction.execute(
-        sa.select(table.c.id).where(table.c.campaign_id == transaction.info.id, table.c.key == key)
+        sa.select(table.c.id).where(transaction.of_campaign(table), table.c.key == key)
     ).scalar()
     if voter_id is None:
         raise NoVoterError(f"there is no voter of the key {shown(key)}")
@@ -489,7 +483,7 @@ def ask_others(transaction: Transaction, voter_id: int) -> int:
         raise LedgerError("the voter is not excluded: the answers count, so no other voter is asked")
     n_voided = _void_all(transaction, voter_id, "asked of others")
     lease, ballot = schema.lease, schema.ballot
-    still_open = sa.select(ballot.c.id).where(ballot.c.campaign_id == transaction.info.id, ballot.c.state != "closed")
+    still_open = sa.select(ballot.c.id).where(transaction.of_campaign(ballot), ballot.c.state != "closed")
     in_hand = (lease.c.voter_id == voter_id, lease.c.ended_at.is_(None), lease.c.ballot_id.in_(still_open))
     transaction.execute(sa.update(lease).where(*in_hand).values(ended_at=now(), end_reason="reassigned"))
     transaction.audit("asked of others", {"voided": n_voided}, voter_id=voter_id)
@@ -499,7 +493,7 @@ def ask_others(transaction: Transaction, voter_id: int) -> int:
 def _void_all(transaction: Transaction, voter_id: int, why: str) -> int:
     """Void the voter's votes in all ballots that are not closed; return how many, not counting checks."""
     ballot, n_voided = schema.ballot, 0
-    left = sa.select(ballot.c.id).where(ballot.c.campaign_id == transaction.info.id, ballot.c.state != "closed")
+    left = sa.select(ballot.c.id).where(transaction.of_campaign(ballot), ballot.c.state != "closed")
     for ballot_id in transaction.execute(left.order_by(ballot.c.id)).scalars().all():
         transaction.lock_ballot(ballot_id, exclusive=True)  # no vote of this voter and no closing is in progress
         state = transaction.execute(sa.select(ballot.c.state).where(ballot.c.id == ballot_id)).scalar_one()
@@ -539,7 +533,7 @@ def _register_voter(transaction: Transaction, name: str, source: str) -> int:
 def _void(transaction: Transaction, ballot_id: int, voter_id: int, why: str) -> int:
     event, comparison = schema.vote_event, schema.comparison
     # All other writers wait for this query, so it reads only the voter's own events, not those of the ballot.
-    conditions = (event.c.ballot_id == ballot_id, event.c.voter_id == voter_id, *schema.in_force(event))
+    conditions = (event.c.ballot_id == ballot_id, event.c.voter_id == voter_id, schema.IN_FORCE)
     query = sa.select(event.c.place, event.c.revision, comparison.c.sheet, comparison.c.probe).select_from(
         event.join(comparison)
     )

@@ -147,7 +147,7 @@ def voter_of_session(transaction: Transaction, token: str) -> int | None:
     if not _FORM.fullmatch(token):
         return None
     table = schema.token
-    of_session = (table.c.hash == sum_of(token), table.c.kind == "session", table.c.campaign_id == transaction.info.id)
+    of_session = (table.c.hash == sum_of(token), table.c.kind == "session", transaction.of_campaign(table))
     voter_id: int | None = transaction.execute(sa.select(table.c.voter_id).where(*of_session)).scalar()
     return voter_id
 
@@ -184,7 +184,7 @@ def token_rows(
     Its options and errors are those of `Tokens.rows`.
     """
     table, voter, identity = schema.token, schema.voter, schema.voter_identity
-    listed = (table.c.campaign_id == transaction.info.id, table.c.kind.in_(_LISTED))
+    listed = (transaction.of_campaign(table), table.c.kind.in_(_LISTED))
     n_tokens: int = transaction.execute(sa.select(sa.func.count()).select_from(table).where(*listed)).scalar_one()
     joined = table.outerjoin(voter, voter.c.id == table.c.voter_id).outerjoin(identity)
     query = sa.select(table, voter.c.key, identity.c.external_id).select_from(joined).where(*listed)
@@ -215,7 +215,7 @@ def revoke_listed(transaction: Transaction, token_id: str, *, mine: str = "") ->
     """
     table = schema.token
     transaction.lock_campaign()  # otherwise two simultaneous calls could revoke the last two tokens
-    of_campaign = table.c.campaign_id == transaction.info.id
+    of_campaign = transaction.of_campaign(table)
     has_id = sa.func.substr(table.c.hash, 1, _ID_LENGTH) == token_id
     row = transaction.execute(sa.select(table).where(of_campaign, table.c.kind.in_(_LISTED), has_id)).first()
     if row is None:

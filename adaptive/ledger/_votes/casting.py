@@ -153,7 +153,7 @@ def cast(campaign: OpenCampaign, vote: VoteCast) -> Receipt:
             return known  # still too late; otherwise the ballot was reopened or the sheet returned, and the vote counts
         if late is not None:
             row = {
-                **_event_row(vote, comparison.ballot_id, code, payload),
+                **event_row(vote, comparison.ballot_id, code, payload),
                 "why": late,
                 "revision": comparison.revision or 0,
             }
@@ -165,7 +165,7 @@ def cast(campaign: OpenCampaign, vote: VoteCast) -> Receipt:
             raise ConflictError(f"comparison {pair} already has the vote {recorded!r}", recorded=recorded)
         revision = (comparison.revision or 0) + 1
         row = {
-            **_event_row(vote, comparison.ballot_id, code, payload),
+            **event_row(vote, comparison.ballot_id, code, payload),
             "revision": revision,
             "lease_id": comparison.lease_id,
         }
@@ -405,7 +405,7 @@ def _cast_statement(*, counts: bool) -> sa.Insert:
     return cast_vote.add_cte(count_statement().cte("counted")) if counts else cast_vote
 
 
-def _event_row(vote: VoteCast, ballot_id: int, code: int, payload: str) -> dict[str, Any]:
+def event_row(vote: VoteCast, ballot_id: int, code: int, payload: str) -> dict[str, Any]:
     """Return the columns that every answer of a voter has."""
     same = ("event_id", "place", "voter_id", "response_ms", "given_by", "layout")
     extra = None if vote.extra is None else json_of(vote.extra)

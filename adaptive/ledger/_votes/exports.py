@@ -344,13 +344,11 @@ def read_comparisons(transaction: Transaction, *, names: bool = False) -> list[A
     called = transaction.voter_names() if names else transaction.voter_keys()
     excluded = transaction.excluded_voters()
     comparison, ballot, event, lease = schema.comparison, schema.ballot, schema.vote_event, schema.lease
-    of_campaign = ballot.c.campaign_id == transaction.info.id
+    of_campaign = transaction.of_campaign(ballot)
     leases = sa.select(lease.c.ballot_id, lease.c.sheet, lease.c.voter_id)
     in_order = leases.join(ballot, ballot.c.id == lease.c.ballot_id).where(of_campaign).order_by(lease.c.fence)
     holders = {(row.ballot_id, row.sheet): row.voter_id for row in transaction.execute(in_order)}
-    of_pair = sa.and_(
-        event.c.ballot_id == comparison.c.ballot_id, event.c.place == comparison.c.place, *schema.in_force(event)
-    )
+    of_pair = sa.and_(event.c.ballot_id == comparison.c.ballot_id, event.c.place == comparison.c.place, schema.IN_FORCE)
     of_vote = (event.c.answer, event.c.voter_id, event.c.response_ms, event.c.received_at, event.c.extra)
     rows = transaction.execute(
         sa.select(comparison, ballot.c.number, *of_vote)

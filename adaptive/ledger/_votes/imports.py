@@ -17,14 +17,13 @@ from typing import Any, Final
 import numpy as np
 import sqlalchemy as sa
 
-from adaptive._formats.answers import Answers
 from adaptive._formats.records import records_of_file
-from adaptive._formats.votes import Columns, Format, VoteFile, VoteRow, read_votes
+from adaptive._formats.votes import VoteColumns, VoteFile, VoteRow
 from adaptive._tables import Label, csv_text, guarded, item_cells, set_columns
 from adaptive._votes import Comparison, SetComparison
 from adaptive.errors import VoteError
 from adaptive.ledger._ballots.sheets import mark_answered
-from adaptive.ledger._ballots.stored import drawn_columns
+from adaptive.ledger._ballots.stored import NOBODY, ballot_probes, drawn_columns, holders_of
 from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
 from adaptive.ledger._store import schema
@@ -39,14 +38,12 @@ from adaptive.ledger._store.schema import (
     graded_answer,
     json_of,
     label_cell,
-    now,
     pair_at,
     pair_id,
     set_cells,
-    value_of,
 )
 from adaptive.ledger._voters.membership import file_name, voters_named
-from adaptive.ledger._votes.casting import vote_hash, why_late
+from adaptive.ledger._votes.casting import VoteCast, event_row, why_late
 from adaptive.ledger.errors import LedgerBusyError
 from rankcorr._checks import shown
 
@@ -96,9 +93,7 @@ class _Ballot:
     checks: set[int]  # places, practice left out
     place: dict[tuple[int, int], int]  # sheet, position
     sheet: list[int]
-    left: list[int]
-    right: list[int]
-    other_items: list[list[int]]
+    items: list[list[int]]  # in the order shown
     revision: list[int]
     answer: list[int]
     holder: dict[int, tuple[int, int]]  # sheet -> lease, voter
@@ -187,7 +182,8 @@ def _record_rows(transaction: Transaction, file: VoteFile, rows: Sequence[tuple[
         if why == "known":
             counts[why] += 1
             continue
-        values = _values(transaction.info, row, ballot, place, voter, keys[voter], code)
+        vote = _vote_of(transaction.info, row, ballot, place, voter, keys[voter])
+        values = event_row(vote, ballot.id, code, vote.payload_hash())
         if why is None:
             ballot.revision[place] += 1
             ballot.answer[place] = code
@@ -213,8 +209,8 @@ def _record_rows(transaction: Transaction, file: VoteFile, rows: Sequence[tuple[
             transaction.insert_columns(table, columns)
     for number, ballot in ballots.items():
         transaction.count_answers(ballot.id, scored[number], checked[number])
-    waiting = sa.select(schema.lease.c.id).join(schema.ballot, schema.ballot.c.id == schema.lease.c.ballot_id)
-    waiting = waiting.where(schema.ballot.c.campaign_id == transaction.info.id, schema.lease.c.unanswered)
+    waiting = sa.select(schema.lease.c.id).select_from(schema.LEASES)
+    waiting = waiting.where(transaction.of_campaign(schema.ballot), schema.lease.c.unanswered)
     for lease in transaction.execute(waiting).scalars().all() if answered else ():
         if lease in answered:
             mark_answered(transaction, lease, answered[lease])
@@ -226,54 +222,39 @@ def _held_against(transaction: Transaction, number: int) -> _Ballot:
     ballot_id = transaction.ballot_numbered(number)
     # Exclusive: the current votes are read once for the whole file and must not change until its votes are written.
     transaction.lock_ballot(ballot_id, exclusive=True)
-    table = schema.ballot
-    query = sa.select(table.c.state, table.c.n_comparisons).where(table.c.id == ballot_id)
-    state, n_scored = transaction.execute(query).one()
+    state = transaction.ballot_state(ballot_id)
     if state == "closing":
         raise LedgerBusyError(f"ballot {number} is being closed: record the file again in a moment")
-    lease = schema.lease
+    comparisons, probes = drawn_columns(transaction, ballot_id), ballot_probes(transaction, ballot_id)
+    n_scored = comparisons.sheet.size
+    at = list(zip(comparisons.sheet.tolist(), comparisons.position.tolist(), strict=True))
+    at += [(probe.sheet, probe.position) for probe in probes]
+    lease, event, late = schema.lease, schema.vote_event, schema.late_vote
     query = sa.select(lease.c.id, lease.c.sheet, lease.c.voter_id, lease.c.ended_at, lease.c.end_reason)
     leases = transaction.execute(query.where(lease.c.ballot_id == ballot_id).order_by(lease.c.fence)).all()
+    code = sa.case((event.c.kind == "void", _VOIDED), else_=sa.func.coalesce(event.c.answer, _NO_VOTE))
+    events = sa.select(event.c.place, event.c.revision, code, event.c.voter_id).where(event.c.ballot_id == ballot_id)
+    in_order = events.order_by(event.c.place, event.c.revision)
+    places, revisions, answers, voters = transaction.integer_columns(in_order)
+    revision, answer = np.zeros(len(at), np.int64), np.full(len(at), _NO_VOTE)
+    revision[places], answer[places] = revisions, answers  # the last event of each place wins
+    heard = sa.select(late.c.place, late.c.voter_id, late.c.answer).where(late.c.ballot_id == ballot_id)
     return _Ballot(
         id=ballot_id,
         number=number,
         state=state,
         n_scored=n_scored,
+        checks={place for place, probe in enumerate(probes, n_scored) if probe.kind != "practice"},
+        place={sheet_position: place for place, sheet_position in enumerate(at)},
+        sheet=[sheet for sheet, _ in at],
+        items=comparisons.items.tolist() + [[probe.left, probe.right] for probe in probes],
+        revision=revision.tolist(),
+        answer=answer.tolist(),
         holder={row.sheet: (row.id, row.voter_id) for row in leases if row.ended_at is None},
         end_reasons={(row.sheet, row.voter_id): row.end_reason for row in leases},
-        **_read_comparisons(transaction, ballot_id),
+        votes=set(zip(places.tolist(), voters.tolist(), answers.tolist(), strict=True)),
+        late_votes={(row.place, row.voter_id, row.answer) for row in transaction.execute(heard)},
     )
-
-
-def _read_comparisons(transaction: Transaction, ballot_id: int) -> dict[str, Any]:
-    """Return the position, the items and the answers so far of each comparison."""
-    pair, event, late = schema.comparison, schema.vote_event, schema.late_vote
-    query = sa.select(pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item).order_by(pair.c.place)
-    sheet, position, left, right = transaction.integer_columns(query.where(pair.c.ballot_id == ballot_id))
-    others: list[list[int]] = [[] for _ in range(sheet.size)]
-    if transaction.info.set_size > 2:
-        of_sets = sa.select(pair.c.other_items).where(pair.c.ballot_id == ballot_id).order_by(pair.c.place)
-        others = [value_of(items) for items in transaction.execute(of_sets).scalars()]
-    code = sa.case((event.c.kind == "void", _VOIDED), else_=sa.func.coalesce(event.c.answer, _NO_VOTE))
-    events = sa.select(event.c.place, event.c.revision, code, event.c.voter_id).where(event.c.ballot_id == ballot_id)
-    in_order = events.order_by(event.c.place, event.c.revision)
-    places, revisions, answers, voters = transaction.integer_columns(in_order)
-    revision, answer = np.zeros(sheet.size, np.int64), np.full(sheet.size, _NO_VOTE)
-    revision[places], answer[places] = revisions, answers  # the last event of each place wins
-    heard = sa.select(late.c.place, late.c.voter_id, late.c.answer).where(late.c.ballot_id == ballot_id)
-    checks = sa.select(pair.c.place).where(pair.c.ballot_id == ballot_id, pair.c.probe != "practice")
-    return {
-        "checks": set(transaction.execute(checks).scalars()),
-        "place": {at: place for place, at in enumerate(zip(sheet.tolist(), position.tolist(), strict=True))},
-        "sheet": sheet.tolist(),
-        "left": left.tolist(),
-        "right": right.tolist(),
-        "other_items": others,
-        "revision": revision.tolist(),
-        "answer": answer.tolist(),
-        "votes": set(zip(places.tolist(), voters.tolist(), answers.tolist(), strict=True)),
-        "late_votes": {(row.place, row.voter_id, row.answer) for row in transaction.execute(heard)},
-    }
 
 
 def _place(ballot: _Ballot, row: VoteRow, sheet: int, position: int) -> int:
@@ -291,17 +272,16 @@ def _voter_of(
     info: CampaignInfo, row: VoteRow, ballot: _Ballot, place: int, known: Mapping[str, int], names: Mapping[int, str]
 ) -> int:
     """Return the voter of a row, or refuse the row if its items are not those of the comparison."""
+    items = [info.items[item] for item in ballot.items[place]]
     if info.set_size > 2:
-        items = (ballot.left[place], ballot.right[place], *ballot.other_items[place])
-        expected_cells = tuple(label_cell(info.items[item]) for item in items)
+        expected_cells = tuple(map(label_cell, items))
         if row.left not in (None, expected_cells):
             raise VoteError(f"comparison {row.comparison!r} has the items {expected_cells}; got {row.left}")
-    sides = (("left", row.left, ballot.left), ("right", row.right, ballot.right))
-    for side, label, places in sides if info.set_size == 2 else ():
-        expected_label = info.items[places[place]]
-        if label is not None and item_cells(label) != item_cells(expected_label):
-            expected, got = ", ".join(map(repr, item_cells(expected_label))), ", ".join(map(repr, item_cells(label)))
-            raise VoteError(f"comparison {row.comparison!r} has the {side} {expected}; got {got}")
+    else:
+        for side, label, item in (("left", row.left, items[0]), ("right", row.right, items[1])):
+            if label is not None and item_cells(label) != item_cells(item):
+                expected, got = (", ".join(map(repr, item_cells(name))) for name in (item, label))
+                raise VoteError(f"comparison {row.comparison!r} has the {side} {expected}; got {got}")
     sheet = ballot.sheet[place]
     holder = ballot.holder.get(sheet)
     if row.voter is None:
@@ -333,27 +313,21 @@ def _why_not(ballot: _Ballot, place: int, voter: int, code: int) -> str | None:
     return "known" if why is not None and (place, voter, code) in ballot.late_votes else why
 
 
-def _values(
-    info: CampaignInfo, row: VoteRow, ballot: _Ballot, place: int, voter: int, key: str, code: int
-) -> dict[str, Any]:
+def _vote_of(info: CampaignInfo, row: VoteRow, ballot: _Ballot, place: int, voter: int, key: str) -> VoteCast:
+    # The same vote on the same revision of its comparison is the same event, no matter who reads the file again. This
+    # also holds in a ledger that has restored the campaign, where the voter has the same key but another id.
+    content = json_of([ballot.number, place, key, row.answer, ballot.revision[place]])
     extra = dict(row.extra)
-    seconds = extra.pop("seconds", None)
-    return {
-        # The same vote on the same revision of its comparison is the same event, no matter who reads the file again.
-        # This also holds in a ledger that has restored the campaign, where the voter has the same key but another id.
-        "event_id": str(
-            uuid.uuid5(uuid.UUID(info.key), json_of([ballot.number, place, key, row.answer, ballot.revision[place]]))
-        ),
-        "ballot_id": ballot.id,
-        "place": place,
-        "voter_id": voter,
-        "answer": code,
-        "response_ms": _milliseconds(seconds, row),
-        "given_by": "file",
-        "extra": json_of(extra) if extra else None,
-        "received_at": now(),
-        "payload_hash": vote_hash(ballot.number, place, voter, row.answer),
-    }
+    return VoteCast(
+        str(uuid.uuid5(uuid.UUID(info.key), content)),
+        ballot.number,
+        place,
+        voter,
+        row.answer or "",
+        response_ms=_milliseconds(extra.pop("seconds", None), row),
+        given_by="file",
+        extra=extra or None,
+    )
 
 
 def _milliseconds(seconds: str | None, row: VoteRow) -> int | None:
@@ -368,30 +342,8 @@ def _milliseconds(seconds: str | None, row: VoteRow) -> int | None:
     return round(1000 * value)
 
 
-def read_vote_file(
-    info: CampaignInfo,
-    path: str | os.PathLike[str],
-    format: Format,  # noqa: A002 - the name of the option
-    *,
-    columns: Columns | None,
-    answers: Answers | None,
-    encoding: str,
-    ignore: Sequence[str],
-    instances: str | os.PathLike[str] | None,
-    guard: bool,
-) -> VoteFile:
-    """Read a file of votes with the items of a campaign; see `Campaign.import_votes`."""
-    votes = read_votes(
-        path,
-        format=format,
-        columns=columns,
-        answers=answers,
-        encoding=encoding,
-        ignore=ignore,
-        instances=instances,
-        needed=["winner"],
-        guard=guard,
-    )
+def file_of(info: CampaignInfo, votes: VoteColumns) -> VoteFile:
+    """Return the rows of a file of votes, whose items are those of a campaign."""
     if votes.format == "choix":
         votes = votes.of_items(info.items)
     rows = list(votes.file().rows)
@@ -420,41 +372,36 @@ def match_comparisons(transaction: Transaction, file: VoteFile) -> VoteFile:
     used: dict[tuple[int | None, Pair], int] = defaultdict(int)
     rows = []
     for row in file.rows:
-        if row.comparison is None:
-            pair = _labels(file, row)
-            voter = None
-            if row.voter is not None:
-                voter = known.get(row.voter)
-                if voter is None:
-                    file.fail(f"no voter is called {shown(row.voter)}", row.line)
-            comparison, left = _next(file, row, open_comparisons.get((voter, pair), []), used[voter, pair])
-            used[voter, pair] += 1
-            rows.append(_about(row, comparison, left))
-        else:
+        if row.comparison is not None:
             rows.append(row)
+            continue
+        if row.left is None or row.right is None:
+            file.fail("each row needs the id of a comparison, or its two items", row.line)
+        pair = frozenset((file_name(row.left), file_name(row.right)))
+        voter = None if row.voter is None else known.get(row.voter)
+        if voter is None and row.voter is not None:
+            file.fail(f"no voter is called {shown(row.voter)}", row.line)
+        comparison, left = _next(file, row, open_comparisons.get((voter, pair), []), used[voter, pair])
+        used[voter, pair] += 1
+        rows.append(_about(row, comparison, left))
     return VoteFile(file.name, tuple(rows))
 
 
 def _open_comparisons(transaction: Transaction) -> Mapping[tuple[int | None, Pair], list[tuple[str, str]]]:
     """Return id and left item of each comparison in open ballots, by voter and pair; the voter None has them all."""
-    ballot, lease = schema.ballot, schema.lease
+    ballot = schema.ballot
     texts = [file_name(item) for item in transaction.info.items]
     comparisons: dict[tuple[int | None, Pair], list[tuple[str, str]]] = defaultdict(list)
-    opened = sa.select(ballot.c.id, ballot.c.number).where(
-        ballot.c.campaign_id == transaction.info.id, ballot.c.state == "open"
-    )
+    opened = sa.select(ballot.c.id, ballot.c.number).where(transaction.of_campaign(ballot), ballot.c.state == "open")
     for ballot_id, number in transaction.execute(opened.order_by(ballot.c.number)).all():
-        conditions = (lease.c.ballot_id == ballot_id, lease.c.ended_at.is_(None))
-        rows = transaction.execute(sa.select(lease.c.sheet, lease.c.voter_id).where(*conditions))
-        holder = {row.sheet: row.voter_id for row in rows}
-        columns = drawn_columns(transaction, ballot_id)
-        places = (columns.sheet.tolist(), columns.position.tolist(), columns.left.tolist(), columns.right.tolist())
-        for sheet, position, left, right in zip(*places, strict=True):
+        drawn = drawn_columns(transaction, ballot_id)
+        columns = (drawn.sheet, drawn.position, drawn.left, drawn.right, holders_of(transaction, ballot_id, drawn))
+        for sheet, position, left, right, holder in zip(*(column.tolist() for column in columns), strict=True):
             pair = frozenset((texts[left], texts[right]))
             entry = (pair_id(number, sheet, position), texts[left])
             comparisons[None, pair].append(entry)
-            if sheet in holder:
-                comparisons[holder[sheet], pair].append(entry)
+            if holder != NOBODY:
+                comparisons[holder, pair].append(entry)
     return comparisons
 
 
@@ -479,23 +426,14 @@ def _about(row: VoteRow, comparison: str, left: str) -> VoteRow:
     return row._replace(left=row.right, right=row.left, answer=answer)
 
 
-def _labels(file: VoteFile, row: VoteRow) -> Pair:
-    if row.left is None or row.right is None:
-        file.fail("each row needs the id of a comparison, or its two items", row.line)
-    return frozenset((file_name(row.left), file_name(row.right)))
-
-
 def set_file(comparisons: Sequence[Comparison], info: CampaignInfo) -> str:
     """Return sets as CSV, voter by voter, with empty cells for the best and the worst item of each."""
-    by_voter: dict[Any, list[Comparison]] = {}
-    for comparison in comparisons:
-        by_voter.setdefault(comparison.voter, []).append(comparison)
+    voters = {voter: at for at, voter in enumerate(dict.fromkeys(row.voter for row in comparisons))}
     rows = []
-    for voter, sets in by_voter.items():
-        for row in sets:
-            others = row.other_items if isinstance(row, SetComparison) else ()
-            items = set_cells([row.left, row.right, *others], None, guarded)
-            rows.append([file_id(row.id), guarded(str(voter)), *items])
+    for row in sorted(comparisons, key=lambda row: voters[row.voter]):
+        others = row.other_items if isinstance(row, SetComparison) else ()
+        items = set_cells([row.left, row.right, *others], None, guarded)
+        rows.append([file_id(row.id), guarded(str(row.voter)), *items])
     return csv_text(["comparison", "voter", *set_columns(info.set_size)], rows)
 
 

@@ -442,8 +442,8 @@ def steps(ledger):
                 excluded = {keys[key]: key for key in stored.record["excluded"]}
                 ballot = self.campaign.read(load_ballot, stored)
                 votes = self.campaign.read(current_votes, stored.id).excluding(excluded)
-                again = score_ballot(info, stored, ballot, votes, before)
-                assert record_dict(again, excluded) == stored.record
+                record, after = score_ballot(info, stored, ballot, votes, before)
+                assert record_dict(record, after, votes.n_answered, excluded.values()) == stored.record
             assert standing.n_closed == len(records)
 
         @invariant()
