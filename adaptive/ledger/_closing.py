@@ -213,9 +213,8 @@ def _preview_ballot(
         tied = score_ballot(transaction.info, stored, ballot, votes, before)[0].n_tied_at_cut
     cut = None
     if n_going_on and transaction.info.n_items <= MOST_WITH_INTERVALS and votes.n_answered:
-        strengths = bradley_terry(
-            ballot_rows.votes_of(transaction, excluded=excluded, read={stored.id: (comparisons, votes)})
-        )
+        read = {stored.id: (comparisons, votes)}
+        strengths = bradley_terry(ballot_rows.votes_of(transaction, excluded=excluded, read=read))
         strengths.drawn(progress=progress)
         cut = strengths.cut(n_going_on)
     items = progress_of_items(transaction.info, [(comparisons, votes)])

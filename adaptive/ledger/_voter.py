@@ -23,7 +23,7 @@ from adaptive.ledger._ballots.pairs import (
     shown_pairs,
 )
 from adaptive.ledger._ballots.sheets import Origin, give_sheets
-from adaptive.ledger._campaign.content import Outcome, VotingPages
+from adaptive.ledger._campaign.content import PLATFORMS, Outcome, VotingPages
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
 from adaptive.ledger._reports.results import ExclusionPreview, exclusion_preview
 from adaptive.ledger._store import schema
@@ -262,7 +262,7 @@ def _early_outcome(transaction: Transaction, pages: VotingPages, voter_id: int, 
     "screened out": the participant was left out before finishing all sheets (at least one). "quota full": no sheet was
     left and the participant has answered nothing.
     """
-    if not membership.is_participant(transaction, voter_id) or state.reason in (None, "wait", "not open"):
+    if state.reason in (None, "wait", "not open") or membership.source_of(transaction, voter_id) not in PLATFORMS:
         return None
     if voter_id in transaction.excluded_voters():
         return "screened out" if state.n_sheets_done < (pages.sheets or 1) else None
@@ -306,9 +306,8 @@ def why_none_left(transaction: Transaction, voter_id: int | None = None) -> Reas
 
 def _is_known(transaction: Transaction, voter_id: int) -> bool:
     """Return whether a voter was invited or has answered something."""
-    voter = schema.voter
-    source = transaction.execute(sa.select(voter.c.source).where(voter.c.id == voter_id)).scalar_one()
-    return source == membership.INVITED or sheets.has_begun(transaction, voter_id)
+    is_invited = membership.source_of(transaction, voter_id) == membership.INVITED
+    return is_invited or sheets.has_begun(transaction, voter_id)
 
 
 def sheet_of_voter(transaction: Transaction, voter_id: int) -> VoterSheet | None:
@@ -325,10 +324,17 @@ def _sheet(transaction: Transaction, voter_id: int, lease: sheets.Lease) -> Vote
         pairs = tuple(pair for pair in pairs if not pair.is_practice)
     of_voter = {pair.position: answers[pair.place] for pair in pairs if pair.place in answers}
     of_voter = {position: answer for position, answer in of_voter.items() if answer.voter_id == voter_id}
-    pairs = tuple(
-        pair for pair in pairs if pair.position in of_voter or not (pair.place in answers or pair.place in hidden)
-    )
+    closed = {*answers, *hidden}
+    pairs = tuple(pair for pair in pairs if pair.position in of_voter or pair.place not in closed)
     return VoterSheet(lease.number, lease.sheet, lease.expires_at, pairs, of_voter)
+
+
+def _begin_session(
+    transaction: Transaction, pages: VotingPages, voter_id: int, consent: str | None, hours: float
+) -> str:
+    if consent is not None:
+        membership.consent(transaction, pages, voter_id, consent)
+    return issue(transaction, "session", voter_id=voter_id, hours=hours)
 
 
 def _voter_at(transaction: Transaction, number: int, place: int) -> int | None:
@@ -357,28 +363,26 @@ def _sheets_done_statements() -> tuple[sa.Select[Any], sa.Select[Any]]:
     lease, ballot, event, comparison = schema.lease, schema.ballot, schema.vote_event, schema.comparison
     voter: sa.BindParameter[Any] = sa.bindparam("voter")
     of_campaign = ballot.c.campaign_id == sa.bindparam("campaign")
-    leases = sa.select(ballot.c.number, lease.c.sheet).join(ballot, ballot.c.id == lease.c.ballot_id)
-    joined = event.join(comparison).join(ballot, ballot.c.id == event.c.ballot_id)
-    is_retracted = (event.c.voter_id == voter, schema.IS_LAST, event.c.kind == "retract")
+    leases = sa.select(ballot.c.number, lease.c.sheet).select_from(schema.LEASES)
+    events = sa.select(ballot.c.number, comparison.c.sheet).select_from(schema.VOTES.join(comparison))
     return (
         leases.where(of_campaign, lease.c.voter_id == voter, lease.c.end_reason == "done"),
-        sa.select(ballot.c.number, comparison.c.sheet).select_from(joined).where(of_campaign, *is_retracted),
+        events.where(of_campaign, event.c.voter_id == voter, schema.IS_LAST, event.c.kind == "retract"),
     )
 
 
 def _n_answers(transaction: Transaction, voter_id: int) -> int:
     """Return the number of the voter's current answers, practice left out."""
     values = {"campaign": transaction.info.id, "voter": voter_id}
-    return int(transaction.execute(_n_answers_statement(), values).scalar_one())
+    return int(transaction.scalar(_n_answers_statement(), values))
 
 
 @cache
 def _n_answers_statement() -> sa.Select[Any]:
-    ballot, event, comparison = schema.ballot, schema.vote_event, schema.comparison
-    is_no_practice = sa.or_(comparison.c.probe.is_(None), comparison.c.probe != "practice")
+    ballot, event = schema.ballot, schema.vote_event
     of_voter = (ballot.c.campaign_id == sa.bindparam("campaign"), event.c.voter_id == sa.bindparam("voter"))
-    joined = event.join(ballot, ballot.c.id == event.c.ballot_id).join(comparison)
-    return sa.select(sa.func.count()).select_from(joined).where(*of_voter, schema.IN_FORCE, is_no_practice)
+    answers = sa.select(sa.func.count()).select_from(schema.VOTES.join(schema.comparison))
+    return answers.where(*of_voter, schema.IN_FORCE, schema.IS_NO_PRACTICE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -416,13 +420,7 @@ class Voter(OpenCampaign):
         LedgerError
             If another version of the consent text is in force.
         """
-
-        def begin(transaction: Transaction) -> str:
-            if consent is not None:
-                membership.consent(transaction, pages, self.id, consent)
-            return issue(transaction, "session", voter_id=self.id, hours=hours)
-
-        return self.write(begin)
+        return self.write(_begin_session, pages, self.id, consent, hours)
 
     def consent(self, pages: VotingPages, version: str) -> None:
         """Record that the voter agreed to a version of the consent text.
@@ -542,11 +540,11 @@ class Voter(OpenCampaign):
 
     def exclude(self, reason: str) -> None:
         """Exclude the voter's votes from all scores from now on, without changing any vote."""
-        self.write(membership.set_excluded, self.id, True, reason)
+        self.write(Transaction.audit, "excluded", {"reason": reason}, voter_id=self.id)
 
     def include(self, reason: str) -> None:
         """Include the voter's votes again."""
-        self.write(membership.set_excluded, self.id, False, reason)
+        self.write(Transaction.audit, "included", {"reason": reason}, voter_id=self.id)
 
     def preview_exclusion(self) -> ExclusionPreview:
         """Return the effect of leaving the voter out, or of taking back one who is left out.
@@ -581,8 +579,7 @@ class Voters(OpenCampaign):
 
         def join(transaction: Transaction) -> tuple[int, str]:
             voter_id = membership.join(transaction, pages, visit)
-            membership.consent(transaction, pages, voter_id, consent)
-            return voter_id, issue(transaction, "session", voter_id=voter_id, hours=hours)
+            return voter_id, _begin_session(transaction, pages, voter_id, consent, hours)
 
         voter_id, token = self.write(join)
         return Voter(self.database, self.info, voter_id), token

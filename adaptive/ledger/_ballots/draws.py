@@ -90,10 +90,8 @@ def store_ballot(
     other_items = np.empty((slot.size, 0), np.int64) if other_items is None else places[other_items].astype(np.int64)
     columns = Drawn(sheet, position, left, right, other_items, sheets[:, 0])
     probes: list[Probe] = []
-    if transaction.info.settings.probing is not None:
-        columns, probes = _number_positions(
-            columns, _probes_for(transaction, transaction.info.settings.probing, columns, number)
-        )
+    if (probing := transaction.info.settings.probing) is not None:
+        columns, probes = _number_positions(columns, _probes_for(transaction, probing, columns, number))
     inserted = sa.insert(schema.ballot).values(
         campaign_id=transaction.info.id,
         number=number,
@@ -195,8 +193,7 @@ def draw_digest(info: CampaignInfo, comparisons: DrawnColumns, probes: Sequence[
 
 def _number_positions(comparisons: Drawn, probes: Sequence[Probe]) -> tuple[Drawn, list[Probe]]:
     """Convert positions that count only comparisons to positions among all pairs of a sheet."""
-    sheet = np.concatenate([comparisons.sheet, [probe.sheet for probe in probes]]).astype(np.int64)
-    position = np.concatenate([comparisons.position, [probe.position for probe in probes]])
+    sheet, position = _places_on_sheets(comparisons, probes)
     is_comparison = np.arange(sheet.size) < comparisons.sheet.size
     order = np.lexsort((is_comparison, position, sheet))  # a probe comes before the comparison of its position
     positions = np.empty_like(sheet)
@@ -210,14 +207,19 @@ def _n_before(comparisons: DrawnColumns, probes: Sequence[Probe]) -> list[int]:
     """Return how many comparisons the sheet shows before each comparison, and before each probe."""
     if not probes:
         return comparisons.position.tolist()  # type: ignore[no-any-return]
-    sheet = np.concatenate([comparisons.sheet, [probe.sheet for probe in probes]]).astype(np.int64)
-    position = np.concatenate([comparisons.position, [probe.position for probe in probes]])
+    sheet, position = _places_on_sheets(comparisons, probes)
     order = np.lexsort((position, sheet))
     is_comparison = (order < comparisons.sheet.size).astype(np.int64)
     counted = np.cumsum(is_comparison) - is_comparison
     before = np.empty_like(sheet)
     before[order] = counted - counted[_firsts(sheet[order])]
     return before.tolist()  # type: ignore[no-any-return]
+
+
+def _places_on_sheets(comparisons: DrawnColumns, probes: Sequence[Probe]) -> tuple[Array, Array]:
+    """Return the sheet and the position of each comparison, and after them of each probe."""
+    sheet = np.concatenate([comparisons.sheet, [probe.sheet for probe in probes]]).astype(np.int64)
+    return sheet, np.concatenate([comparisons.position, [probe.position for probe in probes]])
 
 
 def _firsts(sheet: Array) -> Array:
@@ -248,17 +250,15 @@ def sheets_of(slot: Array, size: int | None) -> tuple[Array, Array, Array]:
 
 def _probes_for(transaction: Transaction, probing: Probing, comparisons: Drawn, number: int) -> list[Probe]:
     """Draw the probes of a ballot that is about to be stored."""
-    index = {label: place for place, label in enumerate(transaction.info.items)}
-    known = tuple(
-        Known(pair.kind, index[pair.left], index[pair.right], int(WORDS[pair.expected])) for pair in probing.known
-    )
-    times_asked = _count_asked(transaction, known)
+    info = transaction.info
+    index = {label: place for place, label in enumerate(info.items)}
+    places = ((pair.kind, index[pair.left], index[pair.right], int(WORDS[pair.expected])) for pair in probing.known)
+    known = tuple(Known(*place) for place in places)
+    times_asked, most = _count_asked(transaction, known), _most_overlaps(transaction)
     # If sheets are claimed, every sheet has the practice.
-    practised = _slots_so_far(transaction) if transaction.info.settings.assigned else None
-    most = _most_overlaps(transaction)
-    return ProbeDraw(
-        probing, known, comparisons, times_asked, practised, ballot_rng(transaction.info.seed, number, "probe"), most
-    ).probes()
+    practised = _slots_so_far(transaction) if info.settings.assigned else None
+    rng = ballot_rng(info.seed, number, "probe")
+    return ProbeDraw(probing, known, comparisons, times_asked, practised, rng, most).probes()
 
 
 def _most_overlaps(transaction: Transaction) -> int | None:
@@ -364,9 +364,8 @@ class ProbeDraw:
         self.probing, self.known, self.comparisons, self.rng = probing, known, comparisons, rng
         self.times_asked = defaultdict(int, times_asked)
         self.practised = None if practised is None else set(practised)
-        self.pairs = np.minimum(comparisons.left, comparisons.right) << 32 | np.maximum(
-            comparisons.left, comparisons.right
-        )
+        left, right = comparisons.left, comparisons.right
+        self.pairs = np.minimum(left, right) << 32 | np.maximum(left, right)
         self.slot_of = comparisons.slots[comparisons.sheet]
         self.pairs_of_slot: defaultdict[int, set[int]] = defaultdict(set)
         for slot, pair in zip(self.slot_of.tolist(), self.pairs.tolist(), strict=True):
@@ -491,9 +490,8 @@ def open_comparisons(
     names = transaction.voter_names()
     comparisons = []
     for row in transaction.execute(query):
-        left, right = transaction.info.items[row.left_item], transaction.info.items[row.right_item]
+        left, right, *others = transaction.labels_of(row)
         pair_name = pair_id(row.number, row.sheet, row.position)
         pair_shown = Comparison(pair_name, names.get(row.voter_id, ""), left, right)
-        others = transaction.labels_of(row.other_items)
-        comparisons.append(SetComparison.of(pair_shown, others) if others else pair_shown)
+        comparisons.append(SetComparison.of(pair_shown, tuple(others)) if others else pair_shown)
     return tuple(comparisons)

@@ -559,20 +559,22 @@ def events_after(transaction: Transaction, after: int = 0, *, most: int = MOST_E
         .order_by(event.c.id)
         .limit(most)
     )
-    return tuple(
-        LedgerEvent(
+    events = []
+    for row in rows:
+        left, right, *others = transaction.labels_of(row)
+        ledger_event = LedgerEvent(
             number=row.id,
             comparison=pair_id(numbers[row.ballot_id], row.sheet, row.position),
-            left=transaction.info.items[row.left_item],
-            right=transaction.info.items[row.right_item],
-            other_items=transaction.labels_of(row.other_items),
+            left=left,
+            right=right,
+            other_items=tuple(others),
             answer=None if row.answer is None else answer_name(row.answer),
             voter=row.key,
             received_at=time_text(row.received_at),
             **{name: row._mapping[name] for name in same},
         )
-        for row in rows
-    )
+        events.append(ledger_event)
+    return tuple(events)
 
 
 @dataclass(frozen=True)

@@ -211,33 +211,23 @@ def votes_csv(contents: Contents) -> str:
     Of sets, the columns after voter are item_1, item_2, ..., best and worst.
     """
     columns, cells = label_cells(contents.labels)
-    if contents.info.set_size > 2:
-        return _set_votes_csv(contents)
+    set_size, has_grades = contents.info.set_size, contents.info.settings.grades > 1
     by_ballot = events_by_ballot(contents)
-    has_grades = contents.info.settings.grades > 1
-    rows = []
+    rows, answer = [], list[Any]()
     for stored in contents.stored_ballots:
         comparisons = contents.comparisons[stored.number]
-        left, right = comparisons.left.tolist(), comparisons.right.tolist()
-        for place, event in votes_that_count(by_ballot[stored.number], contents.excluded).items():
-            sides = (*cells[left[place]], *cells[right[place]])
-            pair = pair_id(stored.number, int(comparisons.sheet[place]), int(comparisons.position[place]))
-            winner, grade = side_and_grade(event["answer"])
-            rows.append([pair, guarded(event["voter"]), *sides, winner, *([grade] if has_grades else [])])
-    header = ["comparison", "voter", *columns("left"), *columns("right"), "winner", *(["grade"] * has_grades)]
-    return csv_text(header, rows)
-
-
-def _set_votes_csv(contents: Contents) -> str:
-    by_ballot = events_by_ballot(contents)
-    rows = []
-    for stored in contents.stored_ballots:
-        comparisons = contents.comparisons[stored.number]
+        items = comparisons.items.tolist()
         for place, event in votes_that_count(by_ballot[stored.number], contents.excluded).items():
             pair = pair_id(stored.number, int(comparisons.sheet[place]), int(comparisons.position[place]))
-            items = [contents.labels[item] for item in comparisons.items[place].tolist()]
-            rows.append([pair, guarded(event["voter"]), *set_cells(items, event["answer"], guarded)])
-    return csv_text(["comparison", "voter", *set_columns(contents.info.set_size)], rows)
+            if set_size > 2:
+                answer = set_cells([contents.labels[item] for item in items[place]], event["answer"], guarded)
+            else:
+                winner, grade = side_and_grade(event["answer"])
+                sides = [cell for item in items[place] for cell in cells[item]]
+                answer = [*sides, winner, *([grade] if has_grades else [])]
+            rows.append([pair, guarded(event["voter"]), *answer])
+    of_pair = [*columns("left"), *columns("right"), "winner", *(["grade"] * has_grades)]
+    return csv_text(["comparison", "voter", *(of_pair if set_size == 2 else set_columns(set_size))], rows)
 
 
 def result_csv(contents: Contents, verified: Verified) -> str:

@@ -117,7 +117,13 @@ def read_contents(transaction: Transaction, *, names: bool) -> Contents:
         return sa.select(table).where(transaction.of_campaign(table)).order_by(table.c[by])
 
     def rows(query: sa.Select[Any], columns: Sequence[str]) -> list[Row]:
-        return _rows(transaction, query, columns, ids, keys)
+        """Return rows in the form of a bundle: answers as words, ballots by number, voters by key, JSON decoded."""
+        read = [(name, STORED_AS.get(name, name), forms.get(name)) for name in columns]
+        result = []
+        for row in transaction.execute(query).mappings():
+            cells = ((name, row[column], form) for name, column, form in read)
+            result.append({name: cell if form is None or cell is None else form(cell) for name, cell, form in cells})
+        return result
 
     def of_ballots(table: sa.Table) -> sa.Select[Any]:
         return sa.select(table).where(table.c.ballot_id.in_(list(ids))).order_by(table.c.id)
@@ -125,6 +131,8 @@ def read_contents(transaction: Transaction, *, names: bool) -> Contents:
     numbered = list(transaction.info.slots) == list(range(len(transaction.info.slots)))
     ids: dict[int, int] = {}
     keys: dict[int, str] = {}
+    forms: dict[str, Callable[[Any], Any]] = dict.fromkeys(JSON, value_of)
+    forms |= {"answer": answer_name, "ballot": ids.__getitem__, "voter": keys.__getitem__}
     ballots = rows(of_campaign(schema.ballot, "number"), ("id", *COLUMNS["ballot"]))
     ids |= {row.pop("id"): row["number"] for row in ballots}
     for row in ballots:
@@ -158,24 +166,6 @@ def read_contents(transaction: Transaction, *, names: bool) -> Contents:
         late_votes=rows(of_ballots(schema.late_vote), COLUMNS["late_vote"]),
         audit=rows(of_campaign(schema.audit_event), COLUMNS["audit"]),
     )
-
-
-def _rows(
-    transaction: Transaction,
-    query: sa.Select[Any],
-    columns: Sequence[str],
-    ids: Mapping[int, int],
-    keys: Mapping[int, str],
-) -> list[Row]:
-    """Return rows in the form of a bundle: answers as words, ballots by number, voters by key, and JSON decoded."""
-    forms: dict[str, Callable[[Any], Any]] = dict.fromkeys(JSON, value_of)
-    forms |= {"answer": answer_name, "ballot": ids.__getitem__, "voter": keys.__getitem__}
-    read = [(name, STORED_AS.get(name, name), forms.get(name)) for name in columns]
-    result = []
-    for row in transaction.execute(query).mappings():
-        values = ((name, row[column], form) for name, column, form in read)
-        result.append({name: value if form is None or value is None else form(value) for name, value, form in values})
-    return result
 
 
 def _voters(transaction: Transaction, *, names: bool, numbered: bool) -> list[Row]:

@@ -144,9 +144,7 @@ class ContinuousPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
-        later = {"n_pairs": None, "set_size": 2}  # absent where earlier releases could read the plan
-        names = [name for name in self.__dataclass_fields__ if name not in later or getattr(self, name) != later[name]]
-        return {name: getattr(self, name) for name in names}
+        return _without(asdict(self), n_pairs=None, set_size=2)  # absent where earlier releases could read the plan
 
 
 @dataclass(frozen=True)
@@ -378,8 +376,7 @@ class Probing:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {**fields, "known": [known_pair.to_dict() for known_pair in self.known]}
+        return {**vars(self), "known": [known_pair.to_dict() for known_pair in self.known]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Probing:
@@ -389,6 +386,11 @@ class Probing:
             for known_pair in data["known"]
         )
         return cls(**{**data, "known": known})
+
+
+def _without(fields: Mapping[str, Any], **defaults: Any) -> dict[str, Any]:
+    """Return fields without those that have a default."""
+    return {name: value for name, value in fields.items() if name not in defaults or value != defaults[name]}
 
 
 def n_repeatable(size: int) -> int:
@@ -555,20 +557,15 @@ class CampaignSettings:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
-        later = {"targets": None, "grades": 1}  # absent where earlier releases could read the settings
-        names = [name for name in self.__dataclass_fields__ if name not in later or getattr(self, name) != later[name]]
-        fields = {name: getattr(self, name) for name in names}
-        parts = {name: fields[name].to_dict() for name in ("probing", "pay") if fields[name] is not None}
-        return {**fields, **parts}
+        parts = {name: part.to_dict() for name in ("probing", "pay") if (part := getattr(self, name)) is not None}
+        # Fields that are absent where earlier releases could read the settings
+        return _without({**vars(self), **parts}, targets=None, grades=1)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> CampaignSettings:
         """Return the settings that `to_dict` wrote, as a ledger or a bundle stores them."""
         probing, pay = data.get("probing"), data.get("pay")
-        parts = {
-            "probing": None if probing is None else Probing.from_dict(probing),
-            "pay": None if pay is None else Pay(**pay),
-        }
+        parts = {"probing": probing and Probing.from_dict(probing), "pay": pay and Pay(**pay)}
         return cls(**{**data, **parts})
 
 

@@ -25,7 +25,7 @@ from adaptive.errors import VoteError
 from adaptive.ledger._campaign.content import ItemContent, VotingPages
 from adaptive.ledger._campaign.info import CampaignInfo, CampaignSettings, ContinuousPlan, Mode
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.database import Database, clock, lock_ballot
+from adaptive.ledger._store.database import PROCESS_CLOCK, SERVER_CLOCK, Database, lock_ballot
 from adaptive.ledger._store.schema import json_of, label_of, label_text, now, value_of
 from adaptive.ledger.errors import ChangedError, LedgerError, NoCampaignError
 from rankcorr._checks import checked_seed, first_few, shown
@@ -85,9 +85,10 @@ class Transaction:
         table = np.concatenate(blocks) if blocks else np.empty((0, n_columns), np.int64)
         return [np.ascontiguousarray(column) for column in table.T]
 
-    def labels_of(self, other_items: str | None) -> tuple[Hashable, ...]:
-        """Return the labels of the items of a set after its first two, of their column; of a pair, there are none."""
-        return () if other_items is None else tuple(self.info.items[place] for place in value_of(other_items))
+    def labels_of(self, comparison: Any) -> tuple[Hashable, ...]:
+        """Return the labels of the items of a comparison's row, in the order shown."""
+        others = () if comparison.other_items is None else value_of(comparison.other_items)
+        return tuple(self.info.items[place] for place in (comparison.left_item, comparison.right_item, *others))
 
     def insert_columns(self, table: sa.Table, columns: Mapping[str, Sequence[Any] | Any]) -> None:
         """Insert rows that are given as columns; a single value applies to each row."""
@@ -104,7 +105,7 @@ class Transaction:
 
     def clock(self) -> sa.ColumnElement[int]:
         """Return the time for expiry, in microseconds since 1970, from the server's clock: clients' clocks differ."""
-        return clock(self.connection)
+        return SERVER_CLOCK if self.is_postgresql else PROCESS_CLOCK
 
     def lock_ballot(self, ballot_id: int, *, exclusive: bool) -> None:
         """Lock a ballot until the transaction ends: votes share the lock, the closer holds it exclusively."""

@@ -446,28 +446,18 @@ class Answers:
 
 def answers_of(transaction: Transaction) -> tuple[Answers, Answers]:
     """Return the current votes and the current answers to checks."""
-    ballot, event, comparison = schema.ballot, schema.vote_event, schema.comparison
-    votes = (
-        event.c.ballot_id,
-        event.c.place,
-        comparison.c.left_item,
-        comparison.c.right_item,
-        event.c.answer,
-        event.c.voter_id,
-    )
-    kind = sa.case(*((comparison.c.probe == name, code) for code, name in enumerate(_KINDS)), else_=0)
-    optional = (event.c.response_ms, comparison.c.expected, comparison.c.repeats)
+    event, pair = schema.vote_event, schema.comparison
+    votes = (event.c.ballot_id, event.c.place, pair.c.left_item, pair.c.right_item, event.c.answer, event.c.voter_id)
+    kind = sa.case(*((pair.c.probe == name, code) for code, name in enumerate(_KINDS)), else_=0)
+    optional = (event.c.response_ms, pair.c.expected, pair.c.repeats)
     milliseconds, expected, repeats = (sa.func.coalesce(column, NOTHING) for column in optional)
-    joined = event.join(comparison).join(ballot, ballot.c.id == event.c.ballot_id)
-    query = sa.select(*votes, milliseconds, kind, expected, repeats).select_from(joined)
-    of_campaign = query.where(transaction.of_campaign(ballot), schema.IN_FORCE)
-    in_order = (ballot.c.number, event.c.place)
-    read = transaction.integer_columns(of_campaign.order_by(*in_order))
+    query = sa.select(*votes, milliseconds, kind, expected, repeats).select_from(schema.VOTES.join(pair))
+    of_campaign = query.where(transaction.of_campaign(schema.ballot), schema.IN_FORCE)
+    in_order = of_campaign.order_by(schema.ballot.c.number, event.c.place)
+    read = transaction.integer_columns(in_order)
     columns: dict[str, Any] = dict(zip((field.name for field in fields(Answers)), read, strict=True))
     if transaction.info.set_size > 2:
-        other_items = transaction.execute(
-            of_campaign.with_only_columns(comparison.c.other_items).order_by(*in_order)
-        ).scalars()
+        other_items = transaction.execute(in_order.with_only_columns(pair.c.other_items)).scalars()
         items = np.column_stack([columns["left"], columns["right"], [value_of(items) for items in other_items]])
         columns["left"], columns["right"] = sides_of(items, columns["answer"])
     kinds = columns["kind"]
@@ -610,21 +600,16 @@ def _agreement(votes: Answers, probes: Answers, excluded: Mapping[int, str], rat
     """Return each voter's agreement with the others who count; an excluded voter is compared with those alone."""
     shares = _shares(ratings)
     for voter in excluded:
-        others = set(excluded) - {voter}
-        shares |= {
-            key: share for key, share in _shares(ratings_of(votes, probes, excluded=others)).items() if key == voter
-        }
+        with_voter = _shares(ratings_of(votes, probes, excluded=set(excluded) - {voter}))
+        shares |= {voter: with_voter[voter]} if voter in with_voter else {}
     return shares
 
 
 def _shares(ratings: Ratings) -> dict[int, Share]:
     others, same = ratings.with_others()
     ids, index = np.unique(ratings.voter, return_inverse=True)
-    n, n_same = (np.bincount(index, weights=column, minlength=ids.size) for column in (others, same))
-    return {
-        voter: Share.of(int(so), int(of))
-        for voter, so, of in zip(ids.tolist(), n_same.tolist(), n.tolist(), strict=True)
-    }
+    n, n_same = (np.bincount(index, weights=column, minlength=ids.size).tolist() for column in (others, same))
+    return {voter: Share.of(int(so), int(of)) for voter, so, of in zip(ids.tolist(), n_same, n, strict=True)}
 
 
 def _by_model(
@@ -641,7 +626,5 @@ def _by_model(
     named = Comparisons(info.items, *columns, tuple(ids.tolist()), index.astype(np.int32))
     report = voter_report(bradley_terry(named, voters=True))
     columns_of = {name: getattr(report, name) for name in ("discrimination", "oversight", "random")}
-    return {
-        int(ids[place]): {name: float(column[place]) for name, column in columns_of.items()}
-        for place in enough.tolist()
-    }
+    rows = ((int(ids[at]), at) for at in enough.tolist())
+    return {voter: {name: float(column[at]) for name, column in columns_of.items()} for voter, at in rows}

@@ -138,14 +138,9 @@ def register(transaction: Transaction, external_id: str, *, source: str = FILE) 
     if (voter_id := find_voter(transaction, external_id, source=source)) is not None:
         return voter_id
     table, hashed = schema.voter, external_hash(transaction.info, external_id)
-    values = {
-        "campaign_id": transaction.info.id,
-        "key": secrets.token_hex(16),
-        "source": source,
-        "external_hash": hashed,
-    }
-    joined = sa.insert(table).values(**values, joined_at=now())
-    new_id: int = transaction.execute(joined.returning(table.c.id)).scalar_one()
+    values = {"campaign_id": transaction.info.id, "key": secrets.token_hex(16), "source": source}
+    joined = sa.insert(table).values(**values, external_hash=hashed, joined_at=now())
+    new_id: int = transaction.scalar(joined.returning(table.c.id))
     transaction.execute(sa.insert(schema.voter_identity).values(voter_id=new_id, external_id=external_id))
     return new_id
 
@@ -154,7 +149,7 @@ def find_voter(transaction: Transaction, external_id: str, *, source: str) -> in
     """Return the id of the voter with this name in a source, or None."""
     table, hashed = schema.voter, external_hash(transaction.info, external_id)
     same = (transaction.of_campaign(table), table.c.source == source, table.c.external_hash == hashed)
-    voter_id: int | None = transaction.execute(sa.select(table.c.id).where(*same)).scalar()
+    voter_id: int | None = transaction.scalar(sa.select(table.c.id).where(*same))
     return voter_id
 
 
@@ -191,12 +186,6 @@ def voters_named(transaction: Transaction, names: Iterable[str]) -> dict[str, in
     return ids
 
 
-def set_excluded(transaction: Transaction, voter_id: int, excluded: bool, reason: str) -> None:
-    """Exclude a voter's votes from all scores from now on, or include them again, without changing any vote."""
-    kind = "excluded" if excluded else "included"
-    transaction.audit(kind, {"reason": reason}, voter_id=voter_id)
-
-
 def write_outcome(transaction: Transaction, voter_id: int, outcome: Outcome) -> None:
     """Record that a voter has finished, and which code a participant got; repeating this changes nothing."""
     ended = {"outcome": outcome}
@@ -209,10 +198,9 @@ def platform_voters(transaction: Transaction) -> PlatformVoters:
     voter, identity = schema.voter, schema.voter_identity
     excluded = transaction.excluded_voters()
     ended, reasons = (_last_details(transaction, kind) for kind in (_ENDED, "excluded"))
-    is_known = (transaction.of_campaign(voter), voter.c.source.in_(PLATFORMS), identity.c.external_id.is_not(None))
-    voters = sa.select(voter.c.id, voter.c.key, identity.c.external_id)
-    joined = voters.join(identity, identity.c.voter_id == voter.c.id)
-    rows = transaction.execute(joined.where(*is_known).order_by(voter.c.id))
+    is_known = (voter.c.source.in_(PLATFORMS), identity.c.external_id.is_not(None))
+    voters = sa.select(voter.c.id, voter.c.key, identity.c.external_id).select_from(voter.join(identity))
+    rows = transaction.execute(voters.where(transaction.of_campaign(voter), *is_known).order_by(voter.c.id))
     heard = _voters_heard(transaction)
     result = []
     for row in rows:
@@ -233,23 +221,17 @@ def has_finished(transaction: Transaction, voter_id: int) -> bool:
     return _last_details(transaction, _ENDED, voter_id) == {voter_id: {"outcome": "complete"}}
 
 
-def is_participant(transaction: Transaction, voter_id: int) -> bool:
-    """Return whether a voter came from a platform."""
-    voter = schema.voter
-    return transaction.execute(sa.select(voter.c.source).where(voter.c.id == voter_id)).scalar() in PLATFORMS
+def source_of(transaction: Transaction, voter_id: int) -> str:
+    """Return where a voter came from: a platform, an invitation, the open link or a file."""
+    return str(transaction.scalar(sa.select(schema.voter.c.source).where(schema.voter.c.id == voter_id)))
 
 
 def _voters_heard(transaction: Transaction) -> set[int]:
     """Return the voters with an answer that is in force, practice left out."""
-    ballot, event, newer, comparison = schema.ballot, schema.vote_event, schema.vote_event.alias(), schema.comparison
-    replaced = sa.exists().where(
-        newer.c.ballot_id == event.c.ballot_id, newer.c.place == event.c.place, newer.c.revision > event.c.revision
-    )
-    is_no_practice = sa.or_(comparison.c.probe.is_(None), comparison.c.probe != "practice")
-    joined = event.join(ballot, ballot.c.id == event.c.ballot_id).join(comparison)
-    voters = sa.select(event.c.voter_id).distinct().select_from(joined)
-    conditions = (transaction.of_campaign(ballot), event.c.kind == "cast", ~replaced, is_no_practice)
-    return set(transaction.execute(voters.where(*conditions)).scalars())
+    answers = schema.VOTES.join(schema.comparison)
+    voters = sa.select(schema.vote_event.c.voter_id).distinct().select_from(answers)
+    is_counted = (transaction.of_campaign(schema.ballot), schema.IN_FORCE, schema.IS_NO_PRACTICE)
+    return set(transaction.execute(voters.where(*is_counted)).scalars())
 
 
 def _last_details(transaction: Transaction, kind: str, *voters: int) -> dict[int, dict[str, Any]]:
@@ -325,24 +307,20 @@ def voter_rows(transaction: Transaction, *, names: bool = False) -> tuple[VoterR
     names : bool
         Whether to give their names, which are personal data.
     """
-    voter, identity, ballot = schema.voter, schema.voter_identity, schema.ballot
-    sheet, lease, event = schema.sheet, schema.lease, schema.vote_event
-    joined = lease.join(sheet).join(ballot, ballot.c.id == lease.c.ballot_id)
+    voter, ballot, sheet = schema.voter, schema.ballot, schema.sheet
+    lease, event = schema.lease, schema.vote_event
     sums = sa.select(lease.c.voter_id, sa.func.sum(sheet.c.n_comparisons), sa.func.sum(sheet.c.n_answered))
     is_held = (transaction.of_campaign(ballot), ballot.c.state != "closed", lease.c.ended_at.is_(None))
-    in_hand = transaction.execute(sums.select_from(joined).where(*is_held).group_by(lease.c.voter_id))
-    hands = {row[0]: (int(row[1]), int(row[2])) for row in in_hand}
+    in_hand = sums.select_from(lease.join(sheet).join(ballot)).where(*is_held).group_by(lease.c.voter_id)
+    hands = {voter_id: (int(asked), int(done)) for voter_id, asked, done in transaction.execute(in_hand)}
     changes = sa.case((event.c.kind == "cast", 1), else_=-1)
     corrected = sa.case((sa.and_(event.c.kind == "cast", event.c.given_by == "correction"), 0), else_=changes)
-    votes = transaction.execute(
-        sa.select(event.c.voter_id, sa.func.sum(corrected), sa.func.max(event.c.received_at))
-        .join(ballot, ballot.c.id == event.c.ballot_id)
-        .where(transaction.of_campaign(ballot), event.c.place < ballot.c.n_comparisons)
-        .group_by(event.c.voter_id)
-    )
-    votes_by_voter = {row[0]: (int(row[1]), row[2]) for row in votes}
+    totals = sa.select(event.c.voter_id, sa.func.sum(corrected), sa.func.max(event.c.received_at))
+    is_scored = (transaction.of_campaign(ballot), event.c.place < ballot.c.n_comparisons)
+    votes = totals.select_from(schema.VOTES).where(*is_scored).group_by(event.c.voter_id)
+    votes_by_voter = {voter_id: (int(total), last) for voter_id, total, last in transaction.execute(votes)}
     excluded = transaction.excluded_voters()
-    query = sa.select(voter, identity.c.external_id).outerjoin(identity, identity.c.voter_id == voter.c.id)
+    voters = sa.select(voter, schema.voter_identity.c.external_id).select_from(voter.outerjoin(schema.voter_identity))
     return tuple(
         VoterRow(
             key=row.key,
@@ -357,7 +335,7 @@ def voter_rows(transaction: Transaction, *, names: bool = False) -> tuple[VoterR
             excluded=row.id in excluded,
             withdrawn=row.withdrawn_at is not None,
         )
-        for row in transaction.execute(query.where(transaction.of_campaign(voter)).order_by(voter.c.id))
+        for row in transaction.execute(voters.where(transaction.of_campaign(voter)).order_by(voter.c.id))
     )
 
 
@@ -370,9 +348,7 @@ def voter_of_key(transaction: Transaction, key: str) -> int:
         If no voter has this key.
     """
     table = schema.voter
-    voter_id = transaction.execute(
-        sa.select(table.c.id).where(transaction.of_campaign(table), table.c.key == key)
-    ).scalar()
+    voter_id = transaction.scalar(sa.select(table.c.id).where(transaction.of_campaign(table), table.c.key == key))
     if voter_id is None:
         raise NoVoterError(f"there is no voter of the key {shown(key)}")
     return int(voter_id)
@@ -432,12 +408,9 @@ def invite(transaction: Transaction, names: Sequence[str]) -> list[str]:
     """
     if len(set(names)) < len(names):
         raise LedgerError("each name can be invited only once; one is repeated")
-    tokens = []
-    for name in names:
-        voter_id = _register_voter(transaction, name, INVITED)
-        tokens.append(issue(transaction, "invitation", voter_id=voter_id))
+    voters = [_register_voter(transaction, name, INVITED) for name in names]
     transaction.audit("invited", {"voters": len(names)})
-    return tokens
+    return [issue(transaction, "invitation", voter_id=voter_id) for voter_id in voters]
 
 
 def consent(transaction: Transaction, pages: VotingPages, voter_id: int, version: str) -> None:
@@ -482,9 +455,9 @@ def ask_others(transaction: Transaction, voter_id: int) -> int:
     if voter_id not in transaction.excluded_voters():
         raise LedgerError("the voter is not excluded: the answers count, so no other voter is asked")
     n_voided = _void_all(transaction, voter_id, "asked of others")
-    lease, ballot = schema.lease, schema.ballot
-    still_open = sa.select(ballot.c.id).where(transaction.of_campaign(ballot), ballot.c.state != "closed")
-    in_hand = (lease.c.voter_id == voter_id, lease.c.ended_at.is_(None), lease.c.ballot_id.in_(still_open))
+    lease = schema.lease
+    is_held = (lease.c.voter_id == voter_id, lease.c.ended_at.is_(None))
+    in_hand = (*is_held, lease.c.ballot_id.in_(_ballots_not_closed(transaction)))
     transaction.execute(sa.update(lease).where(*in_hand).values(ended_at=now(), end_reason="reassigned"))
     transaction.audit("asked of others", {"voided": n_voided}, voter_id=voter_id)
     return n_voided
@@ -492,19 +465,21 @@ def ask_others(transaction: Transaction, voter_id: int) -> int:
 
 def _void_all(transaction: Transaction, voter_id: int, why: str) -> int:
     """Void the voter's votes in all ballots that are not closed; return how many, not counting checks."""
-    ballot, n_voided = schema.ballot, 0
-    left = sa.select(ballot.c.id).where(transaction.of_campaign(ballot), ballot.c.state != "closed")
-    for ballot_id in transaction.execute(left.order_by(ballot.c.id)).scalars().all():
+    n_voided = 0
+    for ballot_id in transaction.execute(_ballots_not_closed(transaction).order_by(schema.ballot.c.id)).scalars().all():
         transaction.lock_ballot(ballot_id, exclusive=True)  # no vote of this voter and no closing is in progress
-        state = transaction.execute(sa.select(ballot.c.state).where(ballot.c.id == ballot_id)).scalar_one()
-        if state == "closing":
-            transaction.open_overdue(ballot_id)  # voters can leave even if the closer died
-            state = transaction.execute(sa.select(ballot.c.state).where(ballot.c.id == ballot_id)).scalar_one()
+        transaction.open_overdue(ballot_id)  # voters can leave even if the closer died
+        state = transaction.ballot_state(ballot_id)
         if state == "closing":
             raise LedgerBusyError("a ballot is being closed: try again in a moment")
         if state == "open":
             n_voided += _void(transaction, ballot_id, voter_id, why)
     return n_voided
+
+
+def _ballots_not_closed(transaction: Transaction) -> sa.Select[tuple[int]]:
+    ballot = schema.ballot
+    return sa.select(ballot.c.id).where(transaction.of_campaign(ballot), ballot.c.state != "closed")
 
 
 def platform_name(pages: VotingPages, visit: Visit) -> tuple[str, str]:
@@ -525,7 +500,7 @@ def _register_voter(transaction: Transaction, name: str, source: str) -> int:
     """Return the id of the voter with this name, unless that voter may not rejoin."""
     voter_id = register(transaction, name, source=source)
     voter = schema.voter
-    if transaction.execute(sa.select(voter.c.withdrawn_at).where(voter.c.id == voter_id)).scalar() is not None:
+    if transaction.scalar(sa.select(voter.c.withdrawn_at).where(voter.c.id == voter_id)) is not None:
         raise LedgerError("a voter with this name has withdrawn from the campaign and cannot rejoin")
     return voter_id
 
@@ -534,10 +509,9 @@ def _void(transaction: Transaction, ballot_id: int, voter_id: int, why: str) -> 
     event, comparison = schema.vote_event, schema.comparison
     # All other writers wait for this query, so it reads only the voter's own events, not those of the ballot.
     conditions = (event.c.ballot_id == ballot_id, event.c.voter_id == voter_id, schema.IN_FORCE)
-    query = sa.select(event.c.place, event.c.revision, comparison.c.sheet, comparison.c.probe).select_from(
-        event.join(comparison)
-    )
-    voided = transaction.execute(query.where(*conditions).order_by(event.c.place)).all()
+    columns = (event.c.place, event.c.revision, comparison.c.sheet, comparison.c.probe)
+    votes = sa.select(*columns).select_from(event.join(comparison)).where(*conditions)
+    voided = transaction.execute(votes.order_by(event.c.place)).all()
     if not voided:
         return 0
     scored, checked = Counter[int](), Counter[int]()

@@ -104,7 +104,10 @@ def export_votes(
     if format == "target_groups":
         texts: str | list[str] = groups_of_votes(votes, transaction.info.settings.targets or {}).to_csv()
     else:
-        texts = form.write(votes, item_contents(transaction), transaction.info, guard)
+        contents = transaction.contents()
+        has_contents = any(content.content is not None for content in contents)
+        items = dict(zip(transaction.info.items, contents, strict=True)) if has_contents else {}
+        texts = form.write(votes, items, transaction.info, guard)
     files = dict(zip(form.files, [texts] if isinstance(texts, str) else texts, strict=True))
     ungraded = [] if format == "csv" else [vote for vote in votes if abs(vote.grade or 0) > 1]
     return Export(files, sum(vote.answer is not None for vote in votes), left_out, len(ungraded))
@@ -304,7 +307,8 @@ class Answered:
 class _Form(NamedTuple):
     """A format: its files, the answers that it can express, and whether it has comparisons without a vote.
 
-    `write` takes votes, contents of items, the campaign and whether to guard cells, and returns the text of each file.
+    `write` takes votes, contents of items (none if no item has more than its label), the campaign and whether to guard
+    cells, and returns the text of each file.
     """
 
     files: tuple[str, ...]
@@ -331,28 +335,18 @@ _FORMS: Final[dict[Format, _Form]] = {
 FORMATS: Final = tuple(_FORMS)
 
 
-def item_contents(transaction: Transaction) -> dict[Hashable, ItemContent]:
-    """Return the content of each item, or an empty result if no item has more than its label."""
-    contents = transaction.contents()
-    if all(content.content is None for content in contents):
-        return {}
-    return dict(zip(transaction.info.items, contents, strict=True))
-
-
 def read_comparisons(transaction: Transaction, *, names: bool = False) -> list[Answered]:
     """Return all comparisons in their order; with `names` of voters, if known, instead of their random keys."""
     called = transaction.voter_names() if names else transaction.voter_keys()
     excluded = transaction.excluded_voters()
     comparison, ballot, event, lease = schema.comparison, schema.ballot, schema.vote_event, schema.lease
     of_campaign = transaction.of_campaign(ballot)
-    leases = sa.select(lease.c.ballot_id, lease.c.sheet, lease.c.voter_id)
-    in_order = leases.join(ballot, ballot.c.id == lease.c.ballot_id).where(of_campaign).order_by(lease.c.fence)
-    holders = {(row.ballot_id, row.sheet): row.voter_id for row in transaction.execute(in_order)}
-    of_pair = sa.and_(event.c.ballot_id == comparison.c.ballot_id, event.c.place == comparison.c.place, schema.IN_FORCE)
+    leases = sa.select(lease.c.ballot_id, lease.c.sheet, lease.c.voter_id).select_from(schema.LEASES).where(of_campaign)
+    holders = {(row.ballot_id, row.sheet): row.voter_id for row in transaction.execute(leases.order_by(lease.c.fence))}
     of_vote = (event.c.answer, event.c.voter_id, event.c.response_ms, event.c.received_at, event.c.extra)
     rows = transaction.execute(
         sa.select(comparison, ballot.c.number, *of_vote)
-        .select_from(comparison.join(ballot, ballot.c.id == comparison.c.ballot_id).outerjoin(event, of_pair))
+        .select_from(schema.PAIRS.outerjoin(event, sa.and_(schema.OF_COMPARISON, schema.IN_FORCE)))
         .where(of_campaign, comparison.c.probe.is_(None))
         .order_by(ballot.c.number, comparison.c.place)
     )
@@ -360,13 +354,14 @@ def read_comparisons(transaction: Transaction, *, names: bool = False) -> list[A
     for row in rows:
         voter = holders.get((row.ballot_id, row.sheet)) if row.voter_id is None else row.voter_id
         answer, grade = (None, None) if row.answer is None else side_and_grade(answer_name(row.answer))
+        left, right, *others = transaction.labels_of(row)
         result.append(
             Answered(
                 comparison=pair_id(row.number, row.sheet, row.position),
                 voter=None if voter is None else called[voter],
-                left=transaction.info.items[row.left_item],
-                right=transaction.info.items[row.right_item],
-                other_items=transaction.labels_of(row.other_items),
+                left=left,
+                right=right,
+                other_items=tuple(others),
                 answer=answer,
                 grade=grade,
                 response_ms=row.response_ms,

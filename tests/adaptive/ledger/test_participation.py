@@ -21,7 +21,7 @@ from adaptive.ledger._ballots.batches import draw_batch
 from adaptive.ledger._ballots.pairs import VoteEvent, pair_of_event
 from adaptive.ledger._store.schema import pair_id
 from adaptive.ledger._voter import is_more_left, next_sheet, state_of
-from adaptive.ledger._voters.membership import ask_others, consent, join, platform_voters, set_excluded
+from adaptive.ledger._voters.membership import ask_others, consent, join, platform_voters
 from adaptive.ledger._voters.tokens import holder_of, issue, revoke
 from adaptive.ledger._votes.casting import retract
 from tests.adaptive.ledger.campaigns import (
@@ -379,7 +379,7 @@ def test_sheets_are_few_and_even(ledger, size, sheets):
 
 
 def exclude(campaign, voter, excluded=True):
-    write(campaign, set_excluded, voter, excluded, "too fast")
+    (campaign.voter(voter).exclude if excluded else campaign.voter(voter).include)("too fast")
 
 
 def reassigned(campaign, voter):
