@@ -10,7 +10,7 @@ Only commands and servers import it, so `import adaptive` does not load SQLAlche
 
 from adaptive._tables import guarded
 from adaptive.ledger._ballots.pairs import ShownPair
-from adaptive.ledger._ballots.sheets import Origin
+from adaptive.ledger._ballots.sheets import Origin, VoterSheet
 from adaptive.ledger._ballots.stored import LedgerEvent
 from adaptive.ledger._bundle.checking import Verified
 from adaptive.ledger._bundle.files import verify_bundle
@@ -23,7 +23,6 @@ from adaptive.ledger._campaign.content import (
     is_asset,
     read_item_file,
     read_item_sheet,
-    read_known_pairs,
 )
 from adaptive.ledger._campaign.info import (
     LEASE_MINUTES,
@@ -50,11 +49,12 @@ from adaptive.ledger._reports.status import (
     planned_spending,
 )
 from adaptive.ledger._store.schema import ANSWERS, file_id, is_line, pair_at, pair_id, time_text
-from adaptive.ledger._voter import Voter, VoterSheet, VoterState
+from adaptive.ledger._voter import Voter, VoterState
 from adaptive.ledger._voters.membership import DECISIONS, Participant, PlatformVoters, Visit, VoterRow
 from adaptive.ledger._voters.tokens import Holder, TokenKind, TokenRow
 from adaptive.ledger._votes.casting import Receipt, VoteCast
 from adaptive.ledger._votes.exports import FORMATS
+from adaptive.ledger._votes.imports import read_known_pairs
 from adaptive.ledger.errors import (
     BundleError,
     ChangedError,

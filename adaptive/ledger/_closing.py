@@ -159,10 +159,7 @@ def preview_closing(
     least_answered: float | None = None,
     progress: Progress | None = None,
 ) -> Preview:
-    """Return the effect of closing the open ballot, or all batches, without changing anything.
-
-    Its options and errors are those of `Campaign.preview`.
-    """
+    """Return the preview of `Campaign.preview`."""
     if transaction.info.mode == "ballots":
         ballot = _preview_ballot(transaction, least_answered=least_answered, progress=progress)
         stamp = ballot_rows.ballot_stamp(transaction, ballot.ballot if number is None else number)
@@ -190,10 +187,7 @@ def preview_closing(
 def _preview_ballot(
     transaction: Transaction, *, least_answered: float | None = None, progress: Progress | None = None
 ) -> ClosePreview:
-    """Return the effect of closing the open ballot now, without changing anything.
-
-    Its options and errors are those of `Campaign.preview`.
-    """
+    """Return the effect of closing the open ballot now, without changing anything."""
     plan = transaction.info.ballot_plan
     ballots = stored_ballots(transaction)
     if not ballots or ballots[-1].state == "closed":
@@ -234,10 +228,7 @@ def _preview_ballot(
 def close(
     campaign: OpenCampaign, number: int, *, least_answered: float | None = None, stamp: str | None = None
 ) -> BallotRecord:
-    """Close a ballot: count its votes, score it, and select the items of the next ballot.
-
-    Its options and errors are those of `Campaign.close`.
-    """
+    """Close a ballot: count its votes, score it, and select the items of the next; see `Campaign.close`."""
     closer = uuid.uuid4().hex
     least = campaign.info.settings.least_answered if least_answered is None else least_answered
     ballot_id = campaign.write(_elect, number, closer, stamp)
@@ -360,10 +351,7 @@ def close_batches(campaign: OpenCampaign, *, least_answered: float | None = None
 
 
 def reopen(transaction: Transaction, number: int, reason: str) -> None:
-    """Reopen the last closed ballot and set its record aside, provided that no later ballot was opened.
-
-    Its errors are those of `Campaign.reopen`.
-    """
+    """Reopen the last closed ballot; see `Campaign.reopen`."""
     ballots = stored_ballots(transaction)
     if 1 <= number <= len(ballots):
         # Another process may draw a ballot from these scores; the lock makes it do so before or after this step.

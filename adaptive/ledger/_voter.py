@@ -4,7 +4,7 @@ The state of a voter has the sheet to answer, why there is none, or the end of t
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, Literal, TypeAlias
@@ -13,16 +13,8 @@ import sqlalchemy as sa
 
 from adaptive._plan import BallotPlan
 from adaptive.ledger._ballots import batches, sheets
-from adaptive.ledger._ballots.pairs import (
-    Answered,
-    ShownPair,
-    VoteEvent,
-    current_answers,
-    open_pairs,
-    pair_of_event,
-    shown_pairs,
-)
-from adaptive.ledger._ballots.sheets import Origin, give_sheets
+from adaptive.ledger._ballots.pairs import VoteEvent, current_answers, pair_of_event
+from adaptive.ledger._ballots.sheets import Origin, VoterSheet, give_sheets
 from adaptive.ledger._campaign.content import PLATFORMS, Outcome, VotingPages
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
 from adaptive.ledger._reports.results import ExclusionPreview, exclusion_preview
@@ -45,53 +37,6 @@ from adaptive.ledger.errors import (
 Step: TypeAlias = Literal["consent", "vote", "finish"]
 Reason: TypeAlias = Literal["limit", "none left", "not open", "wait"]
 _MOST_DRAWS: Final = 4
-
-
-@dataclass(frozen=True)
-class VoterSheet:
-    """A sheet that a voter holds.
-
-    Attributes
-    ----------
-    number, sheet : int
-        Ballot, counted from 1, and sheet in it, counted from 0.
-    expires_at : int or None
-    pairs : tuple of ShownPair
-        Practice is left out for voters who have practised or voted on another sheet. So are pairs that another holder
-        of the sheet answered, and pairs that the voter was asked on another sheet.
-    answers : dict of int to Answered
-        The voter's own answers, by position.
-
-    See Also
-    --------
-    Voter.next_sheet : Returns it.
-    ShownPair : The type of its pairs.
-
-    Examples
-    --------
-    >>> from adaptive import plan_ballots
-    >>> from adaptive.ledger import Ledger, CampaignSettings, VotingPages
-    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
-    >>> ledger, pages = Ledger.in_memory(), VotingPages(open_link=True)
-    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=CampaignSettings(assigned=False, sheet_size=2))
-    >>> n_opened = campaign.open_next()
-    >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
-    >>> sheet = voter.next_sheet(pages).sheet
-    >>> sheet.number, sheet.sheet, len(sheet.pairs), len(sheet.missing)
-    (1, 0, 2, 2)
-    >>> ledger.close()
-    """
-
-    number: int
-    sheet: int
-    expires_at: int | None
-    pairs: tuple[ShownPair, ...]
-    answers: Mapping[int, Answered]
-
-    @property
-    def missing(self) -> tuple[ShownPair, ...]:
-        """Pairs without an answer."""
-        return tuple(pair for pair in self.pairs if pair.position not in self.answers)
 
 
 @dataclass(frozen=True)
@@ -165,7 +110,7 @@ class Ending:
 
 def state_of(transaction: Transaction, pages: VotingPages, voter_id: int) -> VoterState:
     """Return the state of a voter, without changing anything."""
-    sheet = sheet_of_voter(transaction, voter_id)
+    sheet = sheets.sheet_of_voter(transaction, voter_id)
     reason: Reason | None = None
     if sheet is None or not sheet.missing:
         reason = _reason_to_stop(transaction, pages, voter_id, sheet)
@@ -187,7 +132,7 @@ def next_sheet(
     The origin does not limit invited voters, because each has a link, nor voters who have answered something: they need
     not wait because another voter at their address does not answer.
     """
-    sheet = sheet_of_voter(transaction, voter_id)
+    sheet = sheets.sheet_of_voter(transaction, voter_id)
     if sheet is not None and sheet.missing:
         lease = sheets.renew_lease(transaction, voter_id)
         sheet = replace(sheet, expires_at=None if lease is None else lease.expires_at)
@@ -204,7 +149,7 @@ def next_sheet(
     is_due = may_get_batch and batches.may_draw(transaction, voter_id)
     lease = sheets.claim_sheet(transaction, voter_id, origin, only_whole=is_due)
     if lease is not None:
-        return _state(transaction, pages, voter_id, _sheet(transaction, voter_id, lease))
+        return _state(transaction, pages, voter_id, sheets.voter_sheet(transaction, voter_id, lease))
     if may_get_batch and (
         is_due or batches.may_draw(transaction, voter_id) or batches.may_replace(transaction, voter_id)
     ):
@@ -308,25 +253,6 @@ def _is_known(transaction: Transaction, voter_id: int) -> bool:
     """Return whether a voter was invited or has answered something."""
     is_invited = membership.source_of(transaction, voter_id) == membership.INVITED
     return is_invited or sheets.has_begun(transaction, voter_id)
-
-
-def sheet_of_voter(transaction: Transaction, voter_id: int) -> VoterSheet | None:
-    lease = sheets.lease_of_voter(transaction, voter_id)
-    return None if lease is None or lease.is_closed else _sheet(transaction, voter_id, lease)
-
-
-def _sheet(transaction: Transaction, voter_id: int, lease: sheets.Lease) -> VoterSheet:
-    pairs = shown_pairs(transaction, lease.number, lease.sheet)
-    answers = current_answers(transaction, lease.ballot_id, [pair.place for pair in pairs])
-    here = lease.ballot_id, lease.sheet
-    hidden = open_pairs(transaction, [here], voter_id)[here].hidden
-    if any(pair.is_practice for pair in pairs) and sheets.has_begun(transaction, voter_id, besides=here):
-        pairs = tuple(pair for pair in pairs if not pair.is_practice)
-    of_voter = {pair.position: answers[pair.place] for pair in pairs if pair.place in answers}
-    of_voter = {position: answer for position, answer in of_voter.items() if answer.voter_id == voter_id}
-    closed = {*answers, *hidden}
-    pairs = tuple(pair for pair in pairs if pair.position in of_voter or pair.place not in closed)
-    return VoterSheet(lease.number, lease.sheet, lease.expires_at, pairs, of_voter)
 
 
 def _begin_session(

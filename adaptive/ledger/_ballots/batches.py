@@ -1,4 +1,4 @@
-"""Draw, refuse and close the batches of a continuous campaign."""
+"""Draw the batches of a continuous campaign, or refuse to: too much is unanswered, or the votes ask for no more."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -148,29 +148,24 @@ def record_no_pairs_left(transaction: Transaction, voter_id: int) -> None:
 def n_waiting(transaction: Transaction, voter_id: int | None) -> int:
     """Return the number of unanswered pairs that delay the next batch, for a voter or for a new one.
 
-    If sheets are claimed, checks are counted too. Otherwise a voter could learn from the arrival of a batch which of
-    two answers was scored.
+    Pairs on dropped sheets delay nothing. If sheets are claimed, checks are counted too. Otherwise a voter could learn
+    from the arrival of a batch which of two answers was scored.
     """
+    sheet, ballot, dropped = schema.sheet, schema.ballot, dropped_sheets(transaction)
+    is_open = (transaction.of_campaign(ballot), ballot.c.state == "open")
     if transaction.info.settings.assigned:
-        return n_unanswered(transaction)
-    sheet, is_held = schema.sheet, is_leased(transaction)
+        n_left = sa.select(sa.func.sum(sheet.c.n_comparisons - sheet.c.n_answered)).select_from(schema.SHEETS)
+        return int(transaction.scalar(n_left.where(*is_open)) or 0) - sum(dropped.values())
+    is_held = is_leased(transaction)
     left = sheet.c.n_comparisons + sheet.c.n_checks - sheet.c.n_answered - sheet.c.n_checked
     sums = (sa.func.sum(sa.case((is_held, 0), else_=left)), sa.func.sum(sa.case((is_held, left), else_=0)))
-    counted = sa.select(*sums, sa.func.max(sheet.c.n_comparisons + sheet.c.n_checks))
-    of_open = counted.join(schema.ballot).where(transaction.of_campaign(schema.ballot), schema.ballot.c.state == "open")
-    if dropped := dropped_sheets(transaction):
+    counted = sa.select(*sums, sa.func.max(sheet.c.n_comparisons + sheet.c.n_checks)).select_from(schema.SHEETS)
+    of_open = counted.where(*is_open)
+    if dropped:
         of_open = of_open.where(sa.tuple_(sheet.c.ballot_id, sheet.c.number).not_in(list(dropped)))
     n_free, n_held, largest = transaction.execute(of_open).one()
     free = int(n_free or 0) if voter_id is None else n_unanswered_for(transaction, voter_id)
     return max(free, free + int(n_held or 0) - len(transaction.info.slots) * int(largest or 0))
-
-
-def n_unanswered(transaction: Transaction) -> int:
-    """Return the number of unanswered comparisons in open batches, without those that are asked no more."""
-    left = schema.sheet.c.n_comparisons - schema.sheet.c.n_answered
-    is_open = (transaction.of_campaign(schema.ballot), schema.ballot.c.state == "open")
-    total = transaction.scalar(sa.select(sa.func.sum(left)).select_from(schema.SHEETS).where(*is_open))
-    return int(total or 0) - sum(dropped_sheets(transaction).values())
 
 
 Slots: TypeAlias = NDArray[np.int64]
@@ -305,9 +300,9 @@ def _matched(
     transaction: Transaction, plan: ContinuousPlan, strengths: Strengths, size: int, number: int, voter_id: int | None
 ) -> Matches:
     """Return the comparisons of a batch, without pairs that the waiting voter has seen."""
-    info, shown = transaction.info, _shown_to_slots(transaction)
-    history = _history(info, *shown)
-    fewest = np.sort(_slots_with_fewest(info, shown.slot, size))
+    info, shown_pairs = transaction.info, _shown_to_slots(transaction)
+    history = _history(info, *shown_pairs)
+    fewest = np.sort(_slots_with_fewest(info, shown_pairs.slot, size))
 
     def match(slots: Slots, history: Comparisons) -> Matches:
         rng, voters = ballot_rng(info.seed, number, "draw"), [info.slots[slot] for slot in slots.tolist()]
@@ -406,14 +401,14 @@ def _within_groups(
     n_asked = np.zeros(left.size, np.int64)
     for pair in asked_pairs(transaction):
         n_asked[place[pair]] += 1
-    shown = _shown_to_slots(transaction)
-    slots = np.sort(_slots_with_fewest(info, shown.slot, size))
+    shown_pairs = _shown_to_slots(transaction)
+    slots = np.sort(_slots_with_fewest(info, shown_pairs.slot, size))
     seen: dict[int, set[int]] = {slot: set() for slot in slots.tolist()}
     if voter_id is not None:
         known = {place[pair] for pair in pairs_of_voter(transaction, voter_id).pairs() if pair in place}
         seen = dict.fromkeys(slots.tolist(), known)
     elif info.settings.assigned:
-        for first, second, slot in zip(*(column.tolist() for column in shown), strict=True):
+        for first, second, slot in zip(*(column.tolist() for column in shown_pairs), strict=True):
             if slot in seen:
                 seen[slot].add(place[min(first, second), max(first, second)])
     most = -(-plan.budget // left.size)
@@ -444,7 +439,7 @@ def _n_unseen(transaction: Transaction, voter_id: int) -> int:
     return transaction.info.n_pairs - len(pairs_of_voter(transaction, voter_id).pairs())
 
 
-class _Shown(NamedTuple):
+class _ShownPairs(NamedTuple):
     """Pairs, and the slot that each was shown to."""
 
     left: Slots
@@ -452,7 +447,7 @@ class _Shown(NamedTuple):
     slot: Slots
 
 
-def _shown_to_slots(transaction: Transaction) -> _Shown:
+def _shown_to_slots(transaction: Transaction) -> _ShownPairs:
     """Return the pairs that each slot has been shown, answered or not."""
     pair = schema.comparison
     counts: sa.ColumnElement[bool] = pair.c.probe.is_(None)
@@ -460,7 +455,7 @@ def _shown_to_slots(transaction: Transaction) -> _Shown:
         counts = sa.or_(counts, pair.c.probe == "overlap")
     pairs = sa.select(pair.c.left_item, pair.c.right_item, schema.sheet.c.slot).select_from(schema.PAIRS_ON_SHEETS)
     of_campaign = pairs.where(transaction.of_campaign(schema.ballot), counts)
-    return _Shown(*transaction.integer_columns(of_campaign.order_by(pair.c.ballot_id, pair.c.place)))
+    return _ShownPairs(*transaction.integer_columns(of_campaign.order_by(pair.c.ballot_id, pair.c.place)))
 
 
 def _slots_with_fewest(info: CampaignInfo, shown_to: Slots, size: int) -> Slots:

@@ -11,7 +11,7 @@ and without them.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
@@ -20,11 +20,19 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from adaptive._draw import Asked, draw_ballot
+from adaptive._plan import BallotPlan
 from adaptive._protocol import ballot_rng
 from adaptive._votes import WORDS, Comparison, SetComparison
 from adaptive.ledger._ballots.pairs import present_voters
 from adaptive.ledger._ballots.stored import Array, DrawnColumns, Probe, position_after, stored_ballots
-from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, Probing, n_repeatable
+from adaptive.ledger._campaign.info import (
+    CampaignInfo,
+    CampaignSettings,
+    ContinuousPlan,
+    Probing,
+    n_repeatable,
+    slots_of_batch,
+)
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import answer_name, digest_of, json_of, label_text, now, pair_id
@@ -295,9 +303,9 @@ def probe_lines(labels: Sequence[str], probes: Sequence[Probe]) -> list[str]:
 def _count_asked(transaction: Transaction, known: Sequence[Known]) -> Counter[tuple[int, int]]:
     """Return how often each slot has been asked each known pair so far."""
     pair = schema.comparison
-    asked = sa.select(schema.sheet.c.slot, pair.c.left_item, pair.c.right_item).select_from(schema.PAIRS_ON_SHEETS)
+    pairs = sa.select(schema.sheet.c.slot, pair.c.left_item, pair.c.right_item).select_from(schema.PAIRS_ON_SHEETS)
     is_known = (transaction.of_campaign(schema.ballot), pair.c.probe.in_(["attention", "gold"]))
-    rows = transaction.execute(asked.where(*is_known))
+    rows = transaction.execute(pairs.where(*is_known))
     index = {frozenset([pair.left, pair.right]): place for place, pair in enumerate(known)}
     return Counter((slot, index[frozenset([left, right])]) for slot, left, right in rows)
 
@@ -462,6 +470,43 @@ class ProbeDraw:
         return floor + int(self.rng.random() < number - floor)
 
 
+def expected_probes(
+    plan: BallotPlan | ContinuousPlan, n_slots: int, settings: CampaignSettings, *, n_opened: int = 0
+) -> float:
+    """Return the average number of checks in ballots still to be opened; see `Probing.expected_number`."""
+    if settings.probing is None:
+        return 0.0
+    if isinstance(plan, BallotPlan):
+        numbers, dealt = list(plan.comparisons), [n_slots] * plan.n_ballots
+    else:
+        n_batches = -(-plan.budget // plan.batch)
+        numbers = [min(plan.batch, plan.budget - plan.batch * batch) for batch in range(n_batches)]
+        dealt = [slots_of_batch(number, n_slots, settings) for number in numbers]
+    sheets = planned_sheets(numbers, dealt, n_slots, settings.sheet_size, n_opened)
+    return settings.probing.expected_number(sheets)
+
+
+def planned_sheets(
+    numbers: list[int], dealt: list[int], n_slots: int, size: int | None, n_opened: int
+) -> Iterator[tuple[int, bool]]:
+    """Yield the comparisons of each sheet in later ballots, and whether it is the first of its slot.
+
+    The comparisons of a ballot are dealt evenly: to all slots if there are enough comparisons, otherwise to the slots
+    that had the fewest so far.
+    """
+    known = 0
+    for ballot, (number, n_dealt) in enumerate(zip(numbers, dealt, strict=True)):
+        per_slot, more = divmod(number, n_dealt)
+        used = min(number, n_dealt)
+        new = max(0, used - known) if n_dealt == n_slots else min(used, n_slots - known)
+        for slot in range(used):
+            left, is_first = per_slot + (slot < more), slot >= used - new
+            n_sheets = 1 if size is None else -(-left // size)
+            for sheet in range(n_sheets if ballot >= n_opened else 0):
+                yield (left + n_sheets - 1 - sheet) // n_sheets, is_first and sheet == 0
+        known += new
+
+
 def _pair_code(left: int, right: int) -> int:
     return min(left, right) << 32 | max(left, right)
 
@@ -469,10 +514,7 @@ def _pair_code(left: int, right: int) -> int:
 def open_comparisons(
     transaction: Transaction, *, number: int | None = None, voter: str | None = None, unanswered: bool = False
 ) -> tuple[Comparison, ...]:
-    """Return the comparisons of all open ballots, checks included, by sheet and in display order.
-
-    The options and errors are those of `Campaign.asked`.
-    """
+    """Return the comparisons of `Campaign.asked`."""
     ballot, pair, lease = schema.ballot, schema.comparison, schema.lease
     of_pair = (ballot.c.number, pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item, pair.c.other_items)
     query = (

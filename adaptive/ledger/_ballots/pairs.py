@@ -312,10 +312,7 @@ class VoteEvent:
 
 
 def shown_pairs(transaction: Transaction, number: int, sheet: int) -> tuple[ShownPair, ...]:
-    """Return all pairs of a sheet, in their fixed display order.
-
-    Its options and errors are those of `Campaign.shown_pairs`.
-    """
+    """Return the pairs of `Campaign.shown_pairs`."""
     values = {"campaign": transaction.info.id, "number": number, "sheet": sheet}
     rows = transaction.execute(_sheet_statement(), values).all()
     if not rows:

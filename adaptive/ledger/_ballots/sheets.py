@@ -17,7 +17,17 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from adaptive.ledger._ballots.pairs import OpenPairs, Sheet, dropped_sheets, has_asked_pair, open_pairs
+from adaptive.ledger._ballots.pairs import (
+    Answered,
+    OpenPairs,
+    Sheet,
+    ShownPair,
+    current_answers,
+    dropped_sheets,
+    has_asked_pair,
+    open_pairs,
+    shown_pairs,
+)
 from adaptive.ledger._ballots.stored import stored_ballots
 from adaptive.ledger._campaign.content import PLATFORMS
 from adaptive.ledger._campaign.info import CampaignInfo
@@ -195,6 +205,53 @@ class Lease:
     is_closed: bool
 
 
+@dataclass(frozen=True)
+class VoterSheet:
+    """A sheet that a voter holds.
+
+    Attributes
+    ----------
+    number, sheet : int
+        Ballot, counted from 1, and sheet in it, counted from 0.
+    expires_at : int or None
+    pairs : tuple of ShownPair
+        Practice is left out for voters who have practised or voted on another sheet. So are pairs that another holder
+        of the sheet answered, and pairs that the voter was asked on another sheet.
+    answers : dict of int to Answered
+        The voter's own answers, by position.
+
+    See Also
+    --------
+    Voter.next_sheet : Returns it.
+    ShownPair : The type of its pairs.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger, CampaignSettings, VotingPages
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger, pages = Ledger.in_memory(), VotingPages(open_link=True)
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=CampaignSettings(assigned=False, sheet_size=2))
+    >>> n_opened = campaign.open_next()
+    >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
+    >>> sheet = voter.next_sheet(pages).sheet
+    >>> sheet.number, sheet.sheet, len(sheet.pairs), len(sheet.missing)
+    (1, 0, 2, 2)
+    >>> ledger.close()
+    """
+
+    number: int
+    sheet: int
+    expires_at: int | None
+    pairs: tuple[ShownPair, ...]
+    answers: Mapping[int, Answered]
+
+    @property
+    def missing(self) -> tuple[ShownPair, ...]:
+        """Pairs without an answer."""
+        return tuple(pair for pair in self.pairs if pair.position not in self.answers)
+
+
 def give_sheet(transaction: Transaction, ballot_id: int, sheet: int, voter_id: int) -> int:
     """Give a sheet to a voter, late or in place of another voter, and return the id of the lease.
 
@@ -228,10 +285,7 @@ def give_sheet(transaction: Transaction, ballot_id: int, sheet: int, voter_id: i
 
 
 def give_sheets(transaction: Transaction, name: str, *, giver: str | None = None, sheets: Sequence[int] = ()) -> int:
-    """Give sheets of the open ballot to a voter, adding the voter if the name is new, and return how many.
-
-    Options and errors are those of `Voters.give_sheets`.
-    """
+    """Give sheets to a voter and return how many; see `Voters.give_sheets`."""
     open_ones = [stored for stored in stored_ballots(transaction) if stored.state == "open"]
     if not open_ones:
         raise LedgerError("no ballot is open: there is no sheet to give")
@@ -368,6 +422,25 @@ def _lease_statement() -> sa.Select[Any]:
     of_lease = (table.c.id, table.c.ballot_id, ballot.c.number, table.c.sheet, table.c.expires_at)
     leases = sa.select(*of_lease, ballot.c.state == "closed").select_from(schema.LEASES)
     return leases.where(table.c.voter_id == sa.bindparam("voter"), table.c.ended_at.is_(None), table.c.exclusive)
+
+
+def sheet_of_voter(transaction: Transaction, voter_id: int) -> VoterSheet | None:
+    lease = lease_of_voter(transaction, voter_id)
+    return None if lease is None or lease.is_closed else voter_sheet(transaction, voter_id, lease)
+
+
+def voter_sheet(transaction: Transaction, voter_id: int, lease: Lease) -> VoterSheet:
+    pairs = shown_pairs(transaction, lease.number, lease.sheet)
+    answers = current_answers(transaction, lease.ballot_id, [pair.place for pair in pairs])
+    here = lease.ballot_id, lease.sheet
+    hidden = open_pairs(transaction, [here], voter_id)[here].hidden
+    if any(pair.is_practice for pair in pairs) and has_begun(transaction, voter_id, besides=here):
+        pairs = tuple(pair for pair in pairs if not pair.is_practice)
+    of_voter = {pair.position: answers[pair.place] for pair in pairs if pair.place in answers}
+    of_voter = {position: answer for position, answer in of_voter.items() if answer.voter_id == voter_id}
+    closed = {*answers, *hidden}
+    pairs = tuple(pair for pair in pairs if pair.position in of_voter or pair.place not in closed)
+    return VoterSheet(lease.number, lease.sheet, lease.expires_at, pairs, of_voter)
 
 
 def is_sheet_left(transaction: Transaction, voter_id: int | None = None) -> bool:
@@ -514,8 +587,8 @@ def _unfinished_sheets(transaction: Transaction, voter_id: int) -> list[Sheet]:
     """Return the sheets in open ballots that a voter holds and has not finished."""
     sheet, lease, ballot = schema.sheet, schema.lease, schema.ballot
     is_held = (lease.c.voter_id == voter_id, lease.c.ended_at.is_(None), ballot.c.state == "open", _IS_UNFINISHED)
-    held = sa.select(sheet.c.ballot_id, sheet.c.number).select_from(lease.join(sheet).join(ballot)).where(*is_held)
-    return [(row.ballot_id, row.number) for row in transaction.execute(held.order_by(*held.selected_columns))]
+    sheets = sa.select(sheet.c.ballot_id, sheet.c.number).select_from(lease.join(sheet).join(ballot)).where(*is_held)
+    return [(row.ballot_id, row.number) for row in transaction.execute(sheets.order_by(*sheets.selected_columns))]
 
 
 def seconds_left(transaction: Transaction, voter_id: int | None = None) -> int | None:

@@ -19,18 +19,7 @@ from adaptive.choices._choices import Choices
 from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import (
-    CANNOT_SAY,
-    answer_name,
-    best_and_worst,
-    digest_of,
-    directions_of,
-    grades_of,
-    json_of,
-    pair_id,
-    time_text,
-    value_of,
-)
+from adaptive.ledger._store.schema import CANNOT_SAY, answer_name, directions_of, grades_of, json_of, pair_id, value_of
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._columns import ShownPairs
 from adaptive.model._comparisons import Comparisons
@@ -248,7 +237,7 @@ def record_of(info: CampaignInfo, stored: StoredBallot) -> BallotRecord:
 
 def chain_digest(previous: str | None, stored_draw: str, votes: str, record: Mapping[str, Any]) -> str:
     """Return a digest of a closed ballot and all before it, so that a ballot missing from the end is noticed."""
-    return digest_of([previous or "", stored_draw, votes, json_of(dict(record))])
+    return schema.digest_of([previous or "", stored_draw, votes, json_of(dict(record))])
 
 
 def ballot_stamp(transaction: Transaction, number: int) -> str:
@@ -260,11 +249,11 @@ def ballot_stamp(transaction: Transaction, number: int) -> str:
         raise LedgerError(f"ballot {number} has not been opened")
     is_decision = (transaction.of_campaign(event), event.c.kind.in_(_DECIDING))
     decided = transaction.scalar(sa.select(sa.func.max(event.c.id)).where(*is_decision))
-    return digest_of([transaction.info.key, str(number), row.state, row.chain_digest or "", str(decided)])[:32]
+    return schema.digest_of([transaction.info.key, str(number), row.state, row.chain_digest or "", str(decided)])[:32]
 
 
 MOST_EVENTS: Final = 1_000
-NOBODY: Final = -1
+NO_VOTER: Final = -1
 _NOTHING: Final = -9  # a retracted or voided vote has no answer
 
 
@@ -348,7 +337,7 @@ def event_lines(transaction: Transaction, ballot_id: int) -> list[str]:
 
 def votes_digest(transaction: Transaction, ballot_id: int) -> str:
     """Return the SHA-256 of `event_lines`."""
-    return digest_of(event_lines(transaction, ballot_id))
+    return schema.digest_of(event_lines(transaction, ballot_id))
 
 
 def _answer_json(answer: int | None) -> str:
@@ -438,8 +427,8 @@ def _read_votes(
         answered.append(np.stack([left, right, directions_of(code), votes.voter[is_decided], grades_of(code)]))
         item_rows.append(items)
         holder = holders_of(transaction, stored.id, comparisons)
-        holder[place] = NOBODY
-        rest = np.flatnonzero(holder != NOBODY)
+        holder[place] = NO_VOTER
+        rest = np.flatnonzero(holder != NO_VOTER)
         silent.append(np.stack([comparisons.left[rest], comparisons.right[rest], holder[rest]]))
     left, right, winner, voter, grades = np.concatenate(answered, axis=1)
     shown_left, shown_right, shown_to = np.concatenate(silent, axis=1)
@@ -463,14 +452,14 @@ def sides_of(items: Array, codes: Array) -> tuple[Array, Array]:
     items : ndarray of int64, shape (n_answers, set_size)
     codes : ndarray of int64, shape (n_answers,)
     """
-    best, worst = best_and_worst(codes)
+    best, worst = schema.best_and_worst(codes)
     rows = np.arange(codes.size)
     return items[rows, np.minimum(best, worst)], items[rows, np.maximum(best, worst)]
 
 
 def holders_of(transaction: Transaction, ballot_id: int, comparisons: DrawnColumns) -> Array:
-    """Return the id of the voter who holds the sheet of each comparison; NOBODY for a free sheet."""
-    holders = np.full(int(comparisons.sheet.max()) + 1, NOBODY)
+    """Return the id of the voter who holds the sheet of each comparison; NO_VOTER for a free sheet."""
+    holders = np.full(int(comparisons.sheet.max()) + 1, NO_VOTER)
     lease = schema.lease
     of_ballot = (lease.c.ballot_id == ballot_id, lease.c.ended_at.is_(None))
     sheet, voter = transaction.integer_columns(sa.select(lease.c.sheet, lease.c.voter_id).where(*of_ballot))
@@ -570,7 +559,7 @@ def events_after(transaction: Transaction, after: int = 0, *, most: int = MOST_E
             other_items=tuple(others),
             answer=None if row.answer is None else answer_name(row.answer),
             voter=row.key,
-            received_at=time_text(row.received_at),
+            received_at=schema.time_text(row.received_at),
             **{name: row._mapping[name] for name in same},
         )
         events.append(ledger_event)
@@ -605,27 +594,25 @@ class Conflict:
 def conflicts(transaction: Transaction) -> list[Conflict]:
     """Return the votes that were set aside because they contradict another one, oldest first."""
     late, ballot, event, comparison = schema.late_vote, schema.ballot, schema.vote_event, schema.comparison
-    names = transaction.voter_names()
+    names, change = transaction.voter_names(), event.alias("change")
+    same = (change.c.ballot_id == late.c.ballot_id, change.c.place == late.c.place)
+    corrected = sa.exists().where(*same, change.c.given_by == "correction", change.c.revision > late.c.revision)
+    in_force = sa.and_(event.c.ballot_id == late.c.ballot_id, event.c.place == late.c.place, schema.IN_FORCE)
     rows = transaction.execute(
         sa.select(late, ballot.c.number, comparison.c.sheet, comparison.c.position)
-        .select_from(late.join(comparison).join(ballot, ballot.c.id == late.c.ballot_id))
+        .add_columns(event.c.answer.label("recorded"), corrected.label("corrected"))
+        .select_from(late.join(comparison).join(ballot, ballot.c.id == late.c.ballot_id).outerjoin(event, in_force))
         .where(transaction.of_campaign(ballot), late.c.why == "conflict")
         .order_by(late.c.id)
-    ).all()
-    result = []
-    for row in rows:
-        of_pair = (event.c.ballot_id == row.ballot_id, event.c.place == row.place)
-        query = sa.select(event.c.kind, event.c.answer, event.c.given_by, event.c.revision).where(*of_pair)
-        events = transaction.execute(query.order_by(event.c.revision)).all()
-        last = events[-1] if events else None
-        result.append(
-            Conflict(
-                comparison=pair_id(row.number, row.sheet, row.position),
-                voter=names[row.voter_id],
-                recorded=answer_name(last.answer) if last is not None and last.kind == "cast" else "",
-                conflicting=answer_name(row.answer),
-                received_at=time_text(row.received_at),
-                corrected=any(e.given_by == "correction" and e.revision > row.revision for e in events),
-            )
+    )
+    return [
+        Conflict(
+            comparison=pair_id(row.number, row.sheet, row.position),
+            voter=names[row.voter_id],
+            recorded="" if row.recorded is None else answer_name(row.recorded),
+            conflicting=answer_name(row.answer),
+            received_at=schema.time_text(row.received_at),
+            corrected=bool(row.corrected),
         )
-    return result
+        for row in rows
+    ]

@@ -433,18 +433,10 @@ def _comparisons(contents: Contents) -> str:
     rows: list[Sequence[Any]] = []
     for number, comparisons in sorted(contents.comparisons.items()):
         sheets, slots = comparisons.sheet.tolist(), contents.slots[number].tolist()
-        columns = zip(
-            sheets,
-            comparisons.position.tolist(),
-            slots,
-            comparisons.left.tolist(),
-            comparisons.right.tolist(),
-            comparisons.other_items.tolist(),
-            strict=True,
-        )
+        columns = zip(sheets, comparisons.position.tolist(), slots, comparisons.items.tolist(), strict=True)
         rows += [
-            (pair_id(number, sheet, position), *cells, "", "", "", *other_items)
-            for sheet, position, *cells, other_items in columns
+            (pair_id(number, sheet, position), slot, left, right, "", "", "", *other_items)
+            for sheet, position, slot, (left, right, *other_items) in columns
         ]
         slot_of = dict(zip(sheets, slots, strict=True))
         rows += [
@@ -568,10 +560,9 @@ def _parsed_comparisons(
             by_ballot[ballot].append((sheet, position, slot, left, right, *other_items))
     comparisons, slots = {}, {}
     for ballot, rows in by_ballot.items():
-        sheets, positions, slot_of, lefts, rights, *others = np.array(rows, np.int64).T
-        rest = np.array(others, np.int64).reshape(-1, sheets.size).T
-        comparisons[ballot] = DrawnColumns(sheets, positions, lefts, rights, rest)
-        slots[ballot] = slot_of
+        table = np.array(rows, np.int64)
+        sheets, positions, slots[ballot], lefts, rights = table[:, :5].T
+        comparisons[ballot] = DrawnColumns(sheets, positions, lefts, rights, table[:, 5:])
     return comparisons, slots, {ballot: checks[ballot] for ballot in by_ballot}
 
 

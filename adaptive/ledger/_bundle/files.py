@@ -118,10 +118,7 @@ def verify_bundle(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES)
 
 
 def verify_campaign(campaign: OpenCampaign) -> Verified:
-    """Check a campaign in its ledger, as `verify_bundle` checks a bundle.
-
-    Its errors are those of `Campaign.verify`.
-    """
+    """Check a campaign in its ledger; see `Campaign.verify`."""
     return checked(campaign.read(read_contents, names=False), seed=True)
 
 

@@ -1,20 +1,18 @@
 """Define what voters see, the content of items and the pages, and the rules of who may take part.
 
 Contents are fixed at creation; each change of the pages is stored as a new version. Organisers prepare tables of items,
-whose faults are all listed by line, and of pairs with known answers.
+whose faults are all listed by line.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, NoReturn, TypeAlias, TypeVar, get_args
 
-from adaptive._formats.votes import VoteFile, VoteRow, read_votes
 from adaptive._tables import Label, header_and_records, item_label_columns, label_in, named_column, open_table
-from adaptive.ledger._campaign.info import KINDS, KnownPair
 from adaptive.ledger._store.schema import MOST_BRACKETS, is_line, is_prose, is_quick_to_render
 from adaptive.ledger.errors import LedgerError, require
 from rankcorr._checks import shown
@@ -523,73 +521,3 @@ class _Reading:
         except _FaultError as error:
             self.faults.append(error.fault)
             return None
-
-
-def read_known_pairs(
-    path: str | os.PathLike[str], items: Collection[Hashable], *, data: bytes | None = None
-) -> tuple[KnownPair, ...]:
-    r"""Read pairs whose answer is known from a CSV or TSV file in UTF-8.
-
-    Its columns are left and right (or left_1, left_2, ...), winner (the expected answer: left, right or tie) and kind
-    (practice, attention or gold). Other columns are ignored.
-
-    Parameters
-    ----------
-    path : str or path-like
-    items : collection of hashable
-        Labels of the campaign.
-    data : bytes, optional
-        Contents of the file if it was already read; `path` is then its name.
-
-    Raises
-    ------
-    TableError
-        If a column is missing, an item is not in the campaign, a pair is repeated or is a single item, an answer is
-        missing, or a kind is unknown; the message gives file and line. Also if the file cannot be read.
-    VoteError
-        If the winner is unknown; the message gives file and line.
-
-    See Also
-    --------
-    KnownPair : The type of a pair.
-    Probing : Takes them.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from adaptive.ledger import read_known_pairs
-    >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder, "checks.csv")
-    ...     _ = file.write_text("left,right,winner,kind\napple,stone,left,attention\n")
-    ...     read_known_pairs(file, ["apple", "pear", "stone"])
-    (KnownPair(kind='attention', left='apple', right='stone', expected='left'),)
-    """
-    file = read_votes(path, format="csv", data=data).file()
-    known, lines = set(items), dict[frozenset[Hashable], int]()
-    known_pairs = []
-    for row in file.rows:
-        pair = _known_pair(file, row)
-        for label in (pair.left, pair.right):
-            if label not in known:
-                raise TableError(f"{file.name}:{row.line}: {shown(label)} is not an item of the campaign")
-        both = frozenset([pair.left, pair.right])
-        if both in lines:
-            raise TableError(f"{file.name}:{row.line}: this pair is also on line {lines[both]}")
-        lines[both] = row.line
-        known_pairs.append(pair)
-    return tuple(known_pairs)
-
-
-def _known_pair(file: VoteFile, row: VoteRow) -> KnownPair:
-    kind = dict(row.extra).get("kind", "")
-    if kind not in KINDS:
-        raise TableError(
-            f'{file.name}:{row.line}: column "kind" must be practice, attention or gold; got {shown(kind)}'
-        )
-    if row.answer is None:
-        raise TableError(f'{file.name}:{row.line}: column "winner" must hold the expected answer: left, right or tie')
-    try:
-        return KnownPair(kind, row.left, row.right, row.answer)  # type: ignore[arg-type]
-    except LedgerError as error:
-        raise TableError(f"{file.name}:{row.line}: {error}") from None

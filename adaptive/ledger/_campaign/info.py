@@ -144,7 +144,8 @@ class ContinuousPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
-        return _without(asdict(self), n_pairs=None, set_size=2)  # absent where earlier releases could read the plan
+        # These fields are absent where earlier releases could read the plan.
+        return _omit_defaults(asdict(self), n_pairs=None, set_size=2)
 
 
 @dataclass(frozen=True)
@@ -388,7 +389,7 @@ class Probing:
         return cls(**{**data, "known": known})
 
 
-def _without(fields: Mapping[str, Any], **defaults: Any) -> dict[str, Any]:
+def _omit_defaults(fields: Mapping[str, Any], **defaults: Any) -> dict[str, Any]:
     """Return fields without those that have a default."""
     return {name: value for name, value in fields.items() if name not in defaults or value != defaults[name]}
 
@@ -558,14 +559,17 @@ class CampaignSettings:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
         parts = {name: part.to_dict() for name in ("probing", "pay") if (part := getattr(self, name)) is not None}
-        # Fields that are absent where earlier releases could read the settings
-        return _without({**vars(self), **parts}, targets=None, grades=1)
+        # These fields are absent where earlier releases could read the settings.
+        return _omit_defaults({**vars(self), **parts}, targets=None, grades=1)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> CampaignSettings:
         """Return the settings that `to_dict` wrote, as a ledger or a bundle stores them."""
         probing, pay = data.get("probing"), data.get("pay")
-        parts = {"probing": probing and Probing.from_dict(probing), "pay": pay and Pay(**pay)}
+        parts = {
+            "probing": None if probing is None else Probing.from_dict(probing),
+            "pay": None if pay is None else Pay(**pay),
+        }
         return cls(**{**data, **parts})
 
 

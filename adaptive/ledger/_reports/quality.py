@@ -518,10 +518,7 @@ class CampaignQuality:
 
 
 def quality_of(transaction: Transaction, limits: FlagLimits | None = None) -> CampaignQuality:
-    """Return statistics of the voters from a campaign's answers so far, without changing anything.
-
-    Its options and errors are those of `Campaign.quality`.
-    """
+    """Return the statistics of `Campaign.quality`."""
     thresholds = FlagLimits() if limits is None else limits
     votes, probes = answers_of(transaction)
     excluded = transaction.excluded_voters()

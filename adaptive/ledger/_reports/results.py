@@ -232,10 +232,7 @@ class ItemProgress:
 def result_of(
     transaction: Transaction, *, interim: bool = False, top: int | None = None, progress: Progress | None = None
 ) -> CampaignResult:
-    """Return the ranking of all items; `interim` allows it at any time, from the strengths alone.
-
-    Its options and errors are those of `Campaign.result`.
-    """
+    """Return the ranking of `Campaign.result`."""
     info, ballots = transaction.info, stored_ballots(transaction)
     plan = info.plan if isinstance(info.plan, BallotPlan) else None
     n_ballots = max(1, len(ballots)) if plan is None else plan.n_ballots
@@ -373,21 +370,18 @@ class ExclusionPreview:
 
 
 def exclusion_preview(transaction: Transaction, voter_id: int) -> ExclusionPreview:
-    """Return the effect of leaving a voter out, or of taking back one who is left out, without changing anything.
-
-    Its errors are those of `Voter.preview_exclusion`.
-    """
+    """Return the effect of `Voter.preview_exclusion`."""
     excluded = transaction.excluded_voters()
     name = transaction.voter_names()[voter_id]
-    without = {*excluded, voter_id}
-    everybody = votes_of(transaction, excluded=without - {voter_id})
-    others = votes_of(transaction, excluded=without)
+    excluded_all = {*excluded, voter_id}
+    everybody = votes_of(transaction, excluded=excluded_all - {voter_id})
+    others = votes_of(transaction, excluded=excluded_all)
     n_votes = everybody.n_comparisons - others.n_comparisons
     if not n_votes or not others.n_comparisons:
         who = f"voter {name!r} has" if not n_votes else "all others who count have"
         raise LedgerError(f"{who} no votes: there is no difference to show")
-    with_voter = best_fit(transaction, everybody, without - {voter_id}).ranking
-    without_voter = best_fit(transaction, others, without).ranking
+    with_voter = best_fit(transaction, everybody, excluded_all - {voter_id}).ranking
+    without_voter = best_fit(transaction, others, excluded_all).ranking
     now, then = (without_voter, with_voter) if voter_id in excluded else (with_voter, without_voter)
     moved = np.abs(then.ranks - now.ranks)
     order = np.lexsort((now.ranks, -moved))[:_MOST_CHANGES]

@@ -1,7 +1,7 @@
-"""Report the progress of a campaign: answers by ballot, their pace and their cost, and what the rest will take."""
+"""Report the progress of a campaign: answers by ballot, their pace, and their cost so far and as planned."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar
 
@@ -11,6 +11,7 @@ from adaptive._budget import answers_for
 from adaptive._plan import BallotPlan
 from adaptive.errors import PlanError
 from adaptive.ledger._ballots.batches import Waits, why_it_waits
+from adaptive.ledger._ballots.draws import expected_probes, planned_sheets
 from adaptive.ledger._ballots.pairs import dropped_sheets
 from adaptive.ledger._ballots.sheets import held_unanswered
 from adaptive.ledger._ballots.stored import answered_by_ballot, ballot_stamp, n_left_out, stored_ballots
@@ -302,13 +303,7 @@ def by_ballot(transaction: Transaction) -> list[BallotProgress]:
 
 
 def ballot_state(transaction: Transaction, number: int) -> BallotState:
-    """Return one opened ballot with its results.
-
-    Raises
-    ------
-    LedgerError
-        If the ballot has not been opened.
-    """
+    """Return one opened ballot with its results; see `Campaign.ballot`."""
     stamp = ballot_stamp(transaction, number)
     stored = stored_ballots(transaction)[number - 1]
     going_on, plan = None, transaction.info.plan
@@ -418,11 +413,7 @@ def _rate(transaction: Transaction) -> float | None:
 
 
 def campaign_stamp(transaction: Transaction) -> str:
-    """Return a stamp of all events in a campaign: votes, leases of sheets, voters, and organisers' actions.
-
-    No votes are read, so the cost does not depend on their number. Votes of other campaigns in the same ledger also
-    change the stamp.
-    """
+    """Return the stamp of `Campaign.stamp`."""
     ballot, sheet, lease, voter = schema.ballot, schema.sheet, schema.lease, schema.voter
     pages, audited = schema.voting_pages, schema.audit_event
     ballot_ids = sa.select(ballot.c.id).where(transaction.of_campaign(ballot))
@@ -441,7 +432,7 @@ def campaign_stamp(transaction: Transaction) -> str:
 
 
 def progress_stamp(transaction: Transaction) -> str:
-    """Return a stamp of a campaign's progress, which time alone can change, because unanswered sheets expire."""
+    """Return the stamp of `Campaign.progress_stamp`."""
     stamp, sheets = campaign_stamp(transaction), awaited_sheets(transaction)
     return stamp if sheets is None else digest_of([stamp, str(sheets)])[:32]
 
@@ -536,7 +527,7 @@ def planned_spending(
     hours = None if answer_seconds is None else n_answers * answer_seconds / 3600
     first = plan.comparisons[0] if isinstance(plan, BallotPlan) else min(plan.batch, plan.budget)
     dealt = n_slots if isinstance(plan, BallotPlan) else slots_of_batch(first, n_slots, settings)
-    n_sheets = sum(1 for _ in _sheets([first], [dealt], n_slots, settings.sheet_size, 0))
+    n_sheets = sum(1 for _ in planned_sheets([first], [dealt], n_slots, settings.sheet_size, 0))
     if pay is None:
         return PlannedSpending(n_comparisons, n_probes, n_sheets, hours)
     cost = pay.cost(n_answers)
@@ -659,43 +650,6 @@ def spending_of(transaction: Transaction) -> Spending | None:
     if pay is None:
         return Spending(*counts)
     return Spending(*counts, pay.hours(now), pay.hours(end), pay.cost(now), pay.cost(end), pay.currency)
-
-
-def expected_probes(
-    plan: BallotPlan | ContinuousPlan, n_slots: int, settings: CampaignSettings, *, n_opened: int = 0
-) -> float:
-    """Return the average number of checks in ballots still to be opened; see `Probing.expected_number`."""
-    if settings.probing is None:
-        return 0.0
-    if isinstance(plan, BallotPlan):
-        numbers, dealt = list(plan.comparisons), [n_slots] * plan.n_ballots
-    else:
-        n_batches = -(-plan.budget // plan.batch)
-        numbers = [min(plan.batch, plan.budget - plan.batch * batch) for batch in range(n_batches)]
-        dealt = [slots_of_batch(number, n_slots, settings) for number in numbers]
-    sheets = _sheets(numbers, dealt, n_slots, settings.sheet_size, n_opened)
-    return settings.probing.expected_number(sheets)
-
-
-def _sheets(
-    numbers: list[int], dealt: list[int], n_slots: int, size: int | None, n_opened: int
-) -> Iterator[tuple[int, bool]]:
-    """Yield the comparisons of each sheet in later ballots, and whether it is the first of its slot.
-
-    The comparisons of a ballot are dealt evenly: to all slots if there are enough comparisons, otherwise to the slots
-    that had the fewest so far.
-    """
-    known = 0
-    for ballot, (number, n_dealt) in enumerate(zip(numbers, dealt, strict=True)):
-        per_slot, more = divmod(number, n_dealt)
-        used = min(number, n_dealt)
-        new = max(0, used - known) if n_dealt == n_slots else min(used, n_slots - known)
-        for slot in range(used):
-            left, is_first = per_slot + (slot < more), slot >= used - new
-            n_sheets = 1 if size is None else -(-left // size)
-            for sheet in range(n_sheets if ballot >= n_opened else 0):
-                yield (left + n_sheets - 1 - sheet) // n_sheets, is_first and sheet == 0
-        known += new
 
 
 def _count_checks(transaction: Transaction) -> int:

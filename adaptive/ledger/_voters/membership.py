@@ -300,19 +300,13 @@ class VoterRow:
 
 
 def voter_rows(transaction: Transaction, *, names: bool = False) -> tuple[VoterRow, ...]:
-    """Return all voters, in order of joining.
-
-    Parameters
-    ----------
-    names : bool
-        Whether to give their names, which are personal data.
-    """
+    """Return the voters of `Voters.rows`."""
     voter, ballot, sheet = schema.voter, schema.ballot, schema.sheet
     lease, event = schema.lease, schema.vote_event
     sums = sa.select(lease.c.voter_id, sa.func.sum(sheet.c.n_comparisons), sa.func.sum(sheet.c.n_answered))
     is_held = (transaction.of_campaign(ballot), ballot.c.state != "closed", lease.c.ended_at.is_(None))
     in_hand = sums.select_from(lease.join(sheet).join(ballot)).where(*is_held).group_by(lease.c.voter_id)
-    hands = {voter_id: (int(asked), int(done)) for voter_id, asked, done in transaction.execute(in_hand)}
+    hands = {voter_id: (int(size), int(n_answered)) for voter_id, size, n_answered in transaction.execute(in_hand)}
     changes = sa.case((event.c.kind == "cast", 1), else_=-1)
     corrected = sa.case((sa.and_(event.c.kind == "cast", event.c.given_by == "correction"), 0), else_=changes)
     totals = sa.select(event.c.voter_id, sa.func.sum(corrected), sa.func.max(event.c.received_at))
@@ -402,10 +396,7 @@ def join(transaction: Transaction, pages: VotingPages, visit: Visit | None) -> i
 
 
 def invite(transaction: Transaction, names: Sequence[str]) -> list[str]:
-    """Add a voter for each name and return the tokens of their links; voters already invited get another token.
-
-    Its errors are those of `Voters.invite`.
-    """
+    """Add voters and return the tokens of their links; see `Voters.invite`."""
     if len(set(names)) < len(names):
         raise LedgerError("each name can be invited only once; one is repeated")
     voters = [_register_voter(transaction, name, INVITED) for name in names]
@@ -414,10 +405,7 @@ def invite(transaction: Transaction, names: Sequence[str]) -> list[str]:
 
 
 def consent(transaction: Transaction, pages: VotingPages, voter_id: int, version: str) -> None:
-    """Record that a voter agreed to a version of the consent text.
-
-    Its errors are those of `Voter.consent`.
-    """
+    """Record that a voter agreed to a version of the consent text; see `Voter.consent`."""
     if version != pages.consent_version:
         raise LedgerError(f"the consent text is of version {pages.consent_version}; got {shown(version)}")
     table = schema.voter

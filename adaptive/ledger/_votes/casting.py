@@ -136,10 +136,7 @@ class Receipt:
 
 
 def cast(campaign: OpenCampaign, vote: VoteCast) -> Receipt:
-    """Record a vote, and return once it is on the disk.
-
-    Its errors are those of `Campaign.cast`.
-    """
+    """Record a vote; see `Campaign.cast`."""
     code = answer_code(vote.answer, campaign.info.answers)
     payload = vote.payload_hash()
 
@@ -176,23 +173,14 @@ def cast(campaign: OpenCampaign, vote: VoteCast) -> Receipt:
 
 
 def retract(campaign: OpenCampaign, event_id: str, number: int, place: int, voter_id: int) -> Receipt:
-    """Retract a voter's current vote while the ballot is open, so that the comparison may be answered again.
-
-    Its errors are those of `Voter.retract`.
-    """
+    """Retract a voter's current vote; see `Voter.retract`."""
     event = {"event_id": event_id, "kind": "retract", "payload_hash": vote_hash(number, place, voter_id, "retract")}
     refusals = ("its votes can no longer be taken back", "of this voter to take back")
     return _replace_vote(campaign, number, place, event, refusals, voter_id)
 
 
 def correct(campaign: OpenCampaign, event_id: str, number: int, place: int, answer: str | None, reason: str) -> Receipt:
-    """Replace the current vote by an organiser's correction; None as the answer voids it.
-
-    The vote remains its voter's, and the ledger keeps both answers with the reason. Repeating the current answer
-    confirms it and so resolves a conflict.
-
-    Its errors are those of `Campaign.correct`.
-    """
+    """Replace the current vote by an organiser's correction, or void it; see `Campaign.correct`."""
     code = None if answer is None else answer_code(answer, campaign.info.answers)
     event = {"event_id": event_id, "kind": "void" if code is None else "cast", "answer": code}
     event |= {"given_by": "correction", "reason": reason}
@@ -260,7 +248,7 @@ def _written(
     Parameters
     ----------
     work : callable
-        Takes the transaction, the state of the comparison, and the error of the same vote if it came too late before.
+        Takes the transaction, the state of the comparison, and the error if this vote is known as a late one.
         A LateVoteError that it returns is raised after the transaction that keeps the late vote has committed.
     voter_id : int or None
         A voter who may finish before or after this step, but not during it.
@@ -288,7 +276,7 @@ def _written(
             return outcome
         if isinstance(outcome, LateVoteError):
             raise outcome
-        # The closer of the ballot died: voting goes on.
+        # The closer of the ballot died: voting continues.
         campaign.write(Transaction.open_overdue, outcome)
 
 

@@ -114,10 +114,10 @@ def export_votes(
 
 
 def _expressible(
-    comparisons: Sequence[Answered], form: Format, *, unanswered: bool
-) -> tuple[list[Answered], dict[str, int]]:
+    comparisons: Sequence[VotedComparison], form: Format, *, unanswered: bool
+) -> tuple[list[VotedComparison], dict[str, int]]:
     """Return the votes that a format can express, and count the others by reason."""
-    exported: list[Answered] = []
+    exported: list[VotedComparison] = []
     left_out: Counter[str] = Counter()
     for vote in comparisons:
         if vote.answer is None:
@@ -132,7 +132,7 @@ def _expressible(
     return exported, dict(left_out)
 
 
-def csv_votes(votes: Sequence[Answered], info: CampaignInfo, guard: bool) -> str:
+def csv_votes(votes: Sequence[VotedComparison], info: CampaignInfo, guard: bool) -> str:
     """Return our CSV; an extra column with the name of a standard one gets the prefix file_."""
     items = {label for vote in votes for label in (vote.left, vote.right)}
     has_grades = info.settings.grades > 1
@@ -144,7 +144,7 @@ def csv_votes(votes: Sequence[Answered], info: CampaignInfo, guard: bool) -> str
     safe = guarded if guard else str
     cells = {label: [safe(cell) for cell in item_cells(label)] for label in items}
 
-    def answer_cells(vote: Answered) -> list[str]:
+    def answer_cells(vote: VotedComparison) -> list[str]:
         if vote.other_items:
             return set_cells([vote.left, vote.right, *vote.other_items], vote.answer, safe)
         grade = ["" if vote.grade is None else str(vote.grade)] * has_grades
@@ -164,7 +164,7 @@ def csv_votes(votes: Sequence[Answered], info: CampaignInfo, guard: bool) -> str
     return csv_text([*ours, *map(safe, named), *last], rows)
 
 
-def arena_lines(votes: Sequence[Answered]) -> str:
+def arena_lines(votes: Sequence[VotedComparison]) -> str:
     """Return one line for each vote, in seconds since 1970; all must be left, right or tie."""
     return _lines(
         {
@@ -179,7 +179,7 @@ def arena_lines(votes: Sequence[Answered]) -> str:
     )
 
 
-def choix_files(votes: Sequence[Answered], items: Sequence[Hashable], guard: bool) -> list[str]:
+def choix_files(votes: Sequence[VotedComparison], items: Sequence[Hashable], guard: bool) -> list[str]:
     """Return CSV with the columns winner and loser, and one of the items; all votes must be left or right."""
     place = {item: at for at, item in enumerate(items)}
     pairs = ((place[vote.left], place[vote.right]) for vote in votes)
@@ -190,7 +190,7 @@ def choix_files(votes: Sequence[Answered], items: Sequence[Hashable], guard: boo
     return [csv_text(["winner", "loser"], rows), csv_text(item_columns("item", items), labels)]
 
 
-def groups_of_votes(votes: Iterable[Answered], targets: Targets) -> TargetGroups:
+def groups_of_votes(votes: Iterable[VotedComparison], targets: Targets) -> TargetGroups:
     """Count the votes on positive candidates of each target; a tie is half a vote for either."""
     from rankcorr.vectors import TargetGroups
 
@@ -208,14 +208,14 @@ def groups_of_votes(votes: Iterable[Answered], targets: Targets) -> TargetGroups
 
 
 def target_groups(transaction: Transaction) -> TargetGroups:
-    """Return the target groups with the votes that count; see `Campaign.target_groups`."""
+    """Return the target groups of `Campaign.target_groups`."""
     if transaction.info.settings.targets is None:
         raise LedgerError("the campaign has no target groups")
     votes, _ = _expressible(read_comparisons(transaction), "target_groups", unanswered=False)
     return groups_of_votes(votes, transaction.info.settings.targets)
 
 
-def _task(vote: Answered, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
+def _task(vote: VotedComparison, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
     data = {"comparison": vote.comparison, "voter": vote.voter}
     data |= {"text1": file_name(vote.left), "text2": file_name(vote.right)}
     for side, label in ((1, vote.left), (2, vote.right)):
@@ -238,7 +238,7 @@ def _task(vote: Answered, items: Mapping[Hashable, ItemContent]) -> dict[str, An
     return task
 
 
-def _instance(vote: Answered, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
+def _instance(vote: VotedComparison, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
     texts = [file_name(label) for label in (vote.left, vote.right)]
     instance: dict[str, Any] = {"id": vote.comparison, "responses": texts}
     if items:
@@ -265,7 +265,7 @@ def _lines(entries: Iterable[Mapping[str, Any]]) -> str:
 
 
 @dataclass(frozen=True)
-class Answered:
+class VotedComparison:
     """A comparison and its current vote.
 
     Attributes
@@ -314,7 +314,7 @@ class _Form(NamedTuple):
     files: tuple[str, ...]
     answers: Collection[str]
     unanswered: bool
-    write: Callable[[Sequence[Answered], Mapping[Hashable, ItemContent], CampaignInfo, bool], str | list[str]]
+    write: Callable[[Sequence[VotedComparison], Mapping[Hashable, ItemContent], CampaignInfo, bool], str | list[str]]
 
 
 _WINS: Final = ("left", "right")
@@ -335,7 +335,7 @@ _FORMS: Final[dict[Format, _Form]] = {
 FORMATS: Final = tuple(_FORMS)
 
 
-def read_comparisons(transaction: Transaction, *, names: bool = False) -> list[Answered]:
+def read_comparisons(transaction: Transaction, *, names: bool = False) -> list[VotedComparison]:
     """Return all comparisons in their order; with `names` of voters, if known, instead of their random keys."""
     called = transaction.voter_names() if names else transaction.voter_keys()
     excluded = transaction.excluded_voters()
@@ -356,7 +356,7 @@ def read_comparisons(transaction: Transaction, *, names: bool = False) -> list[A
         answer, grade = (None, None) if row.answer is None else side_and_grade(answer_name(row.answer))
         left, right, *others = transaction.labels_of(row)
         result.append(
-            Answered(
+            VotedComparison(
                 comparison=pair_id(row.number, row.sheet, row.position),
                 voter=None if voter is None else called[voter],
                 left=left,

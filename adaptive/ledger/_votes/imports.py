@@ -4,13 +4,14 @@ A row that contradicts the recorded vote is kept as a conflict for the organiser
 rows. An invalid row (an unknown comparison, other items, a voter without the sheet) makes the ledger refuse the whole
 file and name all invalid rows. Answers to checks are treated as votes.
 
-Votes on sets have files of their own: a row for each set, with its items and cells for the best and the worst of them.
+A file of votes on sets has a row for each set, with its items and cells for the best and the worst of them. Pairs whose
+answer is known, for checks, are read from a file of votes on pairs.
 """
 
 import os
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,40 +19,28 @@ import numpy as np
 import sqlalchemy as sa
 
 from adaptive._formats.records import records_of_file
-from adaptive._formats.votes import VoteColumns, VoteFile, VoteRow
+from adaptive._formats.votes import VoteColumns, VoteFile, VoteRow, read_votes
 from adaptive._tables import Label, csv_text, guarded, item_cells, set_columns
 from adaptive._votes import Comparison, SetComparison
 from adaptive.errors import VoteError
 from adaptive.ledger._ballots.sheets import mark_answered
-from adaptive.ledger._ballots.stored import NOBODY, ballot_probes, drawn_columns, holders_of
-from adaptive.ledger._campaign.info import CampaignInfo
+from adaptive.ledger._ballots.stored import NO_VOTER, ballot_probes, drawn_columns, holders_of
+from adaptive.ledger._campaign.info import KINDS, CampaignInfo, KnownPair
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import (
-    ANSWERS,
-    CANNOT_SAY,
-    MOST_GRADES,
-    answer_code,
-    answer_name,
-    answers_with,
-    file_id,
-    graded_answer,
-    json_of,
-    label_cell,
-    pair_at,
-    pair_id,
-    set_cells,
-)
+from adaptive.ledger._store.schema import ANSWERS, answer_code, answer_name, json_of, pair_at, pair_id
 from adaptive.ledger._voters.membership import file_name, voters_named
 from adaptive.ledger._votes.casting import VoteCast, event_row, why_late
-from adaptive.ledger.errors import LedgerBusyError
+from adaptive.ledger.errors import LedgerBusyError, LedgerError
 from rankcorr._checks import shown
+from rankcorr.errors import TableError
 
 _MOST_LISTED: Final = 10  # invalid rows listed in a message
 _NO_VOTE: Final = -9
 _VOIDED: Final = -8
 _FLIPPED: Final = {
-    name: name if ANSWERS[name] == CANNOT_SAY else answer_name(-ANSWERS[name]) for name in answers_with(MOST_GRADES)
+    name: name if ANSWERS[name] == schema.CANNOT_SAY else answer_name(-ANSWERS[name])
+    for name in schema.answers_with(schema.MOST_GRADES)
 }
 Pair = frozenset[str]
 _NO_CHOICE: Final = "cannot say"
@@ -103,13 +92,7 @@ class _Ballot:
 
 
 def record_file(campaign: OpenCampaign, file: VoteFile) -> Recorded:
-    """Record the votes of a file: all of them, or none if a row is invalid.
-
-    A row without a voter belongs to the voter who holds the sheet. The column ``seconds`` is the time that an answer
-    took; unknown columns are stored with the vote.
-
-    Its errors are those of `Campaign.record_file`.
-    """
+    """Record the votes of a file; see `Campaign.record_file`."""
     file = with_grades(campaign.info, file)
     rows = [(row, *_pair(file, row)) for row in file.rows if row.answer is not None]
     for number in sorted({number for _, number, *_ in rows}):
@@ -140,7 +123,7 @@ def with_grades(info: CampaignInfo, file: VoteFile) -> VoteFile:
             number = grade.strip().removesuffix(".0")  # as pandas writes whole numbers of a column with gaps
             if number not in grades:
                 file.fail(f"grade {grade!r} does not fit the winner {answer!r}: {', '.join(grades)}", row.line)
-            answer = graded_answer(answer, grades[number])
+            answer = schema.graded_answer(answer, grades[number])
         elif grade.strip().removesuffix(".0") not in ("", "0"):
             file.fail(f"grade {grade!r} needs the winner 'left' or 'right'; got {answer or 'none'!r}", row.line)
         rows.append(row._replace(answer=answer, extra=tuple(extra.items())))
@@ -274,7 +257,7 @@ def _voter_of(
     """Return the voter of a row, or refuse the row if its items are not those of the comparison."""
     items = [info.items[item] for item in ballot.items[place]]
     if info.set_size > 2:
-        expected_cells = tuple(map(label_cell, items))
+        expected_cells = tuple(map(schema.label_cell, items))
         if row.left not in (None, expected_cells):
             raise VoteError(f"comparison {row.comparison!r} has the items {expected_cells}; got {row.left}")
     else:
@@ -394,13 +377,14 @@ def _open_comparisons(transaction: Transaction) -> Mapping[tuple[int | None, Pai
     comparisons: dict[tuple[int | None, Pair], list[tuple[str, str]]] = defaultdict(list)
     opened = sa.select(ballot.c.id, ballot.c.number).where(transaction.of_campaign(ballot), ballot.c.state == "open")
     for ballot_id, number in transaction.execute(opened.order_by(ballot.c.number)).all():
-        drawn = drawn_columns(transaction, ballot_id)
-        columns = (drawn.sheet, drawn.position, drawn.left, drawn.right, holders_of(transaction, ballot_id, drawn))
+        ballot_columns = drawn_columns(transaction, ballot_id)
+        places = (getattr(ballot_columns, name) for name in ("sheet", "position", "left", "right"))
+        columns = (*places, holders_of(transaction, ballot_id, ballot_columns))
         for sheet, position, left, right, holder in zip(*(column.tolist() for column in columns), strict=True):
             pair = frozenset((texts[left], texts[right]))
             entry = (pair_id(number, sheet, position), texts[left])
             comparisons[None, pair].append(entry)
-            if holder != NOBODY:
+            if holder != NO_VOTER:
                 comparisons[holder, pair].append(entry)
     return comparisons
 
@@ -426,14 +410,84 @@ def _about(row: VoteRow, comparison: str, left: str) -> VoteRow:
     return row._replace(left=row.right, right=row.left, answer=answer)
 
 
+def read_known_pairs(
+    path: str | os.PathLike[str], items: Collection[Hashable], *, data: bytes | None = None
+) -> tuple[KnownPair, ...]:
+    r"""Read pairs whose answer is known from a CSV or TSV file in UTF-8.
+
+    Its columns are left and right (or left_1, left_2, ...), winner (the expected answer: left, right or tie) and kind
+    (practice, attention or gold). Other columns are ignored.
+
+    Parameters
+    ----------
+    path : str or path-like
+    items : collection of hashable
+        Labels of the campaign.
+    data : bytes, optional
+        Contents of the file if it was already read; `path` is then its name.
+
+    Raises
+    ------
+    TableError
+        If a column is missing, an item is not in the campaign, a pair is repeated or is a single item, an answer is
+        missing, or a kind is unknown; the message gives file and line. Also if the file cannot be read.
+    VoteError
+        If the winner is unknown; the message gives file and line.
+
+    See Also
+    --------
+    KnownPair : The type of a pair.
+    Probing : Takes them.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from adaptive.ledger import read_known_pairs
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "checks.csv")
+    ...     _ = file.write_text("left,right,winner,kind\napple,stone,left,attention\n")
+    ...     read_known_pairs(file, ["apple", "pear", "stone"])
+    (KnownPair(kind='attention', left='apple', right='stone', expected='left'),)
+    """
+    file = read_votes(path, format="csv", data=data).file()
+    known, lines = set(items), dict[frozenset[Hashable], int]()
+    known_pairs = []
+    for row in file.rows:
+        pair = _known_pair(file, row)
+        for label in (pair.left, pair.right):
+            if label not in known:
+                raise TableError(f"{file.name}:{row.line}: {shown(label)} is not an item of the campaign")
+        both = frozenset([pair.left, pair.right])
+        if both in lines:
+            raise TableError(f"{file.name}:{row.line}: this pair is also on line {lines[both]}")
+        lines[both] = row.line
+        known_pairs.append(pair)
+    return tuple(known_pairs)
+
+
+def _known_pair(file: VoteFile, row: VoteRow) -> KnownPair:
+    kind = dict(row.extra).get("kind", "")
+    if kind not in KINDS:
+        raise TableError(
+            f'{file.name}:{row.line}: column "kind" must be practice, attention or gold; got {shown(kind)}'
+        )
+    if row.answer is None:
+        raise TableError(f'{file.name}:{row.line}: column "winner" must hold the expected answer: left, right or tie')
+    try:
+        return KnownPair(kind, row.left, row.right, row.answer)  # type: ignore[arg-type]
+    except LedgerError as error:
+        raise TableError(f"{file.name}:{row.line}: {error}") from None
+
+
 def set_file(comparisons: Sequence[Comparison], info: CampaignInfo) -> str:
     """Return sets as CSV, voter by voter, with empty cells for the best and the worst item of each."""
     voters = {voter: at for at, voter in enumerate(dict.fromkeys(row.voter for row in comparisons))}
     rows = []
     for row in sorted(comparisons, key=lambda row: voters[row.voter]):
         others = row.other_items if isinstance(row, SetComparison) else ()
-        items = set_cells([row.left, row.right, *others], None, guarded)
-        rows.append([file_id(row.id), guarded(str(row.voter)), *items])
+        items = schema.set_cells([row.left, row.right, *others], None, guarded)
+        rows.append([schema.file_id(row.id), guarded(str(row.voter)), *items])
     return csv_text(["comparison", "voter", *set_columns(info.set_size)], rows)
 
 
