@@ -10,11 +10,20 @@ Only commands and servers import it, so `import adaptive` does not load SQLAlche
 
 from adaptive._tables import guarded
 from adaptive.ledger._ballots.pairs import ShownPair
-from adaptive.ledger._ballots.sheets import Origin
+from adaptive.ledger._ballots.sheets import Origin, VoterSheet
 from adaptive.ledger._ballots.stored import LedgerEvent
-from adaptive.ledger._ballots.voter_state import VoterSheet, VoterState
 from adaptive.ledger._bundle.checking import Verified
 from adaptive.ledger._bundle.files import verify_bundle
+from adaptive.ledger._campaign.content import (
+    ItemContent,
+    ItemFault,
+    ItemSheet,
+    PageTexts,
+    VotingPages,
+    is_asset,
+    read_item_file,
+    read_item_sheet,
+)
 from adaptive.ledger._campaign.info import (
     LEASE_MINUTES,
     SHEET_SIZE,
@@ -28,22 +37,24 @@ from adaptive.ledger._campaign.info import (
     items_of_targets,
     plan_of_targets,
 )
-from adaptive.ledger._campaign.items import ItemFault, ItemSheet, read_item_file, read_item_sheet, read_known_pairs
-from adaptive.ledger._campaign.pages import ItemContent, PageTexts, VotingPages, is_asset
 from adaptive.ledger._closing import ClosePreview, Preview
 from adaptive.ledger._ledger import Campaign, Ledger
-from adaptive.ledger._reports.agreement import Flag, FlagLimits
-from adaptive.ledger._reports.quality import CampaignQuality, ExclusionPreview
-from adaptive.ledger._reports.results import CampaignResult
-from adaptive.ledger._reports.spending import PlannedSpending, affordable_plan, planned_spending
-from adaptive.ledger._reports.status import BallotProgress, CampaignStatus
+from adaptive.ledger._reports.quality import CampaignQuality, Flag, FlagLimits
+from adaptive.ledger._reports.results import CampaignResult, ExclusionPreview
+from adaptive.ledger._reports.status import (
+    BallotProgress,
+    CampaignStatus,
+    PlannedSpending,
+    affordable_plan,
+    planned_spending,
+)
 from adaptive.ledger._store.schema import ANSWERS, file_id, is_line, pair_at, pair_id, time_text
-from adaptive.ledger._voter import Voter
-from adaptive.ledger._voters.identity import DECISIONS, Participant, PlatformVoters, VoterRow
-from adaptive.ledger._voters.participation import Visit
+from adaptive.ledger._voter import Voter, VoterState
+from adaptive.ledger._voters.membership import DECISIONS, Participant, PlatformVoters, Visit, VoterRow
 from adaptive.ledger._voters.tokens import Holder, TokenKind, TokenRow
 from adaptive.ledger._votes.casting import Receipt, VoteCast
 from adaptive.ledger._votes.exports import FORMATS
+from adaptive.ledger._votes.imports import read_known_pairs
 from adaptive.ledger.errors import (
     BundleError,
     ChangedError,

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -18,9 +18,9 @@ from adaptive._record import BallotRecord
 from adaptive._scores import select_by_mean
 from adaptive.errors import VoteError
 from adaptive.ledger._ballots import stored as ballot_rows
-from adaptive.ledger._ballots.batches import n_spent, n_unanswered
+from adaptive.ledger._ballots.batches import n_spent
 from adaptive.ledger._ballots.sheets import forget_addresses
-from adaptive.ledger._ballots.stored import CurrentVotes, Scored, StoredBallot, stored_ballots
+from adaptive.ledger._ballots.stored import CurrentVotes, StoredBallot, stored_ballots
 from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, closer_time, is_overdue
 from adaptive.ledger._reports.results import count_sides, progress_of_items, result_of
@@ -159,10 +159,7 @@ def preview_closing(
     least_answered: float | None = None,
     progress: Progress | None = None,
 ) -> Preview:
-    """Return the effect of closing the open ballot, or all batches, without changing anything.
-
-    Its options and errors are those of `Campaign.preview`.
-    """
+    """Return the preview of `Campaign.preview`."""
     if transaction.info.mode == "ballots":
         ballot = _preview_ballot(transaction, least_answered=least_answered, progress=progress)
         stamp = ballot_rows.ballot_stamp(transaction, ballot.ballot if number is None else number)
@@ -170,9 +167,7 @@ def preview_closing(
         return Preview(stamp, **{name: getattr(ballot, name) for name in same}, expected=None, of_ballot=ballot)
     least = transaction.info.settings.least_answered if least_answered is None else least_answered
     ballots, n_comparisons = stored_ballots(transaction), n_spent(transaction)
-    table = schema.sheet
-    of_campaign = sa.select(sa.func.sum(table.c.n_answered)).where(table.c.ballot_id.in_([b.id for b in ballots]))
-    n_answered = int(transaction.scalar(of_campaign) or 0)
+    n_answered = sum(ballot_rows.answered_by_ballot(transaction).values())
     is_open = any(stored.state != "closed" for stored in ballots)
     result = None
     with suppress(LedgerError):  # there is no vote to rank by: all voters are excluded, or cannot say
@@ -192,10 +187,7 @@ def preview_closing(
 def _preview_ballot(
     transaction: Transaction, *, least_answered: float | None = None, progress: Progress | None = None
 ) -> ClosePreview:
-    """Return the effect of closing the open ballot now, without changing anything.
-
-    Its options and errors are those of `Campaign.preview`.
-    """
+    """Return the effect of closing the open ballot now, without changing anything."""
     plan = transaction.info.ballot_plan
     ballots = stored_ballots(transaction)
     if not ballots or ballots[-1].state == "closed":
@@ -212,12 +204,11 @@ def _preview_ballot(
     with suppress(VoteError):  # an item has no answers, or only "cannot say"
         _, before = ballot_rows.position_after(transaction.info, ballots[:-1])
         ballot = ballot_rows.ballot_of(transaction.info, stored, comparisons, slots)
-        tied = score_ballot(transaction.info, stored, ballot, votes, before).record.n_tied_at_cut
+        tied = score_ballot(transaction.info, stored, ballot, votes, before)[0].n_tied_at_cut
     cut = None
     if n_going_on and transaction.info.n_items <= MOST_WITH_INTERVALS and votes.n_answered:
-        strengths = bradley_terry(
-            ballot_rows.votes_of(transaction, excluded=excluded, read={stored.id: (comparisons, votes)})
-        )
+        read = {stored.id: (comparisons, votes)}
+        strengths = bradley_terry(ballot_rows.votes_of(transaction, excluded=excluded, read=read))
         strengths.drawn(progress=progress)
         cut = strengths.cut(n_going_on)
     items = progress_of_items(transaction.info, [(comparisons, votes)])
@@ -237,88 +228,74 @@ def _preview_ballot(
 def close(
     campaign: OpenCampaign, number: int, *, least_answered: float | None = None, stamp: str | None = None
 ) -> BallotRecord:
-    """Close a ballot: count its votes, score it, and select the items of the next ballot.
-
-    Its options and errors are those of `Campaign.close`.
-    """
+    """Close a ballot: count its votes, score it, and select the items of the next; see `Campaign.close`."""
     closer = uuid.uuid4().hex
-    ballot_id = campaign.write(lambda transaction: _elect(transaction, number, closer, stamp))
+    least = campaign.info.settings.least_answered if least_answered is None else least_answered
+    ballot_id = campaign.write(_elect, number, closer, stamp)
     try:
-        counted = campaign.read(lambda transaction: _count(transaction, ballot_id))
-        least = campaign.info.settings.least_answered if least_answered is None else least_answered
-        scored = _checked(campaign.info, counted, least)
-        record = ballot_rows.record_dict(scored, counted.excluded)
-        campaign.write(lambda transaction: _write(transaction, counted, closer, record))
+        scored = campaign.read(_score, ballot_id, least)
+        campaign.write(_write, scored, closer)
     except BaseException:
         # Also after Ctrl-C, so that voters need not wait until the closer's time is up.
-        campaign.write(lambda transaction: _release(transaction, ballot_id, closer))
+        campaign.write(_release, ballot_id, closer)
         raise
     return scored.record
 
 
-@dataclass(frozen=True, eq=False)
-class _Counted:
-    """The data that a closer reads, at one moment after the last vote."""
+class _Scored(NamedTuple):
+    """The record of a ballot, and what its chain digest covers besides, at one moment after the last vote."""
 
     stored: StoredBallot
+    record: BallotRecord
+    fields: dict[str, Any]  # the record as it is stored
     previous: str | None  # chain digest of the ballot before
-    before: Position
-    excluded: dict[int, str]
-    ballot: Ballot
-    votes: CurrentVotes
-    digest: str
+    votes_digest: str
 
 
 def _elect(transaction: Transaction, number: int, closer: str, stamp: str | None) -> int:
     table = schema.ballot
-    has_number = (table.c.campaign_id == transaction.info.id, table.c.number == number)
-    ballot_id: int | None = transaction.execute(sa.select(table.c.id).where(*has_number)).scalar()
+    has_number = (transaction.of_campaign(table), table.c.number == number)
+    ballot_id: int | None = transaction.scalar(sa.select(table.c.id).where(*has_number))
     if ballot_id is not None:
         # Votes before this point are counted; later voters find the ballot closing.
         transaction.lock_ballot(ballot_id, exclusive=True)
         if stamp is not None and stamp != ballot_rows.ballot_stamp(transaction, number):
             raise ChangedError(f"ballot {number} has changed since you reviewed it (state or voters): review it again")
-    state = transaction.execute(sa.select(table.c.state).where(table.c.id == ballot_id)).scalar()
-    if ballot_id is None or state == "closed":
+    if ballot_id is None or transaction.ballot_state(ballot_id) == "closed":
         raise LedgerError(f"ballot {number} is not open: there is nothing to close")
     at = transaction.clock()
     may_close = (table.c.id == ballot_id, sa.or_(table.c.state == "open", is_overdue(at)))
     closing = sa.update(table).values(state="closing", closer=closer, closer_until=at + closer_time())
     if not transaction.execute(closing.where(*may_close)).rowcount:
         raise ConflictError(f"ballot {number} is being closed by another request")
-    return int(ballot_id)
+    return ballot_id
 
 
-def _count(transaction: Transaction, ballot_id: int) -> _Counted:
-    ballots = stored_ballots(transaction)
+def _score(transaction: Transaction, ballot_id: int, least: float) -> _Scored:
+    info, ballots = transaction.info, stored_ballots(transaction)
     stored = next(ballot for ballot in ballots if ballot.id == ballot_id)
-    _, before = ballot_rows.position_after(transaction.info, ballots[: stored.number - 1])
     excluded = transaction.excluded_voters()
-    previous = ballots[stored.number - 2].chain_digest if stored.number > 1 else None
-    ballot, votes = (
-        ballot_rows.load_ballot(transaction, stored),
-        ballot_rows.current_votes(transaction, stored.id).excluding(excluded),
-    )
-    return _Counted(stored, previous, before, excluded, ballot, votes, ballot_rows.votes_digest(transaction, stored.id))
-
-
-def _checked(info: CampaignInfo, counted: _Counted, least: float) -> Scored:
-    stored = counted.stored
-    if few := too_few(counted.votes.n_answered, stored.n_comparisons, least):
-        raise not_ready(f"ballot {stored.number}: ", few, counted.votes.n_answered, stored.n_comparisons)
+    votes = ballot_rows.current_votes(transaction, stored.id).excluding(excluded)
+    if few := too_few(votes.n_answered, stored.n_comparisons, least):
+        raise not_ready(f"ballot {stored.number}: ", few, votes.n_answered, stored.n_comparisons)
+    closed = ballots[: stored.number - 1]
+    _, before = ballot_rows.position_after(info, closed)
     try:
-        return score_ballot(info, stored, counted.ballot, counted.votes, counted.before)
+        record, after = score_ballot(info, stored, ballot_rows.load_ballot(transaction, stored), votes, before)
     except VoteError as error:
         raise NotReadyError(f"ballot {stored.number} cannot be scored, and was not closed: {error}") from error
+    fields = ballot_rows.record_dict(record, after, votes.n_answered, excluded.values())
+    previous = closed[-1].chain_digest if closed else None
+    return _Scored(stored, record, fields, previous, ballot_rows.votes_digest(transaction, stored.id))
 
 
-def _write(transaction: Transaction, counted: _Counted, closer: str, record: Mapping[str, Any]) -> None:
-    table, stored = schema.ballot, counted.stored
+def _write(transaction: Transaction, scored: _Scored, closer: str) -> None:
+    table, stored = schema.ballot, scored.stored
     is_mine = sa.and_(table.c.state == "closing", table.c.closer == closer)
-    if write_record(transaction, stored, counted.previous, counted.digest, record, is_mine) is None:
+    if write_record(transaction, stored, scored.previous, scored.votes_digest, scored.fields, is_mine) is None:
         raise LedgerBusyError(f"ballot {stored.number} was taken over by another closer, or opened again to voters")
     forget_addresses(transaction, stored.id)
-    transaction.audit("closed", {"n_answered": record["n_answered"]}, ballot_id=stored.id)
+    transaction.audit("closed", {"n_answered": scored.fields["n_answered"]}, ballot_id=stored.id)
 
 
 def _release(transaction: Transaction, ballot_id: int, closer: str) -> None:
@@ -356,21 +333,16 @@ def close_batches(campaign: OpenCampaign, *, least_answered: float | None = None
             transaction.lock_ballot(stored.id, exclusive=True)
         if stamp is not None and stamp != ballot_rows.ballot_stamp(transaction, ballots[-1].number):
             raise ChangedError("the campaign has changed since you reviewed it (batches or voters): review it again")
-        n_comparisons = n_spent(transaction)
-        answered = n_comparisons - n_unanswered(transaction)
-        if few := too_few(answered, n_comparisons, least):
-            raise not_ready("", few, answered, n_comparisons)
+        n_comparisons, answered = n_spent(transaction), ballot_rows.answered_by_ballot(transaction)
+        n_answered = sum(answered.values())
+        if few := too_few(n_answered, n_comparisons, least):
+            raise not_ready("", few, n_answered, n_comparisons)
         previous = None
         excluded = sorted(transaction.excluded_voters().values())
         for stored in ballots:
-            table = schema.sheet
-            answered = transaction.execute(
-                sa.select(sa.func.sum(table.c.n_answered)).where(table.c.ballot_id == stored.id)
-            ).scalar_one()
-            record = {"n_answered": int(answered), "excluded": excluded}
-            previous = write_record(
-                transaction, stored, previous, ballot_rows.votes_digest(transaction, stored.id), record
-            )
+            record = {"n_answered": answered[stored.id], "excluded": excluded}
+            votes = ballot_rows.votes_digest(transaction, stored.id)
+            previous = write_record(transaction, stored, previous, votes, record)
             forget_addresses(transaction, stored.id)
         transaction.audit("closed", {"batches": len(ballots)})
         return len(ballots)
@@ -379,10 +351,7 @@ def close_batches(campaign: OpenCampaign, *, least_answered: float | None = None
 
 
 def reopen(transaction: Transaction, number: int, reason: str) -> None:
-    """Reopen the last closed ballot and set its record aside, provided that no later ballot was opened.
-
-    Its errors are those of `Campaign.reopen`.
-    """
+    """Reopen the last closed ballot; see `Campaign.reopen`."""
     ballots = stored_ballots(transaction)
     if 1 <= number <= len(ballots):
         # Another process may draw a ballot from these scores; the lock makes it do so before or after this step.
@@ -430,18 +399,16 @@ def not_ready(unit: str, few: str, n_answered: int, n_comparisons: int) -> NotRe
 
 def score_ballot(
     info: CampaignInfo, stored: StoredBallot, ballot: Ballot, votes: CurrentVotes, before: Position
-) -> Scored:
-    """Score a ballot; the same votes always give the same record.
+) -> tuple[BallotRecord, Position]:
+    """Return the record of a ballot and the position after it; the same votes always give the same record.
 
     Raises
     ------
     VoteError
         If an item has no answer.
     """
-    answers = votes.answers(stored.n_comparisons)
-    rng = ballot_rng(info.seed, stored.number, "cut")
-    record, position = close_ballot(info.ballot_plan, before, ballot, answers, rng=rng, select=select_by_mean)
-    return Scored(record, position, votes.n_answered)
+    answers, rng = votes.answers(stored.n_comparisons), ballot_rng(info.seed, stored.number, "cut")
+    return close_ballot(info.ballot_plan, before, ballot, answers, rng=rng, select=select_by_mean)
 
 
 def write_record(

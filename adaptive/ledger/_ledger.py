@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from adaptive._formats.answers import Answers
-from adaptive._formats.votes import Columns, VoteFile, VoteRow, comparisons_csv
+from adaptive._formats.votes import Columns, VoteFile, VoteRow, comparisons_csv, read_votes
 from adaptive._formats.votes import Format as VoteFormat
 from adaptive._plan import BallotPlan
 from adaptive._protocol import Items, Position
@@ -36,14 +36,12 @@ from adaptive.ledger._ballots.stored import (
 from adaptive.ledger._bundle import files
 from adaptive.ledger._bundle.checking import Verified
 from adaptive.ledger._bundle.contents import MOST_BYTES
+from adaptive.ledger._campaign.content import ItemContent, VotingPages
 from adaptive.ledger._campaign.info import CampaignInfo, CampaignSettings, ContinuousPlan
-from adaptive.ledger._campaign.items import contents_of
-from adaptive.ledger._campaign.pages import ItemContent, VotingPages
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, insert_campaign, load_campaign
 from adaptive.ledger._closing import Preview
 from adaptive.ledger._reports import results, status
-from adaptive.ledger._reports.agreement import FlagLimits
-from adaptive.ledger._reports.quality import CampaignQuality, quality_of
+from adaptive.ledger._reports.quality import CampaignQuality, FlagLimits, quality_of
 from adaptive.ledger._reports.results import CampaignResult, ItemProgress
 from adaptive.ledger._reports.status import BallotProgress, BallotState, CampaignStatus
 from adaptive.ledger._store.database import PATIENCE_SECONDS, Database, back_up
@@ -54,8 +52,7 @@ from adaptive.ledger._voters.tokens import Tokens, issue
 from adaptive.ledger._votes import casting, exports, imports
 from adaptive.ledger._votes.casting import Receipt, VoteCast
 from adaptive.ledger._votes.exports import Export, Format
-from adaptive.ledger._votes.imports import Recorded
-from adaptive.ledger._votes.set_files import read_set_file, set_file
+from adaptive.ledger._votes.imports import Recorded, read_set_file, set_file
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._comparisons import Comparisons
 from rankcorr._workers import Progress
@@ -565,7 +562,7 @@ class Campaign(OpenCampaign):
 
     def contents(self) -> tuple[ItemContent, ...]:
         """Return the content shown for each item of the campaign, by place."""
-        return self.read(contents_of)
+        return self.read(Transaction.contents)
 
     # Progress
 
@@ -625,7 +622,10 @@ class Campaign(OpenCampaign):
 
     def position(self) -> tuple[tuple[BallotRecord, ...], Position]:
         """Return the records of the closed ballots, and the position after them."""
-        return position_after(self.info, [ballot for ballot in self.ballots() if ballot.state == "closed"])
+        return position_after(self.info, self._closed_ballots())
+
+    def _closed_ballots(self) -> list[StoredBallot]:
+        return [ballot for ballot in self.ballots() if ballot.state == "closed"]
 
     def paper_result(self) -> ProtocolResult:
         """Return the paper's ranking, once all ballots are closed.
@@ -635,14 +635,13 @@ class Campaign(OpenCampaign):
         LedgerError
             If a ballot is not closed.
         """
-        records, position = self.position()
-        n_ballots = self.info.ballot_plan.n_ballots
-        if position.n_closed < n_ballots:
+        closed, n_ballots = self._closed_ballots(), self.info.ballot_plan.n_ballots
+        if len(closed) < n_ballots:
             raise LedgerError(
-                f"the campaign is still open: {position.n_closed} of {n_ballots} ballots are closed; the paper's "
+                f"the campaign is still open: {len(closed)} of {n_ballots} ballots are closed; the paper's "
                 "scores need all of them, while interim=True ranks by the votes so far"
             )
-        return ProtocolResult(self.info.ballot_plan, self.info.items, position.mean, records)
+        return results.paper_result(self.info, closed)
 
     def result(
         self, *, interim: bool = False, top: int | None = None, progress: Progress | None = None
@@ -776,17 +775,18 @@ class Campaign(OpenCampaign):
             if format not in ("auto", "csv") or any(of_pairs.values()):
                 raise OptionError(f"format, {', '.join(of_pairs)} are for votes on pairs, not on sets")
             return self.record_file(read_set_file(self.info, path, encoding=encoding, guard=guard))
-        file = imports.read_vote_file(
-            self.info,
+        votes = read_votes(
             path,
-            format,
+            format=format,
             columns=columns,
             answers=answers,
             encoding=encoding,
             ignore=ignore,
             instances=instances,
+            needed=["winner"],
             guard=guard,
         )
+        file = imports.file_of(self.info, votes)
         return self.record_file(self.read(imports.match_comparisons, file))
 
     def bundle(self, *, names: bool = False) -> bytes:

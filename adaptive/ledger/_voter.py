@@ -1,31 +1,26 @@
-"""Let voters take their steps, and organisers those with a voter, each in a transaction."""
+"""Let voters take their steps, and organisers those with a voter, each in a transaction.
+
+The state of a voter has the sheet to answer, why there is none, or the end of taking part.
+"""
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Final, Literal, TypeAlias
 
-from adaptive.ledger._ballots import sheets
-from adaptive.ledger._ballots.batches import draw_batch
-from adaptive.ledger._ballots.pairs import VoteEvent, answer_at, pair_of_event
-from adaptive.ledger._ballots.sheets import Origin
-from adaptive.ledger._ballots.sheets import give_sheets as lease_sheets
-from adaptive.ledger._ballots.voter_state import (
-    Ending,
-    Reason,
-    VoterState,
-    finish,
-    is_more_left,
-    next_sheet,
-    state_of,
-    why_none_left,
-)
-from adaptive.ledger._campaign.pages import VotingPages
+import sqlalchemy as sa
+
+from adaptive._plan import BallotPlan
+from adaptive.ledger._ballots import batches, sheets
+from adaptive.ledger._ballots.pairs import VoteEvent, current_answers, pair_of_event
+from adaptive.ledger._ballots.sheets import Origin, VoterSheet, give_sheets
+from adaptive.ledger._campaign.content import PLATFORMS, Outcome, VotingPages
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
-from adaptive.ledger._reports.quality import ExclusionPreview, exclusion_preview
-from adaptive.ledger._voters import identity, participation
-from adaptive.ledger._voters.identity import PlatformVoters, VoterRow, find_voter, voter_of_key, voter_rows
-from adaptive.ledger._voters.participation import Visit, platform_name
+from adaptive.ledger._reports.results import ExclusionPreview, exclusion_preview
+from adaptive.ledger._store import schema
+from adaptive.ledger._voters import membership
+from adaptive.ledger._voters.membership import PlatformVoters, Visit, VoterRow
 from adaptive.ledger._voters.tokens import issue, voter_of_session
 from adaptive.ledger._votes import casting
 from adaptive.ledger._votes.casting import Receipt, VoteCast
@@ -35,10 +30,285 @@ from adaptive.ledger.errors import (
     LedgerBusyError,
     LedgerError,
     NotReadyError,
+    UnfinishedError,
     UnreachableError,
 )
 
+Step: TypeAlias = Literal["consent", "vote", "finish"]
+Reason: TypeAlias = Literal["limit", "none left", "not open", "wait"]
 _MOST_DRAWS: Final = 4
+
+
+@dataclass(frozen=True)
+class VoterState:
+    """The state of a voter in the campaign.
+
+    Attributes
+    ----------
+    voter_key : str
+        The voter's key in exports.
+    step : {"consent", "vote", "finish"}
+        The next step.
+    sheet : VoterSheet or None
+        The sheet that the voter holds, done or not.
+    n_sheets_done : int
+    n_answers : int
+        The voter's current answers in all ballots. Practice is left out but no other check, because voters who count
+        their answers must not find out which pairs are checks.
+    available : bool
+        Whether there is a pair to answer now.
+    reason : {"limit", "none left", "not open", "wait"} or None
+        Why there is no pair. "not open": the first or next ballot has not been opened yet. "wait": other voters hold
+        the remaining sheets and have not answered anything on them, or have not answered enough for the next batch.
+    wait_seconds : int or None
+        Seconds until one of the sheets that others hold unanswered becomes free; None if that is not known.
+
+    See Also
+    --------
+    Voter.state : Returns it.
+    VoterSheet : The type of `sheet`.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger, CampaignSettings, VotingPages
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger, pages = Ledger.in_memory(), VotingPages(open_link=True)
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=CampaignSettings(assigned=False, sheet_size=2))
+    >>> n_opened = campaign.open_next()
+    >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
+    >>> state = voter.state(pages)
+    >>> state.step, state.available, state.sheet, state.n_answers
+    ('vote', True, None, 0)
+    >>> ledger.close()
+    """
+
+    voter_key: str
+    step: Step
+    sheet: VoterSheet | None
+    n_sheets_done: int
+    n_answers: int
+    available: bool
+    reason: Reason | None
+    wait_seconds: int | None
+
+
+@dataclass(frozen=True)
+class Ending:
+    """The end of a voter's participation.
+
+    Attributes
+    ----------
+    outcome : {"complete", "screened out", "quota full"}
+        The outcome, which determines the code for a participant of a platform.
+    n_answers : int
+    """
+
+    outcome: Outcome
+    n_answers: int
+
+
+def state_of(transaction: Transaction, pages: VotingPages, voter_id: int) -> VoterState:
+    """Return the state of a voter, without changing anything."""
+    sheet = sheets.sheet_of_voter(transaction, voter_id)
+    reason: Reason | None = None
+    if sheet is None or not sheet.missing:
+        reason = _reason_to_stop(transaction, pages, voter_id, sheet)
+        if reason is None and not is_more_left(transaction, voter_id):
+            reason = why_none_left(transaction, voter_id)
+    return _state(transaction, pages, voter_id, sheet, reason)
+
+
+def next_sheet(
+    transaction: Transaction,
+    pages: VotingPages,
+    voter_id: int,
+    origin: Origin | None = None,
+    *,
+    may_get_batch: bool = False,
+) -> VoterState | None:
+    """Take the steps of `Voter.next_sheet`; with `may_get_batch`, None says that a batch can be drawn instead.
+
+    The origin does not limit invited voters, because each has a link, nor voters who have answered something: they need
+    not wait because another voter at their address does not answer.
+    """
+    sheet = sheets.sheet_of_voter(transaction, voter_id)
+    if sheet is not None and sheet.missing:
+        lease = sheets.renew_lease(transaction, voter_id)
+        sheet = replace(sheet, expires_at=None if lease is None else lease.expires_at)
+        return _state(transaction, pages, voter_id, sheet)
+    reason = _reason_to_stop(transaction, pages, voter_id, sheet)
+    if reason is not None:
+        return _state(transaction, pages, voter_id, sheet, reason)
+    if origin is not None and _is_known(transaction, voter_id):
+        origin = None
+    if origin is not None:
+        transaction.lock_address(origin.hash_address(transaction.info))
+        if not sheets.has_room(transaction, origin):
+            return _state(transaction, pages, voter_id, sheet, "wait")
+    is_due = may_get_batch and batches.may_draw(transaction, voter_id)
+    lease = sheets.claim_sheet(transaction, voter_id, origin, only_whole=is_due)
+    if lease is not None:
+        return _state(transaction, pages, voter_id, sheets.voter_sheet(transaction, voter_id, lease))
+    if may_get_batch and (
+        is_due or batches.may_draw(transaction, voter_id) or batches.may_replace(transaction, voter_id)
+    ):
+        return None  # it may have become due while others took the sheets that were left
+    batches.record_no_pairs_left(transaction, voter_id)
+    return _state(transaction, pages, voter_id, None, why_none_left(transaction, voter_id))
+
+
+def finish(transaction: Transaction, pages: VotingPages, voter_id: int) -> Ending:
+    """Take the steps of `Voter.finish`."""
+    transaction.lock_voter(voter_id)  # a retraction at the same moment comes first, or is refused
+    state = state_of(transaction, pages, voter_id)
+    missing = 0 if state.sheet is None else len(state.sheet.missing)
+    if missing:
+        raise UnfinishedError(f"{missing} pairs have no answer yet", missing=missing)
+    outcome: Outcome = "complete"
+    early = _early_outcome(transaction, pages, voter_id, state)
+    if early is not None and pages.way_back(early)[0] is not None:
+        outcome = early
+    elif pages.sheets is not None and (state.available or state.reason == "wait"):
+        left = pages.sheets - state.n_sheets_done
+        raise UnfinishedError(f"{left} sheets are still to come", missing=left, unit="sheets")
+    elif not state.n_answers:
+        raise UnfinishedError("there is no answer yet", missing=0)
+    if pages.platform is not None or any(pages.way_back(outcome)):
+        membership.write_outcome(transaction, voter_id, outcome)
+    return Ending(outcome, state.n_answers)
+
+
+def _state(
+    transaction: Transaction, pages: VotingPages, voter_id: int, sheet: VoterSheet | None, reason: Reason | None = None
+) -> VoterState:
+    """Return the state of a voter whose sheet is known, or who has none for the reason."""
+    voter = schema.voter
+    columns = sa.select(voter.c.key, voter.c.consent_version).where(voter.c.id == voter_id)
+    key, consent_version = transaction.execute(columns).one()
+    step: Step = "finish" if reason not in (None, "wait") else "vote"
+    if consent_version != pages.consent_version:
+        step = "consent"
+    return VoterState(
+        voter_key=key,
+        step=step,
+        sheet=sheet,
+        n_sheets_done=_count_sheets_done(transaction, voter_id, sheet),
+        n_answers=_n_answers(transaction, voter_id),
+        available=reason is None,
+        reason=reason,
+        wait_seconds=sheets.seconds_left(transaction, voter_id) if reason == "wait" else None,
+    )
+
+
+def _early_outcome(transaction: Transaction, pages: VotingPages, voter_id: int, state: VoterState) -> Outcome | None:
+    """Return the outcome of a participant who has no sheet and gets none; None if complete or free to go on.
+
+    "screened out": the participant was left out before finishing all sheets (at least one). "quota full": no sheet was
+    left and the participant has answered nothing.
+    """
+    if state.reason in (None, "wait", "not open") or membership.source_of(transaction, voter_id) not in PLATFORMS:
+        return None
+    if voter_id in transaction.excluded_voters():
+        return "screened out" if state.n_sheets_done < (pages.sheets or 1) else None
+    return "quota full" if not state.n_answers else None
+
+
+def _reason_to_stop(
+    transaction: Transaction, pages: VotingPages, voter_id: int, sheet: VoterSheet | None
+) -> Reason | None:
+    """Return why this voter gets no further sheet, whatever is left; None: the voter may have one."""
+    if pages.sheets is not None and _count_sheets_done(transaction, voter_id, sheet) >= pages.sheets:
+        return "limit"
+    # Answers that would not count are not asked for.
+    return "none left" if voter_id in transaction.excluded_voters() else None
+
+
+def is_more_left(transaction: Transaction, voter_id: int | None = None) -> bool:
+    """Return whether this voter, or a new one, would get a sheet now, perhaps from a batch that is due."""
+    if sheets.is_sheet_left(transaction, voter_id) or batches.may_draw(transaction, voter_id):
+        return True
+    return voter_id is not None and batches.may_replace(transaction, voter_id)
+
+
+def why_none_left(transaction: Transaction, voter_id: int | None = None) -> Reason:
+    """Return why there is no sheet for a voter, or for a new one.
+
+    Either all sheets are leased or done, or a ballot has not been opened yet. The reason is "wait" if a sheet becomes
+    free again unless it is answered, or if a batch is drawn as soon as others have answered more of the last one.
+    """
+    if sheets.seconds_left(transaction, voter_id) is not None:
+        return "wait"
+    if batches.is_more_wanted(transaction, voter_id) and batches.is_budget_left(transaction):
+        return "wait"
+    ballot = schema.ballot
+    of_campaign = sa.select(ballot.c.state).where(transaction.of_campaign(ballot))
+    states = transaction.execute(of_campaign).scalars().all()
+    if not isinstance(transaction.info.plan, BallotPlan) or any(state != "closed" for state in states):
+        return "none left"
+    return "not open" if len(states) < transaction.info.plan.n_ballots else "none left"
+
+
+def _is_known(transaction: Transaction, voter_id: int) -> bool:
+    """Return whether a voter was invited or has answered something."""
+    is_invited = membership.source_of(transaction, voter_id) == membership.INVITED
+    return is_invited or sheets.has_begun(transaction, voter_id)
+
+
+def _begin_session(
+    transaction: Transaction, pages: VotingPages, voter_id: int, consent: str | None, hours: float
+) -> str:
+    if consent is not None:
+        membership.consent(transaction, pages, voter_id, consent)
+    return issue(transaction, "session", voter_id=voter_id, hours=hours)
+
+
+def _voter_at(transaction: Transaction, number: int, place: int) -> int | None:
+    """Return the voter of the current answer to a comparison."""
+    answer = current_answers(transaction, transaction.ballot_numbered(number), [place]).get(place)
+    return None if answer is None else answer.voter_id
+
+
+def _count_sheets_done(transaction: Transaction, voter_id: int, sheet: VoterSheet | None) -> int:
+    """Return how many sheets the voter finished; the one that the voter holds counts once nothing on it is missing.
+
+    A sheet does not count while the voter has taken back an answer on it that nobody has given again.
+    """
+    values = {"campaign": transaction.info.id, "voter": voter_id}
+    sheets_done, taken_back = _sheets_done_statements()
+    finished = {tuple(row) for row in transaction.execute(sheets_done, values)}
+    finished -= {tuple(row) for row in transaction.execute(taken_back, values)}
+    if sheet is not None:
+        finished -= {(sheet.number, sheet.sheet)}
+    return len(finished) + (sheet is not None and not sheet.missing)
+
+
+@cache
+def _sheets_done_statements() -> tuple[sa.Select[Any], sa.Select[Any]]:
+    """Return the queries of the sheets that a ``voter`` has done, and of those with an answer taken back."""
+    lease, ballot, event, comparison = schema.lease, schema.ballot, schema.vote_event, schema.comparison
+    voter: sa.BindParameter[Any] = sa.bindparam("voter")
+    of_campaign = ballot.c.campaign_id == sa.bindparam("campaign")
+    leases = sa.select(ballot.c.number, lease.c.sheet).select_from(schema.LEASES)
+    events = sa.select(ballot.c.number, comparison.c.sheet).select_from(schema.VOTES.join(comparison))
+    return (
+        leases.where(of_campaign, lease.c.voter_id == voter, lease.c.end_reason == "done"),
+        events.where(of_campaign, event.c.voter_id == voter, schema.IS_LAST, event.c.kind == "retract"),
+    )
+
+
+def _n_answers(transaction: Transaction, voter_id: int) -> int:
+    """Return the number of the voter's current answers, practice left out."""
+    values = {"campaign": transaction.info.id, "voter": voter_id}
+    return int(transaction.scalar(_n_answers_statement(), values))
+
+
+@cache
+def _n_answers_statement() -> sa.Select[Any]:
+    ballot, event = schema.ballot, schema.vote_event
+    of_voter = (ballot.c.campaign_id == sa.bindparam("campaign"), event.c.voter_id == sa.bindparam("voter"))
+    answers = sa.select(sa.func.count()).select_from(schema.VOTES.join(schema.comparison))
+    return answers.where(*of_voter, schema.IN_FORCE, schema.IS_NO_PRACTICE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,13 +346,7 @@ class Voter(OpenCampaign):
         LedgerError
             If another version of the consent text is in force.
         """
-
-        def begin(transaction: Transaction) -> str:
-            if consent is not None:
-                participation.consent(transaction, pages, self.id, consent)
-            return issue(transaction, "session", voter_id=self.id, hours=hours)
-
-        return self.write(begin)
+        return self.write(_begin_session, pages, self.id, consent, hours)
 
     def consent(self, pages: VotingPages, version: str) -> None:
         """Record that the voter agreed to a version of the consent text.
@@ -92,7 +356,7 @@ class Voter(OpenCampaign):
         LedgerError
             If another version is in force.
         """
-        self.write(participation.consent, pages, self.id, version)
+        self.write(membership.consent, pages, self.id, version)
 
     def state(self, pages: VotingPages) -> VoterState:
         """Return the state of the voter."""
@@ -125,7 +389,7 @@ class Voter(OpenCampaign):
                     state = claim(may_get_batch=True)  # perhaps from a batch that was drawn in the meantime
                     if state is not None:
                         return state
-                    draw_batch(self, voter_id=self.id, n_voters=1 + draws.n_waiting)
+                    batches.draw_batch(self, voter_id=self.id, n_voters=1 + draws.n_waiting)
             except (LedgerBusyError, UnreachableError):
                 raise
             except (ChangedError, NotReadyError):  # another process drew it first
@@ -141,8 +405,7 @@ class Voter(OpenCampaign):
         except ConflictError as error:
             if error.recorded is None:
                 raise
-            answer = self.read(answer_at, vote.number, vote.place)
-            if answer is None or answer.voter_id != self.id:
+            if self.read(_voter_at, vote.number, vote.place) != self.id:
                 raise ConflictError(str(error)) from error
             raise
 
@@ -187,7 +450,7 @@ class Voter(OpenCampaign):
         LedgerBusyError
             While a ballot is being closed; try again in a moment.
         """
-        return self.write(participation.leave, self.id)
+        return self.write(membership.leave, self.id)
 
     def ask_others(self) -> int:
         """Ask other voters the comparisons of a voter who is left out, and return how many votes were voided.
@@ -199,15 +462,15 @@ class Voter(OpenCampaign):
         LedgerBusyError
             While a ballot is being closed; try again in a moment.
         """
-        return self.write(participation.ask_others, self.id)
+        return self.write(membership.ask_others, self.id)
 
     def exclude(self, reason: str) -> None:
         """Exclude the voter's votes from all scores from now on, without changing any vote."""
-        self.write(identity.set_excluded, self.id, True, reason)
+        self.write(Transaction.audit, "excluded", {"reason": reason}, voter_id=self.id)
 
     def include(self, reason: str) -> None:
         """Include the voter's votes again."""
-        self.write(identity.set_excluded, self.id, False, reason)
+        self.write(Transaction.audit, "included", {"reason": reason}, voter_id=self.id)
 
     def preview_exclusion(self) -> ExclusionPreview:
         """Return the effect of leaving the voter out, or of taking back one who is left out.
@@ -241,9 +504,8 @@ class Voters(OpenCampaign):
         """
 
         def join(transaction: Transaction) -> tuple[int, str]:
-            voter_id = participation.join(transaction, pages, visit)
-            participation.consent(transaction, pages, voter_id, consent)
-            return voter_id, issue(transaction, "session", voter_id=voter_id, hours=hours)
+            voter_id = membership.join(transaction, pages, visit)
+            return voter_id, _begin_session(transaction, pages, voter_id, consent, hours)
 
         voter_id, token = self.write(join)
         return Voter(self.database, self.info, voter_id), token
@@ -258,8 +520,8 @@ class Voters(OpenCampaign):
         """
 
         def is_turned_away(transaction: Transaction) -> bool:
-            name, source = platform_name(pages, visit)
-            if find_voter(transaction, name, source=source) is not None:
+            name, source = membership.platform_name(pages, visit)
+            if membership.find_voter(transaction, name, source=source) is not None:
                 return False
             return not is_more_left(transaction) and why_none_left(transaction) == "none left"
 
@@ -293,7 +555,7 @@ class Voters(OpenCampaign):
         LedgerError
             If a name is repeated, or is that of a voter who was left out of the scores and then left.
         """
-        return self.write(participation.invite, names)
+        return self.write(membership.invite, names)
 
     def with_key(self, key: str) -> Voter:
         """Find the voter of a random key; names are not looked up.
@@ -303,7 +565,7 @@ class Voters(OpenCampaign):
         NoVoterError
             If no voter has this key.
         """
-        return Voter(self.database, self.info, self.read(voter_of_key, key))
+        return Voter(self.database, self.info, self.read(membership.voter_of_key, key))
 
     def named(self, name: str) -> Voter:
         """Find the voter whom a file calls `name`, or whose key it is.
@@ -313,7 +575,7 @@ class Voters(OpenCampaign):
         NoVoterError
             If no voter has this name or key.
         """
-        return Voter(self.database, self.info, self.read(identity.voter_named, name))
+        return Voter(self.database, self.info, self.read(membership.voter_named, name))
 
     def rows(self, *, names: bool = False) -> tuple[VoterRow, ...]:
         """Return all voters, in order of joining.
@@ -323,7 +585,7 @@ class Voters(OpenCampaign):
         names : bool
             Whether to give their names, which are personal data.
         """
-        return self.read(voter_rows, names=names)
+        return self.read(membership.voter_rows, names=names)
 
     def give_sheets(self, name: str, *, giver: str | None = None, sheets: Sequence[int] = ()) -> int:
         """Give sheets of the open ballot to a voter, adding the voter if the name is new, and return how many.
@@ -339,8 +601,8 @@ class Voters(OpenCampaign):
             If no ballot is open, the giver has no unfinished sheet, the ballot does not have a sheet, a sheet is
             answered, or the voter has withdrawn, already holds it, or was already asked one of its pairs.
         """
-        return self.write(lease_sheets, name, giver=giver, sheets=sheets)
+        return self.write(give_sheets, name, giver=giver, sheets=sheets)
 
     def of_platform(self) -> PlatformVoters:
         """List the participants of the campaign's platform by their ids, which are personal data."""
-        return self.read(identity.platform_voters)
+        return self.read(membership.platform_voters)

@@ -1,10 +1,10 @@
-"""Draw, refuse and close the batches of a continuous campaign."""
+"""Draw the batches of a continuous campaign, or refuse to: too much is unanswered, or the votes ask for no more."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import sqlalchemy as sa
@@ -15,10 +15,10 @@ from adaptive._protocol import ballot_rng
 from adaptive.choices._choices import Choices
 from adaptive.choices._sets import next_sets
 from adaptive.choices._strengths import ChoiceStrengths
-from adaptive.ledger._ballots.draws import assign_slots, store_ballot
+from adaptive.ledger._ballots.draws import store_ballot
 from adaptive.ledger._ballots.pairs import Pair, Sheet, asked_pairs, drop_sheets, dropped_sheets, pairs_of_voter
 from adaptive.ledger._ballots.sheets import free_remainders, is_leased, lock_remainders, n_unanswered_for
-from adaptive.ledger._ballots.stored import counted_votes, full_votes, stored_ballots
+from adaptive.ledger._ballots.stored import StoredBallot, counted_votes, full_votes, stored_ballots
 from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, slots_of_batch
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
 from adaptive.ledger._store import schema
@@ -52,25 +52,19 @@ def state_of(transaction: Transaction) -> dict[str, int]:
 
     Answers to checks count too. Otherwise voters could recognise a check because no new pairs follow its answer.
     """
-    sheet, ballot, vote, event = schema.sheet, schema.ballot, schema.vote_event, schema.audit_event
+    sheet, ballot, event = schema.sheet, schema.ballot, schema.audit_event
     counts = (sa.func.count(ballot.c.id.distinct()), sa.func.sum(sheet.c.n_answered + sheet.c.n_checked))
-    counted = sa.select(*counts).join(sheet, sheet.c.ballot_id == ballot.c.id)
-    batches, answers = transaction.execute(counted.where(ballot.c.campaign_id == transaction.info.id)).one()
-    query = sa.select(sa.func.count()).select_from(vote).join(ballot, ballot.c.id == vote.c.ballot_id)
-    changed = transaction.execute(
-        query.where(ballot.c.campaign_id == transaction.info.id, vote.c.revision > 1)
-    ).scalar()
-    last = sa.select(sa.func.max(event.c.id)).where(
-        event.c.campaign_id == transaction.info.id, event.c.kind.in_(_DECIDING)
-    )
-    values = (batches, answers, changed, transaction.execute(last).scalar())
+    counted = sa.select(*counts).select_from(schema.SHEETS).where(transaction.of_campaign(ballot))
+    changed = transaction.count(schema.VOTES, transaction.of_campaign(ballot), schema.vote_event.c.revision > 1)
+    last = sa.select(sa.func.max(event.c.id)).where(transaction.of_campaign(event), event.c.kind.in_(_DECIDING))
+    values = (*transaction.execute(counted).one(), changed, transaction.scalar(last))
     return {name: int(number or 0) for name, number in zip(_STATE, values, strict=True)}
 
 
 def last_refusal(transaction: Transaction, *voters: int | None) -> Refusal | None:
     """Return the latest refused draw for any of these voters or for all; None is an unknown newcomer."""
     event = schema.audit_event
-    is_refusal = (event.c.campaign_id == transaction.info.id, event.c.kind == _REFUSED)
+    is_refusal = (transaction.of_campaign(event), event.c.kind == _REFUSED)
     query = sa.select(event.c.details, event.c.voter_id).where(*is_refusal)
     if voters:
         query = query.where(sa.or_(*(event.c.voter_id.is_not_distinct_from(voter) for voter in voters)))
@@ -108,7 +102,7 @@ def n_spent(transaction: Transaction) -> int:
 
 def is_budget_left(transaction: Transaction) -> bool:
     """Return whether a continuous campaign may still draw comparisons, without replacing any."""
-    return isinstance(transaction.info.plan, ContinuousPlan) and n_spent(transaction) < transaction.info.plan.budget
+    return transaction.info.mode == "continuous" and n_spent(transaction) < transaction.info.batch_plan.budget
 
 
 def may_draw(transaction: Transaction, voter_id: int | None = None) -> bool:
@@ -117,11 +111,9 @@ def may_draw(transaction: Transaction, voter_id: int | None = None) -> bool:
     After a draw was refused because the target is reached or no pair is left, the result is False until another answer
     arrives. For a voter who has answered all pairs it stays False.
     """
-    if not is_more_wanted(transaction, voter_id) or not isinstance(transaction.info.plan, ContinuousPlan):
+    if not is_more_wanted(transaction, voter_id):
         return False
-    if n_waiting(transaction, voter_id) > transaction.info.plan.batch // 2:
-        return False
-    return is_budget_left(transaction)
+    return n_waiting(transaction, voter_id) <= transaction.info.batch_plan.batch // 2 and is_budget_left(transaction)
 
 
 def may_replace(transaction: Transaction, voter_id: int) -> bool:
@@ -129,17 +121,14 @@ def may_replace(transaction: Transaction, voter_id: int) -> bool:
 
     This is for a voter who can be asked none of them but has other pairs to answer.
     """
-    if not is_more_wanted(transaction, voter_id) or not isinstance(transaction.info.plan, ContinuousPlan):
+    if not is_more_wanted(transaction, voter_id) or is_budget_left(transaction):
         return False
-    return not is_budget_left(transaction) and bool(free_remainders(transaction))
+    return bool(free_remainders(transaction))
 
 
 def is_more_wanted(transaction: Transaction, voter_id: int | None = None) -> bool:
     """Return whether a continuous campaign would ask this voter, or a new one, another pair now or later."""
-    if not isinstance(transaction.info.plan, ContinuousPlan):
-        return False
-    ballots = stored_ballots(transaction)
-    if ballots and all(ballot.state == "closed" for ballot in ballots):
+    if transaction.info.mode != "continuous" or _has_ended(stored_ballots(transaction)):
         return False
     if voter_id is not None and not _n_unseen(transaction, voter_id):
         return False
@@ -150,7 +139,7 @@ def is_more_wanted(transaction: Transaction, voter_id: int | None = None) -> boo
 
 def record_no_pairs_left(transaction: Transaction, voter_id: int) -> None:
     """Record that a voter may be asked none of the remaining comparisons, though others may."""
-    has_pairs = isinstance(transaction.info.plan, ContinuousPlan) and _n_unseen(transaction, voter_id) > 0
+    has_pairs = transaction.info.mode == "continuous" and _n_unseen(transaction, voter_id) > 0
     if not has_pairs and (free_remainders(transaction) or is_more_wanted(transaction)):
         reason = "the voter has answered every pair that is left"
         write_refusal(transaction, Refusal(reason, "pairs", state_of(transaction), voter_id))
@@ -159,33 +148,24 @@ def record_no_pairs_left(transaction: Transaction, voter_id: int) -> None:
 def n_waiting(transaction: Transaction, voter_id: int | None) -> int:
     """Return the number of unanswered pairs that delay the next batch, for a voter or for a new one.
 
-    If sheets are claimed, checks are counted too. Otherwise a voter could learn from the arrival of a batch which of
-    two answers was scored.
+    Pairs on dropped sheets delay nothing. If sheets are claimed, checks are counted too. Otherwise a voter could learn
+    from the arrival of a batch which of two answers was scored.
     """
+    sheet, ballot, dropped = schema.sheet, schema.ballot, dropped_sheets(transaction)
+    is_open = (transaction.of_campaign(ballot), ballot.c.state == "open")
     if transaction.info.settings.assigned:
-        return n_unanswered(transaction)
-    sheet, is_held = schema.sheet, is_leased(transaction)
+        n_left = sa.select(sa.func.sum(sheet.c.n_comparisons - sheet.c.n_answered)).select_from(schema.SHEETS)
+        return int(transaction.scalar(n_left.where(*is_open)) or 0) - sum(dropped.values())
+    is_held = is_leased(transaction)
     left = sheet.c.n_comparisons + sheet.c.n_checks - sheet.c.n_answered - sheet.c.n_checked
     sums = (sa.func.sum(sa.case((is_held, 0), else_=left)), sa.func.sum(sa.case((is_held, left), else_=0)))
-    counted = sa.select(*sums, sa.func.max(sheet.c.n_comparisons + sheet.c.n_checks))
-    of_open = counted.join(schema.ballot).where(
-        schema.ballot.c.campaign_id == transaction.info.id, schema.ballot.c.state == "open"
-    )
-    if dropped := dropped_sheets(transaction):
+    counted = sa.select(*sums, sa.func.max(sheet.c.n_comparisons + sheet.c.n_checks)).select_from(schema.SHEETS)
+    of_open = counted.where(*is_open)
+    if dropped:
         of_open = of_open.where(sa.tuple_(sheet.c.ballot_id, sheet.c.number).not_in(list(dropped)))
     n_free, n_held, largest = transaction.execute(of_open).one()
     free = int(n_free or 0) if voter_id is None else n_unanswered_for(transaction, voter_id)
     return max(free, free + int(n_held or 0) - len(transaction.info.slots) * int(largest or 0))
-
-
-def n_unanswered(transaction: Transaction) -> int:
-    """Return the number of unanswered comparisons in open batches, without those that are asked no more."""
-    sheet, ballot = schema.sheet, schema.ballot
-    left = sheet.c.n_comparisons - sheet.c.n_answered
-    counted = sa.select(sa.func.sum(left)).join(ballot, ballot.c.id == sheet.c.ballot_id).where(left > 0)
-    of_open = (ballot.c.campaign_id == transaction.info.id, ballot.c.state == "open")
-    left_out = sum(dropped_sheets(transaction).values())
-    return int(transaction.execute(counted.where(*of_open)).scalar() or 0) - left_out
 
 
 Slots: TypeAlias = NDArray[np.int64]
@@ -222,14 +202,13 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
         If the budget is spent, the expected accuracy is reached, the campaign has ended, or the voter who waits, or all
         voters, have seen all pairs.
     """
-    if not isinstance(campaign.info.plan, ContinuousPlan):
-        raise LedgerError("the campaign has the ballots of a plan, not batches")
-    plan = campaign.info.plan
+    plan = campaign.info.batch_plan
 
     def read(transaction: Transaction) -> tuple[int, Matches, Slots | None, dict[Sheet, int]] | Refusal:
         ballots = stored_ballots(transaction)
-        if ballots and all(ballot.state == "closed" for ballot in ballots):
+        if _has_ended(ballots):
             raise LedgerError("the campaign has ended: no further comparisons are drawn")
+        number = len(ballots) + 1
         most = _size_for(transaction.info, plan, n_voters)
         size, replaced = min(most, plan.budget - n_spent(transaction)), dict[Sheet, int]()
         if size <= 0:
@@ -245,11 +224,6 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
             )
         if voter_id is not None and not _n_unseen(transaction, voter_id):
             return Refusal("the voter has seen all pairs", "pairs", state_of(transaction), voter_id)
-        if transaction.info.group_of_items is not None:
-            matches = _within_groups(transaction, plan, size, len(ballots) + 1, voter_id)
-            if not len(matches):
-                return Refusal(f"no batch can be drawn: {matches.reason}", "pairs", state_of(transaction), voter_id)
-            return len(ballots) + 1, matches, None, replaced
         if transaction.info.set_size > 2:
             choices = full_votes(transaction, transaction.excluded_voters())
             if choices is not None and plan.target is not None and _has_reached(plan.target, choices, transaction):
@@ -257,24 +231,26 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
                 return Refusal(reason, "target", state_of(transaction))
             # The spread of strengths is fixed: to estimate it takes five times as long, and chooses no better sets.
             strengths_of_sets = None if choices is None else choices.fit(prior=WHILE_MATCHING.sd)
-            matches, other_items = _sets(transaction, strengths_of_sets, size, len(ballots) + 1, voter_id, plan.n0)
-            return len(ballots) + 1, matches, other_items, replaced
-        votes = counted_votes(transaction)
-        strengths = interim_strengths(votes, None)
-        if plan.target is not None and votes.n_comparisons >= transaction.info.n_items and strengths.signal.found:
-            decision = StoppingRule(plan.target)(bradley_terry(votes, voters=True, start=strengths))
-            if decision:
-                return Refusal(decision.reason, "target", state_of(transaction))
-        matches = _matched(transaction, plan, strengths, size, len(ballots) + 1, voter_id)
+            matches, other_items = _sets(transaction, strengths_of_sets, size, number, voter_id, plan.n0)
+            return number, matches, other_items, replaced
+        if transaction.info.group_of_items is not None:
+            matches = _within_groups(transaction, plan, size, number, voter_id)
+        else:
+            votes = counted_votes(transaction)
+            strengths = interim_strengths(votes, None)
+            if plan.target is not None and votes.n_comparisons >= transaction.info.n_items and strengths.signal.found:
+                decision = StoppingRule(plan.target)(bradley_terry(votes, voters=True, start=strengths))
+                if decision:
+                    return Refusal(decision.reason, "target", state_of(transaction))
+            matches = _matched(transaction, plan, strengths, size, number, voter_id)
         if not len(matches):
             return Refusal(f"no batch can be drawn: {matches.reason}", "pairs", state_of(transaction), voter_id)
-        return len(ballots) + 1, matches, None, replaced
+        return number, matches, None, replaced
 
     batch = campaign.read(read)
     if isinstance(batch, Refusal):
-        refusal = batch
-        campaign.write(lambda transaction: write_refusal(transaction, refusal))
-        raise LedgerError(refusal.reason)
+        campaign.write(write_refusal, batch)
+        raise LedgerError(batch.reason)
     number, matches, other_items, replaced = batch
     places = np.arange(campaign.info.n_items)
 
@@ -286,18 +262,18 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
             ballots = stored_ballots(transaction)
         if len(ballots) != number - 1 or not lock_remainders(transaction, replaced):
             raise ChangedError(f"batch {number} was drawn by another request at the same moment")
-        if ballots and all(ballot.state == "closed" for ballot in ballots):
+        if _has_ended(ballots):
             raise LedgerError("the campaign has ended: no further comparisons are drawn")
         drop_sheets(transaction, replaced)
-        ballot_id = store_ballot(
-            transaction, matches, places, number=number, kind="batch", presentations=1, other_items=other_items
-        )
-        if transaction.info.settings.assigned:
-            assign_slots(transaction, ballot_id)
-        transaction.audit("opened", {"numpy": np.__version__}, ballot_id=ballot_id)
+        store_ballot(transaction, matches, places, number=number, presentations=1, other_items=other_items)
         return number
 
     return campaign.write(write)
+
+
+def _has_ended(batches: Sequence[StoredBallot]) -> bool:
+    """Return whether a continuous campaign has ended: its batches are closed together."""
+    return bool(batches) and all(batch.state == "closed" for batch in batches)
 
 
 def _size_for(info: CampaignInfo, plan: ContinuousPlan, n_voters: int) -> int:
@@ -324,28 +300,23 @@ def _matched(
     transaction: Transaction, plan: ContinuousPlan, strengths: Strengths, size: int, number: int, voter_id: int | None
 ) -> Matches:
     """Return the comparisons of a batch, without pairs that the waiting voter has seen."""
-    n_slots = len(transaction.info.slots)
-    history = _shown_to_slots(transaction)
-    voter = np.zeros(0, np.int32) if history.voter is None else history.voter
-    by_number = np.argsort(np.bincount(voter, minlength=n_slots), kind="stable")
-    fewest = np.sort(by_number[: slots_of_batch(size, n_slots, transaction.info.settings)])
+    info, shown_pairs = transaction.info, _shown_to_slots(transaction)
+    history = _history(info, *shown_pairs)
+    fewest = np.sort(_slots_with_fewest(info, shown_pairs.slot, size))
 
     def match(slots: Slots, history: Comparisons) -> Matches:
-        rng, voters = (
-            ballot_rng(transaction.info.seed, number, "draw"),
-            [transaction.info.slots[slot] for slot in slots.tolist()],
-        )
+        rng, voters = ballot_rng(info.seed, number, "draw"), [info.slots[slot] for slot in slots.tolist()]
         matches = next_comparisons(
             strengths, size, rng=rng, voters=voters, voter_history=history, n0=plan.n0, focus=plan.focus
         )
-        return replace(matches, voters=tuple(transaction.info.slots), voter=slots[matches.voter].astype(np.int32))
+        return replace(matches, voters=tuple(info.slots), voter=slots[matches.voter].astype(np.int32))
 
     if voter_id is not None:
         if _n_unseen(transaction, voter_id) < size:
             fewest = fewest[:1]  # two sheets would have the same pairs, and the voter would get only one
         return match(fewest, _known_to(transaction, voter_id, fewest))
     matches = match(fewest, history)
-    return matches if len(matches) == size else match(np.arange(n_slots), history)
+    return matches if len(matches) == size else match(np.arange(len(info.slots)), history)
 
 
 def _has_reached(target: float, choices: Choices, transaction: Transaction) -> bool:
@@ -367,8 +338,7 @@ def _sets(
     drawn = _drawn_sets(transaction)
     members = np.array([item for _, items in drawn for item in items], np.int64)
     n_shown = np.bincount(members, minlength=info.n_items)
-    n_asked = np.bincount(np.array([slot for slot, _ in drawn], np.int64), minlength=len(info.slots))
-    slots = np.argsort(n_asked, kind="stable")[: slots_of_batch(size, len(info.slots), info.settings)]
+    slots = _slots_with_fewest(info, np.array([slot for slot, _ in drawn], np.int64), size)
     known = set() if voter_id is None else pairs_of_voter(transaction, voter_id).pairs()
     seen: defaultdict[int, set[Pair]] = defaultdict(lambda: set(known))
     if info.settings.assigned:  # the slot is one voter
@@ -407,11 +377,10 @@ def _sets(
 
 def _drawn_sets(transaction: Transaction) -> list[tuple[int, tuple[int, ...]]]:
     """Return slot and items of each set that was drawn so far."""
-    comparison, sheet, ballot = schema.comparison, schema.sheet, schema.ballot
-    columns = (sheet.c.slot, comparison.c.left_item, comparison.c.right_item, comparison.c.other_items)
-    of_sheet = sa.and_(sheet.c.ballot_id == comparison.c.ballot_id, sheet.c.number == comparison.c.sheet)
-    drawn = sa.select(*columns).join(sheet, of_sheet).join(ballot, ballot.c.id == comparison.c.ballot_id)
-    rows = transaction.execute(drawn.where(ballot.c.campaign_id == transaction.info.id))
+    pair = schema.comparison
+    drawn = sa.select(schema.sheet.c.slot, pair.c.left_item, pair.c.right_item, pair.c.other_items)
+    of_campaign = drawn.select_from(schema.PAIRS_ON_SHEETS).where(transaction.of_campaign(schema.ballot))
+    rows = transaction.execute(of_campaign)
     return [(row.slot, (row.left_item, row.right_item, *value_of(row.other_items))) for row in rows]
 
 
@@ -432,16 +401,14 @@ def _within_groups(
     n_asked = np.zeros(left.size, np.int64)
     for pair in asked_pairs(transaction):
         n_asked[place[pair]] += 1
-    n_slots, history = len(info.slots), _shown_to_slots(transaction)
-    voter = np.zeros(0, np.int32) if history.voter is None else history.voter
-    by_number = np.argsort(np.bincount(voter, minlength=n_slots), kind="stable")
-    slots = np.sort(by_number[: slots_of_batch(size, n_slots, info.settings)])
+    shown_pairs = _shown_to_slots(transaction)
+    slots = np.sort(_slots_with_fewest(info, shown_pairs.slot, size))
     seen: dict[int, set[int]] = {slot: set() for slot in slots.tolist()}
     if voter_id is not None:
         known = {place[pair] for pair in pairs_of_voter(transaction, voter_id).pairs() if pair in place}
         seen = dict.fromkeys(slots.tolist(), known)
     elif info.settings.assigned:
-        for first, second, slot in zip(history.left.tolist(), history.right.tolist(), voter.tolist(), strict=True):
+        for first, second, slot in zip(*(column.tolist() for column in shown_pairs), strict=True):
             if slot in seen:
                 seen[slot].add(place[min(first, second), max(first, second)])
     most = -(-plan.budget // left.size)
@@ -472,21 +439,30 @@ def _n_unseen(transaction: Transaction, voter_id: int) -> int:
     return transaction.info.n_pairs - len(pairs_of_voter(transaction, voter_id).pairs())
 
 
-def _shown_to_slots(transaction: Transaction) -> Comparisons:
-    """Return the pairs that each slot has been shown, answered or not; the winners have no meaning."""
-    comparison, sheet, ballot = schema.comparison, schema.sheet, schema.ballot
-    counts: sa.ColumnElement[bool] = comparison.c.probe.is_(None)
+class _ShownPairs(NamedTuple):
+    """Pairs, and the slot that each was shown to."""
+
+    left: Slots
+    right: Slots
+    slot: Slots
+
+
+def _shown_to_slots(transaction: Transaction) -> _ShownPairs:
+    """Return the pairs that each slot has been shown, answered or not."""
+    pair = schema.comparison
+    counts: sa.ColumnElement[bool] = pair.c.probe.is_(None)
     if transaction.info.settings.assigned:  # the slot is one voter
-        counts = sa.or_(counts, comparison.c.probe == "overlap")
-    query = (
-        sa.select(comparison.c.left_item, comparison.c.right_item, sheet.c.slot)
-        .join(sheet, sa.and_(sheet.c.ballot_id == comparison.c.ballot_id, sheet.c.number == comparison.c.sheet))
-        .join(ballot, ballot.c.id == comparison.c.ballot_id)
-        .where(ballot.c.campaign_id == transaction.info.id, counts)
-        .order_by(comparison.c.ballot_id, comparison.c.place)
-    )
-    left, right, slot = transaction.integer_columns(query)
-    return _history(transaction.info, left, right, slot)
+        counts = sa.or_(counts, pair.c.probe == "overlap")
+    pairs = sa.select(pair.c.left_item, pair.c.right_item, schema.sheet.c.slot).select_from(schema.PAIRS_ON_SHEETS)
+    of_campaign = pairs.where(transaction.of_campaign(schema.ballot), counts)
+    return _ShownPairs(*transaction.integer_columns(of_campaign.order_by(pair.c.ballot_id, pair.c.place)))
+
+
+def _slots_with_fewest(info: CampaignInfo, shown_to: Slots, size: int) -> Slots:
+    """Return the slots that a batch is dealt to: those with the fewest pairs so far, fewest first."""
+    n_slots = len(info.slots)
+    by_number = np.argsort(np.bincount(shown_to, minlength=n_slots), kind="stable")
+    return by_number[: slots_of_batch(size, n_slots, info.settings)]
 
 
 def _known_to(transaction: Transaction, voter_id: int, slots: Slots) -> Comparisons:
@@ -497,5 +473,6 @@ def _known_to(transaction: Transaction, voter_id: int, slots: Slots) -> Comparis
 
 
 def _history(info: CampaignInfo, left: Slots, right: Slots, slot: Slots) -> Comparisons:
+    """Return pairs as comparisons whose winners have no meaning."""
     columns = (left.astype(np.int32), right.astype(np.int32), np.zeros(left.size, np.int8))
     return Comparisons(info.items, *columns, info.slots, slot.astype(np.int32))

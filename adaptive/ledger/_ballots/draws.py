@@ -11,7 +11,7 @@ and without them.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
@@ -20,15 +20,23 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from adaptive._draw import Asked, draw_ballot
+from adaptive._plan import BallotPlan
 from adaptive._protocol import ballot_rng
 from adaptive._votes import WORDS, Comparison, SetComparison
 from adaptive.ledger._ballots.pairs import present_voters
 from adaptive.ledger._ballots.stored import Array, DrawnColumns, Probe, position_after, stored_ballots
-from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, Probing, n_repeatable
+from adaptive.ledger._campaign.info import (
+    CampaignInfo,
+    CampaignSettings,
+    ContinuousPlan,
+    Probing,
+    n_repeatable,
+    slots_of_batch,
+)
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import answer_name, digest_of, json_of, label_text, now, pair_id
-from adaptive.ledger._voters.identity import file_name, register, voter_named
+from adaptive.ledger._voters.membership import file_name, register, voter_named
 from adaptive.ledger.errors import LedgerError
 
 
@@ -59,10 +67,7 @@ def open_ballot(campaign: OpenCampaign) -> int:
             raise LedgerError(f"ballot {number} was opened by another request at the same moment")
         if ballots and fresh[-1].chain_digest != ballots[-1].chain_digest:
             raise LedgerError(f"ballot {number - 1} was opened again at the same moment: its scores may change")
-        ballot_id = store_ballot(transaction, ballot, position.places, number=number, presentations=plan.presentations)
-        if transaction.info.settings.assigned:
-            assign_slots(transaction, ballot_id)
-        transaction.audit("opened", {"numpy": np.__version__}, ballot_id=ballot_id)
+        store_ballot(transaction, ballot, position.places, number=number, presentations=plan.presentations)
         return number
 
     return campaign.write(work)
@@ -74,11 +79,10 @@ def store_ballot(
     places: NDArray[np.intp],
     *,
     number: int,
-    kind: str = "ballot",
     presentations: int,
     other_items: Array | None = None,
-) -> int:
-    """Store a drawn ballot with its sheets and comparisons, draw and store its probes, and return its id.
+) -> None:
+    """Open a drawn ballot: store its sheets and comparisons, draw and store its probes, and give out its sheets.
 
     The comparisons of each slot are cut into sheets of at most `CampaignSettings.sheet_size`, in their order. If
     another process stores the same number at the same time, a constraint makes this call fail.
@@ -94,28 +98,30 @@ def store_ballot(
     other_items = np.empty((slot.size, 0), np.int64) if other_items is None else places[other_items].astype(np.int64)
     columns = Drawn(sheet, position, left, right, other_items, sheets[:, 0])
     probes: list[Probe] = []
-    if transaction.info.settings.probing is not None:
-        columns, probes = _number_positions(
-            columns, _probes_for(transaction, transaction.info.settings.probing, columns, number)
-        )
-    values = {
-        "campaign_id": transaction.info.id,
-        "number": number,
-        "kind": kind,
-        "state": "open",
-        "presentations": presentations,
-    }
-    values |= {"places": json_of(places.tolist()), "n_comparisons": comparisons.n_comparisons, "opened_at": now()}
-    inserted = sa.insert(schema.ballot).values(**values, draw_digest=draw_digest(transaction.info, columns, probes))
-    ballot_id: int = transaction.execute(inserted.returning(schema.ballot.c.id)).scalar_one()
+    if (probing := transaction.info.settings.probing) is not None:
+        columns, probes = _number_positions(columns, _probes_for(transaction, probing, columns, number))
+    inserted = sa.insert(schema.ballot).values(
+        campaign_id=transaction.info.id,
+        number=number,
+        kind=transaction.info.unit,
+        state="open",
+        places=json_of(places.tolist()),
+        presentations=presentations,
+        n_comparisons=comparisons.n_comparisons,
+        draw_digest=draw_digest(transaction.info, columns, probes),
+        opened_at=now(),
+    )
+    ballot_id: int = transaction.scalar(inserted.returning(schema.ballot.c.id))
     numbers, (slots, counts) = list(range(len(sheets))), sheets.T.tolist()
     sheet_columns = {"number": numbers, "slot": slots, "n_comparisons": counts, "n_checks": n_checks(probes, numbers)}
     transaction.insert_columns(schema.sheet, {"ballot_id": ballot_id, **sheet_columns})
     store_comparisons(transaction, ballot_id, columns, probes)
-    return ballot_id
+    if transaction.info.settings.assigned:
+        _assign_slots(transaction, ballot_id)
+    transaction.audit("opened", {"numpy": np.__version__}, ballot_id=ballot_id)
 
 
-def assign_slots(transaction: Transaction, ballot_id: int) -> None:
+def _assign_slots(transaction: Transaction, ballot_id: int) -> None:
     """Give each sheet of a ballot to the voter of its slot.
 
     If another voter took over the last sheet of a slot, that voter keeps the slot.
@@ -124,27 +130,21 @@ def assign_slots(transaction: Transaction, ballot_id: int) -> None:
     table = schema.sheet
     of_ballot = sa.select(table.c.number, table.c.slot).where(table.c.ballot_id == ballot_id)
     rows = transaction.execute(of_ballot.order_by(table.c.number)).all()
-    known: dict[int, int] = {}
-    at = now()
+    same = {"ballot_id": ballot_id, "given_at": now(), "fence": 1, "exclusive": False}
     leases = []
     for number, slot in rows:
-        if slot not in known:
-            known[slot] = heirs.get(slot) or register(transaction, file_name(transaction.info.slots[slot]))
-        leases.append({"ballot_id": ballot_id, "sheet": number, "voter_id": known[slot], "given_at": at})
-    transaction.execute(sa.insert(schema.lease), [{**lease, "fence": 1, "exclusive": False} for lease in leases])
+        if slot not in heirs:
+            heirs[slot] = register(transaction, file_name(transaction.info.slots[slot]))
+        leases.append({**same, "sheet": number, "voter_id": heirs[slot]})
+    transaction.execute(sa.insert(schema.lease), leases)
 
 
 def _holders_of_slots(transaction: Transaction) -> dict[int, int]:
     """Return the voter of each slot, according to the latest ballot that uses the slot."""
-    sheet, lease, ballot = schema.sheet, schema.lease, schema.ballot
-    rows = transaction.execute(
-        sa.select(sheet.c.slot, lease.c.voter_id)
-        .join(lease, sa.and_(lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number))
-        .join(ballot, ballot.c.id == sheet.c.ballot_id)
-        .join(schema.voter, schema.voter.c.id == lease.c.voter_id)
-        .where(ballot.c.campaign_id == transaction.info.id, schema.voter.c.withdrawn_at.is_(None))
-        .order_by(ballot.c.number, sheet.c.number, lease.c.fence)
-    )
+    sheet, lease, ballot, voter = schema.sheet, schema.lease, schema.ballot, schema.voter
+    holders = sa.select(sheet.c.slot, lease.c.voter_id).select_from(sheet.join(lease).join(ballot).join(voter))
+    present = holders.where(transaction.of_campaign(ballot), voter.c.withdrawn_at.is_(None))
+    rows = transaction.execute(present.order_by(ballot.c.number, sheet.c.number, lease.c.fence))
     return {row.slot: row.voter_id for row in rows}
 
 
@@ -201,8 +201,7 @@ def draw_digest(info: CampaignInfo, comparisons: DrawnColumns, probes: Sequence[
 
 def _number_positions(comparisons: Drawn, probes: Sequence[Probe]) -> tuple[Drawn, list[Probe]]:
     """Convert positions that count only comparisons to positions among all pairs of a sheet."""
-    sheet = np.concatenate([comparisons.sheet, [probe.sheet for probe in probes]]).astype(np.int64)
-    position = np.concatenate([comparisons.position, [probe.position for probe in probes]])
+    sheet, position = _places_on_sheets(comparisons, probes)
     is_comparison = np.arange(sheet.size) < comparisons.sheet.size
     order = np.lexsort((is_comparison, position, sheet))  # a probe comes before the comparison of its position
     positions = np.empty_like(sheet)
@@ -216,14 +215,19 @@ def _n_before(comparisons: DrawnColumns, probes: Sequence[Probe]) -> list[int]:
     """Return how many comparisons the sheet shows before each comparison, and before each probe."""
     if not probes:
         return comparisons.position.tolist()  # type: ignore[no-any-return]
-    sheet = np.concatenate([comparisons.sheet, [probe.sheet for probe in probes]]).astype(np.int64)
-    position = np.concatenate([comparisons.position, [probe.position for probe in probes]])
+    sheet, position = _places_on_sheets(comparisons, probes)
     order = np.lexsort((position, sheet))
     is_comparison = (order < comparisons.sheet.size).astype(np.int64)
     counted = np.cumsum(is_comparison) - is_comparison
     before = np.empty_like(sheet)
     before[order] = counted - counted[_firsts(sheet[order])]
     return before.tolist()  # type: ignore[no-any-return]
+
+
+def _places_on_sheets(comparisons: DrawnColumns, probes: Sequence[Probe]) -> tuple[Array, Array]:
+    """Return the sheet and the position of each comparison, and after them of each probe."""
+    sheet = np.concatenate([comparisons.sheet, [probe.sheet for probe in probes]]).astype(np.int64)
+    return sheet, np.concatenate([comparisons.position, [probe.position for probe in probes]])
 
 
 def _firsts(sheet: Array) -> Array:
@@ -254,17 +258,15 @@ def sheets_of(slot: Array, size: int | None) -> tuple[Array, Array, Array]:
 
 def _probes_for(transaction: Transaction, probing: Probing, comparisons: Drawn, number: int) -> list[Probe]:
     """Draw the probes of a ballot that is about to be stored."""
-    index = {label: place for place, label in enumerate(transaction.info.items)}
-    known = tuple(
-        Known(pair.kind, index[pair.left], index[pair.right], int(WORDS[pair.expected])) for pair in probing.known
-    )
-    times_asked = _count_asked(transaction, known)
+    info = transaction.info
+    index = {label: place for place, label in enumerate(info.items)}
+    places = ((pair.kind, index[pair.left], index[pair.right], int(WORDS[pair.expected])) for pair in probing.known)
+    known = tuple(Known(*place) for place in places)
+    times_asked, most = _count_asked(transaction, known), _most_overlaps(transaction)
     # If sheets are claimed, every sheet has the practice.
-    practised = _slots_so_far(transaction) if transaction.info.settings.assigned else None
-    most = _most_overlaps(transaction)
-    return ProbeDraw(
-        probing, known, comparisons, times_asked, practised, ballot_rng(transaction.info.seed, number, "probe"), most
-    ).probes()
+    practised = _slots_so_far(transaction) if info.settings.assigned else None
+    rng = ballot_rng(info.seed, number, "probe")
+    return ProbeDraw(probing, known, comparisons, times_asked, practised, rng, most).probes()
 
 
 def _most_overlaps(transaction: Transaction) -> int | None:
@@ -272,17 +274,12 @@ def _most_overlaps(transaction: Transaction) -> int | None:
 
     None: no limit, in a ballot.
     """
-    if not isinstance(transaction.info.plan, ContinuousPlan):
+    info, is_copy = transaction.info, schema.comparison.c.probe == "overlap"
+    if not isinstance(info.plan, ContinuousPlan):
         return None
-    table, ballot = schema.comparison, schema.ballot
-    copies = sa.select(sa.func.count()).select_from(table.join(ballot, ballot.c.id == table.c.ballot_id))
-    n_copies = transaction.execute(
-        copies.where(ballot.c.campaign_id == transaction.info.id, table.c.probe == "overlap")
-    ).scalar_one()
-    n_voters = (
-        len(transaction.info.slots) if transaction.info.settings.assigned else max(1, len(present_voters(transaction)))
-    )
-    return max(0, n_voters * transaction.info.n_pairs - transaction.info.plan.budget - int(n_copies))
+    n_copies = transaction.count(schema.PAIRS, transaction.of_campaign(schema.ballot), is_copy)
+    n_voters = len(info.slots) if info.settings.assigned else max(1, len(present_voters(transaction)))
+    return max(0, n_voters * info.n_pairs - info.plan.budget - n_copies)
 
 
 def probe_lines(labels: Sequence[str], probes: Sequence[Probe]) -> list[str]:
@@ -305,21 +302,17 @@ def probe_lines(labels: Sequence[str], probes: Sequence[Probe]) -> list[str]:
 
 def _count_asked(transaction: Transaction, known: Sequence[Known]) -> Counter[tuple[int, int]]:
     """Return how often each slot has been asked each known pair so far."""
-    comparison, sheet, ballot = schema.comparison, schema.sheet, schema.ballot
-    rows = transaction.execute(
-        sa.select(sheet.c.slot, comparison.c.left_item, comparison.c.right_item)
-        .join(sheet, sa.and_(sheet.c.ballot_id == comparison.c.ballot_id, sheet.c.number == comparison.c.sheet))
-        .join(ballot, ballot.c.id == comparison.c.ballot_id)
-        .where(ballot.c.campaign_id == transaction.info.id, comparison.c.probe.in_(["attention", "gold"]))
-    )
+    pair = schema.comparison
+    pairs = sa.select(schema.sheet.c.slot, pair.c.left_item, pair.c.right_item).select_from(schema.PAIRS_ON_SHEETS)
+    is_known = (transaction.of_campaign(schema.ballot), pair.c.probe.in_(["attention", "gold"]))
+    rows = transaction.execute(pairs.where(*is_known))
     index = {frozenset([pair.left, pair.right]): place for place, pair in enumerate(known)}
     return Counter((slot, index[frozenset([left, right])]) for slot, left, right in rows)
 
 
 def _slots_so_far(transaction: Transaction) -> set[int]:
-    sheet, ballot = schema.sheet, schema.ballot
-    slots = sa.select(sheet.c.slot).distinct().join(ballot, ballot.c.id == sheet.c.ballot_id)
-    return set(transaction.execute(slots.where(ballot.c.campaign_id == transaction.info.id)).scalars())
+    slots = sa.select(schema.sheet.c.slot).distinct().select_from(schema.SHEETS)
+    return set(transaction.execute(slots.where(transaction.of_campaign(schema.ballot))).scalars())
 
 
 _TRIES: Final = 20
@@ -379,9 +372,8 @@ class ProbeDraw:
         self.probing, self.known, self.comparisons, self.rng = probing, known, comparisons, rng
         self.times_asked = defaultdict(int, times_asked)
         self.practised = None if practised is None else set(practised)
-        self.pairs = np.minimum(comparisons.left, comparisons.right) << 32 | np.maximum(
-            comparisons.left, comparisons.right
-        )
+        left, right = comparisons.left, comparisons.right
+        self.pairs = np.minimum(left, right) << 32 | np.maximum(left, right)
         self.slot_of = comparisons.slots[comparisons.sheet]
         self.pairs_of_slot: defaultdict[int, set[int]] = defaultdict(set)
         for slot, pair in zip(self.slot_of.tolist(), self.pairs.tolist(), strict=True):
@@ -419,8 +411,8 @@ class ProbeDraw:
     def _fresh(self, pairs: Set[int], *kinds: str) -> list[int]:
         return [
             index
-            for index, known_pair in enumerate(self.known)
-            if known_pair.kind in kinds and _pair_code(known_pair.left, known_pair.right) not in pairs
+            for index, pair in enumerate(self.known)
+            if pair.kind in kinds and _pair_code(pair.left, pair.right) not in pairs
         ]
 
     def _known(self, sheet: int, position: int, index: int) -> Probe:
@@ -463,9 +455,7 @@ class ProbeDraw:
         """Return a comparison of another slot whose pair is not asked of this slot and is not a known pair."""
         if self.most_overlaps == 0:
             return None
-        excluded_pairs = self.pairs_of_slot[slot] | {
-            _pair_code(known_pair.left, known_pair.right) for known_pair in self.known
-        }
+        excluded_pairs = self.pairs_of_slot[slot] | {_pair_code(pair.left, pair.right) for pair in self.known}
         for place in self.rng.integers(self.pairs.size, size=_TRIES).tolist():
             if int(self.slot_of[place]) != slot and int(self.pairs[place]) not in excluded_pairs:
                 return int(place)
@@ -480,6 +470,43 @@ class ProbeDraw:
         return floor + int(self.rng.random() < number - floor)
 
 
+def expected_probes(
+    plan: BallotPlan | ContinuousPlan, n_slots: int, settings: CampaignSettings, *, n_opened: int = 0
+) -> float:
+    """Return the average number of checks in ballots still to be opened; see `Probing.expected_number`."""
+    if settings.probing is None:
+        return 0.0
+    if isinstance(plan, BallotPlan):
+        numbers, dealt = list(plan.comparisons), [n_slots] * plan.n_ballots
+    else:
+        n_batches = -(-plan.budget // plan.batch)
+        numbers = [min(plan.batch, plan.budget - plan.batch * batch) for batch in range(n_batches)]
+        dealt = [slots_of_batch(number, n_slots, settings) for number in numbers]
+    sheets = planned_sheets(numbers, dealt, n_slots, settings.sheet_size, n_opened)
+    return settings.probing.expected_number(sheets)
+
+
+def planned_sheets(
+    numbers: list[int], dealt: list[int], n_slots: int, size: int | None, n_opened: int
+) -> Iterator[tuple[int, bool]]:
+    """Yield the comparisons of each sheet in later ballots, and whether it is the first of its slot.
+
+    The comparisons of a ballot are dealt evenly: to all slots if there are enough comparisons, otherwise to the slots
+    that had the fewest so far.
+    """
+    known = 0
+    for ballot, (number, n_dealt) in enumerate(zip(numbers, dealt, strict=True)):
+        per_slot, more = divmod(number, n_dealt)
+        used = min(number, n_dealt)
+        new = max(0, used - known) if n_dealt == n_slots else min(used, n_slots - known)
+        for slot in range(used):
+            left, is_first = per_slot + (slot < more), slot >= used - new
+            n_sheets = 1 if size is None else -(-left // size)
+            for sheet in range(n_sheets if ballot >= n_opened else 0):
+                yield (left + n_sheets - 1 - sheet) // n_sheets, is_first and sheet == 0
+        known += new
+
+
 def _pair_code(left: int, right: int) -> int:
     return min(left, right) << 32 | max(left, right)
 
@@ -487,20 +514,13 @@ def _pair_code(left: int, right: int) -> int:
 def open_comparisons(
     transaction: Transaction, *, number: int | None = None, voter: str | None = None, unanswered: bool = False
 ) -> tuple[Comparison, ...]:
-    """Return the comparisons of all open ballots, checks included, by sheet and in display order.
-
-    The options and errors are those of `Campaign.asked`.
-    """
-    ballot, pair, lease, event = schema.ballot, schema.comparison, schema.lease, schema.vote_event
-    of_sheet = sa.and_(lease.c.ballot_id == pair.c.ballot_id, lease.c.sheet == pair.c.sheet, lease.c.ended_at.is_(None))
-    items = (pair.c.left_item, pair.c.right_item, pair.c.other_items)
-    of_pair = (ballot.c.number, pair.c.sheet, pair.c.position, *items)
+    """Return the comparisons of `Campaign.asked`."""
+    ballot, pair, lease = schema.ballot, schema.comparison, schema.lease
+    of_pair = (ballot.c.number, pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item, pair.c.other_items)
     query = (
         sa.select(*of_pair, lease.c.voter_id)
-        .select_from(pair)
-        .join(ballot, ballot.c.id == pair.c.ballot_id)
-        .outerjoin(lease, of_sheet)
-        .where(ballot.c.campaign_id == transaction.info.id, ballot.c.state == "open")
+        .select_from(schema.PAIRS.outerjoin(lease, sa.and_(schema.LEASED_TO, lease.c.ended_at.is_(None))))
+        .where(transaction.of_campaign(ballot), ballot.c.state == "open")
         .order_by(ballot.c.number, pair.c.sheet, pair.c.position)
     )
     if number is not None:
@@ -508,14 +528,12 @@ def open_comparisons(
     if voter is not None:
         query = query.where(lease.c.voter_id == voter_named(transaction, voter))
     if unanswered:
-        same = (event.c.ballot_id == pair.c.ballot_id, event.c.place == pair.c.place)
-        query = query.where(~sa.exists().where(*same, *schema.in_force(event)))
+        query = query.where(~schema.IS_ANSWERED)
     names = transaction.voter_names()
     comparisons = []
     for row in transaction.execute(query):
-        left, right = transaction.info.items[row.left_item], transaction.info.items[row.right_item]
+        left, right, *others = transaction.labels_of(row)
         pair_name = pair_id(row.number, row.sheet, row.position)
         pair_shown = Comparison(pair_name, names.get(row.voter_id, ""), left, right)
-        others = transaction.labels_of(row.other_items)
-        comparisons.append(SetComparison.of(pair_shown, others) if others else pair_shown)
+        comparisons.append(SetComparison.of(pair_shown, tuple(others)) if others else pair_shown)
     return tuple(comparisons)

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import sqlalchemy as sa
 
@@ -24,7 +24,19 @@ from adaptive.ledger._store.schema import answer_name, pair_at, pair_id, value_o
 
 Sheet: TypeAlias = tuple[int, int]  # ballot's id, and number in it
 Pair: TypeAlias = tuple[int, ...]  # places of the items in the campaign, in order; of a set, all of them
-_DROPPED = "dropped"
+_DROPPED: Final = "dropped"
+_ITEMS: Final = (schema.comparison.c.left_item, schema.comparison.c.right_item, schema.comparison.c.other_items)
+# A repeat is not a pair of its own: if another voter answers the comparison it repeats, the pair stays open.
+_IS_ASKED_ONCE: Final = sa.or_(schema.comparison.c.probe.is_(None), schema.comparison.c.probe == "overlap")
+_PAIRS: Final = sa.select(schema.comparison.c.ballot_id, schema.comparison.c.sheet, *_ITEMS).where(_IS_ASKED_ONCE)
+_VOTER: Final[sa.BindParameter[Any]] = sa.bindparam("voter")
+# The pairs that a ``voter`` has answered, and those still to answer on a sheet held.
+_ANSWERED_PAIRS: Final = _PAIRS.join(schema.vote_event, schema.OF_COMPARISON).where(
+    schema.vote_event.c.voter_id == _VOTER, schema.IN_FORCE
+)
+_HELD_PAIRS: Final = _PAIRS.join(schema.lease, schema.LEASED_TO).where(
+    schema.lease.c.voter_id == _VOTER, schema.lease.c.ended_at.is_(None), ~schema.IS_ANSWERED
+)
 
 
 class OpenPairs(NamedTuple):
@@ -103,29 +115,14 @@ def pairs_of_voter(transaction: Transaction, voter_id: int) -> VoterPairs:
             sheets[_pair(row)].add((row.ballot_id, row.sheet))
         return sheets
 
-    answered, unanswered = _pairs_statements()
-    return VoterPairs(sheets_by_pair(answered), sheets_by_pair(unanswered))
-
-
-@cache
-def _pairs_statements() -> tuple[sa.Select[Any], sa.Select[Any]]:
-    """Return the queries of the pairs that a ``voter`` has answered, and of those still to answer on a sheet held."""
-    event, lease, table = schema.vote_event, schema.lease, schema.comparison
-    voter: sa.BindParameter[Any] = sa.bindparam("voter")
-    pairs = sa.select(table.c.ballot_id, table.c.sheet, *_items()).where(_is_asked_once())
-    of_vote = sa.and_(event.c.ballot_id == table.c.ballot_id, event.c.place == table.c.place)
-    of_sheet = sa.and_(lease.c.ballot_id == table.c.ballot_id, lease.c.sheet == table.c.sheet)
-    answered = pairs.join(event, of_vote).where(event.c.voter_id == voter, *schema.in_force(event))
-    is_held = (lease.c.voter_id == voter, lease.c.ended_at.is_(None))
-    return answered, pairs.join(lease, of_sheet).where(*is_held, ~_is_answered())
+    return VoterPairs(sheets_by_pair(_ANSWERED_PAIRS), sheets_by_pair(_HELD_PAIRS))
 
 
 def has_asked_pair(transaction: Transaction, sheet: Sheet, voter_id: int) -> bool:
     """Return whether a sheet has a pair that the voter holds, or has held, on another sheet of the same ballot."""
     table, lease = schema.comparison, schema.lease
-    pairs = sa.select(*_items()).where(table.c.ballot_id == sheet[0], _is_asked_once())
-    of_sheet = sa.and_(lease.c.ballot_id == table.c.ballot_id, lease.c.sheet == table.c.sheet)
-    of_voter = pairs.join(lease, of_sheet).where(lease.c.voter_id == voter_id, table.c.sheet != sheet[1])
+    pairs = sa.select(*_ITEMS).where(table.c.ballot_id == sheet[0], _IS_ASKED_ONCE)
+    of_voter = pairs.join(lease, schema.LEASED_TO).where(lease.c.voter_id == voter_id, table.c.sheet != sheet[1])
     voter_pairs = {_pair(row) for row in transaction.execute(of_voter)}
     return any(_pair(row) in voter_pairs for row in transaction.execute(pairs.where(table.c.sheet == sheet[1])))
 
@@ -136,16 +133,13 @@ def dropped_sheets(transaction: Transaction) -> dict[Sheet, int]:
     No voter gets a dropped sheet. If an answer on it is taken back, another comparison can be drawn in its place.
     """
     event, sheet = schema.audit_event, schema.sheet
-    is_dropped = (event.c.campaign_id == transaction.info.id, event.c.kind == _DROPPED)
-    by_ballot: defaultdict[int, list[int]] = defaultdict(list)
-    for row in transaction.execute(sa.select(event.c.ballot_id, event.c.details).where(*is_dropped)):
-        by_ballot[row.ballot_id] += [number for number, _ in value_of(row.details)["sheets"]]
+    is_dropped = (transaction.of_campaign(event), event.c.kind == _DROPPED)
     dropped: dict[Sheet, int] = {}
-    for ballot_id, numbers in by_ballot.items():
-        left = (sheet.c.n_comparisons - sheet.c.n_answered).label("n_left")
-        of_ballot = (sheet.c.ballot_id == ballot_id, sheet.c.number.in_(numbers))
-        rows = transaction.execute(sa.select(sheet.c.number, left).where(*of_ballot))
-        dropped |= {(ballot_id, row.number): int(row.n_left) for row in rows}
+    for ballot_id, details in transaction.execute(sa.select(event.c.ballot_id, event.c.details).where(*is_dropped)):
+        numbers = [number for number, _ in value_of(details)["sheets"]]
+        left = sa.select(sheet.c.number, sheet.c.n_comparisons - sheet.c.n_answered)
+        rows = transaction.execute(left.where(sheet.c.ballot_id == ballot_id, sheet.c.number.in_(numbers)))
+        dropped |= {(ballot_id, number): int(n_left) for number, n_left in rows}
     return dropped
 
 
@@ -161,10 +155,10 @@ def drop_sheets(transaction: Transaction, n_unanswered: Mapping[Sheet, int]) -> 
 def asked_pairs(transaction: Transaction) -> Iterator[Pair]:
     """Yield the pair of each comparison that was drawn, without the unanswered ones of dropped sheets."""
     table, ballot = schema.comparison, schema.ballot
-    columns = (table.c.ballot_id, table.c.sheet, *_items())
-    drawn = sa.select(*columns, _is_answered().label("is_answered")).join(ballot, ballot.c.id == table.c.ballot_id)
+    columns = (table.c.ballot_id, table.c.sheet, *_ITEMS)
+    drawn = sa.select(*columns, schema.IS_ANSWERED.label("is_answered")).join(ballot, ballot.c.id == table.c.ballot_id)
     dropped = dropped_sheets(transaction)
-    for row in transaction.execute(drawn.where(ballot.c.campaign_id == transaction.info.id, table.c.probe.is_(None))):
+    for row in transaction.execute(drawn.where(transaction.of_campaign(ballot), table.c.probe.is_(None))):
         if row.is_answered or (row.ballot_id, row.sheet) not in dropped:
             yield _pair(row)
 
@@ -172,7 +166,7 @@ def asked_pairs(transaction: Transaction) -> Iterator[Pair]:
 def present_voters(transaction: Transaction, joined_by: sa.ScalarSelect[int] | None = None) -> set[int]:
     """Return the voters who have not withdrawn and are not left out; optionally only those who joined by a time."""
     voter = schema.voter
-    present = sa.select(voter.c.id).where(voter.c.campaign_id == transaction.info.id, voter.c.withdrawn_at.is_(None))
+    present = sa.select(voter.c.id).where(transaction.of_campaign(voter), voter.c.withdrawn_at.is_(None))
     if joined_by is not None:
         present = present.where(voter.c.joined_at <= joined_by)
     return set(transaction.execute(present).scalars()).difference(transaction.excluded_voters())
@@ -183,59 +177,23 @@ def _pair(row: Any) -> Pair:
     return tuple(sorted(items if row.other_items is None else (*items, *value_of(row.other_items))))
 
 
-@cache
-def _items() -> tuple[sa.Column[Any], ...]:
-    """Return the columns that `_pair` reads."""
-    table = schema.comparison
-    return table.c.left_item, table.c.right_item, table.c.other_items
-
-
-@cache
-def _is_asked_once() -> sa.ColumnElement[bool]:
-    probe = schema.comparison.c.probe
-    # A repeat is not a pair of its own: if another voter answers the comparison it repeats, the pair stays open.
-    return sa.or_(probe.is_(None), probe == "overlap")
-
-
-@cache
-def _is_answered() -> sa.ColumnElement[bool]:
-    event, table = schema.vote_event, schema.comparison
-    is_here = (event.c.ballot_id == table.c.ballot_id, event.c.place == table.c.place)
-    return sa.exists().where(*is_here, *schema.in_force(event))
-
-
 def _unanswered_rows(transaction: Transaction, sheets: Iterable[Sheet]) -> Iterator[Any]:
-    by_ballot: defaultdict[int, list[int]] = defaultdict(list)
+    """Yield the unanswered comparisons of sheets, without practice."""
+    numbers: defaultdict[int, list[int]] = defaultdict(list)
     for ballot_id, number in sheets:
-        by_ballot[ballot_id].append(number)
-    for ballot_id, numbers in by_ballot.items():
-        yield from transaction.execute(_unanswered_statement(), {"ballot": ballot_id, "sheets": numbers})
+        numbers[ballot_id].append(number)
+    for ballot_id, of_ballot in numbers.items():
+        yield from transaction.execute(_unanswered_statement(), {"ballot": ballot_id, "sheets": of_ballot})
 
 
 @cache
 def _unanswered_statement() -> sa.Select[Any]:
     """Return the query of the unanswered comparisons of ``sheets`` of a ``ballot``, without practice."""
     table = schema.comparison
-    columns = (table.c.ballot_id, table.c.sheet, table.c.place, *_items(), table.c.repeats)
-    is_no_practice = sa.or_(table.c.probe.is_(None), table.c.probe != "practice")
+    columns = (table.c.ballot_id, table.c.sheet, table.c.place, *_ITEMS, table.c.repeats, table.c.probe)
     of_sheets = (table.c.ballot_id == sa.bindparam("ballot"), table.c.sheet.in_(sa.bindparam("sheets", expanding=True)))
-    rows = sa.select(*columns, table.c.probe).where(*of_sheets, is_no_practice, ~_is_answered())
+    rows = sa.select(*columns).where(*of_sheets, schema.IS_NO_PRACTICE, ~schema.IS_ANSWERED)
     return rows.order_by(table.c.sheet, table.c.position)
-
-
-def _answering_voters(transaction: Transaction, places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
-    """Return the voter of the answer in force at each ballot's id and place that has one."""
-    by_ballot: defaultdict[int, list[int]] = defaultdict(list)
-    for ballot_id, place in places:
-        by_ballot[ballot_id].append(place)
-    event = schema.vote_event
-    voters: dict[tuple[int, int], int] = {}
-    for ballot_id, of_ballot in by_ballot.items():
-        answers = sa.select(event.c.place, event.c.voter_id).where(
-            event.c.ballot_id == ballot_id, event.c.place.in_(of_ballot), *schema.in_force(event)
-        )
-        voters |= {(ballot_id, row.place): row.voter_id for row in transaction.execute(answers)}
-    return voters
 
 
 def _scarce_copies(transaction: Transaction, copies: Sequence[Any], voter_id: int | None) -> set[tuple[int, int]]:
@@ -263,18 +221,18 @@ def _scarce_copies(transaction: Transaction, copies: Sequence[Any], voter_id: in
         if len(voters) + 1 >= len(transaction.info.slots):
             continue
         items = {item for copy in here for item in _pair(copy)}
-        columns = (table.c.ballot_id, table.c.place, table.c.sheet, *_items())
         is_near = (table.c.ballot_id == ballot_id, table.c.left_item.in_(items), table.c.right_item.in_(items))
-        rows = transaction.execute(sa.select(*columns, table.c.probe).where(*is_near, _is_asked_once())).all()
-        answers = _answering_voters(transaction, [(ballot_id, row.place) for row in rows])
+        pairs = sa.select(table.c.place, table.c.sheet, *_ITEMS, table.c.probe).where(*is_near, _IS_ASKED_ONCE)
+        rows = transaction.execute(pairs).all()
+        answers = current_answers(transaction, ballot_id, [row.place for row in rows])
         leases = sa.select(lease.c.sheet, lease.c.voter_id).where(lease.c.ballot_id == ballot_id, is_held)
         if has_sheet:
             leases = leases.where(lease.c.given_at < joined_by)
         holders = {row.sheet: row.voter_id for row in transaction.execute(leases)}
         for copy in here:
             same = [row for row in rows if _pair(row) == _pair(copy)]
-            n_open = sum(row.probe is None and (ballot_id, row.place) not in answers for row in same)
-            busy = {answers.get((ballot_id, row.place)) for row in same}
+            n_open = sum(row.probe is None and row.place not in answers for row in same)
+            busy = {answers[row.place].voter_id if row.place in answers else None for row in same}
             busy |= {holders.get(row.sheet) for row in same if row.probe == "overlap"}
             if len(voters - busy) < n_open:
                 scarce.add((ballot_id, copy.place))
@@ -354,30 +312,25 @@ class VoteEvent:
 
 
 def shown_pairs(transaction: Transaction, number: int, sheet: int) -> tuple[ShownPair, ...]:
-    """Return all pairs of a sheet, in their fixed display order.
-
-    Its options and errors are those of `Campaign.shown_pairs`.
-    """
+    """Return the pairs of `Campaign.shown_pairs`."""
     values = {"campaign": transaction.info.id, "number": number, "sheet": sheet}
-    rows = transaction.execute(_pairs_statement(), values).all()
+    rows = transaction.execute(_sheet_statement(), values).all()
     if not rows:
         raise VoteError(f"ballot {number} has no sheet {sheet + 1}")
     pairs = []
     for row in rows:
         practice = row.probe == "practice"
         expected = answer_name(row.expected) if practice else None
-        sides, other_items = (
-            (row.left_item, row.right_item),
-            () if row.other_items is None else value_of(row.other_items),
-        )
-        pairs.append(ShownPair(row.position, row.place, *sides, practice, expected, tuple(other_items)))
+        other_items = () if row.other_items is None else tuple(value_of(row.other_items))
+        sides = row.left_item, row.right_item
+        pairs.append(ShownPair(row.position, row.place, *sides, practice, expected, other_items))
     return tuple(pairs)
 
 
 @cache
-def _pairs_statement() -> sa.Select[Any]:
+def _sheet_statement() -> sa.Select[Any]:
     table, ballot = schema.comparison, schema.ballot
-    columns = (table.c.place, table.c.position, *_items(), table.c.probe, table.c.expected)
+    columns = (table.c.place, table.c.position, *_ITEMS, table.c.probe, table.c.expected)
     of_ballot = (ballot.c.campaign_id == sa.bindparam("campaign"), ballot.c.number == sa.bindparam("number"))
     pairs = sa.select(*columns).join(ballot, ballot.c.id == table.c.ballot_id).where(*of_ballot)
     return pairs.where(table.c.sheet == sa.bindparam("sheet")).order_by(table.c.position)
@@ -398,27 +351,12 @@ def place_of(transaction: Transaction, pair: str) -> tuple[int, int]:
     raise VoteError(f"comparison {pair} is unknown")
 
 
-def answers_on(transaction: Transaction, number: int, pairs: Sequence[ShownPair]) -> dict[int, Answered]:
-    """Return the current answers on a sheet, by position."""
-    answered = _current_answers(transaction, number, [pair.place for pair in pairs])
-    return {pair.position: answered[pair.place] for pair in pairs if pair.place in answered}
-
-
-def answer_at(transaction: Transaction, number: int, place: int) -> Answered | None:
-    """Return the current answer to the comparison at a place."""
-    return _current_answers(transaction, number, [place]).get(place)
-
-
-def _current_answers(transaction: Transaction, number: int, places: Sequence[int]) -> dict[int, Answered]:
-    event, ballot = schema.vote_event, schema.ballot
-    conditions = (
-        ballot.c.campaign_id == transaction.info.id,
-        ballot.c.number == number,
-        event.c.place.in_(places),
-        *schema.in_force(event),
-    )
-    answers = sa.select(event.c.place, event.c.answer, event.c.event_id, event.c.voter_id)
-    rows = transaction.execute(answers.join(ballot, ballot.c.id == event.c.ballot_id).where(*conditions))
+def current_answers(transaction: Transaction, ballot_id: int, places: Sequence[int]) -> dict[int, Answered]:
+    """Return the current answers to comparisons of a ballot, by place."""
+    event = schema.vote_event
+    is_here = (event.c.ballot_id == ballot_id, event.c.place.in_(places), schema.IN_FORCE)
+    answers = sa.select(event.c.place, event.c.answer, event.c.event_id, event.c.voter_id).where(*is_here)
+    rows = transaction.execute(answers)
     return {row.place: Answered(answer_name(row.answer), row.event_id, row.voter_id) for row in rows}
 
 
@@ -429,7 +367,7 @@ def pair_of_event(transaction: Transaction, event_id: str) -> VoteEvent | None:
         sa.select(ballot.c.number, comparison.c.sheet, comparison.c.position, event.c.place, event.c.voter_id)
         .join(comparison, sa.and_(comparison.c.ballot_id == event.c.ballot_id, comparison.c.place == event.c.place))
         .join(ballot, ballot.c.id == event.c.ballot_id)
-        .where(ballot.c.campaign_id == transaction.info.id, event.c.event_id == event_id)
+        .where(transaction.of_campaign(ballot), event.c.event_id == event_id)
     ).first()
     if row is None:
         return None

@@ -17,14 +17,24 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from adaptive.ledger._ballots.pairs import OpenPairs, Sheet, dropped_sheets, has_asked_pair, open_pairs
+from adaptive.ledger._ballots.pairs import (
+    Answered,
+    OpenPairs,
+    Sheet,
+    ShownPair,
+    current_answers,
+    dropped_sheets,
+    has_asked_pair,
+    open_pairs,
+    shown_pairs,
+)
 from adaptive.ledger._ballots.stored import stored_ballots
+from adaptive.ledger._campaign.content import PLATFORMS
 from adaptive.ledger._campaign.info import CampaignInfo
-from adaptive.ledger._campaign.pages import PLATFORMS
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import now
-from adaptive.ledger._voters.identity import register, voter_named
+from adaptive.ledger._voters.membership import register, voter_named
 from adaptive.ledger.errors import LedgerError
 
 MINUTE: Final = 60_000_000  # microseconds
@@ -32,6 +42,16 @@ _REMEMBERED: Final = 60 * MINUTE  # how long lapsed sheets count against their a
 _CLOCK_TOLERANCE: Final = 10 * MINUTE  # by which a clock may be set back without ending a lease
 _DIGITS: Final = 6  # of the hash, in hexadecimal
 _SWEPT: Final = 500
+_FIRST_SHEETS: Final = 2  # read first; the voter usually gets one of them
+_IS_UNFINISHED: Final = sa.or_(
+    schema.sheet.c.n_answered < schema.sheet.c.n_comparisons, schema.sheet.c.n_checked < schema.sheet.c.n_checks
+)
+_N_LEFT: Final = (schema.sheet.c.n_comparisons - schema.sheet.c.n_answered).label("n_left")
+_SHEET_ORDER: Final = (
+    schema.ballot.c.number,
+    schema.sheet.c.n_answered + schema.sheet.c.n_checked == 0,
+    schema.sheet.c.number,
+)
 
 
 @dataclass(frozen=True)
@@ -77,11 +97,11 @@ def has_room(transaction: Transaction, origin: Origin) -> bool:
     has_lapsed = sa.and_(lease.c.expires_at < at, lease.c.expires_at > at - _REMEMBERED)
     n_held, n_lapsed = (sa.func.sum(sa.case((condition, 1), else_=0)) for condition in (is_held, has_lapsed))
     of_address = (
-        schema.ballot.c.campaign_id == transaction.info.id,
+        transaction.of_campaign(schema.ballot),
         lease.c.unanswered,
         lease.c.address == origin.hash_address(transaction.info),
     )
-    leases = sa.select(n_held, n_lapsed).join(schema.ballot, schema.ballot.c.id == lease.c.ballot_id)
+    leases = sa.select(n_held, n_lapsed).select_from(schema.LEASES)
     n_current, lapsed = transaction.execute(leases.where(*of_address)).one()
     return int(n_current or 0) < max(1, origin.most // (1 + int(lapsed or 0)))
 
@@ -96,17 +116,19 @@ def lease_end(transaction: Transaction, voter_id: int) -> sa.ColumnElement[int] 
     _, pages = transaction.pages()
     at = transaction.clock()
     if pages.study_minutes is not None:
-        voter = schema.voter
-        study = sa.literal(int(pages.study_minutes * MINUTE), sa.BigInteger)
-        ends = voter.c.joined_at + study
-        soonest = at + sa.literal(int(transaction.info.settings.first_minutes * MINUTE), sa.BigInteger)
+        voter, study = schema.voter, _of_minutes(pages.study_minutes)
+        ends, soonest = voter.c.joined_at + study, at + _of_minutes(transaction.info.settings.first_minutes)
         # A voter who joined in the future joined while the clock was wrong.
         latest = sa.select(sa.case((voter.c.joined_at > at, at + study), (ends > soonest, ends), else_=soonest))
-        ends_at = transaction.execute(latest.where(voter.c.id == voter_id, voter.c.source.in_(PLATFORMS))).scalar()
+        ends_at = transaction.scalar(latest.where(voter.c.id == voter_id, voter.c.source.in_(PLATFORMS)))
         if ends_at is not None:
             return sa.literal(int(ends_at), sa.BigInteger)
     minutes = transaction.info.settings.lease_minutes
-    return None if minutes is None else at + sa.literal(int(minutes * MINUTE), sa.BigInteger)
+    return None if minutes is None else at + _of_minutes(minutes)
+
+
+def _of_minutes(minutes: float) -> sa.ColumnElement[int]:
+    return sa.literal(int(minutes * MINUTE), sa.BigInteger)
 
 
 def is_in_time(transaction: Transaction) -> sa.ColumnElement[bool]:
@@ -130,7 +152,7 @@ def first_end(transaction: Transaction) -> sa.ColumnElement[int]:
     """Return when a sheet that was just claimed becomes free for others if no answer arrives."""
     settings = transaction.info.settings
     minutes = min(settings.first_minutes, settings.lease_minutes or settings.first_minutes)
-    return transaction.clock() + sa.literal(int(minutes * MINUTE), sa.BigInteger)
+    return transaction.clock() + _of_minutes(minutes)
 
 
 def mark_answered(transaction: Transaction, lease_id: int, voter_id: int) -> None:
@@ -143,11 +165,8 @@ def mark_answered(transaction: Transaction, lease_id: int, voter_id: int) -> Non
 def forget_addresses(transaction: Transaction, ballot_id: int | None = None) -> None:
     """Delete the hashes of addresses that are no longer needed: all older than an hour, or all of a ballot."""
     lease, ballot = schema.lease, schema.ballot
-    query = (
-        sa.select(lease.c.id)
-        .join(ballot, ballot.c.id == lease.c.ballot_id)
-        .where(lease.c.address.is_not(None), ballot.c.campaign_id == transaction.info.id)
-    )
+    has_address = (lease.c.address.is_not(None), transaction.of_campaign(ballot))
+    query = sa.select(lease.c.id).select_from(schema.LEASES).where(*has_address)
     if ballot_id is None:
         # Skip rows that another claim is deleting, so that the two cannot deadlock.
         query = query.where(lease.c.expires_at < transaction.clock() - _REMEMBERED).limit(_SWEPT)
@@ -162,10 +181,7 @@ def held_unanswered(transaction: Transaction) -> tuple[sa.ColumnElement[bool], .
     """Return the conditions that a lease is in force and has no answer yet."""
     lease, ballot = schema.lease, schema.ballot
     is_in_force = (lease.c.ended_at.is_(None), is_in_time(transaction))
-    return ballot.c.campaign_id == transaction.info.id, ballot.c.state == "open", lease.c.unanswered, *is_in_force
-
-
-_FIRST_SHEETS: Final = 2  # read first; the voter usually gets one of them
+    return transaction.of_campaign(ballot), ballot.c.state == "open", lease.c.unanswered, *is_in_force
 
 
 @dataclass(frozen=True)
@@ -174,7 +190,7 @@ class Lease:
 
     Attributes
     ----------
-    id, ballot_id, number, sheet, fence : int
+    id, ballot_id, number, sheet : int
         `number` is the ballot's number.
     expires_at : int or None
     is_closed : bool
@@ -185,9 +201,55 @@ class Lease:
     ballot_id: int
     number: int
     sheet: int
-    fence: int
     expires_at: int | None
     is_closed: bool
+
+
+@dataclass(frozen=True)
+class VoterSheet:
+    """A sheet that a voter holds.
+
+    Attributes
+    ----------
+    number, sheet : int
+        Ballot, counted from 1, and sheet in it, counted from 0.
+    expires_at : int or None
+    pairs : tuple of ShownPair
+        Practice is left out for voters who have practised or voted on another sheet. So are pairs that another holder
+        of the sheet answered, and pairs that the voter was asked on another sheet.
+    answers : dict of int to Answered
+        The voter's own answers, by position.
+
+    See Also
+    --------
+    Voter.next_sheet : Returns it.
+    ShownPair : The type of its pairs.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger, CampaignSettings, VotingPages
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger, pages = Ledger.in_memory(), VotingPages(open_link=True)
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=CampaignSettings(assigned=False, sheet_size=2))
+    >>> n_opened = campaign.open_next()
+    >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
+    >>> sheet = voter.next_sheet(pages).sheet
+    >>> sheet.number, sheet.sheet, len(sheet.pairs), len(sheet.missing)
+    (1, 0, 2, 2)
+    >>> ledger.close()
+    """
+
+    number: int
+    sheet: int
+    expires_at: int | None
+    pairs: tuple[ShownPair, ...]
+    answers: Mapping[int, Answered]
+
+    @property
+    def missing(self) -> tuple[ShownPair, ...]:
+        """Pairs without an answer."""
+        return tuple(pair for pair in self.pairs if pair.position not in self.answers)
 
 
 def give_sheet(transaction: Transaction, ballot_id: int, sheet: int, voter_id: int) -> int:
@@ -205,8 +267,7 @@ def give_sheet(transaction: Transaction, ballot_id: int, sheet: int, voter_id: i
     row = transaction.execute(query.with_for_update(key_share=True)).first()
     if row is None:
         raise LedgerError(f"the ballot has no sheet {sheet + 1}")
-    state = transaction.execute(sa.select(schema.ballot.c.state).where(schema.ballot.c.id == ballot_id)).scalar_one()
-    if state == "closed":
+    if transaction.ballot_state(ballot_id) == "closed":
         raise LedgerError("the ballot is closed: its sheets cannot be given to another voter")
     _check_present(transaction, voter_id)
     if row.n_answered == row.n_comparisons and row.n_checked == row.n_checks:
@@ -224,17 +285,14 @@ def give_sheet(transaction: Transaction, ballot_id: int, sheet: int, voter_id: i
 
 
 def give_sheets(transaction: Transaction, name: str, *, giver: str | None = None, sheets: Sequence[int] = ()) -> int:
-    """Give sheets of the open ballot to a voter, adding the voter if the name is new, and return how many.
-
-    Options and errors are those of `Voters.give_sheets`.
-    """
+    """Give sheets to a voter and return how many; see `Voters.give_sheets`."""
     open_ones = [stored for stored in stored_ballots(transaction) if stored.state == "open"]
     if not open_ones:
         raise LedgerError("no ballot is open: there is no sheet to give")
     taker = register(transaction, name)
     sheets_to_give = [(open_ones[-1].id, sheet - 1) for sheet in sheets]
     if giver is not None:
-        sheets_to_give = unfinished_sheets(transaction, voter_named(transaction, giver))
+        sheets_to_give = _unfinished_sheets(transaction, voter_named(transaction, giver))
         if not sheets_to_give:
             raise LedgerError(f"voter {giver!r} has no unfinished sheet")
     for ballot_id, sheet in sheets_to_give:
@@ -307,12 +365,10 @@ def _finished_parts(transaction: Transaction) -> dict[Sheet, Any]:
 def _begun_statement() -> sa.Select[Any]:
     """Return the query of the unfinished sheets of a ``campaign`` that voters hold and have begun to answer."""
     sheet, lease, ballot = schema.sheet, schema.lease, schema.ballot
-    of_sheet = (lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number)
     is_open = (ballot.c.campaign_id == sa.bindparam("campaign"), ballot.c.state == "open")
-    is_held = (lease.c.ended_at.is_(None), lease.c.exclusive, ~lease.c.unanswered, _is_unfinished())
-    left = (sheet.c.n_comparisons - sheet.c.n_answered).label("n_left")
-    leases = sa.select(lease.c.id, lease.c.ballot_id, lease.c.sheet, lease.c.voter_id, left).where(*is_open, *is_held)
-    return leases.join(ballot, ballot.c.id == lease.c.ballot_id).join(sheet, sa.and_(*of_sheet))
+    is_held = (lease.c.ended_at.is_(None), lease.c.exclusive, ~lease.c.unanswered, _IS_UNFINISHED)
+    columns = (lease.c.id, lease.c.ballot_id, lease.c.sheet, lease.c.voter_id, _N_LEFT)
+    return sa.select(*columns).select_from(lease.join(sheet).join(ballot)).where(*is_open, *is_held)
 
 
 def _lease_free(transaction: Transaction, sheet: Sheet, voter_id: int, origin: Origin | None, *, waits: bool) -> bool:
@@ -344,15 +400,10 @@ def renew_lease(transaction: Transaction, voter_id: int) -> Lease | None:
     _check_present(transaction, voter_id)
     table, event, comparison = schema.lease, schema.vote_event, schema.comparison
     minutes = transaction.info.settings.lease_minutes or transaction.info.settings.first_minutes
-    since = transaction.clock() - sa.literal(int(minutes * MINUTE), sa.BigInteger)
-    answered = (
-        sa.select(sa.literal(1))
-        .select_from(event.join(comparison))
-        .where(comparison.c.ballot_id == table.c.ballot_id, comparison.c.sheet == table.c.sheet)
-        .where(event.c.voter_id == voter_id, event.c.kind == "cast", event.c.received_at >= since)
-        .correlate(table)
-        .exists()
-    )
+    since = transaction.clock() - _of_minutes(minutes)
+    is_recent = (event.c.voter_id == voter_id, event.c.kind == "cast", event.c.received_at >= since)
+    answers = sa.select(sa.literal(1)).select_from(event.join(comparison)).where(schema.LEASED_TO, *is_recent)
+    answered = answers.correlate(table).exists()
     conditions = (table.c.voter_id == voter_id, table.c.ended_at.is_(None), table.c.exclusive, ~table.c.unanswered)
     ends = lease_end(transaction, voter_id)
     transaction.execute(sa.update(table).where(*conditions, answered).values(expires_at=ends))
@@ -368,12 +419,28 @@ def lease_of_voter(transaction: Transaction, voter_id: int) -> Lease | None:
 @cache
 def _lease_statement() -> sa.Select[Any]:
     table, ballot = schema.lease, schema.ballot
-    of_lease = (table.c.id, table.c.ballot_id, ballot.c.number, table.c.sheet, table.c.fence, table.c.expires_at)
-    return (
-        sa.select(*of_lease, ballot.c.state == "closed")
-        .join(ballot, ballot.c.id == table.c.ballot_id)
-        .where(table.c.voter_id == sa.bindparam("voter"), table.c.ended_at.is_(None), table.c.exclusive)
-    )
+    of_lease = (table.c.id, table.c.ballot_id, ballot.c.number, table.c.sheet, table.c.expires_at)
+    leases = sa.select(*of_lease, ballot.c.state == "closed").select_from(schema.LEASES)
+    return leases.where(table.c.voter_id == sa.bindparam("voter"), table.c.ended_at.is_(None), table.c.exclusive)
+
+
+def sheet_of_voter(transaction: Transaction, voter_id: int) -> VoterSheet | None:
+    lease = lease_of_voter(transaction, voter_id)
+    return None if lease is None or lease.is_closed else voter_sheet(transaction, voter_id, lease)
+
+
+def voter_sheet(transaction: Transaction, voter_id: int, lease: Lease) -> VoterSheet:
+    pairs = shown_pairs(transaction, lease.number, lease.sheet)
+    answers = current_answers(transaction, lease.ballot_id, [pair.place for pair in pairs])
+    here = lease.ballot_id, lease.sheet
+    hidden = open_pairs(transaction, [here], voter_id)[here].hidden
+    if any(pair.is_practice for pair in pairs) and has_begun(transaction, voter_id, besides=here):
+        pairs = tuple(pair for pair in pairs if not pair.is_practice)
+    of_voter = {pair.position: answers[pair.place] for pair in pairs if pair.place in answers}
+    of_voter = {position: answer for position, answer in of_voter.items() if answer.voter_id == voter_id}
+    closed = {*answers, *hidden}
+    pairs = tuple(pair for pair in pairs if pair.position in of_voter or pair.place not in closed)
+    return VoterSheet(lease.number, lease.sheet, lease.expires_at, pairs, of_voter)
 
 
 def is_sheet_left(transaction: Transaction, voter_id: int | None = None) -> bool:
@@ -394,9 +461,7 @@ def free_remainders(transaction: Transaction) -> dict[Sheet, int]:
 
     A sheet is also free once its holder may be asked none of them.
     """
-    sheet = schema.sheet
-    left = (sheet.c.n_comparisons - sheet.c.n_answered).label("n_left")
-    rows = transaction.execute(_free_sheets(transaction).add_columns(left))
+    rows = transaction.execute(_free_sheets(transaction).add_columns(_N_LEFT))
     free = {(row.ballot_id, row.number): int(row.n_left) for row in rows if row.n_left}
     return free | {at: int(row.n_left) for at, row in _finished_parts(transaction).items() if row.n_left}
 
@@ -442,10 +507,10 @@ def _end(transaction: Transaction, lease_id: int, reason: str) -> None:
 def _leased(transaction: Transaction, ballot_id: int, sheet: int, voter_id: int, **columns: Any) -> int:
     table = schema.lease
     of_sheet = (table.c.ballot_id == ballot_id, table.c.sheet == sheet)
-    last = transaction.execute(sa.select(sa.func.max(table.c.fence)).where(*of_sheet)).scalar()
+    last = transaction.scalar(sa.select(sa.func.max(table.c.fence)).where(*of_sheet))
     values = {"ballot_id": ballot_id, "sheet": sheet, "voter_id": voter_id, "fence": (last or 0) + 1}
     lease = sa.insert(table).values(**values, **columns, given_at=now())
-    return int(transaction.execute(lease.returning(table.c.id)).scalar_one())
+    return int(transaction.scalar(lease.returning(table.c.id)))
 
 
 def _sheets_for(
@@ -478,7 +543,7 @@ def _locked(transaction: Transaction, sheet: Sheet, *, waits: bool) -> bool:
     """Lock a sheet that is not done; skip it, or wait for it, if another transaction holds the lock."""
     table = schema.sheet
     is_it = (table.c.ballot_id == sheet[0], table.c.number == sheet[1])
-    query = sa.select(table.c.number).where(*is_it, _is_unfinished())
+    query = sa.select(table.c.number).where(*is_it, _IS_UNFINISHED)
     return transaction.execute(query.with_for_update(key_share=True, skip_locked=not waits)).first() is not None
 
 
@@ -494,22 +559,16 @@ def _free_sheets(transaction: Transaction, practice: sa.Subquery | None = None) 
     if practice is not None:
         of_sheet = sa.and_(practice.c.ballot_id == sheet.c.ballot_id, practice.c.sheet == sheet.c.number)
         most_practice = sa.func.coalesce(practice.c.number, 0).desc()
-        free = free.outerjoin(practice, of_sheet).order_by(None).order_by(most_practice, *_sheet_order())
+        free = free.outerjoin(practice, of_sheet).order_by(None).order_by(most_practice, *_SHEET_ORDER)
     return free
 
 
 @lru_cache(maxsize=64)
 def _free_statement(campaign_id: int, is_sheet_leased: sa.ColumnElement[bool]) -> sa.Select[Any]:
     sheet, ballot = schema.sheet, schema.ballot
-    free = sa.select(sheet.c.ballot_id, sheet.c.number).join(ballot, ballot.c.id == sheet.c.ballot_id)
+    free = sa.select(sheet.c.ballot_id, sheet.c.number).select_from(schema.SHEETS)
     is_open = (ballot.c.campaign_id == campaign_id, ballot.c.state == "open")
-    return free.where(*is_open, _is_unfinished(), ~is_sheet_leased).order_by(*_sheet_order())
-
-
-@cache
-def _sheet_order() -> tuple[sa.ColumnElement[Any], ...]:
-    sheet = schema.sheet
-    return schema.ballot.c.number, (sheet.c.n_answered + sheet.c.n_checked == 0), sheet.c.number
+    return free.where(*is_open, _IS_UNFINISHED, ~is_sheet_leased).order_by(*_SHEET_ORDER)
 
 
 def is_leased(transaction: Transaction) -> sa.ColumnElement[bool]:
@@ -524,23 +583,12 @@ def _has_lease(is_lease_in_time: sa.ColumnElement[bool]) -> sa.ColumnElement[boo
     return sa.exists().where(*of_sheet, lease.c.ended_at.is_(None), is_lease_in_time)
 
 
-@cache
-def _is_unfinished() -> sa.ColumnElement[bool]:
-    sheet = schema.sheet
-    return sa.or_(sheet.c.n_answered < sheet.c.n_comparisons, sheet.c.n_checked < sheet.c.n_checks)
-
-
-def unfinished_sheets(transaction: Transaction, voter_id: int) -> list[tuple[int, int]]:
-    """Return ballot and number of each sheet in open ballots that the voter holds and has not finished."""
+def _unfinished_sheets(transaction: Transaction, voter_id: int) -> list[Sheet]:
+    """Return the sheets in open ballots that a voter holds and has not finished."""
     sheet, lease, ballot = schema.sheet, schema.lease, schema.ballot
-    rows = transaction.execute(
-        sa.select(sheet.c.ballot_id, sheet.c.number)
-        .join(lease, sa.and_(lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number))
-        .join(ballot, ballot.c.id == sheet.c.ballot_id)
-        .where(lease.c.voter_id == voter_id, lease.c.ended_at.is_(None), ballot.c.state == "open", _is_unfinished())
-        .order_by(sheet.c.ballot_id, sheet.c.number)
-    )
-    return [(row.ballot_id, row.number) for row in rows]
+    is_held = (lease.c.voter_id == voter_id, lease.c.ended_at.is_(None), ballot.c.state == "open", _IS_UNFINISHED)
+    sheets = sa.select(sheet.c.ballot_id, sheet.c.number).select_from(lease.join(sheet).join(ballot)).where(*is_held)
+    return [(row.ballot_id, row.number) for row in transaction.execute(sheets.order_by(*sheets.selected_columns))]
 
 
 def seconds_left(transaction: Transaction, voter_id: int | None = None) -> int | None:
@@ -549,13 +597,10 @@ def seconds_left(transaction: Transaction, voter_id: int | None = None) -> int |
     The result is None if no sheet becomes free.
     """
     lease = schema.lease
-    left = (lease.c.expires_at - transaction.clock()).label("left")
-    rows = transaction.execute(
-        sa.select(lease.c.ballot_id, lease.c.sheet, left)
-        .join(schema.ballot, schema.ballot.c.id == lease.c.ballot_id)
-        .where(*held_unanswered(transaction), lease.c.voter_id.is_distinct_from(voter_id))
-    ).all()
-    times = {(row.ballot_id, row.sheet): int(row.left) for row in rows}
+    left = sa.select(lease.c.ballot_id, lease.c.sheet, lease.c.expires_at - transaction.clock())
+    of_others = (*held_unanswered(transaction), lease.c.voter_id.is_distinct_from(voter_id))
+    rows = transaction.execute(left.select_from(schema.LEASES).where(*of_others))
+    times = {(ballot_id, sheet): int(time_left) for ballot_id, sheet, time_left in rows}
     some = [sheet for sheet, pairs in open_pairs(transaction, times, voter_id).items() if pairs.places]
     return max(1, -(-min(times[sheet] for sheet in some) // 1_000_000)) if some else None
 
@@ -582,14 +627,14 @@ def unused_practice(info: CampaignInfo) -> sa.Subquery | None:
 
     A voter who takes over a started sheet finds its practice done.
     """
-    probing, probe, event, ballot = info.settings.probing, schema.comparison, schema.vote_event, schema.ballot
+    probing, probe, ballot = info.settings.probing, schema.comparison, schema.ballot
     if probing is None or not probing.of_kind("practice"):
         return None
-    answered = sa.exists().where(event.c.ballot_id == probe.c.ballot_id, event.c.place == probe.c.place)
+    is_open = (ballot.c.campaign_id == info.id, ballot.c.state == "open")
     return (
         sa.select(probe.c.ballot_id, probe.c.sheet, sa.func.count().label("number"))
-        .join(ballot, ballot.c.id == probe.c.ballot_id)
-        .where(ballot.c.campaign_id == info.id, ballot.c.state == "open", probe.c.probe == "practice", ~answered)
+        .select_from(schema.PAIRS)
+        .where(*is_open, probe.c.probe == "practice", ~sa.exists().where(schema.OF_COMPARISON))
         .group_by(probe.c.ballot_id, probe.c.sheet)
         .subquery()
     )

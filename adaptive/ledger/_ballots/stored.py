@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final, NamedTuple
 
@@ -19,18 +19,7 @@ from adaptive.choices._choices import Choices
 from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import (
-    CANNOT_SAY,
-    answer_name,
-    best_and_worst,
-    digest_of,
-    directions_of,
-    grades_of,
-    json_of,
-    pair_id,
-    time_text,
-    value_of,
-)
+from adaptive.ledger._store.schema import CANNOT_SAY, answer_name, directions_of, grades_of, json_of, pair_id, value_of
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._columns import ShownPairs
 from adaptive.model._comparisons import Comparisons
@@ -127,35 +116,23 @@ class Probe(NamedTuple):
     repeats: int | None
 
 
-@dataclass(frozen=True, eq=False)
-class Scored:
-    """The results of an open ballot's votes, before anything is written.
-
-    Attributes
-    ----------
-    record : BallotRecord
-    position : Position
-        The position of the campaign after the ballot.
-    n_answered : int
-        Comparisons with a vote, "cannot say" included.
-    """
-
-    record: BallotRecord
-    position: Position
-    n_answered: int
-
-
 def stored_ballots(transaction: Transaction) -> list[StoredBallot]:
     """Return all ballots of a campaign so far."""
     table = schema.ballot
-    rows = transaction.execute(
-        sa.select(table).where(table.c.campaign_id == transaction.info.id).order_by(table.c.number)
-    )
+    rows = transaction.execute(sa.select(table).where(transaction.of_campaign(table)).order_by(table.c.number))
     ballots = []
     for row in rows:
         decoded = {"places": value_of(row.places), "record": None if row.record is None else value_of(row.record)}
         ballots.append(StoredBallot.from_dict({**row._mapping, **decoded}, ballot_id=row.id))
     return ballots
+
+
+def answered_by_ballot(transaction: Transaction) -> dict[int, int]:
+    """Return the number of answered comparisons of each ballot, by id, which its sheets count."""
+    sheet = schema.sheet
+    sums = sa.select(sheet.c.ballot_id, sa.func.sum(sheet.c.n_answered)).select_from(schema.SHEETS)
+    rows = transaction.execute(sums.where(transaction.of_campaign(schema.ballot)).group_by(sheet.c.ballot_id))
+    return {ballot_id: int(n_answered) for ballot_id, n_answered in rows}
 
 
 def drawn_columns(transaction: Transaction, ballot_id: int) -> DrawnColumns:
@@ -219,12 +196,22 @@ def position_after(info: CampaignInfo, closed: Sequence[StoredBallot]) -> tuple[
     return tuple(records), position
 
 
-def record_dict(scored: Scored, excluded: Mapping[int, str]) -> dict[str, Any]:
-    """Return the record of a ballot as it is stored: everything that the rest of the campaign needs."""
-    fields = scored.record.to_dict()
+def record_dict(record: BallotRecord, after: Position, n_answered: int, excluded: Iterable[str]) -> dict[str, Any]:
+    """Return the record of a ballot as it is stored: everything that the rest of the campaign needs.
+
+    Parameters
+    ----------
+    after : Position
+        The position of the campaign after the ballot.
+    n_answered : int
+        Comparisons with a vote, "cannot say" included.
+    excluded : iterable of str
+        Keys of the voters who were left out.
+    """
+    fields = record.to_dict()
     del fields["items"], fields["number"]
-    selected = scored.position.places.tolist()
-    return {**fields, "selected": selected, "excluded": sorted(excluded.values()), "n_answered": scored.n_answered}
+    selected = after.places.tolist()
+    return {**fields, "selected": selected, "excluded": sorted(excluded), "n_answered": n_answered}
 
 
 def record_of(info: CampaignInfo, stored: StoredBallot) -> BallotRecord:
@@ -250,23 +237,23 @@ def record_of(info: CampaignInfo, stored: StoredBallot) -> BallotRecord:
 
 def chain_digest(previous: str | None, stored_draw: str, votes: str, record: Mapping[str, Any]) -> str:
     """Return a digest of a closed ballot and all before it, so that a ballot missing from the end is noticed."""
-    return digest_of([previous or "", stored_draw, votes, json_of(dict(record))])
+    return schema.digest_of([previous or "", stored_draw, votes, json_of(dict(record))])
 
 
 def ballot_stamp(transaction: Transaction, number: int) -> str:
     """Return a stamp of an opened ballot's state and of the voters who are left out, but not of its votes."""
     table, event = schema.ballot, schema.audit_event
-    has_number = (table.c.campaign_id == transaction.info.id, table.c.number == number)
+    has_number = (transaction.of_campaign(table), table.c.number == number)
     row = transaction.execute(sa.select(table.c.state, table.c.chain_digest).where(*has_number)).first()
     if row is None:
         raise LedgerError(f"ballot {number} has not been opened")
-    is_decision = (event.c.campaign_id == transaction.info.id, event.c.kind.in_(_DECIDING))
-    decided = transaction.execute(sa.select(sa.func.max(event.c.id)).where(*is_decision)).scalar()
-    return digest_of([transaction.info.key, str(number), row.state, row.chain_digest or "", str(decided)])[:32]
+    is_decision = (transaction.of_campaign(event), event.c.kind.in_(_DECIDING))
+    decided = transaction.scalar(sa.select(sa.func.max(event.c.id)).where(*is_decision))
+    return schema.digest_of([transaction.info.key, str(number), row.state, row.chain_digest or "", str(decided)])[:32]
 
 
 MOST_EVENTS: Final = 1_000
-_NOBODY: Final = -1
+NO_VOTER: Final = -1
 _NOTHING: Final = -9  # a retracted or voided vote has no answer
 
 
@@ -320,7 +307,7 @@ def current_votes(transaction: Transaction, ballot_id: int) -> CurrentVotes:
     """Return the vote in force for each comparison of a ballot: its last event, if that is a vote."""
     event = schema.vote_event
     events = sa.select(event.c.place, sa.func.coalesce(event.c.answer, _NOTHING), event.c.voter_id)
-    query = events.where(event.c.ballot_id == ballot_id, schema.is_scored(event, ballot_id))
+    query = events.where(event.c.ballot_id == ballot_id, schema.is_scored(ballot_id))
     place, code, voter = transaction.integer_columns(query.order_by(event.c.place, event.c.revision))
     last = np.append(place[1:] != place[:-1], np.ones(min(1, place.size), bool))
     counts = last & (code != _NOTHING)
@@ -332,29 +319,25 @@ def n_left_out(transaction: Transaction, ballot_id: int, voters: Collection[int]
     if not voters:
         return 0
     event = schema.vote_event
-    of_ballot = sa.and_(event.c.ballot_id == ballot_id, schema.is_scored(event, ballot_id))
-    is_theirs = sa.and_(of_ballot, event.c.voter_id.in_(sorted(voters)))
-    counted = sa.select(sa.func.count()).select_from(event).where(is_theirs, *schema.in_force(event))
-    return int(transaction.execute(counted).scalar_one())
+    is_theirs = (event.c.ballot_id == ballot_id, schema.is_scored(ballot_id), event.c.voter_id.in_(sorted(voters)))
+    return transaction.count(event, *is_theirs, schema.IN_FORCE)
 
 
 def event_lines(transaction: Transaction, ballot_id: int) -> list[str]:
     """Return the lines that the digest of votes covers, as JSON lists: place, revision, kind, answer, voter's key."""
     event = schema.vote_event
-    rows = transaction.execute(
-        sa.select(event.c.place, event.c.revision, event.c.kind, event.c.answer, schema.voter.c.key)
-        .join(schema.voter, schema.voter.c.id == event.c.voter_id)
-        .where(event.c.ballot_id == ballot_id, schema.is_scored(event, ballot_id))
-        .order_by(event.c.place, event.c.revision)
-    )
+    columns = sa.select(event.c.place, event.c.revision, event.c.kind, event.c.answer, schema.voter.c.key)
+    events = columns.select_from(event.join(schema.voter)).where(event.c.ballot_id == ballot_id)
+    scored = events.where(schema.is_scored(ballot_id)).order_by(event.c.place, event.c.revision)
     return [
-        f'[{place},{revision},"{kind}",{_answer_json(answer)},"{key}"]' for place, revision, kind, answer, key in rows
+        f'[{place},{revision},"{kind}",{_answer_json(answer)},"{key}"]'
+        for place, revision, kind, answer, key in transaction.execute(scored)
     ]
 
 
 def votes_digest(transaction: Transaction, ballot_id: int) -> str:
     """Return the SHA-256 of `event_lines`."""
-    return digest_of(event_lines(transaction, ballot_id))
+    return schema.digest_of(event_lines(transaction, ballot_id))
 
 
 def _answer_json(answer: int | None) -> str:
@@ -443,9 +426,9 @@ def _read_votes(
         left, right = sides_of(items, code)
         answered.append(np.stack([left, right, directions_of(code), votes.voter[is_decided], grades_of(code)]))
         item_rows.append(items)
-        holder = _holders(transaction, stored.id, int(comparisons.sheet.max()) + 1)[comparisons.sheet]
-        holder[place] = _NOBODY
-        rest = np.flatnonzero(holder != _NOBODY)
+        holder = holders_of(transaction, stored.id, comparisons)
+        holder[place] = NO_VOTER
+        rest = np.flatnonzero(holder != NO_VOTER)
         silent.append(np.stack([comparisons.left[rest], comparisons.right[rest], holder[rest]]))
     left, right, winner, voter, grades = np.concatenate(answered, axis=1)
     shown_left, shown_right, shown_to = np.concatenate(silent, axis=1)
@@ -469,19 +452,19 @@ def sides_of(items: Array, codes: Array) -> tuple[Array, Array]:
     items : ndarray of int64, shape (n_answers, set_size)
     codes : ndarray of int64, shape (n_answers,)
     """
-    best, worst = best_and_worst(codes)
+    best, worst = schema.best_and_worst(codes)
     rows = np.arange(codes.size)
     return items[rows, np.minimum(best, worst)], items[rows, np.maximum(best, worst)]
 
 
-def _holders(transaction: Transaction, ballot_id: int, n_sheets: int) -> NDArray[np.int64]:
-    """Return the id of the holder of each sheet."""
-    holders = np.full(n_sheets, _NOBODY)
+def holders_of(transaction: Transaction, ballot_id: int, comparisons: DrawnColumns) -> Array:
+    """Return the id of the voter who holds the sheet of each comparison; NO_VOTER for a free sheet."""
+    holders = np.full(int(comparisons.sheet.max()) + 1, NO_VOTER)
     lease = schema.lease
     of_ballot = (lease.c.ballot_id == ballot_id, lease.c.ended_at.is_(None))
     sheet, voter = transaction.integer_columns(sa.select(lease.c.sheet, lease.c.voter_id).where(*of_ballot))
     holders[sheet] = voter
-    return holders
+    return holders[comparisons.sheet]
 
 
 @dataclass(frozen=True)
@@ -552,7 +535,7 @@ class LedgerEvent:
 def events_after(transaction: Transaction, after: int = 0, *, most: int = MOST_EVENTS) -> tuple[LedgerEvent, ...]:
     """Return the events of `Campaign.events_after`, in a transaction that may write: it waits for votes by locks."""
     ballot, event, comparison, voter = schema.ballot, schema.vote_event, schema.comparison, schema.voter
-    opened = sa.select(ballot.c.id, ballot.c.number).where(ballot.c.campaign_id == transaction.info.id)
+    opened = sa.select(ballot.c.id, ballot.c.number).where(transaction.of_campaign(ballot))
     numbers = {row.id: row.number for row in transaction.execute(opened.order_by(ballot.c.id))}
     same = ("event_id", "revision", "kind", "response_ms", "given_by", "layout")
     for ballot_id in numbers:
@@ -560,26 +543,27 @@ def events_after(transaction: Transaction, after: int = 0, *, most: int = MOST_E
     items = (comparison.c.left_item, comparison.c.right_item, comparison.c.other_items)
     rows = transaction.execute(
         sa.select(event, comparison.c.sheet, comparison.c.position, *items, voter.c.key)
-        .join(comparison, sa.and_(comparison.c.ballot_id == event.c.ballot_id, comparison.c.place == event.c.place))
-        .join(voter, voter.c.id == event.c.voter_id)
+        .select_from(event.join(comparison).join(voter))
         .where(event.c.ballot_id.in_(list(numbers)), event.c.id > after, comparison.c.probe.is_(None))
         .order_by(event.c.id)
         .limit(most)
     )
-    return tuple(
-        LedgerEvent(
+    events = []
+    for row in rows:
+        left, right, *others = transaction.labels_of(row)
+        ledger_event = LedgerEvent(
             number=row.id,
             comparison=pair_id(numbers[row.ballot_id], row.sheet, row.position),
-            left=transaction.info.items[row.left_item],
-            right=transaction.info.items[row.right_item],
-            other_items=transaction.labels_of(row.other_items),
+            left=left,
+            right=right,
+            other_items=tuple(others),
             answer=None if row.answer is None else answer_name(row.answer),
             voter=row.key,
-            received_at=time_text(row.received_at),
+            received_at=schema.time_text(row.received_at),
             **{name: row._mapping[name] for name in same},
         )
-        for row in rows
-    )
+        events.append(ledger_event)
+    return tuple(events)
 
 
 @dataclass(frozen=True)
@@ -610,28 +594,25 @@ class Conflict:
 def conflicts(transaction: Transaction) -> list[Conflict]:
     """Return the votes that were set aside because they contradict another one, oldest first."""
     late, ballot, event, comparison = schema.late_vote, schema.ballot, schema.vote_event, schema.comparison
-    names = transaction.voter_names()
+    names, change = transaction.voter_names(), event.alias("change")
+    same = (change.c.ballot_id == late.c.ballot_id, change.c.place == late.c.place)
+    corrected = sa.exists().where(*same, change.c.given_by == "correction", change.c.revision > late.c.revision)
+    in_force = sa.and_(event.c.ballot_id == late.c.ballot_id, event.c.place == late.c.place, schema.IN_FORCE)
     rows = transaction.execute(
         sa.select(late, ballot.c.number, comparison.c.sheet, comparison.c.position)
-        .join(comparison, sa.and_(comparison.c.ballot_id == late.c.ballot_id, comparison.c.place == late.c.place))
-        .join(ballot, ballot.c.id == late.c.ballot_id)
-        .where(ballot.c.campaign_id == transaction.info.id, late.c.why == "conflict")
+        .add_columns(event.c.answer.label("recorded"), corrected.label("corrected"))
+        .select_from(late.join(comparison).join(ballot, ballot.c.id == late.c.ballot_id).outerjoin(event, in_force))
+        .where(transaction.of_campaign(ballot), late.c.why == "conflict")
         .order_by(late.c.id)
-    ).all()
-    result = []
-    for row in rows:
-        of_pair = (event.c.ballot_id == row.ballot_id, event.c.place == row.place)
-        query = sa.select(event.c.kind, event.c.answer, event.c.given_by, event.c.revision).where(*of_pair)
-        events = transaction.execute(query.order_by(event.c.revision)).all()
-        last = events[-1] if events else None
-        result.append(
-            Conflict(
-                comparison=pair_id(row.number, row.sheet, row.position),
-                voter=names[row.voter_id],
-                recorded=answer_name(last.answer) if last is not None and last.kind == "cast" else "",
-                conflicting=answer_name(row.answer),
-                received_at=time_text(row.received_at),
-                corrected=any(e.given_by == "correction" and e.revision > row.revision for e in events),
-            )
+    )
+    return [
+        Conflict(
+            comparison=pair_id(row.number, row.sheet, row.position),
+            voter=names[row.voter_id],
+            recorded="" if row.recorded is None else answer_name(row.recorded),
+            conflicting=answer_name(row.answer),
+            received_at=schema.time_text(row.received_at),
+            corrected=bool(row.corrected),
         )
-    return result
+        for row in rows
+    ]

@@ -26,15 +26,7 @@ from adaptive._tables import csv_text, guarded, item_cells, item_columns, set_co
 from adaptive._votes import UNANSWERED
 from adaptive.errors import AdaptiveError
 from adaptive.ledger._ballots.draws import draw_digest, sheets_of
-from adaptive.ledger._ballots.stored import (
-    Scored,
-    StoredBallot,
-    ballot_of,
-    chain_digest,
-    choices_of,
-    record_dict,
-    sides_of,
-)
+from adaptive.ledger._ballots.stored import StoredBallot, ballot_of, chain_digest, choices_of, record_dict, sides_of
 from adaptive.ledger._bundle.contents import SUMS, Contents, Row
 from adaptive.ledger._campaign.info import KINDS
 from adaptive.ledger._store.schema import (
@@ -219,33 +211,23 @@ def votes_csv(contents: Contents) -> str:
     Of sets, the columns after voter are item_1, item_2, ..., best and worst.
     """
     columns, cells = label_cells(contents.labels)
-    if contents.info.set_size > 2:
-        return _set_votes_csv(contents)
+    set_size, has_grades = contents.info.set_size, contents.info.settings.grades > 1
     by_ballot = events_by_ballot(contents)
-    has_grades = contents.info.settings.grades > 1
-    rows = []
+    rows, answer = [], list[Any]()
     for stored in contents.stored_ballots:
         comparisons = contents.comparisons[stored.number]
-        left, right = comparisons.left.tolist(), comparisons.right.tolist()
-        for place, event in votes_that_count(by_ballot[stored.number], contents.excluded).items():
-            sides = (*cells[left[place]], *cells[right[place]])
-            pair = pair_id(stored.number, int(comparisons.sheet[place]), int(comparisons.position[place]))
-            winner, grade = side_and_grade(event["answer"])
-            rows.append([pair, guarded(event["voter"]), *sides, winner, *([grade] if has_grades else [])])
-    header = ["comparison", "voter", *columns("left"), *columns("right"), "winner", *(["grade"] * has_grades)]
-    return csv_text(header, rows)
-
-
-def _set_votes_csv(contents: Contents) -> str:
-    by_ballot = events_by_ballot(contents)
-    rows = []
-    for stored in contents.stored_ballots:
-        comparisons = contents.comparisons[stored.number]
+        items = comparisons.items.tolist()
         for place, event in votes_that_count(by_ballot[stored.number], contents.excluded).items():
             pair = pair_id(stored.number, int(comparisons.sheet[place]), int(comparisons.position[place]))
-            items = [contents.labels[item] for item in comparisons.items[place].tolist()]
-            rows.append([pair, guarded(event["voter"]), *set_cells(items, event["answer"], guarded)])
-    return csv_text(["comparison", "voter", *set_columns(contents.info.set_size)], rows)
+            if set_size > 2:
+                answer = set_cells([contents.labels[item] for item in items[place]], event["answer"], guarded)
+            else:
+                winner, grade = side_and_grade(event["answer"])
+                sides = [cell for item in items[place] for cell in cells[item]]
+                answer = [*sides, winner, *([grade] if has_grades else [])]
+            rows.append([pair, guarded(event["voter"]), *answer])
+    of_pair = [*columns("left"), *columns("right"), "winner", *(["grade"] * has_grades)]
+    return csv_text(["comparison", "voter", *(of_pair if set_size == 2 else set_columns(set_size))], rows)
 
 
 def result_csv(contents: Contents, verified: Verified) -> str:
@@ -416,7 +398,7 @@ def _scored_again(
         record, position = close_ballot(info.ballot_plan, before, ballot, answers, rng=rng, select=select)
     except AdaptiveError as error:
         raise BundleError(f"record of ballot {number}: the votes cannot be scored: {error}") from error
-    again = record_dict(Scored(record, position, len(votes)), dict(enumerate(excluded)))
+    again = record_dict(record, position, len(votes), excluded)
     wrong = [name for name in again if json_of(again[name]) != json_of(written.get(name))]
     if wrong or set(written) != set(again):
         raise BundleError(

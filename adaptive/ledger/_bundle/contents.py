@@ -20,8 +20,8 @@ from adaptive._plan import LEAST_SET, MOST_SET
 from adaptive._tables import csv_text, guarded
 from adaptive.errors import AdaptiveError, VoteError
 from adaptive.ledger._ballots.stored import DrawnColumns, Probe, StoredBallot, ballot_probes, drawn_with_slots
+from adaptive.ledger._campaign.content import PRIVATE, ItemContent, VotingPages
 from adaptive.ledger._campaign.info import CampaignInfo
-from adaptive.ledger._campaign.pages import PRIVATE, ItemContent, VotingPages
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import answer_name, json_of, label_of, pair_at, pair_id, sum_of, value_of
@@ -114,10 +114,16 @@ def read_contents(transaction: Transaction, *, names: bool) -> Contents:
     """
 
     def of_campaign(table: sa.Table, by: str = "id") -> sa.Select[Any]:
-        return sa.select(table).where(table.c.campaign_id == transaction.info.id).order_by(table.c[by])
+        return sa.select(table).where(transaction.of_campaign(table)).order_by(table.c[by])
 
     def rows(query: sa.Select[Any], columns: Sequence[str]) -> list[Row]:
-        return _rows(transaction, query, columns, ids, keys)
+        """Return rows in the form of a bundle: answers as words, ballots by number, voters by key, JSON decoded."""
+        read = [(name, STORED_AS.get(name, name), forms.get(name)) for name in columns]
+        result = []
+        for row in transaction.execute(query).mappings():
+            cells = ((name, row[column], form) for name, column, form in read)
+            result.append({name: cell if form is None or cell is None else form(cell) for name, cell, form in cells})
+        return result
 
     def of_ballots(table: sa.Table) -> sa.Select[Any]:
         return sa.select(table).where(table.c.ballot_id.in_(list(ids))).order_by(table.c.id)
@@ -125,6 +131,8 @@ def read_contents(transaction: Transaction, *, names: bool) -> Contents:
     numbered = list(transaction.info.slots) == list(range(len(transaction.info.slots)))
     ids: dict[int, int] = {}
     keys: dict[int, str] = {}
+    forms: dict[str, Callable[[Any], Any]] = dict.fromkeys(JSON, value_of)
+    forms |= {"answer": answer_name, "ballot": ids.__getitem__, "voter": keys.__getitem__}
     ballots = rows(of_campaign(schema.ballot, "number"), ("id", *COLUMNS["ballot"]))
     ids |= {row.pop("id"): row["number"] for row in ballots}
     for row in ballots:
@@ -160,28 +168,10 @@ def read_contents(transaction: Transaction, *, names: bool) -> Contents:
     )
 
 
-def _rows(
-    transaction: Transaction,
-    query: sa.Select[Any],
-    columns: Sequence[str],
-    ids: Mapping[int, int],
-    keys: Mapping[int, str],
-) -> list[Row]:
-    """Return rows in the form of a bundle: answers as words, ballots by number, voters by key, and JSON decoded."""
-    forms: dict[str, Callable[[Any], Any]] = dict.fromkeys(JSON, value_of)
-    forms |= {"answer": answer_name, "ballot": ids.__getitem__, "voter": keys.__getitem__}
-    read = [(name, STORED_AS.get(name, name), forms.get(name)) for name in columns]
-    result = []
-    for row in transaction.execute(query).mappings():
-        values = ((name, row[column], form) for name, column, form in read)
-        result.append({name: value if form is None or value is None else form(value) for name, value, form in values})
-    return result
-
-
 def _voters(transaction: Transaction, *, names: bool, numbered: bool) -> list[Row]:
     voter, identity = schema.voter, schema.voter_identity
     voters = sa.select(voter, identity.c.external_id).select_from(voter.outerjoin(identity))
-    rows = transaction.execute(voters.where(voter.c.campaign_id == transaction.info.id).order_by(voter.c.id))
+    rows = transaction.execute(voters.where(transaction.of_campaign(voter)).order_by(voter.c.id))
     slots = {str(slot) for slot in transaction.info.slots} if numbered else set()
     result = []
     for row in rows.mappings():
@@ -443,18 +433,10 @@ def _comparisons(contents: Contents) -> str:
     rows: list[Sequence[Any]] = []
     for number, comparisons in sorted(contents.comparisons.items()):
         sheets, slots = comparisons.sheet.tolist(), contents.slots[number].tolist()
-        columns = zip(
-            sheets,
-            comparisons.position.tolist(),
-            slots,
-            comparisons.left.tolist(),
-            comparisons.right.tolist(),
-            comparisons.other_items.tolist(),
-            strict=True,
-        )
+        columns = zip(sheets, comparisons.position.tolist(), slots, comparisons.items.tolist(), strict=True)
         rows += [
-            (pair_id(number, sheet, position), *cells, "", "", "", *other_items)
-            for sheet, position, *cells, other_items in columns
+            (pair_id(number, sheet, position), slot, left, right, "", "", "", *other_items)
+            for sheet, position, slot, (left, right, *other_items) in columns
         ]
         slot_of = dict(zip(sheets, slots, strict=True))
         rows += [
@@ -578,10 +560,9 @@ def _parsed_comparisons(
             by_ballot[ballot].append((sheet, position, slot, left, right, *other_items))
     comparisons, slots = {}, {}
     for ballot, rows in by_ballot.items():
-        sheets, positions, slot_of, lefts, rights, *others = np.array(rows, np.int64).T
-        rest = np.array(others, np.int64).reshape(-1, sheets.size).T
-        comparisons[ballot] = DrawnColumns(sheets, positions, lefts, rights, rest)
-        slots[ballot] = slot_of
+        table = np.array(rows, np.int64)
+        sheets, positions, slots[ballot], lefts, rights = table[:, :5].T
+        comparisons[ballot] = DrawnColumns(sheets, positions, lefts, rights, table[:, 5:])
     return comparisons, slots, {ballot: checks[ballot] for ballot in by_ballot}
 
 

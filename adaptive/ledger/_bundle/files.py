@@ -18,9 +18,11 @@ from adaptive.ledger._bundle.checking import (
     checked,
     croissant,
     data_sheet,
+    events_by_ballot,
     result_csv,
     strengths_csv,
     votes_csv,
+    votes_that_count,
 )
 from adaptive.ledger._bundle.contents import (
     JSON,
@@ -40,7 +42,7 @@ from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, ins
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import Database
 from adaptive.ledger._store.schema import ANSWERS, json_of
-from adaptive.ledger._voters.identity import external_hash
+from adaptive.ledger._voters.membership import external_hash
 from adaptive.ledger._votes.casting import correction_hash, vote_hash
 from adaptive.ledger.errors import BundleError
 from adaptive.model._likelihood import OVERSIGHT
@@ -48,10 +50,7 @@ from rankcorr._io.files import write_atomically
 
 
 def write_bundle(campaign: OpenCampaign, path: str | os.PathLike[str], *, names: bool = False) -> None:
-    """Write a campaign as a zip: see `bundle_bytes`.
-
-    Its errors are those of `Campaign.write_bundle`.
-    """
+    """Write a campaign as a zip; see `Campaign.write_bundle`."""
     data = bundle_bytes(campaign, names=names)
     try:
         write_atomically(Path(path), data)
@@ -60,15 +59,8 @@ def write_bundle(campaign: OpenCampaign, path: str | os.PathLike[str], *, names:
 
 
 def bundle_bytes(campaign: OpenCampaign, *, names: bool = False) -> bytes:
-    """Return a campaign as a zip; the same campaign gives the same bytes.
-
-    It holds every row of the campaign except the keys, tokens and addresses that only its ledger needs. Its parts are
-    items, plan, drawn comparisons, checks, all events, the votes that count and their ranking, a data sheet, Croissant
-    metadata, and checksums. The bundle is checked before it is written, as in `verify_bundle`.
-
-    Its options and errors are those of `Campaign.bundle`.
-    """
-    contents = campaign.read(lambda transaction: read_contents(transaction, names=names))
+    """Return a campaign as a zip; see `Campaign.bundle`."""
+    contents = campaign.read(read_contents, names=names)
     members = data_members(contents)
     result = checked(contents)
     members |= {"votes.csv": votes_csv(contents), "result.csv": _result(contents, result)}
@@ -126,12 +118,8 @@ def verify_bundle(path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES)
 
 
 def verify_campaign(campaign: OpenCampaign) -> Verified:
-    """Check a campaign in its ledger, as `verify_bundle` checks a bundle.
-
-    Its errors are those of `Campaign.verify`.
-    """
-    contents = campaign.read(lambda transaction: read_contents(transaction, names=False))
-    return checked(contents, seed=True)
+    """Check a campaign in its ledger; see `Campaign.verify`."""
+    return checked(campaign.read(read_contents, names=False), seed=True)
 
 
 def load_verified(path: str | os.PathLike[str], *, most_bytes: int, strict: bool = False) -> tuple[Contents, Verified]:
@@ -240,13 +228,12 @@ def _insert(connection: sa.Connection, contents: Contents) -> CampaignInfo:
         number: comparisons.sheet.tolist() + [check.sheet for check in contents.checks[number]]
         for number, comparisons in contents.comparisons.items()
     }
-    votes = _with_hashes(_table_rows(contents.votes, ballots, voters), contents.votes)
+    votes = _vote_rows(contents.votes, ballots, voters)
     for row, values in zip(contents.votes, votes, strict=True):
         sheet, fence = sheets[row["ballot"]][row["place"]], values.pop("fence")
         values["lease_id"] = None if fence is None else leases[row["ballot"], sheet, fence]
     _add(transaction, schema.vote_event, votes)
-    late = _with_hashes(_table_rows(contents.late_votes, ballots, voters), contents.late_votes)
-    _add(transaction, schema.late_vote, late)
+    _add(transaction, schema.late_vote, _vote_rows(contents.late_votes, ballots, voters))
     _add(transaction, schema.audit_event, _table_rows(contents.audit, ballots, voters), same)
     return transaction.info
 
@@ -266,12 +253,10 @@ def _table_rows(
     ]
 
 
-def _with_hashes(stored: list[Row], rows: Sequence[Row]) -> list[Row]:
-    """Return the rows of votes with the hashes that their voters' ids in this ledger give."""
-    return [
-        {**values, "payload_hash": _payload_hash(row, values["voter_id"])}
-        for values, row in zip(stored, rows, strict=True)
-    ]
+def _vote_rows(rows: Sequence[Row], ballots: Mapping[int, int], voters: Mapping[str, int]) -> list[Row]:
+    """Return rows of votes in the form of their table, with the hashes that their voters' ids in this ledger give."""
+    pairs = zip(_table_rows(rows, ballots, voters), rows, strict=True)
+    return [{**values, "payload_hash": _payload_hash(row, values["voter_id"])} for values, row in pairs]
 
 
 def _add(
@@ -303,18 +288,14 @@ def _insert_ballots(transaction: Transaction, contents: Contents) -> dict[int, i
 
 def _count_answered(contents: Contents) -> tuple[Counter[tuple[int, int]], Counter[tuple[int, int]]]:
     """Return the number of comparisons with a current vote, by ballot and sheet, and of checks, practice left out."""
-    last: dict[tuple[int, int], tuple[int, str]] = {}
-    for row in contents.votes:
-        where = (row["ballot"], row["place"])
-        last[where] = max(last.get(where, (0, "")), (row["revision"], row["kind"]))
     scored, checked = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
-    for (number, place), (_, kind) in last.items():
-        sheets = contents.comparisons[number].sheet
-        check = None if place < sheets.size else contents.checks[number][place - sheets.size]
-        if kind == "cast" and check is None:
-            scored[number, int(sheets[place])] += 1
-        elif kind == "cast" and check is not None and check.kind != "practice":
-            checked[number, check.sheet] += 1
+    votes, on_checks = events_by_ballot(contents), events_by_ballot(contents, checks=True)
+    for number, comparisons in contents.comparisons.items():
+        for place in votes_that_count(votes[number], frozenset()):
+            scored[number, int(comparisons.sheet[place])] += 1
+        for place in votes_that_count(on_checks[number], frozenset()):
+            check = contents.checks[number][place - comparisons.sheet.size]
+            checked[number, check.sheet] += check.kind != "practice"
     return scored, checked
 
 
@@ -329,11 +310,7 @@ def _insert_voters(transaction: Transaction, contents: Contents) -> dict[str, in
         for voter in contents.voters
     ]
     _add(transaction, schema.voter, rows, {"campaign_id": transaction.info.id})
-    table = schema.voter
-    ids = {
-        row.key: row.id
-        for row in transaction.execute(sa.select(table).where(table.c.campaign_id == transaction.info.id))
-    }
+    ids = {key: voter_id for voter_id, key in transaction.voter_keys().items()}
     named = [voter for voter in contents.voters if voter["name"] is not None]
     identities = [{"voter_id": ids[voter["voter"]], "external_id": voter["name"]} for voter in named]
     _add(transaction, schema.voter_identity, identities)

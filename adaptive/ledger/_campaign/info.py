@@ -144,9 +144,8 @@ class ContinuousPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
-        later = {"n_pairs": None, "set_size": 2}  # absent where earlier releases could read the plan
-        names = [name for name in self.__dataclass_fields__ if name not in later or getattr(self, name) != later[name]]
-        return {name: getattr(self, name) for name in names}
+        # These fields are absent where earlier releases could read the plan.
+        return _omit_defaults(asdict(self), n_pairs=None, set_size=2)
 
 
 @dataclass(frozen=True)
@@ -378,8 +377,7 @@ class Probing:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {**fields, "known": [known_pair.to_dict() for known_pair in self.known]}
+        return {**vars(self), "known": [known_pair.to_dict() for known_pair in self.known]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Probing:
@@ -389,6 +387,11 @@ class Probing:
             for known_pair in data["known"]
         )
         return cls(**{**data, "known": known})
+
+
+def _omit_defaults(fields: Mapping[str, Any], **defaults: Any) -> dict[str, Any]:
+    """Return fields without those that have a default."""
+    return {name: value for name, value in fields.items() if name not in defaults or value != defaults[name]}
 
 
 def n_repeatable(size: int) -> int:
@@ -555,11 +558,9 @@ class CampaignSettings:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
-        later = {"targets": None, "grades": 1}  # absent where earlier releases could read the settings
-        names = [name for name in self.__dataclass_fields__ if name not in later or getattr(self, name) != later[name]]
-        fields = {name: getattr(self, name) for name in names}
-        parts = {name: fields[name].to_dict() for name in ("probing", "pay") if fields[name] is not None}
-        return {**fields, **parts}
+        parts = {name: part.to_dict() for name in ("probing", "pay") if (part := getattr(self, name)) is not None}
+        # These fields are absent where earlier releases could read the settings.
+        return _omit_defaults({**vars(self), **parts}, targets=None, grades=1)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> CampaignSettings:
@@ -724,6 +725,19 @@ class CampaignInfo:
         if isinstance(self.plan, BallotPlan):
             return self.plan
         raise LedgerError("a continuous campaign has batches, not the ballots of a plan")
+
+    @property
+    def batch_plan(self) -> ContinuousPlan:
+        """The plan of a continuous campaign.
+
+        Raises
+        ------
+        LedgerError
+            If the campaign has ballots.
+        """
+        if isinstance(self.plan, ContinuousPlan):
+            return self.plan
+        raise LedgerError("the campaign has the ballots of a plan, not batches")
 
 
 def batch_for(n_items: int) -> int:

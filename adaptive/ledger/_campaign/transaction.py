@@ -22,10 +22,10 @@ from adaptive._plan import BallotPlan
 from adaptive._protocol import Items, checked_items, checked_labels
 from adaptive._tables import item_cells
 from adaptive.errors import VoteError
+from adaptive.ledger._campaign.content import ItemContent, VotingPages
 from adaptive.ledger._campaign.info import CampaignInfo, CampaignSettings, ContinuousPlan, Mode
-from adaptive.ledger._campaign.pages import ItemContent, VotingPages
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.database import Database, clock, lock_ballot
+from adaptive.ledger._store.database import PROCESS_CLOCK, SERVER_CLOCK, Database, lock_ballot
 from adaptive.ledger._store.schema import json_of, label_of, label_text, now, value_of
 from adaptive.ledger.errors import ChangedError, LedgerError, NoCampaignError
 from rankcorr._checks import checked_seed, first_few, shown
@@ -61,9 +61,17 @@ class Transaction:
         """Run a statement."""
         return self.connection.execute(statement, values)
 
-    def scalar(self, statement: sa.Executable) -> Any:
+    def scalar(self, statement: sa.Executable, values: Any = None) -> Any:
         """Return the first column of the first row; None if there is no row."""
-        return self.connection.execute(statement).scalar()
+        return self.connection.execute(statement, values).scalar()
+
+    def count(self, rows: sa.FromClause, *conditions: sa.ColumnElement[bool]) -> int:
+        """Return the number of rows that meet all conditions."""
+        return int(self.scalar(sa.select(sa.func.count()).select_from(rows).where(*conditions)))
+
+    def of_campaign(self, table: sa.Table) -> sa.ColumnElement[bool]:
+        """Return the condition that a row of a table belongs to the campaign."""
+        return table.c.campaign_id == self.info.id
 
     def integer_columns(self, statement: sa.Select[Any]) -> list[NDArray[np.int64]]:
         """Return the columns of a query whose values are integers without gaps."""
@@ -77,9 +85,10 @@ class Transaction:
         table = np.concatenate(blocks) if blocks else np.empty((0, n_columns), np.int64)
         return [np.ascontiguousarray(column) for column in table.T]
 
-    def labels_of(self, other_items: str | None) -> tuple[Hashable, ...]:
-        """Return the labels of the items of a set after its first two, of their column; of a pair, there are none."""
-        return () if other_items is None else tuple(self.info.items[place] for place in value_of(other_items))
+    def labels_of(self, comparison: Any) -> tuple[Hashable, ...]:
+        """Return the labels of the items of a comparison's row, in the order shown."""
+        others = () if comparison.other_items is None else value_of(comparison.other_items)
+        return tuple(self.info.items[place] for place in (comparison.left_item, comparison.right_item, *others))
 
     def insert_columns(self, table: sa.Table, columns: Mapping[str, Sequence[Any] | Any]) -> None:
         """Insert rows that are given as columns; a single value applies to each row."""
@@ -96,7 +105,7 @@ class Transaction:
 
     def clock(self) -> sa.ColumnElement[int]:
         """Return the time for expiry, in microseconds since 1970, from the server's clock: clients' clocks differ."""
-        return clock(self.connection)
+        return SERVER_CLOCK if self.is_postgresql else PROCESS_CLOCK
 
     def lock_ballot(self, ballot_id: int, *, exclusive: bool) -> None:
         """Lock a ballot until the transaction ends: votes share the lock, the closer holds it exclusively."""
@@ -122,7 +131,7 @@ class Transaction:
     def open_if_overdue(self, number: int) -> None:
         """Reopen a ballot if its closer died; do nothing if the ballot does not exist."""
         table = schema.ballot
-        is_it = (table.c.campaign_id == self.info.id, table.c.number == number, is_overdue(self.clock()))
+        is_it = (self.of_campaign(table), table.c.number == number, is_overdue(self.clock()))
         ballot_id = self.scalar(sa.select(table.c.id).where(*is_it))
         if ballot_id is not None:
             self.open_overdue(ballot_id)
@@ -132,7 +141,7 @@ class Transaction:
         voter = schema.voter
         self.execute(sa.select(voter.c.id).where(voter.c.id == voter_id).with_for_update(key_share=True))
 
-    # Pages and voters
+    # Contents, pages and voters
 
     def pages(self) -> tuple[int, VotingPages]:
         """Return the current version of the pages, counted from 1; version 0 with the defaults if none were set."""
@@ -141,7 +150,7 @@ class Transaction:
     @cached_property
     def _pages(self) -> tuple[int, VotingPages]:
         table = schema.voting_pages
-        versions = sa.select(table.c.version, table.c.pages).where(table.c.campaign_id == self.info.id)
+        versions = sa.select(table.c.version, table.c.pages).where(self.of_campaign(table))
         row = self.execute(versions.order_by(table.c.version.desc()).limit(1)).first()
         return (0, VotingPages()) if row is None else (row.version, VotingPages.from_dict(value_of(row.pages)))
 
@@ -159,23 +168,29 @@ class Transaction:
         self.__dict__.pop("_pages", None)
         return version + 1
 
+    def contents(self) -> tuple[ItemContent, ...]:
+        """Return the content shown for each item of the campaign, by place."""
+        table = schema.item
+        contents = sa.select(table.c.kind, table.c.content, table.c.alt_text).where(self.of_campaign(table))
+        return tuple(ItemContent(*row) for row in self.execute(contents.order_by(table.c.place)))
+
     def voter_names(self) -> dict[int, str]:
         """Return the display name of each voter: the name at the source, or the key if the name was erased."""
         voter, identity = schema.voter, schema.voter_identity
         voters = sa.select(voter.c.id, voter.c.key, identity.c.external_id).select_from(voter.outerjoin(identity))
-        rows = self.execute(voters.where(voter.c.campaign_id == self.info.id).order_by(voter.c.id))
+        rows = self.execute(voters.where(self.of_campaign(voter)).order_by(voter.c.id))
         return {row.id: row.key if row.external_id is None else row.external_id for row in rows}
 
     def voter_keys(self) -> dict[int, str]:
         """Return the random key of each voter."""
         voter = schema.voter
-        rows = self.execute(sa.select(voter.c.id, voter.c.key).where(voter.c.campaign_id == self.info.id))
+        rows = self.execute(sa.select(voter.c.id, voter.c.key).where(self.of_campaign(voter)))
         return {row.id: row.key for row in rows}
 
     def excluded_voters(self) -> dict[int, str]:
         """Return the voters who are left out now, with their keys."""
         event, voter = schema.audit_event, schema.voter
-        is_decision = (event.c.campaign_id == self.info.id, event.c.kind.in_(["excluded", "included"]))
+        is_decision = (self.of_campaign(event), event.c.kind.in_(["excluded", "included"]))
         events = sa.select(event.c.voter_id, event.c.kind, voter.c.key).join(voter, voter.c.id == event.c.voter_id)
         decisions = {row.voter_id: row for row in self.execute(events.where(*is_decision).order_by(event.c.id))}
         return {voter_id: row.key for voter_id, row in decisions.items() if row.kind == "excluded"}
@@ -191,11 +206,15 @@ class Transaction:
             If it has not been opened.
         """
         table = schema.ballot
-        has_number = (table.c.campaign_id == self.info.id, table.c.number == number)
+        has_number = (self.of_campaign(table), table.c.number == number)
         ballot_id = self.scalar(sa.select(table.c.id).where(*has_number))
         if ballot_id is None:
             raise VoteError(f"ballot {shown(number)} has not been opened")
         return int(ballot_id)
+
+    def ballot_state(self, ballot_id: int) -> str:
+        """Return the state of a ballot."""
+        return str(self.scalar(sa.select(schema.ballot.c.state).where(schema.ballot.c.id == ballot_id)))
 
     def count_answers(self, ballot_id: int, scored: Mapping[int, int], checked: Mapping[int, int]) -> None:
         """Update the answer counts of each sheet, in ascending order so that two writers cannot deadlock."""

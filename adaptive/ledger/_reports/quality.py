@@ -1,41 +1,468 @@
-"""Report on voters: a row for each voter, the agreement among all, and the effect of leaving a voter out."""
+"""Report how far votes can be trusted: a row with flags for each voter, and the agreement among all.
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+Agreement is measured on pairs that several voters were asked, and on those that a voter was asked again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 import numpy as np
+import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from adaptive.ledger._ballots.stored import votes_of
+from adaptive.ledger._ballots.stored import sides_of
 from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.transaction import Transaction
-from adaptive.ledger._reports.agreement import (
-    LEAST_PAIRS,
-    NOTHING,
-    Answers,
-    FlagLimits,
-    Ratings,
-    Share,
-    VoterQuality,
-    answers_of,
-    consistency,
-    flags_of,
-    ratings_of,
-)
-from adaptive.ledger._reports.results import best_fit
-from adaptive.ledger._store.schema import CANNOT_SAY
-from adaptive.ledger.errors import LedgerError
+from adaptive.ledger._store import schema
+from adaptive.ledger._store.schema import CANNOT_SAY, directions_of, value_of
+from adaptive.ledger.errors import require
 from adaptive.model._accuracy import MOST_WITH_INTERVALS
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import bradley_terry
-from adaptive.model._voters import voter_report
-from rankcorr import TauW
-
-_MOST_CHANGES: Final = 5
+from adaptive.model._voters import voter_report, wilson_interval
+from rankcorr._checks import real_number, whole_number
 
 _LEVEL: Final = 0.9
 _COUNTS: Final = ("n_so", "n")
+NOTHING: Final = -9
+_KINDS: Final = ("", "practice", "attention", "gold", "repeat", "overlap")
+Array = NDArray[np.int64]
+Floats = NDArray[np.float64]
+# Agreement is reported from this many pairs on. If each pair has two answers and there are no ties, the 90 % interval
+# of alpha is at most 0.7 wide with 20 pairs, and up to 1.3 wide with 2.
+LEAST_PAIRS: Final = 20
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A point to review.
+
+    Attributes
+    ----------
+    kind : {"speed", "side", "attention", "gold", "repeats", "agreement", "random"}
+    reason : str
+
+    See Also
+    --------
+    FlagLimits : When a voter gets one.
+    CampaignQuality : Lists the flags of each voter.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import Flag
+    >>> flag = Flag("speed", "8 of 20 answers took less than 1 s")
+    >>> flag.kind, flag.reason
+    ('speed', '8 of 20 answers took less than 1 s')
+    """
+
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class FlagLimits:
+    """The limits that decide when a voter gets a flag.
+
+    Attributes
+    ----------
+    fast_seconds, fast_share : float
+        An answer that takes less than `fast_seconds` is fast; a share of fast answers above `fast_share` gets a flag.
+    side_level : float
+        Level of the interval of the side bias; a voter gets a flag if the interval excludes one half. One in a thousand
+        voters without a bias gets this flag.
+    known_wrong, known_share : int, float
+        A voter gets a flag for at least `known_wrong` wrong answers to attention checks, or to gold pairs, if the share
+        of correct ones is below `known_share`.
+    unlikely : float
+        A voter gets a flag for few consistent repeats, or for few agreements with other voters on the same pairs. The
+        limit is the probability that a voter who agrees as often as the others do would have as few (Fisher). A fixed
+        share would flag honest voters, because close pairs are answered alike in little more than half of the repeats,
+        and ties count.
+    random : float
+        A voter gets a flag if the probability of flipping coins is above this limit.
+    model_votes : int
+        The model is applied to voters with at least this number of votes.
+
+    Raises
+    ------
+    LedgerError
+        If a number is out of range.
+
+    See Also
+    --------
+    Campaign.quality : Takes them.
+    Flag : A reason to review a voter.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import FlagLimits
+    >>> limits = FlagLimits(fast_seconds=0.5)
+    >>> limits.fast_seconds, limits.fast_share, limits.known_wrong
+    (0.5, 0.3, 2)
+    """
+
+    fast_seconds: float = 1.0
+    fast_share: float = 0.3
+    side_level: float = 0.999
+    known_wrong: int = 2
+    known_share: float = 0.75
+    unlikely: float = 0.01
+    random: float = 0.5
+    model_votes: int = 20
+
+    def __post_init__(self) -> None:
+        seconds, level = self.fast_seconds, self.side_level
+        require(0 <= real_number(seconds) < math.inf, "fast_seconds", "a finite number from 0 on", seconds)
+        for name in ("fast_share", "side_level", "known_share", "unlikely", "random"):
+            require(0 <= real_number(getattr(self, name)) <= 1, name, "from 0 to 1", getattr(self, name))
+        require(0 < level < 1, "side_level", "above 0 and below 1", level)
+        for name in ("known_wrong", "model_votes"):
+            number = getattr(self, name)
+            require((whole_number(number) or 0) >= 1, name, "a positive whole number", number)
+
+
+@dataclass(frozen=True)
+class VoterQuality:
+    """Statistics of one voter's answers.
+
+    Attributes
+    ----------
+    voter, key : str
+        The voter's name and the random key used in exports.
+    excluded : bool
+    n_votes, n_cannot_say : int
+        Current votes, and how many of them are "cannot say".
+    seconds : float or None
+        Median time of a vote; None if no time is known.
+    fast : Share
+        Among votes with a recorded time, those that took less than the limit.
+    left : Share
+        Among votes that are not ties, those for the left side.
+    left_low, left_high : float or None
+        90 % interval of `left`.
+    attention, gold : Share
+        Correct answers.
+    repeats : Share
+        Comparisons answered alike when repeated with the sides swapped.
+    agreement : Share
+        Among answers of other voters who are not left out, on the same pairs, those that are equal.
+    discrimination, oversight, random : float or None
+        From the vote model: a_v, e_v and the probability of flipping coins. None for voters with few votes, for voters
+        who are left out, and above 3,000 items.
+    flags : tuple of Flag
+    """
+
+    voter: str
+    key: str
+    excluded: bool
+    n_votes: int
+    n_cannot_say: int
+    seconds: float | None
+    fast: Share
+    left: Share
+    left_low: float | None
+    left_high: float | None
+    attention: Share
+    gold: Share
+    repeats: Share
+    agreement: Share
+    discrimination: float | None = None
+    oversight: float | None = None
+    random: float | None = None
+    flags: tuple[Flag, ...] = ()
+
+
+def flags_of(voter: VoterQuality, limits: FlagLimits, repeats: Share, agreement: Share) -> Iterator[Flag]:
+    """Yield the flags of one voter.
+
+    Parameters
+    ----------
+    repeats, agreement : Share
+        The shares of all other voters who count.
+    """
+    fast = voter.fast
+    if fast.share is not None and fast.share > limits.fast_share:
+        yield Flag("speed", f"{fast} answers took less than {limits.fast_seconds:g} s")
+    ends = voter.left.interval(limits.side_level)
+    if ends is not None and not ends[0] <= 0.5 <= ends[1]:
+        yield Flag("side", f"{voter.left} answers (ties aside) chose the left side")
+    for kind, share in (("attention", voter.attention), ("gold", voter.gold)):
+        wrong = share.n - share.n_so
+        if wrong >= limits.known_wrong and share.n_so < limits.known_share * share.n:
+            pairs = "attention checks" if kind == "attention" else "gold pairs"
+            yield Flag(kind, f"{share} {pairs} answered as expected")
+    if is_low(voter.repeats, repeats, limits.unlikely):
+        summary = f"{voter.repeats} repeated comparisons got the same answer"
+        yield Flag("repeats", f"{summary}; {repeats.share:.0%} by the other voters")
+    if is_low(voter.agreement, agreement, limits.unlikely):
+        summary = f"{voter.agreement} answers of others on the same pairs were the same"
+        yield Flag("agreement", f"{summary}; {agreement.share:.0%} among the other voters")
+    if voter.random is not None and voter.random > limits.random:
+        yield Flag("random", f"according to the model, the voter answers at random with probability {voter.random:.2f}")
+
+
+def is_low(share: Share, others: Share, unlikely: float) -> bool:
+    """Return whether so few of n would be unlikely at the rate of the others: Fisher's exact test, one-sided."""
+    if not share.n or not others.n:
+        return False
+    n_all, n_so = share.n + others.n, share.n_so + others.n_so
+    counts = np.arange(max(0, share.n - (n_all - n_so)), share.n_so + 1)
+    ways = _log_choose(n_so, counts) + _log_choose(n_all - n_so, share.n - counts) - _log_choose(n_all, share.n)
+    return bool(np.exp(ways).sum() < unlikely)
+
+
+def _log_choose(n: int, k: Any) -> Any:
+    from scipy.special import gammaln
+
+    return gammaln(n + 1) - gammaln(np.asarray(k) + 1) - gammaln(n - np.asarray(k) + 1)
+
+
+@dataclass(frozen=True)
+class Share:
+    """The number of cases with a property among n.
+
+    Attributes
+    ----------
+    n, n_so : int
+    share : float or None
+        None if n is 0.
+    """
+
+    n: int
+    n_so: int
+    share: float | None
+
+    @classmethod
+    def of(cls, n_so: int, n: int) -> Share:
+        """Return the share of `n_so` in `n`.
+
+        Examples
+        --------
+        >>> Share.of(3, 4), str(Share.of(0, 0))
+        (Share(n=4, n_so=3, share=0.75), '-')
+        """
+        return cls(n, n_so, n_so / n if n else None)
+
+    def interval(self, level: float) -> tuple[float, float] | None:
+        """Return Wilson's interval of the share at this level; None if n is 0."""
+        if self.share is None:
+            return None
+        from scipy.special import ndtri
+
+        return wilson_interval(self.share, self.n, float(ndtri((1 + level) / 2)))
+
+    def __str__(self) -> str:
+        return f"{self.n_so:,} of {self.n:,}" if self.n else "-"
+
+
+class Ratings:
+    """Answers to pairs that at least two voters were asked, each voter once for each pair.
+
+    Parameters
+    ----------
+    pair, voter, answer : ndarray of int64
+        Columns sorted by pair; the answer is 1, 0 or -1, as if the item of the lower place were on the left.
+    """
+
+    def __init__(self, pair: Array, voter: Array, answer: Array) -> None:
+        self.pair, self.voter, self.answer = pair, voter, answer
+        starts = np.flatnonzero(np.append(True, pair[1:] != pair[:-1])) if pair.size else np.empty(0, np.intp)
+        self.sizes = np.diff(np.append(starts, pair.size))
+        self.group = np.repeat(np.arange(starts.size), self.sizes)
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs that several voters were asked."""
+        return int(self.sizes.size)
+
+    @property
+    def counts(self) -> Array:
+        """Number of answers on each pair for its right item, for a tie and for its left item, shape (n_pairs, 3)."""
+        counts = np.zeros((self.n_pairs, 3), np.int64)
+        np.add.at(counts, (self.group, self.answer + 1), 1)
+        return counts
+
+    def with_others(self) -> tuple[Array, Array]:
+        """Return for each answer how many others its pair has, and how many of those are equal."""
+        return self.sizes[self.group] - 1, self.counts[self.group, self.answer + 1] - 1
+
+    def agreement(self) -> Share:
+        """Return the share of equal answers among pairs of answers on the same pair of items."""
+        others, same = self.with_others()
+        return Share.of(int(same.sum()) // 2, int(others.sum()) // 2)
+
+    def agreement_interval(self, level: float) -> tuple[float, float] | None:
+        """Return the interval of `agreement` over pairs of items, or None without any; see `alpha_interval`."""
+        if not self.n_pairs:
+            return None
+        both = self.sizes * (self.sizes - 1) / 2
+        same = (self.counts * (self.counts - 1)).sum(axis=1) / 2
+        return _mean_interval(same / both, both, level)
+
+    def alpha(self) -> float | None:
+        """Return Krippendorff's alpha at level "interval": left and right are two steps apart, a tie is in between.
+
+        Each pair counts in both orders of its items, so that alpha does not depend on their order. The 2n ratings then
+        have the mean 0, and alpha is 1 - (2n - 1)/n (1 - a). Here a is the mean over pairs, with the weights d_u, of
+        a_u = 1 - (m_u d_u - s_u^2) / (2 (m_u - 1) d_u). Pair u has m_u answers with sum s_u, and d_u of the answers are
+        not ties.
+
+        The result is None if no pair was answered by two voters, or if all answers are ties.
+        """
+        agreements, decided = self._pair_agreements()
+        return self._scaled(float(np.average(agreements, weights=decided))) if decided.size else None
+
+    def alpha_interval(self, level: float) -> tuple[float, float] | None:
+        """Return the interval of `alpha` over pairs of items, for the voters at hand; None if alpha is None.
+
+        Alpha is a linear function of a mean of a_u, which are between 0 and 1: the interval is Wilson's for that mean.
+        Values between 0 and 1 vary at most as much as zeros and ones with the same mean, so the interval is
+        conservative. The number of observations is the effective one of unequal weights, (sum d_u)^2 / sum d_u^2. The
+        answers on one pair are not independent, so a pair is one observation, regardless of its number of answers.
+
+        References
+        ----------
+        E. B. Wilson, Probable inference, the law of succession, and statistical inference, JASA 22 (1927) 209-212.
+        L. Kish, Survey Sampling, Wiley 1965, section 11.7.
+        """
+        agreements, decided = self._pair_agreements()
+        if not decided.size:
+            return None
+        low, high = _mean_interval(agreements, decided, level)
+        return self._scaled(low), self._scaled(high)
+
+    def _pair_agreements(self) -> tuple[Floats, Floats]:
+        """Return a_u and its weight d_u for each pair with an answer other than a tie."""
+        counts = self.counts
+        decided = counts[:, 0] + counts[:, 2]
+        some = decided > 0
+        size, decided, total = self.sizes[some], decided[some], (counts[:, 2] - counts[:, 0])[some]
+        return 1 - (size * decided - total**2) / (2 * (size - 1) * decided), decided.astype(np.float64)
+
+    def _scaled(self, agreement: float) -> float:
+        return 1 - (2 - 1 / self.answer.size) * (1 - agreement)
+
+
+def _mean_interval(values: Floats, weights: Floats, level: float) -> tuple[float, float]:
+    """Return Wilson's interval for a weighted mean of values between 0 and 1, by the effective number of values."""
+    from scipy.special import ndtri
+
+    effective = float(weights.sum() ** 2 / (weights**2).sum())
+    return wilson_interval(float(np.average(values, weights=weights)), effective, float(ndtri((1 + level) / 2)))
+
+
+def ratings_of(votes: Answers, probes: Answers, *, excluded: Collection[int] = ()) -> Ratings:
+    """Return answers on pairs that several voters were asked, as overlaps or because ballots repeat pairs.
+
+    If a voter answered a pair several times, the first answer counts: ballots in order, votes before probes.
+
+    Parameters
+    ----------
+    excluded : collection of int
+        Voters to leave out.
+    """
+    overlaps = probes.select(probes.kind == "overlap")
+    left, right, answer, voter, ballot, place = (
+        np.concatenate([getattr(part, name) for part in (votes, overlaps)])
+        for name in ("left", "right", "answer", "voter", "ballot", "place")
+    )
+    is_probe = np.repeat([False, True], [votes.answer.size, overlaps.answer.size])
+    pair = np.minimum(left, right) << 32 | np.maximum(left, right)
+    answer = np.where((left < right) | (answer == CANNOT_SAY), answer, -answer)
+    is_counted = (answer != CANNOT_SAY) & ~np.isin(voter, np.array(sorted(excluded), np.int64))
+    order = np.lexsort((place, is_probe, ballot, voter, pair))
+    order = order[is_counted[order]]
+    pair, voter, answer = pair[order], voter[order], answer[order]
+    first = np.append(np.ones(min(1, pair.size), bool), (pair[1:] != pair[:-1]) | (voter[1:] != voter[:-1]))
+    pair, voter, answer = pair[first], voter[first], answer[first]
+    _, group, sizes = np.unique(pair, return_inverse=True, return_counts=True)
+    has_several = sizes[group] > 1
+    return Ratings(pair[has_several], voter[has_several], answer[has_several])
+
+
+def consistency(votes: Answers, probes: Answers) -> tuple[Array, NDArray[np.bool_]]:
+    """Return the voter of each repeat that has both answers, and whether the two say the same."""
+    repeats = probes.select((probes.kind == "repeat") & (probes.answer != CANNOT_SAY))
+    answers_by_place = {
+        (ballot, place): (voter, answer)
+        for ballot, place, voter, answer in zip(
+            votes.ballot.tolist(), votes.place.tolist(), votes.voter.tolist(), votes.answer.tolist(), strict=True
+        )
+        if answer != CANNOT_SAY
+    }
+    rows = zip(*(getattr(repeats, name).tolist() for name in ("ballot", "repeats", "voter", "answer")), strict=True)
+    # The sides are swapped, so the same opinion is the opposite answer.
+    comparisons = [
+        (voter, answers_by_place[ballot, place][1] == -answer)
+        for ballot, place, voter, answer in rows
+        if (ballot, place) in answers_by_place and answers_by_place[ballot, place][0] == voter
+    ]
+    return np.array([voter for voter, _ in comparisons], np.int64), np.array([same for _, same in comparisons], bool)
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Current answers, by ballot and in the order of the draw.
+
+    Attributes
+    ----------
+    ballot, place : ndarray of int64
+        Id of the ballot, and place in the ballot.
+    left, right : ndarray of int64
+        Places of the items in the campaign; of a set, of its best and its worst item in the order shown.
+    answer : ndarray of int64
+        1 left, 0 tie, -1 right, 2 cannot say, whatever the grade.
+    voter : ndarray of int64
+        Ids of the voters.
+    milliseconds : ndarray of int64
+        Time that the answer took; NOTHING if unknown.
+    kind : ndarray of str
+        Kind of a probe; "" for a vote.
+    expected : ndarray of int64
+        Expected answer of a probe whose answer is known; else NOTHING.
+    repeats : ndarray of int64
+        Comparison that a probe asks again; else NOTHING.
+    """
+
+    ballot: Array
+    place: Array
+    left: Array
+    right: Array
+    answer: Array
+    voter: Array
+    milliseconds: Array
+    kind: NDArray[np.str_]
+    expected: Array
+    repeats: Array
+
+    def select(self, rows: NDArray[np.bool_]) -> Answers:
+        """Return some of the answers."""
+        return Answers(**{name: column[rows] for name, column in vars(self).items()})
+
+
+def answers_of(transaction: Transaction) -> tuple[Answers, Answers]:
+    """Return the current votes and the current answers to checks."""
+    event, pair = schema.vote_event, schema.comparison
+    votes = (event.c.ballot_id, event.c.place, pair.c.left_item, pair.c.right_item, event.c.answer, event.c.voter_id)
+    kind = sa.case(*((pair.c.probe == name, code) for code, name in enumerate(_KINDS)), else_=0)
+    optional = (event.c.response_ms, pair.c.expected, pair.c.repeats)
+    milliseconds, expected, repeats = (sa.func.coalesce(column, NOTHING) for column in optional)
+    query = sa.select(*votes, milliseconds, kind, expected, repeats).select_from(schema.VOTES.join(pair))
+    of_campaign = query.where(transaction.of_campaign(schema.ballot), schema.IN_FORCE)
+    in_order = of_campaign.order_by(schema.ballot.c.number, event.c.place)
+    read = transaction.integer_columns(in_order)
+    columns: dict[str, Any] = dict(zip((field.name for field in fields(Answers)), read, strict=True))
+    if transaction.info.set_size > 2:
+        other_items = transaction.execute(in_order.with_only_columns(pair.c.other_items)).scalars()
+        items = np.column_stack([columns["left"], columns["right"], [value_of(items) for items in other_items]])
+        columns["left"], columns["right"] = sides_of(items, columns["answer"])
+    kinds = columns["kind"]
+    answers = Answers(**{**columns, "answer": directions_of(columns["answer"]), "kind": np.array(_KINDS)[kinds]})
+    return answers.select(kinds == 0), answers.select(kinds > 0)
 
 
 @dataclass(frozen=True)
@@ -91,10 +518,7 @@ class CampaignQuality:
 
 
 def quality_of(transaction: Transaction, limits: FlagLimits | None = None) -> CampaignQuality:
-    """Return statistics of the voters from a campaign's answers so far, without changing anything.
-
-    Its options and errors are those of `Campaign.quality`.
-    """
+    """Return the statistics of `Campaign.quality`."""
     thresholds = FlagLimits() if limits is None else limits
     votes, probes = answers_of(transaction)
     excluded = transaction.excluded_voters()
@@ -173,21 +597,16 @@ def _agreement(votes: Answers, probes: Answers, excluded: Mapping[int, str], rat
     """Return each voter's agreement with the others who count; an excluded voter is compared with those alone."""
     shares = _shares(ratings)
     for voter in excluded:
-        others = set(excluded) - {voter}
-        shares |= {
-            key: share for key, share in _shares(ratings_of(votes, probes, excluded=others)).items() if key == voter
-        }
+        with_voter = _shares(ratings_of(votes, probes, excluded=set(excluded) - {voter}))
+        shares |= {voter: with_voter[voter]} if voter in with_voter else {}
     return shares
 
 
 def _shares(ratings: Ratings) -> dict[int, Share]:
     others, same = ratings.with_others()
     ids, index = np.unique(ratings.voter, return_inverse=True)
-    n, n_same = (np.bincount(index, weights=column, minlength=ids.size) for column in (others, same))
-    return {
-        voter: Share.of(int(so), int(of))
-        for voter, so, of in zip(ids.tolist(), n_same.tolist(), n.tolist(), strict=True)
-    }
+    n, n_same = (np.bincount(index, weights=column, minlength=ids.size).tolist() for column in (others, same))
+    return {voter: Share.of(int(so), int(of)) for voter, so, of in zip(ids.tolist(), n_same, n, strict=True)}
 
 
 def _by_model(
@@ -204,86 +623,5 @@ def _by_model(
     named = Comparisons(info.items, *columns, tuple(ids.tolist()), index.astype(np.int32))
     report = voter_report(bradley_terry(named, voters=True))
     columns_of = {name: getattr(report, name) for name in ("discrimination", "oversight", "random")}
-    return {
-        int(ids[place]): {name: float(column[place]) for name, column in columns_of.items()}
-        for place in enough.tolist()
-    }
-
-
-@dataclass(frozen=True)
-class ExclusionPreview:
-    """The change in the ranking by strengths if a voter were left out or taken back in.
-
-    Attributes
-    ----------
-    voter : str
-    excluded : bool
-        Whether the voter is currently left out.
-    n_votes, n_others : int
-        Votes of the voter, and of all others who count, without "cannot say".
-    tau_w : float
-        tau_w between the rankings with and without the voter.
-    changes : tuple of (hashable, float, float)
-        The items, at most five, whose rank would change most, with their current and new ranks.
-
-    See Also
-    --------
-    Voter.preview_exclusion : Returns it.
-    adaptive.influence : The same for votes from any source.
-
-    Examples
-    --------
-    >>> from adaptive import plan_ballots
-    >>> from adaptive.ledger import Ledger
-    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
-    >>> ledger = Ledger.in_memory()
-    >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann", "Bob"], seed=1)
-    >>> n_opened = campaign.open_next()
-    >>> said = {pair.id: "left" if pair.left < pair.right else "right" for pair in campaign.asked()}
-    >>> recorded = campaign.record(said)
-    >>> found = campaign.voters.named("Bob").preview_exclusion()
-    >>> found.excluded, found.n_votes, found.n_others, round(found.tau_w, 4)
-    (False, 2, 2, 1.0)
-    >>> ledger.close()
-    """
-
-    voter: str
-    excluded: bool
-    n_votes: int
-    n_others: int
-    tau_w: float
-    changes: tuple[tuple[Hashable, float, float], ...]
-
-
-def exclusion_preview(transaction: Transaction, voter_id: int) -> ExclusionPreview:
-    """Return the effect of leaving a voter out, or of taking back one who is left out, without changing anything.
-
-    Its errors are those of `Voter.preview_exclusion`.
-    """
-    excluded = transaction.excluded_voters()
-    name = transaction.voter_names()[voter_id]
-    everybody = votes_of(transaction, excluded=set(excluded) - {voter_id})
-    others = votes_of(transaction, excluded={*excluded, voter_id})
-    n_votes = everybody.n_comparisons - others.n_comparisons
-    if not n_votes or not others.n_comparisons:
-        who = f"voter {name!r} has" if not n_votes else "all others who count have"
-        raise LedgerError(f"{who} no votes: there is no difference to show")
-    with_voter, without_voter = (
-        best_fit(transaction, votes, left_out).ranking
-        for votes, left_out in ((everybody, set(excluded) - {voter_id}), (others, {*excluded, voter_id}))
-    )
-    now, then = (without_voter, with_voter) if voter_id in excluded else (with_voter, without_voter)
-    moved = np.abs(then.ranks - now.ranks)
-    order = np.lexsort((now.ranks, -moved))[:_MOST_CHANGES]
-    return ExclusionPreview(
-        voter=name,
-        excluded=voter_id in excluded,
-        n_votes=n_votes,
-        n_others=others.n_comparisons,
-        tau_w=float(TauW()(with_voter, without_voter)),
-        changes=tuple(
-            (transaction.info.items[place], float(now.ranks[place]), float(then.ranks[place]))
-            for place in order.tolist()
-            if moved[place]
-        ),
-    )
+    rows = ((int(ids[at]), at) for at in enough.tolist())
+    return {voter: {name: float(column[at]) for name, column in columns_of.items()} for voter, at in rows}

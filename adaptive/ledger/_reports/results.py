@@ -1,4 +1,4 @@
-"""Compute a campaign's results: the paper's ranking, strengths fitted to all votes, and their uncertainty."""
+"""Compute a campaign's results: the paper's ranking, strengths fitted to all votes, and the effect of one voter."""
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +15,7 @@ from adaptive.ledger._ballots.stored import (
     Array,
     CurrentVotes,
     DrawnColumns,
+    StoredBallot,
     current_votes,
     drawn_columns,
     full_votes,
@@ -22,9 +23,8 @@ from adaptive.ledger._ballots.stored import (
     stored_ballots,
     votes_of,
 )
+from adaptive.ledger._campaign.content import ItemContent
 from adaptive.ledger._campaign.info import CampaignInfo
-from adaptive.ledger._campaign.items import contents_of
-from adaptive.ledger._campaign.pages import ItemContent
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, Cut, RankIntervals
@@ -39,6 +39,7 @@ from rankcorr._results import TableResult, json_ready
 from rankcorr._workers import Progress
 
 _LEVEL: Final = 0.9
+_MOST_CHANGES: Final = 5
 _DIGITS: Final = 4  # decimals of strengths; their standard errors are about 0.1 at best
 
 
@@ -231,24 +232,16 @@ class ItemProgress:
 def result_of(
     transaction: Transaction, *, interim: bool = False, top: int | None = None, progress: Progress | None = None
 ) -> CampaignResult:
-    """Return the ranking of all items; `interim` allows it at any time, from the strengths alone.
-
-    Its options and errors are those of `Campaign.result`.
-    """
-    ballots = stored_ballots(transaction)
+    """Return the ranking of `Campaign.result`."""
+    info, ballots = transaction.info, stored_ballots(transaction)
+    plan = info.plan if isinstance(info.plan, BallotPlan) else None
+    n_ballots = max(1, len(ballots)) if plan is None else plan.n_ballots
     n_closed = sum(stored.state == "closed" for stored in ballots)
-    paper = None
-    if isinstance(transaction.info.plan, BallotPlan):
-        if n_closed == transaction.info.plan.n_ballots:
-            records, position = position_after(transaction.info, ballots)
-            paper = ProtocolResult(transaction.info.plan, transaction.info.items, position.mean, records)
-        elif not interim:
-            raise LedgerError(
-                f"the campaign is still open: {n_closed} of {transaction.info.plan.n_ballots} ballots are closed; "
-                "rank by the votes so far with interim=True"
-            )
-    elif not interim and n_closed < max(1, len(ballots)):
-        raise LedgerError("the campaign is still open; rank by the votes so far with interim=True")
+    is_final = n_closed == n_ballots
+    if not (is_final or interim):
+        progress_so_far = "" if plan is None else f": {n_closed} of {n_ballots} ballots are closed"
+        raise LedgerError(f"the campaign is still open{progress_so_far}; rank by the votes so far with interim=True")
+    paper = paper_result(info, ballots) if is_final and plan is not None else None
     excluded = transaction.excluded_voters()
     votes = votes_of(transaction, excluded=excluded)
     if not votes.n_comparisons:
@@ -259,17 +252,13 @@ def result_of(
     if excluded:
         everybody = best_fit(transaction, votes_of(transaction), ())
         agreement = float(TauW()(ranked_by.ranking, everybody.ranking))
-    last = (
-        transaction.info.plan.sizes[-1]
-        if isinstance(transaction.info.plan, BallotPlan)
-        else transaction.info.n_items // 10
-    )
-    k = min(max(1, last), transaction.info.n_items - 1) if top is None else top
-    small = transaction.info.n_items <= MOST_WITH_INTERVALS
+    last = info.n_items // 10 if plan is None else plan.sizes[-1]
+    k = min(max(1, last), info.n_items - 1) if top is None else top
+    small = info.n_items <= MOST_WITH_INTERVALS
     if small and graded is None:
         strengths.drawn(progress=progress)
     return CampaignResult(
-        items=transaction.info.items,
+        items=info.items,
         paper=paper,
         strengths=strengths,
         top=k,
@@ -278,11 +267,16 @@ def result_of(
         n_votes=votes.n_comparisons,
         excluded=tuple(sorted(excluded.values())),
         agreement=agreement,
-        is_final=n_closed
-        == (transaction.info.plan.n_ballots if isinstance(transaction.info.plan, BallotPlan) else max(1, len(ballots))),
+        is_final=is_final,
         graded=graded,
-        set_size=transaction.info.set_size,
+        set_size=info.set_size,
     )
+
+
+def paper_result(info: CampaignInfo, ballots: Sequence[StoredBallot]) -> ProtocolResult:
+    """Return the paper's ranking, from the records of all ballots of the plan."""
+    records, position = position_after(info, ballots)
+    return ProtocolResult(info.ballot_plan, info.items, position.mean, records)
 
 
 def best_fit(transaction: Transaction, votes: Comparisons, excluded: Collection[int]) -> Strengths | ChoiceStrengths:
@@ -298,14 +292,12 @@ def _full_fit(transaction: Transaction, excluded: Collection[int]) -> ChoiceStre
 def by_item(transaction: Transaction) -> list[ItemProgress]:
     """Return the answers about each item in the open ballots, without voters who are left out, fewest first."""
     excluded, ballots = transaction.excluded_voters(), stored_ballots(transaction)
-    return progress_of_items(
-        transaction.info,
-        [
-            (drawn_columns(transaction, stored.id), current_votes(transaction, stored.id).excluding(excluded))
-            for stored in ballots
-            if stored.state != "closed"
-        ],
-    )
+    open_ballots = [
+        (drawn_columns(transaction, stored.id), current_votes(transaction, stored.id).excluding(excluded))
+        for stored in ballots
+        if stored.state != "closed"
+    ]
+    return progress_of_items(transaction.info, open_ballots)
 
 
 def progress_of_items(info: CampaignInfo, ballots: Sequence[tuple[DrawnColumns, CurrentVotes]]) -> list[ItemProgress]:
@@ -325,8 +317,83 @@ def count_sides(comparisons: DrawnColumns, n_items: int, places: Array | slice =
 
 def items_with_contents(transaction: Transaction) -> list[tuple[ItemProgress, ItemContent]]:
     """Return all items with their presentations: those of open ballots as in `by_item`, then the others."""
-    contents = dict(zip(transaction.info.items, contents_of(transaction), strict=True))
+    contents = dict(zip(transaction.info.items, transaction.contents(), strict=True))
     progress = by_item(transaction)
     known = {item_progress.item for item_progress in progress}
     progress += [ItemProgress(item, 0, 0) for item in transaction.info.items if item not in known]
     return [(item_progress, contents[item_progress.item]) for item_progress in progress]
+
+
+@dataclass(frozen=True)
+class ExclusionPreview:
+    """The change in the ranking by strengths if a voter were left out or taken back in.
+
+    Attributes
+    ----------
+    voter : str
+    excluded : bool
+        Whether the voter is currently left out.
+    n_votes, n_others : int
+        Votes of the voter, and of all others who count, without "cannot say".
+    tau_w : float
+        tau_w between the rankings with and without the voter.
+    changes : tuple of (hashable, float, float)
+        The items, at most five, whose rank would change most, with their current and new ranks.
+
+    See Also
+    --------
+    Voter.preview_exclusion : Returns it.
+    adaptive.influence : The same for votes from any source.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger = Ledger.in_memory()
+    >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann", "Bob"], seed=1)
+    >>> n_opened = campaign.open_next()
+    >>> said = {pair.id: "left" if pair.left < pair.right else "right" for pair in campaign.asked()}
+    >>> recorded = campaign.record(said)
+    >>> found = campaign.voters.named("Bob").preview_exclusion()
+    >>> found.excluded, found.n_votes, found.n_others, round(found.tau_w, 4)
+    (False, 2, 2, 1.0)
+    >>> ledger.close()
+    """
+
+    voter: str
+    excluded: bool
+    n_votes: int
+    n_others: int
+    tau_w: float
+    changes: tuple[tuple[Hashable, float, float], ...]
+
+
+def exclusion_preview(transaction: Transaction, voter_id: int) -> ExclusionPreview:
+    """Return the effect of `Voter.preview_exclusion`."""
+    excluded = transaction.excluded_voters()
+    name = transaction.voter_names()[voter_id]
+    excluded_all = {*excluded, voter_id}
+    everybody = votes_of(transaction, excluded=excluded_all - {voter_id})
+    others = votes_of(transaction, excluded=excluded_all)
+    n_votes = everybody.n_comparisons - others.n_comparisons
+    if not n_votes or not others.n_comparisons:
+        who = f"voter {name!r} has" if not n_votes else "all others who count have"
+        raise LedgerError(f"{who} no votes: there is no difference to show")
+    with_voter = best_fit(transaction, everybody, excluded_all - {voter_id}).ranking
+    without_voter = best_fit(transaction, others, excluded_all).ranking
+    now, then = (without_voter, with_voter) if voter_id in excluded else (with_voter, without_voter)
+    moved = np.abs(then.ranks - now.ranks)
+    order = np.lexsort((now.ranks, -moved))[:_MOST_CHANGES]
+    return ExclusionPreview(
+        voter=name,
+        excluded=voter_id in excluded,
+        n_votes=n_votes,
+        n_others=others.n_comparisons,
+        tau_w=float(TauW()(with_voter, without_voter)),
+        changes=tuple(
+            (transaction.info.items[place], float(now.ranks[place]), float(then.ranks[place]))
+            for place in order.tolist()
+            if moved[place]
+        ),
+    )

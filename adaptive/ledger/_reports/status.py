@@ -1,24 +1,27 @@
-"""Report the progress of a campaign: answers by ballot, voter and item, their pace, and the expected end."""
+"""Report the progress of a campaign: answers by ballot, their pace, and their cost so far and as planned."""
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import sqlalchemy as sa
 
+from adaptive._budget import answers_for
 from adaptive._plan import BallotPlan
+from adaptive.errors import PlanError
 from adaptive.ledger._ballots.batches import Waits, why_it_waits
+from adaptive.ledger._ballots.draws import expected_probes, planned_sheets
 from adaptive.ledger._ballots.pairs import dropped_sheets
 from adaptive.ledger._ballots.sheets import held_unanswered
-from adaptive.ledger._ballots.stored import ballot_stamp, n_left_out, stored_ballots
-from adaptive.ledger._campaign.info import CampaignInfo
+from adaptive.ledger._ballots.stored import answered_by_ballot, ballot_stamp, n_left_out, stored_ballots
+from adaptive.ledger._campaign.info import CampaignInfo, CampaignSettings, ContinuousPlan, slots_of_batch
 from adaptive.ledger._campaign.transaction import Transaction
-from adaptive.ledger._reports.spending import Spending, spending_of
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import digest_of, now, time_text, value_of
 
 State = Literal["ready", "open", "closing", "finished"]
+Plan = TypeVar("Plan", bound=BallotPlan | ContinuousPlan)
 _RECENT: Final = 200  # votes that the rate is computed from
 _SEARCHED: Final = 20_000  # latest events of the ledger that are searched for them
 
@@ -39,6 +42,36 @@ class Awaited:
     n_sheets: int
     n_of_one_address: int
     back_by: str
+
+
+@dataclass(frozen=True)
+class Spending:
+    """Answers and their cost, so far and for the whole campaign.
+
+    Attributes
+    ----------
+    n_votes, n_probes : int
+        Current votes and answered checks; both are paid.
+    expected_votes : int
+        For the whole campaign: all comparisons of the plan, or the current votes once all ballots are closed.
+    expected_probes : float
+        The same for checks: those drawn and, on average, those still to be drawn.
+    hours, expected_hours : float or None
+        Computed from the seconds in the pay settings; None if they are not known.
+    spent, expected : float or None
+        Pay and fee; None if nothing is paid.
+    currency : str
+    """
+
+    n_votes: int
+    n_probes: int
+    expected_votes: int
+    expected_probes: float
+    hours: float | None = None
+    expected_hours: float | None = None
+    spent: float | None = None
+    expected: float | None = None
+    currency: str = ""
 
 
 @dataclass(frozen=True)
@@ -207,26 +240,23 @@ class BallotState:
 
 def status_of(transaction: Transaction) -> CampaignStatus:
     """Return the progress of the campaign, without reading votes one by one."""
-    rows = _ballots(transaction)
-    state, number, current_rows = _current(transaction.info, rows)
+    info, rows = transaction.info, _ballots(transaction)
+    state, number, current_rows = _current(info, rows)
     dropped = _n_dropped(transaction)
     n_dropped = sum(dropped[row.id] for row in current_rows)
     n_comparisons = sum(row.n_comparisons for row in current_rows) - n_dropped
     n_answered = sum(int(row.n_answered) for row in current_rows)
-    n_items = transaction.info.n_items
-    if isinstance(transaction.info.plan, BallotPlan):
-        n_items = transaction.info.plan.sizes[number - 1]
-        n_comparisons = n_comparisons or transaction.info.plan.comparisons[number - 1]
-    rate = _rate(transaction)
-    left = n_comparisons - n_answered
-    late = _n_late(transaction)
+    plan = info.plan if isinstance(info.plan, BallotPlan) else None
+    if plan is not None:
+        n_comparisons = n_comparisons or plan.comparisons[number - 1]
+    rate, left, late = _rate(transaction), n_comparisons - n_answered, _n_late(transaction)
     return CampaignStatus(
-        name=transaction.info.name,
-        mode=transaction.info.mode,
+        name=info.name,
+        mode=info.mode,
         state=state,
         ballot=number,
-        n_ballots=transaction.info.plan.n_ballots if isinstance(transaction.info.plan, BallotPlan) else None,
-        n_items=n_items,
+        n_ballots=None if plan is None else plan.n_ballots,
+        n_items=info.n_items if plan is None else plan.sizes[number - 1],
         n_comparisons=n_comparisons,
         n_answered=n_answered,
         n_dropped=n_dropped,
@@ -251,9 +281,7 @@ def by_ballot(transaction: Transaction) -> list[BallotProgress]:
     ballot = schema.ballot
     # A separate query: in the grouped one, 120 kB of places would go through the sums with each sheet, which takes 30
     # ms.
-    places = transaction.execute(
-        sa.select(ballot.c.number, ballot.c.places).where(ballot.c.campaign_id == transaction.info.id)
-    )
+    places = transaction.execute(sa.select(ballot.c.number, ballot.c.places).where(transaction.of_campaign(ballot)))
     n_items = {row.number: len(value_of(row.places)) for row in places}
     rows, dropped = _ballots(transaction), _n_dropped(transaction)
     return [
@@ -275,21 +303,11 @@ def by_ballot(transaction: Transaction) -> list[BallotProgress]:
 
 
 def ballot_state(transaction: Transaction, number: int) -> BallotState:
-    """Return one opened ballot with its results.
-
-    Raises
-    ------
-    LedgerError
-        If the ballot has not been opened.
-    """
+    """Return one opened ballot with its results; see `Campaign.ballot`."""
     stamp = ballot_stamp(transaction, number)
     stored = stored_ballots(transaction)[number - 1]
-    going_on = None
-    if (
-        isinstance(transaction.info.plan, BallotPlan)
-        and stored.record is not None
-        and number < transaction.info.plan.n_ballots
-    ):
+    going_on, plan = None, transaction.info.plan
+    if isinstance(plan, BallotPlan) and stored.record is not None and number < plan.n_ballots:
         going_on = tuple(transaction.info.items[place] for place in stored.record["selected"])
     return BallotState(by_ballot(transaction)[number - 1], stamp, stored.chain_digest, going_on)
 
@@ -325,7 +343,7 @@ def _ballots(transaction: Transaction) -> Sequence[Any]:
             sa.func.coalesce(sa.func.sum(checks_dropped), 0).label("n_checks_dropped"),
         )
         .outerjoin(sheet, sheet.c.ballot_id == ballot.c.id)
-        .where(ballot.c.campaign_id == transaction.info.id)
+        .where(transaction.of_campaign(ballot))
         .group_by(ballot.c.id)
         .order_by(ballot.c.number)
     ).all()
@@ -362,23 +380,22 @@ def _n_voters(transaction: Transaction) -> int:
     """Return the number of voters with a vote."""
     event, ballot, voter = schema.vote_event, schema.ballot, schema.voter
     is_scored = sa.and_(ballot.c.id == event.c.ballot_id, event.c.place < ballot.c.n_comparisons)
-    has = sa.exists().where(event.c.voter_id == voter.c.id, is_scored)
-    voted = sa.select(sa.func.count()).select_from(voter).where(voter.c.campaign_id == transaction.info.id, has)
-    return int(transaction.execute(voted).scalar_one())
+    has_voted = sa.exists().where(event.c.voter_id == voter.c.id, is_scored)
+    return transaction.count(voter, transaction.of_campaign(voter), has_voted)
 
 
 def _n_late(transaction: Transaction) -> Counter[str]:
     """Return the number of votes that are kept but do not count, by reason, including those on checks."""
     ballot, late = schema.ballot, schema.late_vote
     query = sa.select(late.c.why, sa.func.count().label("number")).join(ballot, ballot.c.id == late.c.ballot_id)
-    rows = transaction.execute(query.where(ballot.c.campaign_id == transaction.info.id).group_by(late.c.why))
+    rows = transaction.execute(query.where(transaction.of_campaign(ballot)).group_by(late.c.why))
     return Counter({row.why: row.number for row in rows})
 
 
 def _rate(transaction: Transaction) -> float | None:
     """Return votes a minute over the last ones; votes from a file arrive at one moment and are left out."""
     event, ballot = schema.vote_event, schema.ballot
-    is_open = sa.select(ballot.c.id).where(ballot.c.campaign_id == transaction.info.id, ballot.c.state == "open")
+    is_open = sa.select(ballot.c.id).where(transaction.of_campaign(ballot), ballot.c.state == "open")
     latest = sa.select(sa.func.max(event.c.id)).scalar_subquery()
     n_scored = sa.select(ballot.c.n_comparisons).where(ballot.c.id == event.c.ballot_id).scalar_subquery()
     times = transaction.execute(
@@ -396,30 +413,26 @@ def _rate(transaction: Transaction) -> float | None:
 
 
 def campaign_stamp(transaction: Transaction) -> str:
-    """Return a stamp of all events in a campaign: votes, leases of sheets, voters, and organisers' actions.
-
-    No votes are read, so the cost does not depend on their number. Votes of other campaigns in the same ledger also
-    change the stamp.
-    """
+    """Return the stamp of `Campaign.stamp`."""
     ballot, sheet, lease, voter = schema.ballot, schema.sheet, schema.lease, schema.voter
     pages, audited = schema.voting_pages, schema.audit_event
-    ballot_ids = sa.select(ballot.c.id).where(ballot.c.campaign_id == transaction.info.id)
+    ballot_ids = sa.select(ballot.c.id).where(transaction.of_campaign(ballot))
     state = sa.case((ballot.c.state == "open", 1), (ballot.c.state == "closing", 2), else_=4)
     parts = [
         *(sa.select(sa.func.max(table.c.id)) for table in (schema.vote_event, schema.late_vote, lease)),
         # A transaction that commits after a later one leaves the highest number unchanged, but not this sum.
         sa.select(sa.func.sum(sheet.c.n_answered)).where(sheet.c.ballot_id.in_(ballot_ids)),
-        sa.select(sa.func.sum(state)).where(ballot.c.campaign_id == transaction.info.id),
-        sa.select(sa.func.max(audited.c.id)).where(audited.c.campaign_id == transaction.info.id),
-        sa.select(sa.func.count()).select_from(voter).where(voter.c.campaign_id == transaction.info.id),
-        sa.select(sa.func.max(pages.c.version)).where(pages.c.campaign_id == transaction.info.id),
+        sa.select(sa.func.sum(state)).where(transaction.of_campaign(ballot)),
+        sa.select(sa.func.max(audited.c.id)).where(transaction.of_campaign(audited)),
+        sa.select(sa.func.count()).select_from(voter).where(transaction.of_campaign(voter)),
+        sa.select(sa.func.max(pages.c.version)).where(transaction.of_campaign(pages)),
     ]
     values = transaction.execute(sa.select(*(part.scalar_subquery() for part in parts))).one()
     return digest_of([transaction.info.key, *map(str, values)])[:32]
 
 
 def progress_stamp(transaction: Transaction) -> str:
-    """Return a stamp of a campaign's progress, which time alone can change, because unanswered sheets expire."""
+    """Return the stamp of `Campaign.progress_stamp`."""
     stamp, sheets = campaign_stamp(transaction), awaited_sheets(transaction)
     return stamp if sheets is None else digest_of([stamp, str(sheets)])[:32]
 
@@ -427,10 +440,232 @@ def progress_stamp(transaction: Transaction) -> str:
 def awaited_sheets(transaction: Transaction) -> Awaited | None:
     """Return the sheets held without an answer now; None if all have answers."""
     lease = schema.lease
-    joined = lease.join(schema.ballot, schema.ballot.c.id == lease.c.ballot_id)
-    counts = sa.select(lease.c.address, sa.func.count(), sa.func.max(lease.c.expires_at)).select_from(joined)
+    counts = sa.select(lease.c.address, sa.func.count(), sa.func.max(lease.c.expires_at)).select_from(schema.LEASES)
     rows = transaction.execute(counts.where(*held_unanswered(transaction)).group_by(lease.c.address)).all()
     if not rows:
         return None
     most = max((number for address, number, _ in rows if address is not None), default=0)
     return Awaited(sum(row[1] for row in rows), most, time_text(max(row[2] for row in rows)))
+
+
+@dataclass(frozen=True)
+class PlannedSpending:
+    """The answers that a plan will need and their cost, before any vote.
+
+    Attributes
+    ----------
+    n_comparisons : int
+    n_probes : float
+        Average number of checks, asked in addition to the comparisons.
+    n_sheets : int
+        Number of sheets of the first ballot or batch.
+    hours : float or None
+        Person-hours for comparisons and checks; None if the time of an answer is not known.
+    pay, fee, cost : float or None
+        The voters' pay, the platform's fee and their sum; None if nothing is paid.
+    per_answer, hourly : float or None
+        A voter's pay for an answer and for an hour.
+    currency : str
+
+    See Also
+    --------
+    planned_spending : Returns it.
+    CampaignStatus : Shows the spending so far.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Pay, CampaignSettings, planned_spending
+    >>> plan = plan_ballots(40, n_ballots=2, fraction=0.5, presentations=10)
+    >>> planned = planned_spending(plan, 6, CampaignSettings(pay=Pay(per_vote=0.02, fee=0.25, currency="EUR")))
+    >>> planned.n_comparisons, planned.cost, planned.currency, planned.hours
+    (300, 7.5, 'EUR', None)
+    """
+
+    n_comparisons: int
+    n_probes: float
+    n_sheets: int
+    hours: float | None
+    pay: float | None = None
+    fee: float | None = None
+    cost: float | None = None
+    per_answer: float | None = None
+    hourly: float | None = None
+    currency: str = ""
+
+
+def planned_spending(
+    plan: BallotPlan | ContinuousPlan, n_slots: int, settings: CampaignSettings, *, seconds: float | None = None
+) -> PlannedSpending:
+    """Return the planned number of answers of a campaign, and their cost.
+
+    Parameters
+    ----------
+    n_slots : int
+        Number of voters that ballots are drawn for.
+    seconds : float or None
+        Time that an answer takes; None: the time in the pay settings, if any.
+
+    See Also
+    --------
+    PlannedSpending : The type of the result.
+    Pay : The pay of an answer.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Pay, CampaignSettings, planned_spending
+    >>> plan = plan_ballots(40, n_ballots=2, fraction=0.5, presentations=10)
+    >>> planned = planned_spending(plan, 6, CampaignSettings(pay=Pay(per_hour=12, seconds=6, fee=0.25)))
+    >>> planned.n_comparisons, planned.hours, planned.pay, planned.fee
+    (300, 0.5, 6.0, 1.5)
+    """
+    pay, n_probes = settings.pay, expected_probes(plan, n_slots, settings)
+    n_comparisons = plan.n_comparisons
+    n_answers = n_comparisons + n_probes
+    answer_seconds = seconds if seconds is not None or pay is None else pay.seconds
+    hours = None if answer_seconds is None else n_answers * answer_seconds / 3600
+    first = plan.comparisons[0] if isinstance(plan, BallotPlan) else min(plan.batch, plan.budget)
+    dealt = n_slots if isinstance(plan, BallotPlan) else slots_of_batch(first, n_slots, settings)
+    n_sheets = sum(1 for _ in planned_sheets([first], [dealt], n_slots, settings.sheet_size, 0))
+    if pay is None:
+        return PlannedSpending(n_comparisons, n_probes, n_sheets, hours)
+    cost = pay.cost(n_answers)
+    earned = cost / (1 + pay.fee)
+    hourly = None if answer_seconds is None else pay.per_answer * 3600 / answer_seconds
+    return PlannedSpending(
+        n_comparisons=n_comparisons,
+        n_probes=n_probes,
+        n_sheets=n_sheets,
+        hours=hours,
+        pay=earned,
+        fee=cost - earned,
+        cost=cost,
+        per_answer=pay.per_answer,
+        hourly=hourly,
+        currency=pay.currency,
+    )
+
+
+def affordable_plan(
+    plan_of: Callable[[int], Plan],
+    n_slots: int,
+    settings: CampaignSettings,
+    *,
+    money: float | None = None,
+    hours: float | None = None,
+    seconds: float | None = None,
+) -> Plan:
+    """Return the largest plan that an amount of money, or of person-hours, pays for with all its checks.
+
+    Parameters
+    ----------
+    plan_of : callable
+        Returns the plan with at most a number of comparisons, or raises PlanError if there is none.
+    n_slots : int
+        Number of voters that ballots are drawn for.
+    settings : CampaignSettings
+        Holds the pay, which `money` needs, and the checks.
+    money, hours : float or None
+        The most to spend; give exactly one of the two.
+    seconds : float or None
+        Time that an answer takes; None: the time in the pay settings.
+
+    Raises
+    ------
+    PlanError
+        If neither or both are given, the pay or the seconds are not known, or the smallest plan costs more.
+
+    See Also
+    --------
+    planned_spending : The cost of a plan.
+    adaptive.plan_for_budget : Plan from hours or comparisons, without checks.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import ContinuousPlan, Pay, Probing, CampaignSettings, affordable_plan
+    >>> settings = CampaignSettings(pay=Pay(per_hour=12, seconds=6), sheet_size=10, probing=Probing(repeats=0.1))
+    >>> affordable_plan(lambda n: ContinuousPlan(66, budget=n), 10, settings, money=300).budget
+    13636
+    """
+    if (money is None) == (hours is None):
+        raise PlanError(f"a plan is within money or hours; got {'neither' if money is None else 'both'}")
+    pay = settings.pay
+    time = seconds if seconds is not None or pay is None else pay.seconds
+    if money is not None and pay is None:
+        raise PlanError("a budget of money needs the pay of an answer")
+    if hours is not None and time is None:
+        raise PlanError("a budget of hours needs the seconds that an answer takes")
+
+    def is_affordable(plan: Plan) -> bool:
+        spending = planned_spending(plan, n_slots, settings, seconds=time)
+        amount, limit = (spending.hours, hours) if money is None else (spending.cost, money)
+        return amount is not None and limit is not None and amount <= limit
+
+    if pay is not None and money is not None:
+        n_answers = pay.answers(money)
+    else:
+        n_answers = answers_for((hours or 0.0) * 3600, per_answer=time or 0.0)
+    largest = plan_of(n_answers)
+    if is_affordable(largest):
+        return largest
+    # Checks are paid too, so search for the largest number of comparisons that leaves room for them.
+    plan, low, high = None, 0, largest.n_comparisons
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            smaller = plan_of(middle)
+        except PlanError:  # below the smallest plan
+            low = middle
+            continue
+        if is_affordable(smaller):
+            plan, low = smaller, middle
+        else:
+            high = middle
+    if plan is None:
+        spending = planned_spending(plan_of(high), n_slots, settings, seconds=time)
+        limit, cost = (f"{hours:g} hours", spending.hours) if money is None else (f"{money:g}", spending.cost)
+        raise PlanError(f"a budget of {limit} is too small: the smallest plan takes {cost:.4g}, with its checks")
+    return plan
+
+
+def spending_of(transaction: Transaction) -> Spending | None:
+    """Return a campaign's spending so far and in the end; None if it neither pays nor asks checks."""
+    plan, pay, probing = transaction.info.plan, transaction.info.settings.pay, transaction.info.settings.probing
+    if pay is None and probing is None:
+        return None
+    n_votes = sum(answered_by_ballot(transaction).values())
+    of_campaign = transaction.of_campaign(schema.ballot)
+    is_check = schema.vote_event.c.place >= schema.ballot.c.n_comparisons
+    n_probes = 0 if probing is None else transaction.count(schema.VOTES, of_campaign, is_check, schema.IN_FORCE)
+    expected_votes = plan.n_comparisons
+    states = transaction.execute(sa.select(schema.ballot.c.state).where(of_campaign)).scalars().all()
+    still = expected_probes(plan, len(transaction.info.slots), transaction.info.settings, n_opened=len(states))
+    probes = _count_checks(transaction) + still
+    now, end = n_votes + n_probes, expected_votes + probes
+    last = plan.n_ballots if isinstance(plan, BallotPlan) else 1
+    if len(states) >= last and set(states) == {"closed"}:  # unanswered comparisons are no longer asked
+        expected_votes, probes, end = n_votes, n_probes, now
+    counts = (n_votes, n_probes, expected_votes, probes)
+    if pay is None:
+        return Spending(*counts)
+    return Spending(*counts, pay.hours(now), pay.hours(end), pay.cost(now), pay.cost(end), pay.currency)
+
+
+def _count_checks(transaction: Transaction) -> int:
+    """Return the number of drawn checks that will be asked.
+
+    If sheets are not assigned, each has the practice, but a voter does it only once: it counts once for each slot.
+    """
+    ballot, probe, probing = schema.ballot, schema.comparison, transaction.info.settings.probing
+    if probing is None:
+        return 0
+    is_check = (transaction.of_campaign(ballot), probe.c.place >= ballot.c.n_comparisons)
+    if transaction.info.settings.assigned or not probing.of_kind("practice"):
+        return transaction.count(schema.PAIRS, *is_check)
+    sides = (probe.c.left_item, probe.c.right_item)
+    pair = [sa.case((sides[0] < sides[1], side), else_=other) for side, other in (sides, sides[::-1])]
+    columns = (schema.sheet.c.slot, pair[0].label("low"), pair[1].label("high"))
+    practice = sa.select(*columns).select_from(schema.PAIRS_ON_SHEETS).where(*is_check, probe.c.probe == "practice")
+    n_practice = transaction.count(practice.distinct().subquery())
+    return n_practice + transaction.count(schema.PAIRS, *is_check, probe.c.probe != "practice")

@@ -45,7 +45,7 @@ _LOCK_SECONDS: Final = 5.0
 _FORK_SECONDS: Final = 5.0  # how long a fork waits for a thread that writes
 SERVER_CLOCK: Final = sa.cast(1_000_000 * sa.extract("epoch", sa.func.clock_timestamp()), sa.BigInteger)
 # Read when a statement runs, so that a statement can be built once.
-_PROCESS_CLOCK: Final = sa.bindparam("process_clock", type_=sa.BigInteger, callable_=now)
+PROCESS_CLOCK: Final = sa.bindparam("process_clock", type_=sa.BigInteger, callable_=now)
 _TRANSACTION_ID: Final = sa.text("SELECT CAST(pg_current_xact_id_if_assigned() AS text)")
 _TRANSACTION_STATUS: Final = sa.text("SELECT pg_xact_status(CAST(CAST(:id AS text) AS xid8))")
 _IDENTITIES: Final = "rankcorr files"  # in the information of a connection
@@ -401,11 +401,6 @@ def _identities(path: Path) -> dict[str, tuple[int, int] | None]:
         else:
             identities[file.name] = status.st_dev, status.st_ino
     return identities
-
-
-def clock(connection: Connection) -> sa.ColumnElement[int]:
-    """Return the time for expiry, in microseconds since 1970, from the server's clock: clients' clocks differ."""
-    return _PROCESS_CLOCK if connection.dialect.name == "sqlite" else SERVER_CLOCK
 
 
 def lock_ballot(connection: sa.Connection, ballot_id: int, *, exclusive: bool) -> None:

@@ -659,20 +659,27 @@ Index("ix_vote_event_voter_id", vote_event.c.voter_id)
 HISTORY: Final = ("item", "comparison", "vote_event", "late_vote", "audit_event", "voting_pages")
 
 
-def is_scored(event: sa.Table, ballot_id: int) -> sa.ColumnElement[bool]:
-    """Return the condition that an event of a ballot is about a scored comparison and not about a check."""
-    return event.c.place < sa.select(ballot.c.n_comparisons).where(ballot.c.id == ballot_id).scalar_subquery()
+# Conditions are built once: building one takes longer than SQLite needs for a query.
+_newer = vote_event.alias("later")
+_of_comparison = (_newer.c.ballot_id == vote_event.c.ballot_id, _newer.c.place == vote_event.c.place)
+# An event is the last one of its comparison; and it is a vote, so that the vote is in force.
+IS_LAST: Final = ~sa.exists().where(*_of_comparison, _newer.c.revision > vote_event.c.revision)
+IN_FORCE: Final = sa.and_(vote_event.c.kind == "cast", IS_LAST)
+# An event is about a comparison; and a comparison has a vote in force.
+OF_COMPARISON: Final = sa.and_(
+    vote_event.c.ballot_id == comparison.c.ballot_id, vote_event.c.place == comparison.c.place
+)
+IS_ANSWERED: Final = sa.exists().where(OF_COMPARISON, IN_FORCE)
+# Rows with their ballot.
+VOTES: Final = vote_event.join(ballot, ballot.c.id == vote_event.c.ballot_id)
+LEASES: Final = lease.join(ballot, ballot.c.id == lease.c.ballot_id)
+PAIRS: Final = comparison.join(ballot, ballot.c.id == comparison.c.ballot_id)
+SHEETS: Final = sheet.join(ballot)
+PAIRS_ON_SHEETS: Final = comparison.join(sheet).join(ballot)
+LEASED_TO: Final = sa.and_(lease.c.ballot_id == comparison.c.ballot_id, lease.c.sheet == comparison.c.sheet)
+IS_NO_PRACTICE: Final = sa.or_(comparison.c.probe.is_(None), comparison.c.probe != "practice")
 
 
-@cache  # to build conditions takes longer than SQLite needs for a query
-def in_force(event: sa.Table) -> tuple[sa.ColumnElement[bool], ...]:
-    """Return the conditions that an event is a vote and the last event of its comparison."""
-    return event.c.kind == "cast", *is_last(event)
-
-
-@cache
-def is_last(event: sa.Table) -> tuple[sa.ColumnElement[bool]]:
-    """Return the condition that an event is the last one of its comparison."""
-    newer = event.alias("later")
-    of_comparison = (newer.c.ballot_id == event.c.ballot_id, newer.c.place == event.c.place)
-    return (~sa.exists().where(*of_comparison, newer.c.revision > event.c.revision),)
+def is_scored(ballot_id: int) -> sa.ColumnElement[bool]:
+    """Return the condition that a vote event of a ballot is about a scored comparison and not about a check."""
+    return vote_event.c.place < sa.select(ballot.c.n_comparisons).where(ballot.c.id == ballot_id).scalar_subquery()

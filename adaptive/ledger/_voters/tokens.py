@@ -147,8 +147,8 @@ def voter_of_session(transaction: Transaction, token: str) -> int | None:
     if not _FORM.fullmatch(token):
         return None
     table = schema.token
-    of_session = (table.c.hash == sum_of(token), table.c.kind == "session", table.c.campaign_id == transaction.info.id)
-    voter_id: int | None = transaction.execute(sa.select(table.c.voter_id).where(*of_session)).scalar()
+    of_session = (table.c.hash == sum_of(token), table.c.kind == "session", transaction.of_campaign(table))
+    voter_id: int | None = transaction.scalar(sa.select(table.c.voter_id).where(*of_session))
     return voter_id
 
 
@@ -179,18 +179,14 @@ def revoke_of_voter(transaction: Transaction, voter_id: int) -> None:
 def token_rows(
     transaction: Transaction, *, start: int = 0, most: int = 200, names: bool = False
 ) -> tuple[int, tuple[TokenRow, ...]]:
-    """Return the number of tokens of organisers, invitations and studies, and some of them, the latest first.
-
-    Its options and errors are those of `Tokens.rows`.
-    """
+    """Return the tokens of `Tokens.rows`."""
     table, voter, identity = schema.token, schema.voter, schema.voter_identity
-    listed = (table.c.campaign_id == transaction.info.id, table.c.kind.in_(_LISTED))
-    n_tokens: int = transaction.execute(sa.select(sa.func.count()).select_from(table).where(*listed)).scalar_one()
+    listed = (transaction.of_campaign(table), table.c.kind.in_(_LISTED))
     joined = table.outerjoin(voter, voter.c.id == table.c.voter_id).outerjoin(identity)
     query = sa.select(table, voter.c.key, identity.c.external_id).select_from(joined).where(*listed)
     rows = transaction.execute(query.order_by(table.c.id.desc()).offset(start).limit(most))
     at = now()
-    return n_tokens, tuple(
+    return transaction.count(table, *listed), tuple(
         TokenRow(
             id=row.hash[:_ID_LENGTH],
             kind=row.kind,
@@ -206,16 +202,10 @@ def token_rows(
 
 
 def revoke_listed(transaction: Transaction, token_id: str, *, mine: str = "") -> bool:
-    """Revoke a token of `token_rows`; return False if the id is unknown.
-
-    Revoking an organiser's token also ends the sessions of all organisers' browsers, and revoking an invitation ends
-    those of its voter, because the link may have been used. The row is kept, and the action is recorded.
-
-    Its options and errors are those of `Tokens.revoke_listed`.
-    """
+    """Revoke a token of `token_rows`, as `Tokens.revoke_listed` does."""
     table = schema.token
     transaction.lock_campaign()  # otherwise two simultaneous calls could revoke the last two tokens
-    of_campaign = table.c.campaign_id == transaction.info.id
+    of_campaign = transaction.of_campaign(table)
     has_id = sa.func.substr(table.c.hash, 1, _ID_LENGTH) == token_id
     row = transaction.execute(sa.select(table).where(of_campaign, table.c.kind.in_(_LISTED), has_id)).first()
     if row is None:
@@ -223,10 +213,8 @@ def revoke_listed(transaction: Transaction, token_id: str, *, mine: str = "") ->
     if row.revoked_at is not None:
         return True
     if row.kind == "organiser":
-        others = sa.select(sa.func.count()).where(
-            of_campaign, table.c.kind == "organiser", table.c.revoked_at.is_(None), table.c.id != row.id
-        )
-        if not transaction.execute(others).scalar_one():
+        is_valid = (of_campaign, table.c.kind == "organiser", table.c.revoked_at.is_(None))
+        if transaction.count(table, *is_valid) == 1:
             raise LedgerError("this is the last token of an organiser: make another one first")
         _revoke(transaction, sa.and_(of_campaign, table.c.kind == "organiser session", table.c.hash != sum_of(mine)))
     elif row.kind == "invitation":

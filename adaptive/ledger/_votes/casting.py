@@ -10,7 +10,7 @@ response, or from its time, which pairs are scored.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Literal, TypeAlias
@@ -23,15 +23,20 @@ from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, cou
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import BALLOT_LOCKS, EVENT_LOCKS, SERVER_CLOCK
 from adaptive.ledger._store.schema import answer_code, answer_name, json_of, now, pair_id, sum_of
-from adaptive.ledger._voters.identity import has_finished
+from adaptive.ledger._voters.membership import has_finished
 from adaptive.ledger.errors import ConflictError, FinishedError, LateVoteError, LedgerBusyError, LedgerError
 from rankcorr._checks import shown
 
 Lateness: TypeAlias = Literal["closed", "reassigned"]
 _EVENT_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _LIMIT: Final = 2**31
+_IS_COMPARISON: Final = (
+    schema.ballot.c.campaign_id == sa.bindparam("campaign"),
+    schema.ballot.c.number == sa.bindparam("number"),
+    schema.comparison.c.place == sa.bindparam("comparison"),
+)
 _RENEWED_BELOW: Final = 0.9  # share of the lease time; saves writing one row for most votes
-Step: TypeAlias = Callable[[Transaction], "Receipt | LateVoteError | _Overdue"]
+Step: TypeAlias = Callable[[Transaction, Any, "LateVoteError | None"], "Receipt | LateVoteError"]
 
 
 @dataclass(frozen=True)
@@ -131,127 +136,80 @@ class Receipt:
 
 
 def cast(campaign: OpenCampaign, vote: VoteCast) -> Receipt:
-    """Record a vote, and return once it is on the disk.
-
-    Its errors are those of `Campaign.cast`.
-    """
+    """Record a vote; see `Campaign.cast`."""
     code = answer_code(vote.answer, campaign.info.answers)
-    _check_event_id(vote.event_id)
     payload = vote.payload_hash()
 
-    def work(transaction: Transaction) -> Receipt | LateVoteError | _Overdue:
-        comparison = locked_state(transaction, vote.number, vote.place, vote.event_id)
-        known = _known_event(transaction, vote.event_id, payload) if comparison.known else None
-        if isinstance(known, Receipt):
-            return known
-        if comparison.state == "closing":
-            return _while_closing(comparison, vote.number)
+    def work(transaction: Transaction, comparison: Any, known: LateVoteError | None) -> Receipt | LateVoteError:
         late = _why_late(transaction, comparison, vote.voter_id)
         is_change = comparison.kind == "cast" and comparison.voter_id == vote.voter_id and late is None
         is_change = is_change and comparison.answer != code and has_finished(transaction, vote.voter_id)
         if known is not None and (late is not None or comparison.kind == "cast"):
             return known  # still too late; otherwise the ballot was reopened or the sheet returned, and the vote counts
+        row = event_row(vote, comparison.ballot_id, code, payload)
         if late is not None:
-            row = {
-                **_event_row(vote, comparison.ballot_id, code, payload),
-                "why": late,
-                "revision": comparison.revision or 0,
-            }
-            transaction.execute(sa.insert(schema.late_vote).values(row))
+            transaction.execute(sa.insert(schema.late_vote).values(**row, why=late, revision=comparison.revision or 0))
             return LateVoteError(_late_message(late, vote.number))
         if comparison.kind == "cast" and not is_change:
             recorded = answer_name(comparison.answer)
             pair = pair_id(vote.number, comparison.sheet, comparison.position)
             raise ConflictError(f"comparison {pair} already has the vote {recorded!r}", recorded=recorded)
         revision = (comparison.revision or 0) + 1
-        row = {
-            **_event_row(vote, comparison.ballot_id, code, payload),
-            "revision": revision,
-            "lease_id": comparison.lease_id,
-        }
+        row |= {"revision": revision, "lease_id": comparison.lease_id}
         if is_change:  # the number of answers stays
             transaction.execute(sa.insert(schema.vote_event).values(**row, kind="cast"))
             return Receipt(vote.event_id, revision, "cast", vote.answer)
         row["ballot"] = row.pop("ballot_id")
+        counts = {"sheet": comparison.sheet, "scored": comparison.scored, "checked": comparison.checked}
         if transaction.is_postgresql:
-            transaction.execute(
-                _cast_statement(counts=True),
-                {**row, "sheet": comparison.sheet, "scored": comparison.scored, "checked": comparison.checked},
-            )
+            transaction.execute(_cast_statement(counts=True), {**row, **counts})
         else:
             transaction.execute(_cast_statement(counts=False), row)
-            _count(transaction, comparison, 1)
+            transaction.execute(count_statement(), {"ballot": comparison.ballot_id, **counts})
         _renew(transaction, comparison, vote.voter_id)
         return Receipt(vote.event_id, revision, "cast", vote.answer)
 
-    return _written(campaign, work)
+    return _written(campaign, vote.number, vote.place, vote.event_id, payload, work)
 
 
 def retract(campaign: OpenCampaign, event_id: str, number: int, place: int, voter_id: int) -> Receipt:
-    """Retract a voter's current vote while the ballot is open, so that the comparison may be answered again.
-
-    Its errors are those of `Voter.retract`.
-    """
-    payload = vote_hash(number, place, voter_id, "retract")
-    return _replace_vote(
-        *(campaign, event_id, number, place, payload),
-        refusals=("its votes can no longer be taken back", "of this voter to take back"),
-        voter_id=voter_id,
-        kind="retract",
-    )
+    """Retract a voter's current vote; see `Voter.retract`."""
+    event = {"event_id": event_id, "kind": "retract", "payload_hash": vote_hash(number, place, voter_id, "retract")}
+    refusals = ("its votes can no longer be taken back", "of this voter to take back")
+    return _replace_vote(campaign, number, place, event, refusals, voter_id)
 
 
 def correct(campaign: OpenCampaign, event_id: str, number: int, place: int, answer: str | None, reason: str) -> Receipt:
-    """Replace the current vote by an organiser's correction; None as the answer voids it.
-
-    The vote remains its voter's, and the ledger keeps both answers with the reason. Repeating the current answer
-    confirms it and so resolves a conflict.
-
-    Its errors are those of `Campaign.correct`.
-    """
+    """Replace the current vote by an organiser's correction, or void it; see `Campaign.correct`."""
     code = None if answer is None else answer_code(answer, campaign.info.answers)
-    payload = correction_hash(number, place, answer, reason)
-    return _replace_vote(
-        *(campaign, event_id, number, place, payload),
-        refusals=("`reopen` it before a vote is corrected", "to correct"),
-        kind="void" if code is None else "cast",
-        answer=code,
-        given_by="correction",
-        reason=reason,
-    )
+    event = {"event_id": event_id, "kind": "void" if code is None else "cast", "answer": code}
+    event |= {"given_by": "correction", "reason": reason}
+    event |= {"payload_hash": correction_hash(number, place, answer, reason)}
+    refusals = ("`reopen` it before a vote is corrected", "to correct")
+    return _replace_vote(campaign, number, place, event, refusals)
 
 
 def _replace_vote(
     campaign: OpenCampaign,
-    event_id: str,
     number: int,
     place: int,
-    payload: str,
-    *,
+    event: Mapping[str, Any],
     refusals: tuple[str, str],
-    kind: Literal["cast", "retract", "void"],
     voter_id: int | None = None,
-    **columns: Any,
 ) -> Receipt:
     """Write an event that replaces the current vote on a comparison, which stays its voter's.
 
     Parameters
     ----------
+    event : mapping of str to value
+        Columns of the event that are not those of the vote.
     refusals : (str, str)
         The ends of the messages if the ballot is closed, and if there is no vote.
     voter_id : int or None
         The vote must be this voter's; None: anyone's.
     """
-    _check_event_id(event_id)
 
-    def work(transaction: Transaction) -> Receipt | LateVoteError | _Overdue:
-        if voter_id is not None:
-            transaction.lock_voter(voter_id)  # the voter may finish before or after this step, but not during it
-        comparison = locked_state(transaction, number, place, event_id)
-        if comparison.known:
-            return _known_event(transaction, event_id, payload)
-        if comparison.state == "closing":
-            return _while_closing(comparison, number)
+    def work(transaction: Transaction, comparison: Any, _: LateVoteError | None) -> Receipt:
         if comparison.state == "closed":
             raise LateVoteError(f"ballot {number} is closed: {refusals[0]}")
         if voter_id is not None and has_finished(transaction, voter_id):
@@ -260,58 +218,66 @@ def _replace_vote(
             # The pair would be the other voter's, and this voter could not answer it again.
             raise LateVoteError(f"the sheet now belongs to another voter: {refusals[0]}")
         if comparison.kind != "cast" or voter_id not in (None, comparison.voter_id):
-            raise ConflictError(
-                f"comparison {pair_id(number, comparison.sheet, comparison.position)} has no vote {refusals[1]}"
-            )
-        row = {"ballot_id": comparison.ballot_id, "voter_id": comparison.voter_id, "revision": comparison.revision + 1}
-        event_values = {
-            "event_id": event_id,
-            "place": place,
-            "kind": kind,
-            "received_at": now(),
-            "payload_hash": payload,
-        }
-        transaction.execute(sa.insert(schema.vote_event).values(**row, **event_values, **columns))
-        if kind != "cast":
-            _count(transaction, comparison, -1)
-        answer = columns.get("answer")
-        return Receipt(event_id, row["revision"], kind, None if answer is None else answer_name(answer))
+            pair = pair_id(number, comparison.sheet, comparison.position)
+            raise ConflictError(f"comparison {pair} has no vote {refusals[1]}")
+        row = {"ballot_id": comparison.ballot_id, "place": place, "voter_id": comparison.voter_id}
+        row |= {"revision": comparison.revision + 1, "received_at": now()}
+        transaction.execute(sa.insert(schema.vote_event).values(**row, **event))
+        if event["kind"] != "cast":
+            scored, checked = {comparison.sheet: -comparison.scored}, {comparison.sheet: -comparison.checked}
+            transaction.count_answers(comparison.ballot_id, scored, checked)
+        answer = event.get("answer")
+        name = None if answer is None else answer_name(answer)
+        return Receipt(event["event_id"], row["revision"], event["kind"], name)
 
-    return _written(campaign, work)
+    return _written(campaign, number, place, event["event_id"], event["payload_hash"], work, voter_id=voter_id)
 
 
-@dataclass(frozen=True)
-class _Overdue:
-    """Signals that the closer of a ballot died: the ballot must be reopened before anyone can vote."""
+def _written(
+    campaign: OpenCampaign,
+    number: int,
+    place: int,
+    event_id: str,
+    payload: str,
+    work: Step,
+    *,
+    voter_id: int | None = None,
+) -> Receipt:
+    """Run `work` on the state of a comparison, with its locks, unless the ledger has the event already.
 
-    ballot_id: int
+    Parameters
+    ----------
+    work : callable
+        Takes the transaction, the state of the comparison, and the error if this vote is known as a late one.
+        A LateVoteError that it returns is raised after the transaction that keeps the late vote has committed.
+    voter_id : int or None
+        A voter who may finish before or after this step, but not during it.
+    """
+    _check_event_id(event_id)
 
+    def step(transaction: Transaction) -> Receipt | LateVoteError | int:
+        if voter_id is not None:
+            transaction.lock_voter(voter_id)
+        comparison = locked_state(transaction, number, place, event_id)
+        known = _known_event(transaction, event_id, payload) if comparison.known else None
+        if isinstance(known, Receipt):
+            return known
+        if comparison.state != "closing":
+            return work(transaction, comparison, known)
+        if comparison.overdue:
+            return int(comparison.ballot_id)
+        raise LedgerBusyError(f"ballot {number} is being closed: send the vote again in a moment")
 
-def _written(campaign: OpenCampaign, work: Step) -> Receipt:
     while True:
         outcome = campaign.database.write(
-            lambda connection: work(Transaction(connection, campaign.info)), knows_itself=True
+            lambda connection: step(Transaction(connection, campaign.info)), knows_itself=True
         )
-        if isinstance(outcome, _Overdue):
-            campaign.write(Transaction.open_overdue, outcome.ballot_id)
-            continue
+        if isinstance(outcome, Receipt):
+            return outcome
         if isinstance(outcome, LateVoteError):
-            raise outcome  # after the transaction that keeps the late vote has committed
-        return outcome
-
-
-def _count(transaction: Transaction, comparison: Any, change: int) -> None:
-    transaction.count_answers(
-        comparison.ballot_id,
-        {comparison.sheet: change * comparison.scored},
-        {comparison.sheet: change * comparison.checked},
-    )
-
-
-def _while_closing(comparison: Any, number: int) -> _Overdue:
-    if comparison.overdue:
-        return _Overdue(comparison.ballot_id)
-    raise LedgerBusyError(f"ballot {number} is being closed: send the vote again in a moment")
+            raise outcome
+        # The closer of the ballot died: voting continues.
+        campaign.write(Transaction.open_overdue, outcome)
 
 
 def _check_event_id(event_id: object) -> None:
@@ -335,9 +301,7 @@ def _known_event(transaction: Transaction, event_id: str, payload: str) -> Recei
     return Receipt(event_id, row.revision, row.kind, answer, repeated=True)
 
 
-def why_late(
-    state: str, holder: int | None, voter_id: int, end_reason: str | None
-) -> Literal["closed", "reassigned"] | None:
+def why_late(state: str, holder: int | None, voter_id: int, end_reason: str | None) -> Lateness | None:
     """Return why an answer on a sheet that a voter was given does not count; None if it counts.
 
     Parameters
@@ -361,12 +325,9 @@ def _why_late(transaction: Transaction, comparison: Any, voter_id: int) -> Laten
     if comparison.state == "open" and comparison.holder == voter_id:
         return None
     table = schema.lease
-    of_voter = (
-        table.c.ballot_id == comparison.ballot_id,
-        table.c.sheet == comparison.sheet,
-        table.c.voter_id == voter_id,
-    )
-    lease = transaction.execute(sa.select(table.c.end_reason).where(*of_voter).order_by(table.c.fence.desc())).first()
+    of_sheet = (table.c.ballot_id == comparison.ballot_id, table.c.sheet == comparison.sheet)
+    leases = sa.select(table.c.end_reason).where(*of_sheet, table.c.voter_id == voter_id)
+    lease = transaction.execute(leases.order_by(table.c.fence.desc())).first()
     if lease is None:
         raise VoteError(f"the comparison is on sheet {comparison.sheet + 1}, which this voter was never given")
     return why_late(comparison.state, comparison.holder, voter_id, lease.end_reason)
@@ -405,7 +366,7 @@ def _cast_statement(*, counts: bool) -> sa.Insert:
     return cast_vote.add_cte(count_statement().cte("counted")) if counts else cast_vote
 
 
-def _event_row(vote: VoteCast, ballot_id: int, code: int, payload: str) -> dict[str, Any]:
+def event_row(vote: VoteCast, ballot_id: int, code: int, payload: str) -> dict[str, Any]:
     """Return the columns that every answer of a voter has."""
     same = ("event_id", "place", "voter_id", "response_ms", "given_by", "layout")
     extra = None if vote.extra is None else json_of(vote.extra)
@@ -460,18 +421,15 @@ def _unknown(number: object, place: object) -> VoteError:
 
 @cache
 def _lock_statement() -> sa.Select[Any]:
-    ballot, comparison, sheet = schema.ballot, schema.comparison, schema.sheet
     space, of_events = (sa.literal(number, sa.Integer, literal_execute=True) for number in (BALLOT_LOCKS, EVENT_LOCKS))
     return (
         sa.select(
-            sa.func.pg_advisory_xact_lock_shared(space, sa.cast(ballot.c.id, sa.Integer)),
+            sa.func.pg_advisory_xact_lock_shared(space, sa.cast(schema.ballot.c.id, sa.Integer)),
             sa.func.pg_advisory_xact_lock(of_events, sa.func.hashtext(sa.bindparam("event", type_=sa.Text))),
         )
-        .select_from(ballot)
-        .join(comparison, comparison.c.ballot_id == ballot.c.id)
-        .join(sheet, sa.and_(sheet.c.ballot_id == comparison.c.ballot_id, sheet.c.number == comparison.c.sheet))
-        .where(*_is_comparison())
-        .with_for_update(of=sheet, key_share=True)
+        .select_from(schema.PAIRS_ON_SHEETS)
+        .where(*_IS_COMPARISON)
+        .with_for_update(of=schema.sheet, key_share=True)
     )
 
 
@@ -480,7 +438,6 @@ def _state_statement(postgresql: bool) -> sa.Select[Any]:
     ballot, comparison, lease = schema.ballot, schema.comparison, schema.lease
     event, late = schema.vote_event, schema.late_vote
     at = SERVER_CLOCK if postgresql else sa.bindparam("at", type_=sa.BigInteger)
-    of_comparison = sa.and_(event.c.ballot_id == comparison.c.ballot_id, event.c.place == comparison.c.place)
     older = event.alias("earlier")
     last = (
         sa.select(sa.func.max(older.c.revision))
@@ -505,24 +462,8 @@ def _state_statement(postgresql: bool) -> sa.Select[Any]:
             *(event.c.revision, event.c.kind, event.c.answer, event.c.voter_id),
             sa.or_(*known).label("known"),
         )
-        .select_from(ballot)
-        .join(comparison, comparison.c.ballot_id == ballot.c.id)
-        .outerjoin(
-            lease,
-            sa.and_(
-                lease.c.ballot_id == comparison.c.ballot_id,
-                lease.c.sheet == comparison.c.sheet,
-                lease.c.ended_at.is_(None),
-            ),
-        )
-        .outerjoin(event, sa.and_(of_comparison, event.c.revision == last))
-        .where(*_is_comparison())
-    )
-
-
-def _is_comparison() -> tuple[sa.ColumnElement[bool], ...]:
-    return (
-        schema.ballot.c.campaign_id == sa.bindparam("campaign"),
-        schema.ballot.c.number == sa.bindparam("number"),
-        schema.comparison.c.place == sa.bindparam("comparison"),
+        .select_from(schema.PAIRS)
+        .outerjoin(lease, sa.and_(schema.LEASED_TO, lease.c.ended_at.is_(None)))
+        .outerjoin(event, sa.and_(schema.OF_COMPARISON, event.c.revision == last))
+        .where(*_IS_COMPARISON)
     )

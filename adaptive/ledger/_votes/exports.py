@@ -36,13 +36,12 @@ import sqlalchemy as sa
 from adaptive._formats.records import EXPORT_COLUMNS
 from adaptive._record import json_label
 from adaptive._tables import csv_text, guarded, item_cells, item_columns, set_columns
+from adaptive.ledger._campaign.content import ItemContent
 from adaptive.ledger._campaign.info import CampaignInfo, Targets
-from adaptive.ledger._campaign.items import contents_of
-from adaptive.ledger._campaign.pages import ItemContent
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import answer_name, file_id, pair_id, set_cells, side_and_grade, time_text, value_of
-from adaptive.ledger._voters.identity import file_name
+from adaptive.ledger._voters.membership import file_name
 from adaptive.ledger.errors import LedgerError
 from rankcorr._checks import check_choice
 
@@ -105,17 +104,20 @@ def export_votes(
     if format == "target_groups":
         texts: str | list[str] = groups_of_votes(votes, transaction.info.settings.targets or {}).to_csv()
     else:
-        texts = form.write(votes, item_contents(transaction), transaction.info, guard)
+        contents = transaction.contents()
+        has_contents = any(content.content is not None for content in contents)
+        items = dict(zip(transaction.info.items, contents, strict=True)) if has_contents else {}
+        texts = form.write(votes, items, transaction.info, guard)
     files = dict(zip(form.files, [texts] if isinstance(texts, str) else texts, strict=True))
     ungraded = [] if format == "csv" else [vote for vote in votes if abs(vote.grade or 0) > 1]
     return Export(files, sum(vote.answer is not None for vote in votes), left_out, len(ungraded))
 
 
 def _expressible(
-    comparisons: Sequence[Answered], form: Format, *, unanswered: bool
-) -> tuple[list[Answered], dict[str, int]]:
+    comparisons: Sequence[VotedComparison], form: Format, *, unanswered: bool
+) -> tuple[list[VotedComparison], dict[str, int]]:
     """Return the votes that a format can express, and count the others by reason."""
-    exported: list[Answered] = []
+    exported: list[VotedComparison] = []
     left_out: Counter[str] = Counter()
     for vote in comparisons:
         if vote.answer is None:
@@ -130,7 +132,7 @@ def _expressible(
     return exported, dict(left_out)
 
 
-def csv_votes(votes: Sequence[Answered], info: CampaignInfo, guard: bool) -> str:
+def csv_votes(votes: Sequence[VotedComparison], info: CampaignInfo, guard: bool) -> str:
     """Return our CSV; an extra column with the name of a standard one gets the prefix file_."""
     items = {label for vote in votes for label in (vote.left, vote.right)}
     has_grades = info.settings.grades > 1
@@ -142,7 +144,7 @@ def csv_votes(votes: Sequence[Answered], info: CampaignInfo, guard: bool) -> str
     safe = guarded if guard else str
     cells = {label: [safe(cell) for cell in item_cells(label)] for label in items}
 
-    def answer_cells(vote: Answered) -> list[str]:
+    def answer_cells(vote: VotedComparison) -> list[str]:
         if vote.other_items:
             return set_cells([vote.left, vote.right, *vote.other_items], vote.answer, safe)
         grade = ["" if vote.grade is None else str(vote.grade)] * has_grades
@@ -162,7 +164,7 @@ def csv_votes(votes: Sequence[Answered], info: CampaignInfo, guard: bool) -> str
     return csv_text([*ours, *map(safe, named), *last], rows)
 
 
-def arena_lines(votes: Sequence[Answered]) -> str:
+def arena_lines(votes: Sequence[VotedComparison]) -> str:
     """Return one line for each vote, in seconds since 1970; all must be left, right or tie."""
     return _lines(
         {
@@ -177,7 +179,7 @@ def arena_lines(votes: Sequence[Answered]) -> str:
     )
 
 
-def choix_files(votes: Sequence[Answered], items: Sequence[Hashable], guard: bool) -> list[str]:
+def choix_files(votes: Sequence[VotedComparison], items: Sequence[Hashable], guard: bool) -> list[str]:
     """Return CSV with the columns winner and loser, and one of the items; all votes must be left or right."""
     place = {item: at for at, item in enumerate(items)}
     pairs = ((place[vote.left], place[vote.right]) for vote in votes)
@@ -188,7 +190,7 @@ def choix_files(votes: Sequence[Answered], items: Sequence[Hashable], guard: boo
     return [csv_text(["winner", "loser"], rows), csv_text(item_columns("item", items), labels)]
 
 
-def groups_of_votes(votes: Iterable[Answered], targets: Targets) -> TargetGroups:
+def groups_of_votes(votes: Iterable[VotedComparison], targets: Targets) -> TargetGroups:
     """Count the votes on positive candidates of each target; a tie is half a vote for either."""
     from rankcorr.vectors import TargetGroups
 
@@ -206,14 +208,14 @@ def groups_of_votes(votes: Iterable[Answered], targets: Targets) -> TargetGroups
 
 
 def target_groups(transaction: Transaction) -> TargetGroups:
-    """Return the target groups with the votes that count; see `Campaign.target_groups`."""
+    """Return the target groups of `Campaign.target_groups`."""
     if transaction.info.settings.targets is None:
         raise LedgerError("the campaign has no target groups")
     votes, _ = _expressible(read_comparisons(transaction), "target_groups", unanswered=False)
     return groups_of_votes(votes, transaction.info.settings.targets)
 
 
-def _task(vote: Answered, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
+def _task(vote: VotedComparison, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
     data = {"comparison": vote.comparison, "voter": vote.voter}
     data |= {"text1": file_name(vote.left), "text2": file_name(vote.right)}
     for side, label in ((1, vote.left), (2, vote.right)):
@@ -236,7 +238,7 @@ def _task(vote: Answered, items: Mapping[Hashable, ItemContent]) -> dict[str, An
     return task
 
 
-def _instance(vote: Answered, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
+def _instance(vote: VotedComparison, items: Mapping[Hashable, ItemContent]) -> dict[str, Any]:
     texts = [file_name(label) for label in (vote.left, vote.right)]
     instance: dict[str, Any] = {"id": vote.comparison, "responses": texts}
     if items:
@@ -263,7 +265,7 @@ def _lines(entries: Iterable[Mapping[str, Any]]) -> str:
 
 
 @dataclass(frozen=True)
-class Answered:
+class VotedComparison:
     """A comparison and its current vote.
 
     Attributes
@@ -305,13 +307,14 @@ class Answered:
 class _Form(NamedTuple):
     """A format: its files, the answers that it can express, and whether it has comparisons without a vote.
 
-    `write` takes votes, contents of items, the campaign and whether to guard cells, and returns the text of each file.
+    `write` takes votes, contents of items (none if no item has more than its label), the campaign and whether to guard
+    cells, and returns the text of each file.
     """
 
     files: tuple[str, ...]
     answers: Collection[str]
     unanswered: bool
-    write: Callable[[Sequence[Answered], Mapping[Hashable, ItemContent], CampaignInfo, bool], str | list[str]]
+    write: Callable[[Sequence[VotedComparison], Mapping[Hashable, ItemContent], CampaignInfo, bool], str | list[str]]
 
 
 _WINS: Final = ("left", "right")
@@ -332,30 +335,18 @@ _FORMS: Final[dict[Format, _Form]] = {
 FORMATS: Final = tuple(_FORMS)
 
 
-def item_contents(transaction: Transaction) -> dict[Hashable, ItemContent]:
-    """Return the content of each item, or an empty result if no item has more than its label."""
-    contents = contents_of(transaction)
-    if all(content.content is None for content in contents):
-        return {}
-    return dict(zip(transaction.info.items, contents, strict=True))
-
-
-def read_comparisons(transaction: Transaction, *, names: bool = False) -> list[Answered]:
+def read_comparisons(transaction: Transaction, *, names: bool = False) -> list[VotedComparison]:
     """Return all comparisons in their order; with `names` of voters, if known, instead of their random keys."""
     called = transaction.voter_names() if names else transaction.voter_keys()
     excluded = transaction.excluded_voters()
     comparison, ballot, event, lease = schema.comparison, schema.ballot, schema.vote_event, schema.lease
-    of_campaign = ballot.c.campaign_id == transaction.info.id
-    leases = sa.select(lease.c.ballot_id, lease.c.sheet, lease.c.voter_id)
-    in_order = leases.join(ballot, ballot.c.id == lease.c.ballot_id).where(of_campaign).order_by(lease.c.fence)
-    holders = {(row.ballot_id, row.sheet): row.voter_id for row in transaction.execute(in_order)}
-    of_pair = sa.and_(
-        event.c.ballot_id == comparison.c.ballot_id, event.c.place == comparison.c.place, *schema.in_force(event)
-    )
+    of_campaign = transaction.of_campaign(ballot)
+    leases = sa.select(lease.c.ballot_id, lease.c.sheet, lease.c.voter_id).select_from(schema.LEASES).where(of_campaign)
+    holders = {(row.ballot_id, row.sheet): row.voter_id for row in transaction.execute(leases.order_by(lease.c.fence))}
     of_vote = (event.c.answer, event.c.voter_id, event.c.response_ms, event.c.received_at, event.c.extra)
     rows = transaction.execute(
         sa.select(comparison, ballot.c.number, *of_vote)
-        .select_from(comparison.join(ballot, ballot.c.id == comparison.c.ballot_id).outerjoin(event, of_pair))
+        .select_from(schema.PAIRS.outerjoin(event, sa.and_(schema.OF_COMPARISON, schema.IN_FORCE)))
         .where(of_campaign, comparison.c.probe.is_(None))
         .order_by(ballot.c.number, comparison.c.place)
     )
@@ -363,13 +354,14 @@ def read_comparisons(transaction: Transaction, *, names: bool = False) -> list[A
     for row in rows:
         voter = holders.get((row.ballot_id, row.sheet)) if row.voter_id is None else row.voter_id
         answer, grade = (None, None) if row.answer is None else side_and_grade(answer_name(row.answer))
+        left, right, *others = transaction.labels_of(row)
         result.append(
-            Answered(
+            VotedComparison(
                 comparison=pair_id(row.number, row.sheet, row.position),
                 voter=None if voter is None else called[voter],
-                left=transaction.info.items[row.left_item],
-                right=transaction.info.items[row.right_item],
-                other_items=transaction.labels_of(row.other_items),
+                left=left,
+                right=right,
+                other_items=tuple(others),
                 answer=answer,
                 grade=grade,
                 response_ms=row.response_ms,

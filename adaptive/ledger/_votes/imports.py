@@ -3,50 +3,47 @@
 A row that contradicts the recorded vote is kept as a conflict for the organiser to resolve and does not affect other
 rows. An invalid row (an unknown comparison, other items, a voter without the sheet) makes the ledger refuse the whole
 file and name all invalid rows. Answers to checks are treated as votes.
+
+A file of votes on sets has a row for each set, with its items and cells for the best and the worst of them. Pairs whose
+answer is known, for checks, are read from a file of votes on pairs.
 """
 
 import os
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import sqlalchemy as sa
 
-from adaptive._formats.answers import Answers
-from adaptive._formats.votes import Columns, Format, VoteFile, VoteRow, read_votes
-from adaptive._tables import Label, item_cells
+from adaptive._formats.records import records_of_file
+from adaptive._formats.votes import VoteColumns, VoteFile, VoteRow, read_votes
+from adaptive._tables import Label, csv_text, guarded, item_cells, set_columns
+from adaptive._votes import Comparison, SetComparison
 from adaptive.errors import VoteError
 from adaptive.ledger._ballots.sheets import mark_answered
-from adaptive.ledger._ballots.stored import drawn_columns
-from adaptive.ledger._campaign.info import CampaignInfo
+from adaptive.ledger._ballots.stored import NO_VOTER, ballot_probes, drawn_columns, holders_of
+from adaptive.ledger._campaign.info import KINDS, CampaignInfo, KnownPair
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import (
-    ANSWERS,
-    CANNOT_SAY,
-    MOST_GRADES,
-    answer_code,
-    answer_name,
-    answers_with,
-    graded_answer,
-    json_of,
-    label_cell,
-    now,
-    pair_at,
-    pair_id,
-    value_of,
-)
-from adaptive.ledger._voters.identity import file_name, voters_named
-from adaptive.ledger._votes.casting import vote_hash, why_late
-from adaptive.ledger.errors import LedgerBusyError
+from adaptive.ledger._store.schema import ANSWERS, answer_code, answer_name, json_of, pair_at, pair_id
+from adaptive.ledger._voters.membership import file_name, voters_named
+from adaptive.ledger._votes.casting import VoteCast, event_row, why_late
+from adaptive.ledger.errors import LedgerBusyError, LedgerError
 from rankcorr._checks import shown
+from rankcorr.errors import TableError
 
 _MOST_LISTED: Final = 10  # invalid rows listed in a message
 _NO_VOTE: Final = -9
 _VOIDED: Final = -8
+_FLIPPED: Final = {
+    name: name if ANSWERS[name] == schema.CANNOT_SAY else answer_name(-ANSWERS[name])
+    for name in schema.answers_with(schema.MOST_GRADES)
+}
+Pair = frozenset[str]
+_NO_CHOICE: Final = "cannot say"
 
 
 @dataclass(frozen=True)
@@ -85,9 +82,7 @@ class _Ballot:
     checks: set[int]  # places, practice left out
     place: dict[tuple[int, int], int]  # sheet, position
     sheet: list[int]
-    left: list[int]
-    right: list[int]
-    other_items: list[list[int]]
+    items: list[list[int]]  # in the order shown
     revision: list[int]
     answer: list[int]
     holder: dict[int, tuple[int, int]]  # sheet -> lease, voter
@@ -97,13 +92,7 @@ class _Ballot:
 
 
 def record_file(campaign: OpenCampaign, file: VoteFile) -> Recorded:
-    """Record the votes of a file: all of them, or none if a row is invalid.
-
-    A row without a voter belongs to the voter who holds the sheet. The column ``seconds`` is the time that an answer
-    took; unknown columns are stored with the vote.
-
-    Its errors are those of `Campaign.record_file`.
-    """
+    """Record the votes of a file; see `Campaign.record_file`."""
     file = with_grades(campaign.info, file)
     rows = [(row, *_pair(file, row)) for row in file.rows if row.answer is not None]
     for number in sorted({number for _, number, *_ in rows}):
@@ -134,7 +123,7 @@ def with_grades(info: CampaignInfo, file: VoteFile) -> VoteFile:
             number = grade.strip().removesuffix(".0")  # as pandas writes whole numbers of a column with gaps
             if number not in grades:
                 file.fail(f"grade {grade!r} does not fit the winner {answer!r}: {', '.join(grades)}", row.line)
-            answer = graded_answer(answer, grades[number])
+            answer = schema.graded_answer(answer, grades[number])
         elif grade.strip().removesuffix(".0") not in ("", "0"):
             file.fail(f"grade {grade!r} needs the winner 'left' or 'right'; got {answer or 'none'!r}", row.line)
         rows.append(row._replace(answer=answer, extra=tuple(extra.items())))
@@ -176,7 +165,8 @@ def _record_rows(transaction: Transaction, file: VoteFile, rows: Sequence[tuple[
         if why == "known":
             counts[why] += 1
             continue
-        values = _values(transaction.info, row, ballot, place, voter, keys[voter], code)
+        vote = _vote_of(transaction.info, row, ballot, place, voter, keys[voter])
+        values = event_row(vote, ballot.id, code, vote.payload_hash())
         if why is None:
             ballot.revision[place] += 1
             ballot.answer[place] = code
@@ -202,8 +192,8 @@ def _record_rows(transaction: Transaction, file: VoteFile, rows: Sequence[tuple[
             transaction.insert_columns(table, columns)
     for number, ballot in ballots.items():
         transaction.count_answers(ballot.id, scored[number], checked[number])
-    waiting = sa.select(schema.lease.c.id).join(schema.ballot, schema.ballot.c.id == schema.lease.c.ballot_id)
-    waiting = waiting.where(schema.ballot.c.campaign_id == transaction.info.id, schema.lease.c.unanswered)
+    waiting = sa.select(schema.lease.c.id).select_from(schema.LEASES)
+    waiting = waiting.where(transaction.of_campaign(schema.ballot), schema.lease.c.unanswered)
     for lease in transaction.execute(waiting).scalars().all() if answered else ():
         if lease in answered:
             mark_answered(transaction, lease, answered[lease])
@@ -215,54 +205,39 @@ def _held_against(transaction: Transaction, number: int) -> _Ballot:
     ballot_id = transaction.ballot_numbered(number)
     # Exclusive: the current votes are read once for the whole file and must not change until its votes are written.
     transaction.lock_ballot(ballot_id, exclusive=True)
-    table = schema.ballot
-    query = sa.select(table.c.state, table.c.n_comparisons).where(table.c.id == ballot_id)
-    state, n_scored = transaction.execute(query).one()
+    state = transaction.ballot_state(ballot_id)
     if state == "closing":
         raise LedgerBusyError(f"ballot {number} is being closed: record the file again in a moment")
-    lease = schema.lease
+    comparisons, probes = drawn_columns(transaction, ballot_id), ballot_probes(transaction, ballot_id)
+    n_scored = comparisons.sheet.size
+    at = list(zip(comparisons.sheet.tolist(), comparisons.position.tolist(), strict=True))
+    at += [(probe.sheet, probe.position) for probe in probes]
+    lease, event, late = schema.lease, schema.vote_event, schema.late_vote
     query = sa.select(lease.c.id, lease.c.sheet, lease.c.voter_id, lease.c.ended_at, lease.c.end_reason)
     leases = transaction.execute(query.where(lease.c.ballot_id == ballot_id).order_by(lease.c.fence)).all()
+    code = sa.case((event.c.kind == "void", _VOIDED), else_=sa.func.coalesce(event.c.answer, _NO_VOTE))
+    events = sa.select(event.c.place, event.c.revision, code, event.c.voter_id).where(event.c.ballot_id == ballot_id)
+    in_order = events.order_by(event.c.place, event.c.revision)
+    places, revisions, answers, voters = transaction.integer_columns(in_order)
+    revision, answer = np.zeros(len(at), np.int64), np.full(len(at), _NO_VOTE)
+    revision[places], answer[places] = revisions, answers  # the last event of each place wins
+    heard = sa.select(late.c.place, late.c.voter_id, late.c.answer).where(late.c.ballot_id == ballot_id)
     return _Ballot(
         id=ballot_id,
         number=number,
         state=state,
         n_scored=n_scored,
+        checks={place for place, probe in enumerate(probes, n_scored) if probe.kind != "practice"},
+        place={sheet_position: place for place, sheet_position in enumerate(at)},
+        sheet=[sheet for sheet, _ in at],
+        items=comparisons.items.tolist() + [[probe.left, probe.right] for probe in probes],
+        revision=revision.tolist(),
+        answer=answer.tolist(),
         holder={row.sheet: (row.id, row.voter_id) for row in leases if row.ended_at is None},
         end_reasons={(row.sheet, row.voter_id): row.end_reason for row in leases},
-        **_read_comparisons(transaction, ballot_id),
+        votes=set(zip(places.tolist(), voters.tolist(), answers.tolist(), strict=True)),
+        late_votes={(row.place, row.voter_id, row.answer) for row in transaction.execute(heard)},
     )
-
-
-def _read_comparisons(transaction: Transaction, ballot_id: int) -> dict[str, Any]:
-    """Return the position, the items and the answers so far of each comparison."""
-    pair, event, late = schema.comparison, schema.vote_event, schema.late_vote
-    query = sa.select(pair.c.sheet, pair.c.position, pair.c.left_item, pair.c.right_item).order_by(pair.c.place)
-    sheet, position, left, right = transaction.integer_columns(query.where(pair.c.ballot_id == ballot_id))
-    others: list[list[int]] = [[] for _ in range(sheet.size)]
-    if transaction.info.set_size > 2:
-        of_sets = sa.select(pair.c.other_items).where(pair.c.ballot_id == ballot_id).order_by(pair.c.place)
-        others = [value_of(items) for items in transaction.execute(of_sets).scalars()]
-    code = sa.case((event.c.kind == "void", _VOIDED), else_=sa.func.coalesce(event.c.answer, _NO_VOTE))
-    events = sa.select(event.c.place, event.c.revision, code, event.c.voter_id).where(event.c.ballot_id == ballot_id)
-    in_order = events.order_by(event.c.place, event.c.revision)
-    places, revisions, answers, voters = transaction.integer_columns(in_order)
-    revision, answer = np.zeros(sheet.size, np.int64), np.full(sheet.size, _NO_VOTE)
-    revision[places], answer[places] = revisions, answers  # the last event of each place wins
-    heard = sa.select(late.c.place, late.c.voter_id, late.c.answer).where(late.c.ballot_id == ballot_id)
-    checks = sa.select(pair.c.place).where(pair.c.ballot_id == ballot_id, pair.c.probe != "practice")
-    return {
-        "checks": set(transaction.execute(checks).scalars()),
-        "place": {at: place for place, at in enumerate(zip(sheet.tolist(), position.tolist(), strict=True))},
-        "sheet": sheet.tolist(),
-        "left": left.tolist(),
-        "right": right.tolist(),
-        "other_items": others,
-        "revision": revision.tolist(),
-        "answer": answer.tolist(),
-        "votes": set(zip(places.tolist(), voters.tolist(), answers.tolist(), strict=True)),
-        "late_votes": {(row.place, row.voter_id, row.answer) for row in transaction.execute(heard)},
-    }
 
 
 def _place(ballot: _Ballot, row: VoteRow, sheet: int, position: int) -> int:
@@ -280,17 +255,16 @@ def _voter_of(
     info: CampaignInfo, row: VoteRow, ballot: _Ballot, place: int, known: Mapping[str, int], names: Mapping[int, str]
 ) -> int:
     """Return the voter of a row, or refuse the row if its items are not those of the comparison."""
+    items = [info.items[item] for item in ballot.items[place]]
     if info.set_size > 2:
-        items = (ballot.left[place], ballot.right[place], *ballot.other_items[place])
-        expected_cells = tuple(label_cell(info.items[item]) for item in items)
+        expected_cells = tuple(map(schema.label_cell, items))
         if row.left not in (None, expected_cells):
             raise VoteError(f"comparison {row.comparison!r} has the items {expected_cells}; got {row.left}")
-    sides = (("left", row.left, ballot.left), ("right", row.right, ballot.right))
-    for side, label, places in sides if info.set_size == 2 else ():
-        expected_label = info.items[places[place]]
-        if label is not None and item_cells(label) != item_cells(expected_label):
-            expected, got = ", ".join(map(repr, item_cells(expected_label))), ", ".join(map(repr, item_cells(label)))
-            raise VoteError(f"comparison {row.comparison!r} has the {side} {expected}; got {got}")
+    else:
+        for side, label, item in (("left", row.left, items[0]), ("right", row.right, items[1])):
+            if label is not None and item_cells(label) != item_cells(item):
+                expected, got = (", ".join(map(repr, item_cells(name))) for name in (item, label))
+                raise VoteError(f"comparison {row.comparison!r} has the {side} {expected}; got {got}")
     sheet = ballot.sheet[place]
     holder = ballot.holder.get(sheet)
     if row.voter is None:
@@ -322,27 +296,21 @@ def _why_not(ballot: _Ballot, place: int, voter: int, code: int) -> str | None:
     return "known" if why is not None and (place, voter, code) in ballot.late_votes else why
 
 
-def _values(
-    info: CampaignInfo, row: VoteRow, ballot: _Ballot, place: int, voter: int, key: str, code: int
-) -> dict[str, Any]:
+def _vote_of(info: CampaignInfo, row: VoteRow, ballot: _Ballot, place: int, voter: int, key: str) -> VoteCast:
+    # The same vote on the same revision of its comparison is the same event, no matter who reads the file again. This
+    # also holds in a ledger that has restored the campaign, where the voter has the same key but another id.
+    content = json_of([ballot.number, place, key, row.answer, ballot.revision[place]])
     extra = dict(row.extra)
-    seconds = extra.pop("seconds", None)
-    return {
-        # The same vote on the same revision of its comparison is the same event, no matter who reads the file again.
-        # This also holds in a ledger that has restored the campaign, where the voter has the same key but another id.
-        "event_id": str(
-            uuid.uuid5(uuid.UUID(info.key), json_of([ballot.number, place, key, row.answer, ballot.revision[place]]))
-        ),
-        "ballot_id": ballot.id,
-        "place": place,
-        "voter_id": voter,
-        "answer": code,
-        "response_ms": _milliseconds(seconds, row),
-        "given_by": "file",
-        "extra": json_of(extra) if extra else None,
-        "received_at": now(),
-        "payload_hash": vote_hash(ballot.number, place, voter, row.answer),
-    }
+    return VoteCast(
+        str(uuid.uuid5(uuid.UUID(info.key), content)),
+        ballot.number,
+        place,
+        voter,
+        row.answer or "",
+        response_ms=_milliseconds(extra.pop("seconds", None), row),
+        given_by="file",
+        extra=extra or None,
+    )
 
 
 def _milliseconds(seconds: str | None, row: VoteRow) -> int | None:
@@ -357,36 +325,8 @@ def _milliseconds(seconds: str | None, row: VoteRow) -> int | None:
     return round(1000 * value)
 
 
-_FLIPPED: Final = {
-    name: name if ANSWERS[name] == CANNOT_SAY else answer_name(-ANSWERS[name]) for name in answers_with(MOST_GRADES)
-}
-Pair = frozenset[str]
-
-
-def read_vote_file(
-    info: CampaignInfo,
-    path: str | os.PathLike[str],
-    format: Format,  # noqa: A002 - the name of the option
-    *,
-    columns: Columns | None,
-    answers: Answers | None,
-    encoding: str,
-    ignore: Sequence[str],
-    instances: str | os.PathLike[str] | None,
-    guard: bool,
-) -> VoteFile:
-    """Read a file of votes with the items of a campaign; see `Campaign.import_votes`."""
-    votes = read_votes(
-        path,
-        format=format,
-        columns=columns,
-        answers=answers,
-        encoding=encoding,
-        ignore=ignore,
-        instances=instances,
-        needed=["winner"],
-        guard=guard,
-    )
+def file_of(info: CampaignInfo, votes: VoteColumns) -> VoteFile:
+    """Return the rows of a file of votes, whose items are those of a campaign."""
     if votes.format == "choix":
         votes = votes.of_items(info.items)
     rows = list(votes.file().rows)
@@ -415,41 +355,37 @@ def match_comparisons(transaction: Transaction, file: VoteFile) -> VoteFile:
     used: dict[tuple[int | None, Pair], int] = defaultdict(int)
     rows = []
     for row in file.rows:
-        if row.comparison is None:
-            pair = _labels(file, row)
-            voter = None
-            if row.voter is not None:
-                voter = known.get(row.voter)
-                if voter is None:
-                    file.fail(f"no voter is called {shown(row.voter)}", row.line)
-            comparison, left = _next(file, row, open_comparisons.get((voter, pair), []), used[voter, pair])
-            used[voter, pair] += 1
-            rows.append(_about(row, comparison, left))
-        else:
+        if row.comparison is not None:
             rows.append(row)
+            continue
+        if row.left is None or row.right is None:
+            file.fail("each row needs the id of a comparison, or its two items", row.line)
+        pair = frozenset((file_name(row.left), file_name(row.right)))
+        voter = None if row.voter is None else known.get(row.voter)
+        if voter is None and row.voter is not None:
+            file.fail(f"no voter is called {shown(row.voter)}", row.line)
+        comparison, left = _next(file, row, open_comparisons.get((voter, pair), []), used[voter, pair])
+        used[voter, pair] += 1
+        rows.append(_about(row, comparison, left))
     return VoteFile(file.name, tuple(rows))
 
 
 def _open_comparisons(transaction: Transaction) -> Mapping[tuple[int | None, Pair], list[tuple[str, str]]]:
     """Return id and left item of each comparison in open ballots, by voter and pair; the voter None has them all."""
-    ballot, lease = schema.ballot, schema.lease
+    ballot = schema.ballot
     texts = [file_name(item) for item in transaction.info.items]
     comparisons: dict[tuple[int | None, Pair], list[tuple[str, str]]] = defaultdict(list)
-    opened = sa.select(ballot.c.id, ballot.c.number).where(
-        ballot.c.campaign_id == transaction.info.id, ballot.c.state == "open"
-    )
+    opened = sa.select(ballot.c.id, ballot.c.number).where(transaction.of_campaign(ballot), ballot.c.state == "open")
     for ballot_id, number in transaction.execute(opened.order_by(ballot.c.number)).all():
-        conditions = (lease.c.ballot_id == ballot_id, lease.c.ended_at.is_(None))
-        rows = transaction.execute(sa.select(lease.c.sheet, lease.c.voter_id).where(*conditions))
-        holder = {row.sheet: row.voter_id for row in rows}
-        columns = drawn_columns(transaction, ballot_id)
-        places = (columns.sheet.tolist(), columns.position.tolist(), columns.left.tolist(), columns.right.tolist())
-        for sheet, position, left, right in zip(*places, strict=True):
+        ballot_columns = drawn_columns(transaction, ballot_id)
+        places = (getattr(ballot_columns, name) for name in ("sheet", "position", "left", "right"))
+        columns = (*places, holders_of(transaction, ballot_id, ballot_columns))
+        for sheet, position, left, right, holder in zip(*(column.tolist() for column in columns), strict=True):
             pair = frozenset((texts[left], texts[right]))
             entry = (pair_id(number, sheet, position), texts[left])
             comparisons[None, pair].append(entry)
-            if sheet in holder:
-                comparisons[holder[sheet], pair].append(entry)
+            if holder != NO_VOTER:
+                comparisons[holder, pair].append(entry)
     return comparisons
 
 
@@ -474,7 +410,131 @@ def _about(row: VoteRow, comparison: str, left: str) -> VoteRow:
     return row._replace(left=row.right, right=row.left, answer=answer)
 
 
-def _labels(file: VoteFile, row: VoteRow) -> Pair:
-    if row.left is None or row.right is None:
-        file.fail("each row needs the id of a comparison, or its two items", row.line)
-    return frozenset((file_name(row.left), file_name(row.right)))
+def read_known_pairs(
+    path: str | os.PathLike[str], items: Collection[Hashable], *, data: bytes | None = None
+) -> tuple[KnownPair, ...]:
+    r"""Read pairs whose answer is known from a CSV or TSV file in UTF-8.
+
+    Its columns are left and right (or left_1, left_2, ...), winner (the expected answer: left, right or tie) and kind
+    (practice, attention or gold). Other columns are ignored.
+
+    Parameters
+    ----------
+    path : str or path-like
+    items : collection of hashable
+        Labels of the campaign.
+    data : bytes, optional
+        Contents of the file if it was already read; `path` is then its name.
+
+    Raises
+    ------
+    TableError
+        If a column is missing, an item is not in the campaign, a pair is repeated or is a single item, an answer is
+        missing, or a kind is unknown; the message gives file and line. Also if the file cannot be read.
+    VoteError
+        If the winner is unknown; the message gives file and line.
+
+    See Also
+    --------
+    KnownPair : The type of a pair.
+    Probing : Takes them.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from adaptive.ledger import read_known_pairs
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "checks.csv")
+    ...     _ = file.write_text("left,right,winner,kind\napple,stone,left,attention\n")
+    ...     read_known_pairs(file, ["apple", "pear", "stone"])
+    (KnownPair(kind='attention', left='apple', right='stone', expected='left'),)
+    """
+    file = read_votes(path, format="csv", data=data).file()
+    known, lines = set(items), dict[frozenset[Hashable], int]()
+    known_pairs = []
+    for row in file.rows:
+        pair = _known_pair(file, row)
+        for label in (pair.left, pair.right):
+            if label not in known:
+                raise TableError(f"{file.name}:{row.line}: {shown(label)} is not an item of the campaign")
+        both = frozenset([pair.left, pair.right])
+        if both in lines:
+            raise TableError(f"{file.name}:{row.line}: this pair is also on line {lines[both]}")
+        lines[both] = row.line
+        known_pairs.append(pair)
+    return tuple(known_pairs)
+
+
+def _known_pair(file: VoteFile, row: VoteRow) -> KnownPair:
+    kind = dict(row.extra).get("kind", "")
+    if kind not in KINDS:
+        raise TableError(
+            f'{file.name}:{row.line}: column "kind" must be practice, attention or gold; got {shown(kind)}'
+        )
+    if row.answer is None:
+        raise TableError(f'{file.name}:{row.line}: column "winner" must hold the expected answer: left, right or tie')
+    try:
+        return KnownPair(kind, row.left, row.right, row.answer)  # type: ignore[arg-type]
+    except LedgerError as error:
+        raise TableError(f"{file.name}:{row.line}: {error}") from None
+
+
+def set_file(comparisons: Sequence[Comparison], info: CampaignInfo) -> str:
+    """Return sets as CSV, voter by voter, with empty cells for the best and the worst item of each."""
+    voters = {voter: at for at, voter in enumerate(dict.fromkeys(row.voter for row in comparisons))}
+    rows = []
+    for row in sorted(comparisons, key=lambda row: voters[row.voter]):
+        others = row.other_items if isinstance(row, SetComparison) else ()
+        items = schema.set_cells([row.left, row.right, *others], None, guarded)
+        rows.append([schema.file_id(row.id), guarded(str(row.voter)), *items])
+    return csv_text(["comparison", "voter", *set_columns(info.set_size)], rows)
+
+
+def read_set_file(
+    info: CampaignInfo, path: str | os.PathLike[str], *, encoding: str = "utf-8", guard: bool | None = None
+) -> VoteFile:
+    """Read the file of `set_file` with its answers, or an export of votes.
+
+    Rows without best and worst have no answer. Best may be "cannot say" if worst is empty or the same.
+
+    Raises
+    ------
+    TableError
+        If the file cannot be read, or lacks a column.
+    VoteError
+        With file and line: the best or worst item is not one of the set, both are the same, or one of them is
+        missing.
+    """
+    records = records_of_file(path, encoding=encoding, guard=guard)
+    names = set_columns(info.set_size)
+    columns = {
+        name: ["" if entry is None else str(entry) for entry in records.column(name)]
+        for name in ("comparison", *names, *(name for name in records.names if name not in names))
+    }
+    extra_names = [name for name in columns if name not in ("comparison", "voter", "received_at", *names)]
+    file = VoteFile(records.table.name, ())
+    rows = []
+    for at, line in enumerate(records.lines):
+        items = [columns[name][at] for name in names[:-2]]
+        answer = _answer_of(file, line, items, columns["best"][at], columns["worst"][at])
+        extra = tuple((name, columns[name][at]) for name in extra_names if columns[name][at])
+        voter = columns["voter"][at] or None if "voter" in columns else None
+        comparison = columns["comparison"][at]
+        rows.append(VoteRow(line, comparison, voter, tuple(items), None, answer, extra))
+    return VoteFile(records.table.name, tuple(rows))
+
+
+def _answer_of(file: VoteFile, line: int, items: Sequence[str], best: str, worst: str) -> str | None:
+    if not best and not worst:
+        return None
+    if best == _NO_CHOICE and worst in ("", _NO_CHOICE):
+        return _NO_CHOICE
+    places = []
+    for kind, cell in (("best", best), ("worst", worst)):
+        if cell not in items:
+            file.fail(f"the {kind} item must be one of {', '.join(map(repr, items))}; got {cell!r}", line)
+        places.append(items.index(cell) + 1)
+    if places[0] == places[1]:
+        file.fail(f"{best!r} is the best and the worst", line)
+    return f"best {places[0]} worst {places[1]}"

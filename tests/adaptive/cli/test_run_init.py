@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from adaptive.ledger import ItemContent, Ledger
-from adaptive.ledger._campaign.items import contents_of
 from rankcorr.vectors import read_target_groups
 from tests.adaptive.cli.conftest import invoke, refusal, run_ok
 
@@ -28,7 +27,7 @@ def test_items_have_their_contents():
     run_ok(*CONTINUOUS)
     ledger = Ledger.open("v.db")
     campaign = ledger.campaign()
-    found = campaign.read(contents_of)
+    found = campaign.contents()
     assert campaign.info.items[:2] == ("fig", "plum")
     assert found[:2] == (ItemContent("markdown", "**fig**"), ItemContent("image", "plum.png", "A plum"))
     assert set(found[2:]) == {ItemContent()}

@@ -23,7 +23,6 @@ from adaptive.ledger import (
 )
 from adaptive.ledger._ballots.batches import Refusal, draw_batch, may_draw, state_of, write_refusal
 from adaptive.ledger._campaign.info import batch_for, slots_of_batch
-from adaptive.ledger._campaign.items import contents_of
 from adaptive.ledger._votes.casting import retract
 from rankcorr.vectors import TargetGroups, reliability_score
 from tests.adaptive.ledger.campaigns import change, new_id, query, read, write
@@ -346,7 +345,7 @@ def test_a_tie_is_half_a_vote_and_cannot_say_is_none(ledger):
 
 def test_contents_of_target_groups_are_the_candidates(ledger):
     campaign = grouped(ledger)
-    assert [content.content for content in read(campaign, contents_of)] == [word for _, word in campaign.info.items]
+    assert [content.content for content in campaign.contents()] == [word for _, word in campaign.info.items]
     assert campaign.info.target_of(0) == "singer"
 
 

@@ -22,8 +22,7 @@ from adaptive.ledger._bundle.contents import read_contents
 from adaptive.ledger._bundle.files import contents_of, verify_bundle
 from adaptive.ledger._campaign.info import KnownPair, Probing
 from adaptive.ledger._closing import close_batches
-from adaptive.ledger._voters.identity import voter_named
-from adaptive.ledger._voters.participation import erase, withdraw
+from adaptive.ledger._voters.membership import erase, voter_named, withdraw
 from adaptive.ledger._votes.casting import correct, retract
 from adaptive.ledger.errors import BundleError
 from rankcorr._io.table import unguarded
@@ -224,7 +223,7 @@ def test_a_continuous_campaign_without_records_is_checked_by_its_digests(sqlite,
     campaign = ledger.new_campaign(ContinuousPlan(8, 100), ITEMS, VOTERS, 1, settings=CampaignSettings(assigned=False))
     drawn = draw_ballot(ITEMS, 2, VOTERS, np.random.default_rng(0))
     for number in (1, 2):
-        write(campaign, store_ballot, drawn, np.arange(8), number=number, kind="batch", presentations=2)
+        write(campaign, store_ballot, drawn, np.arange(8), number=number, presentations=2)
     campaign.write_bundle(tmp_path / "b.zip")
     found = verify_bundle(tmp_path / "b.zip")
     assert (found.n_ballots, found.n_closed, found.result) == (2, 0, None)

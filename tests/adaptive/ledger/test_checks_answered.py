@@ -12,7 +12,7 @@ from adaptive.ledger._ballots.stored import conflicts, events_after
 from adaptive.ledger._campaign.info import Probing
 from adaptive.ledger._reports.quality import quality_of
 from adaptive.ledger._reports.status import status_of
-from adaptive.ledger._voters.identity import voter_rows
+from adaptive.ledger._voters.membership import voter_rows
 from adaptive.ledger._votes.casting import correct, retract
 from tests.adaptive.ledger.campaigns import (
     answer_all,

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from adaptive._plan import plan_ballots
 from adaptive.ledger import CampaignSettings, LedgerError
+from adaptive.ledger._ballots.draws import expected_probes
 from adaptive.ledger._campaign.info import KnownPair, Pay, Probing
-from adaptive.ledger._campaign.items import read_known_pairs
-from adaptive.ledger._reports.spending import expected_probes
 from adaptive.ledger._store.schema import json_of
+from adaptive.ledger._votes.imports import read_known_pairs
 from rankcorr.errors import TableError
 from tests.adaptive.ledger.campaigns import drawn_for, known_pairs, places_by_sheet, probes_of
 

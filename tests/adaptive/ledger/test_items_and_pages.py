@@ -6,9 +6,8 @@ from threading import Barrier
 import pytest
 
 from adaptive.ledger import ChangedError, LedgerError, PageTexts, VotingPages
+from adaptive.ledger._campaign.content import ItemContent, read_item_file, read_item_sheet
 from adaptive.ledger._campaign.info import Pay
-from adaptive.ledger._campaign.items import read_item_file, read_item_sheet
-from adaptive.ledger._campaign.pages import ItemContent
 from rankcorr.errors import TableError
 from tests.adaptive.ledger.campaigns import campaign_of, query
 

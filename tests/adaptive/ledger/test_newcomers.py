@@ -7,10 +7,10 @@ import pytest
 from adaptive._formats.votes import VoteFile, VoteRow
 from adaptive.ledger import CampaignSettings, KnownPair, LedgerError, Probing, Visit, VotingPages
 from adaptive.ledger._ballots.sheets import Origin
-from adaptive.ledger._ballots.voter_state import next_sheet
 from adaptive.ledger._reports.status import awaited_sheets
 from adaptive.ledger._store.schema import now, pair_id
-from adaptive.ledger._voters.participation import consent, join
+from adaptive.ledger._voter import next_sheet
+from adaptive.ledger._voters.membership import consent, join
 from adaptive.ledger._votes.imports import record_file
 from tests.adaptive.ledger.campaigns import ITEMS, change, query, read, write
 from tests.adaptive.ledger.test_participation import PAGES, answer, claimed, joined, journey, web_campaign

@@ -19,11 +19,9 @@ from adaptive.ledger import (
 )
 from adaptive.ledger._ballots.batches import draw_batch
 from adaptive.ledger._ballots.pairs import VoteEvent, pair_of_event
-from adaptive.ledger._ballots.voter_state import is_more_left, next_sheet, state_of
-from adaptive.ledger._campaign.items import contents_of
 from adaptive.ledger._store.schema import pair_id
-from adaptive.ledger._voters.identity import platform_voters, set_excluded
-from adaptive.ledger._voters.participation import ask_others, consent, join
+from adaptive.ledger._voter import is_more_left, next_sheet, state_of
+from adaptive.ledger._voters.membership import ask_others, consent, join, platform_voters
 from adaptive.ledger._voters.tokens import holder_of, issue, revoke
 from adaptive.ledger._votes.casting import retract
 from tests.adaptive.ledger.campaigns import (
@@ -286,7 +284,7 @@ def test_items_have_contents_of_their_own(ledger):
     contents = [ItemContent(), ItemContent("markdown", "**fir**"), ItemContent("image", "trees/oak.png", "an oak")]
     contents += [ItemContent("text", "a tree") for _ in range(3)]
     made = ledger.new_campaign(PLAN, ITEMS, 3, 1, settings=CampaignSettings(assigned=False), contents=contents)
-    assert read(made, contents_of) == tuple(contents)
+    assert made.contents() == tuple(contents)
     with pytest.raises(LedgerError, match="one for each of the 6 items; got 1"):
         ledger.new_campaign(PLAN, ITEMS, 3, 1, contents=contents[:1])
 
@@ -381,7 +379,7 @@ def test_sheets_are_few_and_even(ledger, size, sheets):
 
 
 def exclude(campaign, voter, excluded=True):
-    write(campaign, set_excluded, voter, excluded, "too fast")
+    (campaign.voter(voter).exclude if excluded else campaign.voter(voter).include)("too fast")
 
 
 def reassigned(campaign, voter):

@@ -30,7 +30,7 @@ from adaptive.ledger import (
 )
 from adaptive.ledger._ballots.sheets import claim_sheet
 from adaptive.ledger._ballots.stored import drawn_columns
-from adaptive.ledger._voters.identity import register
+from adaptive.ledger._voters.membership import register
 from adaptive.ledger._votes.casting import retract
 from tests.adaptive.ledger.campaigns import (
     asked,

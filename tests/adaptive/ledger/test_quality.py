@@ -20,7 +20,7 @@ from adaptive.ledger import LedgerError
 from adaptive.ledger._ballots.draws import open_comparisons as asked_of
 from adaptive.ledger._ballots.stored import ballot_probes, votes_of
 from adaptive.ledger._campaign.info import KnownPair, Probing
-from adaptive.ledger._reports.agreement import (
+from adaptive.ledger._reports.quality import (
     NOTHING,
     Answers,
     Flag,
@@ -31,12 +31,12 @@ from adaptive.ledger._reports.agreement import (
     consistency,
     flags_of,
     is_low,
+    quality_of,
     ratings_of,
 )
-from adaptive.ledger._reports.quality import exclusion_preview, quality_of
-from adaptive.ledger._reports.results import result_of
+from adaptive.ledger._reports.results import exclusion_preview, result_of
 from adaptive.ledger._store.schema import CANNOT_SAY
-from adaptive.ledger._voters.identity import voter_named
+from adaptive.ledger._voters.membership import voter_named
 from adaptive.ledger._votes.imports import record_file
 from tests.adaptive.ledger.campaigns import campaign_of, check_ids, pair_ids, query, read
 

@@ -25,7 +25,7 @@ from adaptive.ledger import (
 )
 from adaptive.ledger._bundle.files import verify_bundle
 from adaptive.ledger._store.schema import best_and_worst, directions_of
-from adaptive.ledger._votes.set_files import set_file
+from adaptive.ledger._votes.imports import set_file
 from adaptive.ledger.errors import BundleError
 from rankcorr import OptionError
 from tests.adaptive.ledger.campaigns import change, new_id, query

@@ -22,8 +22,7 @@ from adaptive.ledger import CampaignSettings
 from adaptive.ledger._ballots.sheets import claim_sheet, give_sheet
 from adaptive.ledger._ballots.stored import current_votes, drawn_columns, load_ballot, position_after, record_dict
 from adaptive.ledger._closing import score_ballot
-from adaptive.ledger._voters.identity import set_excluded
-from adaptive.ledger._voters.participation import withdraw
+from adaptive.ledger._voters.membership import withdraw
 from adaptive.ledger._votes.casting import correct, retract
 from tests.adaptive.ledger.campaigns import ITEMS, change, in_ballots, new_id, query, vote, voters_of, write
 from tests.adaptive.strategies import Voting
@@ -400,7 +399,8 @@ def steps(ledger):
         @rule(voter=VOTERS)
         def leave_out_or_take_in(self, voter):
             self.model.excluded ^= {voter}
-            write(self.campaign, set_excluded, self.voters[voter], voter in self.model.excluded, "speed")
+            one = self.campaign.voter(self.voters[voter])
+            (one.exclude if voter in self.model.excluded else one.include)("speed")
 
         @rule(pick=PICKS, least=st.sampled_from([None, 0.0, 1.0]))
         def close(self, pick, least):
@@ -443,8 +443,8 @@ def steps(ledger):
                 excluded = {keys[key]: key for key in stored.record["excluded"]}
                 ballot = self.campaign.read(load_ballot, stored)
                 votes = self.campaign.read(current_votes, stored.id).excluding(excluded)
-                again = score_ballot(info, stored, ballot, votes, before)
-                assert record_dict(again, excluded) == stored.record
+                record, after = score_ballot(info, stored, ballot, votes, before)
+                assert record_dict(record, after, votes.n_answered, excluded.values()) == stored.record
             assert standing.n_closed == len(records)
 
         @invariant()

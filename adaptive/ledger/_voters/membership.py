@@ -1,0 +1,545 @@
+"""Add voters, record their consent, exclude them, and let them leave.
+
+A voter has a random key, and the name that a file or a platform uses, stored apart so that it can be erased. A platform
+is told the outcome of each of its participants, and whom to approve or reject there.
+"""
+
+import hashlib
+import hmac
+import re
+import secrets
+import uuid
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+import sqlalchemy as sa
+
+from adaptive._tables import item_cells
+from adaptive.ledger._campaign.content import PLATFORMS, Outcome, VotingPages
+from adaptive.ledger._campaign.info import CampaignInfo
+from adaptive.ledger._campaign.transaction import Transaction
+from adaptive.ledger._store import schema
+from adaptive.ledger._store.schema import is_line, now, time_text, value_of
+from adaptive.ledger._voters.tokens import issue, revoke_of_voter
+from adaptive.ledger.errors import LedgerBusyError, LedgerError, NoVoterError
+from rankcorr._checks import shown
+
+FILE = "file"
+Decision: TypeAlias = Literal["approve", "reject"]
+DECISIONS: Final[tuple[Decision, ...]] = get_args(Decision)
+_ENDED: Final = "ended"
+OPEN, INVITED = "open", "invitation"
+_PARTICIPANTS: Final = {
+    # The form of the ids that the platforms assign; any other id was made up.
+    "prolific": re.compile(r"[0-9a-f]{24}"),
+    "mturk": re.compile(r"A[0-9A-Z]{9,30}"),
+}
+
+
+@dataclass(frozen=True)
+class Participant:
+    """A participant, by the id from the platform, which is personal data.
+
+    Attributes
+    ----------
+    participant, study : str
+    voter : str
+        Random key.
+    outcome : {"complete", "screened out", "quota full"} or None
+        Outcome whose code was given out; None if no code was given out yet.
+    decision : {"approve", "reject"} or None
+        Decision on a participant who has the completion code: approve if the votes count, reject if they were left out
+        or none is in force. None: there is nothing to decide.
+    reason : str or None
+        Why the votes do not count.
+
+    See Also
+    --------
+    PlatformVoters : Lists all participants.
+    Visit : A participant who opens the link of the study.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger, CampaignSettings, Visit, VotingPages
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger, pages = Ledger.in_memory(), VotingPages(platform="prolific", study="6f8d0d55b54764421b715dd2")
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=CampaignSettings(assigned=False))
+    >>> version = campaign.set_pages(pages, replaces=0)
+    >>> visit = Visit("prolific", participant="5f8d0d55b54764421b715dd1", study=pages.study)
+    >>> voter, session = campaign.voters.join(pages, consent="1", hours=1, visit=visit)
+    >>> one = campaign.voters.of_platform().participants[0]
+    >>> one.participant, one.outcome, one.decision
+    ('5f8d0d55b54764421b715dd1', None, None)
+    >>> ledger.close()
+    """
+
+    participant: str
+    study: str
+    voter: str
+    outcome: Outcome | None
+    decision: Decision | None
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class PlatformVoters:
+    """The participants sent by a platform.
+
+    Attributes
+    ----------
+    platform : {"prolific", "mturk"} or None
+    participants : tuple of Participant
+
+    See Also
+    --------
+    Participant : The type of its participants.
+    Visit : A participant who opens the link of the study.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger, CampaignSettings, Visit, VotingPages
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger, pages = Ledger.in_memory(), VotingPages(platform="prolific", study="6f8d0d55b54764421b715dd2")
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=CampaignSettings(assigned=False))
+    >>> version = campaign.set_pages(pages, replaces=0)
+    >>> visit = Visit("prolific", participant="5f8d0d55b54764421b715dd1", study=pages.study)
+    >>> voter, session = campaign.voters.join(pages, consent="1", hours=1, visit=visit)
+    >>> found = campaign.voters.of_platform()
+    >>> found.platform, len(found.participants)
+    ('prolific', 1)
+    >>> ledger.close()
+    """
+
+    platform: str | None
+    participants: tuple[Participant, ...]
+
+
+def external_hash(info: CampaignInfo, external_id: str) -> str:
+    """Return the keyed hash of the name that a source uses for a voter."""
+    return hmac.new(bytes.fromhex(info.hash_key), external_id.encode(), hashlib.sha256).hexdigest()
+
+
+def file_name(name: Hashable) -> str:
+    """Return the name that a file uses for a voter or an item, in one cell."""
+    return " ".join(item_cells(name))
+
+
+def register(transaction: Transaction, external_id: str, *, source: str = FILE) -> int:
+    """Return the id of a voter, adding the voter when a source first names one.
+
+    A returning voter is the same voter, so the same person is not asked a pair twice.
+    """
+    if external_id != external_id.strip() or not is_line(external_id):
+        raise LedgerError(f"a voter's name is one line of text without spaces around it; got {shown(external_id)}")
+    if (voter_id := find_voter(transaction, external_id, source=source)) is not None:
+        return voter_id
+    table, hashed = schema.voter, external_hash(transaction.info, external_id)
+    values = {"campaign_id": transaction.info.id, "key": secrets.token_hex(16), "source": source}
+    joined = sa.insert(table).values(**values, external_hash=hashed, joined_at=now())
+    new_id: int = transaction.scalar(joined.returning(table.c.id))
+    transaction.execute(sa.insert(schema.voter_identity).values(voter_id=new_id, external_id=external_id))
+    return new_id
+
+
+def find_voter(transaction: Transaction, external_id: str, *, source: str) -> int | None:
+    """Return the id of the voter with this name in a source, or None."""
+    table, hashed = schema.voter, external_hash(transaction.info, external_id)
+    same = (transaction.of_campaign(table), table.c.source == source, table.c.external_hash == hashed)
+    voter_id: int | None = transaction.scalar(sa.select(table.c.id).where(*same))
+    return voter_id
+
+
+def voter_named(transaction: Transaction, name: str) -> int:
+    """Return the id of the voter whom a file calls `name`, or whose key it is.
+
+    Raises
+    ------
+    NoVoterError
+        If no voter has this name or key.
+    """
+    voter_id = voters_named(transaction, [name]).get(name)
+    if voter_id is None:
+        raise NoVoterError(f"no voter is called {shown(name)}")
+    return voter_id
+
+
+def voters_named(transaction: Transaction, names: Iterable[str]) -> dict[str, int]:
+    """Return the ids of those voters who are known, by the name of a file or by key."""
+    table = schema.voter
+    unique_names = list(dict.fromkeys(names))
+    hashes = {external_hash(transaction.info, name): name for name in unique_names}
+    ids: dict[str, int] = {}
+    for start in range(0, len(unique_names), 500):
+        some = unique_names[start : start + 500]
+        is_named = table.c.external_hash.in_([external_hash(transaction.info, name) for name in some])
+        voters = sa.select(table.c.id, table.c.key, table.c.external_hash, table.c.source)
+        of_campaign = voters.where(transaction.of_campaign(table))
+        for row in transaction.execute(of_campaign.where(sa.or_(is_named, table.c.key.in_(some)))):
+            if row.source == FILE and row.external_hash in hashes:
+                ids[hashes[row.external_hash]] = row.id
+            if row.key in some:
+                ids.setdefault(row.key, row.id)
+    return ids
+
+
+def write_outcome(transaction: Transaction, voter_id: int, outcome: Outcome) -> None:
+    """Record that a voter has finished, and which code a participant got; repeating this changes nothing."""
+    ended = {"outcome": outcome}
+    if _last_details(transaction, _ENDED, voter_id) != {voter_id: ended}:
+        transaction.audit(_ENDED, ended, voter_id=voter_id)
+
+
+def platform_voters(transaction: Transaction) -> PlatformVoters:
+    """Return all participants whose ids are known, in order of joining; those who withdrew are forgotten."""
+    voter, identity = schema.voter, schema.voter_identity
+    excluded = transaction.excluded_voters()
+    ended, reasons = (_last_details(transaction, kind) for kind in (_ENDED, "excluded"))
+    is_known = (voter.c.source.in_(PLATFORMS), identity.c.external_id.is_not(None))
+    voters = sa.select(voter.c.id, voter.c.key, identity.c.external_id).select_from(voter.join(identity))
+    rows = transaction.execute(voters.where(transaction.of_campaign(voter), *is_known).order_by(voter.c.id))
+    heard = _voters_heard(transaction)
+    result = []
+    for row in rows:
+        study, _, name = row.external_id.partition(" ")
+        outcome, is_left_out = ended.get(row.id, {}).get("outcome"), row.id in excluded
+        decision: Decision | None = None
+        if outcome == "complete":
+            decision = "approve" if row.id in heard and not is_left_out else "reject"
+        reason = reasons[row.id]["reason"] if is_left_out else None
+        if decision == "reject" and reason is None:
+            reason = "no answer is left"
+        result.append(Participant(name, study, row.key, outcome, decision, reason))
+    return PlatformVoters(transaction.pages()[1].platform, tuple(result))
+
+
+def has_finished(transaction: Transaction, voter_id: int) -> bool:
+    """Return whether a voter has finished with all that was to be answered."""
+    return _last_details(transaction, _ENDED, voter_id) == {voter_id: {"outcome": "complete"}}
+
+
+def source_of(transaction: Transaction, voter_id: int) -> str:
+    """Return where a voter came from: a platform, an invitation, the open link or a file."""
+    return str(transaction.scalar(sa.select(schema.voter.c.source).where(schema.voter.c.id == voter_id)))
+
+
+def _voters_heard(transaction: Transaction) -> set[int]:
+    """Return the voters with an answer that is in force, practice left out."""
+    answers = schema.VOTES.join(schema.comparison)
+    voters = sa.select(schema.vote_event.c.voter_id).distinct().select_from(answers)
+    is_counted = (transaction.of_campaign(schema.ballot), schema.IN_FORCE, schema.IS_NO_PRACTICE)
+    return set(transaction.execute(voters.where(*is_counted)).scalars())
+
+
+def _last_details(transaction: Transaction, kind: str, *voters: int) -> dict[int, dict[str, Any]]:
+    """Return the details that were recorded last of one kind, by voter; of some voters or all."""
+    event = schema.audit_event
+    query = sa.select(event.c.voter_id, event.c.details).where(transaction.of_campaign(event), event.c.kind == kind)
+    if voters:
+        query = query.where(event.c.voter_id.in_(voters))
+    return {row.voter_id: value_of(row.details) for row in transaction.execute(query.order_by(event.c.id))}
+
+
+@dataclass(frozen=True)
+class VoterRow:
+    """A voter.
+
+    Attributes
+    ----------
+    key : str
+        Random key, used in exports.
+    name : str or None
+        The voter's name at the source; None if it was erased or not requested.
+    source : str
+        "open", "invitation", "prolific", "mturk" or "file".
+    joined_at : str
+        ISO 8601.
+    consent_version : str or None
+    n_comparisons, n_answered : int
+        Comparisons on the sheets that the voter holds in open ballots, and how many are answered.
+    n_votes : int
+        Votes in the whole campaign, including those on sheets later given to another voter.
+    last_vote : str or None
+        ISO 8601.
+    excluded, withdrawn : bool
+
+    See Also
+    --------
+    Campaign.voters : Its method `rows` lists voters.
+    Voter : The steps of a voter.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger, CampaignSettings, VotingPages
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger, pages = Ledger.in_memory(), VotingPages(open_link=True)
+    >>> campaign = ledger.new_campaign(plan, 4, 2, seed=1, settings=CampaignSettings(assigned=False, sheet_size=2))
+    >>> n_opened = campaign.open_next()
+    >>> voter, session = campaign.voters.join(pages, consent="1", hours=1)
+    >>> row = campaign.voters.rows()[0]
+    >>> row.source, row.consent_version, row.n_votes, row.excluded
+    ('open', '1', 0, False)
+    >>> ledger.close()
+    """
+
+    key: str
+    name: str | None
+    source: str
+    joined_at: str
+    consent_version: str | None
+    n_comparisons: int
+    n_answered: int
+    n_votes: int
+    last_vote: str | None
+    excluded: bool
+    withdrawn: bool
+
+
+def voter_rows(transaction: Transaction, *, names: bool = False) -> tuple[VoterRow, ...]:
+    """Return the voters of `Voters.rows`."""
+    voter, ballot, sheet = schema.voter, schema.ballot, schema.sheet
+    lease, event = schema.lease, schema.vote_event
+    sums = sa.select(lease.c.voter_id, sa.func.sum(sheet.c.n_comparisons), sa.func.sum(sheet.c.n_answered))
+    is_held = (transaction.of_campaign(ballot), ballot.c.state != "closed", lease.c.ended_at.is_(None))
+    in_hand = sums.select_from(lease.join(sheet).join(ballot)).where(*is_held).group_by(lease.c.voter_id)
+    hands = {voter_id: (int(size), int(n_answered)) for voter_id, size, n_answered in transaction.execute(in_hand)}
+    changes = sa.case((event.c.kind == "cast", 1), else_=-1)
+    corrected = sa.case((sa.and_(event.c.kind == "cast", event.c.given_by == "correction"), 0), else_=changes)
+    totals = sa.select(event.c.voter_id, sa.func.sum(corrected), sa.func.max(event.c.received_at))
+    is_scored = (transaction.of_campaign(ballot), event.c.place < ballot.c.n_comparisons)
+    votes = totals.select_from(schema.VOTES).where(*is_scored).group_by(event.c.voter_id)
+    votes_by_voter = {voter_id: (int(total), last) for voter_id, total, last in transaction.execute(votes)}
+    excluded = transaction.excluded_voters()
+    voters = sa.select(voter, schema.voter_identity.c.external_id).select_from(voter.outerjoin(schema.voter_identity))
+    return tuple(
+        VoterRow(
+            key=row.key,
+            name=row.external_id if names and row.source != "open" else None,
+            source=row.source,
+            joined_at=time_text(row.joined_at),
+            consent_version=row.consent_version,
+            n_comparisons=hands.get(row.id, (0, 0))[0],
+            n_answered=hands.get(row.id, (0, 0))[1],
+            n_votes=votes_by_voter.get(row.id, (0, 0))[0],
+            last_vote=time_text(votes_by_voter[row.id][1]) if row.id in votes_by_voter else None,
+            excluded=row.id in excluded,
+            withdrawn=row.withdrawn_at is not None,
+        )
+        for row in transaction.execute(voters.where(transaction.of_campaign(voter)).order_by(voter.c.id))
+    )
+
+
+def voter_of_key(transaction: Transaction, key: str) -> int:
+    """Return the id of the voter with this key; names are not accepted.
+
+    Raises
+    ------
+    NoVoterError
+        If no voter has this key.
+    """
+    table = schema.voter
+    voter_id = transaction.scalar(sa.select(table.c.id).where(transaction.of_campaign(table), table.c.key == key))
+    if voter_id is None:
+        raise NoVoterError(f"there is no voter of the key {shown(key)}")
+    return int(voter_id)
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A participant of a platform who opens the link of a study.
+
+    Attributes
+    ----------
+    platform : {"prolific", "mturk"}
+    participant, study : str
+        Ids assigned by the platform.
+
+    See Also
+    --------
+    Campaign.voters : Its method `join` takes a visit.
+    VotingPages : Names the platform and the study of a campaign.
+    Participant : The record that the ledger keeps.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import Visit
+    >>> visit = Visit("prolific", participant="5f8d0d55b54764421b715dd1", study="6f8d0d55b54764421b715dd2")
+    >>> visit.platform
+    'prolific'
+    """
+
+    platform: Literal["prolific", "mturk"]
+    participant: str
+    study: str
+
+
+def join(transaction: Transaction, pages: VotingPages, visit: Visit | None) -> int:
+    """Return the id of a new voter by the open link, or of a platform's participant, added on the first visit.
+
+    A participant of a study is one voter, because the platform opens another session on each visit.
+
+    Raises
+    ------
+    LedgerError
+        If the campaign has no open link, is not on the platform or belongs to another study there, if the id does not
+        have the platform's form, or if the id is that of a voter who was left out of the scores and then left.
+    """
+    if visit is not None:
+        return _register_voter(transaction, *platform_name(pages, visit))
+    if not pages.open_link:
+        raise LedgerError("this campaign is for those who were invited")
+    return register(transaction, secrets.token_hex(16), source=OPEN)
+
+
+def invite(transaction: Transaction, names: Sequence[str]) -> list[str]:
+    """Add voters and return the tokens of their links; see `Voters.invite`."""
+    if len(set(names)) < len(names):
+        raise LedgerError("each name can be invited only once; one is repeated")
+    voters = [_register_voter(transaction, name, INVITED) for name in names]
+    transaction.audit("invited", {"voters": len(names)})
+    return [issue(transaction, "invitation", voter_id=voter_id) for voter_id in voters]
+
+
+def consent(transaction: Transaction, pages: VotingPages, voter_id: int, version: str) -> None:
+    """Record that a voter agreed to a version of the consent text; see `Voter.consent`."""
+    if version != pages.consent_version:
+        raise LedgerError(f"the consent text is of version {pages.consent_version}; got {shown(version)}")
+    table = schema.voter
+    before = transaction.execute(sa.select(table.c.consent_version).where(table.c.id == voter_id)).scalar_one()
+    if before == version:
+        return
+    transaction.execute(sa.update(table).where(table.c.id == voter_id).values(consent_version=version))
+    transaction.audit("consented", {"version": version}, voter_id=voter_id)
+
+
+def leave(transaction: Transaction, voter_id: int) -> int:
+    """Forget a voter, void the votes in ballots that are not closed, and return how many were voided.
+
+    Votes in closed ballots are kept under an untraceable key, because those ballots have been decided. For a voter who
+    was left out of the scores, the keyed hash of the name is also kept, so that the voter cannot leave and then rejoin.
+
+    Its errors are those of `Voter.leave`.
+    """
+    n_voided = _void_all(transaction, voter_id, "the voter left")
+    transaction.audit("left", {"voided": n_voided}, voter_id=voter_id)
+    withdraw(transaction, voter_id)
+    erase(transaction, voter_id, keep_hash=voter_id in transaction.excluded_voters())
+    return n_voided
+
+
+def ask_others(transaction: Transaction, voter_id: int) -> int:
+    """Ask other voters the comparisons of a voter who is left out, and return how many votes were voided.
+
+    Only ballots that are not closed are affected: there, a vote that does not count still prevents its comparison from
+    being asked again. The voter's sheets become free for others. Voided votes stay in the ledger and do not count again
+    if the voter is taken back.
+
+    Its errors are those of `Voter.ask_others`.
+    """
+    if voter_id not in transaction.excluded_voters():
+        raise LedgerError("the voter is not excluded: the answers count, so no other voter is asked")
+    n_voided = _void_all(transaction, voter_id, "asked of others")
+    lease = schema.lease
+    is_held = (lease.c.voter_id == voter_id, lease.c.ended_at.is_(None))
+    in_hand = (*is_held, lease.c.ballot_id.in_(_ballots_not_closed(transaction)))
+    transaction.execute(sa.update(lease).where(*in_hand).values(ended_at=now(), end_reason="reassigned"))
+    transaction.audit("asked of others", {"voided": n_voided}, voter_id=voter_id)
+    return n_voided
+
+
+def _void_all(transaction: Transaction, voter_id: int, why: str) -> int:
+    """Void the voter's votes in all ballots that are not closed; return how many, not counting checks."""
+    n_voided = 0
+    for ballot_id in transaction.execute(_ballots_not_closed(transaction).order_by(schema.ballot.c.id)).scalars().all():
+        transaction.lock_ballot(ballot_id, exclusive=True)  # no vote of this voter and no closing is in progress
+        transaction.open_overdue(ballot_id)  # voters can leave even if the closer died
+        state = transaction.ballot_state(ballot_id)
+        if state == "closing":
+            raise LedgerBusyError("a ballot is being closed: try again in a moment")
+        if state == "open":
+            n_voided += _void(transaction, ballot_id, voter_id, why)
+    return n_voided
+
+
+def _ballots_not_closed(transaction: Transaction) -> sa.Select[tuple[int]]:
+    ballot = schema.ballot
+    return sa.select(ballot.c.id).where(transaction.of_campaign(ballot), ballot.c.state != "closed")
+
+
+def platform_name(pages: VotingPages, visit: Visit) -> tuple[str, str]:
+    """Return the name and source of a participant."""
+    participant, study = visit.participant, visit.study
+    if visit.platform != pages.platform:
+        raise LedgerError(f"this campaign does not use {visit.platform}")
+    if pages.study is not None and study != pages.study:
+        raise LedgerError("the link belongs to another study")
+    if not _PARTICIPANTS[visit.platform].fullmatch(participant):
+        raise LedgerError(f"this is not the id of a participant of {visit.platform}: {shown(participant)}")
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", study):
+        raise LedgerError(f"this is not the id of a study: {shown(study)}")
+    return f"{study} {participant}", visit.platform
+
+
+def _register_voter(transaction: Transaction, name: str, source: str) -> int:
+    """Return the id of the voter with this name, unless that voter may not rejoin."""
+    voter_id = register(transaction, name, source=source)
+    voter = schema.voter
+    if transaction.scalar(sa.select(voter.c.withdrawn_at).where(voter.c.id == voter_id)) is not None:
+        raise LedgerError("a voter with this name has withdrawn from the campaign and cannot rejoin")
+    return voter_id
+
+
+def _void(transaction: Transaction, ballot_id: int, voter_id: int, why: str) -> int:
+    event, comparison = schema.vote_event, schema.comparison
+    # All other writers wait for this query, so it reads only the voter's own events, not those of the ballot.
+    conditions = (event.c.ballot_id == ballot_id, event.c.voter_id == voter_id, schema.IN_FORCE)
+    columns = (event.c.place, event.c.revision, comparison.c.sheet, comparison.c.probe)
+    votes = sa.select(*columns).select_from(event.join(comparison)).where(*conditions)
+    voided = transaction.execute(votes.order_by(event.c.place)).all()
+    if not voided:
+        return 0
+    scored, checked = Counter[int](), Counter[int]()
+    for row in voided:
+        scored[row.sheet] -= row.probe is None
+        checked[row.sheet] -= row.probe not in (None, "practice")
+    same = {"ballot_id": ballot_id, "voter_id": voter_id, "kind": "void", "reason": why, "payload_hash": ""}
+    same["received_at"] = now()
+    events = [{"event_id": str(uuid.uuid4()), "place": row.place, "revision": row.revision + 1} for row in voided]
+    transaction.execute(sa.insert(event), [{**same, **row} for row in events])
+    transaction.count_answers(ballot_id, scored, checked)
+    return -scored.total()
+
+
+def erase(transaction: Transaction, voter_id: int, *, keep_hash: bool = False) -> None:
+    """Erase a voter's name, e-mail and the hash that identifies a returning voter; votes are kept under the key.
+
+    Parameters
+    ----------
+    keep_hash : bool
+        Whether to keep the keyed hash of the name. Not for voters of files, who do not join by themselves.
+    """
+    voter = schema.voter
+    transaction.execute(sa.delete(schema.voter_identity).where(schema.voter_identity.c.voter_id == voter_id))
+    condition = voter.c.id == voter_id
+    if keep_hash:
+        condition = sa.and_(condition, voter.c.source == FILE)
+    transaction.execute(sa.update(voter).where(condition).values(external_hash=None))
+    lease = schema.lease
+    transaction.execute(sa.update(lease).where(lease.c.voter_id == voter_id).values(address=None))
+    revoke_of_voter(transaction, voter_id)
+    transaction.audit("erased", {}, voter_id=voter_id)
+
+
+def withdraw(transaction: Transaction, voter_id: int) -> None:
+    """Release a voter: the sheets that the voter holds become free for others."""
+    at = now()
+    # Lock the voter first: a request that is claiming a sheet holds that row, and its lease is then ended with the
+    # others.
+    transaction.execute(sa.update(schema.voter).where(schema.voter.c.id == voter_id).values(withdrawn_at=at))
+    in_hand = (schema.lease.c.voter_id == voter_id, schema.lease.c.ended_at.is_(None))
+    transaction.execute(sa.update(schema.lease).where(*in_hand).values(ended_at=at, end_reason="withdrawn"))
+    transaction.audit("withdrawn", {}, voter_id=voter_id)
