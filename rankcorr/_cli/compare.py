@@ -12,14 +12,14 @@ from typing import Any, Final
 import click
 
 from rankcorr import OptionError
-from rankcorr._checks import alpha_of, collected_notices
+from rankcorr._checks import collected_notices
 from rankcorr._cli import console, options
 from rankcorr._cli.console import Note, detectable_text, gathered, label_text, pvalue_text, setting, text_columns, whole
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._coefficients import COEFFICIENTS, Pearson
 from rankcorr._options import default_of
 from rankcorr._report import Report
-from rankcorr._results import TableNotes, best_places, json_ready
+from rankcorr._results import TableNotes, best_places, json_ready, significance_notes
 from rankcorr._workers import Progress, progress_bar
 from rankcorr.inference._exchange import SWAPS
 from rankcorr.inference._exchange_distribution import MAX_EXACT
@@ -368,10 +368,13 @@ def _print_tests(rows: Sequence[dict[str, Any]], option_values: dict[str, Any]) 
     console.print_rows(
         rows,
         {**columns, f"p ({side})": ("pvalue", pvalue_text), **text_columns("{}", "n", "ties")},
-        TableNotes(
-            f"{coefficient} against chance. Bold: best; †: p at most 0.05.",
-            best_places([row["statistic"] for row in rows], 1),
-            {(place, 1) for place, row in enumerate(rows) if row["pvalue"] <= 0.05},
+        significance_notes(
+            f"{coefficient} against chance. Bold: best;",
+            [row["pvalue"] for row in rows],
+            1,
+            options.DEFAULT_LEVEL,
+            best=best_places([row["statistic"] for row in rows], 1),
+            tested="p",
         ),
     )
 
@@ -428,7 +431,6 @@ def _print_differences(
     first, *others = systems
     name, has_several = option_values["coefficient"], len(rows) > 1
     exact = [row["exact"] for row in rows]
-    pvalue, alpha = "corrected_pvalue" if has_several else "pvalue", alpha_of(option_values["level"])
     swapped = " or ".join(dict.fromkeys(row["swap"] for row in rows))
     swaps = f"{'all' if all(exact) else format(option_values['resamples'], ',') + ' random'} swaps of {swapped}"
     if any(exact) and not all(exact):
@@ -462,9 +464,12 @@ def _print_differences(
             **{heading: (source, pvalue_text) for heading, source in pvalues.items()},
             **text_columns("{}", "detectable", "n"),
         },
-        TableNotes(
-            f"{name} of a = {first.text} and of b. †: {'corrected ' * has_several}p at most {alpha:.3g}.",
-            significant={(place, 3) for place, row in enumerate(rows) if row[pvalue] <= alpha},
+        significance_notes(
+            f"{name} of a = {first.text} and of b.",
+            [row["corrected_pvalue"] for row in rows],
+            3,
+            option_values["level"],
+            tested="corrected p" if has_several else "p",
         ),
     )
     for other, result in zip(others, results, strict=True):

@@ -41,7 +41,7 @@ from rankcorr._coefficients import Coefficient, TauW
 from rankcorr._io.trec import FORMATS
 from rankcorr._options import default_of
 from rankcorr._report import save_reports
-from rankcorr._results import TableNotes, best_places
+from rankcorr._results import TableNotes, best_places, significance_notes
 from rankcorr._weights import Uniform
 from rankcorr._workers import Progress, progress_bar
 from rankcorr.errors import OptionError, RankingError
@@ -300,7 +300,8 @@ def evaluate_command(
     _print_chance(pairs_of_runs, evaluation, metrics)
     for comparison in comparisons:
         click.echo(f"\n{_heading(comparison)}\n")
-        emphasis = _difference_notes(_heading(comparison), comparison.pairs, 1, comparison.level)
+        pvalues = [pair.corrected_pvalue for pair in comparison.pairs]
+        emphasis = significance_notes(f"{_heading(comparison)}.", pvalues, 1, comparison.level)
         columns = _difference_columns(comparison.correction, has_verdict=settings.equivalent_within is not None)
         console.print_rows(comparison.pairs, columns, emphasis)
         _print_too_few(comparison.pairs, comparison.level)
@@ -460,13 +461,6 @@ def _print_means(evaluation: Evaluation, comparisons: Sequence[RunComparison]) -
     _print_rows(evaluation.table(), ("run", "metric"), caption, differing)
 
 
-def _difference_notes(heading: str, pairs: Iterable[PairedDifference], column: int, level: float) -> TableNotes:
-    """Caption of a table of differences in LaTeX, and the significant ones, which are in `column`."""
-    alpha = alpha_of(level)
-    significant = {(row, column) for row, pair in enumerate(pairs) if pair.corrected_pvalue <= alpha}
-    return TableNotes(f"{heading}. †: corrected p at most {alpha:.3g}.", significant=significant)
-
-
 def _print_rows(
     rows: Sequence[Mapping[str, Any]],
     names: Sequence[str],
@@ -550,7 +544,8 @@ def _print_group_differences(comparison: RunComparison) -> None:
     pairs = [pair for group in comparison.groups for pair in group.pairs]
     rows = [{"group": group.group, **vars(pair)} for group in comparison.groups for pair in group.pairs]
     columns = {**text_columns(label_text, "group"), **_difference_columns(HOLM)}
-    console.print_rows(rows, columns, _difference_notes(heading, pairs, 2, comparison.level))
+    pvalues = [pair.corrected_pvalue for pair in pairs]
+    console.print_rows(rows, columns, significance_notes(f"{heading}.", pvalues, 2, comparison.level))
     _print_too_few(pairs, comparison.level)
 
 

@@ -12,9 +12,15 @@ from rankcorr._checks import collected_notices
 from rankcorr._cli import console, options
 from rankcorr._cli.compare import TEST_RESAMPLES
 from rankcorr._cli.console import Command, Note, option
-from rankcorr._cli.leaderboard import BoardOptions, board_options
+from rankcorr._cli.leaderboard import (
+    BoardOptions,
+    ScoreOptions,
+    board_options,
+    rank_table,
+    refuse_options,
+    score_options,
+)
 from rankcorr._cli.options import Files, Named, Weights
-from rankcorr._cli.scores import SETTINGS, ScoreOptions, rank_table, refuse_options, score_options
 from rankcorr._coefficients import COEFFICIENTS
 from rankcorr._workers import progress_bar
 from rankcorr.errors import OptionError
@@ -140,7 +146,7 @@ def leaderboard_figure(
     if not systems:
         if score_settings.needed is not None or score_settings.equivalent_within is not None:
             raise OptionError("--needed and --equivalent-within have no effect on a figure; use rankcorr leaderboard")
-        of_scores, notes = rank_table(gold, score_settings, {name: getattr(settings, name) for name in SETTINGS})
+        of_scores, notes = rank_table(gold, score_settings, settings)
         _write(lambda: plot_leaderboard(of_scores), out, settings.coefficient, notes=notes)
         return
     refuse_options(is_table=False)

@@ -1,14 +1,14 @@
 """`rankcorr evaluate-vectors`: word vectors against gold scores of pairs of words, or of the relata of words."""
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import click
 
-from rankcorr._checks import alpha_of, check_choice, collected_notices, counted, first_few
+from rankcorr._checks import check_choice, collected_notices, counted, first_few
 from rankcorr._cli import console, options
 from rankcorr._cli.compare import TEST_RESAMPLES
 from rankcorr._cli.console import (
@@ -24,7 +24,7 @@ from rankcorr._cli.console import (
 from rankcorr._cli.options import Weights
 from rankcorr._coefficients import COEFFICIENTS
 from rankcorr._io.table import DUPLICATES
-from rankcorr._results import TableNotes, best_places
+from rankcorr._results import TableNotes, best_places, significance_notes
 from rankcorr._workers import progress_bar
 from rankcorr.errors import OptionError, RankingError
 from rankcorr.inference._multiple_tests import holm
@@ -359,17 +359,11 @@ def _print_pairs(results: Results, names: list[str], settings: VectorOptions) ->
         **text_columns(number_text, "chance", "standardized", "low", "high"),
         "p (greater)": ("pvalue", pvalue_text),
     }
-    console.print_rows(rows, columns, _pair_notes(rows, heading, 2 + has_several, alpha_of(settings.level)))
-
-
-def _pair_notes(rows: Sequence[Mapping[str, Any]], heading: str, column: int, alpha: float) -> TableNotes:
-    """Caption of the coefficients in LaTeX; the best of each gold file, and those above chance, are in `column`."""
-    groups = [(row["gold"], row["coefficient"]) for row in rows]
+    column, groups = 2 + has_several, [(row["gold"], row["coefficient"]) for row in rows]
     best = best_places([row["statistic"] for row in rows], column, groups)
-    significant = {(place, column) for place, row in enumerate(rows) if row["pvalue"] <= alpha}
-    bold = "Bold: best. " * bool(best)
-    caption = f"Coefficients of gold scores and cosines; {heading}. {bold}†: above chance (p at most {alpha:.3g})."
-    return TableNotes(caption, best, significant)
+    caption = f"Coefficients of gold scores and cosines; {heading}.{' Bold: best.' * bool(best)}"
+    pvalues, about = [row["pvalue"] for row in rows], {"meaning": "above chance", "tested": "p"}
+    console.print_rows(rows, columns, significance_notes(caption, pvalues, column, settings.level, best=best, **about))
 
 
 def _print_comparisons(compared: SystemComparisons, settings: VectorOptions) -> None:
@@ -379,8 +373,6 @@ def _print_comparisons(compared: SystemComparisons, settings: VectorOptions) -> 
         f"{settings.seed}); p corrected by Holm over {counted(len(compared.rows), 'test')}"
     )
     click.echo(f"\n{heading}\n")
-    alpha = alpha_of(settings.level)
-    significant = {(place, 4) for place, row in enumerate(compared.rows) if row.corrected_pvalue <= alpha}
     figures = {"a - b": "difference", "low": "low", "high": "high"}
     columns: dict[str, console.Column] = {
         "gold": ("gold_set", whole),
@@ -390,8 +382,8 @@ def _print_comparisons(compared: SystemComparisons, settings: VectorOptions) -> 
         "p (Holm)": ("corrected_pvalue", pvalue_text),
         "n": ("comparison.n_items", "{:,}"),
     }
-    caption = f"{heading}. †: corrected p at most {alpha:.3g}."
-    console.print_rows(compared.rows, columns, TableNotes(caption, significant=significant))
+    pvalues = [row.corrected_pvalue for row in compared.rows]
+    console.print_rows(compared.rows, columns, significance_notes(f"{heading}.", pvalues, 4, settings.level))
 
 
 def _hubness_of(vectors: WordVectors, result: VectorEvaluation | RelataEvaluation) -> dict[str, Any]:

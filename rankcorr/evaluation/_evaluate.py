@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rankcorr._checks import check_choice, checked_flag, counted, first_few, offending, shown, warn_undefined
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._input.scores import read_only
+from rankcorr._report import Report
 from rankcorr._results import Computed, Result, TableResult, json_ready, mean_of
 from rankcorr._workers import Progress, silent
 from rankcorr.errors import ColumnError, OptionError, UndefinedQueryError
@@ -30,9 +31,6 @@ from rankcorr.evaluation._sources import QrelsLike, RunsLike, grouped_queries, q
 from rankcorr.evaluation._values import UNDEFINED, RunMetrics, UndefinedPolicy
 from rankcorr.inference._resampling import Draws
 from rankcorr.inference._standardization import standardize
-
-if TYPE_CHECKING:
-    from rankcorr._report import Report
 
 
 @dataclass(frozen=True, eq=False)

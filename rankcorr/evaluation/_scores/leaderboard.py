@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import alpha_of, check_choice, checked_level, counted, first_few, give_notice, offending, shown
+from rankcorr._checks import check_choice, checked_level, counted, first_few, give_notice, offending, shown
 from rankcorr._input.numbers import DECIMALS
 from rankcorr._input.scores import midrank_rows
+from rankcorr._report import Report
 from rankcorr._results import TableNotes
 from rankcorr._workers import Progress
 from rankcorr.errors import FewTasksWarning, MissingValueError, OptionError, TooFewItemsError
@@ -37,9 +38,6 @@ from rankcorr.inference._exchange_distribution import MAX_EXACT
 from rankcorr.inference._gold_sets import COLUMNS, MEAN, TOTALS
 from rankcorr.inference._leaderboard import Leaderboard, LeaderboardRow, Score
 from rankcorr.inference._resampling import Draws, Values
-
-if TYPE_CHECKING:
-    from rankcorr._report import Report
 
 Aggregate: TypeAlias = Literal["mean", "borda", "mean_rank"]
 MissingScores: TypeAlias = Literal["raise", "intersection", "worst"]
@@ -93,6 +91,8 @@ class ScoreLeaderboard(Leaderboard):
     [('a', 1, 1, 1), ('c', 2, 2, 3), ('b', 2, 2, 3)]
     """
 
+    _hidden_totals: ClassVar[Set[str]] = frozenset()
+
     aggregate: str
     tasks: tuple[str, ...]
     left_out: tuple[str, ...]
@@ -113,33 +113,14 @@ class ScoreLeaderboard(Leaderboard):
         left_out = {"sum"} | ({ONLY_GROUP} if self.gold_sets == (ONLY_GROUP,) else set())
         return [{name: value for name, value in row.items() if name not in left_out} for row in super().table()]
 
-    def _shown_columns(self) -> dict[str, list[Any]]:
-        columns = self._columns()
-        return (
-            columns if any(columns["n_missing"]) else {name: columns[name] for name in columns if name != "n_missing"}
-        )
-
     def _notes(self) -> TableNotes:
-        return table_notes(self, list(self._columns()))
+        return self.notes_of(list(self._columns()))
 
-
-def table_notes(board: ScoreLeaderboard, names: Sequence[str]) -> TableNotes:
-    """Caption and emphasis of a table with columns of these names."""
-    rows, alpha = board.table(), alpha_of(board.level)
-    best_of = min if board.aggregate == MEAN_RANK else max
-    best = {
-        (place, names.index(name))
-        for name in (MEAN, *board.gold_sets)
-        if name in rows[0]
-        for place, row in enumerate(rows)
-        if row[name] == best_of(other[name] for other in rows)
-    }
-    worse = {(place, names.index(MEAN)) for place, row in enumerate(rows) if row["corrected_pvalue"] <= alpha}
-    caption = (
-        f"Systems by {board.coefficient} over {counted(len(board.tasks), 'task')}. Bold: best; "
-        f"†: significantly worse than the best (corrected p at most {alpha:.3g})."
-    )
-    return TableNotes(caption, best, worse)
+    def notes_of(self, names: Sequence[str]) -> TableNotes:
+        """Notes on a table with columns of these names."""
+        places = {name: names.index(name) for name in (MEAN, *self.gold_sets) if name in names}
+        heading = f"Systems by {self.coefficient} over {counted(len(self.tasks), 'task')}"
+        return self.emphasis(heading, places, "significantly worse than", -1.0 if self.aggregate == MEAN_RANK else 1.0)
 
 
 def leaderboard_of_scores(
@@ -255,7 +236,8 @@ def leaderboard_of_scores(
             "about other tasks",
             FewTasksWarning,
         )
-    _check_reach(n_tasks, draws.n_resamples, confidence)
+    if n_tasks > MAX_EXACT:
+        draws.check_reach(confidence)
     values = _values_of(scores.values, aggregate).T
     members = _members(scores.tasks, groups, read.tasks if tasks is None else None)
     weights = np.empty(n_tasks)
@@ -394,14 +376,6 @@ def _members(
     if reserved := [group for group in members if group in (*TOTALS, *COLUMNS)]:
         raise OptionError(offending("not a name of a group, because a column of the result has it", reserved))
     return members
-
-
-def _check_reach(n_tasks: int, n_resamples: int, level: float) -> None:
-    if n_tasks > MAX_EXACT and 1 / (1 + n_resamples) > alpha_of(level):
-        raise OptionError(
-            f"n_resamples must be at least {math.ceil(1 / alpha_of(level) - 1e-9) - 1:,} at level {level:g}, or no "
-            f"test could tell two systems apart; got {n_resamples:,}"
-        )
 
 
 def _interval(values: Values, members: Mapping[str, list[int]], level: float, draws: Draws) -> tuple[Values, ...]:
