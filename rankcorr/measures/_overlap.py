@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankcorr._checks import check_choice, checked_level
 from rankcorr._ranking import Ranking, aligned
 from rankcorr._results import Result
-from rankcorr.measures._lists import ListLike, as_list
+from rankcorr.measures._lists import ListLike, as_list, tied_groups
 
 OverlapTies: TypeAlias = Literal["w", "a", "b"]
 Counts: TypeAlias = NDArray[np.int64]
@@ -213,8 +213,7 @@ class _Parts:
 
     def __init__(self, ranking: Ranking, n_depths: int, ties: OverlapTies) -> None:
         order, n_items = ranking.best_first, ranking.n_items
-        starts = np.flatnonzero(np.diff(ranking.ranks[order], prepend=0.0))  # ranks are at least 1
-        sizes = np.diff(starts, append=n_items)
+        starts, sizes = tied_groups(ranking)
         top, tied = np.repeat(starts + 1, sizes), np.repeat(sizes, sizes)
         depth = np.arange(1, n_depths + 1)
         self.first = np.empty(n_items, np.int64)
