@@ -32,9 +32,8 @@ from rankcorr._results import Result, TableResult
 from rankcorr._workers import checked_workers, mapped
 from rankcorr.errors import MetricError, OptionError, PartialMismatchError, SplitQueryError
 from rankcorr.evaluation._partitions.evaluator import OPTIONS, QueryEvaluator
-from rankcorr.evaluation._partitions.joined_columns import as_table, ids_of
+from rankcorr.evaluation._partitions.joined_columns import as_table, ids_of, whole_queries
 from rankcorr.evaluation._partitions.poisson import Moments, moments_of, query_keys, repeated_ids
-from rankcorr.evaluation._partitions.streams import whole_queries
 from rankcorr.evaluation._query_tests import Means, bounds
 
 Values = NDArray[np.float64]
