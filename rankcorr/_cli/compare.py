@@ -5,9 +5,9 @@ is better than chance, or than another system.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -28,6 +28,8 @@ from rankcorr.inference._interval import METHODS, correlation_interval
 from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._null import PermutationTest, permutation_test
 from rankcorr.inference._paired import ComparedPair, SystemComparison, SystemComparisons, compare_systems
+
+Result = TypeVar("Result")
 
 CI_RESAMPLES: Final = default_of(correlation_interval, "n_resamples")
 PERMUTATIONS: Final = default_of(permutation_test, "n_resamples")
@@ -312,14 +314,16 @@ def run_tests(
     if versus:
         first, *rest = others
         shared["clusters"] = files.read_clusters(clusters)
-        results, notes = _differences(reference, first, rest, {**shared, **test_options, **paired})
+        triples, title = [(reference, first, other) for other in rest], f"tests against {first.text}"
+        results, notes = _tests(compare_systems, triples, "swap", title, {**shared, **test_options, **paired})
         rows = _difference_rows(rest, results)
         if report_path is not None:
             _report(reference, first, rest, results).save(report_path)
         document |= {"a": options.describe_ranking(first), "comparisons": rows}
         option_values["clusters"] = clusters
     else:
-        tests, notes = _tests(reference, others, {**shared, **test_options})
+        pairs, title = [(reference, other) for other in others], "tests against chance"
+        tests, notes = _tests(permutation_test, pairs, "permutation", title, {**shared, **test_options})
         rows = [
             _test_row(other, test) | match.to_dict() for other, test, match in zip(others, tests, matches, strict=True)
         ]
@@ -340,16 +344,16 @@ def run_tests(
 
 
 def _tests(
-    gold: Named, systems: Sequence[Named], arguments: dict[str, Any]
-) -> tuple[list[PermutationTest], list[Note]]:
-    """Each system against chance, and the warnings of the library."""
-    tests, notes = [], []
-    with progress_bar(len(systems) * arguments["n_resamples"], "permutation", "tests against chance") as advance:
-        for system in systems:
-            with options.errors_of(gold, system), collected_notices() as notices:
-                tests.append(permutation_test(gold.ranking, system.ranking, **arguments, progress=advance))
-            notes += console.notes_of(notices, [arguments["coefficient"].name], system.name)
-    return tests, notes
+    test: Callable[..., Result], compared: Sequence[tuple[Named, ...]], unit: str, title: str, arguments: dict[str, Any]
+) -> tuple[list[Result], list[Note]]:
+    """Results of a test of gold and one system or two, and the warnings of the library, which name the last one."""
+    results, notes = [], []
+    with progress_bar(len(compared) * arguments["n_resamples"], unit, title) as advance:
+        for files in compared:
+            with options.errors_of(*files), collected_notices() as notices:
+                results.append(test(*(file.ranking for file in files), **arguments, progress=advance))
+            notes += console.notes_of(notices, [arguments["coefficient"].name], files[-1].name)
+    return results, notes
 
 
 def _test_row(system: Named, test: PermutationTest) -> dict[str, Any]:
@@ -377,21 +381,6 @@ def _print_tests(rows: Sequence[dict[str, Any]], option_values: dict[str, Any]) 
             tested="p",
         ),
     )
-
-
-def _differences(
-    gold: Named, first: Named, others: Sequence[Named], arguments: dict[str, Any]
-) -> tuple[list[SystemComparison], list[Note]]:
-    """The first system against each other one, and the warnings of the library."""
-    results, notes = [], []
-    number = arguments["n_resamples"]
-    with progress_bar(len(others) * number, "swap", f"tests against {first.text}") as advance:
-        for other in others:
-            with options.errors_of(gold, first, other), collected_notices() as notices:
-                systems = first.ranking, other.ranking
-                results.append(compare_systems(gold.ranking, *systems, **arguments, progress=advance))
-            notes += console.notes_of(notices, [arguments["coefficient"].name], other.name)
-    return results, notes
 
 
 def _report(gold: Named, first: Named, others: Sequence[Named], results: Sequence[SystemComparison]) -> Report:

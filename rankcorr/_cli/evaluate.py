@@ -210,16 +210,9 @@ class QueryOptions:
         give_notice(message, UserWarning)
         return list(runs)
 
-    def read_groups(self, queries: tuple[Hashable, ...]) -> dict[str, str] | None:
-        """Groups of the queries of qrels; every query needs a group. Errors name the file."""
-        return _groups_of(self.groups, queries)
-
-    def read_clusters(self, queries: tuple[Hashable, ...]) -> dict[str, str] | None:
-        """Clusters of the queries of qrels, from a file like that of groups."""
-        return _groups_of(self.clusters, queries)
-
 
 def _groups_of(path: str | None, queries: tuple[Hashable, ...]) -> dict[str, str] | None:
+    """Groups or clusters of the queries of qrels; every query needs one. Errors name the file."""
     if path is None:
         return None
     groups = read_groups(path)
@@ -259,7 +252,7 @@ def evaluate_command(
     metrics = options.metrics_of(settings.metrics, weights)
     with collected_notices() as notices:
         gold, joined_runs, baseline = settings.read(qrels, runs)
-        groups = settings.read_groups(gold.queries)
+        groups = _groups_of(settings.groups, gold.queries)
         with progress_bar(len(joined_runs), "run", "evaluation") as advance:
             evaluation, pairs_of_runs = _evaluate(gold, joined_runs, metrics, settings, advance)
         comparisons = [] if baseline is None else _comparisons(evaluation, metrics, baseline, groups, settings)
@@ -401,7 +394,7 @@ def _comparisons(
 ) -> tuple[RunComparison, ...]:
     shared: dict[str, Any] = {name: getattr(settings, name) for name in ("test", "level", "seed", "equivalent_within")}
     shared |= {"baseline": baseline, "groups": groups, "n_resamples": settings.resamples}
-    shared["clusters"] = settings.read_clusters(evaluation.queries)
+    shared["clusters"] = _groups_of(settings.clusters, evaluation.queries)
     comparisons = []
     for metric in metrics:
         shared["standardized"] = settings.standardized and isinstance(metric, Coefficient)

@@ -364,13 +364,13 @@ def metrics_of(names: Sequence[str], weights: Weights) -> list[Metric]:
 
 
 @contextmanager
-def errors_of(*rankings: Named) -> Iterator[None]:
-    """Begin the message of an error with the names of the rankings."""
+def errors_of(*files: Named | str) -> Iterator[None]:
+    """Begin the message of an error with the names of the files, or of their rankings."""
     try:
         yield
     except RankingError as error:
-        *names, last = [ranking.name for ranking in rankings]
-        raise click.ClickException(f"{', '.join(names)} and {last}: {error}") from error
+        *names, last = [file if isinstance(file, str) else file.name for file in files]
+        raise click.ClickException(f"{', '.join(names)}{' and ' * bool(names)}{last}: {error}") from error
 
 
 class ItemMatch(NamedTuple):

@@ -1,8 +1,7 @@
 """`rankcorr evaluate-vectors`: word vectors against gold scores of pairs of words, or of the relata of words."""
 
 import math
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -26,7 +25,7 @@ from rankcorr._coefficients import COEFFICIENTS
 from rankcorr._io.table import DUPLICATES
 from rankcorr._results import TableNotes, best_places, significance_notes
 from rankcorr._workers import progress_bar
-from rankcorr.errors import OptionError, RankingError
+from rankcorr.errors import OptionError
 from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._paired import SystemComparisons, compare_many
 from rankcorr.vectors._hubness import hubness
@@ -207,7 +206,7 @@ def vectors_command(vectors: tuple[str, ...], settings: VectorOptions, weights: 
     loaded = {path: settings.read(path, golds) for path in vectors}
     results: Results = {}
     for gold, pairs in golds.items():
-        with collected_notices() as notices, _errors_of(gold):
+        with collected_notices() as notices, options.errors_of(gold):
             has_several = len(loaded) > 1 and settings.oov == "omit"
             common = common_pairs(loaded.values(), pairs, lower=settings.lower) if has_several else pairs
             results |= {
@@ -278,15 +277,6 @@ def _check(vectors: tuple[str, ...], settings: VectorOptions) -> None:
         if len(vectors) < 2:
             raise OptionError("--versus needs at least two VECTORS")
         check_choice("--versus", settings.versus, vectors)
-
-
-@contextmanager
-def _errors_of(gold: str) -> Iterator[None]:
-    """Begin the message of an error with the name of a gold file."""
-    try:
-        yield
-    except RankingError as error:
-        raise click.ClickException(f"{gold}: {error}") from error
 
 
 def _evaluate(
