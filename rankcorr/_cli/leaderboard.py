@@ -12,18 +12,7 @@ from click.core import ParameterSource
 
 from rankcorr._checks import collected_notices, counted, first_few, offending, real_text
 from rankcorr._cli import console, options
-from rankcorr._cli.console import (
-    Decorator,
-    Note,
-    choice_setting,
-    gathered,
-    needed_text,
-    number_text,
-    pvalue_text,
-    setting,
-    text_columns,
-    whole,
-)
+from rankcorr._cli.console import number_text, pvalue_text, text_columns, whole
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._io.table import TextTable, list_names
 from rankcorr._options import default_of
@@ -57,7 +46,7 @@ class BoardOptions:
     golds: tuple[str, ...] = console.several_setting(
         "--gold", "FILE", "Another gold set; may be repeated. In --score, it comes after GOLD."
     )
-    by: str = setting(
+    by: str = console.setting(
         "--by",
         default=SUM,
         metavar="sum|mean|NAME",
@@ -66,7 +55,7 @@ class BoardOptions:
     standardized: bool = console.flag_setting(
         "--standardized", "Standardize coefficients, so that chance gives 0 in each gold set."
     )
-    groups: str | None = setting(
+    groups: str | None = console.setting(
         "--groups",
         metavar="FILE",
         help="Groups of items, such as genres: CSV or TSV with the id, in as many columns as --id names, and the "
@@ -76,18 +65,18 @@ class BoardOptions:
     unranked: tuple[str, ...] = console.several_setting(
         "--unranked", "SYSTEM", "Show this system without a rank or a test, such as a late submission; may be repeated."
     )
-    swap: Any = setting(options.swap_option())
-    clusters: str | None = setting(options.clusters_option())
-    coefficient: Any = setting(options.coefficient_option(choices=options.SYSTEM_COEFFICIENTS))
-    level: float = setting(
+    swap: Any = console.setting(options.swap_option())
+    clusters: str | None = console.setting(options.clusters_option())
+    coefficient: Any = console.setting(options.coefficient_option(choices=options.SYSTEM_COEFFICIENTS))
+    level: float = console.setting(
         options.level_option(help_text="Confidence level of the intervals, and of the tests that form the groups.")
     )
-    resamples: int = setting(options.resamples_option(RESAMPLES))
-    seed: int = setting(console.seed_option())
+    resamples: int = console.setting(options.resamples_option(RESAMPLES))
+    seed: int = console.setting(console.seed_option())
 
     def compute(
         self, gold: str, systems: tuple[str, ...], files: Files, weights: Weights
-    ) -> tuple[Leaderboard, list[Named], list[Named], list[Note]]:
+    ) -> tuple[Leaderboard, list[Named], list[Named], list[console.Note]]:
         """Read the files and rank the systems; return also gold sets, systems, and the library's warnings."""
         computation: dict[str, Any] = {
             name: getattr(self, name) for name in ("by", "standardized", "swap", "level", "seed")
@@ -161,14 +150,14 @@ def _rows_are_models(path: str, benchmarks: Sequence[str]) -> str:
     )
 
 
-board_options: Decorator = gathered("settings", BoardOptions)
+board_options: console.Decorator = console.gathered("settings", BoardOptions)
 
 
 @dataclass(frozen=True)
 class ScoreOptions:
     """How a table of scores is read and ranked."""
 
-    aggregate: Any = choice_setting(
+    aggregate: Any = console.choice_setting(
         "--aggregate", AGGREGATES, "With a table of scores: rank by the mean score, Borda points or the mean rank."
     )
     tasks: tuple[str, ...] = console.several_setting(
@@ -177,7 +166,7 @@ class ScoreOptions:
     lower_is_better: tuple[str, ...] = console.several_setting(
         "--lower-is-better", "NAME", "With a table of scores: smaller is better on this task; may be repeated."
     )
-    missing_scores: Any = choice_setting(
+    missing_scores: Any = console.choice_setting(
         "--missing-scores",
         MISSING_SCORES,
         "With a table of scores: if one is missing, report an error, leave out its task, or use the task's worst.",
@@ -197,7 +186,7 @@ class ScoreOptions:
     )
 
 
-score_options: Decorator = gathered("score_settings", ScoreOptions)
+score_options: console.Decorator = console.gathered("score_settings", ScoreOptions)
 
 
 def refuse_options(is_table: bool) -> None:
@@ -220,7 +209,7 @@ def refuse_options(is_table: bool) -> None:
         raise OptionError(f"{first_few(wrong)} can be used only with {kind}{advice}")
 
 
-def rank_table(path: str, scores: ScoreOptions, settings: BoardOptions) -> tuple[ScoreLeaderboard, list[Note]]:
+def rank_table(path: str, scores: ScoreOptions, settings: BoardOptions) -> tuple[ScoreLeaderboard, list[console.Note]]:
     """Rank the systems of a table of scores; return also the notes on it."""
     refuse_options(is_table=True)
     with progress_bar(None, "resample", "leaderboard") as advance, collected_notices() as notices:
@@ -272,7 +261,7 @@ def _print_score_leaderboard(
     detectable = console.detectable_text(board.detectable, 1.0)
     click.echo(f"detectable: {detectable} from the best, with a power of 0.8 (median over systems)")
     if scores.needed is not None:
-        click.echo(needed_text(needed, "tasks"))
+        click.echo(console.needed_text(needed, "tasks"))
     click.echo()
     groups: Collection[str] = () if board.gold_sets == (ONLY_GROUP,) else board.gold_sets
     rows = board.table()

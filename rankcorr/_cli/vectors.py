@@ -10,16 +10,7 @@ import click
 from rankcorr._checks import check_choice, collected_notices, counted, first_few
 from rankcorr._cli import console, options
 from rankcorr._cli.compare import TEST_RESAMPLES
-from rankcorr._cli.console import (
-    choice_setting,
-    gathered,
-    label_text,
-    number_text,
-    pvalue_text,
-    setting,
-    text_columns,
-    whole,
-)
+from rankcorr._cli.console import label_text, number_text, pvalue_text, text_columns, whole
 from rankcorr._cli.options import Weights
 from rankcorr._coefficients import COEFFICIENTS
 from rankcorr._io.table import DUPLICATES
@@ -58,13 +49,13 @@ class VectorOptions:
     golds: tuple[str, ...] = console.several_setting(
         "--gold", "FILE", "Gold scores of pairs of words; may be repeated."
     )
-    groups: str | None = setting(
+    groups: str | None = console.setting(
         "--groups",
         metavar="FILE",
         help="Target groups instead of --gold: comparisons of candidates, each weighted by the agreement of its "
         "annotators.",
     )
-    versus: str | None = setting(
+    versus: str | None = console.setting(
         "--versus", metavar="VECTORS", help="Compare all other VECTORS with this file.  [default: all with each other]"
     )
     words: list[str] = console.several_setting(
@@ -76,23 +67,23 @@ class VectorOptions:
     scores: tuple[str, ...] = console.several_setting(
         "--score", "COLUMN", "Column of the scores: once, or once for each --gold."
     )
-    no_header: bool = setting(options.header_option())
-    duplicates: Any = choice_setting(
+    no_header: bool = console.setting(options.header_option())
+    duplicates: Any = console.choice_setting(
         "--duplicates",
         DUPLICATES,
         "Pairs repeated in a file, in either order unless --relata: report an error, or use the mean or the first of "
         "their scores.",
     )
-    form: Any = setting("--form", type=click.Choice(FORMS), help="Format of VECTORS.  [default: detected]")
-    encoding: str = setting("--encoding", default="utf-8", help="Encoding of the words in VECTORS.")
-    undecodable: Any = choice_setting(
+    form: Any = console.setting("--form", type=click.Choice(FORMS), help="Format of VECTORS.  [default: detected]")
+    encoding: str = console.setting("--encoding", default="utf-8", help="Encoding of the words in VECTORS.")
+    undecodable: Any = console.choice_setting(
         "--undecodable", UNDECODABLE, "Words in VECTORS that are invalid in this encoding: an error, or left out."
     )
     lower: bool = console.flag_setting("--lower", "Look words up in lower case.")
-    oov: Any = choice_setting(
+    oov: Any = console.choice_setting(
         "--oov", OOV, "Pairs with a word that has no vector: left out, an error, or tied below all others."
     )
-    self_pairs: Any = setting(
+    self_pairs: Any = console.setting(
         "--self-pairs",
         type=click.Choice(SELF_PAIRS),
         help="Pairs of a word with itself, whose cosine is always 1: kept, or left out.  [default: keep]",
@@ -101,7 +92,7 @@ class VectorOptions:
         "--relata",
         "Gold files list words and their relata: rank the relata of each word by cosine. Takes one file of VECTORS.",
     )
-    candidates: Any = setting(
+    candidates: Any = console.setting(
         "--candidates",
         type=click.Choice(CANDIDATES),
         help="With --relata: rank the word's own entries in gold, or all relata of gold.  [default: gold]",
@@ -113,15 +104,15 @@ class VectorOptions:
         "Coefficient, or with --relata a metric of 'rankcorr evaluate'; may be repeated.  [default: rho_w, tau_w, "
         "rho, tau; with --relata tau_w, ap]",
     )
-    level: float = setting(options.level_option())
-    resamples: int | None = setting(
+    level: float = console.setting(options.level_option())
+    resamples: int | None = console.setting(
         options.resamples_option(
             None,
             f"Number of permutations, resamples and swaps behind each figure.  [default: {RESAMPLES}, and "
             f"{TEST_RESAMPLES} swaps for each comparison]",
         )
     )
-    seed: int = setting(console.seed_option())
+    seed: int = console.setting(console.seed_option())
 
     def read_gold(self) -> dict[str, dict[Pair, float]]:
         """Gold scores by the name of the file, with the column where a file is given several times."""
@@ -166,7 +157,7 @@ class VectorOptions:
 
 @console.command("evaluate-vectors", short_help="Evaluate and compare word vectors on gold pairs.")
 @click.argument("vectors", nargs=-1, required=True, metavar="VECTORS...")
-@gathered("settings", VectorOptions)
+@console.gathered("settings", VectorOptions)
 @options.weight_options
 @console.table_option()
 @console.json_option()

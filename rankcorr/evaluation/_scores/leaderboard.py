@@ -17,21 +17,8 @@ from rankcorr._report import Report
 from rankcorr._results import TableNotes
 from rankcorr._workers import Progress
 from rankcorr.errors import FewTasksWarning, MissingValueError, OptionError, TooFewItemsError
-from rankcorr.evaluation._query_tests import (
-    MIRRORED,
-    PAIRED,
-    RANDOMIZATION,
-    Means,
-    Verdict,
-    Verdicts,
-    bounds,
-    checked_margin,
-    flip_distributions,
-    judge_differences,
-    standings,
-    studentize,
-    verdicts,
-)
+from rankcorr.evaluation import _query_tests as query_tests
+from rankcorr.evaluation._query_tests import MIRRORED, PAIRED, RANDOMIZATION, Means, Verdict, Verdicts
 from rankcorr.evaluation._reports import score_leaderboard_report
 from rankcorr.evaluation._scores.tables import ScoreTable, read_score_table
 from rankcorr.inference._exchange_distribution import MAX_EXACT
@@ -225,7 +212,7 @@ def leaderboard_of_scores(
     check_choice("missing", missing, MISSING_SCORES)
     confidence = checked_level(level)
     draws = Draws.checked(n_resamples, seed, workers, progress)
-    margin = checked_margin(equivalent_within, confidence)
+    margin = query_tests.checked_margin(equivalent_within, confidence)
     read = read_score_table(table, system=system, task=task, score=score, within=within, tasks=tasks)
     signs = _signs(read.tasks, lower_is_better)
     scores, left_out, n_missing = _complete(read._replace(values=read.values * signs), missing)
@@ -247,11 +234,11 @@ def leaderboard_of_scores(
     order = np.argsort(-means, kind="stable")
     weighted = (values * weights[:, np.newaxis])[:, order]
     tests = draws.of_part(TESTS)
-    best = verdicts(weighted[:, [0]] - weighted[:, 1:], RANDOMIZATION, confidence, tests.of_part(PAIRED))
+    best = query_tests.verdicts(weighted[:, [0]] - weighted[:, 1:], RANDOMIZATION, confidence, tests.of_part(PAIRED))
     paired = np.zeros(n_systems * (n_systems - 1) // 2)
     paired[: n_systems - 1] = best.pvalues
     detectable = best.detectable[~np.isnan(best.detectable)]  # nan for a system that has the scores of the best
-    judged = standings(weighted, paired, confidence, tests.of_part(PAIRED).fewer(draws.n_resamples))
+    judged = query_tests.standings(weighted, paired, confidence, tests.of_part(PAIRED).fewer(draws.n_resamples))
     totals = _interval(values, members, confidence, draws.of_part(INTERVALS, len(members) if len(members) > 1 else 0))
     of_groups = {
         group: _interval(
@@ -308,11 +295,11 @@ def _judge(values: Values, margin: float, level: float, draws: Draws) -> tuple[t
     differences = values[:, first] - values[:, second]
     means = differences.mean(axis=0)
     tests = Verdicts(*np.full((4, first.size), math.nan))
-    for column, exchanges in flip_distributions(differences, draws):
+    for column, exchanges in query_tests.flip_distributions(differences, draws):
         tests.pvalues[column] = exchanges.pvalue()
         if abs(means[column]) < margin:  # otherwise no interval lies within the margin
             tests.lows[column], tests.highs[column] = exchanges.interval(2 * level - 1)
-    judged = judge_differences(tests, tests, means, margin, level)
+    judged = query_tests.judge_differences(tests, tests, means, margin, level)
     rows: list[list[Verdict]] = [["equivalent"] * values.shape[1] for _ in range(values.shape[1])]
     for one, other, verdict in zip(first.tolist(), second.tolist(), judged, strict=True):
         rows[one][other], rows[other][one] = verdict, MIRRORED.get(verdict, verdict)
@@ -389,7 +376,7 @@ def _interval(values: Values, members: Mapping[str, list[int]], level: float, dr
         # The error of the mean of these is that of the mean over groups, whose tasks vary about the mean of the group.
         factor = math.sqrt(n_tasks * (n_tasks - 1) / (size * (size - 1))) / len(members)
         residuals[places] = factor * (values[places] - values[places].mean(axis=0))
-    low, high = bounds(Means.of(residuals), studentize(residuals, draws), level)
+    low, high = query_tests.bounds(Means.of(residuals), query_tests.studentize(residuals, draws), level)
     return means, means + low, means + high
 
 
