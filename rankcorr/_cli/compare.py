@@ -76,8 +76,7 @@ class Details:
     @property
     def n_resamples_each(self) -> int:
         """Resamples and permutations of one coefficient of one system."""
-        n_permutations = 0 if self._standardize is None else self._standardize["resamples"]
-        return n_permutations + (0 if self._ci is None else self._ci["resamples"])
+        return sum(draws["resamples"] for draws in self._draws.values())
 
     @property
     def worst_coefficient(self) -> Any:
@@ -86,23 +85,20 @@ class Details:
 
     def to_dict(self) -> dict[str, Any]:
         """The options that were given, ready for JSON."""
-        worst = None if self.worst is None else {"k": self.worst, "coefficient": self.worst_coefficient}
-        options_by_name = {"worst": worst, "ci": self._ci, "standardize": self._standardize}
-        return {name: value for name, value in options_by_name.items() if value is not None}
+        worst = {} if self.worst is None else {"worst": {"k": self.worst, "coefficient": self.worst_coefficient}}
+        return worst | self._draws
 
     @property
-    def _ci(self) -> dict[str, Any] | None:
-        if not self.ci:
-            return None
-        level = options.DEFAULT_LEVEL if self.level is None else self.level
-        return {"level": level, "method": self.method or METHODS[0], **self._draws(CI_RESAMPLES)}
-
-    @property
-    def _standardize(self) -> dict[str, Any] | None:
-        return self._draws(PERMUTATIONS) if self.standardize else None
-
-    def _draws(self, default: int) -> dict[str, Any]:
-        return {"resamples": self.resamples or default, "seed": self.seed or options.DEFAULT_SEED}
+    def _draws(self) -> dict[str, dict[str, Any]]:
+        """Options of the draws of --ci and of --standardize, if given."""
+        seed, draws = self.seed or options.DEFAULT_SEED, {}
+        if self.ci:
+            level = options.DEFAULT_LEVEL if self.level is None else self.level
+            draws["ci"] = {"level": level, "method": self.method or METHODS[0]}
+            draws["ci"] |= {"resamples": self.resamples or CI_RESAMPLES, "seed": seed}
+        if self.standardize:
+            draws["standardize"] = {"resamples": self.resamples or PERMUTATIONS, "seed": seed}
+        return draws
 
     def compare(
         self, gold: Named, system: Named, files: Files, weights: Weights, progress: Progress
@@ -117,8 +113,8 @@ class Details:
                 names=(gold.name, system.name),
                 worst=self.worst,
                 costly=[weights.of(self.worst_coefficient)],
-                test=_in_calls(self._standardize),
-                interval=_in_calls(self._ci),
+                test=_in_calls(self._draws.get("standardize")),
+                interval=_in_calls(self._draws.get("ci")),
                 progress=progress,
             )
         row: dict[str, Any] = {"system": system.name, **comparison.coefficients, "n": comparison.n_items}
@@ -139,10 +135,10 @@ class Details:
     def headings(self, sizes: Sequence[int]) -> list[str]:
         """Lines above the table of coefficients that explain its columns; `sizes` are the numbers of items."""
         lines = []
-        if (draws := self._standardize) is not None:
+        if draws := self._draws.get("standardize"):
             draw_text = options.permutations_text(draws["resamples"], draws["seed"], sizes)
             lines.append(f"standardized: chance averages 0; percentile: % of chance values below ({draw_text})")
-        if (draws := self._ci) is not None:
+        if draws := self._draws.get("ci"):
             draw_text = console.resamples_text(draws["resamples"], draws["seed"], "the items")
             lines.append(f"low, high: {console.percent_text(draws['level'])} interval ({draws['method']}, {draw_text})")
         return lines
