@@ -144,8 +144,7 @@ class Inputs(NamedTuple):
         shares = np.where(self.is_present, self.weights[:, np.newaxis], 0.0)
         # fsum: equal terms in another order must give equal scores.
         sums = [math.fsum(column) for column in np.nan_to_num(shares * values).T.tolist()]
-        result: Matrix = np.array(sums) / [math.fsum(column) for column in shares.T.tolist()]
-        return result
+        return np.asarray(np.array(sums) / [math.fsum(column) for column in shares.T.tolist()])
 
     def rank(self, values: Matrix, *, descending: bool = True) -> Ranking:
         """Rank the items by numbers, without the differences that rounding makes."""
@@ -224,8 +223,7 @@ def _shares(names: Sequence[Any], weights: Any) -> Matrix:
     if not (np.isfinite(numbers) & (numbers >= 0)).all() or not numbers.any():
         raise OptionError(f"weights must be finite, not negative and not all 0; got {shown(weights)}")
     numbers = numbers / numbers.max()  # whose sum cannot overflow
-    result: Matrix = numbers / math.fsum(numbers.tolist())
-    return result
+    return np.asarray(numbers / math.fsum(numbers.tolist()))
 
 
 def merge_result(
@@ -604,8 +602,6 @@ def first_labels(labels: set[Any]) -> str:
 MERGE_METHODS: Final[Mapping[str, Callable[..., MergedRanking]]] = {
     function.__name__: function for function in (borda, mean_rank, reciprocal_rank_fusion, kemeny, consensus)
 }
-
-
 OFFSET_METHOD: Final = reciprocal_rank_fusion.__name__
 
 

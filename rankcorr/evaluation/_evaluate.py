@@ -21,7 +21,7 @@ from rankcorr._results import Computed, Result, TableResult, json_ready, mean_of
 from rankcorr._workers import Progress, silent
 from rankcorr.errors import ColumnError, OptionError, UndefinedQueryError
 from rankcorr.evaluation._columns import checked_values, encode_ids
-from rankcorr.evaluation._grouped import Values, group_coefficients, reasons
+from rankcorr.evaluation._grouped import group_coefficients, reasons
 from rankcorr.evaluation._matching import Coverage, MatchedRun, Policies, SelfHits, Unjudged, Unretrieved, match_runs
 from rankcorr.evaluation._metrics import Metric, MetricLike, as_metrics
 from rankcorr.evaluation._nulls import RESAMPLES, standardization
@@ -29,7 +29,7 @@ from rankcorr.evaluation._qrels import Qrels, with_common_ids
 from rankcorr.evaluation._reports import evaluation_report
 from rankcorr.evaluation._sources import QrelsLike, RunsLike, grouped_queries, qrels_of, runs_of
 from rankcorr.evaluation._values import UNDEFINED, RunMetrics, UndefinedPolicy
-from rankcorr.inference._resampling import Draws
+from rankcorr.inference._resampling import Draws, Values
 from rankcorr.inference._standardization import standardize
 
 

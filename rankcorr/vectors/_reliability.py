@@ -33,11 +33,10 @@ from rankcorr.inference._exchange_distribution import ExchangeDistribution, all_
 from rankcorr.vectors._pairs import LOW_COVERAGE, OOV, RESAMPLES, Oov
 from rankcorr.vectors._reading import as_vectors
 from rankcorr.vectors._target_groups import CATEGORIES, TargetGroupError, TargetGroups
-from rankcorr.vectors._words import UnknownWordError, VectorsLike, warn_other_forms
+from rankcorr.vectors._words import UnknownWordError, Values, VectorsLike, warn_other_forms
 
 Similarity: TypeAlias = Callable[[str, str], float]
 ModelLike: TypeAlias = VectorsLike | Mapping[tuple[str, str], float] | Similarity
-Values: TypeAlias = NDArray[np.float64]
 
 KINDS: Final = tuple(f"positive-{category}" for category in CATEGORIES)
 

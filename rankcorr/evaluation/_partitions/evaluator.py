@@ -20,7 +20,7 @@ from rankcorr._options import declare
 from rankcorr._workers import checked_workers, mapped
 from rankcorr.errors import MetricError, MissingValueError, OptionError, UndefinedQueryError, UnjudgedError
 from rankcorr.evaluation._columns import Codes
-from rankcorr.evaluation._grouped import Values, group_coefficients
+from rankcorr.evaluation._grouped import group_coefficients
 from rankcorr.evaluation._matching import Coverage, Joined, Matched, matched
 from rankcorr.evaluation._metrics import NDCG, AveragePrecision, Familiar, Metric, MetricLike, PrecisionAt, as_metrics
 from rankcorr.evaluation._nulls import RESAMPLES, drawn_exponents
@@ -33,6 +33,7 @@ from rankcorr.evaluation._partitions.joined_columns import (
 )
 from rankcorr.evaluation._qrels import Qrels, Rows
 from rankcorr.evaluation._values import UNDEFINED, QueryValues, RunMetrics, UndefinedPolicy
+from rankcorr.inference._resampling import Values
 from rankcorr.inference._standardization import standardize
 
 Unjudged: TypeAlias = Literal["error", "zero", "omit"]

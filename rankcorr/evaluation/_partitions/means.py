@@ -13,7 +13,6 @@ from itertools import combinations
 from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankcorr._checks import (
     check_choice,
@@ -35,8 +34,8 @@ from rankcorr.evaluation._partitions.evaluator import OPTIONS, QueryEvaluator
 from rankcorr.evaluation._partitions.joined_columns import as_table, ids_of, whole_queries
 from rankcorr.evaluation._partitions.poisson import Moments, moments_of, query_keys, repeated_ids
 from rankcorr.evaluation._query_tests import Means, bounds
+from rankcorr.inference._resampling import Values
 
-Values = NDArray[np.float64]
 Row = TypeVar("Row", "QueryMean", "MeanDifference")
 
 RESAMPLES: Final = 1_000
