@@ -1,4 +1,4 @@
-"""`rankcorr leaderboard`: systems ranked by one or several gold sets, with the groups that tests can tell apart."""
+"""`rankcorr leaderboard`: systems ranked by gold sets or by a table of scores, and groups that tests can tell apart."""
 
 import math
 import re
@@ -251,10 +251,10 @@ def _print_score_leaderboard(
     click.echo(f"scores: {whole(path)} ({counted(len(board.rows), 'system')}, {counted(len(board.tasks), 'task')})")
     if board.left_out:
         click.echo(f"left out: {', '.join(map(whole, board.left_out))}")
-    drawn = f"{console.resamples_text(board.n_resamples, settings.seed, 'tasks')}"
-    swaps = "all swaps of tasks"
-    if not board.exact:
-        swaps = console.resamples_text(board.n_resamples, settings.seed, "swaps of tasks")
+    drawn, drawn_swaps = (
+        console.resamples_text(board.n_resamples, settings.seed, units) for units in ("tasks", "swaps of tasks")
+    )
+    swaps = "all swaps of tasks" if board.exact else drawn_swaps
     direction = ", smaller is better" if board.aggregate == MEAN_RANK else ""
     intervals = f"{console.percent_text(board.level)} intervals ({drawn})"
     click.echo(f"{board.coefficient}{direction}: {intervals}, tests against the best ({swaps})")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,6 @@ from rankcorr._results import RankCorrelation
 from rankcorr.measures._lists import ListLike, as_list, tied_groups
 
 ApTies: TypeAlias = Literal["a", "b"]
-
-AP_TIES: Final[tuple[ApTies, ...]] = get_args(ApTies)
 
 
 def tau_ap(gold: ListLike, system: ListLike, *, ties: ApTies = "a", missing: Missing = "raise") -> RankCorrelation:
@@ -77,7 +75,7 @@ def tau_ap(gold: ListLike, system: ListLike, *, ties: ApTies = "a", missing: Mis
     >>> round(tau_ap(gold, system).statistic, 4), round(tau_ap(gold, system, ties="b").statistic, 4)
     (0.2222, 0.2222)
     """
-    check_choice("ties", ties, AP_TIES)
+    check_choice("ties", ties, get_args(ApTies))
 
     def formula(first: Ranking, second: Ranking) -> float:
         value = _expected(first, second) if ties == "a" else 0.5 * (_untied(first, second) + _untied(second, first))
@@ -139,8 +137,6 @@ def _counts(
 
 PairScheme: TypeAlias = Literal["additive", "multiplicative"]
 
-PAIR_SCHEMES: Final[tuple[PairScheme, ...]] = get_args(PairScheme)
-
 
 def vigna_tau(
     x: ListLike, y: ListLike, *, scheme: PairScheme = "additive", missing: Missing = "raise"
@@ -187,7 +183,7 @@ def vigna_tau(
     >>> round(vigna_tau([4, 3, 2, 1], [4, 3, 1, 2]).statistic, 4)
     0.8133
     """
-    check_choice("scheme", scheme, PAIR_SCHEMES)
+    check_choice("scheme", scheme, get_args(PairScheme))
 
     def formula(first: Ranking, second: Ranking) -> float:
         from scipy.stats import weightedtau

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,6 @@ from rankcorr.measures._lists import ListLike, as_list, tied_groups
 OverlapTies: TypeAlias = Literal["w", "a", "b"]
 Counts: TypeAlias = NDArray[np.int64]
 Values: TypeAlias = NDArray[np.float64]
-
-OVERLAP_TIES: Final[tuple[OverlapTies, ...]] = get_args(OverlapTies)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +143,7 @@ def rank_biased_overlap(x: ListLike, y: ListLike, *, p: float = 0.9, ties: Overl
     >>> round(overlap.extrapolated, 4), round(overlap.minimum, 4), round(overlap.residual, 4)
     (0.6923, 0.3311, 0.562)
     """
-    check_choice("ties", ties, OVERLAP_TIES)
+    check_choice("ties", ties, get_args(OverlapTies))
     persistence = checked_level(p, "p")
     first, second = as_list(x), as_list(y)
     if first.labels is None or second.labels is None:

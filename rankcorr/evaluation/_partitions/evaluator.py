@@ -40,8 +40,6 @@ Unjudged: TypeAlias = Literal["error", "zero", "omit"]
 Unretrieved: TypeAlias = Literal["error", "last", "omit"]
 QueryType: TypeAlias = Literal["string", "int64"]
 
-UNJUDGED: Final[tuple[Unjudged, ...]] = get_args(Unjudged)
-UNRETRIEVED: Final[tuple[Unretrieved, ...]] = get_args(Unretrieved)
 N_DOCUMENTS: Final = "n_documents"
 OPTIONS: Final = b"rankcorr"
 
@@ -134,8 +132,8 @@ class QueryEvaluator:
         check_unique(names, "names of columns", OptionError)
         if ranks := list(filter(is_rank_column, (self.relevance, *scores))):
             raise OptionError(f"column {ranks[0]!r} holds ranks; scores are needed, of which the largest is the best")
-        check_choice("unjudged", self.unjudged, UNJUDGED)
-        check_choice("unretrieved", self.unretrieved, UNRETRIEVED)
+        check_choice("unjudged", self.unjudged, get_args(Unjudged))
+        check_choice("unretrieved", self.unretrieved, get_args(Unretrieved))
         check_choice("undefined", self.undefined, UNDEFINED)
         checked = {
             "metrics": tuple(named.values()),
