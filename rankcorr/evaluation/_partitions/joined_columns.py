@@ -133,7 +133,7 @@ def joined_columns(rows: Any, names: tuple[str, ...], document: str | None) -> J
     """
     query, relevance, *scores = names
     table = as_table(rows, names if document is None else (*names, document))
-    ids = ids_of(table.column(query), "query")
+    ids = query_ids(table.column(query))
     queries, offsets, order = _group_rows(ids)
 
     def numbers(name: str) -> Numbers:
@@ -149,7 +149,7 @@ def joined_columns(rows: Any, names: tuple[str, ...], document: str | None) -> J
     return joined
 
 
-def ids_of(column: Any, noun: str) -> Any:
+def query_ids(column: Any) -> Any:
     """Ids as an Arrow array of one of two types, string or int64.
 
     Raises
@@ -166,16 +166,16 @@ def ids_of(column: Any, noun: str) -> Any:
     if pa.types.is_null(kind) and len(column) == 0:
         is_text = True
     elif not is_text and not pa.types.is_integer(kind):
-        raise ColumnError(f"{noun} ids must be text or whole numbers; got a column of type {kind}")
+        raise ColumnError(f"query ids must be text or whole numbers; got a column of type {kind}")
     try:
         ids = column.cast(pa.string() if is_text else pa.int64())
     except pa.ArrowInvalid as error:
-        raise ColumnError(f"a {noun} id is beyond 64 bits: {error}") from error
+        raise ColumnError(f"a query id is beyond 64 bits: {error}") from error
     if ids.null_count:  # counted after the cast, since a null may be a value of a dictionary
-        raise ColumnError(f"each row needs a {noun} id; {ids.null_count:,} of {len(ids):,} rows have none")
+        raise ColumnError(f"each row needs a query id; {ids.null_count:,} of {len(ids):,} rows have none")
     array = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
     if is_text and pa.compute.any(pa.compute.equal(array, "")).as_py():
-        raise ColumnError(f"each {noun} needs an id; one is empty")
+        raise ColumnError("each query needs an id; one is empty")
     return array
 
 
@@ -329,7 +329,7 @@ def whole_queries(batches: Iterable[Any], query: str, names: tuple[str, ...]) ->
         table = as_table(batch, names)
         if table.num_rows == 0:
             continue
-        waiting.append(table.set_column(names.index(query), query, ids_of(table.column(query), "query")))
+        waiting.append(table.set_column(names.index(query), query, query_ids(table.column(query))))
         n_rows += table.num_rows
         if n_rows < least:
             continue
