@@ -6,7 +6,7 @@ import math
 import re
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from html import escape
@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import real_text
+from rankcorr._checks import alpha_of, real_text
 from rankcorr.errors import MissingPandasError
 
 MAX_HTML_ROWS: Final = 60
@@ -418,6 +418,29 @@ def best_places(values: Sequence[float], column: int, groups: Sequence[Hashable]
         for row in rows
         if values[row] == max(values[other] for other in rows)
     }
+
+
+def significance_notes(
+    caption: str,
+    pvalues: Iterable[float],
+    column: int,
+    level: float,
+    *,
+    best: Collection[tuple[int, int]] = (),
+    meaning: str = "",
+    tested: str = "corrected p",
+) -> TableNotes:
+    """Mark the values of a column whose p-values are significant at a level, and say so at the end of the caption.
+
+    Examples
+    --------
+    >>> significance_notes("Runs.", [0.2, 0.01], 1, 0.95)
+    TableNotes(caption='Runs. †: corrected p at most 0.05.', best=(), significant={(1, 1)})
+    """
+    alpha = alpha_of(level)
+    limit = f"{tested} at most {alpha:.3g}"
+    significant = {(row, column) for row, pvalue in enumerate(pvalues) if pvalue <= alpha}
+    return TableNotes(f"{caption} †: {f'{meaning} ({limit})' if meaning else limit}.", best, significant)
 
 
 def latex_table(rows: Sequence[Sequence[str]], right: Sequence[bool], notes: TableNotes = NO_NOTES) -> str:

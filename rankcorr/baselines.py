@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,6 @@ __all__ = ["TextError", "baseline_scores", "greedy_string_tiling", "longest_comm
 
 Text: TypeAlias = str | Sequence[str]
 Length: TypeAlias = Literal["shorter", "longer", "mean", "first"]
-
-LENGTHS: Final[tuple[Length, ...]] = get_args(Length)
 
 
 class TextError(RankingError):
@@ -237,7 +235,7 @@ def _checked_text(text: Text) -> Text:
 
 
 def _relative(n_common: int, first: Text, second: Text, relative_to: Length) -> float:
-    check_choice("relative_to", relative_to, LENGTHS)
+    check_choice("relative_to", relative_to, get_args(Length))
     lengths = len(first), len(second)
     length = {"shorter": min(lengths), "longer": max(lengths), "mean": sum(lengths) / 2, "first": lengths[0]}
     return n_common / length[relative_to]

@@ -5,21 +5,21 @@ is better than chance, or than another system.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import click
 
 from rankcorr import OptionError
-from rankcorr._checks import alpha_of, collected_notices
+from rankcorr._checks import collected_notices
 from rankcorr._cli import console, options
 from rankcorr._cli.console import Note, detectable_text, gathered, label_text, pvalue_text, setting, text_columns, whole
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._coefficients import COEFFICIENTS, Pearson
 from rankcorr._options import default_of
 from rankcorr._report import Report
-from rankcorr._results import TableNotes, best_places, json_ready
+from rankcorr._results import TableNotes, best_places, json_ready, significance_notes
 from rankcorr._workers import Progress, progress_bar
 from rankcorr.inference._exchange import SWAPS
 from rankcorr.inference._exchange_distribution import MAX_EXACT
@@ -28,6 +28,8 @@ from rankcorr.inference._interval import METHODS, correlation_interval
 from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._null import PermutationTest, permutation_test
 from rankcorr.inference._paired import ComparedPair, SystemComparison, SystemComparisons, compare_systems
+
+Result = TypeVar("Result")
 
 CI_RESAMPLES: Final = default_of(correlation_interval, "n_resamples")
 PERMUTATIONS: Final = default_of(permutation_test, "n_resamples")
@@ -74,8 +76,7 @@ class Details:
     @property
     def n_resamples_each(self) -> int:
         """Resamples and permutations of one coefficient of one system."""
-        n_permutations = 0 if self._standardize is None else self._standardize["resamples"]
-        return n_permutations + (0 if self._ci is None else self._ci["resamples"])
+        return sum(draws["resamples"] for draws in self._draws.values())
 
     @property
     def worst_coefficient(self) -> Any:
@@ -84,23 +85,20 @@ class Details:
 
     def to_dict(self) -> dict[str, Any]:
         """The options that were given, ready for JSON."""
-        worst = None if self.worst is None else {"k": self.worst, "coefficient": self.worst_coefficient}
-        options_by_name = {"worst": worst, "ci": self._ci, "standardize": self._standardize}
-        return {name: value for name, value in options_by_name.items() if value is not None}
+        worst = {} if self.worst is None else {"worst": {"k": self.worst, "coefficient": self.worst_coefficient}}
+        return worst | self._draws
 
     @property
-    def _ci(self) -> dict[str, Any] | None:
-        if not self.ci:
-            return None
-        level = options.DEFAULT_LEVEL if self.level is None else self.level
-        return {"level": level, "method": self.method or METHODS[0], **self._draws(CI_RESAMPLES)}
-
-    @property
-    def _standardize(self) -> dict[str, Any] | None:
-        return self._draws(PERMUTATIONS) if self.standardize else None
-
-    def _draws(self, default: int) -> dict[str, Any]:
-        return {"resamples": self.resamples or default, "seed": self.seed or options.DEFAULT_SEED}
+    def _draws(self) -> dict[str, dict[str, Any]]:
+        """Options of the draws of --ci and of --standardize, if given."""
+        seed, draws = self.seed or options.DEFAULT_SEED, {}
+        if self.ci:
+            level = options.DEFAULT_LEVEL if self.level is None else self.level
+            draws["ci"] = {"level": level, "method": self.method or METHODS[0]}
+            draws["ci"] |= {"resamples": self.resamples or CI_RESAMPLES, "seed": seed}
+        if self.standardize:
+            draws["standardize"] = {"resamples": self.resamples or PERMUTATIONS, "seed": seed}
+        return draws
 
     def compare(
         self, gold: Named, system: Named, files: Files, weights: Weights, progress: Progress
@@ -115,8 +113,8 @@ class Details:
                 names=(gold.name, system.name),
                 worst=self.worst,
                 costly=[weights.of(self.worst_coefficient)],
-                test=_in_calls(self._standardize),
-                interval=_in_calls(self._ci),
+                test=_in_calls(self._draws.get("standardize")),
+                interval=_in_calls(self._draws.get("ci")),
                 progress=progress,
             )
         row: dict[str, Any] = {"system": system.name, **comparison.coefficients, "n": comparison.n_items}
@@ -137,10 +135,10 @@ class Details:
     def headings(self, sizes: Sequence[int]) -> list[str]:
         """Lines above the table of coefficients that explain its columns; `sizes` are the numbers of items."""
         lines = []
-        if (draws := self._standardize) is not None:
+        if draws := self._draws.get("standardize"):
             draw_text = options.permutations_text(draws["resamples"], draws["seed"], sizes)
             lines.append(f"standardized: chance averages 0; percentile: % of chance values below ({draw_text})")
-        if (draws := self._ci) is not None:
+        if draws := self._draws.get("ci"):
             draw_text = console.resamples_text(draws["resamples"], draws["seed"], "the items")
             lines.append(f"low, high: {console.percent_text(draws['level'])} interval ({draws['method']}, {draw_text})")
         return lines
@@ -312,14 +310,16 @@ def run_tests(
     if versus:
         first, *rest = others
         shared["clusters"] = files.read_clusters(clusters)
-        results, notes = _differences(reference, first, rest, {**shared, **test_options, **paired})
+        triples, title = [(reference, first, other) for other in rest], f"tests against {first.text}"
+        results, notes = _tests(compare_systems, triples, "swap", title, {**shared, **test_options, **paired})
         rows = _difference_rows(rest, results)
         if report_path is not None:
             _report(reference, first, rest, results).save(report_path)
         document |= {"a": options.describe_ranking(first), "comparisons": rows}
         option_values["clusters"] = clusters
     else:
-        tests, notes = _tests(reference, others, {**shared, **test_options})
+        pairs, title = [(reference, other) for other in others], "tests against chance"
+        tests, notes = _tests(permutation_test, pairs, "permutation", title, {**shared, **test_options})
         rows = [
             _test_row(other, test) | match.to_dict() for other, test, match in zip(others, tests, matches, strict=True)
         ]
@@ -340,16 +340,16 @@ def run_tests(
 
 
 def _tests(
-    gold: Named, systems: Sequence[Named], arguments: dict[str, Any]
-) -> tuple[list[PermutationTest], list[Note]]:
-    """Each system against chance, and the warnings of the library."""
-    tests, notes = [], []
-    with progress_bar(len(systems) * arguments["n_resamples"], "permutation", "tests against chance") as advance:
-        for system in systems:
-            with options.errors_of(gold, system), collected_notices() as notices:
-                tests.append(permutation_test(gold.ranking, system.ranking, **arguments, progress=advance))
-            notes += console.notes_of(notices, [arguments["coefficient"].name], system.name)
-    return tests, notes
+    test: Callable[..., Result], compared: Sequence[tuple[Named, ...]], unit: str, title: str, arguments: dict[str, Any]
+) -> tuple[list[Result], list[Note]]:
+    """Results of a test of gold and one system or two, and the warnings of the library, which name the last one."""
+    results, notes = [], []
+    with progress_bar(len(compared) * arguments["n_resamples"], unit, title) as advance:
+        for files in compared:
+            with options.errors_of(*files), collected_notices() as notices:
+                results.append(test(*(file.ranking for file in files), **arguments, progress=advance))
+            notes += console.notes_of(notices, [arguments["coefficient"].name], files[-1].name)
+    return results, notes
 
 
 def _test_row(system: Named, test: PermutationTest) -> dict[str, Any]:
@@ -368,27 +368,15 @@ def _print_tests(rows: Sequence[dict[str, Any]], option_values: dict[str, Any]) 
     console.print_rows(
         rows,
         {**columns, f"p ({side})": ("pvalue", pvalue_text), **text_columns("{}", "n", "ties")},
-        TableNotes(
-            f"{coefficient} against chance. Bold: best; †: p at most 0.05.",
-            best_places([row["statistic"] for row in rows], 1),
-            {(place, 1) for place, row in enumerate(rows) if row["pvalue"] <= 0.05},
+        significance_notes(
+            f"{coefficient} against chance. Bold: best;",
+            [row["pvalue"] for row in rows],
+            1,
+            options.DEFAULT_LEVEL,
+            best=best_places([row["statistic"] for row in rows], 1),
+            tested="p",
         ),
     )
-
-
-def _differences(
-    gold: Named, first: Named, others: Sequence[Named], arguments: dict[str, Any]
-) -> tuple[list[SystemComparison], list[Note]]:
-    """The first system against each other one, and the warnings of the library."""
-    results, notes = [], []
-    number = arguments["n_resamples"]
-    with progress_bar(len(others) * number, "swap", f"tests against {first.text}") as advance:
-        for other in others:
-            with options.errors_of(gold, first, other), collected_notices() as notices:
-                systems = first.ranking, other.ranking
-                results.append(compare_systems(gold.ranking, *systems, **arguments, progress=advance))
-            notes += console.notes_of(notices, [arguments["coefficient"].name], other.name)
-    return results, notes
 
 
 def _report(gold: Named, first: Named, others: Sequence[Named], results: Sequence[SystemComparison]) -> Report:
@@ -428,7 +416,6 @@ def _print_differences(
     first, *others = systems
     name, has_several = option_values["coefficient"], len(rows) > 1
     exact = [row["exact"] for row in rows]
-    pvalue, alpha = "corrected_pvalue" if has_several else "pvalue", alpha_of(option_values["level"])
     swapped = " or ".join(dict.fromkeys(row["swap"] for row in rows))
     swaps = f"{'all' if all(exact) else format(option_values['resamples'], ',') + ' random'} swaps of {swapped}"
     if any(exact) and not all(exact):
@@ -462,9 +449,12 @@ def _print_differences(
             **{heading: (source, pvalue_text) for heading, source in pvalues.items()},
             **text_columns("{}", "detectable", "n"),
         },
-        TableNotes(
-            f"{name} of a = {first.text} and of b. †: {'corrected ' * has_several}p at most {alpha:.3g}.",
-            significant={(place, 3) for place, row in enumerate(rows) if row[pvalue] <= alpha},
+        significance_notes(
+            f"{name} of a = {first.text} and of b.",
+            [row["corrected_pvalue"] for row in rows],
+            3,
+            option_values["level"],
+            tested="corrected p" if has_several else "p",
         ),
     )
     for other, result in zip(others, results, strict=True):

@@ -22,26 +22,13 @@ from rankcorr._checks import (
     repeated,
 )
 from rankcorr._cli import console, options
-from rankcorr._cli.console import (
-    Column,
-    choice_setting,
-    declared_option,
-    detectable_text,
-    gathered,
-    label_text,
-    needed_text,
-    number_text,
-    pvalue_text,
-    setting,
-    text_columns,
-    whole,
-)
+from rankcorr._cli.console import label_text, number_text, pvalue_text, text_columns, whole
 from rankcorr._cli.options import Weights
 from rankcorr._coefficients import Coefficient, TauW
 from rankcorr._io.trec import FORMATS
 from rankcorr._options import default_of
 from rankcorr._report import save_reports
-from rankcorr._results import TableNotes, best_places
+from rankcorr._results import TableNotes, best_places, significance_notes
 from rankcorr._weights import Uniform
 from rankcorr._workers import Progress, progress_bar
 from rankcorr.errors import OptionError, RankingError
@@ -86,11 +73,11 @@ class QueryOptions:
         f"Metric: {', '.join(METRIC_NAMES)}, or one of ir_measures, such as rr; may be repeated.",
         default=("tau_w",),
     )
-    unjudged: Any = setting(declared_option(Policies, "unjudged"))
-    unretrieved: Any = setting(declared_option(Policies, "unretrieved"))
-    depth: int | None = setting(declared_option(Policies, "depth", metavar="K"))
-    self_hits: Any = setting(declared_option(Policies, "self_hits"))
-    undefined: Any = setting(declared_option(QueryEvaluator, "undefined"))
+    unjudged: Any = console.setting(console.declared_option(Policies, "unjudged"))
+    unretrieved: Any = console.setting(console.declared_option(Policies, "unretrieved"))
+    depth: int | None = console.setting(console.declared_option(Policies, "depth", metavar="K"))
+    self_hits: Any = console.setting(console.declared_option(Policies, "self_hits"))
+    undefined: Any = console.setting(console.declared_option(QueryEvaluator, "undefined"))
     standardized: bool = console.flag_setting(
         "--standardized", "Also standardize rank correlations, so that chance averages 0 for each query."
     )
@@ -104,10 +91,10 @@ class QueryOptions:
         "Qrels of another cross-validation fold; may be repeated. Queries of all folds are pooled, "
         "and RUN files of the same name are parts of one run.",
     )
-    versus: str | None = setting(
+    versus: str | None = console.setting(
         "--versus", metavar="RUN", help="Test the other runs against this one: a file or its name in tables."
     )
-    fail_if_worse: float | None = setting(
+    fail_if_worse: float | None = console.setting(
         "--fail-if-worse",
         type=Level(),
         is_flag=False,
@@ -117,14 +104,14 @@ class QueryOptions:
         "(corrected p at most LEVEL, by default 0.05), or lacks a value for a query where that run has one. Put the "
         "option after the files.",
     )
-    names: tuple[str, ...] = setting(options.names_option("run"))
-    test: Any = choice_setting("--test", TESTS, "Paired test over queries.")
-    groups: str | None = setting(
+    names: tuple[str, ...] = console.setting(options.names_option("run"))
+    test: Any = console.choice_setting("--test", TESTS, "Paired test over queries.")
+    groups: str | None = console.setting(
         "--groups",
         metavar="FILE",
         help="Also evaluate each group of queries, such as a genre: CSV or TSV with the columns query and group.",
     )
-    clusters: str | None = setting(
+    clusters: str | None = console.setting(
         "--clusters",
         metavar="FILE",
         help="Queries that are not independent, such as variants: CSV or TSV with the columns query and cluster. Tests "
@@ -135,31 +122,31 @@ class QueryOptions:
         "List the K queries where each run is worst, and the K where it is best, compared with the run of --versus, "
         "with the documents that cause the differences.",
     )
-    equivalent_within: float | None = setting(
+    equivalent_within: float | None = console.setting(
         "--equivalent-within",
         type=float,
         metavar="MARGIN",
         help="Give a verdict on each difference from the run of --versus: equivalent if one-sided tests show that it "
         "is smaller than MARGIN, else better, worse or undecided.",
     )
-    needed: float | None = setting(
+    needed: float | None = console.setting(
         "--needed",
         type=float,
         metavar="DIFFERENCE",
         help="Estimate how many queries a test needs to find this difference from the run of --versus (power 0.8).",
     )
-    plot: str | None = setting(
+    plot: str | None = console.setting(
         console.figure_option("--plot", "Draw the differences from the run of --versus by query")
     )
-    level: float = setting(options.level_option())
-    resamples: int = setting(options.resamples_option(RESAMPLES))
-    seed: int = setting(console.seed_option())
-    form: Any = setting(
+    level: float = console.setting(options.level_option())
+    resamples: int = console.setting(options.resamples_option(RESAMPLES))
+    seed: int = console.setting(console.seed_option())
+    form: Any = console.setting(
         *("--form", "--format"),
         type=click.Choice(FORMATS),
         help="Format of all text files; scores is for runs only.  [default: detected for each file]",
     )
-    duplicates: Any = choice_setting(
+    duplicates: Any = console.choice_setting(
         "--duplicates",
         DUPLICATES,
         "Documents repeated in a query: report an error, or use the first or the largest value.",
@@ -210,16 +197,9 @@ class QueryOptions:
         give_notice(message, UserWarning)
         return list(runs)
 
-    def read_groups(self, queries: tuple[Hashable, ...]) -> dict[str, str] | None:
-        """Groups of the queries of qrels; every query needs a group. Errors name the file."""
-        return _groups_of(self.groups, queries)
-
-    def read_clusters(self, queries: tuple[Hashable, ...]) -> dict[str, str] | None:
-        """Clusters of the queries of qrels, from a file like that of groups."""
-        return _groups_of(self.clusters, queries)
-
 
 def _groups_of(path: str | None, queries: tuple[Hashable, ...]) -> dict[str, str] | None:
+    """Groups or clusters of the queries of qrels; every query needs one. Errors name the file."""
     if path is None:
         return None
     groups = read_groups(path)
@@ -234,7 +214,7 @@ def _groups_of(path: str | None, queries: tuple[Hashable, ...]) -> dict[str, str
 @console.command("evaluate", short_help="Evaluate runs by query against qrels.")
 @click.argument("qrels")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@gathered("settings", QueryOptions)
+@console.gathered("settings", QueryOptions)
 @console.theme_option
 @options.weight_options
 @console.report_option()
@@ -259,7 +239,7 @@ def evaluate_command(
     metrics = options.metrics_of(settings.metrics, weights)
     with collected_notices() as notices:
         gold, joined_runs, baseline = settings.read(qrels, runs)
-        groups = settings.read_groups(gold.queries)
+        groups = _groups_of(settings.groups, gold.queries)
         with progress_bar(len(joined_runs), "run", "evaluation") as advance:
             evaluation, pairs_of_runs = _evaluate(gold, joined_runs, metrics, settings, advance)
         comparisons = [] if baseline is None else _comparisons(evaluation, metrics, baseline, groups, settings)
@@ -300,7 +280,8 @@ def evaluate_command(
     _print_chance(pairs_of_runs, evaluation, metrics)
     for comparison in comparisons:
         click.echo(f"\n{_heading(comparison)}\n")
-        emphasis = _difference_notes(_heading(comparison), comparison.pairs, 1, comparison.level)
+        pvalues = [pair.corrected_pvalue for pair in comparison.pairs]
+        emphasis = significance_notes(f"{_heading(comparison)}.", pvalues, 1, comparison.level)
         columns = _difference_columns(comparison.correction, has_verdict=settings.equivalent_within is not None)
         console.print_rows(comparison.pairs, columns, emphasis)
         _print_too_few(comparison.pairs, comparison.level)
@@ -310,7 +291,7 @@ def evaluate_command(
                 click.echo(f"{whole(pair.first)}: {decides}")
         for entry in needed:
             if entry["metric"] == comparison.metric:
-                click.echo(f"{whole(entry['first'])}: {needed_text(entry['queries'], 'queries')}")
+                click.echo(f"{whole(entry['first'])}: {console.needed_text(entry['queries'], 'queries')}")
     if groups is not None:
         click.echo()
         _print_rows(evaluation.group_table(groups), ("group", "run", "metric"), "Means of each group of queries.")
@@ -400,7 +381,7 @@ def _comparisons(
 ) -> tuple[RunComparison, ...]:
     shared: dict[str, Any] = {name: getattr(settings, name) for name in ("test", "level", "seed", "equivalent_within")}
     shared |= {"baseline": baseline, "groups": groups, "n_resamples": settings.resamples}
-    shared["clusters"] = settings.read_clusters(evaluation.queries)
+    shared["clusters"] = _groups_of(settings.clusters, evaluation.queries)
     comparisons = []
     for metric in metrics:
         shared["standardized"] = settings.standardized and isinstance(metric, Coefficient)
@@ -458,13 +439,6 @@ def _print_means(evaluation: Evaluation, comparisons: Sequence[RunComparison]) -
         alpha, baseline = alpha_of(comparisons[0].level), comparisons[0].baseline
         caption += f" †: differs significantly from {baseline} (corrected p at most {alpha:.3g})."
     _print_rows(evaluation.table(), ("run", "metric"), caption, differing)
-
-
-def _difference_notes(heading: str, pairs: Iterable[PairedDifference], column: int, level: float) -> TableNotes:
-    """Caption of a table of differences in LaTeX, and the significant ones, which are in `column`."""
-    alpha = alpha_of(level)
-    significant = {(row, column) for row, pair in enumerate(pairs) if pair.corrected_pvalue <= alpha}
-    return TableNotes(f"{heading}. †: corrected p at most {alpha:.3g}.", significant=significant)
 
 
 def _print_rows(
@@ -529,7 +503,7 @@ def _heading(comparison: RunComparison, place: str = "") -> str:
     )
 
 
-def _difference_columns(correction: str, *, has_verdict: bool = False) -> dict[str, Column]:
+def _difference_columns(correction: str, *, has_verdict: bool = False) -> dict[str, console.Column]:
     """Return the columns of a table of differences; the heading of the corrected p-values names the method."""
     return {
         "run": ("first", whole),
@@ -537,7 +511,7 @@ def _difference_columns(correction: str, *, has_verdict: bool = False) -> dict[s
         **({"verdict": ("verdict", "{}")} if has_verdict else {}),
         "p (two-sided)": ("pvalue", pvalue_text),
         _CORRECTIONS[correction]: ("corrected_pvalue", pvalue_text),
-        "detectable": (("detectable", "pvalue"), detectable_text),
+        "detectable": (("detectable", "pvalue"), console.detectable_text),
         "effect size": ("effect_size", number_text),
         **{name: (f"n_{name}", "{:,}") for name in ("better", "worse", "queries")},
     }
@@ -550,7 +524,8 @@ def _print_group_differences(comparison: RunComparison) -> None:
     pairs = [pair for group in comparison.groups for pair in group.pairs]
     rows = [{"group": group.group, **vars(pair)} for group in comparison.groups for pair in group.pairs]
     columns = {**text_columns(label_text, "group"), **_difference_columns(HOLM)}
-    console.print_rows(rows, columns, _difference_notes(heading, pairs, 2, comparison.level))
+    pvalues = [pair.corrected_pvalue for pair in pairs]
+    console.print_rows(rows, columns, significance_notes(f"{heading}.", pvalues, 2, comparison.level))
     _print_too_few(pairs, comparison.level)
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from rankcorr._checks import alpha_of, collected_notices, counted, repeated
+from rankcorr._checks import collected_notices, counted, repeated
 from rankcorr._cli import console, options
 from rankcorr._cli.console import Column, detectable_text, number_text, pvalue_text, text_columns, whole
 from rankcorr._io.trec import FORMATS
 from rankcorr._options import default_of
 from rankcorr._report import save_reports
-from rankcorr._results import TableNotes
+from rankcorr._results import significance_notes
 from rankcorr._workers import progress_bar
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._columns import DUPLICATES
@@ -154,6 +154,5 @@ def _print(comparison: RunComparison) -> None:
         "detectable": (("detectable", "pvalue"), detectable_text),
         "queries": ("queries", "{:,}"),
     }
-    alpha = alpha_of(comparison.level)
-    significant = {(place, 2) for place, row in enumerate(rows) if row["corrected_pvalue"] <= alpha}
-    console.print_rows(rows, columns, TableNotes(f"{heading}. †: corrected p at most {alpha:.3g}.", (), significant))
+    pvalues = [row["corrected_pvalue"] for row in rows]
+    console.print_rows(rows, columns, significance_notes(f"{heading}.", pvalues, 2, comparison.level))

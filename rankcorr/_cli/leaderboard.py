@@ -1,26 +1,40 @@
-"""`rankcorr leaderboard`: systems ranked by one or several gold sets, with the groups that tests can tell apart."""
+"""`rankcorr leaderboard`: systems ranked by gold sets or by a table of scores, and groups that tests can tell apart."""
 
+import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, Final
 
 import click
+from click.core import ParameterSource
 
-from rankcorr._checks import alpha_of, collected_notices, offending, real_text
+from rankcorr._checks import collected_notices, counted, first_few, offending, real_text
 from rankcorr._cli import console, options
-from rankcorr._cli.console import Decorator, Note, gathered, pvalue_text, setting, text_columns, whole
+from rankcorr._cli.console import number_text, pvalue_text, text_columns, whole
 from rankcorr._cli.options import Files, Named, Weights
-from rankcorr._cli.scores import SETTINGS, ScoreOptions, print_score_leaderboard, refuse_options, score_options
 from rankcorr._io.table import TextTable, list_names
 from rankcorr._options import default_of
-from rankcorr._results import TableNotes, best_places
 from rankcorr._workers import progress_bar
-from rankcorr.errors import OptionError, TableError
+from rankcorr.errors import ColumnError, MissingValueError, OptionError, TableError, TooFewItemsError
+from rankcorr.evaluation._scores.leaderboard import (
+    AGGREGATES,
+    MEAN_RANK,
+    MISSING_SCORES,
+    ONLY_GROUP,
+    ScoreLeaderboard,
+    leaderboard_of_scores,
+)
+from rankcorr.evaluation._scores.sample_size import needed_items
+from rankcorr.evaluation._sources import read_clusters
 from rankcorr.inference._gold_sets import MEAN, SUM, TOTALS, group_items
 from rankcorr.inference._leaderboard import Leaderboard, leaderboard
 
+SETTINGS: Final = ("groups", "level", "resamples", "seed")  # of both kinds of leaderboards
+SHARED: Final = frozenset(
+    {"gold", "systems", *SETTINGS, "report_path", "table", "as_json", "out", "theme", "width", "dpi", "no_title"}
+)
 RESAMPLES: Final = default_of(leaderboard, "n_resamples")
 MODELS: Final = re.compile(r"(model|method|submission|team|participant)s?([ _-]?(name|id))?", re.I)
 
@@ -32,7 +46,7 @@ class BoardOptions:
     golds: tuple[str, ...] = console.several_setting(
         "--gold", "FILE", "Another gold set; may be repeated. In --score, it comes after GOLD."
     )
-    by: str = setting(
+    by: str = console.setting(
         "--by",
         default=SUM,
         metavar="sum|mean|NAME",
@@ -41,7 +55,7 @@ class BoardOptions:
     standardized: bool = console.flag_setting(
         "--standardized", "Standardize coefficients, so that chance gives 0 in each gold set."
     )
-    groups: str | None = setting(
+    groups: str | None = console.setting(
         "--groups",
         metavar="FILE",
         help="Groups of items, such as genres: CSV or TSV with the id, in as many columns as --id names, and the "
@@ -51,18 +65,18 @@ class BoardOptions:
     unranked: tuple[str, ...] = console.several_setting(
         "--unranked", "SYSTEM", "Show this system without a rank or a test, such as a late submission; may be repeated."
     )
-    swap: Any = setting(options.swap_option())
-    clusters: str | None = setting(options.clusters_option())
-    coefficient: Any = setting(options.coefficient_option(choices=options.SYSTEM_COEFFICIENTS))
-    level: float = setting(
+    swap: Any = console.setting(options.swap_option())
+    clusters: str | None = console.setting(options.clusters_option())
+    coefficient: Any = console.setting(options.coefficient_option(choices=options.SYSTEM_COEFFICIENTS))
+    level: float = console.setting(
         options.level_option(help_text="Confidence level of the intervals, and of the tests that form the groups.")
     )
-    resamples: int = setting(options.resamples_option(RESAMPLES))
-    seed: int = setting(console.seed_option())
+    resamples: int = console.setting(options.resamples_option(RESAMPLES))
+    seed: int = console.setting(console.seed_option())
 
     def compute(
         self, gold: str, systems: tuple[str, ...], files: Files, weights: Weights
-    ) -> tuple[Leaderboard, list[Named], list[Named], list[Note]]:
+    ) -> tuple[Leaderboard, list[Named], list[Named], list[console.Note]]:
         """Read the files and rank the systems; return also gold sets, systems, and the library's warnings."""
         computation: dict[str, Any] = {
             name: getattr(self, name) for name in ("by", "standardized", "swap", "level", "seed")
@@ -136,7 +150,145 @@ def _rows_are_models(path: str, benchmarks: Sequence[str]) -> str:
     )
 
 
-board_options: Decorator = gathered("settings", BoardOptions)
+board_options: console.Decorator = console.gathered("settings", BoardOptions)
+
+
+@dataclass(frozen=True)
+class ScoreOptions:
+    """How a table of scores is read and ranked."""
+
+    aggregate: Any = console.choice_setting(
+        "--aggregate", AGGREGATES, "With a table of scores: rank by the mean score, Borda points or the mean rank."
+    )
+    tasks: tuple[str, ...] = console.several_setting(
+        "--tasks", "NAME", "With a table of scores: use this task; may be repeated.  [default: all]"
+    )
+    lower_is_better: tuple[str, ...] = console.several_setting(
+        "--lower-is-better", "NAME", "With a table of scores: smaller is better on this task; may be repeated."
+    )
+    missing_scores: Any = console.choice_setting(
+        "--missing-scores",
+        MISSING_SCORES,
+        "With a table of scores: if one is missing, report an error, leave out its task, or use the task's worst.",
+    )
+    equivalent_within: float | None = console.setting(
+        "--equivalent-within",
+        type=float,
+        metavar="MARGIN",
+        help="With a table of scores: give a verdict on the difference from the best: equivalent if one-sided tests "
+        "show that it is smaller than MARGIN, else worse or undecided.",
+    )
+    needed: float | None = console.setting(
+        "--needed",
+        type=float,
+        metavar="DIFFERENCE",
+        help="With a table of scores: estimate how many tasks a test needs to find this true difference (power 0.8).",
+    )
+
+
+score_options: console.Decorator = console.gathered("score_settings", ScoreOptions)
+
+
+def refuse_options(is_table: bool) -> None:
+    """Refuse options on the command line that belong to the other kind of leaderboard."""
+    context = click.get_current_context()
+    names_of_scores = set(ScoreOptions.__dataclass_fields__)
+    flags = {
+        parameter.name: parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.name and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
+    }
+    wrong = [
+        flag
+        for name, flag in flags.items()
+        if (name not in names_of_scores | SHARED if is_table else name in names_of_scores)
+    ]
+    if wrong:
+        kind = "SYSTEM files, not with a table of scores" if is_table else "a table of scores, given alone"
+        advice = "; for missing scores use --missing-scores" if is_table and "--missing" in wrong else ""
+        raise OptionError(f"{first_few(wrong)} can be used only with {kind}{advice}")
+
+
+def rank_table(path: str, scores: ScoreOptions, settings: BoardOptions) -> tuple[ScoreLeaderboard, list[console.Note]]:
+    """Rank the systems of a table of scores; return also the notes on it."""
+    refuse_options(is_table=True)
+    with progress_bar(None, "resample", "leaderboard") as advance, collected_notices() as notices:
+        try:
+            board = leaderboard_of_scores(
+                path,
+                aggregate=scores.aggregate,
+                groups=None if settings.groups is None else dict(read_clusters(settings.groups)),
+                lower_is_better=scores.lower_is_better,
+                missing=scores.missing_scores,
+                equivalent_within=scores.equivalent_within,
+                tasks=scores.tasks or None,
+                level=settings.level,
+                n_resamples=settings.resamples,
+                seed=settings.seed,
+                progress=advance,
+            )
+        except MissingValueError as error:
+            raise OptionError(str(error).replace("missing=", "missing_scores=")) from error
+        except (ColumnError, TooFewItemsError) as error:
+            message = f"{path} is not a table of scores ({error}); to rank systems by it, add at least one SYSTEM file"
+            raise OptionError(message) from error
+    return board, console.notes_of(notices, [])
+
+
+def _print_score_leaderboard(
+    path: str, scores: ScoreOptions, settings: BoardOptions, report_path: str | None, as_json: bool
+) -> None:
+    """Rank the systems of a table as `rank_table` does, and print them."""
+    board, notes = rank_table(path, scores, settings)
+    has_needed = scores.needed is not None and not math.isnan(board.detectable)
+    needed = needed_items(board, scores.needed or 0.0, level=board.level).to_dict() if has_needed else None
+    if report_path is not None:
+        board.report().save(report_path)
+    if as_json:
+        option_values = asdict(scores) | {name: getattr(settings, name) for name in SETTINGS}
+        console.print_json({**board.to_dict(), "needed": needed, "options": option_values, "warnings": notes})
+        return
+    click.echo(f"scores: {whole(path)} ({counted(len(board.rows), 'system')}, {counted(len(board.tasks), 'task')})")
+    if board.left_out:
+        click.echo(f"left out: {', '.join(map(whole, board.left_out))}")
+    drawn, drawn_swaps = (
+        console.resamples_text(board.n_resamples, settings.seed, units) for units in ("tasks", "swaps of tasks")
+    )
+    swaps = "all swaps of tasks" if board.exact else drawn_swaps
+    direction = ", smaller is better" if board.aggregate == MEAN_RANK else ""
+    intervals = f"{console.percent_text(board.level)} intervals ({drawn})"
+    click.echo(f"{board.coefficient}{direction}: {intervals}, tests against the best ({swaps})")
+    detectable = console.detectable_text(board.detectable, 1.0)
+    click.echo(f"detectable: {detectable} from the best, with a power of 0.8 (median over systems)")
+    if scores.needed is not None:
+        click.echo(console.needed_text(needed, "tasks"))
+    click.echo()
+    groups: Collection[str] = () if board.gold_sets == (ONLY_GROUP,) else board.gold_sets
+    rows = board.table()
+    if board.verdicts is not None:
+        for row, (verdict, *_) in zip(rows, board.verdicts, strict=True):
+            row["verdict"] = verdict
+        rows[0]["verdict"] = "-"
+    more: dict[str, console.Column] = {} if board.verdicts is None else {"verdict": ("verdict", "{}")}
+    columns = _standing_columns(rows, text_columns(number_text, *groups, "mean", "low", "high"), more)
+    console.print_rows(rows, columns, board.notes_of(list(columns)))
+    console.print_notes(notes)
+
+
+def _standing_columns(
+    rows: Sequence[Mapping[str, Any]], scores: Mapping[str, console.Column], more: Mapping[str, console.Column]
+) -> dict[str, console.Column]:
+    """Columns of the table of a leaderboard: ranks, systems, `scores` with their interval, the test, and `more`."""
+    return {
+        "rank": ("rank", console.rank_text),
+        "ranks": (("least_rank", "largest_rank"), console.ranks_text),
+        "group": ("group", lambda group: "-" if group is None else str(group)),
+        "system": ("system", whole),
+        **scores,
+        "p (two-sided, step-down)": ("corrected_pvalue", pvalue_text),
+        **more,
+        **({"missing": ("n_missing", "{}")} if any(row["n_missing"] for row in rows) else {}),
+    }
 
 
 @console.command("leaderboard", short_help="Rank systems by gold sets, or by a table of scores.")
@@ -176,8 +328,7 @@ def leaderboard_command(
       rankcorr leaderboard scores.csv
     """
     if not systems:
-        shared = {name: getattr(settings, name) for name in SETTINGS}
-        print_score_leaderboard(gold, score_settings, shared, report_path, as_json)
+        _print_score_leaderboard(gold, score_settings, settings, report_path, as_json)
         return
     refuse_options(is_table=False)
     board, golds, _, notes = settings.compute(gold, systems, files, weights)
@@ -211,32 +362,16 @@ def _print(board: Leaderboard, golds: list[Named], settings: BoardOptions) -> No
         columns = [*board.gold_sets, *totals]
         headings = [*(f"gold {number}" for number in range(1, len(golds) + 1)), *totals]
     rows = board.table()
-    table_columns: dict[str, console.Column] = {
-        "rank": ("rank", console.rank_text),
-        "ranks": (("least_rank", "largest_rank"), console.ranks_text),
-        "group": ("group", lambda group: "-" if group is None else str(group)),
-        "system": ("system", whole),
+    scores: dict[str, console.Column] = {
         **{title: (column, "{:z.4f}") for title, column in zip(headings, columns, strict=True)},
         **text_columns("{:z.4f}", "low", "high"),
-        "p (two-sided, step-down)": ("corrected_pvalue", pvalue_text),
-        "n": ("n_items", "{}"),
-        **({"missing": ("n_missing", "{}")} if any(row["n_missing"] for row in rows) else {}),
     }
+    table_columns = _standing_columns(rows, scores, {"n": ("n_items", "{}")})
     sizes = [board.column_score(row).n_items for row in board.rows]
     sized_rows = [row | {"n_items": size} for row, size in zip(rows, sizes, strict=True)]
-    console.print_rows(sized_rows, table_columns, _emphasis(rows, columns, heading, board))
-
-
-def _emphasis(
-    rows: Sequence[Mapping[str, Any]], columns: Sequence[str], heading: str, board: Leaderboard
-) -> TableNotes:
-    """Caption of the table in LaTeX, the best value of each column, and values significantly below the best."""
-    alpha, first = alpha_of(board.level), 4
-    best = {place for at, name in enumerate(columns, first) for place in best_places([row[name] for row in rows], at)}
-    tested = first + (columns.index(board.by) if board.by in columns else len(columns) - 1)
-    significant = {(number, tested) for number, row in enumerate(rows) if row["corrected_pvalue"] <= alpha}
-    caption = f"{heading}. Bold: best; †: significantly below the best (corrected p at most {alpha:.3g})."
-    return TableNotes(caption, best, significant)
+    first = list(table_columns).index(headings[0])
+    notes = board.emphasis(heading, {column: place for place, column in enumerate(columns, first)})
+    console.print_rows(sized_rows, table_columns, notes)
 
 
 def _resampling_text(board: Leaderboard, seed: int) -> str:

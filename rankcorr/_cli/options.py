@@ -15,17 +15,7 @@ import click
 from rankcorr import Coefficient, InverseSquare, OptionError, Ranking, RankingError, TableError, Uniform, WeightError
 from rankcorr._checks import ALTERNATIVES, alpha_of, checked_level, collected_notices, counted, repeated
 from rankcorr._cli import console
-from rankcorr._cli.console import (
-    Decorator,
-    Note,
-    choice_option,
-    choice_setting,
-    declared_option,
-    gathered,
-    option,
-    setting,
-    whole,
-)
+from rankcorr._cli.console import whole
 from rankcorr._coefficients import BY_NAME, COEFFICIENTS, Pearson, TauW, named_coefficient
 from rankcorr._io.table import DUPLICATES, read_numbers
 from rankcorr._io.trec import is_trec
@@ -56,29 +46,31 @@ def split_columns(_context: click.Context, _parameter: click.Parameter, values: 
         raise click.BadParameter(f"not a list of columns ({error})") from error
 
 
-def names_option(role: str) -> Decorator:
+def names_option(role: str) -> console.Decorator:
     """Option --name, once for each file of this role."""
     help_text = f"Name to show for a {role} instead of its file's; once for each {role.upper()}, in order."
-    return option("--name", multiple=True, metavar="NAME", help=help_text)
+    return console.option("--name", multiple=True, metavar="NAME", help=help_text)
 
 
-def header_option() -> Decorator:
+def header_option() -> console.Decorator:
     """Option --no-header."""
-    return option("--no-header", is_flag=True, help="The first line is data; columns are named 1, 2, ...")
+    return console.option("--no-header", is_flag=True, help="The first line is data; columns are named 1, 2, ...")
 
 
 def coefficient_option(
     default: str | None = "tau_w", help_text: str = "Coefficient to compute.", choices: tuple[str, ...] = COEFFICIENTS
-) -> Decorator:
+) -> console.Decorator:
     """Option --coefficient."""
-    return option("--coefficient", type=click.Choice(choices), default=default, help=help_text)
+    return console.option("--coefficient", type=click.Choice(choices), default=default, help=help_text)
 
 
 def resamples_option(
     default: int | None, help_text: str = "Number of resamples of each interval and of each test."
-) -> Decorator:
+) -> console.Decorator:
     """Option --resamples."""
-    return option("--resamples", type=click.IntRange(1, MAX_RESAMPLES), default=default, metavar="N", help=help_text)
+    return console.option(
+        "--resamples", type=click.IntRange(1, MAX_RESAMPLES), default=default, metavar="N", help=help_text
+    )
 
 
 def _level(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
@@ -90,22 +82,24 @@ def _level(context: click.Context, parameter: click.Parameter, value: float | No
 
 def level_option(
     default: float | None = DEFAULT_LEVEL, help_text: str = "Confidence level of the intervals."
-) -> Decorator:
+) -> console.Decorator:
     """Option --level."""
-    return option("--level", type=float, default=default, callback=_level, help=help_text)
+    return console.option("--level", type=float, default=default, callback=_level, help=help_text)
 
 
-def alternative_option(more: str = "better agreement than by chance") -> Decorator:
+def alternative_option(more: str = "better agreement than by chance") -> console.Decorator:
     """Option --alternative."""
-    return choice_option("--alternative", ALTERNATIVES, f"Alternative of the p-value; 'greater': {more}.")
+    return console.choice_option("--alternative", ALTERNATIVES, f"Alternative of the p-value; 'greater': {more}.")
 
 
-def swap_option(default: str | None = SWAPS[0], help_text: str = "Exchange scores or ranks in tests.") -> Decorator:
+def swap_option(
+    default: str | None = SWAPS[0], help_text: str = "Exchange scores or ranks in tests."
+) -> console.Decorator:
     """Option --swap."""
     help_text = (
         f"{help_text} Scores must be on one scale in all systems; auto exchanges them if their distributions agree."
     )
-    return option("--swap", type=click.Choice(SWAPS), default=default, help=help_text)
+    return console.option("--swap", type=click.Choice(SWAPS), default=default, help=help_text)
 
 
 @dataclass(frozen=True)
@@ -129,7 +123,7 @@ class Named:
         return replace(self, name=self.title or self.short)
 
 
-def reading_notes(rankings: Iterable[Named]) -> list[Note]:
+def reading_notes(rankings: Iterable[Named]) -> list[console.Note]:
     """Notes on how files were read."""
     return console.notes_of([message for ranking in rankings for message in ranking.messages], [])
 
@@ -228,8 +222,8 @@ class Files:
         "--score", "COLUMN", "Column of the numbers: once, or once for each file."
     )
     ranks: bool = console.flag_setting("--ranks", "The numbers in all files are ranks: smaller is better.")
-    no_header: bool = setting(header_option())
-    missing: Any = choice_setting(
+    no_header: bool = console.setting(header_option())
+    missing: Any = console.choice_setting(
         "--missing",
         MISSING,
         "Items in one file only: report an error, leave them out, keep all (tied last where they are missing), or keep "
@@ -238,12 +232,12 @@ class Files:
     unordered: bool = console.flag_setting(
         "--unordered", "Treat the two columns of --id as an unordered pair: a, b is the same item as b, a."
     )
-    duplicates: Any = choice_setting(
+    duplicates: Any = console.choice_setting(
         "--duplicates",
         DUPLICATES,
         "Items repeated in a file: report an error, or use the mean or the first of their numbers.",
     )
-    names: tuple[str, ...] = setting(names_option("system"))
+    names: tuple[str, ...] = console.setting(names_option("system"))
 
     def read(self, golds: Sequence[str], systems: Sequence[str]) -> list[Named]:
         """Read a ranking from each file; the name of a file that is given several times includes the column.
@@ -304,7 +298,7 @@ class Files:
         return read | {name: getattr(self, name) for name in ("missing", "unordered", "duplicates")}
 
 
-file_options: Decorator = gathered("files", Files)
+file_options: console.Decorator = console.gathered("files", Files)
 
 
 @dataclass(frozen=True)
@@ -312,11 +306,11 @@ class Weights:
     """How items are weighed."""
 
     # The library refuses an n0 out of its bounds; None tells an n0 that was given from the default.
-    n0: float | None = setting(declared_option(TauW, "n0", type=float, default=None, show_default="2"))
-    weigher: str | None = setting(declared_option(TauW, "weigher", metavar="NAME"))
-    scheme: Any = setting(declared_option(TauW, "scheme"))
-    tied_weights: Any = setting(declared_option(TauW, "tied_weights"))
-    variant: Any = setting(declared_option(TauW, "variant"))
+    n0: float | None = console.setting(console.declared_option(TauW, "n0", type=float, default=None, show_default="2"))
+    weigher: str | None = console.setting(console.declared_option(TauW, "weigher", metavar="NAME"))
+    scheme: Any = console.setting(console.declared_option(TauW, "scheme"))
+    tied_weights: Any = console.setting(console.declared_option(TauW, "tied_weights"))
+    variant: Any = console.setting(console.declared_option(TauW, "variant"))
 
     def of(self, name: str) -> Coefficient:
         """Return the coefficient of a name with these options; the plain rho and tau have no weight to choose."""
@@ -350,8 +344,9 @@ class Weights:
         return {"n0": weigher.n0 if has_offset else None, "weigher": self.weigher, **self.forms}
 
 
-weight_options: Decorator = gathered("weights", Weights)
-scheme_options: Decorator = gathered("weights", Weights, "n0", "weigher")  # a figure of many n0 has the weight itself
+weight_options: console.Decorator = console.gathered("weights", Weights)
+# A figure of many n0 has the weight itself.
+scheme_options: console.Decorator = console.gathered("weights", Weights, "n0", "weigher")
 
 
 def metrics_of(names: Sequence[str], weights: Weights) -> list[Metric]:
@@ -364,13 +359,13 @@ def metrics_of(names: Sequence[str], weights: Weights) -> list[Metric]:
 
 
 @contextmanager
-def errors_of(*rankings: Named) -> Iterator[None]:
-    """Begin the message of an error with the names of the rankings."""
+def errors_of(*files: Named | str) -> Iterator[None]:
+    """Begin the message of an error with the names of the files, or of their rankings."""
     try:
         yield
     except RankingError as error:
-        *names, last = [ranking.name for ranking in rankings]
-        raise click.ClickException(f"{', '.join(names)} and {last}: {error}") from error
+        *names, last = [file if isinstance(file, str) else file.name for file in files]
+        raise click.ClickException(f"{', '.join(names)}{' and ' * bool(names)}{last}: {error}") from error
 
 
 class ItemMatch(NamedTuple):

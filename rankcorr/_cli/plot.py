@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from rankcorr._checks import collected_notices
-from rankcorr._cli import console, options
+from rankcorr._cli import console, leaderboard, options
 from rankcorr._cli.compare import TEST_RESAMPLES
 from rankcorr._cli.console import Command, Note, option
-from rankcorr._cli.leaderboard import BoardOptions, board_options
 from rankcorr._cli.options import Files, Named, Weights
-from rankcorr._cli.scores import SETTINGS, ScoreOptions, rank_table, refuse_options, score_options
 from rankcorr._coefficients import COEFFICIENTS
 from rankcorr._workers import progress_bar
 from rankcorr.errors import OptionError
@@ -114,18 +112,18 @@ def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coeffici
 @click.argument("gold")
 @click.argument("systems", nargs=-1, metavar="SYSTEM...")
 @console.out_option
-@board_options
+@leaderboard.board_options
 @options.file_options
 @options.weight_options
-@score_options
+@leaderboard.score_options
 def leaderboard_figure(
     gold: str,
     systems: tuple[str, ...],
     out: str,
-    settings: BoardOptions,
+    settings: leaderboard.BoardOptions,
     files: Files,
     weights: Weights,
-    score_settings: ScoreOptions,
+    score_settings: leaderboard.ScoreOptions,
 ) -> None:
     """Draw what `rankcorr leaderboard` prints: the coefficient of each system, its interval, and the groups.
 
@@ -140,10 +138,10 @@ def leaderboard_figure(
     if not systems:
         if score_settings.needed is not None or score_settings.equivalent_within is not None:
             raise OptionError("--needed and --equivalent-within have no effect on a figure; use rankcorr leaderboard")
-        of_scores, notes = rank_table(gold, score_settings, {name: getattr(settings, name) for name in SETTINGS})
+        of_scores, notes = leaderboard.rank_table(gold, score_settings, settings)
         _write(lambda: plot_leaderboard(of_scores), out, settings.coefficient, notes=notes)
         return
-    refuse_options(is_table=False)
+    leaderboard.refuse_options(is_table=False)
     board, golds, others, notes = settings.compute(gold, systems, files, weights)
     reserved_names = (
         *TOTALS,

@@ -1,32 +1,22 @@
 """`rankcorr evaluate-vectors`: word vectors against gold scores of pairs of words, or of the relata of words."""
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import click
 
-from rankcorr._checks import alpha_of, check_choice, collected_notices, counted, first_few
+from rankcorr._checks import check_choice, collected_notices, counted, first_few
 from rankcorr._cli import console, options
 from rankcorr._cli.compare import TEST_RESAMPLES
-from rankcorr._cli.console import (
-    choice_setting,
-    gathered,
-    label_text,
-    number_text,
-    pvalue_text,
-    setting,
-    text_columns,
-    whole,
-)
+from rankcorr._cli.console import label_text, number_text, pvalue_text, text_columns, whole
 from rankcorr._cli.options import Weights
 from rankcorr._coefficients import COEFFICIENTS
 from rankcorr._io.table import DUPLICATES
-from rankcorr._results import TableNotes, best_places
+from rankcorr._results import TableNotes, best_places, significance_notes
 from rankcorr._workers import progress_bar
-from rankcorr.errors import OptionError, RankingError
+from rankcorr.errors import OptionError
 from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._paired import SystemComparisons, compare_many
 from rankcorr.vectors._hubness import hubness
@@ -59,13 +49,13 @@ class VectorOptions:
     golds: tuple[str, ...] = console.several_setting(
         "--gold", "FILE", "Gold scores of pairs of words; may be repeated."
     )
-    groups: str | None = setting(
+    groups: str | None = console.setting(
         "--groups",
         metavar="FILE",
         help="Target groups instead of --gold: comparisons of candidates, each weighted by the agreement of its "
         "annotators.",
     )
-    versus: str | None = setting(
+    versus: str | None = console.setting(
         "--versus", metavar="VECTORS", help="Compare all other VECTORS with this file.  [default: all with each other]"
     )
     words: list[str] = console.several_setting(
@@ -77,23 +67,23 @@ class VectorOptions:
     scores: tuple[str, ...] = console.several_setting(
         "--score", "COLUMN", "Column of the scores: once, or once for each --gold."
     )
-    no_header: bool = setting(options.header_option())
-    duplicates: Any = choice_setting(
+    no_header: bool = console.setting(options.header_option())
+    duplicates: Any = console.choice_setting(
         "--duplicates",
         DUPLICATES,
         "Pairs repeated in a file, in either order unless --relata: report an error, or use the mean or the first of "
         "their scores.",
     )
-    form: Any = setting("--form", type=click.Choice(FORMS), help="Format of VECTORS.  [default: detected]")
-    encoding: str = setting("--encoding", default="utf-8", help="Encoding of the words in VECTORS.")
-    undecodable: Any = choice_setting(
+    form: Any = console.setting("--form", type=click.Choice(FORMS), help="Format of VECTORS.  [default: detected]")
+    encoding: str = console.setting("--encoding", default="utf-8", help="Encoding of the words in VECTORS.")
+    undecodable: Any = console.choice_setting(
         "--undecodable", UNDECODABLE, "Words in VECTORS that are invalid in this encoding: an error, or left out."
     )
     lower: bool = console.flag_setting("--lower", "Look words up in lower case.")
-    oov: Any = choice_setting(
+    oov: Any = console.choice_setting(
         "--oov", OOV, "Pairs with a word that has no vector: left out, an error, or tied below all others."
     )
-    self_pairs: Any = setting(
+    self_pairs: Any = console.setting(
         "--self-pairs",
         type=click.Choice(SELF_PAIRS),
         help="Pairs of a word with itself, whose cosine is always 1: kept, or left out.  [default: keep]",
@@ -102,7 +92,7 @@ class VectorOptions:
         "--relata",
         "Gold files list words and their relata: rank the relata of each word by cosine. Takes one file of VECTORS.",
     )
-    candidates: Any = setting(
+    candidates: Any = console.setting(
         "--candidates",
         type=click.Choice(CANDIDATES),
         help="With --relata: rank the word's own entries in gold, or all relata of gold.  [default: gold]",
@@ -114,15 +104,15 @@ class VectorOptions:
         "Coefficient, or with --relata a metric of 'rankcorr evaluate'; may be repeated.  [default: rho_w, tau_w, "
         "rho, tau; with --relata tau_w, ap]",
     )
-    level: float = setting(options.level_option())
-    resamples: int | None = setting(
+    level: float = console.setting(options.level_option())
+    resamples: int | None = console.setting(
         options.resamples_option(
             None,
             f"Number of permutations, resamples and swaps behind each figure.  [default: {RESAMPLES}, and "
             f"{TEST_RESAMPLES} swaps for each comparison]",
         )
     )
-    seed: int = setting(console.seed_option())
+    seed: int = console.setting(console.seed_option())
 
     def read_gold(self) -> dict[str, dict[Pair, float]]:
         """Gold scores by the name of the file, with the column where a file is given several times."""
@@ -167,7 +157,7 @@ class VectorOptions:
 
 @console.command("evaluate-vectors", short_help="Evaluate and compare word vectors on gold pairs.")
 @click.argument("vectors", nargs=-1, required=True, metavar="VECTORS...")
-@gathered("settings", VectorOptions)
+@console.gathered("settings", VectorOptions)
 @options.weight_options
 @console.table_option()
 @console.json_option()
@@ -207,7 +197,7 @@ def vectors_command(vectors: tuple[str, ...], settings: VectorOptions, weights: 
     loaded = {path: settings.read(path, golds) for path in vectors}
     results: Results = {}
     for gold, pairs in golds.items():
-        with collected_notices() as notices, _errors_of(gold):
+        with collected_notices() as notices, options.errors_of(gold):
             has_several = len(loaded) > 1 and settings.oov == "omit"
             common = common_pairs(loaded.values(), pairs, lower=settings.lower) if has_several else pairs
             results |= {
@@ -280,15 +270,6 @@ def _check(vectors: tuple[str, ...], settings: VectorOptions) -> None:
         check_choice("--versus", settings.versus, vectors)
 
 
-@contextmanager
-def _errors_of(gold: str) -> Iterator[None]:
-    """Begin the message of an error with the name of a gold file."""
-    try:
-        yield
-    except RankingError as error:
-        raise click.ClickException(f"{gold}: {error}") from error
-
-
 def _evaluate(
     vectors: WordVectors, gold: dict[Pair, float], metrics: list[Any], settings: VectorOptions
 ) -> VectorEvaluation | RelataEvaluation:
@@ -359,17 +340,11 @@ def _print_pairs(results: Results, names: list[str], settings: VectorOptions) ->
         **text_columns(number_text, "chance", "standardized", "low", "high"),
         "p (greater)": ("pvalue", pvalue_text),
     }
-    console.print_rows(rows, columns, _pair_notes(rows, heading, 2 + has_several, alpha_of(settings.level)))
-
-
-def _pair_notes(rows: Sequence[Mapping[str, Any]], heading: str, column: int, alpha: float) -> TableNotes:
-    """Caption of the coefficients in LaTeX; the best of each gold file, and those above chance, are in `column`."""
-    groups = [(row["gold"], row["coefficient"]) for row in rows]
+    column, groups = 2 + has_several, [(row["gold"], row["coefficient"]) for row in rows]
     best = best_places([row["statistic"] for row in rows], column, groups)
-    significant = {(place, column) for place, row in enumerate(rows) if row["pvalue"] <= alpha}
-    bold = "Bold: best. " * bool(best)
-    caption = f"Coefficients of gold scores and cosines; {heading}. {bold}†: above chance (p at most {alpha:.3g})."
-    return TableNotes(caption, best, significant)
+    caption = f"Coefficients of gold scores and cosines; {heading}.{' Bold: best.' * bool(best)}"
+    pvalues, about = [row["pvalue"] for row in rows], {"meaning": "above chance", "tested": "p"}
+    console.print_rows(rows, columns, significance_notes(caption, pvalues, column, settings.level, best=best, **about))
 
 
 def _print_comparisons(compared: SystemComparisons, settings: VectorOptions) -> None:
@@ -379,8 +354,6 @@ def _print_comparisons(compared: SystemComparisons, settings: VectorOptions) -> 
         f"{settings.seed}); p corrected by Holm over {counted(len(compared.rows), 'test')}"
     )
     click.echo(f"\n{heading}\n")
-    alpha = alpha_of(settings.level)
-    significant = {(place, 4) for place, row in enumerate(compared.rows) if row.corrected_pvalue <= alpha}
     figures = {"a - b": "difference", "low": "low", "high": "high"}
     columns: dict[str, console.Column] = {
         "gold": ("gold_set", whole),
@@ -390,8 +363,8 @@ def _print_comparisons(compared: SystemComparisons, settings: VectorOptions) -> 
         "p (Holm)": ("corrected_pvalue", pvalue_text),
         "n": ("comparison.n_items", "{:,}"),
     }
-    caption = f"{heading}. †: corrected p at most {alpha:.3g}."
-    console.print_rows(compared.rows, columns, TableNotes(caption, significant=significant))
+    pvalues = [row.corrected_pvalue for row in compared.rows]
+    console.print_rows(compared.rows, columns, significance_notes(f"{heading}.", pvalues, 4, settings.level))
 
 
 def _hubness_of(vectors: WordVectors, result: VectorEvaluation | RelataEvaluation) -> dict[str, Any]:

@@ -19,15 +19,8 @@ from rankcorr._input.numbers import DECIMALS
 from rankcorr._input.scores import midrank_rows
 from rankcorr._ranking import Ranking
 from rankcorr._results import TableNotes, TableResult
-from rankcorr.aggregate._search import (
-    MOST_ENUMERATED,
-    Matrix,
-    best_order,
-    climb,
-    largest_candidate,
-    order_by_moves,
-    weak_orders,
-)
+from rankcorr.aggregate import _search as search
+from rankcorr.aggregate._search import MOST_ENUMERATED, Matrix
 from rankcorr.errors import LabelError, LabelMismatchError, LengthError, OptionError, RankingError, TooFewItemsError
 
 Absent: TypeAlias = Literal["raise", "intersection", "bottom", "skip"]
@@ -111,10 +104,10 @@ class MergedRanking(TableResult):
         return TableNotes(f"{n_rankings} rankings merged by {self.method.replace('_', ' ')}.")
 
     def __repr__(self) -> str:
-        search = "" if self.exact else ", by local search"
+        by_search = "" if self.exact else ", by local search"
         best = repr(self.ranking).partition(": ")[2].removesuffix(">")
         mean = math.fsum(self.weights[name] * value for name, value in self.agreements.items())
-        return f"<MergedRanking by {self.method}{search}, mean {self.coefficient} {mean:.4f}: {best}>"
+        return f"<MergedRanking by {self.method}{by_search}, mean {self.coefficient} {mean:.4f}: {best}>"
 
 
 def _items(ranking: Ranking) -> Sequence[Hashable]:
@@ -144,8 +137,7 @@ class Inputs(NamedTuple):
         shares = np.where(self.is_present, self.weights[:, np.newaxis], 0.0)
         # fsum: equal terms in another order must give equal scores.
         sums = [math.fsum(column) for column in np.nan_to_num(shares * values).T.tolist()]
-        result: Matrix = np.array(sums) / [math.fsum(column) for column in shares.T.tolist()]
-        return result
+        return np.asarray(np.array(sums) / [math.fsum(column) for column in shares.T.tolist()])
 
     def rank(self, values: Matrix, *, descending: bool = True) -> Ranking:
         """Rank the items by numbers, without the differences that rounding makes."""
@@ -224,8 +216,7 @@ def _shares(names: Sequence[Any], weights: Any) -> Matrix:
     if not (np.isfinite(numbers) & (numbers >= 0)).all() or not numbers.any():
         raise OptionError(f"weights must be finite, not negative and not all 0; got {shown(weights)}")
     numbers = numbers / numbers.max()  # whose sum cannot overflow
-    result: Matrix = numbers / math.fsum(numbers.tolist())
-    return result
+    return np.asarray(numbers / math.fsum(numbers.tolist()))
 
 
 def merge_result(
@@ -479,7 +470,7 @@ def kemeny(
     inputs = _read(rankings, weights, missing)
     costs, ties = _pair_costs(inputs)
     first = _borda_order(inputs)
-    order, exact = best_order(costs[np.ix_(first, first)])
+    order, exact = search.best_order(costs[np.ix_(first, first)])
     ranks = np.empty(len(first))
     ranks[first[order]] = np.arange(1.0, len(first) + 1)
     sorted_costs = costs[np.ix_(first[order], first[order])]
@@ -563,7 +554,7 @@ def consensus(
     inputs = _read(rankings, weights, missing)
     kind = as_coefficient(coefficient)
     n_items = inputs.ranks.shape[1]
-    every = weak_orders(n_items) if n_items <= MOST_ENUMERATED else _starts(inputs)
+    every = search.weak_orders(n_items) if n_items <= MOST_ENUMERATED else _starts(inputs)
     values = _agreements(kind, inputs.ranks, every)
     is_useful = ~np.isnan(values).all(axis=1) & (inputs.weights > 0)
     shares = inputs.weights[is_useful] / max(float(inputs.weights[is_useful].sum()), math.ulp(0.0))
@@ -575,11 +566,11 @@ def consensus(
     if not is_useful.any():
         best, objective = np.full(n_items, (n_items + 1) / 2), math.nan
     elif n_items <= MOST_ENUMERATED:
-        best, objective = largest_candidate(mean_agreements(every), every)
+        best, objective = search.largest_candidate(mean_agreements(every), every)
     else:
         means = mean_agreements(every)
         starts = np.argsort(-np.round(means, DECIMALS), kind="stable")[:N_STARTS]
-        climbed = [climb(mean_agreements, every[start], float(means[start])) for start in starts]
+        climbed = [search.climb(mean_agreements, every[start], float(means[start])) for start in starts]
         best, objective = max(climbed, key=lambda result: round(result[1], DECIMALS))
     ranking = Ranking.from_ranks(best, inputs.labels)
     is_exact = n_items <= MOST_ENUMERATED
@@ -590,7 +581,7 @@ def _starts(inputs: Inputs) -> Matrix:
     """Return rankings from which a search begins: the order of `borda`, the same after moves, and the inputs."""
     by_points = _borda_order(inputs)
     costs, _ = _pair_costs(inputs)
-    by_pairs = by_points[order_by_moves(costs[np.ix_(by_points, by_points)])]
+    by_pairs = by_points[search.order_by_moves(costs[np.ix_(by_points, by_points)])]
     ranks = np.argsort([by_points, by_pairs], axis=1) + 1.0
     completed = np.where(inputs.is_present, inputs.ranks, math.inf)
     return np.concatenate([ranks, midrank_rows(completed, descending=False)[0]])
@@ -604,8 +595,6 @@ def first_labels(labels: set[Any]) -> str:
 MERGE_METHODS: Final[Mapping[str, Callable[..., MergedRanking]]] = {
     function.__name__: function for function in (borda, mean_rank, reciprocal_rank_fusion, kemeny, consensus)
 }
-
-
 OFFSET_METHOD: Final = reciprocal_rank_fusion.__name__
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -15,8 +15,6 @@ from rankcorr.aggregate._rankings import Inputs, MergedRanking, first_labels, me
 from rankcorr.errors import LabelMismatchError, NonNumericError, RankingError
 
 RankWeights: TypeAlias = Literal["rank", "exponential", "square_root"]
-
-RANK_WEIGHTS: Final[tuple[RankWeights, ...]] = get_args(RankWeights)
 
 
 def rank_weights(results: Mapping[Any, float], *, kind: RankWeights = "rank") -> dict[Any, float]:
@@ -58,7 +56,7 @@ def rank_weights(results: Mapping[Any, float], *, kind: RankWeights = "rank") ->
     >>> borda({"a": [3, 2, 1], "b": [1, 2, 3], "c": [3, 2, 1]}, weights=weights).ranking
     <Ranking of 3 items, 0 tied: [0] 1, [1] 2, [2] 3>
     """
-    check_choice("kind", kind, RANK_WEIGHTS)
+    check_choice("kind", kind, get_args(RankWeights))
     if not isinstance(results, Mapping):
         raise RankingError(f"results must be a mapping; got {shown(results)}")
     if not results:
@@ -126,7 +124,7 @@ def combine_submissions(
     >>> {item: round(score, 4) for item, score in combined.scores.items()}
     {'x': 0.6833, 'y': 0.2833}
     """
-    check_choice("weights", weights, RANK_WEIGHTS)
+    check_choice("weights", weights, get_args(RankWeights))
     for role, value in {"submissions": submissions, "results": results, "teams": teams or {}}.items():
         if not isinstance(value, Mapping):
             raise RankingError(f"{role} must be a mapping; got {shown(value)}")

@@ -48,6 +48,7 @@ from rankcorr.evaluation._judged import JudgedMean, JudgedMeans, judged_means
 from rankcorr.evaluation._matching import Coverage
 from rankcorr.evaluation._metrics import RBO, AveragePrecision, PrecisionAt, TauAP
 from rankcorr.evaluation._partitions.evaluator import QueryEvaluator
+from rankcorr.evaluation._partitions.joined_columns import read_batches
 from rankcorr.evaluation._partitions.means import (
     MeanDifference,
     PartialMeans,
@@ -58,7 +59,6 @@ from rankcorr.evaluation._partitions.means import (
     partial_means,
     streamed_means,
 )
-from rankcorr.evaluation._partitions.streams import read_batches
 from rankcorr.evaluation._qrels import Qrels, Run
 from rankcorr.evaluation._query_tests import PairedDifference
 from rankcorr.evaluation._run_comparison import GroupComparison, RunComparison, RunScore

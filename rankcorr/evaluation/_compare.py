@@ -16,30 +16,12 @@ from rankcorr._input.numbers import ROUNDING
 from rankcorr._results import Rows, read_only
 from rankcorr._workers import Progress
 from rankcorr.errors import OptionError
+from rankcorr.evaluation import _query_tests as query_tests
 from rankcorr.evaluation._evaluate import Evaluation, evaluate
 from rankcorr.evaluation._matching import SelfHits, Unjudged, Unretrieved
 from rankcorr.evaluation._metrics import MetricLike, as_metrics, largest_difference
 from rankcorr.evaluation._nulls import RESAMPLES
-from rankcorr.evaluation._query_tests import (
-    PAIRED,
-    RANDOMIZATION,
-    TESTS,
-    Clusters,
-    Means,
-    PairedDifference,
-    Test,
-    Verdict,
-    bounds,
-    checked_margin,
-    corrected_pvalues,
-    effect_sizes,
-    judge_differences,
-    pvalues,
-    standings,
-    studentize,
-    verdicts,
-    without_one,
-)
+from rankcorr.evaluation._query_tests import PAIRED, RANDOMIZATION, Clusters, Means, PairedDifference, Test, Verdict
 from rankcorr.evaluation._run_comparison import HOLM, STEP_DOWN, GroupComparison, RunComparison, RunScore
 from rankcorr.evaluation._sources import QrelsLike, RunsLike, cluster_numbers, grouped_queries, runs_of
 from rankcorr.evaluation._values import UndefinedPolicy
@@ -166,7 +148,7 @@ def compare_runs(
     if is_standardized and not isinstance(measure, Coefficient):
         raise OptionError(f"only rank correlations can be standardized; got {shown(metric)}")
     Draws.checked(n_resamples, seed, workers, progress)
-    checked_margin(equivalent_within, _checked_level(named_runs, test, baseline, level))
+    query_tests.checked_margin(equivalent_within, _checked_level(named_runs, test, baseline, level))
     policies: dict[str, Any] = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": depth}
     policies["self_hits"] = self_hits
     tested: dict[str, Any] = {"test": test, "baseline": baseline, "level": level, "n_resamples": n_resamples}
@@ -235,7 +217,7 @@ def compare_evaluated(
     name = evaluation.metrics[0] if metric is None else metric
     bound = largest_difference(name)
     numbers = cluster_numbers(clusters, evaluation.queries)
-    margin = checked_margin(equivalent_within, confidence)
+    margin = query_tests.checked_margin(equivalent_within, confidence)
     plan = Plan(evaluation.runs, evaluation.queries, test, baseline, confidence, draws, bound, numbers, margin)
     order, rows, pairs, by_group = _compare_columns(columns.T, parts, plan)
     return RunComparison(
@@ -313,7 +295,7 @@ class Plan(NamedTuple):
 
 def _checked_level(runs: Collection[str], test: Test, baseline: str | None, level: float) -> float:
     """Check the options of a comparison of these runs, and return the level of confidence."""
-    check_choice("test", test, TESTS)
+    check_choice("test", test, query_tests.TESTS)
     if len(runs) < 2:
         raise OptionError(f"at least two runs are needed to compare; got {', '.join(map(shown, runs))}")
     if baseline is not None:
@@ -328,7 +310,9 @@ def _compare_columns(
     summary = Means.of(values, plan.clusters)
     order = np.argsort(-summary.means, kind="stable").tolist()  # nan sorts last
     ranked = [run for run in order if not math.isnan(summary.means[run])]
-    low, high = bounds(summary, studentize(values, plan.draws.of_part(COLUMNS), plan.clusters), plan.level)
+    low, high = query_tests.bounds(
+        summary, query_tests.studentize(values, plan.draws.of_part(COLUMNS), plan.clusters), plan.level
+    )
     draws = plan.draws.of_part(PAIRS)
     everyone = list(combinations(order, 2))
     pairs = everyone
@@ -341,10 +325,10 @@ def _compare_columns(
         paired = listed
     else:
         one, other = np.array(everyone).T
-        paired = pvalues(values[:, one] - values[:, other], plan.test, draws.of_part(PAIRED), plan.clusters)
+        paired = query_tests.pvalues(values[:, one] - values[:, other], plan.test, draws.of_part(PAIRED), plan.clusters)
     is_ranked = np.array([run in ranked and other in ranked for run, other in everyone])
     joint = draws.of_part(PAIRED).fewer(draws.n_resamples)
-    tests = standings(values[:, ranked], paired[is_ranked], plan.level, joint, plan.clusters)
+    tests = query_tests.standings(values[:, ranked], paired[is_ranked], plan.level, joint, plan.clusters)
     rows = [
         RunScore(
             run=plan.names[run],
@@ -363,7 +347,7 @@ def _compare_columns(
             for (one, other), pair_is_ranked in zip(pairs, is_ranked, strict=True)
         ]
     else:
-        corrected = corrected_pvalues(values, pairs, joint, listed, plan.clusters).tolist()
+        corrected = query_tests.corrected_pvalues(values, pairs, joint, listed, plan.clusters).tolist()
     return order, tuple(rows), _corrected(differences, iter(corrected)), _by_group(values, order, pairs, groups, plan)
 
 
@@ -372,15 +356,19 @@ def _pairs(values: Values, pairs: Sequence[tuple[int, int]], plan: Plan) -> list
     one, other = np.array(pairs).T
     differences = np.asarray(values[:, one] - values[:, other])
     summary = Means.of(differences)
-    tests = verdicts(differences, plan.test, plan.level, plan.draws.of_part(PAIRED), plan.bound, plan.clusters)
+    tests = query_tests.verdicts(
+        differences, plan.test, plan.level, plan.draws.of_part(PAIRED), plan.bound, plan.clusters
+    )
     judged: list[Verdict | None] = [None] * len(pairs)
     if plan.margin is not None:
         draws = plan.draws.of_part(PAIRED)
-        inner = verdicts(differences, plan.test, 2 * plan.level - 1, draws, plan.bound, plan.clusters)
-        judged = [*judge_differences(tests, inner, summary.means, plan.margin, plan.level)]
-    sizes = effect_sizes(differences)
+        inner = query_tests.verdicts(differences, plan.test, 2 * plan.level - 1, draws, plan.bound, plan.clusters)
+        judged = [*query_tests.judge_differences(tests, inner, summary.means, plan.margin, plan.level)]
+    sizes = query_tests.effect_sizes(differences)
     better, worse = (differences > ROUNDING).sum(axis=0), (differences < -ROUNDING).sum(axis=0)
-    left_out = without_one(differences, plan.queries, plan.test, plan.draws.of_part(LEFT_OUT), plan.clusters)
+    left_out = query_tests.without_one(
+        differences, plan.queries, plan.test, plan.draws.of_part(LEFT_OUT), plan.clusters
+    )
     alpha = alpha_of(plan.level)
     return [
         PairedDifference(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from rankcorr._checks import check_choice, checked_flag, counted, first_few, offending, shown, warn_undefined
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._input.scores import read_only
+from rankcorr._report import Report
 from rankcorr._results import Computed, Result, TableResult, json_ready, mean_of
 from rankcorr._workers import Progress, silent
 from rankcorr.errors import ColumnError, OptionError, UndefinedQueryError
 from rankcorr.evaluation._columns import checked_values, encode_ids
-from rankcorr.evaluation._grouped import Values, group_coefficients, reasons
+from rankcorr.evaluation._grouped import group_coefficients, reasons
 from rankcorr.evaluation._matching import Coverage, MatchedRun, Policies, SelfHits, Unjudged, Unretrieved, match_runs
 from rankcorr.evaluation._metrics import Metric, MetricLike, as_metrics
 from rankcorr.evaluation._nulls import RESAMPLES, standardization
@@ -28,11 +29,8 @@ from rankcorr.evaluation._qrels import Qrels, with_common_ids
 from rankcorr.evaluation._reports import evaluation_report
 from rankcorr.evaluation._sources import QrelsLike, RunsLike, grouped_queries, qrels_of, runs_of
 from rankcorr.evaluation._values import UNDEFINED, RunMetrics, UndefinedPolicy
-from rankcorr.inference._resampling import Draws
+from rankcorr.inference._resampling import Draws, Values
 from rankcorr.inference._standardization import standardize
-
-if TYPE_CHECKING:
-    from rankcorr._report import Report
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import check_choice, counted, offending, real_number, shown
-from rankcorr._input.identifiers import comparable
+from rankcorr._checks import check_choice, counted, offending, shown
 from rankcorr._input.numbers import DECIMALS
 from rankcorr._results import read_only
+from rankcorr.aggregate._rankings import checked_offset
 from rankcorr.errors import ColumnError, NonNumericError, OptionError, QueryMismatchError
 from rankcorr.evaluation._columns import Codes
-from rankcorr.evaluation._qrels import Rows, Run
+from rankcorr.evaluation._qrels import Rows, Run, joined_ids
 from rankcorr.evaluation._sources import RunsLike, runs_of
 from rankcorr.inference._resampling import Values
 
@@ -106,14 +106,12 @@ def fuse(
         ("missing", missing, MISSING_QUERIES),
     ):
         check_choice(option, value, choices)
-    offset = real_number(k)
-    if not (math.isfinite(offset) and offset >= 0):
-        raise OptionError(f"k must be a finite number, not negative; got {shown(k)}")
+    offset = checked_offset(k)
     named = runs_of(runs)
     if len(named) < 2:
         raise OptionError(f"at least two runs are needed to fuse; got {', '.join(map(shown, named))}")
-    queries, query_places = _joined_ids(list(comparable(*(run.queries for run in named.values()))))
-    documents, document_places = _joined_ids(list(comparable(*(run.documents for run in named.values()))))
+    queries, query_places = joined_ids([run.queries for run in named.values()])
+    documents, document_places = joined_ids([run.documents for run in named.values()])
     if missing == "raise":
         _check_queries(named, queries, query_places)
     keys, terms = [], []
@@ -134,13 +132,6 @@ def fuse(
     if method == COMBMNZ:
         scores = scores * np.bincount(row_of)
     return _run_of(pairs, _rounded(scores), queries, documents, method if name is None else name)
-
-
-def _joined_ids(sources: list[Any]) -> tuple[tuple[Hashable, ...], list[Codes]]:
-    """Ids of all runs in the order of their first appearance, and where those of each run are."""
-    places: dict[Hashable, int] = {}
-    codes = [np.array([places.setdefault(label, len(places)) for label in source], np.int64) for source in sources]
-    return tuple(places), codes
 
 
 def _check_queries(runs: dict[str, Run], queries: tuple[Hashable, ...], places: list[Codes]) -> None:

@@ -15,12 +15,11 @@ from rankcorr._input.scores import read_only
 from rankcorr._weights import MAX_KEPT_ITEMS, READY_WEIGHERS, SCHEMES, kept_tables, rank_table
 from rankcorr._workers import Progress, in_threads, silent
 from rankcorr.errors import WeightError
-from rankcorr.inference._resampling import kind_of
+from rankcorr.inference._resampling import Values, kind_of
 
 if TYPE_CHECKING:
     from rankcorr.evaluation._query_kernels import Column
 
-Values = NDArray[np.float64]
 Offsets = NDArray[np.int64]
 
 # Rows of a block: enough work for a thread to outlast its scheduling, and two threads end at about the same time.

@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankcorr._checks import checked_level, counted, offending, shown
 from rankcorr._results import Result, TableResult
 from rankcorr.errors import OptionError, QueryMismatchError
 from rankcorr.evaluation._evaluate import Evaluation
-
-Values: TypeAlias = NDArray[np.float64]
+from rankcorr.inference._resampling import Values
 
 LEAST_QUERIES: Final = 3  # with values of people; the variance of a regression needs one more than it has parameters
 

@@ -7,13 +7,13 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias, get_args
 
 from rankcorr._checks import check_choice, checked_count, checked_level, shown, whole_number
 from rankcorr._coefficients import BY_NAME, Coefficient
 from rankcorr.errors import MetricError, MissingMeasuresError
-from rankcorr.measures._correlations import AP_TIES, ApTies
-from rankcorr.measures._overlap import OVERLAP_TIES, OverlapTies
+from rankcorr.measures._correlations import ApTies
+from rankcorr.measures._overlap import OverlapTies
 
 # trec_eval reserves 8 bytes for each grade up to the largest, and its nDCG takes steps by the square of their number:
 # 0.3 ms a query for 1,000 grades, 28 ms for 10,000.
@@ -127,7 +127,7 @@ class TauAP:
     ties: ApTies = "a"
 
     def __post_init__(self) -> None:
-        check_choice("ties", self.ties, AP_TIES)
+        check_choice("ties", self.ties, get_args(ApTies))
 
     @property
     def name(self) -> str:
@@ -159,7 +159,7 @@ class RBO:
     ties: OverlapTies = "w"
 
     def __post_init__(self) -> None:
-        check_choice("ties", self.ties, OVERLAP_TIES)
+        check_choice("ties", self.ties, get_args(OverlapTies))
         checked_level(self.p, "p")
 
     @property

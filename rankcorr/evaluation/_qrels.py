@@ -311,16 +311,13 @@ class QueryColumns:
         queries = [query for part in comparable(*(part.queries for part in parts)) for query in part]
         if again := repeated(queries):
             raise SplitQueryError(offending("a query may be in one fold only; in more than one", again))
-        places: dict[Hashable, int] = {}
-        codes = [
-            np.array([places.setdefault(document, len(places)) for document in documents])[part.codes]
-            for part, documents in zip(parts, comparable(*(part.documents for part in parts)), strict=True)
-        ]
+        documents, places = joined_ids([part.documents for part in parts])
+        codes = [place[part.codes] for part, place in zip(parts, places, strict=True)]
         starts = np.cumsum([0, *map(len, parts)])
         offsets = np.concatenate([[0], *(part.offsets[1:] + start for part, start in zip(parts, starts, strict=False))])
         values = np.concatenate([part.values for part in parts])
         joined = read_only(np.concatenate(codes)), read_only(values)
-        return cls._from_rows(Rows(tuple(queries), read_only(offsets), tuple(places), *joined), name)
+        return cls._from_rows(Rows(tuple(queries), read_only(offsets), documents, *joined), name)
 
     def with_ids(self, queries: Collection[Hashable], documents: Collection[Hashable]) -> Self:
         """Return the same rows with other ids of the queries and documents, as many and in the same order."""
@@ -452,6 +449,13 @@ def _column(columns: list[Any], column: str | None, field: str, known: tuple[str
             f"{many if matches else none}; rename one, or read a data frame by {kind}.from_frame({option}=...)"
         )
     return matches[0]
+
+
+def joined_ids(sources: Sequence[Collection[Hashable]]) -> tuple[tuple[Hashable, ...], list[Codes]]:
+    """Ids of all sources in the order of their first appearance, and where those of each source are."""
+    places: dict[Hashable, int] = {}
+    codes = [[places.setdefault(label, len(places)) for label in source] for source in comparable(*sources)]
+    return tuple(places), [np.array(part, np.int64) for part in codes]
 
 
 def with_common_ids(qrels: Qrels, runs: Mapping[str, Run]) -> tuple[Qrels, dict[str, Run]]:

@@ -24,17 +24,13 @@ from rankcorr._rank_kernels import (
     scale_weights,
     tau_of_rows,
 )
-from rankcorr.inference._resampling_kernels import shuffle
+from rankcorr.inference._resampling_kernels import BITS, LOW_BITS, scramble, shuffle
 
 # Up to this many items, comparing all pairs is faster than sorting: its inner loops run on vectors. At 250 items tau_w
 # takes 38 us either way.
 MOST_PAIRED = 250
 N_TRAITS = 7
-# Random numbers are whole numbers of 64 bits, made only from the id of a query and the seed. The array expressions wrap
-# around without a warning as plain Python too.
-FIRST_SHIFT, SECOND_SHIFT, THIRD_SHIFT, HALF = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
-FIRST_FACTOR, SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-LOW_HALF, MIDDLE = np.uint64(0xFFFFFFFF), 1 << 31
+MIDDLE = 1 << 31  # of the whole numbers of 32 bits
 
 
 class Judged(NamedTuple):
@@ -511,15 +507,6 @@ def drawn_counts(rng: np.random.Generator, counts: Array) -> None:
 
 
 @kernel
-def scramble(numbers: Array) -> Array:
-    """Mix the bits of each number, one to one: the finalizer of SplitMix64."""
-    mixed: Array = (numbers ^ (numbers >> FIRST_SHIFT)) * FIRST_FACTOR
-    mixed = (mixed ^ (mixed >> SECOND_SHIFT)) * SECOND_FACTOR
-    mixed ^= mixed >> THIRD_SHIFT
-    return mixed
-
-
-@kernel
 def add_resamples(keys: Array, steps: Array, thresholds: Array, parts: Array, sums: Array) -> None:
     """Add the parts of each query to each resample, times a Poisson number drawn for the query.
 
@@ -539,8 +526,8 @@ def add_resamples(keys: Array, steps: Array, thresholds: Array, parts: Array, su
     for query in range(keys.size):
         numbers = scramble(keys[query] + steps)
         for step in range(n_steps):
-            uniforms[step] = np.int32(np.int64(numbers[step] & LOW_HALF) - MIDDLE)
-            uniforms[n_steps + step] = np.int32(np.int64(numbers[step] >> HALF) - MIDDLE)
+            uniforms[step] = np.int32(np.int64(numbers[step] & LOW_BITS) - MIDDLE)
+            uniforms[n_steps + step] = np.int32(np.int64(numbers[step] >> BITS) - MIDDLE)
         counts[:] = 0
         # Loops over resamples are innermost, since they run on vectors: 7 times as fast as array expressions.
         for threshold in thresholds:

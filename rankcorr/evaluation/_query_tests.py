@@ -363,14 +363,9 @@ def flip_distributions(
     The queries of a cluster have the same sign. All columns longer than 12 have the same signs. They are computed in
     parts, because 60 runs have 1,770 pairs, and 10,000 flips of each would take 300 MB.
     """
-    from rankcorr.evaluation._query_kernels import flipped_sums
-
     known = ~np.isnan(columns)
-    sums_of_units, sizes, n = (
-        by_cluster(np.where(known, columns, 0.0), clusters),
-        by_cluster(known, clusters),
-        known.sum(0),
-    )
+    sums_of_units, sizes = by_cluster(np.where(known, columns, 0.0), clusters), by_cluster(known, clusters)
+    n = known.sum(axis=0)
     n_units = (sizes > 0).sum(axis=0)
     means = Means.of(columns).means.tolist()
     for column in np.flatnonzero((n_units > 0) & (n_units <= MAX_EXACT)).tolist():
@@ -382,20 +377,11 @@ def flip_distributions(
     for start in range(0, left.size, MOST_COLUMNS):
         part = left[start : start + MOST_COLUMNS]
         kinds, kind_of = np.unique(sizes[:, part], axis=1, return_inverse=True)
-        rows = np.ascontiguousarray(np.hstack([sums_of_units[:, part], kinds]).T)
-
-        def task(rng: np.random.Generator, size: int, rows: Values = rows) -> Values:
-            sums = np.empty((size, len(rows)))
-            flipped_sums(rng, rows, sums)
-            return sums
-
-        sums = np.concatenate(draws.in_blocks(task, len(sizes)))
+        sums = _flip_signs(np.hstack([sums_of_units[:, part], kinds]), None, draws)
         for number, column in enumerate(part.tolist()):
             kept_sizes = sums[:, part.size + kind_of.ravel()[number]]
-            yield (
-                column,
-                ExchangeDistribution(means[column], sums[:, [number]].T / n[column], kept_sizes / n[column], False),
-            )
+            flipped = sums[:, [number]].T / n[column]
+            yield column, ExchangeDistribution(means[column], flipped, kept_sizes / n[column], False)
 
 
 def _divide(numerator: Values, denominator: Values) -> Values:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import alpha_of, counted, first_few, shown
-from rankcorr._results import Result, TableNotes, TableResult, best_places
+from rankcorr._checks import counted, first_few, shown
+from rankcorr._report import Report
+from rankcorr._results import Result, TableNotes, TableResult, best_places, significance_notes
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._matching import Coverage
 from rankcorr.evaluation._query_tests import PairedDifference
 from rankcorr.evaluation._reports import run_comparison_report
-
-if TYPE_CHECKING:
-    from rankcorr._report import Report
 
 STEP_DOWN: Final = "step-down"
 HOLM: Final = "holm"
@@ -222,15 +220,17 @@ class RunComparison(TableResult):
         return np.asarray(self.values[self.runs.index(first)] - self.values[self.runs.index(second)])
 
     def _notes(self) -> TableNotes:
-        alpha, columns = alpha_of(self.level), self._columns()
+        columns = self._columns()
         place = list(columns).index("mean")
-        significant = {(row, place) for row, pvalue in enumerate(columns["corrected_pvalue"]) if pvalue <= alpha}
         name = f"{self.metric}{', standardized' * self.standardized}"
-        caption = (
-            f"Runs by mean {name} over {counted(len(self.queries), 'query', 'queries')}. Bold: best; †: differs "
-            f"significantly from the best (corrected p at most {alpha:.3g})."
+        return significance_notes(
+            f"Runs by mean {name} over {counted(len(self.queries), 'query', 'queries')}. Bold: best;",
+            columns["corrected_pvalue"],
+            place,
+            self.level,
+            best=best_places(columns["mean"], place),
+            meaning="differs significantly from the best",
         )
-        return TableNotes(caption, best_places(columns["mean"], place), significant)
 
     def _columns(self) -> dict[str, list[Any]]:
         places = ("rank", "group", "least_rank", "largest_rank", "run")

@@ -22,7 +22,7 @@ from rankcorr._ranking import Ranking
 from rankcorr._workers import Progress, silent
 from rankcorr.errors import MetricError
 from rankcorr.evaluation._columns import Codes
-from rankcorr.evaluation._grouped import Values, group_coefficients, reasons
+from rankcorr.evaluation._grouped import group_coefficients, reasons
 from rankcorr.evaluation._matching import Joined, Matched, id_places, trec_order
 from rankcorr.evaluation._metrics import (
     LARGEST_GRADE,
@@ -36,6 +36,7 @@ from rankcorr.evaluation._metrics import (
     ir_measures_package,
 )
 from rankcorr.evaluation._qrels import Qrels
+from rankcorr.inference._resampling import Values
 from rankcorr.measures._correlations import tau_ap
 from rankcorr.measures._overlap import rank_biased_overlap
 

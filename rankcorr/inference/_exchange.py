@@ -119,26 +119,23 @@ class Exchange:
         rank for each item of gold; the items that it lacks must be last, in a tie. A coefficient of scores gives a
         `ScoreExchange`.
         """
+        clusters = clusters_at(clusters, gold.best_first)
         if isinstance(coefficient, Pearson):
             return ScoreExchange.of_scores(gold, systems, clusters, are_alike=codes is not None)
         items = SortedItems.of(coefficient, gold, systems)
         has = np.ones(items.y_halves.shape, bool) if present is None else present[:, gold.best_first]
-        scales: tuple[Scale, ...] = ()
+        scales: tuple[Scale, ...]
         if codes is None:
             scales = find_scales(items.y_halves, has, items.x_keys)
         else:
             scales = (Scale.of(codes[:, gold.best_first], has),)
-        if clusters is not None:
-            clusters = numbered_by_place(clusters[gold.best_first])
         return cls(items, has.astype(np.int32, order="C"), scales, clusters=clusters)
 
     def drop_item(self, item: int) -> Exchange:
         """The same without one item that all systems have, given by its place in gold."""
         items, has = self.items.drop_item(item), np.delete(self.present > 0, item, axis=1)
         scales = (self.scales[0].drop_item(item),) if self.by_scores else find_scales(items.y_halves, has, items.x_keys)
-        clusters = self.clusters
-        if clusters is not None:
-            clusters = numbered_by_place(np.delete(clusters, item))
+        clusters = clusters_at(self.clusters, np.arange(self.n_items) != item)
         return replace(self, items=items, present=has.astype(np.int32, order="C"), scales=scales, clusters=clusters)
 
     @property
@@ -250,28 +247,24 @@ class ScoreExchange(Exchange):
     def of_scores(
         cls, gold: Ranking, systems: Sequence[Ranking], clusters: NDArray[np.intp] | None, *, are_alike: bool
     ) -> ScoreExchange:
-        """Return the exchange of rankings with scores, over the same items."""
+        """Return the exchange of rankings with scores, over the same items; clusters are in the order of gold."""
         scores = np.array([scores_of(system, "a system")[gold.best_first] for system in systems])
         if are_alike:
             largest = float(np.abs(scores).max())
             values = scores / largest if largest > 0 else scores
         else:
             values = unit_rows(scores)
-        if clusters is not None:
-            clusters = numbered_by_place(clusters[gold.best_first])
-        present = np.ones(scores.shape, np.int32)
-        items = ScoredItems.of(gold, systems)
+        present, items = np.ones(scores.shape, np.int32), ScoredItems.of(gold, systems)
         return cls(items, present, (), clusters=clusters, values=values, are_alike=are_alike)
 
     def drop_item(self, item: int) -> ScoreExchange:
         """The same without one item, given by its place in gold."""
         values = np.delete(self.values, item, axis=1)
-        clusters = None if self.clusters is None else numbered_by_place(np.delete(self.clusters, item))
         return replace(
             self,
             items=self.items.drop_item(item),
             present=np.delete(self.present, item, axis=1),
-            clusters=clusters,
+            clusters=clusters_at(self.clusters, np.arange(self.n_items) != item),
             values=values if self.are_alike else unit_rows(values),
         )
 
@@ -486,15 +479,17 @@ def _differences_after(pair: Sequence[Exchange], choices: Sequence[Choices]) -> 
     return np.vstack([values[:, :, 0] - values[:, :, 1], net_shares])
 
 
-def numbered_by_place(clusters: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Number clusters anew, from 0, in the order in which they first occur.
+def clusters_at(clusters: NDArray[np.intp] | None, places: NDArray[Any]) -> NDArray[np.intp] | None:
+    """Clusters of the items at some places, numbered anew, from 0, in the order in which they first occur.
 
     Examples
     --------
-    >>> numbered_by_place(np.array([7, 2, 7, 5]))
+    >>> clusters_at(np.array([5, 7, 2, 7]), np.array([1, 2, 3, 0]))
     array([0, 1, 0, 2])
     """
-    firsts, numbers = np.unique(clusters, return_index=True, return_inverse=True)[1:]
+    if clusters is None:
+        return None
+    firsts, numbers = np.unique(clusters[places], return_index=True, return_inverse=True)[1:]
     return np.asarray(np.argsort(np.argsort(firsts))[numbers])
 
 

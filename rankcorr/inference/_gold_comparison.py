@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,30 +23,6 @@ class Notice:
 
     message: str
     coefficients: list[str]
-
-
-class Notices:
-    """The library's messages, each once, with the coefficients that they are about."""
-
-    def __init__(self) -> None:
-        self._names: dict[str, list[str]] = {}
-
-    def add(self, messages: Sequence[str], *names: str) -> None:
-        """Add messages about some coefficients."""
-        for message in messages:
-            known = self._names.setdefault(message, [])
-            known += [name for name in names if name not in known]
-
-    @contextmanager
-    def about(self, name: str) -> Iterator[None]:
-        """Collect the messages of the calls inside, which are about one coefficient."""
-        with collected_notices() as messages:
-            yield
-        self.add(messages, name)
-
-    def rows(self) -> list[Notice]:
-        """Return the messages in the order in which they came."""
-        return [Notice(message, names) for message, names in self._names.items()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,22 +88,24 @@ def compare_with_gold(
     >>> {name: round(value, 4) for name, value in comparison.coefficients.items()}, comparison.ties
     ({'tau': 0.9129}, {'gold': 0, 'system': 2})
     """
-    notices = Notices()
+    notices: dict[str, dict[str, None]] = {}  # names of coefficients by message
     with collected_notices() as messages:
         correlations = correlate(gold, system, coefficients=coefficients, names=names, missing=missing)
     results = {coefficient.name: result for coefficient, result in correlations.items()}
-    notices.add(messages, *(name for name, result in results.items() if math.isnan(result.statistic)))
+    for message in messages:
+        notices[message] = {name: None for name, result in results.items() if math.isnan(result.statistic)}
     tests: dict[str, PermutationTest] = {}
     intervals: dict[str, CorrelationInterval] = {}
     for coefficient in coefficients:
         shared: dict[str, Any] = {"coefficient": coefficient, "missing": missing, **work}
-        with notices.about(coefficient.name):
+        with collected_notices() as messages:
             if test is not None:
                 tests[coefficient.name] = permutation_test(gold, system, **shared, **test)
             if interval is not None:
                 intervals[coefficient.name] = correlation_interval(gold, system, **shared, **interval)
         note = intervals[coefficient.name].note if interval is not None else None
-        notices.add([] if note is None else [note], coefficient.name)
+        for message in [*messages, *([] if note is None else [note])]:
+            notices.setdefault(message, {})[coefficient.name] = None
     first = next(iter(results.values()))
     n_tied = _count_ties(gold, system, missing)
     return GoldComparison(
@@ -142,7 +119,7 @@ def compare_with_gold(
         },
         tests=tests,
         intervals=intervals,
-        warnings=notices.rows(),
+        warnings=[Notice(message, list(names)) for message, names in notices.items()],
     )
 
 

@@ -266,7 +266,8 @@ def resample_envelope(items: SortedItems | ScoredItems, draws: Draws) -> Values:
     if isinstance(items, ScoredItems):
         tasks = partial(_resample_half, items), partial(_resample_counts, items), items.resample_residuals
     else:
-        tasks = partial(_resample_half, items), SmoothedItems.of(items).resample, Residuals.of(items).resample
+        new_rankings = SmoothedItems.of(items), Residuals.of(items)
+        tasks = partial(_resample_half, items), *(partial(_draw_rankings, kind) for kind in new_rankings)
     numbers = [part.size for part in split_kinds(np.empty(draws.n_resamples))]
     n_numbers = 2 * items.n_items * (1 + len(items.y_halves))
     return np.concatenate(
@@ -288,6 +289,10 @@ def _concatenate(blocks: list[Values], items: SortedItems | ScoredItems) -> Valu
 
 def _resample_half(items: Resampled, rng: np.random.Generator, size: int) -> Values:
     return items.coefficients(draw_halves(items.n_items, rng, size))
+
+
+def _draw_rankings(kind: SmoothedItems | Residuals, rng: np.random.Generator, size: int) -> Values:
+    return kind.items.of_keys(kind.draw_keys(rng, size))
 
 
 def draw_halves(n_items: int, rng: np.random.Generator, size: int) -> Counts:
@@ -331,10 +336,6 @@ class SmoothedItems:
             bounds.append(np.column_stack([firsts[tied], (firsts + counts)[tied]]).ravel() / items.n_items)
         rows = np.cumsum([0, *(bound.size for bound in bounds)])
         return cls(items, np.stack(starts), np.stack(sizes), np.concatenate(bounds), rows)
-
-    def resample(self, rng: np.random.Generator, size: int) -> Values:
-        """Coefficient of x with each other ranking in each of `size` resamples; nan if undefined."""
-        return self.items.of_keys(self.draw_keys(rng, size))
 
     def draw_keys(self, rng: np.random.Generator, size: int) -> Counts:
         """Draw rankings of new items, as `SortedItems.of_keys` reads them.
@@ -392,10 +393,6 @@ class Residuals:
             firsts, sizes = np.unique(np.sort(keys), return_index=True, return_counts=True)[1:]
             starts.append(np.repeat(firsts, sizes).astype(np.int32))
         return cls(items, slopes * x_scores, y_scores - slopes * x_scores, np.stack(starts))
-
-    def resample(self, rng: np.random.Generator, size: int) -> Values:
-        """Coefficient of x with each other ranking in each of `size` resamples; nan if undefined."""
-        return self.items.of_keys(self.draw_keys(rng, size))
 
     def draw_keys(self, rng: np.random.Generator, size: int) -> Counts:
         """Draw residuals, the same items for all rankings, and return rankings as `SortedItems.of_keys` reads them."""

@@ -7,13 +7,12 @@ from collections.abc import Collection, Hashable, Mapping, Sequence, Set
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import (
-    alpha_of,
     check_choice,
     checked_flag,
     checked_level,
@@ -26,7 +25,8 @@ from rankcorr._checks import (
 )
 from rankcorr._coefficients import Coefficient, Pearson, ScoreCoefficientLike, as_coefficient
 from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike
-from rankcorr._results import Computed, Result, TableNotes, TableResult, best_places, json_ready
+from rankcorr._report import Report
+from rankcorr._results import Computed, Result, TableNotes, TableResult, best_places, json_ready, significance_notes
 from rankcorr._workers import Progress
 from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError
 from rankcorr.inference._exchange import SWAPS, Codes, Swap, check_swap, codes_of_scores
@@ -49,9 +49,6 @@ from rankcorr.inference._null import null_of
 from rankcorr.inference._reports import leaderboard_report
 from rankcorr.inference._resampling import Draws, Values, sorted_items
 from rankcorr.inference._standardization import standardize
-
-if TYPE_CHECKING:
-    from rankcorr._report import Report
 
 MANY_GOLD_SETS: Final = 5
 
@@ -187,6 +184,8 @@ class Leaderboard(Computed, TableResult):
     (['good', 'poor'], 'sum', 'items', True)
     """
 
+    _hidden_totals: ClassVar[Set[str]] = {SUM, MEAN}  # from notebooks, where they are those of one gold set
+
     rows: tuple[LeaderboardRow, ...]
     gold_sets: tuple[str, ...]
     by: str
@@ -232,16 +231,19 @@ class Leaderboard(Computed, TableResult):
         return content
 
     def _notes(self) -> TableNotes:
-        alpha = alpha_of(self.level)
-        columns = self._columns()
-        names = list(columns)
-        scores = [SUM, MEAN, *self.gold_sets]
-        best = {place for name in scores for place in best_places(columns[name], names.index(name))}
-        worse = [row for row, pvalue in enumerate(columns["corrected_pvalue"]) if pvalue <= alpha]
-        place = names.index(self.by)
-        name = f"{self.coefficient}{', standardized' * self.standardized}"
-        caption = f"Systems by {name}. Bold: best; †: significantly below the best (corrected p at most {alpha:.3g})."
-        return TableNotes(caption, best, {(row, place) for row in worse})
+        columns = list(self._columns())
+        places = {name: columns.index(name) for name in (SUM, MEAN, *self.gold_sets)}
+        return self.emphasis(f"Systems by {self.coefficient}{', standardized' * self.standardized}", places)
+
+    def emphasis(
+        self, heading: str, places: Mapping[str, int], meaning: str = "significantly below", sign: float = 1.0
+    ) -> TableNotes:
+        """Notes on a table that has some scores at these places of its columns; with `sign` -1 the smallest is best."""
+        rows = self.table()
+        best = {place for name, at in places.items() for place in best_places([sign * row[name] for row in rows], at)}
+        tested = places[self.by] if self.by in places else max(places.values())
+        pvalues, caption = [row["corrected_pvalue"] for row in rows], f"{heading}. Bold: best;"
+        return significance_notes(caption, pvalues, tested, self.level, best=best, meaning=f"{meaning} the best")
 
     def _columns(self) -> dict[str, list[Any]]:
         rows = self.table()
@@ -249,11 +251,9 @@ class Leaderboard(Computed, TableResult):
 
     def _shown_columns(self) -> dict[str, list[Any]]:
         columns = self._columns()
-        if len(self.gold_sets) == 1:  # its sum and its mean
-            del columns[SUM], columns[MEAN]
-        return (
-            columns if any(columns["n_missing"]) else {name: columns[name] for name in columns if name != "n_missing"}
-        )
+        hidden = self._hidden_totals if len(self.gold_sets) == 1 else set()
+        hidden = hidden if any(columns["n_missing"]) else {*hidden, "n_missing"}
+        return {name: column for name, column in columns.items() if name not in hidden}
 
 
 def leaderboard(
@@ -443,7 +443,9 @@ def leaderboard(
         )
         for system in best_first[: np.count_nonzero(~np.isnan(sums))]
     ]
-    _check_reach(ranked_systems, draws.n_resamples, confidence)
+    n_compared = min((sum(part.gold.n_items for part in system.parts) for system in ranked_systems), default=0)
+    if len(ranked_systems) > 2 or (len(ranked_systems) == 2 and n_compared > MAX_EXACT):  # exchanges are drawn
+        draws.check_reach(confidence)
 
     resamples = [_resample(formula, column, draws.of_part(0, number)) for number, column in enumerate(by_set)]
     if exponents is not None:
@@ -591,19 +593,6 @@ def _coefficients(coefficient: Coefficient, column: Sequence[AlignedSystem]) -> 
     for rows in _group_by_items(column):
         values[rows] = coefficient.of_rankings(column[rows[0]].gold, [column[row].system for row in rows])
     return values
-
-
-def _check_reach(systems: Sequence[RankedSystem], n_resamples: int, level: float) -> None:
-    """Refuse a number of resamples too small for the tests to ever separate the last two systems."""
-    n_systems, alpha = len(systems), alpha_of(level)
-    sizes = sorted(sum(part.gold.n_items for part in system.parts) for system in systems)
-    if n_systems < 2 or (n_systems == 2 and sizes[0] <= MAX_EXACT):  # no exchange is drawn, or all are
-        return
-    if 1 / (1 + n_resamples) > alpha:
-        raise OptionError(
-            f"n_resamples must be at least {math.ceil(1 / alpha - 1e-9) - 1:,} at level {level:g}, or no test could "
-            f"tell two systems apart; got {n_resamples:,}"
-        )
 
 
 def _warn_of_undefined(

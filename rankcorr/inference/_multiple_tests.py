@@ -345,11 +345,7 @@ def rank_sets(
     )
     confidence = checked_level(level)
     draws = Draws.checked(n_resamples, seed, 1, progress)
-    if 1 / (1 + draws.n_resamples) > alpha_of(confidence):
-        raise OptionError(
-            f"n_resamples must be at least {math.ceil(1 / alpha_of(confidence) - 1e-9) - 1:,} at level {confidence:g}, "
-            f"or no test could tell two estimates apart; got {draws.n_resamples:,}"
-        )
+    draws.check_reach(confidence, "estimates")
     # In units in which the largest number is about 1, no square overflows; a power of two changes no digit.
     _, exponent = np.frexp(max(np.abs(values).max(), np.abs(root).max()))
     scaled, root = np.ldexp(values, -exponent), np.ldexp(root, -exponent)

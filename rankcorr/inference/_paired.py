@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -25,7 +25,8 @@ from rankcorr._checks import (
 )
 from rankcorr._coefficients import Coefficient, ScoreCoefficientLike, as_coefficient, different_coefficients
 from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike, align, as_ranking
-from rankcorr._results import Computed, Result, TableNotes, TableResult
+from rankcorr._report import Report
+from rankcorr._results import Computed, Result, TableNotes, TableResult, significance_notes
 from rankcorr._workers import Progress
 from rankcorr.errors import LabelError, OptionError, RankingError, TooFewItemsError, UndefinedCorrelationWarning
 from rankcorr.inference._exchange import (
@@ -44,9 +45,6 @@ from rankcorr.inference._gold_sets import name_gold_sets, name_systems
 from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._reports import comparison_report, comparisons_report
 from rankcorr.inference._resampling import Draws, sorted_items
-
-if TYPE_CHECKING:
-    from rankcorr._report import Report
 
 NAMES: Final = ("gold", "a", "b")
 MIRRORED: Final[dict[Alternative, Alternative]] = {"two-sided": "two-sided", "greater": "less", "less": "greater"}
@@ -381,11 +379,9 @@ class SystemComparisons(TableResult):
 
     def _notes(self) -> TableNotes:
         columns = self._columns()
-        place, alpha = list(columns).index("difference"), alpha_of(self.rows[0].comparison.level)
-        significant = {(row, place) for row, pvalue in enumerate(columns["corrected_pvalue"]) if pvalue <= alpha}
-        coefficients = ", ".join(dict.fromkeys(columns["coefficient"]))
-        caption = f"Differences between systems in {coefficients}. †: corrected p at most {alpha:.3g}."
-        return TableNotes(caption, significant=significant)
+        caption = f"Differences between systems in {', '.join(dict.fromkeys(columns['coefficient']))}."
+        place = list(columns).index("difference")
+        return significance_notes(caption, columns["corrected_pvalue"], place, self.rows[0].comparison.level)
 
     def _columns(self) -> dict[str, list[Any]]:
         of_row = ("gold_set", "coefficient", "a", "b")

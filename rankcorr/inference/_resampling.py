@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import checked_resamples, checked_seed, shown
+from rankcorr._checks import alpha_of, checked_resamples, checked_seed, shown
 from rankcorr._coefficients import Coefficient, Pearson, unit_rows, unit_scores
 from rankcorr._input.scores import loops
 from rankcorr._ranking import Ranking
@@ -61,6 +62,15 @@ class Draws:
         return cls(
             checked_resamples(n_resamples), checked_seed(seed), checked_workers(workers), progress or silent, executor
         )
+
+    def check_reach(self, level: float, units: str = "systems") -> None:
+        """Refuse a number of resamples too small for any p-value to reject at this level."""
+        alpha = alpha_of(level)
+        if 1 / (1 + self.n_resamples) > alpha:
+            raise OptionError(
+                f"n_resamples must be at least {math.ceil(1 / alpha - 1e-9) - 1:,} at level {level:g}, or no test "
+                f"could tell two {units} apart; got {self.n_resamples:,}"
+            )
 
     def of_part(self, *path: int) -> Draws:
         """The same from another seed, so that no two parts of a computation draw the same numbers."""

@@ -27,7 +27,7 @@ from rankcorr._rank_kernels import (
     tree_size,
 )
 
-BITS = np.uint64(32)  # of a choice of `exchanged_coefficients`
+BITS = np.uint64(32)  # of a choice of `exchanged_coefficients`, and of half a random number
 STEP = np.uint64(0x9E3779B97F4A7C15)  # of splitmix64, as are the next five
 FIRST_SHIFT, SECOND_SHIFT, THIRD_SHIFT, LAST_BITS = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 FIRST_FACTOR, SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -129,7 +129,7 @@ def count_draws(draws: Array, counts: Array) -> None:
 
 @helper
 def scramble(state: Any) -> Any:
-    """Mix the bits of a counter: the output function of splitmix64."""
+    """Mix the bits of a counter, or of each number of an array, one to one: the output function of splitmix64."""
     state = (state ^ (state >> FIRST_SHIFT)) * FIRST_FACTOR
     state = (state ^ (state >> SECOND_SHIFT)) * SECOND_FACTOR
     return state ^ (state >> THIRD_SHIFT)
@@ -321,19 +321,20 @@ def enter(counts: Array, x_keys: Array, formula: Formula, groups: Groups, entrie
 
 
 @helper
-def weigh_entries(n_entries: int, entries: Entries, scheme: int) -> tuple[int, float]:
-    """Set the weights of entries, divided by the largest; return the place and the value of the largest."""
+def coefficient_of(n_entries: int, entries: Entries, formula: Formula, tree: Array) -> float:
+    """Return the coefficient of entries whose ranks and weights in both rankings are set; nan if undefined."""
+    weights = entries.weights
     for entry in range(n_entries):
-        entries.weights[entry] = combine(scheme, entries.x_weights[entry], entries.y_weights[entry])
-    return scale_weights(n_entries, entries.weights)
-
-
-@helper
-def rho_of_entries(n_entries: int, heaviest: int, copies: Array, entries: Entries) -> float:
-    """Weighted rho of entries; their weights become those of all copies."""
-    for entry in range(n_entries):
-        entries.weights[entry] *= copies[entry]
-    return float(rho_of(n_entries, heaviest, entries.weights, entries.x_ranks, entries.y_ranks))
+        weights[entry] = combine(formula.scheme, entries.x_weights[entry], entries.y_weights[entry])
+    heaviest, largest = scale_weights(n_entries, weights)
+    if largest == 0.0:
+        return math.nan
+    if formula.kind == RHO:
+        for entry in range(n_entries):
+            weights[entry] *= entries.copies[entry]
+        return float(rho_of(n_entries, heaviest, weights, entries.x_ranks, entries.y_ranks))
+    is_a = formula.kind == TAU_A
+    return float(tau_of(n_entries, entries.copies, weights, entries.x_keys, entries.y_keys, tree, is_a))
 
 
 @kernel
@@ -353,21 +354,7 @@ def resampled_coefficients(counts: Array, keys: Array, formula: Formula, memory:
                 entries.y_keys[entry] = row_keys[y + 1, entries.items[entry]]
             y_ranks, y_weights = entries.y_ranks, entries.y_weights
             rank_entries(n_entries, entries.y_keys, entries.copies, groups, formula, y_ranks, y_weights)
-            heaviest, largest = weigh_entries(n_entries, entries, formula.scheme)
-            if largest == 0.0:
-                values[row, y] = math.nan
-            elif formula.kind == RHO:
-                values[row, y] = rho_of_entries(n_entries, heaviest, entries.copies, entries)
-            else:
-                values[row, y] = tau_of(
-                    n_entries,
-                    entries.copies,
-                    entries.weights,
-                    entries.x_keys,
-                    entries.y_keys,
-                    tree,
-                    formula.kind == TAU_A,
-                )
+            values[row, y] = coefficient_of(n_entries, entries, formula, tree)
 
 
 @helper
@@ -463,21 +450,7 @@ def exchanged_coefficients(
                 entries.y_keys[entry] = places.keys[place]
                 entries.y_ranks[entry] = places.ranks[place]
                 entries.y_weights[entry] = places.weights[place]
-            heaviest, largest = weigh_entries(n_entries, entries, formula.scheme)
-            if largest == 0.0:
-                values[draw, system] = math.nan
-            elif formula.kind == RHO:
-                values[draw, system] = rho_of_entries(n_entries, heaviest, entries.copies, entries)
-            else:
-                values[draw, system] = tau_of(
-                    n_entries,
-                    entries.copies,
-                    entries.weights,
-                    entries.x_keys,
-                    entries.y_keys,
-                    tree,
-                    formula.kind == TAU_A,
-                )
+            values[draw, system] = coefficient_of(n_entries, entries, formula, tree)
 
 
 @helper

@@ -7,7 +7,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import multimode
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +31,6 @@ from rankcorr.measures._ratings import AnnotatorError, Ratings, RatingsLike, rea
 FewCommon: TypeAlias = Literal["raise", "leave_out"]
 
 TiesOfVotes: TypeAlias = Literal["raise", "omit", "lowest", "highest"]
-
-TIES_OF_VOTES: Final[tuple[TiesOfVotes, ...]] = get_args(TiesOfVotes)
-FEW_COMMON: Final[tuple[FewCommon, ...]] = get_args(FewCommon)
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,7 +260,7 @@ def mean_pairwise_agreement(
             f"annotators are compared without order, so that the scheme must be symmetric; got {coefficient_value}"
         )
     least = checked_count(min_common, "min_common", least=2)
-    check_choice("few_common", few_common, FEW_COMMON)
+    check_choice("few_common", few_common, get_args(FewCommon))
     parsed_ratings = read_ratings(ratings)
     rated = ~np.isnan(parsed_ratings.values)
     counts = rated.astype(np.float64)  # numpy multiplies matrices of floats far faster, and counts are exact in them
@@ -505,7 +502,7 @@ def majority_vote(ratings: RatingsLike, *, ties: TiesOfVotes = "raise") -> Aggre
     >>> majority_vote(votes, ties="omit").scores
     {'a': 1.0}
     """
-    check_choice("ties", ties, TIES_OF_VOTES)
+    check_choice("ties", ties, get_args(TiesOfVotes))
     by_item = _ratings_by_item(read_ratings(ratings))
     modes = {item: multimode(values) for item, values in by_item.items()}
     tied = tuple(item for item, values in modes.items() if len(values) > 1)

@@ -19,7 +19,6 @@ Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 
-LEVELS: Final[tuple[Level, ...]] = get_args(Level)
 MOST_BLOCKS: Final = 200  # that the jackknife leaves out in turn
 
 
@@ -79,7 +78,7 @@ def krippendorff_alpha(ratings: RatingsLike, *, level: Level = "nominal") -> flo
     >>> round(krippendorff_alpha([[1, 2, 3, 3], [1, 2, 3, nan], [nan, 3, 3, 3]], level="ordinal"), 4)
     0.775
     """
-    check_choice("level", level, LEVELS)
+    check_choice("level", level, get_args(Level))
     items = np.sort(read_ratings(ratings).values.T, axis=1)
     rated = ~np.isnan(items)
     n_rated = np.count_nonzero(rated, axis=1)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final, Literal, TypeAlias, get_args
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,9 @@ from numpy.typing import NDArray
 from rankcorr._checks import check_choice, checked_flag, warn_undefined
 from rankcorr._ranking import Missing, Ranking, align, n_missing
 from rankcorr._results import RankCorrelation
-from rankcorr.measures._lists import ListLike, as_list
+from rankcorr.measures._lists import ListLike, as_list, tied_groups
 
 ApTies: TypeAlias = Literal["a", "b"]
-
-AP_TIES: Final[tuple[ApTies, ...]] = get_args(ApTies)
 
 
 def tau_ap(gold: ListLike, system: ListLike, *, ties: ApTies = "a", missing: Missing = "raise") -> RankCorrelation:
@@ -76,21 +75,30 @@ def tau_ap(gold: ListLike, system: ListLike, *, ties: ApTies = "a", missing: Mis
     >>> round(tau_ap(gold, system).statistic, 4), round(tau_ap(gold, system, ties="b").statistic, 4)
     (0.2222, 0.2222)
     """
-    check_choice("ties", ties, AP_TIES)
-    lists = as_list(gold), as_list(system)
-    first, second = align(*lists, names=("gold", "system"), missing=missing)
-    value = _expected(first, second) if ties == "a" else 0.5 * (_untied(first, second) + _untied(second, first))
-    if math.isnan(value):
-        warn_undefined("all items are tied in one ranking", stacklevel=3)
-    elif abs(value) > 1:  # by rounding
-        value = math.copysign(1.0, value)
-    return _result(value, "tau_ap", lists, first, missing, variant=ties)
+    check_choice("ties", ties, get_args(ApTies))
+
+    def formula(first: Ranking, second: Ranking) -> float:
+        value = _expected(first, second) if ties == "a" else 0.5 * (_untied(first, second) + _untied(second, first))
+        return math.copysign(1.0, value) if abs(value) > 1 else value  # by rounding
+
+    return _correlate("tau_ap", formula, gold, system, missing, names=("gold", "system"), variant=ties)
 
 
-def _result(
-    value: float, coefficient: str, lists: tuple[Ranking, Ranking], first: Ranking, missing: str, **options: str
+def _correlate(
+    coefficient: str,
+    formula: Callable[[Ranking, Ranking], float],
+    x: ListLike,
+    y: ListLike,
+    missing: Missing,
+    names: tuple[str, str] = ("x", "y"),
+    **options: str,
 ) -> RankCorrelation:
-    """Return a correlation of two given rankings; `first` is the first one after alignment."""
+    """Align two lists, and return their correlation by a formula, which is nan if one of them is a single tie."""
+    lists = as_list(x), as_list(y)
+    first, second = align(*lists, names=names, missing=missing)
+    value = formula(first, second)
+    if math.isnan(value):
+        warn_undefined("all items are tied in one ranking")
     about: dict[str, Any] = {"n_items": first.n_items, "coefficient": coefficient, **options}
     if missing != "raise":
         about |= {"missing": missing, "n_missing": n_missing(*lists, first.n_items)}
@@ -124,13 +132,10 @@ def _counts(
     concordant, tied = np.empty(gold.n_items), np.empty(gold.n_items)
     order = system.best_first
     kernels.above_in_both(gold.ranks, system.ranks, order, concordant, tied)
-    starts = np.flatnonzero(np.diff(system.ranks[order], prepend=0.0))  # ranks are at least 1
-    return starts, np.diff(starts, append=gold.n_items), concordant[order], tied[order]
+    return *tied_groups(system), concordant[order], tied[order]
 
 
 PairScheme: TypeAlias = Literal["additive", "multiplicative"]
-
-PAIR_SCHEMES: Final[tuple[PairScheme, ...]] = get_args(PairScheme)
 
 
 def vigna_tau(
@@ -178,18 +183,21 @@ def vigna_tau(
     >>> round(vigna_tau([4, 3, 2, 1], [4, 3, 1, 2]).statistic, 4)
     0.8133
     """
-    check_choice("scheme", scheme, PAIR_SCHEMES)
-    lists = as_list(x), as_list(y)
-    first, second = align(*lists, missing=missing)
-    from scipy.stats import weightedtau
+    check_choice("scheme", scheme, get_args(PairScheme))
 
-    if np.ptp(first.ranks) == 0 or np.ptp(second.ranks) == 0:
-        value = math.nan
-        warn_undefined("all items are tied in one ranking", stacklevel=3)
-    else:
+    def formula(first: Ranking, second: Ranking) -> float:
+        from scipy.stats import weightedtau
+
+        if _is_single_tie(first) or _is_single_tie(second):
+            return math.nan
         # Ranks, negated because to scipy larger is better: they are exact and cannot overflow, whatever the scores.
-        value = float(weightedtau(-first.ranks, -second.ranks, additive=scheme == "additive").statistic)
-    return _result(value, "vigna_tau", lists, first, missing, scheme=scheme, weigher="hyperbolic")
+        return float(weightedtau(-first.ranks, -second.ranks, additive=scheme == "additive").statistic)
+
+    return _correlate("vigna_tau", formula, x, y, missing, scheme=scheme, weigher="hyperbolic")
+
+
+def _is_single_tie(ranking: Ranking) -> bool:
+    return bool(np.ptp(ranking.ranks) == 0)
 
 
 def blest_nu(x: ListLike, y: ListLike, *, symmetric: bool = False, missing: Missing = "raise") -> RankCorrelation:
@@ -236,12 +244,9 @@ def blest_nu(x: ListLike, y: ListLike, *, symmetric: bool = False, missing: Miss
     (0.88, 0.72)
     """
     checked_flag(symmetric, "symmetric")
-    lists = as_list(x), as_list(y)
-    first, second = align(*lists, missing=missing)
-    value = _blest(first, second)
     if symmetric:
-        value = 0.5 * (value + _blest(second, first))
-    return _result(value, "blest_xi" if symmetric else "blest_nu", lists, first, missing)
+        return _correlate("blest_xi", lambda a, b: 0.5 * (_blest(a, b) + _blest(b, a)), x, y, missing)
+    return _correlate("blest_nu", _blest, x, y, missing)
 
 
 def _blest(x: Ranking, y: Ranking) -> float:
@@ -291,24 +296,21 @@ def top_down_correlation(x: ListLike, y: ListLike, *, missing: Missing = "raise"
     >>> round(top_down_correlation([4, 3, 2, 1], [4, 3, 1, 2]), 4)
     0.942
     """
-    lists = as_list(x), as_list(y)
-    first, second = align(*lists, missing=missing)
-    savage = np.cumsum(1 / np.arange(first.n_items, 0, -1))[::-1]
-    scores = [_means_of_ties(ranking, savage) - 1 for ranking in (first, second)]  # Savage scores have the mean 1
-    spread = math.sqrt((scores[0] @ scores[0]) * (scores[1] @ scores[1]))
-    if np.ptp(first.ranks) == 0 or np.ptp(second.ranks) == 0:
-        value = math.nan
-        warn_undefined("all items are tied in one ranking", stacklevel=3)
-    else:
-        value = max(-1.0, min(1.0, float(scores[0] @ scores[1]) / spread))
-    return _result(value, "top_down", lists, first, missing)
+    return _correlate("top_down", _of_savage_scores, x, y, missing)
+
+
+def _of_savage_scores(x: Ranking, y: Ranking) -> float:
+    if _is_single_tie(x) or _is_single_tie(y):
+        return math.nan
+    savage = np.cumsum(1 / np.arange(x.n_items, 0, -1))[::-1]
+    a, b = (_means_of_ties(ranking, savage) - 1 for ranking in (x, y))  # Savage scores have the mean 1
+    return max(-1.0, min(1.0, float(a @ b) / math.sqrt((a @ a) * (b @ b))))
 
 
 def _means_of_ties(ranking: Ranking, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Value of each item, given those of the places 1, 2, ...: tied items have the mean of their places."""
     order = ranking.best_first
-    starts = np.flatnonzero(np.diff(ranking.ranks[order], prepend=0.0))  # ranks are at least 1
-    sizes = np.diff(starts, append=ranking.n_items)
+    starts, sizes = tied_groups(ranking)
     means = np.empty(ranking.n_items)
     means[order] = np.repeat(np.add.reduceat(values, starts) / sizes, sizes)
     return means

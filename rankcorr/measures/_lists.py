@@ -73,6 +73,12 @@ def _words(entry: object) -> Iterator[str | None]:
         yield None
 
 
+def tied_groups(ranking: Ranking) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Start, from 0, and size of each group of tied items, from best to worst."""
+    starts = np.flatnonzero(np.diff(ranking.ranks[ranking.best_first], prepend=0.0))  # ranks are at least 1
+    return starts, np.diff(starts, append=ranking.n_items)
+
+
 def average_precision(gold: ScoresLike, system: ListLike, *, missing: Missing = "raise") -> float:
     """Average precision of a system against binary relevance: the mean over the ways to break the system's ties.
 
@@ -133,8 +139,7 @@ def average_precision(gold: ScoresLike, system: ListLike, *, missing: Missing = 
         relevance = np.array([by_label.get(label, 0) for label in first.labels])
     if not relevance.any():
         raise RelevanceError(f"gold must have a relevant item; none of its {first.n_items} items is")
-    starts = np.flatnonzero(np.diff(second.ranks[second.best_first], prepend=0.0))  # ranks are at least 1
-    sizes = np.diff(starts, append=second.n_items)
+    starts, sizes = tied_groups(second)
     relevant = np.add.reduceat(relevance[second.best_first], starts)
     before = np.cumsum(relevant) - relevant
     m, t, g, r = (np.repeat(values, sizes) for values in (starts, sizes, relevant, before))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,11 @@ from numpy.typing import NDArray
 from rankcorr._checks import check_choice, checked_level
 from rankcorr._ranking import Ranking, aligned
 from rankcorr._results import Result
-from rankcorr.measures._lists import ListLike, as_list
+from rankcorr.measures._lists import ListLike, as_list, tied_groups
 
 OverlapTies: TypeAlias = Literal["w", "a", "b"]
 Counts: TypeAlias = NDArray[np.int64]
 Values: TypeAlias = NDArray[np.float64]
-
-OVERLAP_TIES: Final[tuple[OverlapTies, ...]] = get_args(OverlapTies)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +143,7 @@ def rank_biased_overlap(x: ListLike, y: ListLike, *, p: float = 0.9, ties: Overl
     >>> round(overlap.extrapolated, 4), round(overlap.minimum, 4), round(overlap.residual, 4)
     (0.6923, 0.3311, 0.562)
     """
-    check_choice("ties", ties, OVERLAP_TIES)
+    check_choice("ties", ties, get_args(OverlapTies))
     persistence = checked_level(p, "p")
     first, second = as_list(x), as_list(y)
     if first.labels is None or second.labels is None:
@@ -213,8 +211,7 @@ class _Parts:
 
     def __init__(self, ranking: Ranking, n_depths: int, ties: OverlapTies) -> None:
         order, n_items = ranking.best_first, ranking.n_items
-        starts = np.flatnonzero(np.diff(ranking.ranks[order], prepend=0.0))  # ranks are at least 1
-        sizes = np.diff(starts, append=n_items)
+        starts, sizes = tied_groups(ranking)
         top, tied = np.repeat(starts + 1, sizes), np.repeat(sizes, sizes)
         depth = np.arange(1, n_depths + 1)
         self.first = np.empty(n_items, np.int64)

@@ -10,7 +10,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, counted, offending
 from rankcorr._coefficients import CoefficientLike, as_coefficient
@@ -20,14 +19,13 @@ from rankcorr.errors import OptionError
 from rankcorr.inference._gold_sets import SUM, align_systems, count_unused_labels, name_systems, read_gold_sets
 from rankcorr.inference._leaderboard import Leaderboard
 from rankcorr.inference._null import NullDistribution, null_of
-from rankcorr.inference._resampling import Draws
+from rankcorr.inference._resampling import Draws, Values
 from rankcorr.plots import _style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Values: TypeAlias = NDArray[np.float64]
 ChanceLevels: TypeAlias = Mapping[str, Mapping[str, NullDistribution]]
 
 MARKERS: Final = ("o", "s", "^", "D", "v")

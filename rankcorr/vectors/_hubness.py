@@ -11,9 +11,8 @@ from rankcorr._checks import checked_count, counted
 from rankcorr._results import TableResult, read_only
 from rankcorr._workers import Progress, silent
 from rankcorr.errors import OptionError
-from rankcorr.vectors._cosines import unit_vectors
 from rankcorr.vectors._reading import as_vectors
-from rankcorr.vectors._words import VectorsLike
+from rankcorr.vectors._words import VectorsLike, unit_vectors
 
 BLOCK_CELLS: Final = 1 << 22  # cosines computed at once: 32 MB
 DECIMALS: Final = 10  # cosines that are equal to this many tie, as in `WordVectors.cosines`

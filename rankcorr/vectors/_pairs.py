@@ -20,11 +20,11 @@ from rankcorr.errors import LowCoverageWarning, NonNumericError, OptionError, Se
 from rankcorr.evaluation._metrics import name_of
 from rankcorr.inference._interval import correlation_interval
 from rankcorr.inference._null import permutation_test
-from rankcorr.vectors._cosines import Values
 from rankcorr.vectors._reading import as_vectors
 from rankcorr.vectors._words import (
     DuplicatePairError,
     UnknownWordError,
+    Values,
     VectorError,
     VectorsLike,
     WordVectors,

@@ -29,14 +29,14 @@ from rankcorr._checks import (
 from rankcorr._input.numbers import ROUNDING
 from rankcorr._results import JsonResult, Result, Rows, TableResult
 from rankcorr.errors import LowCoverageWarning
+from rankcorr.inference._exchange_distribution import ExchangeDistribution, all_swaps
 from rankcorr.vectors._pairs import LOW_COVERAGE, OOV, RESAMPLES, Oov
 from rankcorr.vectors._reading import as_vectors
 from rankcorr.vectors._target_groups import CATEGORIES, TargetGroupError, TargetGroups
-from rankcorr.vectors._words import UnknownWordError, VectorsLike, warn_other_forms
+from rankcorr.vectors._words import UnknownWordError, Values, VectorsLike, warn_other_forms
 
 Similarity: TypeAlias = Callable[[str, str], float]
 ModelLike: TypeAlias = VectorsLike | Mapping[tuple[str, str], float] | Similarity
-Values: TypeAlias = NDArray[np.float64]
 
 KINDS: Final = tuple(f"positive-{category}" for category in CATEGORIES)
 
@@ -497,24 +497,13 @@ def _exchange(
     n_targets = differences.size
     if not n_targets:
         return math.nan, math.nan, math.nan
-    if 2**n_targets <= n_resamples:
-        is_exchanged = (np.arange(2**n_targets)[:, np.newaxis] >> np.arange(n_targets)) & 1
-    else:
-        is_exchanged = np.random.default_rng(seed).integers(0, 2, (n_resamples + 1, n_targets))
-        is_exchanged[0] = 0  # the observed order is one of the draws
-    exchanged = _part_ratios(is_exchanged, differences, weights)
-    others = _part_ratios(1 - is_exchanged, differences, weights)
-    is_whole = np.isnan(exchanged) | np.isnan(others)  # all targets or none: any shift is as far
-    low = np.where(is_whole, -1.0, np.minimum(exchanged, others))
-    high = np.where(is_whole, 1.0, np.maximum(exchanged, others))
-    pvalue = float(np.mean((low <= ROUNDING) & (high >= -ROUNDING)))
-    place = math.floor((1 - level) * len(low) + ROUNDING)
-    return pvalue, float(np.partition(low, place)[place]), float(-np.partition(-high, place)[place])
-
-
-def _part_ratios(members: NDArray[np.int64], differences: Values, weights: Values) -> Values:
-    """Ratio of sums over the targets of each row of `members`, nan for a row without any."""
-    totals = members @ weights
-    ratios = np.full(len(members), np.nan)
-    np.divide(members @ differences, totals, out=ratios, where=totals > 0)
-    return ratios
+    is_exact, total = 2**n_targets <= n_resamples, weights.sum()
+    is_exchanged: NDArray[Any]
+    if is_exact:
+        is_exchanged = all_swaps(n_targets)
+    else:  # the first draw stands for the order observed, which the p-value counts
+        is_exchanged = np.random.default_rng(seed).integers(0, 2, (n_resamples + 1, n_targets))[1:]
+    signs = 1.0 - 2.0 * is_exchanged
+    exchanged, net_shares = signs @ differences / total, signs @ weights / total
+    exchanges = ExchangeDistribution(_ratio(differences, weights), exchanged[np.newaxis], net_shares, is_exact)
+    return exchanges.pvalue(), *exchanges.interval(level, bound=1.0)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from functools import cached_property
+from itertools import compress
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -19,22 +20,26 @@ from rankcorr._options import declare
 from rankcorr._workers import checked_workers, mapped
 from rankcorr.errors import MetricError, MissingValueError, OptionError, UndefinedQueryError, UnjudgedError
 from rankcorr.evaluation._columns import Codes
-from rankcorr.evaluation._grouped import Values, group_coefficients
-from rankcorr.evaluation._matching import Coverage, Joined, Matched
+from rankcorr.evaluation._grouped import group_coefficients
+from rankcorr.evaluation._matching import Coverage, Joined, Matched, matched
 from rankcorr.evaluation._metrics import NDCG, AveragePrecision, Familiar, Metric, MetricLike, PrecisionAt, as_metrics
 from rankcorr.evaluation._nulls import RESAMPLES, drawn_exponents
-from rankcorr.evaluation._partitions.joined_columns import Documents, JoinedColumns, Numbers, joined_columns
-from rankcorr.evaluation._partitions.streams import whole_queries
+from rankcorr.evaluation._partitions.joined_columns import (
+    Documents,
+    JoinedColumns,
+    Numbers,
+    joined_columns,
+    whole_queries,
+)
 from rankcorr.evaluation._qrels import Qrels, Rows
 from rankcorr.evaluation._values import UNDEFINED, QueryValues, RunMetrics, UndefinedPolicy
+from rankcorr.inference._resampling import Values
 from rankcorr.inference._standardization import standardize
 
 Unjudged: TypeAlias = Literal["error", "zero", "omit"]
 Unretrieved: TypeAlias = Literal["error", "last", "omit"]
 QueryType: TypeAlias = Literal["string", "int64"]
 
-UNJUDGED: Final[tuple[Unjudged, ...]] = get_args(Unjudged)
-UNRETRIEVED: Final[tuple[Unretrieved, ...]] = get_args(Unretrieved)
 N_DOCUMENTS: Final = "n_documents"
 OPTIONS: Final = b"rankcorr"
 
@@ -127,8 +132,8 @@ class QueryEvaluator:
         check_unique(names, "names of columns", OptionError)
         if ranks := list(filter(is_rank_column, (self.relevance, *scores))):
             raise OptionError(f"column {ranks[0]!r} holds ranks; scores are needed, of which the largest is the best")
-        check_choice("unjudged", self.unjudged, UNJUDGED)
-        check_choice("unretrieved", self.unretrieved, UNRETRIEVED)
+        check_choice("unjudged", self.unjudged, get_args(Unjudged))
+        check_choice("unretrieved", self.unretrieved, get_args(Unretrieved))
         check_choice("undefined", self.undefined, UNDEFINED)
         checked = {
             "metrics": tuple(named.values()),
@@ -262,16 +267,6 @@ class RunValues(NamedTuple):
     judged: NDArray[np.bool_]
 
 
-class JudgedRows(NamedTuple):
-    """Rows that a run is judged by: those with a judgement or a score, of the queries with a judgement."""
-
-    relevance: Numbers
-    scores: Numbers
-    documents: Documents | None
-    offsets: Codes
-    queries: Any
-
-
 def run_values(columns: JoinedColumns, run: int, plan: QueryEvaluator) -> RunValues:
     """Compute the values of one run.
 
@@ -282,12 +277,19 @@ def run_values(columns: JoinedColumns, run: int, plan: QueryEvaluator) -> RunVal
     """
     scores = columns.scores[run]
     _check_both(columns, scores, plan.scores[run], plan)
-    judged = _any_of_each(~columns.relevance.absent, columns.offsets)
-    rows = _select_judged(columns, scores, judged)
-    pairs = _matched(rows, plan)
+    judged = np.diff(_kept_offsets(~columns.relevance.absent, columns.offsets)) > 0
+    others = {name: metric for name, metric in plan.metrics_by_name.items() if not isinstance(metric, Coefficient)}
+    is_complete = not (columns.relevance.absent.any() or scores.absent.any())
+    joint = None if is_complete and not others else _join(columns, scores, judged)
+    if joint is None or is_complete:  # matched as they are: half of the time of a coefficient
+        x, y, offsets = map(read_only, (columns.relevance.values, scores.values, columns.offsets))
+        nothing = Coverage(offsets.size - 1, (), (), x.size, 0, 0, 0, 0)
+        pairs = Matched(x, y, offsets, np.empty(0, np.int64), (), nothing)
+    else:
+        unretrieved = "last" if plan.unretrieved == "error" else plan.unretrieved  # of an error, none is left
+        pairs = matched(joint, unjudged=plan.unjudged, unretrieved=unretrieved)
     raw: dict[str, Values] = {}
     standardized: dict[str, Values] = {}
-    others = {name: metric for name, metric in plan.metrics_by_name.items() if not isinstance(metric, Coefficient)}
     for name, metric in plan.metrics_by_name.items():
         if isinstance(metric, Coefficient):
             raw[name] = group_coefficients(metric, pairs.x, pairs.y, pairs.offsets)
@@ -296,8 +298,8 @@ def run_values(columns: JoinedColumns, run: int, plan: QueryEvaluator) -> RunVal
                     metric, pairs.x, pairs.y, pairs.offsets, n_resamples=plan.n_resamples, seed=plan.seed
                 )
                 standardized[name] = standardize(raw[name], exponents)
-    if others and judged.any():
-        results: dict[str, QueryValues] = RunMetrics(_joint(rows), pairs, 1).values(others)
+    if joint is not None and others and judged.any():
+        results: dict[str, QueryValues] = RunMetrics(joint, pairs, 1).values(others)
         raw |= {name: result.values for name, result in results.items()}
     elif others:
         raw |= {name: np.empty(0) for name in others}
@@ -318,56 +320,21 @@ def _check_both(columns: JoinedColumns, scores: Numbers, name: str, plan: QueryE
             raise kind(f"{offending(f'a document has {fault}; queries', queries)}; set {option}={choices} to accept it")
 
 
-def _select_judged(columns: JoinedColumns, scores: Numbers, judged: NDArray[np.bool_]) -> JudgedRows:
-    relevance, documents, offsets, queries = columns.relevance, columns.documents, columns.offsets, columns.queries
-    if relevance.absent.any() or scores.absent.any():
-        is_kept = ~(relevance.absent & scores.absent) & np.repeat(judged, np.diff(offsets))
-        offsets = _kept_offsets(is_kept, offsets)[np.append(judged, True)]
-        relevance, scores = (
-            Numbers(numbers.values[is_kept], numbers.absent[is_kept]) for numbers in (relevance, scores)
-        )
-        if documents is not None:
-            documents = Documents(documents.codes[is_kept], documents.ids)
-        queries = [query for query, is_judged in zip(queries.to_pylist(), judged.tolist(), strict=True) if is_judged]
-    return JudgedRows(relevance, scores, documents, offsets, queries)
-
-
-def _matched(rows: JudgedRows, plan: QueryEvaluator) -> Matched:
-    """Gold and run of the documents that rank correlations compare."""
-    x, y, offsets = rows.relevance.values, rows.scores.values, rows.offsets
-    no_gold, no_score = rows.relevance.absent, rows.scores.absent
-    is_kept = np.ones(x.size, bool)
-    if no_gold.any() and plan.unjudged == "omit":
-        is_kept &= ~no_gold
-    if no_score.any():
-        retrieved = _any_of_each(~no_score, offsets)
-        if plan.unretrieved == "omit":
-            is_kept &= ~no_score
-        is_kept &= np.repeat(retrieved, np.diff(offsets))
-        y = np.where(no_score, -np.inf, y)
-    if not is_kept.all():
-        x, y, offsets = x[is_kept], y[is_kept], _kept_offsets(is_kept, offsets)
-    n = int(offsets[-1])
-    nothing = Coverage(offsets.size - 1, (), (), n, 0, 0, 0, 0)
-    return Matched(read_only(x), read_only(y), read_only(offsets), np.empty(0, np.int64), (), nothing)
-
-
-def _joint(rows: JudgedRows) -> Joined:
-    """Qrels and a run as `evaluate` joins them, for the other metrics."""
-    codes, ids = rows.documents or Documents(_places(rows.offsets), tuple(range(int(np.diff(rows.offsets).max()))))
-    judged, retrieved = ~rows.relevance.absent, ~rows.scores.absent
-    gold, run = _kept_offsets(judged, rows.offsets), _kept_offsets(retrieved, rows.offsets)
-    queries = rows.queries if isinstance(rows.queries, list) else rows.queries.to_pylist()
-    gold_rows = Rows(
-        tuple(queries), read_only(gold), ids, read_only(codes[judged]), read_only(rows.relevance.values[judged])
-    )
+def _join(columns: JoinedColumns, scores: Numbers, judged: NDArray[np.bool_]) -> Joined:
+    """Join qrels and a run as `evaluate` does, for the queries with a judgement."""
+    offsets = columns.offsets
+    documents = columns.documents or Documents(_places(offsets), tuple(range(int(np.diff(offsets).max(initial=0)))))
+    is_gold, is_scored = ~columns.relevance.absent, ~scores.absent & np.repeat(judged, np.diff(offsets))
+    gold, run = (_kept_offsets(is_kept, offsets)[np.append(judged, True)] for is_kept in (is_gold, is_scored))
+    queries = tuple(compress(columns.queries.to_pylist(), judged.tolist()))
+    gold_columns = documents.codes[is_gold], columns.relevance.values[is_gold]
     return Joined(
-        qrels=Qrels._from_rows(gold_rows, None),
+        qrels=Qrels._from_rows(Rows(queries, read_only(gold), documents.ids, *map(read_only, gold_columns)), None),
         starts=run[:-1],
         stops=run[1:],
-        codes=read_only(codes[retrieved]),
-        values=read_only(rows.scores.values[retrieved]),
-        documents=ids,
+        codes=read_only(documents.codes[is_scored]),
+        values=read_only(scores.values[is_scored]),
+        documents=documents.ids,
         not_in_qrels=(),
         n_cut=0,
     )
@@ -381,11 +348,6 @@ def _places(offsets: Codes) -> Codes:
 def _kept_offsets(is_kept: NDArray[np.bool_], offsets: Codes) -> Codes:
     """Where the kept rows of each query begin."""
     return np.asarray(np.append(0, np.cumsum(is_kept))[offsets])
-
-
-def _any_of_each(flags: NDArray[np.bool_], offsets: Codes) -> NDArray[np.bool_]:
-    """Whether any row of each query has the flag."""
-    return np.asarray(np.diff(np.append(0, np.cumsum(flags))[offsets]) > 0)
 
 
 def _scatter(values_of: dict[str, Values], places: NDArray[np.bool_]) -> dict[str, Values]:

@@ -13,7 +13,6 @@ from itertools import combinations
 from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankcorr._checks import (
     check_choice,
@@ -32,12 +31,11 @@ from rankcorr._results import Result, TableResult
 from rankcorr._workers import checked_workers, mapped
 from rankcorr.errors import MetricError, OptionError, PartialMismatchError, SplitQueryError
 from rankcorr.evaluation._partitions.evaluator import OPTIONS, QueryEvaluator
-from rankcorr.evaluation._partitions.joined_columns import as_table, ids_of
+from rankcorr.evaluation._partitions.joined_columns import as_table, query_ids, whole_queries
 from rankcorr.evaluation._partitions.poisson import Moments, moments_of, query_keys, repeated_ids
-from rankcorr.evaluation._partitions.streams import whole_queries
 from rankcorr.evaluation._query_tests import Means, bounds
+from rankcorr.inference._resampling import Values
 
-Values = NDArray[np.float64]
 Row = TypeVar("Row", "QueryMean", "MeanDifference")
 
 RESAMPLES: Final = 1_000
@@ -131,7 +129,7 @@ def partial_means(
     if OPTIONS in metadata:  # rows that say which evaluator made them
         _check_same(json.loads(metadata[OPTIONS]), evaluator.option_texts(), "the rows", "the evaluator")
     table = as_table(rows, (evaluator.query, *evaluator.columns))
-    queries = ids_of(table.column(evaluator.query), "query")
+    queries = query_ids(table.column(evaluator.query))
     quantities = _quantities(evaluator, {name: _values(table.column(name), name) for name in evaluator.columns})
     columns = np.column_stack(list(quantities.values()))
     moments = moments_of(query_keys(queries, key), columns, number, checked_workers(workers))

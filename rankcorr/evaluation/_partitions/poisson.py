@@ -35,7 +35,7 @@ def query_keys(queries: Any, seed: int) -> Keys:
     queries : pyarrow.Array of string or int64
     seed : int
     """
-    from rankcorr.evaluation._query_kernels import scramble
+    from rankcorr.inference._resampling_kernels import scramble
 
     start = np.uint64(derived_seed(seed) & WORD)
     if arrow().types.is_integer(queries.type):

@@ -3,43 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import alpha_of, check_choice, checked_level, counted, first_few, give_notice, offending, shown
+from rankcorr._checks import check_choice, checked_level, counted, first_few, give_notice, offending, shown
 from rankcorr._input.numbers import DECIMALS
 from rankcorr._input.scores import midrank_rows
+from rankcorr._report import Report
 from rankcorr._results import TableNotes
 from rankcorr._workers import Progress
 from rankcorr.errors import FewTasksWarning, MissingValueError, OptionError, TooFewItemsError
-from rankcorr.evaluation._query_tests import (
-    MIRRORED,
-    PAIRED,
-    RANDOMIZATION,
-    Means,
-    Verdict,
-    Verdicts,
-    bounds,
-    checked_margin,
-    flip_distributions,
-    judge_differences,
-    standings,
-    studentize,
-    verdicts,
-)
+from rankcorr.evaluation import _query_tests as query_tests
+from rankcorr.evaluation._query_tests import MIRRORED, PAIRED, RANDOMIZATION, Means, Verdict, Verdicts
 from rankcorr.evaluation._reports import score_leaderboard_report
 from rankcorr.evaluation._scores.tables import ScoreTable, read_score_table
 from rankcorr.inference._exchange_distribution import MAX_EXACT
 from rankcorr.inference._gold_sets import COLUMNS, MEAN, TOTALS
 from rankcorr.inference._leaderboard import Leaderboard, LeaderboardRow, Score
 from rankcorr.inference._resampling import Draws, Values
-
-if TYPE_CHECKING:
-    from rankcorr._report import Report
 
 Aggregate: TypeAlias = Literal["mean", "borda", "mean_rank"]
 MissingScores: TypeAlias = Literal["raise", "intersection", "worst"]
@@ -93,6 +78,8 @@ class ScoreLeaderboard(Leaderboard):
     [('a', 1, 1, 1), ('c', 2, 2, 3), ('b', 2, 2, 3)]
     """
 
+    _hidden_totals: ClassVar[Set[str]] = frozenset()
+
     aggregate: str
     tasks: tuple[str, ...]
     left_out: tuple[str, ...]
@@ -113,33 +100,14 @@ class ScoreLeaderboard(Leaderboard):
         left_out = {"sum"} | ({ONLY_GROUP} if self.gold_sets == (ONLY_GROUP,) else set())
         return [{name: value for name, value in row.items() if name not in left_out} for row in super().table()]
 
-    def _shown_columns(self) -> dict[str, list[Any]]:
-        columns = self._columns()
-        return (
-            columns if any(columns["n_missing"]) else {name: columns[name] for name in columns if name != "n_missing"}
-        )
-
     def _notes(self) -> TableNotes:
-        return table_notes(self, list(self._columns()))
+        return self.notes_of(list(self._columns()))
 
-
-def table_notes(board: ScoreLeaderboard, names: Sequence[str]) -> TableNotes:
-    """Caption and emphasis of a table with columns of these names."""
-    rows, alpha = board.table(), alpha_of(board.level)
-    best_of = min if board.aggregate == MEAN_RANK else max
-    best = {
-        (place, names.index(name))
-        for name in (MEAN, *board.gold_sets)
-        if name in rows[0]
-        for place, row in enumerate(rows)
-        if row[name] == best_of(other[name] for other in rows)
-    }
-    worse = {(place, names.index(MEAN)) for place, row in enumerate(rows) if row["corrected_pvalue"] <= alpha}
-    caption = (
-        f"Systems by {board.coefficient} over {counted(len(board.tasks), 'task')}. Bold: best; "
-        f"†: significantly worse than the best (corrected p at most {alpha:.3g})."
-    )
-    return TableNotes(caption, best, worse)
+    def notes_of(self, names: Sequence[str]) -> TableNotes:
+        """Notes on a table with columns of these names."""
+        places = {name: names.index(name) for name in (MEAN, *self.gold_sets) if name in names}
+        heading = f"Systems by {self.coefficient} over {counted(len(self.tasks), 'task')}"
+        return self.emphasis(heading, places, "significantly worse than", -1.0 if self.aggregate == MEAN_RANK else 1.0)
 
 
 def leaderboard_of_scores(
@@ -244,7 +212,7 @@ def leaderboard_of_scores(
     check_choice("missing", missing, MISSING_SCORES)
     confidence = checked_level(level)
     draws = Draws.checked(n_resamples, seed, workers, progress)
-    margin = checked_margin(equivalent_within, confidence)
+    margin = query_tests.checked_margin(equivalent_within, confidence)
     read = read_score_table(table, system=system, task=task, score=score, within=within, tasks=tasks)
     signs = _signs(read.tasks, lower_is_better)
     scores, left_out, n_missing = _complete(read._replace(values=read.values * signs), missing)
@@ -255,7 +223,8 @@ def leaderboard_of_scores(
             "about other tasks",
             FewTasksWarning,
         )
-    _check_reach(n_tasks, draws.n_resamples, confidence)
+    if n_tasks > MAX_EXACT:
+        draws.check_reach(confidence)
     values = _values_of(scores.values, aggregate).T
     members = _members(scores.tasks, groups, read.tasks if tasks is None else None)
     weights = np.empty(n_tasks)
@@ -265,11 +234,11 @@ def leaderboard_of_scores(
     order = np.argsort(-means, kind="stable")
     weighted = (values * weights[:, np.newaxis])[:, order]
     tests = draws.of_part(TESTS)
-    best = verdicts(weighted[:, [0]] - weighted[:, 1:], RANDOMIZATION, confidence, tests.of_part(PAIRED))
+    best = query_tests.verdicts(weighted[:, [0]] - weighted[:, 1:], RANDOMIZATION, confidence, tests.of_part(PAIRED))
     paired = np.zeros(n_systems * (n_systems - 1) // 2)
     paired[: n_systems - 1] = best.pvalues
     detectable = best.detectable[~np.isnan(best.detectable)]  # nan for a system that has the scores of the best
-    judged = standings(weighted, paired, confidence, tests.of_part(PAIRED).fewer(draws.n_resamples))
+    judged = query_tests.standings(weighted, paired, confidence, tests.of_part(PAIRED).fewer(draws.n_resamples))
     totals = _interval(values, members, confidence, draws.of_part(INTERVALS, len(members) if len(members) > 1 else 0))
     of_groups = {
         group: _interval(
@@ -326,11 +295,11 @@ def _judge(values: Values, margin: float, level: float, draws: Draws) -> tuple[t
     differences = values[:, first] - values[:, second]
     means = differences.mean(axis=0)
     tests = Verdicts(*np.full((4, first.size), math.nan))
-    for column, exchanges in flip_distributions(differences, draws):
+    for column, exchanges in query_tests.flip_distributions(differences, draws):
         tests.pvalues[column] = exchanges.pvalue()
         if abs(means[column]) < margin:  # otherwise no interval lies within the margin
             tests.lows[column], tests.highs[column] = exchanges.interval(2 * level - 1)
-    judged = judge_differences(tests, tests, means, margin, level)
+    judged = query_tests.judge_differences(tests, tests, means, margin, level)
     rows: list[list[Verdict]] = [["equivalent"] * values.shape[1] for _ in range(values.shape[1])]
     for one, other, verdict in zip(first.tolist(), second.tolist(), judged, strict=True):
         rows[one][other], rows[other][one] = verdict, MIRRORED.get(verdict, verdict)
@@ -396,14 +365,6 @@ def _members(
     return members
 
 
-def _check_reach(n_tasks: int, n_resamples: int, level: float) -> None:
-    if n_tasks > MAX_EXACT and 1 / (1 + n_resamples) > alpha_of(level):
-        raise OptionError(
-            f"n_resamples must be at least {math.ceil(1 / alpha_of(level) - 1e-9) - 1:,} at level {level:g}, or no "
-            f"test could tell two systems apart; got {n_resamples:,}"
-        )
-
-
 def _interval(values: Values, members: Mapping[str, list[int]], level: float, draws: Draws) -> tuple[Values, ...]:
     """Mean over groups of each system, a column, and the ends of its interval."""
     residuals, n_tasks = np.empty(values.shape), len(values)
@@ -415,7 +376,7 @@ def _interval(values: Values, members: Mapping[str, list[int]], level: float, dr
         # The error of the mean of these is that of the mean over groups, whose tasks vary about the mean of the group.
         factor = math.sqrt(n_tasks * (n_tasks - 1) / (size * (size - 1))) / len(members)
         residuals[places] = factor * (values[places] - values[places].mean(axis=0))
-    low, high = bounds(Means.of(residuals), studentize(residuals, draws), level)
+    low, high = query_tests.bounds(Means.of(residuals), query_tests.studentize(residuals, draws), level)
     return means, means + low, means + high
 
 

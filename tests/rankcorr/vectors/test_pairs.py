@@ -466,8 +466,8 @@ def test_cosines_depend_on_nothing_but_the_two_vectors(monkeypatch, dtype):
     assert words.cosines([(second, first) for first, second in pairs]).tolist() == cosines.tolist()
     assert [words.cosine(*pair) for pair in pairs] == cosines.tolist()
     assert np.concatenate([words.cosines_of(word, words.words) for word in vectors]).tolist() == cosines.tolist()
-    monkeypatch.setattr("rankcorr.vectors._cosines.BLOCK_NUMBERS", 1)
-    monkeypatch.setattr("rankcorr.vectors._cosines.ROUNDING", 1.0)  # every cosine is decided by whole numbers
+    monkeypatch.setattr("rankcorr.vectors._words.BLOCK_NUMBERS", 1)
+    monkeypatch.setattr("rankcorr.vectors._words.ROUNDING", 1.0)  # every cosine is decided by whole numbers
     assert WordVectors.of(vectors).cosines(pairs).tolist() == cosines.tolist()
 
 

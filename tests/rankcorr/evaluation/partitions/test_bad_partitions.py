@@ -24,7 +24,7 @@ from rankcorr.evaluation import (
     read_batches,
     streamed_means,
 )
-from rankcorr.evaluation._partitions import streams
+from rankcorr.evaluation._partitions import joined_columns
 from tests.rankcorr.evaluation.cases import EVALUATOR, assert_same_means, joined_rows, means_of
 
 COLUMNS = {"query": ["q", "q", "r"], "relevance": [1, 0, 2], "score": [0.5, 0.25, 1.0]}
@@ -162,7 +162,7 @@ NAMES = ["query", "relevance", "bm25", "dense"]
 @pytest.fixture
 def small(monkeypatch):
     """Few rows are evaluated at once."""
-    monkeypatch.setattr(streams, "LEAST_ROWS", 8)
+    monkeypatch.setattr(joined_columns, "LEAST_ROWS", 8)
 
 
 def cut(rows, cuts):
@@ -175,7 +175,7 @@ def cut(rows, cuts):
 def test_a_query_may_straddle_batches(cuts, least):
     batches = [table.to_batches()[0] if table.num_rows else table for table in cut(ROWS, cuts)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streams, "LEAST_ROWS", least)
+        patch.setattr(joined_columns, "LEAST_ROWS", least)
         found = pa.Table.from_batches(ONE.batches(batches))
     assert found.equals(pa.Table.from_batches([ONE.batch(ROWS)]))
 
@@ -229,7 +229,7 @@ def test_rows_of_a_query_must_follow_each_other_wherever_batches_are_cut(runs, c
     rows = pd.DataFrame({"query": queries, "relevance": places * 7 % 5, "bm25": places * 3 % 11 / 2})
     batches = cut(rows, [place for place in cuts if place <= len(rows)])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streams, "LEAST_ROWS", least_rows)
+        patch.setattr(joined_columns, "LEAST_ROWS", least_rows)
         again = first_again(queries)
         if again is None:
             wanted = ONE.batch(rows)
