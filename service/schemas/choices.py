@@ -12,9 +12,21 @@ from adaptive.choices._answers import KINDS, ChoiceOptions
 from adaptive.model._estimators import FitOptions
 from service.http.problems import shown
 from service.schemas import fields
-from service.schemas.base import Answer, Request
+from service.schemas.base import Request
 from service.schemas.ranking_fields import read_label
-from service.schemas.shapes import COUNT, NUMBER, NUMBER_OR_NULL, TEXT, Shape, exactly, list_of, one_of, result_shapes
+from service.schemas.shapes import (
+    COUNT,
+    NUMBER,
+    NUMBER_OR_NULL,
+    TEXT,
+    Answer,
+    Component,
+    Shape,
+    exactly,
+    list_of,
+    one_of,
+    shapes_of,
+)
 from service.schemas.strengths import PRIORS
 
 _LABEL: Final = fields.LABEL_SCHEMA(minLength=1)
@@ -42,17 +54,17 @@ PAIR_ANSWER: Final = fields.vocabulary(
     "PairAnswer", ("left", "right", "tie", "both bad"), "The side that won, a tie, or neither is good."
 )
 UNDECIDED: Final = fields.vocabulary("Undecided", ("tie", "left out"), "What an answer without a winner counts as.")
-PAIR_VOTE: Final = fields.Component(
+PAIR_VOTE: Final = Component(
     "PairVote",
     _kind("A vote on a pair.", **_PAIR, winner=PAIR_ANSWER.reference.or_null("null where there is no answer."))(
         **_SIDES
     ),
 )
-GRADED_VOTE: Final = fields.Component("GradedVote", _kind("A graded vote.", **_PAIR, grade=_GRADE)(**_SIDES))
-BEST_WORST_ANSWER: Final = fields.Component(
+GRADED_VOTE: Final = Component("GradedVote", _kind("A graded vote.", **_PAIR, grade=_GRADE)(**_SIDES))
+BEST_WORST_ANSWER: Final = Component(
     "BestWorstAnswer", _kind("The best and the worst of several items.", items=_LABELS, best=_LABEL, worst=_LABEL)
 )
-RANKING_ANSWER: Final = fields.Component(
+RANKING_ANSWER: Final = Component(
     "RankingAnswer",
     _kind(
         "A ranking, best first; a list in it is a tie.",
@@ -132,7 +144,7 @@ class ChoicesRequest(Request):
 
 
 _COUNTS: Final = ("presentations", "wins", "ties", "losses")
-CHOICE_ITEM: Final = fields.Component(
+CHOICE_ITEM: Final = Component(
     "ChoiceItem",
     exactly(
         item=_LABEL,
@@ -146,33 +158,31 @@ CHOICE_ITEM: Final = fields.Component(
         optional=["elo", *_COUNTS],
     ),
 )
-OTHER_PARAMETER: Final = fields.Component.exactly(
+OTHER_PARAMETER: Final = Component.exactly(
     "OtherParameter", name=TEXT("tie, side, grade 1, tie of 2, or a covariate."), estimate=NUMBER,
     standard_error=NUMBER(minimum=0),
 )  # fmt: skip
-SIDE_BIAS: Final = fields.Component.exactly(
-    "SideBias", **result_shapes(SideBias, voter=Shape(type=["string", "integer", "null"])("null if not known."))
+SIDE_BIAS: Final = Component.exactly(
+    "SideBias", **shapes_of(SideBias, voter=Shape(type=["string", "integer", "null"])("null if not known."))
 )
-AGREEMENT: Final = fields.Component.exactly("Agreement", **result_shapes(Agreement))
+AGREEMENT: Final = Component.exactly("Agreement", **shapes_of(Agreement))
 _AGREEMENTS: Final[dict[str, Any]] = {
     field.name: AGREEMENT.reference for field in dataclasses.fields(JudgeAgreement) if field.name != "level"
 }
-JUDGE_AGREEMENT: Final = fields.Component.exactly("JudgeAgreement", **result_shapes(JudgeAgreement, **_AGREEMENTS))
+JUDGE_AGREEMENT: Final = Component.exactly("JudgeAgreement", **shapes_of(JudgeAgreement, **_AGREEMENTS))
 
 
 class ChoicesAnswer(Answer):
     """Strengths, best first, the other fitted parameters, and what is known of judges."""
 
-    kind = fields.Dumped(CHOICE_KIND.reference)
-    n_answers = fields.Dumped(COUNT("Answers of the fit, after swapped pairs became one."))
-    n_unanswered = fields.Dumped(COUNT)
-    n_both_bad = fields.Dumped(COUNT)
-    items = fields.Dumped(list_of(CHOICE_ITEM.reference))
-    others = fields.Dumped(list_of(OTHER_PARAMETER.reference))
-    log_likelihood = fields.Dumped(NUMBER)
-    prior_sd = fields.Dumped(NUMBER_OR_NULL("Standard deviation of the strengths before any answer."))
-    side_biases = fields.Dumped(
-        list_of(SIDE_BIAS.reference), about="Of each voter, with `swapped` or `judge` in the request."
-    )
-    agreement = fields.Dumped(JUDGE_AGREEMENT.reference.or_null("null without a judge."))
-    warnings = fields.Dumped(list_of(TEXT))
+    kind = CHOICE_KIND.reference
+    n_answers = COUNT("Answers of the fit, after swapped pairs became one.")
+    n_unanswered = COUNT
+    n_both_bad = COUNT
+    items = list_of(CHOICE_ITEM.reference)
+    others = list_of(OTHER_PARAMETER.reference)
+    log_likelihood = NUMBER
+    prior_sd = NUMBER_OR_NULL("Standard deviation of the strengths before any answer.")
+    side_biases = list_of(SIDE_BIAS.reference, about="Of each voter, with `swapped` or `judge` in the request.")
+    agreement = JUDGE_AGREEMENT.reference.or_null("null without a judge.")
+    warnings = list_of(TEXT)

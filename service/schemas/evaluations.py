@@ -21,10 +21,22 @@ from rankcorr.vectors import ReliabilityDifference, ReliabilityPart, Reliability
 from rankcorr.vectors._target_groups import CATEGORIES
 from service.http.problems import Name, shown
 from service.schemas import fields
-from service.schemas.base import REPORT, Answer, ItemWeights, Request, report_flag
+from service.schemas.base import REPORT, ItemWeights, Request, report_flag
 from service.schemas.inference import UNDEFINED, GroupsByName, level
 from service.schemas.ranking_fields import check_labels
-from service.schemas.shapes import COUNT, NUMBER, TEXT, WHOLE, at_least, exactly, list_of, map_of, result_shapes
+from service.schemas.shapes import (
+    COUNT,
+    NUMBER,
+    TEXT,
+    WHOLE,
+    Answer,
+    Component,
+    at_least,
+    exactly,
+    list_of,
+    map_of,
+    shapes_of,
+)
 
 _DEPTH: Final = "@[1-9][0-9]{0,5}"
 _FAMILIAR: Final = ("rr", "r@K")
@@ -47,7 +59,7 @@ def _columns(value: str) -> dict[str, Any]:
     return exactly(about, **dict(zip(names, kinds, strict=True)))
 
 
-NUMBERS_BY_QUERY: Final = fields.Component(
+NUMBERS_BY_QUERY: Final = Component(
     "NumbersByQuery",
     {
         "type": "object",
@@ -58,8 +70,8 @@ NUMBERS_BY_QUERY: Final = fields.Component(
         "not": {"additionalProperties": {"maxProperties": 0}},  # no document in any query
     },
 )
-RELEVANCE_COLUMNS: Final = fields.Component("RelevanceColumns", _columns("relevance"))
-SCORE_COLUMNS: Final = fields.Component("ScoreColumns", _columns("score"))
+RELEVANCE_COLUMNS: Final = Component("RelevanceColumns", _columns("relevance"))
+SCORE_COLUMNS: Final = Component("ScoreColumns", _columns("score"))
 
 
 class ByQuery(fields.Documented):
@@ -231,10 +243,10 @@ class EvaluationRequest(ItemWeights):
     qrels = ByQuery(Qrels, required=True)
     runs = RunsByName(required=True)
     metrics = MetricNames(load_default=("tau_w",))
-    unjudged = fields.declared_field(Policies, "unjudged", vocabulary=fields.UNJUDGED_DOCUMENTS)
-    unretrieved = fields.declared_field(Policies, "unretrieved", vocabulary=fields.UNRETRIEVED_DOCUMENTS)
-    self_hits = fields.declared_field(Policies, "self_hits", vocabulary=fields.SELF_HITS_OF_RUNS)
-    undefined = fields.declared_field(QueryEvaluator, "undefined", vocabulary=fields.UNDEFINED_QUERIES)
+    unjudged = fields.declared_field(Policies, "unjudged", vocabulary="Unjudged")
+    unretrieved = fields.declared_field(Policies, "unretrieved", vocabulary="Unretrieved")
+    self_hits = fields.declared_field(Policies, "self_hits", vocabulary="SelfHits")
+    undefined = fields.declared_field(QueryEvaluator, "undefined", vocabulary="UndefinedQueries")
     depth = fields.declared_field(Policies, "depth", most=LARGEST_DEPTH)
     standardized = fields.Part(
         StandardizationOptions,
@@ -262,7 +274,7 @@ class EvaluationRequest(ItemWeights):
 
 
 _QUERIES: Final = {"items": fields.LABEL_SCHEMA, "maxItems": N_LISTED}
-MEAN: Final = fields.Component.at_least(
+MEAN: Final = Component.at_least(
     "MeanOfQueries",
     run=TEXT,
     metric=TEXT,
@@ -270,30 +282,30 @@ MEAN: Final = fields.Component.at_least(
     standardized=UNDEFINED("Mean of the standardized values; null if they were not asked for."),
     **dict.fromkeys(("n_queries", "n_undefined"), COUNT),
 )
-COVERAGE: Final = fields.Component.at_least(
+COVERAGE: Final = Component.at_least(
     "Coverage",
     run=TEXT,
     n_not_in_run=COUNT,
     n_not_in_qrels=COUNT,
-    **result_shapes(Coverage, not_in_run=_QUERIES, not_in_qrels=_QUERIES),
+    **shapes_of(Coverage, not_in_run=_QUERIES, not_in_qrels=_QUERIES),
 )
-_LEFT_OUT: Final = at_least(**result_shapes(LeftOut, label=fields.LABEL_SCHEMA))
-PAIRED: Final = fields.Component.at_least(
+_LEFT_OUT: Final = at_least(**shapes_of(LeftOut, label=fields.LABEL_SCHEMA))
+PAIRED: Final = Component.at_least(
     "PairedDifference",
-    **result_shapes(
+    **shapes_of(
         PairedDifference,
         least=_LEFT_OUT.or_null("The same without the query whose absence lowers the difference most."),
         most=_LEFT_OUT.or_null("The same without the query whose absence raises the difference most."),
     ),
 )
 _PAIRS: Final = list_of(PAIRED.reference)
-_GROUP: Final = result_shapes(GroupComparison, group=TEXT, means={"items": UNDEFINED}, pairs=_PAIRS)
-COMPARISON_OF_RUNS: Final = fields.Component.at_least(
+_GROUP: Final = shapes_of(GroupComparison, group=TEXT, means={"items": UNDEFINED}, pairs=_PAIRS)
+COMPARISON_OF_RUNS: Final = Component.at_least(
     "RunComparison",
-    **result_shapes(
+    **shapes_of(
         RunComparison,
         *("metric", "standardized", "unit", "correction"),
-        rows=list_of(at_least(**result_shapes(RunScore)), about="Runs, best first."),
+        rows=list_of(at_least(**shapes_of(RunScore)), about="Runs, best first."),
         pairs=_PAIRS,
         groups=list_of(at_least(**_GROUP)),
     ),
@@ -303,38 +315,29 @@ COMPARISON_OF_RUNS: Final = fields.Component.at_least(
 class EvaluationAnswer(Answer):
     """Mean scores of runs over queries, and comparisons of the runs; null where undefined."""
 
-    n_queries = fields.Dumped(WHOLE)
-    runs = fields.Dumped(list_of(TEXT))
-    metrics = fields.Dumped(list_of(TEXT))
-    means = fields.Dumped(list_of(MEAN.reference))
-    coverage = fields.Dumped(list_of(COVERAGE.reference))
-    undefined = fields.Dumped(
-        list_of(
-            at_least(**result_shapes(Undefined, n_queries=COUNT, queries=_QUERIES)),
-            about="Queries without a value, and why.",
-        )
+    n_queries = WHOLE
+    runs = list_of(TEXT)
+    metrics = list_of(TEXT)
+    means = list_of(MEAN.reference)
+    coverage = list_of(COVERAGE.reference)
+    undefined = list_of(
+        at_least(**shapes_of(Undefined, n_queries=COUNT, queries=_QUERIES)), about="Queries without a value, and why."
     )
-    chance = fields.Dumped(
-        list_of(
-            at_least(**result_shapes(ChanceLevel)),
-            about="How values were standardized: tie patterns, how many were drawn, error of the others.",
-        )
+    chance = list_of(
+        at_least(**shapes_of(ChanceLevel)),
+        about="How values were standardized: tie patterns, how many were drawn, error of the others.",
     )
-    by_query = fields.Dumped(
-        at_least(
-            "Values by run, metric and query, in the order of runs, metrics and queries.",
-            queries=list_of(fields.LABEL_SCHEMA),
-            values=list_of(list_of(list_of(UNDEFINED))),
-            standardized=list_of(list_of(list_of(UNDEFINED)), type=["array", "null"]),
-        )(type=["object", "null"])
+    by_query = at_least(
+        "Values by run, metric and query, in the order of runs, metrics and queries.",
+        queries=list_of(fields.LABEL_SCHEMA),
+        values=list_of(list_of(list_of(UNDEFINED))),
+        standardized=list_of(list_of(list_of(UNDEFINED)), type=["array", "null"]),
+    )(type=["object", "null"])
+    comparisons = list_of(COMPARISON_OF_RUNS.reference, about="One for each metric, if a comparison was asked for.")
+    reports = list_of(
+        REPORT.reference, about="Of the means, and of the comparison of each metric; empty unless asked for."
     )
-    comparisons = fields.Dumped(
-        list_of(COMPARISON_OF_RUNS.reference, about="One for each metric, if a comparison was asked for.")
-    )
-    reports = fields.Dumped(
-        list_of(REPORT.reference, about="Of the means, and of the comparison of each metric; empty unless asked for.")
-    )
-    warnings = fields.Dumped(list_of(TEXT))
+    warnings = list_of(TEXT)
 
 
 class FusionRequest(Request):
@@ -363,16 +366,14 @@ class FusionRequest(Request):
 class FusionAnswer(Answer):
     """The fused run."""
 
-    run = fields.Dumped(
-        SCORE_COLUMNS.reference, about="Documents of each query from best to worst, as POST /v1/evaluations takes them."
-    )
-    n_queries = fields.Dumped(COUNT)
-    warnings = fields.Dumped(list_of(TEXT))
+    run = SCORE_COLUMNS.reference("Documents of each query from best to worst, as POST /v1/evaluations takes them.")
+    n_queries = COUNT
+    warnings = list_of(TEXT)
 
 
 _WORD: Final = TEXT(minLength=1)
 CANDIDATE: Final = fields.vocabulary("CandidateCategory", CATEGORIES, "How a candidate relates to its target.")
-TARGET_GROUP: Final = fields.Component(
+TARGET_GROUP: Final = Component(
     "TargetGroup",
     exactly(
         "A target word with its candidates, and the answers of annotators on pairs of positive ones.",
@@ -473,15 +474,15 @@ class TargetGroupsRequest(Request):
             raise ValidationError("there is no model of this name", "versus")
 
 
-_PART: Final = at_least(**result_shapes(ReliabilityPart))
-RELIABILITY: Final = fields.Component.at_least(
-    "ReliabilityScore", model=TEXT, **result_shapes(ReliabilityScore, kinds=list_of(_PART), targets=list_of(_PART))
+_PART: Final = at_least(**shapes_of(ReliabilityPart))
+RELIABILITY: Final = Component.at_least(
+    "ReliabilityScore", model=TEXT, **shapes_of(ReliabilityScore, kinds=list_of(_PART), targets=list_of(_PART))
 )
-RELIABILITY_DIFFERENCE: Final = fields.Component.at_least(
+RELIABILITY_DIFFERENCE: Final = Component.at_least(
     "ReliabilityDifference",
     model=TEXT,
     versus=TEXT,
-    **result_shapes(ReliabilityDifference),
+    **shapes_of(ReliabilityDifference),
     corrected_pvalue=UNDEFINED("By Holm's method over all comparisons."),
 )
 
@@ -489,8 +490,8 @@ RELIABILITY_DIFFERENCE: Final = fields.Component.at_least(
 class TargetGroupsAnswer(Answer):
     """Reliability scores of models on target groups, and tests of their differences."""
 
-    n_targets = fields.Dumped(WHOLE)
-    n_triplets = fields.Dumped(WHOLE)
-    scores = fields.Dumped(list_of(RELIABILITY.reference))
-    comparisons = fields.Dumped(list_of(RELIABILITY_DIFFERENCE.reference))
-    warnings = fields.Dumped(list_of(TEXT))
+    n_targets = WHOLE
+    n_triplets = WHOLE
+    scores = list_of(RELIABILITY.reference)
+    comparisons = list_of(RELIABILITY_DIFFERENCE.reference)
+    warnings = list_of(TEXT)

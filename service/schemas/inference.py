@@ -19,9 +19,21 @@ from rankcorr.evaluation import NeededItems, ScoreLeaderboard, leaderboard_of_sc
 from rankcorr.inference._leaderboard import LeaderboardRow, Score, leaderboard
 from service.http.problems import Name, shown
 from service.schemas import fields
-from service.schemas.base import NOTICES, REPORT, Answer, Request, WeightOptions, check_one, report_flag
+from service.schemas.base import NOTICES, REPORT, Request, WeightOptions, check_one, report_flag
 from service.schemas.ranking_fields import NamedRankings, RankingField
-from service.schemas.shapes import NUMBER, NUMBER_OR_NULL, TEXT, WHOLE, at_least, list_of, map_of, one_of, result_shapes
+from service.schemas.shapes import (
+    NUMBER,
+    NUMBER_OR_NULL,
+    TEXT,
+    WHOLE,
+    Answer,
+    Component,
+    at_least,
+    list_of,
+    map_of,
+    one_of,
+    shapes_of,
+)
 
 UNDEFINED: Final = NUMBER_OR_NULL
 
@@ -43,32 +55,33 @@ class InferenceOptions(Request):
 
 
 TWO_SIDED: Final = UNDEFINED("Two-sided.")
-CHANCE: Final = at_least(
-    "Values when one ranking is permuted at random.",
-    **result_shapes(NullDistribution, "mean", "std", "exact", "n_resamples", "n_undefined"),
-)
-INTERVAL: Final = at_least(
-    **result_shapes(
-        CorrelationInterval,
-        *("low", "high", "method", "standard_error", "n_resamples", "n_undefined", "jackknife_share"),
-        jackknife_share={"minimum": 0, "maximum": 1},
-        method=fields.INTERVAL_METHOD.reference,
-        jackknife_item={"type": ["string", "integer", "null"]},
-    )
-)
-TEST: Final = result_shapes(
-    PermutationTest,
-    *("standardized", "percentile", "zscore", "pvalue"),
-    percentile={"minimum": 0, "maximum": 100},
-    pvalue={"minimum": 0, "maximum": 1},
-    alternative=fields.ALTERNATIVE.reference,
-)
 INFERENCE: Final = map_of(
-    at_least(chance=CHANCE, **TEST, interval=INTERVAL),
+    at_least(
+        chance=at_least(
+            "Values when one ranking is permuted at random.",
+            **shapes_of(NullDistribution, "mean", "std", "exact", "n_resamples", "n_undefined"),
+        ),
+        **shapes_of(
+            PermutationTest,
+            *("standardized", "percentile", "zscore", "pvalue"),
+            percentile={"minimum": 0, "maximum": 100},
+            pvalue={"minimum": 0, "maximum": 1},
+            alternative=fields.ALTERNATIVE.reference,
+        ),
+        interval=at_least(
+            **shapes_of(
+                CorrelationInterval,
+                *("low", "high", "method", "standard_error", "n_resamples", "n_undefined", "jackknife_share"),
+                jackknife_share={"minimum": 0, "maximum": 1},
+                method=fields.INTERVAL_METHOD.reference,
+                jackknife_item={"type": ["string", "integer", "null"]},
+            )
+        ),
+    ),
     about="By coefficient: how it compares with chance, and its interval.",
 )
 
-SCORE: Final = fields.Component.at_least("LeaderboardScore", **result_shapes(Score))
+SCORE: Final = Component.at_least("LeaderboardScore", **shapes_of(Score))
 
 
 class GroupsByName(fields.Documented):
@@ -155,7 +168,7 @@ class LeaderboardRequest(WeightOptions):
 
 
 _ROW: Final = at_least(
-    **result_shapes(
+    **shapes_of(
         LeaderboardRow,
         scores=map_of(SCORE.reference, about="By gold set."),
         total=SCORE.reference,
@@ -165,17 +178,17 @@ _ROW: Final = at_least(
 )
 
 
-class LeaderboardAnswer(Answer):
+class LeaderboardAnswer(
+    Answer, **shapes_of(Leaderboard, "by", "standardized", "exact", "unit", "gold_sets", "n_resamples")
+):
     """Systems from best to worst, with the tests of each against the best."""
 
-    class Meta(Answer.Meta):  # noqa: D106
-        include = fields.dumped(Leaderboard, "by", "standardized", "exact", "unit", "gold_sets", "level", "n_resamples")
-
-    coefficient = fields.Dumped(fields.SYSTEM_COEFFICIENT.reference)
-    swap = fields.Dumped(fields.EXCHANGED.reference)
-    rows = fields.Dumped(list_of(_ROW))
-    report = fields.Dumped(REPORT.reference.or_null("null unless the request asked for it."))
-    warnings = fields.Dumped(NOTICES)
+    level = NUMBER
+    coefficient = fields.SYSTEM_COEFFICIENT.reference
+    swap = fields.EXCHANGED.reference
+    rows = list_of(_ROW)
+    report = REPORT.reference.or_null("null unless the request asked for it.")
+    warnings = NOTICES
 
 
 _NAME: Final = {"pattern": r"\S"}
@@ -267,57 +280,41 @@ class RankSetsRequest(Request):
         fields.check_limit("max_matrix_cells", n_pairs, of="pairs, estimates times estimates", field="estimates")
 
 
-class RankSetsAnswer(Answer):
+class RankSetsAnswer(Answer, **shapes_of(RankSets, "n_resamples")):
     """The ranks that estimates may have, the largest estimate first."""
 
-    class Meta(Answer.Meta):  # noqa: D106
-        include = fields.dumped(RankSets, "level", "n_resamples")
-
-    rows = fields.Dumped(
-        list_of(
-            at_least(
-                **{name: WHOLE(minimum=1) for name in ("least_rank", "largest_rank", "group")},
-                marginal_least_rank=WHOLE("The marginal set holds the rank of this estimate alone.", minimum=1),
-                marginal_largest_rank=WHOLE(minimum=1),
-                name=TEXT,
-                rank=NUMBER,
-                estimate=NUMBER,
-            )
+    level = NUMBER
+    rows = list_of(
+        at_least(
+            **{name: WHOLE(minimum=1) for name in ("least_rank", "largest_rank", "group")},
+            marginal_least_rank=WHOLE("The marginal set holds the rank of this estimate alone.", minimum=1),
+            marginal_largest_rank=WHOLE(minimum=1),
+            name=TEXT,
+            rank=NUMBER,
+            estimate=NUMBER,
         )
     )
 
 
-class ScoreLeaderboardAnswer(Answer):
+class ScoreLeaderboardAnswer(
+    Answer,
+    **shapes_of(
+        ScoreLeaderboard,
+        *("coefficient", "aggregate", "exact", "unit", "gold_sets", "tasks", "left_out", "lower_is_better"),
+        *("n_resamples", "detectable"),
+        gold_sets={"description": "Groups of tasks."},
+        coefficient={"description": "Mean score, Borda points or mean rank."},
+    ),
+):
     """Systems of a table of scores, from best to worst."""
 
-    class Meta(Answer.Meta):  # noqa: D106
-        include = fields.dumped(
-            ScoreLeaderboard,
-            *(
-                "coefficient",
-                "aggregate",
-                "exact",
-                "unit",
-                "gold_sets",
-                "tasks",
-                "left_out",
-                "lower_is_better",
-                "level",
-                "n_resamples",
-            ),
-            gold_sets="Groups of tasks.",
-            coefficient="Mean score, Borda points or mean rank.",
-        )
-
-    rows = fields.Dumped(list_of(_ROW))
-    detectable = fields.Dumped(result_shapes(ScoreLeaderboard, "detectable")["detectable"])
-    verdicts = fields.Dumped(
-        list_of(list_of(fields.VERDICT.reference)).or_null("On the system of a row compared with that of a column.")
+    level = NUMBER
+    rows = list_of(_ROW)
+    verdicts = list_of(list_of(fields.VERDICT.reference)).or_null(
+        "On the system of a row compared with that of a column."
     )
-    needed = fields.Dumped(
-        at_least(**result_shapes(NeededItems)).or_null(
-            "Number of tasks that finds the difference; null without one, or if the tasks are too few to tell."
-        )
+    needed = at_least(**shapes_of(NeededItems)).or_null(
+        "Number of tasks that finds the difference; null without one, or if the tasks are too few to tell."
     )
-    report = fields.Dumped(REPORT.reference.or_null("null unless the request asked for it."))
-    warnings = fields.Dumped(list_of(TEXT))
+    report = REPORT.reference.or_null("null unless the request asked for it.")
+    warnings = list_of(TEXT)
