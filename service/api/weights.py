@@ -7,7 +7,7 @@ from service.http.state import state
 from service.openapi.blueprint import Blueprint
 from service.schemas.base import Request
 from service.schemas.fields import QueryNumber, QueryWhole
-from service.schemas.shapes import NUMBER, TEXT, WHOLE, Answer, at_least, list_of, shapes_of
+from service.schemas.shapes import NUMBER, TEXT, WHOLE, Answer, at_least, list_of, properties_of
 
 blueprint = Blueprint("weights", __name__, url_prefix="/v1/weights", description="What n0 means")
 
@@ -36,11 +36,9 @@ _ROW = at_least(
 )
 
 
-class WeightsAnswer(Answer, **shapes_of(WeightTable, "n_items")):
+class WeightsAnswer(Answer, **properties_of(WeightTable, "n0", "first_rank_share", "n_items", has_nan=False)):
     """The share of the weight of each of the top ranks."""
 
-    n0 = NUMBER
-    first_rank_share = NUMBER
     ranks = list_of(_ROW)
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from marshmallow import ValidationError, post_load, validates_schema
 
-from adaptive import Advice, BallotCertificate, BallotPlan
+from adaptive import Ballot, BallotCertificate, BallotPlan
 from adaptive._budget import PlanOptions, answers_for
 from adaptive._plan import MOST_BALLOTS
 from service.schemas import fields
@@ -24,8 +24,7 @@ from service.schemas.shapes import (
     Shape,
     exactly,
     list_of,
-    shape_of,
-    shapes_of,
+    properties_of,
 )
 
 
@@ -99,18 +98,21 @@ PLAN_INPUTS: Final = Shape({"$ref": f"#/components/schemas/{PlanInputs.__name__}
 _OF_EACH_BALLOT: Final = list_of(WHOLE(minimum=1), minItems=2)
 
 
-ADVICE: Final = shape_of(Advice)
-
-
-class PlanAnswer(Answer, **shapes_of(BallotPlan, *("n_comparisons", "top_presentations"))):
+class PlanAnswer(
+    Answer,
+    **properties_of(
+        BallotPlan,
+        *("n_comparisons", "top_presentations", "uniform_presentations", "advice"),
+        has_nan=False,
+        advice={"description": "Points to reconsider; a plan is never refused for them."},
+    ),
+):
     """Sizes and cost of all ballots, known before any vote."""
 
     plan = PLAN_INPUTS("The inputs, as /v1/scores and /v1/simulations take a plan.")
     sizes = _OF_EACH_BALLOT("Items of each ballot.")
     comparisons = _OF_EACH_BALLOT("Comparisons of each ballot.")
-    uniform_presentations = NUMBER
     hours = NUMBER_OR_NULL("Cost in person-hours; null without seconds_per_comparison.")
-    advice = list_of(ADVICE, about="Points to reconsider; a plan is never refused for them.")
 
 
 class BallotRequest(Request):
@@ -149,11 +151,10 @@ VOTER_COMPARISONS: Final = Component.exactly(
 )
 
 
-class BallotAnswer(Answer):
+class BallotAnswer(Answer, **properties_of(Ballot, "n_comparisons")):
     """The comparisons of a ballot, and counts that show what the draw guarantees."""
 
     number = WHOLE
-    n_comparisons = WHOLE
     comparisons = list_of(
         VOTER_COMPARISONS.reference,
         about="Voter by voter, in the order to show them. Add the answers to each as `votes`, an array of the same "
@@ -162,7 +163,7 @@ class BallotAnswer(Answer):
     )
     certificate = exactly(
         "Counted again from the comparisons alone.",
-        **shapes_of(
+        **properties_of(
             BallotCertificate,
             item_with_one_more={
                 "type": ["string", "integer", "null"],

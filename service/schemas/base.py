@@ -15,7 +15,7 @@ from rankcorr.errors import WeightError
 from rankcorr.inference._gold_comparison import Notice
 from service.http.problems import MAX_ERRORS, invalid, shown, unknown_fields
 from service.schemas import fields
-from service.schemas.shapes import TEXT, WHOLE, Component, Shape, exactly, list_of, one_of
+from service.schemas.shapes import TEXT, WHOLE, Answer, Component, Shape, exactly, list_of, one_of
 
 
 class Request(Schema):
@@ -167,6 +167,18 @@ NOTICE: Final = Component.at_least(
 NOTICES: Final = list_of(NOTICE.reference)
 
 
+class NoticedAnswer(Answer):
+    """An answer with the notices of the libraries."""
+
+    warnings = NOTICES
+
+
+class WarnedAnswer(Answer):
+    """An answer with the messages of the libraries."""
+
+    warnings = list_of(TEXT)
+
+
 def notices_of(messages: Iterable[str], *coefficients: str) -> list[Notice]:
     """Return messages of the libraries as the notices of an answer, about these coefficients."""
     return [Notice(message, list(coefficients)) for message in messages]
@@ -185,6 +197,12 @@ REPORT: Final = Component.exactly(
     limits=list_of(TEXT),
     bibtex=TEXT("The sources."),
 )
+
+
+class ReportedAnswer(Answer):
+    """An answer with a report."""
+
+    report = REPORT.reference.or_null("null unless the request asked for it.")
 
 
 def report_flag() -> fields.Flag:

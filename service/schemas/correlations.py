@@ -9,10 +9,10 @@ from rankcorr.aggregate import MergedRanking
 from rankcorr.aggregate._rankings import OFFSET_METHOD
 from rankcorr.inference._gold_comparison import GoldComparison, GoldTable, SystemRow
 from service.schemas import fields
-from service.schemas.base import NOTICES, WeightOptions
+from service.schemas.base import NoticedAnswer, WeightOptions
 from service.schemas.inference import INFERENCE, InferenceOptions
 from service.schemas.ranking_fields import MatrixRankings, NamedRankings, RankingField
-from service.schemas.shapes import NUMBER, NUMBER_OR_NULL, TEXT, WHOLE, Answer, at_least, list_of, map_of, shapes_of
+from service.schemas.shapes import NUMBER, NUMBER_OR_NULL, TEXT, WHOLE, at_least, list_of, map_of, properties_of
 
 WORST: Final = map_of(
     list_of(
@@ -67,7 +67,9 @@ class CorrelationRequest(CoefficientRequest):
 
 
 class CorrelationAnswer(
-    Answer, **shapes_of(GoldComparison, *("n_items", "n_missing")), optional=["n_missing", "worst", "inference"]
+    NoticedAnswer,
+    **properties_of(GoldComparison, *("n_items", "n_missing")),
+    optional=["n_missing", "worst", "inference"],
 ):
     """Coefficients of two rankings; null where undefined."""
 
@@ -75,7 +77,6 @@ class CorrelationAnswer(
     ties = at_least("Number of items that share their rank with another.", gold=WHOLE, system=WHOLE)
     worst = WORST
     inference = INFERENCE
-    warnings = NOTICES
 
 
 class BatchRequest(CoefficientRequest):
@@ -92,12 +93,11 @@ class BatchRequest(CoefficientRequest):
         return {"sort_by": data["coefficients"][0], **super().gather(data)}
 
 
-class BatchAnswer(Answer, **shapes_of(GoldTable, "n_items")):
+class BatchAnswer(NoticedAnswer, **properties_of(GoldTable, "n_items")):
     """A table of systems, best first; systems with an undefined coefficient are at the end."""
 
     sort_by = fields.COEFFICIENT.reference
-    systems = list_of(at_least(**shapes_of(SystemRow, coefficients=map_of(STATISTIC))))
-    warnings = NOTICES
+    systems = list_of(at_least(**properties_of(SystemRow, coefficients=map_of(STATISTIC))))
 
 
 class MatrixRequest(CoefficientRequest):
@@ -132,7 +132,9 @@ class MergeRequest(CoefficientRequest):
     )
 
 
-class MergeAnswer(Answer, **shapes_of(MergedRanking, *("method", "coefficient", "exact", "missing", "objective"))):
+class MergeAnswer(
+    NoticedAnswer, **properties_of(MergedRanking, *("method", "coefficient", "exact", "missing", "objective"))
+):
     """One ranking from several, best first, and how far each of them agrees with it."""
 
     ranking = list_of(
@@ -145,10 +147,9 @@ class MergeAnswer(Answer, **shapes_of(MergedRanking, *("method", "coefficient", 
     )
     agreements = map_of(STATISTIC)
     weights = map_of(NUMBER, about="Shares, whose sum is 1.")
-    warnings = NOTICES
 
 
-class MatrixAnswer(Answer):
+class MatrixAnswer(NoticedAnswer):
     """In row i and column j: the coefficient with ranking i as gold and ranking j as the system's ranking."""
 
     n_items = WHOLE
@@ -160,4 +161,3 @@ class MatrixAnswer(Answer):
         about="Items that each two rankings were compared on; null where all have the same items.",
         type=["array", "null"],
     )
-    warnings = NOTICES

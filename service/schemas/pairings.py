@@ -12,8 +12,8 @@ from adaptive import Pairing, Token
 from service.http.problems import shown
 from service.schemas import fields
 from service.schemas.ballot_fields import check_keys
-from service.schemas.base import NOTICES, Request
-from service.schemas.shapes import NUMBER, TEXT, TEXT_OR_NULL, TRUTH, Answer, Component, list_of, shapes_of
+from service.schemas.base import NoticedAnswer, Request
+from service.schemas.shapes import NUMBER, TEXT, TEXT_OR_NULL, TRUTH, Component, list_of, properties_of
 
 # Blanks as Python defines them; regular expressions in JSON Schema do not know all of these.
 _NOT_BLANK: Final = r"[^\s\u001c-\u001f\u0085]"
@@ -95,9 +95,8 @@ def number_of_pairs(tokens: Sequence[Token], *, across_areas: bool) -> int:
     return sum(size * (size - 1) // 2 for size in sizes)
 
 
-class PairingAnswer(Answer, **shapes_of(Pairing, *("n_items", "n_admissible"))):
+class PairingAnswer(NoticedAnswer, **properties_of(Pairing, *("n_items", "n_admissible"))):
     """The items in a fixed order: by area, first token and second token, in the order of the request."""
 
     rare_tokens = list_of(TEXT, type=["array", "null"])
     items = list_of(PAIR.reference, minItems=1)
-    warnings = NOTICES

@@ -56,6 +56,7 @@ WHOLE: Final = Shape(type="integer")
 WHOLE_OR_NULL: Final = Shape(type=["integer", "null"])
 COUNT: Final = WHOLE(minimum=0)
 TRUTH: Final = Shape(type="boolean")
+_SHAPES: Final[dict[type, Shape]] = {}
 _PLAIN: Final[dict[Any, str]] = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 
 
@@ -105,8 +106,8 @@ class Answer:
     Examples
     --------
     >>> from rankcorr import NullDistribution, PermutationTest, permutation_test
-    >>> class TestAnswer(Answer, **shapes_of(PermutationTest, "alternative")):
-    ...     null = at_least(**shapes_of(NullDistribution, "exact"))
+    >>> class TestAnswer(Answer, **properties_of(PermutationTest, "alternative")):
+    ...     null = at_least(**properties_of(NullDistribution, "exact"))
     >>> TestAnswer.dump(permutation_test([1, 2, 3], [1, 2, 3]))
     {'alternative': 'two-sided', 'null': {'exact': True}}
     """
@@ -115,8 +116,12 @@ class Answer:
     _write: ClassVar[partial[dict[str, Any]]]
 
     def __init_subclass__(cls, *, optional: Collection[str] = (), **properties: Shape) -> None:
-        for owner in reversed(cls.__mro__):
-            properties |= {name: value for name, value in vars(owner).items() if isinstance(value, Shape)}
+        inherited: dict[str, Shape] = {}
+        for owner in reversed(cls.__mro__[1:]):
+            if issubclass(owner, Answer) and owner is not Answer:
+                inherited |= owner.component.schema["properties"]
+        properties = {**inherited, **properties}
+        properties |= {name: value for name, value in vars(cls).items() if isinstance(value, Shape)}
         cls.component = Component.at_least(cls.__name__, inspect.getdoc(cls), optional=optional, **properties)
         cls._write = _object_writer(cls.component.schema)
 
@@ -173,10 +178,12 @@ def shape_of(cls: type) -> Shape:
     >>> shape_of(Flag)["properties"]["reason"]
     {'type': 'string'}
     """
-    return exactly((inspect.getdoc(cls) or "").split("\n", maxsplit=1)[0], **shapes_of(cls, has_nan=False))
+    return exactly((inspect.getdoc(cls) or "").split("\n", maxsplit=1)[0], **properties_of(cls, has_nan=False))
 
 
-def shapes_of(cls: type, *names: str, has_nan: bool | None = None, **changes: Mapping[str, Any]) -> dict[str, Shape]:
+def properties_of(
+    cls: type, *names: str, has_nan: bool | None = None, **changes: Mapping[str, Any]
+) -> dict[str, Shape]:
     """Return the JSON Schemas of fields and properties of a dataclass, by default of all fields, with their docstrings.
 
     Parameters
@@ -192,10 +199,10 @@ def shapes_of(cls: type, *names: str, has_nan: bool | None = None, **changes: Ma
     Examples
     --------
     >>> from adaptive.ledger import CampaignResult
-    >>> shapes_of(CampaignResult, "n_votes", "signal")["signal"]
+    >>> properties_of(CampaignResult, "n_votes", "signal")["signal"]
     {'type': 'boolean', 'description': 'Whether the votes rule out coin flips.'}
     >>> from rankcorr import CorrelationInterval
-    >>> shapes_of(CorrelationInterval, "low")["low"]
+    >>> properties_of(CorrelationInterval, "low")["low"]
     {'type': ['number', 'null'], 'description': 'Ends of the interval; null if undefined.'}
     """
     shapes: dict[str, Shape] = {}
@@ -212,6 +219,11 @@ def shapes_of(cls: type, *names: str, has_nan: bool | None = None, **changes: Ma
             shape = NUMBER_OR_NULL
         shapes[name] = shape(text)(**change)
     return shapes
+
+
+def use_shape(cls: type, shape: Shape) -> Shape:
+    """Use a schema for every field whose type is this dataclass, and return it."""
+    return _SHAPES.setdefault(cls, shape)
 
 
 def _declaration(cls: type, name: str) -> tuple[Any, str | None]:
@@ -279,7 +291,7 @@ def _schema(hint: Any) -> Shape:
     if hint in _PLAIN:
         return Shape(type=_PLAIN[hint])
     if isinstance(hint, type) and is_dataclass(hint):
-        return shape_of(hint)
+        return _SHAPES.get(hint) or shape_of(hint)
     if origin is Literal:
         return TEXT("One of " + ", ".join(inner) + ".")
     if origin is tuple and inner[-1] is Ellipsis:

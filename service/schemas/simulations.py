@@ -10,10 +10,10 @@ from adaptive.simulation._approaches import simulated_comparisons
 from rankcorr._coefficients import COEFFICIENTS, TauW
 from service.schemas import fields
 from service.schemas.ballot_fields import Interval, Similarity
-from service.schemas.ballots import ADVICE, PlanInputs
-from service.schemas.base import NOTICES, Request
+from service.schemas.ballots import PlanInputs
+from service.schemas.base import NoticedAnswer, Request
 from service.schemas.correlations import STATISTIC
-from service.schemas.shapes import NUMBER_OR_NULL, Answer, Component, Shape, list_of, shapes_of
+from service.schemas.shapes import NUMBER_OR_NULL, Component, Shape, properties_of
 
 _PAPER: Final = VoterPopulation()
 
@@ -79,7 +79,15 @@ SIMULATED_APPROACH: Final = Component.exactly(
 )
 
 
-class SimulationAnswer(Answer, **shapes_of(SimulationResult, "n_simulations")):
+class SimulationAnswer(
+    NoticedAnswer,
+    **properties_of(
+        SimulationResult,
+        "n_simulations",
+        "advice",
+        advice={"description": "On too few voters: each would see a pair more than once."},
+    ),
+):
     """How well the plan recovers the true ranking; null if a coefficient is undefined in a simulation."""
 
     approaches = Shape(
@@ -88,5 +96,3 @@ class SimulationAnswer(Answer, **shapes_of(SimulationResult, "n_simulations")):
         additionalProperties=False,
         properties=dict.fromkeys(fields.APPROACH.words, SIMULATED_APPROACH.reference),
     )("The plan, and the one uniform ballot of equal cost: coefficients against the true ranking.")
-    advice = list_of(ADVICE, about="On too few voters: each would see a pair more than once.")
-    warnings = NOTICES

@@ -8,17 +8,16 @@ from typing import Any, Final
 from flask import g
 from marshmallow import ValidationError, validates_schema
 
-from adaptive import Reliability, Strengths
+from adaptive import Comparisons, Matches, Reliability, Strengths
 from adaptive.model._accuracy import Signal
 from adaptive.model._estimators import FitOptions
+from adaptive.model._likelihood import Misfit
 from adaptive.model._matching import Matching
 from rankcorr._checks import counted_need
 from rankcorr._options import declaration_of
 from service.http.problems import shown
-from service.schemas import ballot_fields, fields
-from service.schemas.base import NOTICES, REPORT, Request, report_flag
+from service.schemas import ballot_fields, base, fields, shapes
 from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY, check_labels, read_label
-from service.schemas.shapes import COUNT, NUMBER, NUMBER_OR_NULL, TRUTH, Answer, Component, list_of, one_of, shapes_of
 
 _ANSWER: Final = fields.VOTE.reference.or_null()
 _WINNER: Final = "The side that won, or a tie; null where there is no answer."
@@ -28,15 +27,15 @@ _OF_ROWS: Final = {
     "for intervals that allow for them see POST /v1/strengths/choices.",
 }
 
-COMPARISON_COLUMNS: Final = Component.exactly(
+COMPARISON_COLUMNS: Final = shapes.Component.exactly(
     "ComparisonColumns",
     "Answered comparisons as arrays of one length.",
     **ballot_fields.SIDES,
-    winner=list_of(_ANSWER, about=_WINNER, maxItems=fields.Limit("max_comparisons")),
+    winner=shapes.list_of(_ANSWER, about=_WINNER, maxItems=fields.Limit("max_comparisons")),
     **{name: ballot_fields.LABELS(about) for name, about in _OF_ROWS.items()},
     optional=list(_OF_ROWS),
 )
-COMPARISON: Final = Component.exactly(
+COMPARISON: Final = shapes.Component.exactly(
     "AnsweredComparison",
     "A comparison and its answer.",
     **dict.fromkeys(ballot_fields.SIDES, fields.LABEL_SCHEMA),
@@ -66,9 +65,11 @@ class ComparisonsField(fields.Documented):
     """Answered comparisons, in one of two forms."""
 
     _bounds: Final[dict[str, Any]] = {"maxItems": fields.Limit("max_comparisons"), "title": "one by one"}
-    documented: Mapping[str, Any] = one_of(
+    documented: Mapping[str, Any] = shapes.one_of(
         COMPARISON_COLUMNS.reference,
-        list_of(COMPARISON.reference, refused={"anyOf": [fields.some_have(name) for name in _OF_ROWS]}, **_bounds),
+        shapes.list_of(
+            COMPARISON.reference, refused={"anyOf": [fields.some_have(name) for name in _OF_ROWS]}, **_bounds
+        ),
     )
 
     def read(self, value: Any) -> Answered:
@@ -132,7 +133,7 @@ class Oversight(fields.Number):
         return f": 0, or of at least {_LEAST_OVERSIGHT:g} and below 0.5"
 
 
-class ModelOptions(Request):
+class ModelOptions(base.Request):
     """Options of the vote model; see the library's bradley_terry."""
 
     ties = fields.declared_field(FitOptions, "ties", vocabulary="TiesModel")
@@ -142,7 +143,7 @@ class ModelOptions(Request):
     side_bias = fields.declared_field(FitOptions, "side_bias")
 
 
-class VotesRequest(Request):
+class VotesRequest(base.Request):
     """Votes, and options of the model to fit."""
 
     refused = (
@@ -202,7 +203,7 @@ class StrengthsRequest(VotesRequest):
     reliability = fields.Flag(
         load_default=False, about="How reliable the strengths are, and the infit of items and voters; 40 fits."
     )
-    report = report_flag()
+    report = base.report_flag()
 
     @validates_schema
     def check_labels(self, data: dict[str, Any], **_: Any) -> None:
@@ -259,49 +260,55 @@ def _labels(data: dict[str, Any]) -> list[str | int]:
     return [] if isinstance(items, int) else list(items)
 
 
-ITEM_STRENGTH: Final = Component.exactly(
+ITEM_STRENGTH: Final = shapes.Component.exactly(
     "ItemStrength",
     item=fields.LABEL_SCHEMA,
-    rank=NUMBER(minimum=1),
-    strength=NUMBER("Mean 0; larger is better."),
-    standard_error=NUMBER_OR_NULL(minimum=0),
-    **dict.fromkeys(("presentations", "wins", "ties", "losses"), COUNT),
+    rank=shapes.NUMBER(minimum=1),
+    strength=shapes.NUMBER("Mean 0; larger is better."),
+    standard_error=shapes.NUMBER_OR_NULL(minimum=0),
+    **dict.fromkeys(("presentations", "wins", "ties", "losses"), shapes.COUNT),
 )
-FITTED_VOTER: Final = Component.exactly(
+FITTED_VOTER: Final = shapes.Component.exactly(
     "FittedVoter",
     voter=fields.LABEL_SCHEMA,
-    discrimination=NUMBER("1 is the geometric mean of the voters.", minimum=0),
-    oversight=NUMBER("Probability of a slip.", minimum=0, maximum=1),
-    side_bias=NUMBER("Above 0: prefers the left side."),
+    discrimination=shapes.NUMBER("1 is the geometric mean of the voters.", minimum=0),
+    oversight=shapes.NUMBER("Probability of a slip.", minimum=0, maximum=1),
+    side_bias=shapes.NUMBER("Above 0: prefers the left side."),
 )
-FITTED_PARAMETERS: Final = Component.exactly(
+FITTED_PARAMETERS: Final = shapes.Component.exactly(
     "FittedParameters",
-    **shapes_of(
+    **shapes.properties_of(
         Strengths,
         "opinion_sd",
-        prior_sd=NUMBER(minimum=0),
-        tie_parameter=NUMBER(minimum=0),
-        side_bias=NUMBER,
-        oversight=NUMBER(
+        prior_sd=shapes.NUMBER(minimum=0),
+        tie_parameter=shapes.NUMBER(minimum=0),
+        side_bias=shapes.NUMBER,
+        oversight=shapes.NUMBER(
             "Probability of a slip: of all votes, or with voters the mean of its prior.", minimum=0, maximum=0.5
         ),
         opinion_sd={"minimum": 0},
     ),
 )
-SIGNAL: Final = Component.exactly(
-    "Signal", **shapes_of(Signal, pvalue=NUMBER(minimum=0, maximum=1), log_evidence=NUMBER)
+SIGNAL: Final = shapes.Component.exactly(
+    "Signal", **shapes.properties_of(Signal, pvalue=shapes.NUMBER(minimum=0, maximum=1), log_evidence=shapes.NUMBER)
 )
-MISFIT: Final = Component.exactly(
+shapes.use_shape(Signal, SIGNAL.reference)
+MISFIT: Final = shapes.Component.exactly(
     "Misfit",
-    pairs=NUMBER("Above 3: preferences go in circles, or depend on the pair. In standard errors, as the next two."),
-    far=NUMBER("Below -3: the stronger item wins less often against far weaker ones than fitted."),
-    voters=NUMBER("Above 3: voters differ more than fitted."),
-    n_repeated=COUNT,
+    pairs=shapes.NUMBER(
+        "Above 3: preferences go in circles, or depend on the pair. In standard errors, as the next two."
+    ),
+    far=shapes.NUMBER("Below -3: the stronger item wins less often against far weaker ones than fitted."),
+    voters=shapes.NUMBER("Above 3: voters differ more than fitted."),
+    n_repeated=shapes.COUNT,
 )
-_INFIT: Final = list_of(NUMBER_OR_NULL(minimum=0), about="Above 1: votes depart from the order; null without votes.")
-RELIABILITY: Final = Component.exactly(
+shapes.use_shape(Misfit, MISFIT.reference)
+_INFIT: Final = shapes.list_of(
+    shapes.NUMBER_OR_NULL(minimum=0), about="Above 1: votes depart from the order; null without votes."
+)
+RELIABILITY: Final = shapes.Component.exactly(
     "Reliability",
-    **shapes_of(
+    **shapes.properties_of(
         Reliability,
         items=ballot_fields.LABELS("Items, in the order of infit."),
         infit=_INFIT,
@@ -309,7 +316,7 @@ RELIABILITY: Final = Component.exactly(
         voter_infit=_INFIT.or_null("null if voters are not known."),
     ),
 )
-NEXT_COMPARISONS: Final = Component.exactly(
+NEXT_COMPARISONS: Final = shapes.Component.exactly(
     "NextComparisons",
     **ballot_fields.SIDES,
     voter=ballot_fields.LABELS("The voter to ask."),
@@ -318,32 +325,39 @@ NEXT_COMPARISONS: Final = Component.exactly(
 )
 
 
-class StrengthsAnswer(Answer, **shapes_of(Strengths, "log_likelihood", "converged", "n_iterations")):
+class StrengthsAnswer(
+    base.NoticedAnswer,
+    base.ReportedAnswer,
+    **shapes.properties_of(Comparisons, "n_comparisons", "n_unanswered"),
+    **shapes.properties_of(
+        Strengths,
+        "log_likelihood",
+        "converged",
+        "n_iterations",
+        "signal",
+        "misfit",
+        "cluster_ratio",
+        cluster_ratio={
+            "minimum": 0,
+            "description": "Variance with voters as clusters, over that of the model; null with few voters.",
+        },
+    ),
+):
     """Strengths, best first, and the other fitted parameters."""
 
-    n_comparisons = COUNT("Answered ones.")
-    n_unanswered = COUNT
-    items = list_of(ITEM_STRENGTH.reference, minItems=2)
+    items = shapes.list_of(ITEM_STRENGTH.reference, minItems=2)
     ranking = RANKS_ARRAY.reference(BEST_FIRST)
     parameters = FITTED_PARAMETERS.reference
-    voters = list_of(FITTED_VOTER.reference).or_null("null where voters were not fitted.")
-    signal = SIGNAL.reference
-    misfit = MISFIT.reference
-    cluster_ratio = NUMBER_OR_NULL(
-        "Variance with voters as clusters, over that of the model; null with few voters.", minimum=0
-    )
+    voters = shapes.list_of(FITTED_VOTER.reference).or_null("null where voters were not fitted.")
     reliability = RELIABILITY.reference.or_null("null unless the request asked for it.")
-    report = REPORT.reference.or_null("null unless the request asked for it.")
-    warnings = NOTICES
 
 
-class NextAnswer(Answer):
+class NextAnswer(shapes.Answer, **shapes.properties_of(Matches, "n_comparisons")):
     """The next comparisons, in the order to show them."""
 
-    n_comparisons = COUNT
     comparisons = NEXT_COMPARISONS.reference(
         "Add the answers as `winner`, an array of the same length, append them to the earlier comparisons, and send "
         "all to POST /v1/strengths."
     )
-    converged = TRUTH("Whether the fit behind the choice converged.")
-    warnings = NOTICES("Of the fit, and why there are fewer than wanted.")
+    converged = shapes.TRUTH("Whether the fit behind the choice converged.")
+    warnings = base.NOTICES("Of the fit, and why there are fewer than wanted.")

@@ -180,7 +180,7 @@ class BallotAnswer(shapes.Answer):
 
 class PreviewAnswer(
     shapes.Answer,
-    **shapes.shapes_of(
+    **shapes.properties_of(
         ledger.Preview,
         *("n_comparisons", "n_answered", "expected", "cut"),
         expected={"description": "Expected tau_w, of a continuous campaign."},
@@ -199,7 +199,7 @@ class ItemsAnswer(shapes.Answer):
     items = shapes.list_of(
         shapes.exactly(
             item=shapes.LABEL,
-            **shapes.shapes_of(ledger.ItemContent, "kind", "content", "alt_text"),
+            **shapes.properties_of(ledger.ItemContent, "kind", "content", "alt_text"),
             presentations=shapes.COUNT("In the ballots that are open."),
             n_answered=shapes.COUNT,
         )
@@ -213,7 +213,7 @@ class VotersAnswer(shapes.Answer):
     voters = shapes.list_of(shapes.shape_of(ledger.VoterRow))
 
 
-class ParticipantsAnswer(shapes.Answer, **shapes.shapes_of(ledger.PlatformVoters)):
+class ParticipantsAnswer(shapes.Answer, **shapes.properties_of(ledger.PlatformVoters)):
     """Participants of a platform, in order of arrival."""
 
 
@@ -291,7 +291,7 @@ RESULT_FIELDS: Final = ("n_votes", "top", "cut", "signal", "circles", "n_voters"
 
 class ResultsAnswer(
     shapes.Answer,
-    **shapes.shapes_of(
+    **shapes.properties_of(
         ledger.CampaignResult,
         *RESULT_FIELDS,
         top={"description": "k of the cut."},

@@ -401,12 +401,12 @@ class ItemSheetAnswer(shapes.Answer):
 
     n_items = shapes.COUNT
     first = shapes.list_of(
-        shapes.exactly(item=shapes.LABEL, **shapes.shapes_of(ledger.ItemContent, "kind", "content", "alt_text"))
+        shapes.exactly(item=shapes.LABEL, **shapes.properties_of(ledger.ItemContent, "kind", "content", "alt_text"))
     )
     faults = shapes.list_of(shapes.shape_of(ledger.ItemFault), about="The first hundred.")
 
 
-class OutlookAnswer(shapes.Answer, **shapes.shapes_of(PlanAssessment, "plan", "spending", "advice", "outlook")):
+class OutlookAnswer(shapes.Answer, **shapes.properties_of(PlanAssessment, "plan", "spending", "advice", "outlook")):
     """The expected questions, cost and accuracy of a plan."""
 
 
@@ -431,14 +431,16 @@ class CampaignAnswer(shapes.Answer):
     voter_url = shapes.TEXT("The page of voters, without any capability.")
 
 
-_PAGE_TEXTS: Final = shapes.exactly(language=shapes.TEXT, **shapes.shapes_of(ledger.PageTexts, *_TEXTS))
+_PAGE_TEXTS: Final = shapes.exactly(language=shapes.TEXT, **shapes.properties_of(ledger.PageTexts, *_TEXTS))
 
 
 class PagesAnswer(shapes.Answer):
     """The current pages and their version."""
 
     version = shapes.COUNT
-    pages = shapes.exactly(texts=shapes.list_of(_PAGE_TEXTS), **shapes.shapes_of(ledger.VotingPages, *_PAGE_OPTIONS))
+    pages = shapes.exactly(
+        texts=shapes.list_of(_PAGE_TEXTS), **shapes.properties_of(ledger.VotingPages, *_PAGE_OPTIONS)
+    )
 
 
 def settings_of(options: Mapping[str, Any], sheet: ledger.ItemSheet | None) -> ledger.CampaignSettings:

@@ -5,11 +5,22 @@ from typing import Any, Final
 
 from marshmallow import ValidationError
 
-from adaptive.ledger import ANSWERS
+from adaptive.ledger import ANSWERS, Receipt
 from service.http.problems import shown
 from service.schemas.base import Request
 from service.schemas.fields import Choice, Documented, Part, Whole, vocabulary
-from service.schemas.shapes import TEXT, TEXT_OR_NULL, TRUTH, WHOLE, WHOLE_OR_NULL, Answer, Component, at_least, list_of
+from service.schemas.shapes import (
+    TEXT,
+    TEXT_OR_NULL,
+    TRUTH,
+    WHOLE,
+    WHOLE_OR_NULL,
+    Answer,
+    Component,
+    at_least,
+    list_of,
+    properties_of,
+)
 
 VERSION: Final = "[A-Za-z0-9][A-Za-z0-9._-]{0,39}"
 TOKEN: Final = "[A-Za-z0-9_-]{43}"
@@ -190,13 +201,11 @@ class SheetAnswer(Answer):
     me = _ME.reference
 
 
-class VoteAnswer(Answer):
+class VoteAnswer(Answer, **properties_of(Receipt, "event_id", "repeated")):
     """The answer that counts now."""
 
-    event_id = TEXT
     pair = TEXT
     answer = _NULLABLE_ANSWER
-    repeated = TRUTH("Whether the server had already recorded it.")
     feedback = at_least("Of practice.", expected=ANSWER.reference, agrees=TRUTH)(type=["object", "null"])
 
 
