@@ -26,12 +26,12 @@ def correlate(gold: Ranking, system: Ranking, coefficients: Sequence[Coefficient
     if "test" in options or max(gold.n_items, system.n_items) > MOST_LIGHT_ITEMS:
         state().pool.pass_on()
     comparison = compare_with_gold(gold, system, coefficients, workers=1, **options)
-    inference = {
-        name: {**vars(test), "chance": test.null, "interval": comparison.intervals[name]}
+    tests = {
+        name: {"chance": test.null, **vars(test), "interval": comparison.intervals[name]}
         for name, test in comparison.tests.items()
     }
-    answer = {**vars(comparison), "inference": inference}
-    return {name: value for name, value in answer.items() if value or name not in ("worst", "inference")}
+    answer = {**vars(comparison), "tests": tests}
+    return {name: value for name, value in answer.items() if value or name not in ("worst", "tests")}
 
 
 @blueprint.post("/batch", name="correlateBatch")

@@ -161,8 +161,8 @@ class WeightOptions(ItemWeights):
 
 
 # A note on an answer, such as why a statistic is null.
-NOTICE: Final = Component.at_least(
-    "Notice", coefficients=list_of(fields.SYSTEM_COEFFICIENT.reference, about="Those that are concerned."), message=TEXT
+NOTICE: Final = Component.of(
+    Notice, coefficients=list_of(fields.SYSTEM_COEFFICIENT.reference, about="Those that are concerned.")
 )
 NOTICES: Final = list_of(NOTICE.reference)
 

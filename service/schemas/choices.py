@@ -150,13 +150,11 @@ OTHER_PARAMETER: Final = shapes.Component.exactly(
     "OtherParameter", name=shapes.TEXT("tie, side, grade 1, tie of 2, or a covariate."), estimate=shapes.NUMBER,
     standard_error=shapes.NUMBER(minimum=0),
 )  # fmt: skip
-SIDE_BIAS: Final = shapes.Component.exactly(
-    "SideBias",
-    **shapes.properties_of(SideBias, voter=shapes.Shape(type=["string", "integer", "null"])("null if not known.")),
+SIDE_BIAS: Final = shapes.Component.of(
+    SideBias, is_open=False, voter=shapes.Shape(type=["string", "integer", "null"])("null if not known.")
 )
-AGREEMENT: Final = shapes.Component.exactly("Agreement", **shapes.properties_of(Agreement))
-shapes.use_shape(Agreement, AGREEMENT.reference)
-JUDGE_AGREEMENT: Final = shapes.Component.exactly("JudgeAgreement", **shapes.properties_of(JudgeAgreement))
+shapes.Component.of(Agreement, is_open=False)
+JUDGE_AGREEMENT: Final = shapes.Component.of(JudgeAgreement, is_open=False)
 
 
 class ChoicesAnswer(WarnedAnswer, **shapes.properties_of(ChoiceAnswers, "n_unanswered", "n_both_bad")):

@@ -67,16 +67,14 @@ class CorrelationRequest(CoefficientRequest):
 
 
 class CorrelationAnswer(
-    NoticedAnswer,
-    **properties_of(GoldComparison, *("n_items", "n_missing")),
-    optional=["n_missing", "worst", "inference"],
+    NoticedAnswer, **properties_of(GoldComparison, "n_items", "n_missing"), optional=["n_missing", "worst", "inference"]
 ):
     """Coefficients of two rankings; null where undefined."""
 
     coefficients = map_of(STATISTIC)
     ties = at_least("Number of items that share their rank with another.", gold=WHOLE, system=WHOLE)
     worst = WORST
-    inference = INFERENCE
+    inference = INFERENCE.read_from("tests")
 
 
 class BatchRequest(CoefficientRequest):

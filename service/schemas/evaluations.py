@@ -279,21 +279,18 @@ COVERAGE: Final = shapes.Component.at_least(
     **shapes.properties_of(Coverage, not_in_run=_QUERIES, not_in_qrels=_QUERIES),
 )
 _LEFT_OUT: Final = shapes.at_least(**shapes.properties_of(LeftOut, label=fields.LABEL_SCHEMA))
-PAIRED: Final = shapes.Component.at_least(
-    "PairedDifference",
-    **shapes.properties_of(
-        PairedDifference,
-        least=_LEFT_OUT.or_null("The same without the query whose absence lowers the difference most."),
-        most=_LEFT_OUT.or_null("The same without the query whose absence raises the difference most."),
-    ),
+shapes.Component.of(
+    PairedDifference,
+    least=_LEFT_OUT.or_null("The same without the query whose absence lowers the difference most."),
+    most=_LEFT_OUT.or_null("The same without the query whose absence raises the difference most."),
 )
-shapes.use_shape(PairedDifference, PAIRED.reference)
-shapes.use_shape(RunScore, shapes.at_least(**shapes.properties_of(RunScore)))
+shapes.use_shape(RunScore)
+shapes.use_shape(ChanceLevel)
+shapes.use_shape(ReliabilityPart)
 shapes.use_shape(
     GroupComparison,
     shapes.at_least(**shapes.properties_of(GroupComparison, group=shapes.TEXT, means={"items": UNDEFINED})),
 )
-shapes.use_shape(ChanceLevel, shapes.at_least(**shapes.properties_of(ChanceLevel)))
 COMPARISON_OF_RUNS: Final = shapes.Component.at_least(
     "RunComparison",
     **shapes.properties_of(RunComparison, "metric", "standardized", "unit", "correction", "rows", "pairs", "groups"),
@@ -463,7 +460,6 @@ class TargetGroupsRequest(Request):
             raise ValidationError("there is no model of this name", "versus")
 
 
-shapes.use_shape(ReliabilityPart, shapes.at_least(**shapes.properties_of(ReliabilityPart)))
 RELIABILITY: Final = shapes.Component.at_least(
     "ReliabilityScore", model=shapes.TEXT, **shapes.properties_of(ReliabilityScore)
 )

@@ -66,8 +66,7 @@ INFERENCE: Final = shapes.map_of(
     about="By coefficient: how it compares with chance, and its interval.",
 )
 
-SCORE: Final = shapes.Component.at_least("LeaderboardScore", **shapes.properties_of(Score))
-shapes.use_shape(Score, SCORE.reference)
+SCORE: Final = shapes.Component.of(Score, "LeaderboardScore")
 
 
 class GroupsByName(fields.Documented):

@@ -83,6 +83,14 @@ class Component:
         """Return the component of an object with these properties, all of them required, and perhaps others."""
         return cls(name, at_least(about, **properties))
 
+    @classmethod
+    def of(cls, owner: type, name: str | None = None, *, is_open: bool = True, **changes: Any) -> Self:
+        """Return the component of a dataclass, which every field of this type refers to from then on."""
+        of_fields = cls.at_least if is_open else cls.exactly
+        component = of_fields(name or owner.__name__, **properties_of(owner, **changes))
+        use_shape(owner, component.reference)
+        return component
+
     @property
     def reference(self) -> Reference:
         """The reference to use in other schemas."""
@@ -116,12 +124,11 @@ class Answer:
     _write: ClassVar[partial[dict[str, Any]]]
 
     def __init_subclass__(cls, *, optional: Collection[str] = (), **properties: Shape) -> None:
-        inherited: dict[str, Shape] = {}
-        for owner in reversed(cls.__mro__[1:]):
-            if issubclass(owner, Answer) and owner is not Answer:
-                inherited |= owner.component.schema["properties"]
-        properties = {**inherited, **properties}
         properties |= {name: value for name, value in vars(cls).items() if isinstance(value, Shape)}
+        for base in cls.__bases__:
+            if base is not Answer:  # what several answers share comes last
+                inherited = base.component.schema["properties"]  # type: ignore[attr-defined]
+                properties |= {name: shape for name, shape in inherited.items() if name not in properties}
         cls.component = Component.at_least(cls.__name__, inspect.getdoc(cls), optional=optional, **properties)
         cls._write = _object_writer(cls.component.schema)
 
@@ -221,9 +228,9 @@ def properties_of(
     return shapes
 
 
-def use_shape(cls: type, shape: Shape) -> Shape:
-    """Use a schema for every field whose type is this dataclass, and return it."""
-    return _SHAPES.setdefault(cls, shape)
+def use_shape(cls: type, shape: Shape | None = None) -> Shape:
+    """Use a schema for every field whose type is this dataclass, by default one that may get more fields."""
+    return _SHAPES.setdefault(cls, at_least(**properties_of(cls)) if shape is None else shape)
 
 
 def _declaration(cls: type, name: str) -> tuple[Any, str | None]:

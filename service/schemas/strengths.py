@@ -289,32 +289,26 @@ FITTED_PARAMETERS: Final = shapes.Component.exactly(
         opinion_sd={"minimum": 0},
     ),
 )
-SIGNAL: Final = shapes.Component.exactly(
-    "Signal", **shapes.properties_of(Signal, pvalue=shapes.NUMBER(minimum=0, maximum=1), log_evidence=shapes.NUMBER)
-)
-shapes.use_shape(Signal, SIGNAL.reference)
-MISFIT: Final = shapes.Component.exactly(
-    "Misfit",
+shapes.Component.of(Signal, is_open=False, pvalue=shapes.NUMBER(minimum=0, maximum=1), log_evidence=shapes.NUMBER)
+shapes.Component.of(
+    Misfit,
+    is_open=False,
     pairs=shapes.NUMBER(
         "Above 3: preferences go in circles, or depend on the pair. In standard errors, as the next two."
     ),
     far=shapes.NUMBER("Below -3: the stronger item wins less often against far weaker ones than fitted."),
     voters=shapes.NUMBER("Above 3: voters differ more than fitted."),
-    n_repeated=shapes.COUNT,
 )
-shapes.use_shape(Misfit, MISFIT.reference)
 _INFIT: Final = shapes.list_of(
     shapes.NUMBER_OR_NULL(minimum=0), about="Above 1: votes depart from the order; null without votes."
 )
-RELIABILITY: Final = shapes.Component.exactly(
-    "Reliability",
-    **shapes.properties_of(
-        Reliability,
-        items=ballot_fields.LABELS("Items, in the order of infit."),
-        infit=_INFIT,
-        voters=ballot_fields.LABELS.or_null("null if they are not known."),
-        voter_infit=_INFIT.or_null("null if voters are not known."),
-    ),
+RELIABILITY: Final = shapes.Component.of(
+    Reliability,
+    is_open=False,
+    items=ballot_fields.LABELS("Items, in the order of infit."),
+    infit=_INFIT,
+    voters=ballot_fields.LABELS.or_null("null if they are not known."),
+    voter_infit=_INFIT.or_null("null if voters are not known."),
 )
 NEXT_COMPARISONS: Final = shapes.Component.exactly(
     "NextComparisons",
