@@ -1,4 +1,4 @@
-"""Build JSON Schema: of objects, lists and values, and of the dataclasses in answers, which orjson writes directly."""
+"""Build JSON Schema of objects, lists, values and dataclasses, and write answers by it."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Answer:
     def __init_subclass__(cls, *, optional: Collection[str] = (), **properties: Shape) -> None:
         properties |= {name: value for name, value in vars(cls).items() if isinstance(value, Shape)}
         for base in cls.__bases__:
-            if base is not Answer:  # what several answers share comes last
+            if base is not Answer:  # shared properties are last
                 inherited = base.component.schema["properties"]  # type: ignore[attr-defined]
                 properties |= {name: shape for name, shape in inherited.items() if name not in properties}
         cls.component = Component.at_least(cls.__name__, inspect.getdoc(cls), optional=optional, **properties)
@@ -160,10 +160,15 @@ def _object_writer(schema: Mapping[str, Any]) -> partial[dict[str, Any]]:
         getattr(part, "attribute", None) or name: (name, _writer(part)) for name, part in schema["properties"].items()
     }
     required = {source for source, (name, _) in parts.items() if name in schema.get("required", ())}
-    return partial(_write_object, parts, required)
+    is_plain = all(name == source and write is None for source, (name, write) in parts.items())
+    return partial(_write_object, parts, required, parts.keys() if is_plain else None)
 
 
-def _write_object(parts: Mapping[str, Any], required: AbstractSet[str], value: Any) -> dict[str, Any]:
+def _write_object(
+    parts: Mapping[str, Any], required: AbstractSet[str], plain: AbstractSet[str] | None, value: Any
+) -> dict[str, Any]:
+    if type(value) is dict and value.keys() == plain:  # 100,000 rows of a table would take 0.5 s more
+        return value
     values = value if isinstance(value, Mapping) else {source: getattr(value, source) for source in parts}
     if not required <= values.keys():
         raise KeyError(*(required - values.keys()))

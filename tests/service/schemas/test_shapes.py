@@ -151,12 +151,17 @@ def test_an_answer_writes_what_its_schema_lists_and_no_more():
 
 def test_values_without_parts_are_written_as_they_are():
     class ArrayAnswer(Answer):
-        """Numbers."""
+        """Numbers, and rows."""
 
         values = list_of(list_of(NUMBER))
 
-    values = np.ones((2, 2))
-    assert ArrayAnswer.dump({"values": values})["values"] is values
+        rows = list_of(at_least(name=TEXT))
+
+    values, rows = np.ones((2, 2)), [{"name": "a"}, {"name": "b", "other": 1}]
+    content = ArrayAnswer.dump({"values": values, "rows": rows})
+    assert content["values"] is values
+    assert content["rows"][0] is rows[0]
+    assert content["rows"][1] == {"name": "b"}
 
 
 def test_an_answer_without_a_required_value_is_an_error():
