@@ -1,13 +1,11 @@
 """Build the application, settings -> hooks around every request -> views, and describe it in OpenAPI."""
 
-from importlib import import_module
-from pkgutil import iter_modules, resolve_name
+from pkgutil import resolve_name
 from typing import Any, Final
 
 from flask import Flask
 from flask_cors import CORS
 
-from service import schemas
 from service.api import BLUEPRINTS
 from service.http import logs
 from service.http.hooks import add_hooks, new_app
@@ -16,8 +14,6 @@ from service.http.problems import LIBRARY_KINDS, STATUSES, from_library
 from service.http.state import State
 from service.openapi.operations import register_page
 from service.openapi.specification import Api, configuration, problem_component
-from service.schemas.fields import Component
-from service.schemas.ranking_fields import WAYS_TO_GIVE
 from service.settings import Settings
 
 TAGGED: Final = frozenset(("/openapi.json", "/v1/weights"))
@@ -27,15 +23,6 @@ _KINDS: Final = (
     + ", duplicate-key, too-much-work, malformed-request, stopping, too-many-jobs, no-such-job, or the "
     "class of an error of the libraries: " + ", ".join(LIBRARY_KINDS)
 )
-
-_MODULES: Final = [import_module(f"service.schemas.{module.name}") for module in iter_modules(schemas.__path__)]
-_ALL_COMPONENTS: Final = (
-    *(problem_component(_KINDS), *WAYS_TO_GIVE),
-    *(value for module in _MODULES for value in vars(module).values() if isinstance(value, Component)),
-)
-COMPONENTS: Final = tuple(
-    {component.name: component for component in _ALL_COMPONENTS}.values()
-)  # modules import them from each other
 
 CONFIGURATION: Final = configuration(
     "rankcorr",
@@ -52,7 +39,7 @@ def app_of(settings: Settings) -> Flask:
         jobs = make_jobs(settings.jobs_url, settings.max_jobs, settings.job_seconds)
     app = new_app(__name__, settings, jobs=jobs, static_folder=None)
     app.config.update(CONFIGURATION)
-    api = Api(app, components=COMPONENTS)
+    api = Api(app, problem=problem_component(_KINDS))
     for blueprint in BLUEPRINTS:
         api.register_blueprint(blueprint)
     register_page(app)

@@ -1,7 +1,6 @@
 """Serve POST /v1/plans, /v1/ballots and /v1/scores."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -31,12 +30,11 @@ def plan(*, n_items: int, n_voters: int | None = None, **options: Any) -> dict[s
     if max(planned.n_comparisons, planned.top_presentations) > LARGEST:
         raise PlanError(f"a plan has at most {LARGEST} comparisons; this one has {planned.n_comparisons}")
     numbers = planned.to_dict()
-    advice = planned.advice if n_voters is None else planned.advice_for(n_voters)
     return {
         "plan": {name: numbers.pop(name) for name in ("n_items", "n_ballots", "fraction", "presentations")},
         **numbers,
         "hours": None if seconds is None else planned.cost(seconds),
-        "advice": [asdict(one) for one in advice],
+        "advice": planned.advice if n_voters is None else planned.advice_for(n_voters),
     }
 
 
@@ -59,7 +57,7 @@ def draw(*, items: Labels, presentations: int, voters: Labels, seed: int, number
             for voter, start, stop in zip(ballot.voters, [0, *ends], ends, strict=False)
         ],
         "certificate": {
-            **asdict(certificate),
+            **vars(certificate),
             "item_with_one_more": None if one_more is None else ballot.items[one_more],
             "broken": certificate.broken,
         },

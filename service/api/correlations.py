@@ -5,10 +5,11 @@ from typing import Any
 
 from rankcorr import Coefficient, Ranking, correlation_matrix
 from rankcorr._checks import collected_notices
-from rankcorr.inference._gold_comparison import GoldComparison, GoldTable, compare_with_gold, rank_against_gold
+from rankcorr.inference._gold_comparison import GoldTable, compare_with_gold, rank_against_gold
 from service.http.state import state
 from service.openapi.blueprint import Blueprint
 from service.schemas import correlations as schemas
+from service.schemas.base import notices_of
 
 blueprint = Blueprint("correlations", __name__, url_prefix="/v1/correlations", description="Compare rankings")
 
@@ -20,11 +21,17 @@ MOST_LIGHT_VALUES = 4 * MOST_LIGHT_ITEMS + 100  # scores and labels of both rank
 @blueprint.post("", name="correlate")
 @blueprint.arguments(schemas.CorrelationRequest)
 @blueprint.response(200, schemas.CorrelationAnswer)
-def correlate(gold: Ranking, system: Ranking, coefficients: Sequence[Coefficient], **options: Any) -> GoldComparison:
+def correlate(gold: Ranking, system: Ranking, coefficients: Sequence[Coefficient], **options: Any) -> Any:
     """Compare a system's ranking with a gold ranking."""
     if "test" in options or max(gold.n_items, system.n_items) > MOST_LIGHT_ITEMS:
         state().pool.pass_on()
-    return compare_with_gold(gold, system, coefficients, workers=1, **options)
+    comparison = compare_with_gold(gold, system, coefficients, workers=1, **options)
+    tests = {
+        name: {"chance": test.null, **vars(test), "interval": comparison.intervals[name]}
+        for name, test in comparison.tests.items()
+    }
+    answer = {**vars(comparison), "tests": tests}
+    return {name: value for name, value in answer.items() if value or name not in ("worst", "tests")}
 
 
 @blueprint.post("/batch", name="correlateBatch")
@@ -44,5 +51,4 @@ def correlate_matrix(rankings: Mapping[str, Ranking], coefficient: Coefficient, 
     """Compare many rankings with one another."""
     with collected_notices() as notices:
         result = correlation_matrix(rankings, coefficient=coefficient, workers=1, **options)
-    warnings = [{"message": message, "coefficients": [coefficient.name]} for message in notices]
-    return {**vars(result), "warnings": warnings}
+    return {**vars(result), "warnings": notices_of(notices, coefficient.name)}

@@ -1,9 +1,9 @@
 """Serve POST /v1/evaluations, /v1/evaluations/fused and /v1/evaluations/groups."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
-from rankcorr._checks import collected_notices, json_options
+from rankcorr._checks import collected_notices
 from rankcorr._coefficients import COEFFICIENTS, Coefficient, named_coefficient
 from rankcorr._results import json_ready
 from rankcorr.evaluation import (
@@ -21,29 +21,17 @@ from rankcorr.evaluation._reports import reports_of_tests
 from rankcorr.inference._multiple_tests import holm
 from rankcorr.vectors import TargetGroups, compare_reliability, reliability_score
 from service.openapi.blueprint import Blueprint
-from service.schemas.base import refuse_long_text, report_content
-from service.schemas.evaluations import (
-    COMPARISON_OF_RUNS,
-    N_LISTED,
-    EvaluationAnswer,
-    EvaluationRequest,
-    FusionAnswer,
-    FusionRequest,
-    TargetGroupsAnswer,
-    TargetGroupsRequest,
-)
-from service.schemas.shapes import content_of
+from service.schemas import evaluations as schemas
+from service.schemas.base import refuse_long_text, report_content, texts_of
 
 blueprint = Blueprint(
     "evaluations", __name__, url_prefix="/v1/evaluations", description="Which run is better, by query?"
 )
 
-_BY_QUERY: Final = ("queries", "values", "standardized")
-
 
 @blueprint.post("", name="evaluateRuns")
-@blueprint.arguments(EvaluationRequest)
-@blueprint.response(200, EvaluationAnswer)
+@blueprint.arguments(schemas.EvaluationRequest)
+@blueprint.response(200, schemas.EvaluationAnswer)
 def evaluate_runs(
     *,
     qrels: Qrels,
@@ -70,47 +58,45 @@ def evaluate_runs(
         )
         compared = () if comparison is None else _comparisons(evaluation, named, comparison)
     reports = reports_of_tests(evaluation.report(), (tested.report() for tested in compared)) if report else []
-    answer = {
-        "n_queries": len(evaluation.queries),
-        "runs": evaluation.runs,
-        "metrics": evaluation.metrics,
-        "means": [{"standardized": None, **row} for row in evaluation.table()],
-        "coverage": [
-            {"run": run, **list_queries(counts)}
-            for run, counts in zip(evaluation.runs, evaluation.coverage, strict=True)
-        ],
-        "undefined": [list_queries(gap) for gap in evaluation.undefined],
-        "chance": evaluation.chance,
-        "by_query": {name: getattr(evaluation, name) for name in _BY_QUERY} if by_query else None,
-        "comparisons": [json_ready(content_of(tested, COMPARISON_OF_RUNS.schema)) for tested in compared],
-        "reports": list(map(report_content, reports)),
-        "warnings": list(dict.fromkeys(map(json_options, notices))),
-    }
+    answer = schemas.EvaluationAnswer.dump(
+        {
+            "n_queries": len(evaluation.queries),
+            "runs": evaluation.runs,
+            "metrics": evaluation.metrics,
+            "means": [{"standardized": None, **row} for row in evaluation.table()],
+            "coverage": [
+                {"run": run, **list_queries(counts)}
+                for run, counts in zip(evaluation.runs, evaluation.coverage, strict=True)
+            ],
+            "undefined": [list_queries(gap) for gap in evaluation.undefined],
+            "chance": evaluation.chance,
+            "by_query": vars(evaluation) if by_query else None,
+            "comparisons": compared,
+            "reports": list(map(report_content, reports)),
+            "warnings": texts_of(notices),
+        }
+    )
     refuse_long_text(answer)  # the answer repeats the name of a query for each run that lacks it
     return answer
 
 
 @blueprint.post("/fused", name="fuseRuns")
-@blueprint.arguments(FusionRequest)
-@blueprint.response(200, FusionAnswer)
+@blueprint.arguments(schemas.FusionRequest)
+@blueprint.response(200, schemas.FusionAnswer)
 def fuse_runs(runs: Mapping[str, Run], **options: Any) -> dict[str, Any]:
     """Fuse runs into one, query by query."""
     with collected_notices() as notices:
         fused = fuse(runs, **options)
     rows = [(query, document, score) for query in fused.queries for document, score in fused[query].items()]
     columns = zip(("query", "document", "score"), map(list, zip(*rows, strict=True)), strict=True)
-    answer = {
-        "run": dict(columns),
-        "n_queries": fused.n_queries,
-        "warnings": list(dict.fromkeys(map(json_options, notices))),
-    }
+    answer = {"run": dict(columns), "n_queries": fused.n_queries, "warnings": texts_of(notices)}
     refuse_long_text(answer)  # the answer repeats the name of a query for each document
     return answer
 
 
 @blueprint.post("/groups", name="scoreTargetGroups")
-@blueprint.arguments(TargetGroupsRequest)
-@blueprint.response(200, TargetGroupsAnswer)
+@blueprint.arguments(schemas.TargetGroupsRequest)
+@blueprint.response(200, schemas.TargetGroupsAnswer)
 def score_target_groups(
     groups: TargetGroups,
     models: Mapping[str, Mapping[tuple[str, str], float]],
@@ -130,12 +116,12 @@ def score_target_groups(
     return {
         "n_targets": len(groups.categories),
         "n_triplets": len(groups.triplets),
-        "scores": [{"model": name, **json_ready(score)} for name, score in scores.items()],
+        "scores": [{"model": name, **vars(score)} for name, score in scores.items()],
         "comparisons": [
-            {"model": name, "versus": baseline, **json_ready(difference), "corrected_pvalue": json_ready(pvalue)}
+            {"model": name, "versus": baseline, **vars(difference), "corrected_pvalue": pvalue}
             for (name, difference), pvalue in zip(differences.items(), corrected.tolist(), strict=True)
         ],
-        "warnings": list(dict.fromkeys(map(json_options, notices))),
+        "warnings": texts_of(notices),
     }
 
 
@@ -162,5 +148,5 @@ def list_queries(result: Any) -> dict[str, Any]:
     content: dict[str, Any] = {}
     for name, value in json_ready(result).items():
         is_list = name in ("not_in_run", "not_in_qrels", "queries")
-        content |= {"n_" + name: len(value), name: value[:N_LISTED]} if is_list else {name: value}
+        content |= {"n_" + name: len(value), name: value[: schemas.N_LISTED]} if is_list else {name: value}
     return content

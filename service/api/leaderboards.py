@@ -5,27 +5,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from rankcorr import Ranking, rank_sets
-from rankcorr._checks import collected_notices, json_options
+from rankcorr._checks import collected_notices
 from rankcorr._coefficients import named_coefficient
 from rankcorr.evaluation import leaderboard_of_scores, needed_items
 from rankcorr.inference._leaderboard import leaderboard
 from service.openapi.blueprint import Blueprint
-from service.schemas.base import report_content
-from service.schemas.inference import (
-    LeaderboardAnswer,
-    LeaderboardRequest,
-    RankSetsAnswer,
-    RankSetsRequest,
-    ScoreLeaderboardAnswer,
-    ScoreLeaderboardRequest,
-)
+from service.schemas import inference as schemas
+from service.schemas.base import notices_of, report_content, texts_of
 
 blueprint = Blueprint("leaderboards", __name__, url_prefix="/v1/leaderboards", description="Which system is better?")
 
 
 @blueprint.post("", name="rankSystems")
-@blueprint.arguments(LeaderboardRequest)
-@blueprint.response(200, LeaderboardAnswer)
+@blueprint.arguments(schemas.LeaderboardRequest)
+@blueprint.response(200, schemas.LeaderboardAnswer)
 def rank_systems(
     systems: Mapping[str, Ranking],
     coefficient: Any,
@@ -46,17 +39,13 @@ def rank_systems(
             coefficient=named_coefficient(coefficient, **options),
             missing=options["missing"],
         )
-    weighting = {
-        name: options[name] for name in ("scheme", "tied_weights")
-    }  # the answer repeats them even for rho and tau
-    warnings = [{"message": text, "coefficients": [coefficient]} for text in notices]
     content = report_content(result.report()) if report else None
-    return result.to_dict() | weighting | {"report": content, "warnings": warnings}
+    return {**result.to_dict(), "report": content, "warnings": notices_of(notices, coefficient)}
 
 
 @blueprint.post("/scores", name="rankByScores")
-@blueprint.arguments(ScoreLeaderboardRequest)
-@blueprint.response(200, ScoreLeaderboardAnswer)
+@blueprint.arguments(schemas.ScoreLeaderboardRequest)
+@blueprint.response(200, schemas.ScoreLeaderboardAnswer)
 def rank_by_scores(
     scores: Mapping[str, Mapping[str, Any]], report: bool, difference: float | None = None, **options: Any
 ) -> dict[str, Any]:
@@ -66,16 +55,15 @@ def rank_by_scores(
         if difference is None or math.isnan(result.detectable):
             needed = None
         else:
-            needed = needed_items(result, difference, level=result.level).to_dict()
-    warnings = list(dict.fromkeys(map(json_options, notices)))
+            needed = needed_items(result, difference, level=result.level)
     content = report_content(result.report()) if report else None
-    return {"verdicts": None, **result.to_dict(), "needed": needed, "report": content, "warnings": warnings}
+    return {**result.to_dict(), "needed": needed, "report": content, "warnings": texts_of(notices)}
 
 
 @blueprint.post("/rank-sets", name="rankSets")
-@blueprint.arguments(RankSetsRequest)
-@blueprint.response(200, RankSetsAnswer)
+@blueprint.arguments(schemas.RankSetsRequest)
+@blueprint.response(200, schemas.RankSetsAnswer)
 def find_rank_sets(estimates: Mapping[str, float], **options: Any) -> dict[str, Any]:
     """Find the ranks that estimates may have, from their standard errors or covariance."""
     sets = rank_sets(estimates, **options)
-    return {"rows": sets.table(), "level": sets.level, "n_resamples": sets.n_resamples}
+    return {**vars(sets), "rows": sets.table()}

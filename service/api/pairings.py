@@ -10,6 +10,7 @@ from adaptive import Token, pair_tokens
 from rankcorr._checks import collected_notices
 from service.http.problems import invalid
 from service.openapi.blueprint import Blueprint
+from service.schemas.base import notices_of
 from service.schemas.fields import check_label_bytes
 from service.schemas.pairings import PairingAnswer, PairingRequest
 
@@ -31,5 +32,4 @@ def pair(
         check_label_bytes("tokens", [*texts, *filter(None, pairing.areas)], 1)
     except ValidationError as error:
         raise invalid({"/tokens": list(error.messages)}) from error
-    warnings = [{"message": message, "coefficients": []} for message in notices]
-    return {"n_items": pairing.n_items, **pairing.to_dict(), "warnings": warnings}
+    return {"n_items": pairing.n_items, **vars(pairing), "items": pairing.table(), "warnings": notices_of(notices)}

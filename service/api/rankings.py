@@ -7,6 +7,7 @@ from rankcorr import Coefficient, Ranking
 from rankcorr._checks import collected_notices
 from rankcorr.aggregate._rankings import merge
 from service.openapi.blueprint import Blueprint
+from service.schemas.base import notices_of
 from service.schemas.correlations import MergeAnswer, MergeRequest
 
 blueprint = Blueprint("rankings", __name__, url_prefix="/v1/rankings", description="Merge rankings")
@@ -21,5 +22,4 @@ def merge_rankings(
     """Merge rankings into one."""
     with collected_notices() as notices:
         merged = merge(rankings, method, coefficient=coefficient, **options)
-    warnings = [{"message": message, "coefficients": [coefficient.name]} for message in notices]
-    return merged.to_dict() | {"ranking": merged.table(), "warnings": warnings}
+    return {**vars(merged), "ranking": merged.table(), "warnings": notices_of(notices, coefficient.name)}

@@ -1,7 +1,6 @@
 """Serve POST /v1/simulations."""
 
 import math
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from adaptive.simulation._approaches import Approach
 from adaptive.simulation._similarity import named_similarity
 from rankcorr._checks import collected_notices
 from service.openapi.blueprint import Blueprint
+from service.schemas.base import notices_of
 from service.schemas.simulations import SimulationAnswer, SimulationRequest
 
 blueprint = Blueprint("simulations", __name__, url_prefix="/v1/simulations", description="Simulated accuracy of a plan")
@@ -40,6 +40,6 @@ def run(
     return {
         "n_simulations": result.n_simulations,
         "approaches": result.to_dict(),
-        "advice": [asdict(note) for note in result.advice],
-        "warnings": [{"message": message, "coefficients": sorted(undefined)} for message in dict.fromkeys(notices)],
+        "advice": result.advice,
+        "warnings": notices_of(dict.fromkeys(notices), *sorted(undefined)),
     }

@@ -11,7 +11,7 @@ from adaptive.model._estimators import Model, fit_named
 from rankcorr._checks import collected_notices
 from service.api.ballots import Labels, labels_at
 from service.openapi.blueprint import Blueprint
-from service.schemas.base import report_content
+from service.schemas.base import notices_of, report_content
 from service.schemas.choices import ChoicesAnswer, ChoicesRequest
 from service.schemas.strengths import Answered, NextAnswer, NextRequest, StrengthsAnswer, StrengthsRequest
 
@@ -44,7 +44,7 @@ def strengths(
         "ranking": {"labels": labels, "ranks": ranks},
         "reliability": reliability_of(strengths_fit).to_dict() if reliability else None,
         "report": report_content(strengths_fit.report()) if report else None,
-        "warnings": notices_of(strengths_fit, *notices),
+        "warnings": notices_of([*strengths_fit.warnings, *notices]),
     }
 
 
@@ -93,7 +93,7 @@ def choose(
         "n_comparisons": matches.n_comparisons,
         "comparisons": columns,
         "converged": strengths_fit.converged,
-        "warnings": notices_of(strengths_fit, *reasons, *notices),
+        "warnings": notices_of([*strengths_fit.warnings, *reasons, *notices]),
     }
 
 
@@ -112,8 +112,3 @@ def fit_votes(
             comparisons.left, comparisons.right, comparisons.winner, voter=comparisons.voter, items=items
         )
     return cast(Strengths, fit_named(votes, cast(Model, model), **options)), notices
-
-
-def notices_of(strengths_fit: Strengths, *reasons: str) -> list[dict[str, Any]]:
-    """Return the notes on a fit, in the form of an answer."""
-    return [{"message": message, "coefficients": []} for message in (*strengths_fit.warnings, *reasons)]

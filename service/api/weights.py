@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from rankcorr._shares import weight_table
+from rankcorr._shares import WeightTable, weight_table
 from service.http.state import state
 from service.openapi.blueprint import Blueprint
-from service.schemas.base import Answer, Request
-from service.schemas.fields import Dumped, QueryNumber, QueryWhole
-from service.schemas.shapes import NUMBER, TEXT, WHOLE, WHOLE_OR_NULL, at_least, list_of
+from service.schemas.base import Request
+from service.schemas.fields import QueryNumber, QueryWhole
+from service.schemas.shapes import NUMBER, TEXT, WHOLE, Answer, at_least, list_of, properties_of
 
 blueprint = Blueprint("weights", __name__, url_prefix="/v1/weights", description="What n0 means")
 
@@ -36,13 +36,10 @@ _ROW = at_least(
 )
 
 
-class WeightsAnswer(Answer):
+class WeightsAnswer(Answer, **properties_of(WeightTable, "n0", "first_rank_share", "n_items", has_nan=False)):
     """The share of the weight of each of the top ranks."""
 
-    n0 = Dumped(NUMBER)
-    first_rank_share = Dumped(NUMBER, about="R(n0).")
-    n_items = Dumped(WHOLE_OR_NULL)
-    ranks = Dumped(list_of(_ROW))
+    ranks = list_of(_ROW)
 
 
 @blueprint.get("", name="showWeights")
@@ -54,4 +51,4 @@ def weights(**query: Any) -> dict[str, Any]:
     if query.get("top", 0) > MOST_LIGHT_TOP:
         state().pool.pass_on()
     table = weight_table(**query)
-    return {"n0": table.n0, "first_rank_share": table.first_rank_share, "n_items": table.n_items, "ranks": table.rows()}
+    return {**vars(table), "ranks": table.table()}

@@ -8,8 +8,6 @@ from adaptive import ledger
 from service.collect.access import check_host, check_origin, client_origin
 from service.collect.api import BLUEPRINTS
 from service.collect.pages import PAGES
-from service.collect.schemas.campaigns import CATEGORY, MODE
-from service.collect.schemas.voting import VOTING_COMPONENTS
 from service.collect.settings import CollectSettings
 from service.collect.state import CollectState
 from service.http import logs
@@ -61,19 +59,14 @@ _KINDS: Final = (
     + ", ".join(LIBRARY_KINDS)
 )
 
-COMPONENTS: Final = (
-    problem_component(
-        _KINDS,
-        answer=TEXT("After a conflict: the recorded answer."),
-        consent_version=TEXT("If consent is needed, or to another version: the version to agree to."),
-        completion_code=TEXT_OR_NULL("If the quota is full: the code for the platform."),
-        completion_url=TEXT_OR_NULL("If the quota is full: the address that returns the participant."),
-        missing=WHOLE("If the voter is not done: the number of pairs or sheets still to answer."),
-        unit=TEXT("If the voter is not done: what `missing` counts, pairs or sheets."),
-    ),
-    *VOTING_COMPONENTS,
-    CATEGORY,
-    MODE,
+PROBLEM: Final = problem_component(
+    _KINDS,
+    answer=TEXT("After a conflict: the recorded answer."),
+    consent_version=TEXT("If consent is needed, or to another version: the version to agree to."),
+    completion_code=TEXT_OR_NULL("If the quota is full: the code for the platform."),
+    completion_url=TEXT_OR_NULL("If the quota is full: the address that returns the participant."),
+    missing=WHOLE("If the voter is not done: the number of pairs or sheets still to answer."),
+    unit=TEXT("If the voter is not done: what `missing` counts, pairs or sheets."),
 )
 
 _TOKEN: Final = "Token of a campaign's organiser; to make a campaign, one of RANKCORR_TOKENS."
@@ -105,7 +98,7 @@ def app_of(settings: CollectSettings) -> Flask:
     app = new_app(__name__, settings, static_folder="static", static_url_path="/static", template_folder="templates")
     app.config.update(CONFIGURATION)
     CollectState(settings).attach(app)
-    api = Api(app, components=COMPONENTS, statuses=ALL_STATUSES, security=SECURITY)
+    api = Api(app, problem=PROBLEM, statuses=ALL_STATUSES, security=SECURITY)
     for blueprint in BLUEPRINTS:
         api.register_blueprint(blueprint)
     for pages in PAGES:

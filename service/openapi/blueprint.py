@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,6 +9,7 @@ from flask_smorest import Blueprint as SmorestBlueprint
 
 from service.http.body import BodyParser
 from service.http.problems import ALL_STATUSES
+from service.schemas.shapes import Answer, Shape
 
 # Error statuses of any request, of any request to /v1, and of any request with a body.
 ERRORS_OF_HTTP: Final = (400, 408, 414, 431)
@@ -60,6 +60,7 @@ class Blueprint(SmorestBlueprint):  # type: ignore[misc]
         super().__init__(*args, **kwargs)
         self._headers = [dict(header) for header in headers]
         self._errors = errors
+        self._answers: list[Shape] = []
         self._security = [dict(scheme) for scheme in security]
         self._prepare_doc_cbks.append(self._prepare_errors_doc)
 
@@ -92,9 +93,25 @@ class Blueprint(SmorestBlueprint):  # type: ignore[misc]
         """Read a request by its schema; the view takes its fields by name, or one value without `as_kwargs`."""
         return super().arguments(schema, as_kwargs=as_kwargs, **options)
 
+    def response(self, status: int, schema: Any = None, **options: Any) -> Any:
+        """Write what a view returns: by an `Answer`, unless it is a response."""
+        if isinstance(schema, type) and issubclass(schema, Answer):
+            self._answers.append(schema.component.reference)
+        return super().response(status, schema, **options)
+
+    @staticmethod
+    def _make_doc_response_schema(schema: Any) -> Any:
+        return dict(schema.component.reference) if isinstance(schema, Answer) else schema
+
     def register_views_in_doc(self, api: Any, *args: Any, **options: Any) -> None:
         """Describe the operations when the document is requested: this takes half the time of making an application."""
-        api.undescribed.append(partial(super().register_views_in_doc, api, *args, **options))
+        describe = super().register_views_in_doc
+
+        def describe_all() -> None:
+            api.resolve(self._answers)
+            describe(api, *args, **options)
+
+        api.undescribed.append(describe_all)
 
     def _prepare_errors_doc(self, doc: dict[str, Any], _info: Any, *, method: str, **_: Any) -> dict[str, Any]:
         statuses = ERRORS_OF_HTTP + self._errors + (ERRORS_OF_BODIES if method in ("post", "put") else ())

@@ -10,22 +10,21 @@ from rankcorr import __version__
 from service.http import metrics
 from service.http.state import settings, state
 from service.openapi.blueprint import Blueprint
-from service.schemas.base import Answer
-from service.schemas.fields import Dumped
-from service.schemas.shapes import NUMBER, TEXT, map_of
+from service.schemas.shapes import NUMBER, TEXT, Answer, map_of
 
 
 class LiveAnswer(Answer):
     """The process answers."""
 
-    status = Dumped(TEXT(const="ok"))
+    status = TEXT(const="ok")
 
 
-class ReadyAnswer(LiveAnswer):
+class ReadyAnswer(Answer):
     """The service accepts requests, within these limits."""
 
-    version = Dumped(TEXT)
-    limits = Dumped(map_of(NUMBER))
+    status = TEXT(const="ok")
+    version = TEXT
+    limits = map_of(NUMBER)
 
 
 def operations(check: Callable[[], None], *, when: str) -> tuple[Blueprint, Blueprint]:

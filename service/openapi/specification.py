@@ -1,6 +1,6 @@
 """Build the OpenAPI document of an application: shared components, and errors as problem+json."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any, Final
 
@@ -13,11 +13,10 @@ from marshmallow import missing
 from werkzeug.exceptions import HTTPException
 
 from rankcorr import __version__
-from service.environment import HttpLimits
 from service.http.problems import MEDIA_TYPE, STATUSES, from_http
 from service.http.state import state
-from service.schemas.fields import Component, Documented, with_limits
-from service.schemas.shapes import TEXT, WHOLE, list_of, map_of
+from service.schemas.fields import Documented, Limit
+from service.schemas.shapes import TEXT, WHOLE, Component, Reference, list_of, map_of
 
 TOKEN_SCHEME: Final = {"type": "http", "scheme": "bearer", "description": "Needed where RANKCORR_TOKENS is set."}
 
@@ -68,8 +67,8 @@ class Api(SmorestApi):  # type: ignore[misc]
     Parameters
     ----------
     app : Flask
-    components : sequence of Component
-        Named components of the document; one of them is the `problem_component`.
+    problem : Component
+        The `problem_component`.
     statuses : mapping
         Statuses of errors, with the last part of their type and their title.
     security : mapping
@@ -82,11 +81,11 @@ class Api(SmorestApi):  # type: ignore[misc]
         self,
         app: Flask,
         *,
-        components: Sequence[Component],
+        problem: Component,
         statuses: Mapping[int, tuple[str, str]] = STATUSES,
         security: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
-        self._components, self._statuses = components, statuses
+        self._problem, self._statuses = problem, statuses
         self.undescribed: list[Callable[[], None]] = []
         self._describing = Lock()  # two threads may be the first to ask for the document
         self._security = {"token": TOKEN_SCHEME} if security is None else security
@@ -114,15 +113,36 @@ class Api(SmorestApi):  # type: ignore[misc]
 
     def _init_spec(self, **options: Any) -> None:
         super()._init_spec(marshmallow_plugin=_Plugin(), **options)
-        limits = state(self._app).settings.limits
         converter = self.ma_plugin.converter
-        converter.limits = limits
         converter.attribute_functions.remove(converter.field2default)
-        converter.add_attribute_function(_document_field)
-        for component in self._components:
-            self.spec.components.schema(component.name, with_limits(component.schema, limits))
+        converter.attribute_functions.append(self._document_field)
+        self.resolve(self._problem.reference)
         for name, scheme in self._security.items():
             self.spec.components.security_scheme(name, dict(scheme))
+
+    def resolve(self, schema: Any) -> Any:
+        """Return a schema with the limits of the application filled in; add the components that it refers to."""
+        if isinstance(schema, Limit):
+            return schema.of(getattr(state(self._app).settings.limits, schema.name))
+        if isinstance(schema, Reference) and schema.component.name not in self.spec.components.schemas:
+            self.spec.components.schema(schema.component.name, self.resolve(schema.component.schema))
+        if isinstance(schema, Mapping):
+            return {key: self.resolve(value) for key, value in schema.items()}
+        return list(map(self.resolve, schema)) if isinstance(schema, list | tuple) else schema
+
+    def _document_field(self, field: Any, ret: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Return the schema of one of our fields; its description names the default.
+
+        The keyword `default` is not used: openapi-typescript would make the field required, and other generators would
+        send values that the caller left out.
+        """
+        if not isinstance(field, Documented):
+            return {}
+        documented: dict[str, Any] = self.resolve(field.documented)
+        if field.load_default is not missing:
+            about = ret.get("description", documented.get("description", ""))
+            documented["description"] = f"{about} Default: {orjson.dumps(field.load_default).decode()}.".lstrip()
+        return documented
 
     def _register_pagination_header(self) -> None:
         """Leave out what no operation has."""
@@ -145,8 +165,6 @@ def document_of(app: Flask) -> dict[str, Any]:
 class _Converter(OpenAPIConverter):
     """Add to the schema of a request the refused combinations, and the fields that require others."""
 
-    limits: HttpLimits
-
     def schema2jsonschema(self, schema: Any) -> dict[str, Any]:
         document: dict[str, Any] = super().schema2jsonschema(schema)  # type: ignore[no-untyped-call]
         refused, dependent = list(getattr(schema, "refused", ())), dict(getattr(schema, "dependent_required", {}))
@@ -157,18 +175,3 @@ class _Converter(OpenAPIConverter):
 
 class _Plugin(MarshmallowPlugin):
     Converter = _Converter
-
-
-def _document_field(converter: Any, field: Any, ret: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Return the schema of one of our fields; its description names the default.
-
-    The keyword `default` is not used: openapi-typescript would make the field required, and other generators would
-    send values that the caller left out.
-    """
-    if not isinstance(field, Documented):
-        return {}
-    documented: dict[str, Any] = with_limits(field.documented, converter.limits)
-    if field.load_default is not missing:
-        about = ret.get("description", documented.get("description", ""))
-        documented["description"] = f"{about} Default: {orjson.dumps(field.load_default).decode()}.".lstrip()
-    return documented

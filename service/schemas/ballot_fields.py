@@ -19,7 +19,7 @@ from rankcorr._input.numbers import LARGEST_EXACT
 from service.http.problems import shown, unknown_fields
 from service.schemas import fields
 from service.schemas.ranking_fields import check_labels, read_label
-from service.schemas.shapes import NUMBER, WHOLE, exactly, list_of, one_of
+from service.schemas.shapes import NUMBER, WHOLE, Component, exactly, list_of, one_of
 
 # Above this, some languages cannot read whole numbers in JSON exactly.
 LARGEST: Final = LARGEST_EXACT
@@ -138,7 +138,7 @@ class Similarity(fields.Documented):
         return np.array(value, np.float64)
 
 
-FORM: Final = fields.Component.exactly(
+FORM: Final = Component.exactly(
     "VotedComparisons",
     voter=fields.LABEL_SCHEMA("Who voted; the scores do not depend on it."),
     **SIDES,
@@ -148,7 +148,7 @@ FORM: Final = fields.Component.exactly(
     ),
     optional=["voter"],
 )
-VOTED_BALLOT: Final = fields.Component("VotedBallot", exactly(comparisons=list_of(FORM.reference, minItems=1)))
+VOTED_BALLOT: Final = Component("VotedBallot", exactly(comparisons=list_of(FORM.reference, minItems=1)))
 
 
 class VotedBallots(fields.Documented):

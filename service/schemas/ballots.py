@@ -6,14 +6,26 @@ from typing import Any, Final
 
 from marshmallow import ValidationError, post_load, validates_schema
 
-from adaptive import BallotCertificate, BallotPlan
+from adaptive import Ballot, BallotCertificate, BallotPlan
 from adaptive._budget import PlanOptions, answers_for
 from adaptive._plan import MOST_BALLOTS
 from service.schemas import fields
 from service.schemas.ballot_fields import LABELS, LARGEST, SIDES, ItemCount, ItemNames, VotedBallots, VoterNames
-from service.schemas.base import WAYS, Answer, Budget, Money, Request, check_one
+from service.schemas.base import WAYS, Budget, Money, Request, check_one
 from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY
-from service.schemas.shapes import COUNT, NUMBER, NUMBER_OR_NULL, TEXT, WHOLE, exactly, list_of, result_shapes
+from service.schemas.shapes import (
+    COUNT,
+    NUMBER,
+    NUMBER_OR_NULL,
+    TEXT,
+    WHOLE,
+    Answer,
+    Component,
+    Shape,
+    exactly,
+    list_of,
+    properties_of,
+)
 
 
 class Sizes(Request):
@@ -82,30 +94,25 @@ class PlanInputs(Sizes):
         return BallotPlan(**data)
 
 
-PLAN_INPUTS: Final = {"$ref": f"#/components/schemas/{PlanInputs.__name__}"}
+PLAN_INPUTS: Final = Shape({"$ref": f"#/components/schemas/{PlanInputs.__name__}"})
 _OF_EACH_BALLOT: Final = list_of(WHOLE(minimum=1), minItems=2)
 
 
-ADVICE: Final = exactly(
-    code=TEXT, value=NUMBER("The plan's value."), bound=NUMBER("The recommended maximum or minimum."), sentence=TEXT
-)
-
-
-class PlanAnswer(Answer):
+class PlanAnswer(
+    Answer,
+    **properties_of(
+        BallotPlan,
+        *("n_comparisons", "top_presentations", "uniform_presentations", "advice"),
+        has_nan=False,
+        advice={"description": "Points to reconsider; a plan is never refused for them."},
+    ),
+):
     """Sizes and cost of all ballots, known before any vote."""
 
-    plan = fields.Dumped(PLAN_INPUTS, about="The inputs, as /v1/scores and /v1/simulations take a plan.")
-    sizes = fields.Dumped(_OF_EACH_BALLOT, about="Items of each ballot.")
-    comparisons = fields.Dumped(_OF_EACH_BALLOT, about="Comparisons of each ballot.")
-    n_comparisons = fields.Dumped(WHOLE, about="Comparisons of all ballots.")
-    top_presentations = fields.Dumped(
-        WHOLE, about="M_top: presentations of an item that survives up to the last ballot."
-    )
-    uniform_presentations = fields.Dumped(
-        NUMBER, about="Presentations of every item in one uniform ballot with as many comparisons."
-    )
-    hours = fields.Dumped(NUMBER_OR_NULL, about="Cost in person-hours; null without seconds_per_comparison.")
-    advice = fields.Dumped(list_of(ADVICE), about="Points to reconsider; a plan is never refused for them.")
+    plan = PLAN_INPUTS("The inputs, as /v1/scores and /v1/simulations take a plan.")
+    sizes = _OF_EACH_BALLOT("Items of each ballot.")
+    comparisons = _OF_EACH_BALLOT("Comparisons of each ballot.")
+    hours = NUMBER_OR_NULL("Cost in person-hours; null without seconds_per_comparison.")
 
 
 class BallotRequest(Request):
@@ -139,34 +146,33 @@ class BallotRequest(Request):
         )
 
 
-VOTER_COMPARISONS: Final = fields.Component.exactly(
+VOTER_COMPARISONS: Final = Component.exactly(
     "VoterComparisons", "The comparisons of one voter.", voter=fields.LABEL_SCHEMA, **SIDES
 )
-_OF_CERTIFICATE: Final = result_shapes(
-    BallotCertificate,
-    has_nan=False,
-    item_with_one_more={
-        "type": ["string", "integer", "null"],
-        "description": "The item that is presented once more, where the items and the presentations are odd in number.",
-    },
-    broken=list_of(TEXT, about="Guarantees that do not hold: none."),
-)
 
 
-class BallotAnswer(Answer):
+class BallotAnswer(Answer, **properties_of(Ballot, "n_comparisons")):
     """The comparisons of a ballot, and counts that show what the draw guarantees."""
 
-    number = fields.Dumped(WHOLE)
-    n_comparisons = fields.Dumped(WHOLE)
-    comparisons = fields.Dumped(
-        list_of(
-            VOTER_COMPARISONS.reference,
-            about="Voter by voter, in the order to show them. Add the answers to each as `votes`, an array of the "
-            "same length, and send them to POST /v1/scores.",
-            minItems=1,
-        )
+    number = WHOLE
+    comparisons = list_of(
+        VOTER_COMPARISONS.reference,
+        about="Voter by voter, in the order to show them. Add the answers to each as `votes`, an array of the same "
+        "length, and send them to POST /v1/scores.",
+        minItems=1,
     )
-    certificate = fields.Dumped(exactly("Counted again from the comparisons alone.", **_OF_CERTIFICATE))
+    certificate = exactly(
+        "Counted again from the comparisons alone.",
+        **properties_of(
+            BallotCertificate,
+            item_with_one_more={
+                "type": ["string", "integer", "null"],
+                "description": "The item that is presented once more, where the items and the presentations are odd in "
+                "number.",
+            },
+            broken=list_of(TEXT, about="Guarantees that do not hold: none."),
+        ),
+    )
 
 
 class ScoresRequest(Request):
@@ -194,7 +200,7 @@ class ScoresRequest(Request):
 NUMBERS: Final = list_of(NUMBER)
 COUNTS: Final = list_of(COUNT)
 
-SCORED_BALLOT: Final = fields.Component.exactly(
+SCORED_BALLOT: Final = Component.exactly(
     "ScoredBallot",
     number=WHOLE(minimum=1),
     items=LABELS("Items of the ballot; the arrays below are in their order."),
@@ -205,7 +211,7 @@ SCORED_BALLOT: Final = fields.Component.exactly(
     **dict.fromkeys(("presentations", "wins", "ties", "losses"), COUNTS),
     n_tied_at_cut=COUNT("Items that shared the score at the cut, if only some of them were selected."),
 )
-NEXT_BALLOT: Final = fields.Component.exactly(
+NEXT_BALLOT: Final = Component.exactly(
     "NextBallot", number=WHOLE(minimum=2), items=LABELS("Best first.", minItems=2), presentations=WHOLE(minimum=1)
 )
 
@@ -213,14 +219,10 @@ NEXT_BALLOT: Final = fields.Component.exactly(
 class ScoresAnswer(Answer):
     """Scores of each ballot, the ranking so far, and the next ballot."""
 
-    ballots = fields.Dumped(list_of(SCORED_BALLOT.reference, minItems=1))
-    ranking = fields.Dumped(RANKS_ARRAY.reference, about=BEST_FIRST)
-    ybar = fields.Dumped(NUMBERS, about="In the order of the ranking: mean of y up to the last ballot of each item.")
-    last_ballot = fields.Dumped(
-        COUNTS, about="In the order of the ranking: the last ballot that each item took part in."
-    )
-    next_ballot = fields.Dumped(
-        NEXT_BALLOT.reference.or_null(
-            "Add `voters` and the seed, and send it to POST /v1/ballots; null after the last ballot."
-        )
+    ballots = list_of(SCORED_BALLOT.reference, minItems=1)
+    ranking = RANKS_ARRAY.reference(BEST_FIRST)
+    ybar = NUMBERS("In the order of the ranking: mean of y up to the last ballot of each item.")
+    last_ballot = COUNTS("In the order of the ranking: the last ballot that each item took part in.")
+    next_ballot = NEXT_BALLOT.reference.or_null(
+        "Add `voters` and the seed, and send it to POST /v1/ballots; null after the last ballot."
     )

@@ -1,20 +1,21 @@
 """Define the parts that all schemas share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
-from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, missing, post_load, pre_load, validates_schema
+from marshmallow import RAISE, Schema, ValidationError, missing, post_load, pre_load, validates_schema
 
-from rankcorr._checks import offending
+from rankcorr._checks import json_options, offending
 from rankcorr._coefficients import TauW
 from rankcorr._report import Report
 from rankcorr._weights import WEIGHER_PATTERN, Weigher, named_weigher
 from rankcorr.errors import WeightError
+from rankcorr.inference._gold_comparison import Notice
 from service.http.problems import MAX_ERRORS, invalid, shown, unknown_fields
 from service.schemas import fields
-from service.schemas.shapes import TEXT, WHOLE, Shape, exactly, list_of, one_of
+from service.schemas.shapes import TEXT, WHOLE, Answer, Component, Shape, exactly, list_of, one_of
 
 
 class Request(Schema):
@@ -43,13 +44,6 @@ class Request(Schema):
         if isinstance(data, dict) and (len(data) > len(self.fields) + MAX_ERRORS or "_schema" in data):
             raise ValidationError(unknown_fields([name for name in data if name not in self.fields]))
         return data
-
-
-class Answer(Schema):
-    """A response."""
-
-    class Meta:  # noqa: D106
-        unknown = EXCLUDE
 
 
 WAYS: Final = ("presentations", "comparisons", "budget", "hours", "top_presentations")
@@ -135,9 +129,9 @@ class ItemWeights(Request):
 
     n0 = fields.declared_field(TauW, "n0", most=1e300, load_default=missing)
     weigher = WeigherField()
-    scheme = fields.declared_field(TauW, "scheme", vocabulary=fields.SCHEME)
-    tied_weights = fields.declared_field(TauW, "tied_weights", vocabulary=fields.TIED_WEIGHT)
-    variant = fields.declared_field(TauW, "variant", vocabulary=fields.VARIANT)
+    scheme = fields.declared_field(TauW, "scheme", vocabulary="Scheme")
+    tied_weights = fields.declared_field(TauW, "tied_weights", vocabulary="TiedWeights")
+    variant = fields.declared_field(TauW, "variant", vocabulary="Variant")
 
     @validates_schema
     def check_weight(self, data: dict[str, Any], **_: Any) -> None:
@@ -167,12 +161,35 @@ class WeightOptions(ItemWeights):
 
 
 # A note on an answer, such as why a statistic is null.
-NOTICE: Final = fields.Component.at_least(
-    "Notice", coefficients=list_of(fields.SYSTEM_COEFFICIENT.reference, about="Those that are concerned."), message=TEXT
+NOTICE: Final = Component.of(
+    Notice, coefficients=list_of(fields.SYSTEM_COEFFICIENT.reference, about="Those that are concerned.")
 )
 NOTICES: Final = list_of(NOTICE.reference)
 
-REPORT: Final = fields.Component.exactly(
+
+class NoticedAnswer(Answer):
+    """An answer with the notices of the libraries."""
+
+    warnings = NOTICES
+
+
+class WarnedAnswer(Answer):
+    """An answer with the messages of the libraries."""
+
+    warnings = list_of(TEXT)
+
+
+def notices_of(messages: Iterable[str], *coefficients: str) -> list[Notice]:
+    """Return messages of the libraries as the notices of an answer, about these coefficients."""
+    return [Notice(message, list(coefficients)) for message in messages]
+
+
+def texts_of(messages: Iterable[str]) -> list[str]:
+    """Return messages of the libraries, each once, with options as JSON has them."""
+    return list(dict.fromkeys(map(json_options, messages)))
+
+
+REPORT: Final = Component.exactly(
     "Report",
     "Text for a paper; names are in backquotes, and sources are written [@key], as pandoc reads them.",
     methods=TEXT,
@@ -180,6 +197,12 @@ REPORT: Final = fields.Component.exactly(
     limits=list_of(TEXT),
     bibtex=TEXT("The sources."),
 )
+
+
+class ReportedAnswer(Answer):
+    """An answer with a report."""
+
+    report = REPORT.reference.or_null("null unless the request asked for it.")
 
 
 def report_flag() -> fields.Flag:

@@ -1,21 +1,19 @@
 """Define the request and answer for fitting strengths to answers of any kind."""
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any, Final
 
 from flask import g
 from marshmallow import ValidationError
 
-from adaptive import Agreement, JudgeAgreement, SideBias
+from adaptive import Agreement, ChoiceAnswers, JudgeAgreement, SideBias
 from adaptive.choices._answers import KINDS, ChoiceOptions
 from adaptive.model._estimators import FitOptions
 from rankcorr._options import declaration_of
 from service.http.problems import shown
-from service.schemas import fields
-from service.schemas.base import Answer, Request
+from service.schemas import fields, shapes
+from service.schemas.base import Request, WarnedAnswer
 from service.schemas.ranking_fields import read_label
-from service.schemas.shapes import COUNT, NUMBER, NUMBER_OR_NULL, TEXT, Shape, exactly, list_of, one_of, result_shapes
 from service.schemas.strengths import PRIORS
 
 _LABEL: Final = fields.LABEL_SCHEMA(minLength=1)
@@ -23,20 +21,22 @@ _BESIDE: Final = {
     "voter": _LABEL("Who answered; of all answers or of none."),
     "prompt": _LABEL("What the answer is about; of all answers or of none."),
     "turn": _LABEL("Turn of a conversation on the prompt: another question of the same cluster."),
-    "weight": NUMBER("How often the answer counts; of all answers or of none.", minimum=0, exclusiveMaximum=1e12),
+    "weight": shapes.NUMBER(
+        "How often the answer counts; of all answers or of none.", minimum=0, exclusiveMaximum=1e12
+    ),
 }
 
 
-def _kind(about: str, **properties: Any) -> Shape:
-    return exactly(about, optional=_BESIDE, **properties, **_BESIDE)
+def _kind(about: str, **properties: Any) -> shapes.Shape:
+    return shapes.exactly(about, optional=_BESIDE, **properties, **_BESIDE)
 
 
 _PAIR: Final = {"left": _LABEL, "right": _LABEL}
-_GRADE: Final = Shape(type=["integer", "null"], minimum=-50, maximum=50)("Above 0: left is better.")
-_LABELS: Final = list_of(_LABEL, minItems=2, uniqueItems=True)
+_GRADE: Final = shapes.Shape(type=["integer", "null"], minimum=-50, maximum=50)("Above 0: left is better.")
+_LABELS: Final = shapes.list_of(_LABEL, minItems=2, uniqueItems=True)
 _SIDES: Final[dict[str, Any]] = {
     # left_1 is a part of a label in a table
-    "patternProperties": {"^(left|right)_(?![0-9]+$)": NUMBER("A covariate of one side; its name is no number.")}
+    "patternProperties": {"^(left|right)_(?![0-9]+$)": shapes.NUMBER("A covariate of one side; its name is no number.")}
 }
 CHOICE_CLUSTER: Final = fields.vocabulary("ChoiceCluster", ("voter", "prompt", "both"), "Answers that are dependent.")
 CHOICE_KIND: Final = fields.vocabulary("ChoiceKind", KINDS, "Kind of the answers.")
@@ -44,21 +44,21 @@ PAIR_ANSWER: Final = fields.vocabulary(
     "PairAnswer", ("left", "right", "tie", "both bad"), "The side that won, a tie, or neither is good."
 )
 UNDECIDED: Final = fields.vocabulary("Undecided", ("tie", "left out"), "What an answer without a winner counts as.")
-PAIR_VOTE: Final = fields.Component(
+PAIR_VOTE: Final = shapes.Component(
     "PairVote",
     _kind("A vote on a pair.", **_PAIR, winner=PAIR_ANSWER.reference.or_null("null where there is no answer."))(
         **_SIDES
     ),
 )
-GRADED_VOTE: Final = fields.Component("GradedVote", _kind("A graded vote.", **_PAIR, grade=_GRADE)(**_SIDES))
-BEST_WORST_ANSWER: Final = fields.Component(
+GRADED_VOTE: Final = shapes.Component("GradedVote", _kind("A graded vote.", **_PAIR, grade=_GRADE)(**_SIDES))
+BEST_WORST_ANSWER: Final = shapes.Component(
     "BestWorstAnswer", _kind("The best and the worst of several items.", items=_LABELS, best=_LABEL, worst=_LABEL)
 )
-RANKING_ANSWER: Final = fields.Component(
+RANKING_ANSWER: Final = shapes.Component(
     "RankingAnswer",
     _kind(
         "A ranking, best first; a list in it is a tie.",
-        ranking=list_of(one_of(_LABEL, list_of(_LABEL, minItems=1)), minItems=1),
+        ranking=shapes.list_of(shapes.one_of(_LABEL, shapes.list_of(_LABEL, minItems=1)), minItems=1),
     ),
 )
 _KEYS: Final = frozenset({"left", "right", "winner", "grade", "items", "best", "worst", "ranking", *_BESIDE})
@@ -67,9 +67,9 @@ _KEYS: Final = frozenset({"left", "right", "winner", "grade", "items", "best", "
 class AnswerRows(fields.Documented):
     """Answers of one kind, one object each."""
 
-    documented: Mapping[str, Any] = one_of(
+    documented: Mapping[str, Any] = shapes.one_of(
         *(
-            list_of(kind.reference, minItems=1, maxItems=fields.Limit("max_comparisons"))
+            shapes.list_of(kind.reference, minItems=1, maxItems=fields.Limit("max_comparisons"))
             for kind in (PAIR_VOTE, GRADED_VOTE, BEST_WORST_ANSWER, RANKING_ANSWER)
         )
     )
@@ -105,7 +105,7 @@ def _labels(entry: Any, *place: str) -> Any:
 class CovariateNames(fields.Documented):
     """Names of covariates."""
 
-    documented: Mapping[str, Any] = list_of(TEXT(minLength=1), uniqueItems=True, maxItems=100)
+    documented: Mapping[str, Any] = shapes.list_of(shapes.TEXT(minLength=1), uniqueItems=True, maxItems=100)
 
     def read(self, value: Any) -> tuple[str, ...]:
         """Check a value, and return it as the library call takes it."""
@@ -145,56 +145,48 @@ class ChoicesRequest(Request):
 
 
 _COUNTS: Final = ("presentations", "wins", "ties", "losses")
-CHOICE_ITEM: Final = fields.Component(
+CHOICE_ITEM: Final = shapes.Component(
     "ChoiceItem",
-    exactly(
+    shapes.exactly(
         item=_LABEL,
-        rank=NUMBER(minimum=1),
-        strength=NUMBER("Mean 0; larger is better."),
-        standard_error=NUMBER(minimum=0),
-        elo=NUMBER("1000 + 400 / ln 10 times the strength; only with elo in the request."),
-        rank_low=COUNT("First rank of the interval."),
-        rank_high=COUNT("Last rank of the interval."),
-        **dict.fromkeys(_COUNTS, NUMBER("Of votes on pairs only, with their weights.", minimum=0)),
+        rank=shapes.NUMBER(minimum=1),
+        strength=shapes.NUMBER("Mean 0; larger is better."),
+        standard_error=shapes.NUMBER(minimum=0),
+        elo=shapes.NUMBER("1000 + 400 / ln 10 times the strength; only with elo in the request."),
+        rank_low=shapes.COUNT("First rank of the interval."),
+        rank_high=shapes.COUNT("Last rank of the interval."),
+        **dict.fromkeys(_COUNTS, shapes.NUMBER("Of votes on pairs only, with their weights.", minimum=0)),
         optional=["elo", *_COUNTS],
     ),
 )
-OTHER_PARAMETER: Final = fields.Component.exactly(
-    "OtherParameter", name=TEXT("tie, side, grade 1, tie of 2, or a covariate."), estimate=NUMBER,
-    standard_error=NUMBER(minimum=0),
+OTHER_PARAMETER: Final = shapes.Component.exactly(
+    "OtherParameter", name=shapes.TEXT("tie, side, grade 1, tie of 2, or a covariate."), estimate=shapes.NUMBER,
+    standard_error=shapes.NUMBER(minimum=0),
 )  # fmt: skip
-SIDE_BIAS: Final = fields.Component.exactly(
-    "SideBias", **result_shapes(SideBias, voter=Shape(type=["string", "integer", "null"])("null if not known."))
+SIDE_BIAS: Final = shapes.Component.of(
+    SideBias, is_open=False, voter=shapes.Shape(type=["string", "integer", "null"])("null if not known.")
 )
-AGREEMENT: Final = fields.Component.exactly("Agreement", **result_shapes(Agreement))
-_AGREEMENTS: Final[dict[str, Any]] = {
-    field.name: AGREEMENT.reference for field in dataclasses.fields(JudgeAgreement) if field.name != "level"
-}
-JUDGE_AGREEMENT: Final = fields.Component.exactly("JudgeAgreement", **result_shapes(JudgeAgreement, **_AGREEMENTS))
+shapes.Component.of(Agreement, is_open=False)
+JUDGE_AGREEMENT: Final = shapes.Component.of(JudgeAgreement, is_open=False)
 
 
-POWER: Final = fields.Component.exactly(
+POWER: Final = shapes.Component.exactly(
     "JudgePower",
     judge=_LABEL,
-    weight=NUMBER("Of the judge: 0 for people alone.", minimum=0, maximum=1),
-    n_prompts=COUNT("Prompts with votes of people and of the judge."),
+    weight=shapes.NUMBER("Of the judge: 0 for people alone.", minimum=0, maximum=1),
+    n_prompts=shapes.COUNT("Prompts with votes of people and of the judge."),
 )
 
 
-class ChoicesAnswer(Answer):
+class ChoicesAnswer(WarnedAnswer, **shapes.properties_of(ChoiceAnswers, "n_unanswered", "n_both_bad")):
     """Strengths, best first, the other fitted parameters, and what is known of judges."""
 
-    kind = fields.Dumped(CHOICE_KIND.reference)
-    n_answers = fields.Dumped(COUNT("Answers of the fit, after swapped pairs became one."))
-    n_unanswered = fields.Dumped(COUNT)
-    n_both_bad = fields.Dumped(COUNT)
-    items = fields.Dumped(list_of(CHOICE_ITEM.reference))
-    others = fields.Dumped(list_of(OTHER_PARAMETER.reference))
-    log_likelihood = fields.Dumped(NUMBER)
-    prior_sd = fields.Dumped(NUMBER_OR_NULL("Standard deviation of the strengths before any answer."))
-    side_biases = fields.Dumped(
-        list_of(SIDE_BIAS.reference), about="Of each voter, with `swapped` or `judge` in the request."
-    )
-    agreement = fields.Dumped(JUDGE_AGREEMENT.reference.or_null("null without a judge."))
-    prediction_powered = fields.Dumped(POWER.reference.or_null("null without powered_by."))
-    warnings = fields.Dumped(list_of(TEXT))
+    kind = CHOICE_KIND.reference
+    n_answers = shapes.COUNT("Answers of the fit, after swapped pairs became one.")
+    items = shapes.list_of(CHOICE_ITEM.reference)
+    others = shapes.list_of(OTHER_PARAMETER.reference)
+    log_likelihood = shapes.NUMBER
+    prior_sd = shapes.NUMBER_OR_NULL("Standard deviation of the strengths before any answer.")
+    side_biases = shapes.list_of(SIDE_BIAS.reference, about="Of each voter, with `swapped` or `judge` in the request.")
+    agreement = JUDGE_AGREEMENT.reference.or_null("null without a judge.")
+    prediction_powered = POWER.reference.or_null("null without powered_by.")

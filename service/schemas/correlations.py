@@ -2,40 +2,17 @@
 
 from typing import Any, Final
 
-from marshmallow import post_dump, post_load
+from marshmallow import post_load
 
 from rankcorr._coefficients import named_coefficient
 from rankcorr.aggregate import MergedRanking
 from rankcorr.aggregate._rankings import OFFSET_METHOD
-from rankcorr.inference._gold_comparison import GoldComparison
-from service.schemas.base import NOTICES, Answer, WeightOptions
-from service.schemas.fields import (
-    ABSENT_ITEMS,
-    COEFFICIENT,
-    MERGE_METHOD,
-    Choice,
-    Choices,
-    Dumped,
-    Number,
-    NumbersByName,
-    Part,
-    Whole,
-    dumped,
-)
-from service.schemas.inference import CHANCE, INFERENCE, INTERVAL, TEST, InferenceOptions
+from rankcorr.inference._gold_comparison import GoldComparison, GoldTable, SystemRow
+from service.schemas import fields
+from service.schemas.base import NoticedAnswer, WeightOptions
+from service.schemas.inference import INFERENCE, InferenceOptions
 from service.schemas.ranking_fields import MatrixRankings, NamedRankings, RankingField
-from service.schemas.shapes import (
-    NUMBER,
-    NUMBER_OR_NULL,
-    TEXT,
-    WHOLE,
-    WHOLE_OR_NULL,
-    at_least,
-    content_of,
-    list_of,
-    map_of,
-    result_shapes,
-)
+from service.schemas.shapes import NUMBER, NUMBER_OR_NULL, TEXT, WHOLE, at_least, list_of, map_of, properties_of
 
 WORST: Final = map_of(
     list_of(
@@ -75,9 +52,9 @@ class CorrelationRequest(CoefficientRequest):
 
     gold = RankingField(required=True)
     system = RankingField(required=True)
-    coefficients = Choices(COEFFICIENT, load_default=COEFFICIENT.words)
-    worst = Whole(least=1, most=1_000, about="Number of items to list: those that cost the system most.")
-    inference = Part(InferenceOptions, about="Ask for chance level, test and interval too.")
+    coefficients = fields.Choices(fields.COEFFICIENT, load_default=fields.COEFFICIENT.words)
+    worst = fields.Whole(least=1, most=1_000, about="Number of items to list: those that cost the system most.")
+    inference = fields.Part(InferenceOptions, about="Ask for chance level, test and interval too.")
 
     @post_load
     def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -89,35 +66,15 @@ class CorrelationRequest(CoefficientRequest):
         return data
 
 
-class Inference(Dumped):
-    """Chance level, test and interval of each coefficient."""
-
-    def _serialize(self, value: Any, attr: str | None, obj: GoldComparison, **kwargs: Any) -> Any:  # noqa: ARG002
-        return {
-            name: {
-                "chance": content_of(test.null, CHANCE),
-                **{figure: getattr(test, figure) for figure in TEST},
-                "interval": content_of(obj.intervals[name], INTERVAL),
-            }
-            for name, test in obj.tests.items()
-        }
-
-
-class CorrelationAnswer(Answer):
+class CorrelationAnswer(
+    NoticedAnswer, **properties_of(GoldComparison, "n_items", "n_missing"), optional=["n_missing", "worst", "inference"]
+):
     """Coefficients of two rankings; null where undefined."""
 
-    n_items = Dumped(WHOLE)
-    coefficients = Dumped(map_of(STATISTIC))
-    ties = Dumped(at_least("Number of items that share their rank with another.", gold=WHOLE, system=WHOLE))
-    n_missing = Dumped(WHOLE_OR_NULL, about="Items in one ranking only; null where they are an error.", required=False)
-    worst = Dumped(WORST, required=False)
-    inference = Inference(INFERENCE, required=False, attribute="tests")
-    warnings = Dumped(NOTICES)
-
-    @post_dump
-    def omit_empty(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Leave out the parts that the request did not ask for."""
-        return {name: value for name, value in data.items() if value or name not in ("worst", "inference")}
+    coefficients = map_of(STATISTIC)
+    ties = at_least("Number of items that share their rank with another.", gold=WHOLE, system=WHOLE)
+    worst = WORST
+    inference = INFERENCE.read_from("tests")
 
 
 class BatchRequest(CoefficientRequest):
@@ -125,8 +82,8 @@ class BatchRequest(CoefficientRequest):
 
     gold = RankingField(required=True)
     systems = NamedRankings(required=True)
-    coefficients = Choices(COEFFICIENT, load_default=COEFFICIENT.words)
-    sort_by = Choice(COEFFICIENT, about="Coefficient to sort by; the first of them by default.")
+    coefficients = fields.Choices(fields.COEFFICIENT, load_default=fields.COEFFICIENT.words)
+    sort_by = fields.Choice(fields.COEFFICIENT, about="Coefficient to sort by; the first of them by default.")
 
     @post_load
     def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -134,23 +91,18 @@ class BatchRequest(CoefficientRequest):
         return {"sort_by": data["coefficients"][0], **super().gather(data)}
 
 
-_ROW: Final = at_least(name=TEXT, n_items=WHOLE("Items compared."), coefficients=map_of(STATISTIC), ties=WHOLE)
-
-
-class BatchAnswer(Answer):
+class BatchAnswer(NoticedAnswer, **properties_of(GoldTable, "n_items")):
     """A table of systems, best first; systems with an undefined coefficient are at the end."""
 
-    n_items = Dumped(WHOLE)
-    sort_by = Dumped(COEFFICIENT.reference)
-    systems = Dumped(list_of(_ROW))
-    warnings = Dumped(NOTICES)
+    sort_by = fields.COEFFICIENT.reference
+    systems = list_of(at_least(**properties_of(SystemRow, coefficients=map_of(STATISTIC))))
 
 
 class MatrixRequest(CoefficientRequest):
     """Rankings to compare with one another."""
 
     rankings = MatrixRankings(required=True)
-    coefficient = Choice(COEFFICIENT, load_default="tau_w")
+    coefficient = fields.Choice(fields.COEFFICIENT, load_default="tau_w")
 
 
 class MergeRequest(CoefficientRequest):
@@ -162,56 +114,48 @@ class MergeRequest(CoefficientRequest):
     )
 
     rankings = NamedRankings(required=True, of="rankings to merge")
-    method = Choice(MERGE_METHOD, load_default=MERGE_METHOD.words[0])
-    k = Number(least=0, about="Offset of reciprocal_rank_fusion, and of no other method; by default 60.")
-    weights = NumbersByName(Number(least=0), about="Weight of each ranking; by default all are equal.")
-    coefficient = Choice(
-        COEFFICIENT,
+    method = fields.Choice(fields.MERGE_METHOD, load_default=fields.MERGE_METHOD.words[0])
+    k = fields.Number(least=0, about="Offset of reciprocal_rank_fusion, and of no other method; by default 60.")
+    weights = fields.NumbersByName(fields.Number(least=0), about="Weight of each ranking; by default all are equal.")
+    coefficient = fields.Choice(
+        fields.COEFFICIENT,
         load_default="tau_w",
         about="Of each ranking with the result; consensus has the largest mean of it.",
     )
-    missing = Choice(
-        ABSENT_ITEMS,
-        load_default=ABSENT_ITEMS.words[0],
+    missing = fields.Choice(
+        fields.ABSENT_ITEMS,
+        load_default=fields.ABSENT_ITEMS.words[0],
         about="Items that a ranking lacks: an error; left out; for bottom tied below its items; for skip the ranking "
         "counts for its own items only.",
     )
 
 
-class MergeAnswer(Answer):
+class MergeAnswer(
+    NoticedAnswer, **properties_of(MergedRanking, *("method", "coefficient", "exact", "missing", "objective"))
+):
     """One ranking from several, best first, and how far each of them agrees with it."""
 
-    class Meta(Answer.Meta):  # noqa: D106
-        include = dumped(MergedRanking, "method", "coefficient", "exact", "missing")
-
-    ranking = Dumped(
-        list_of(
-            at_least(
-                item={"type": ["string", "integer"], "description": "Without labels: the position, from 0."},
-                rank=NUMBER,
-                score=NUMBER("What ranks the items, except for kemeny and consensus."),
-                optional=["score"],
-            )
+    ranking = list_of(
+        at_least(
+            item={"type": ["string", "integer"], "description": "Without labels: the position, from 0."},
+            rank=NUMBER,
+            score=NUMBER("What ranks the items, except for kemeny and consensus."),
+            optional=["score"],
         )
     )
-    agreements = Dumped(map_of(STATISTIC))
-    objective = Dumped(result_shapes(MergedRanking, "objective")["objective"])
-    weights = Dumped(map_of(NUMBER), about="Shares, whose sum is 1.")
-    warnings = Dumped(NOTICES)
+    agreements = map_of(STATISTIC)
+    weights = map_of(NUMBER, about="Shares, whose sum is 1.")
 
 
-class MatrixAnswer(Answer):
+class MatrixAnswer(NoticedAnswer):
     """In row i and column j: the coefficient with ranking i as gold and ranking j as the system's ranking."""
 
-    n_items = Dumped(WHOLE)
-    coefficient = Dumped(COEFFICIENT.reference)
-    names = Dumped(list_of(TEXT))
-    matrix = Dumped(list_of(list_of(STATISTIC)), attribute="statistic")
-    n_compared = Dumped(
-        list_of(
-            list_of(WHOLE),
-            about="Items that each two rankings were compared on; null where all have the same items.",
-            type=["array", "null"],
-        )
+    n_items = WHOLE
+    coefficient = fields.COEFFICIENT.reference
+    names = list_of(TEXT)
+    matrix = list_of(list_of(STATISTIC)).read_from("statistic")
+    n_compared = list_of(
+        list_of(WHOLE),
+        about="Items that each two rankings were compared on; null where all have the same items.",
+        type=["array", "null"],
     )
-    warnings = Dumped(NOTICES)

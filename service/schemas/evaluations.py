@@ -9,7 +9,7 @@ from marshmallow import ValidationError, validates_schema
 
 from rankcorr import RankingError
 from rankcorr._options import default_of
-from rankcorr.evaluation import Coverage, PairedDifference, Qrels, Run, RunComparison, fuse
+from rankcorr.evaluation import Coverage, Evaluation, PairedDifference, Qrels, Run, RunComparison, fuse
 from rankcorr.evaluation._evaluate import ChanceLevel, Undefined
 from rankcorr.evaluation._matching import Policies
 from rankcorr.evaluation._metrics import METRIC_NAMES, ir_measures_package
@@ -20,11 +20,10 @@ from rankcorr.inference._paired import LeftOut
 from rankcorr.vectors import ReliabilityDifference, ReliabilityPart, ReliabilityScore, TargetGroups, compare_reliability
 from rankcorr.vectors._target_groups import CATEGORIES
 from service.http.problems import Name, shown
-from service.schemas import fields
-from service.schemas.base import REPORT, Answer, ItemWeights, Request, report_flag
+from service.schemas import fields, shapes
+from service.schemas.base import REPORT, ItemWeights, Request, WarnedAnswer, report_flag
 from service.schemas.inference import UNDEFINED, GroupsByName, level
 from service.schemas.ranking_fields import check_labels
-from service.schemas.shapes import COUNT, NUMBER, TEXT, WHOLE, at_least, exactly, list_of, map_of, result_shapes
 
 _DEPTH: Final = "@[1-9][0-9]{0,5}"
 _FAMILIAR: Final = ("rr", "r@K")
@@ -36,30 +35,30 @@ _LABELS: Final = {
     "type": "array",
     "minItems": 1,
     "items": {**fields.LABEL_SCHEMA, "minLength": 1},
-    "not": {"allOf": [{"contains": TEXT}, {"contains": WHOLE}]},
+    "not": {"allOf": [{"contains": shapes.TEXT}, {"contains": shapes.WHOLE}]},
 }
 
 
 def _columns(value: str) -> dict[str, Any]:
     names = ("query", "document", value)
-    kinds = (_LABELS, _LABELS, list_of(NUMBER, minItems=1))
+    kinds = (_LABELS, _LABELS, shapes.list_of(shapes.NUMBER, minItems=1))
     about = "Columns of one length, with a row for each document of a query."
-    return exactly(about, **dict(zip(names, kinds, strict=True)))
+    return shapes.exactly(about, **dict(zip(names, kinds, strict=True)))
 
 
-NUMBERS_BY_QUERY: Final = fields.Component(
+NUMBERS_BY_QUERY: Final = shapes.Component(
     "NumbersByQuery",
     {
         "type": "object",
         "minProperties": 1,
         "description": "By query, the number of each document.",
         "propertyNames": {"minLength": 1},
-        "additionalProperties": map_of(NUMBER, propertyNames={"minLength": 1}),
+        "additionalProperties": shapes.map_of(shapes.NUMBER, propertyNames={"minLength": 1}),
         "not": {"additionalProperties": {"maxProperties": 0}},  # no document in any query
     },
 )
-RELEVANCE_COLUMNS: Final = fields.Component("RelevanceColumns", _columns("relevance"))
-SCORE_COLUMNS: Final = fields.Component("ScoreColumns", _columns("score"))
+RELEVANCE_COLUMNS: Final = shapes.Component("RelevanceColumns", _columns("relevance"))
+SCORE_COLUMNS: Final = shapes.Component("ScoreColumns", _columns("score"))
 
 
 class ByQuery(fields.Documented):
@@ -123,7 +122,7 @@ class ByQuery(fields.Documented):
 class RunsByName(fields.Documented):
     """Runs by name."""
 
-    documented: Mapping[str, Any] = map_of(
+    documented: Mapping[str, Any] = shapes.map_of(
         {"oneOf": [NUMBERS_BY_QUERY.reference, SCORE_COLUMNS.reference]},
         minProperties=1,
         maxProperties=fields.Limit("max_systems"),
@@ -141,7 +140,7 @@ class RunsByName(fields.Documented):
 class MetricNames(fields.Documented):
     """Names of metrics: at least one, each once."""
 
-    documented: Mapping[str, Any] = list_of(
+    documented: Mapping[str, Any] = shapes.list_of(
         {"type": "string", "pattern": f"^{METRICS}$", "example": "tau_w"},
         about=f"{_NAMES}, with a whole number such as 10 for K. rr and r@K need ir_measures in the service. They and "
         "ndcg need relevance in whole numbers of at most 1,000.",
@@ -176,16 +175,18 @@ def metric_names(names: list[Any]) -> tuple[str, ...]:
 class GroupsOfQueries(GroupsByName):
     """A group for each query."""
 
-    documented: Mapping[str, Any] = map_of(
-        TEXT, about="By query, such as genre or language: each group is compared alone too.", minProperties=1
+    documented: Mapping[str, Any] = shapes.map_of(
+        shapes.TEXT, about="By query, such as genre or language: each group is compared alone too.", minProperties=1
     )
 
 
 class ClustersOfQueries(GroupsByName):
     """A cluster for each query."""
 
-    documented: Mapping[str, Any] = map_of(
-        TEXT, about="By query: queries of a cluster are not independent, and are flipped together.", minProperties=1
+    documented: Mapping[str, Any] = shapes.map_of(
+        shapes.TEXT,
+        about="By query: queries of a cluster are not independent, and are flipped together.",
+        minProperties=1,
     )
 
 
@@ -231,10 +232,10 @@ class EvaluationRequest(ItemWeights):
     qrels = ByQuery(Qrels, required=True)
     runs = RunsByName(required=True)
     metrics = MetricNames(load_default=("tau_w",))
-    unjudged = fields.declared_field(Policies, "unjudged", vocabulary=fields.UNJUDGED_DOCUMENTS)
-    unretrieved = fields.declared_field(Policies, "unretrieved", vocabulary=fields.UNRETRIEVED_DOCUMENTS)
-    self_hits = fields.declared_field(Policies, "self_hits", vocabulary=fields.SELF_HITS_OF_RUNS)
-    undefined = fields.declared_field(QueryEvaluator, "undefined", vocabulary=fields.UNDEFINED_QUERIES)
+    unjudged = fields.declared_field(Policies, "unjudged", vocabulary="Unjudged")
+    unretrieved = fields.declared_field(Policies, "unretrieved", vocabulary="Unretrieved")
+    self_hits = fields.declared_field(Policies, "self_hits", vocabulary="SelfHits")
+    undefined = fields.declared_field(QueryEvaluator, "undefined", vocabulary="UndefinedQueries")
     depth = fields.declared_field(Policies, "depth", most=LARGEST_DEPTH)
     standardized = fields.Part(
         StandardizationOptions,
@@ -262,79 +263,69 @@ class EvaluationRequest(ItemWeights):
 
 
 _QUERIES: Final = {"items": fields.LABEL_SCHEMA, "maxItems": N_LISTED}
-MEAN: Final = fields.Component.at_least(
+MEAN: Final = shapes.Component.at_least(
     "MeanOfQueries",
-    run=TEXT,
-    metric=TEXT,
+    run=shapes.TEXT,
+    metric=shapes.TEXT,
     mean=UNDEFINED("Over the queries that have a value; null where none has."),
     standardized=UNDEFINED("Mean of the standardized values; null if they were not asked for."),
-    **dict.fromkeys(("n_queries", "n_undefined"), COUNT),
+    **dict.fromkeys(("n_queries", "n_undefined"), shapes.COUNT),
 )
-COVERAGE: Final = fields.Component.at_least(
+COVERAGE: Final = shapes.Component.at_least(
     "Coverage",
-    run=TEXT,
-    n_not_in_run=COUNT,
-    n_not_in_qrels=COUNT,
-    **result_shapes(Coverage, not_in_run=_QUERIES, not_in_qrels=_QUERIES),
+    run=shapes.TEXT,
+    n_not_in_run=shapes.COUNT,
+    n_not_in_qrels=shapes.COUNT,
+    **shapes.properties_of(Coverage, not_in_run=_QUERIES, not_in_qrels=_QUERIES),
 )
-_LEFT_OUT: Final = at_least(**result_shapes(LeftOut, label=fields.LABEL_SCHEMA))
-PAIRED: Final = fields.Component.at_least(
-    "PairedDifference",
-    **result_shapes(
-        PairedDifference,
-        least=_LEFT_OUT.or_null("The same without the query whose absence lowers the difference most."),
-        most=_LEFT_OUT.or_null("The same without the query whose absence raises the difference most."),
-    ),
+_LEFT_OUT: Final = shapes.at_least(**shapes.properties_of(LeftOut, label=fields.LABEL_SCHEMA))
+shapes.Component.of(
+    PairedDifference,
+    least=_LEFT_OUT.or_null("The same without the query whose absence lowers the difference most."),
+    most=_LEFT_OUT.or_null("The same without the query whose absence raises the difference most."),
 )
-_PAIRS: Final = list_of(PAIRED.reference)
-_GROUP: Final = result_shapes(GroupComparison, group=TEXT, means={"items": UNDEFINED}, pairs=_PAIRS)
-COMPARISON_OF_RUNS: Final = fields.Component.at_least(
+shapes.use_shape(RunScore)
+shapes.use_shape(ChanceLevel)
+shapes.use_shape(ReliabilityPart)
+shapes.use_shape(
+    GroupComparison,
+    shapes.at_least(**shapes.properties_of(GroupComparison, group=shapes.TEXT, means={"items": UNDEFINED})),
+)
+COMPARISON_OF_RUNS: Final = shapes.Component.at_least(
     "RunComparison",
-    **result_shapes(
-        RunComparison,
-        *("metric", "standardized", "unit", "correction"),
-        rows=list_of(at_least(**result_shapes(RunScore)), about="Runs, best first."),
-        pairs=_PAIRS,
-        groups=list_of(at_least(**_GROUP)),
-    ),
+    **shapes.properties_of(RunComparison, "metric", "standardized", "unit", "correction", "rows", "pairs", "groups"),
 )
 
 
-class EvaluationAnswer(Answer):
+class EvaluationAnswer(
+    WarnedAnswer,
+    **shapes.properties_of(
+        Evaluation,
+        *("runs", "metrics", "chance"),
+        chance={"description": "How values were standardized: tie patterns, how many were drawn, error of the others."},
+    ),
+):
     """Mean scores of runs over queries, and comparisons of the runs; null where undefined."""
 
-    n_queries = fields.Dumped(WHOLE)
-    runs = fields.Dumped(list_of(TEXT))
-    metrics = fields.Dumped(list_of(TEXT))
-    means = fields.Dumped(list_of(MEAN.reference))
-    coverage = fields.Dumped(list_of(COVERAGE.reference))
-    undefined = fields.Dumped(
-        list_of(
-            at_least(**result_shapes(Undefined, n_queries=COUNT, queries=_QUERIES)),
-            about="Queries without a value, and why.",
-        )
+    n_queries = shapes.WHOLE
+    means = shapes.list_of(MEAN.reference)
+    coverage = shapes.list_of(COVERAGE.reference)
+    undefined = shapes.list_of(
+        shapes.at_least(**shapes.properties_of(Undefined, n_queries=shapes.COUNT, queries=_QUERIES)),
+        about="Queries without a value, and why.",
     )
-    chance = fields.Dumped(
-        list_of(
-            at_least(**result_shapes(ChanceLevel)),
-            about="How values were standardized: tie patterns, how many were drawn, error of the others.",
-        )
+    by_query = shapes.at_least(
+        "Values by run, metric and query, in the order of runs, metrics and queries.",
+        queries=shapes.list_of(fields.LABEL_SCHEMA),
+        values=shapes.list_of(shapes.list_of(shapes.list_of(UNDEFINED))),
+        standardized=shapes.list_of(shapes.list_of(shapes.list_of(UNDEFINED)), type=["array", "null"]),
+    )(type=["object", "null"])
+    comparisons = shapes.list_of(
+        COMPARISON_OF_RUNS.reference, about="One for each metric, if a comparison was asked for."
     )
-    by_query = fields.Dumped(
-        at_least(
-            "Values by run, metric and query, in the order of runs, metrics and queries.",
-            queries=list_of(fields.LABEL_SCHEMA),
-            values=list_of(list_of(list_of(UNDEFINED))),
-            standardized=list_of(list_of(list_of(UNDEFINED)), type=["array", "null"]),
-        )(type=["object", "null"])
+    reports = shapes.list_of(
+        REPORT.reference, about="Of the means, and of the comparison of each metric; empty unless asked for."
     )
-    comparisons = fields.Dumped(
-        list_of(COMPARISON_OF_RUNS.reference, about="One for each metric, if a comparison was asked for.")
-    )
-    reports = fields.Dumped(
-        list_of(REPORT.reference, about="Of the means, and of the comparison of each metric; empty unless asked for.")
-    )
-    warnings = fields.Dumped(list_of(TEXT))
 
 
 class FusionRequest(Request):
@@ -360,30 +351,26 @@ class FusionRequest(Request):
             raise ValidationError("a fusion needs two runs or more", "runs")
 
 
-class FusionAnswer(Answer):
+class FusionAnswer(WarnedAnswer, **shapes.properties_of(Run, "n_queries")):
     """The fused run."""
 
-    run = fields.Dumped(
-        SCORE_COLUMNS.reference, about="Documents of each query from best to worst, as POST /v1/evaluations takes them."
-    )
-    n_queries = fields.Dumped(COUNT)
-    warnings = fields.Dumped(list_of(TEXT))
+    run = SCORE_COLUMNS.reference("Documents of each query from best to worst, as POST /v1/evaluations takes them.")
 
 
-_WORD: Final = TEXT(minLength=1)
+_WORD: Final = shapes.TEXT(minLength=1)
 CANDIDATE: Final = fields.vocabulary("CandidateCategory", CATEGORIES, "How a candidate relates to its target.")
-TARGET_GROUP: Final = fields.Component(
+TARGET_GROUP: Final = shapes.Component(
     "TargetGroup",
-    exactly(
+    shapes.exactly(
         "A target word with its candidates, and the answers of annotators on pairs of positive ones.",
         target=_WORD,
-        candidates=map_of(CANDIDATE.reference, minProperties=2, propertyNames=_WORD),
-        comparisons=list_of(
-            exactly(
+        candidates=shapes.map_of(CANDIDATE.reference, minProperties=2, propertyNames=_WORD),
+        comparisons=shapes.list_of(
+            shapes.exactly(
                 first=_WORD,
                 second=_WORD,
-                share=NUMBER("Share of the answers that rank the first above the second.", minimum=0, maximum=1),
-                n_answers=WHOLE(type=["integer", "null"], minimum=1),
+                share=shapes.NUMBER("Share of the answers that rank the first above the second.", minimum=0, maximum=1),
+                n_answers=shapes.WHOLE(type=["integer", "null"], minimum=1),
                 optional=["n_answers"],
             )
         ),
@@ -394,7 +381,7 @@ TARGET_GROUP: Final = fields.Component(
 class TargetGroupList(fields.Documented):
     """Target groups, as the library writes them."""
 
-    documented: Mapping[str, Any] = list_of(TARGET_GROUP.reference, minItems=1)
+    documented: Mapping[str, Any] = shapes.list_of(TARGET_GROUP.reference, minItems=1)
 
     def read(self, value: Any) -> TargetGroups:
         """Check a value, and return it as the library call takes it."""
@@ -415,9 +402,9 @@ class TargetGroupList(fields.Documented):
 class ModelsOfPairs(fields.Documented):
     """Similarities of each model: of a target and its candidates."""
 
-    documented: Mapping[str, Any] = map_of(
-        map_of(
-            map_of(NUMBER, minProperties=1, propertyNames=_WORD),
+    documented: Mapping[str, Any] = shapes.map_of(
+        shapes.map_of(
+            shapes.map_of(shapes.NUMBER, minProperties=1, propertyNames=_WORD),
             about="By target, the similarity of each candidate.",
             minProperties=1,
             propertyNames=_WORD,
@@ -473,24 +460,22 @@ class TargetGroupsRequest(Request):
             raise ValidationError("there is no model of this name", "versus")
 
 
-_PART: Final = at_least(**result_shapes(ReliabilityPart))
-RELIABILITY: Final = fields.Component.at_least(
-    "ReliabilityScore", model=TEXT, **result_shapes(ReliabilityScore, kinds=list_of(_PART), targets=list_of(_PART))
+RELIABILITY: Final = shapes.Component.at_least(
+    "ReliabilityScore", model=shapes.TEXT, **shapes.properties_of(ReliabilityScore)
 )
-RELIABILITY_DIFFERENCE: Final = fields.Component.at_least(
+RELIABILITY_DIFFERENCE: Final = shapes.Component.at_least(
     "ReliabilityDifference",
-    model=TEXT,
-    versus=TEXT,
-    **result_shapes(ReliabilityDifference),
+    model=shapes.TEXT,
+    versus=shapes.TEXT,
+    **shapes.properties_of(ReliabilityDifference),
     corrected_pvalue=UNDEFINED("By Holm's method over all comparisons."),
 )
 
 
-class TargetGroupsAnswer(Answer):
+class TargetGroupsAnswer(WarnedAnswer):
     """Reliability scores of models on target groups, and tests of their differences."""
 
-    n_targets = fields.Dumped(WHOLE)
-    n_triplets = fields.Dumped(WHOLE)
-    scores = fields.Dumped(list_of(RELIABILITY.reference))
-    comparisons = fields.Dumped(list_of(RELIABILITY_DIFFERENCE.reference))
-    warnings = fields.Dumped(list_of(TEXT))
+    n_targets = shapes.WHOLE
+    n_triplets = shapes.WHOLE
+    scores = shapes.list_of(RELIABILITY.reference)
+    comparisons = shapes.list_of(RELIABILITY_DIFFERENCE.reference)

@@ -1,8 +1,7 @@
-"""Define fields of requests and responses: as strict as the JSON Schema that documents them, and fast on long arrays.
+"""Define fields of requests: as strict as the JSON Schema that documents them, and fast on long arrays.
 
 Marshmallow's number fields accept "1", and its lists check each element in Python. These fields accept exactly the
-values that the JSON Schema accepts, and check an array in one pass. A `Component` is defined once in the OpenAPI
-document and referred to by name, so that a generated client has one class for it.
+values that the JSON Schema accepts, and check an array in one pass.
 """
 
 from __future__ import annotations
@@ -13,23 +12,21 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, Self, get_args
+from typing import Any, Final, get_args
 
 from marshmallow import Schema, ValidationError
 from marshmallow.fields import Field, Nested
 
 from adaptive._votes import WORDS
-from adaptive.model._estimators import STRENGTH_MODELS, FitOptions
+from adaptive.model._estimators import STRENGTH_MODELS
 from adaptive.simulation._approaches import PAPER_APPROACHES
 from adaptive.simulation._similarity import SIMILARITIES
 from rankcorr._checks import ALTERNATIVES
-from rankcorr._coefficients import COEFFICIENTS, Pearson, TauW
+from rankcorr._coefficients import COEFFICIENTS, Pearson
 from rankcorr._options import declaration_of
 from rankcorr._ranking import MISSING
 from rankcorr.aggregate._rankings import ABSENT, MERGE_METHODS
 from rankcorr.evaluation._fuse import FUSIONS, MISSING_QUERIES, NORMS
-from rankcorr.evaluation._matching import Policies
-from rankcorr.evaluation._partitions.evaluator import QueryEvaluator
 from rankcorr.evaluation._query_tests import TESTS, Verdict
 from rankcorr.evaluation._scores.leaderboard import AGGREGATES, MISSING_SCORES
 from rankcorr.inference._exchange import SWAPS
@@ -39,36 +36,7 @@ from service.environment import variable
 from service.http.body import is_above_zero
 from service.http.problems import Name, shown
 from service.http.state import settings
-from service.schemas.shapes import NUMBER, TEXT, TRUTH, WHOLE, Shape, at_least, exactly, list_of, map_of, result_shapes
-
-
-@dataclass(frozen=True)
-class Component:
-    """A schema with a name.
-
-    Examples
-    --------
-    >>> Component("Count", WHOLE).reference
-    {'$ref': '#/components/schemas/Count'}
-    """
-
-    name: str
-    schema: Mapping[str, Any]
-
-    @classmethod
-    def exactly(cls, name: str, about: str | None = None, /, **properties: Any) -> Self:
-        """Return the component of an object with exactly these properties, all of them required."""
-        return cls(name, exactly(about, **properties))
-
-    @classmethod
-    def at_least(cls, name: str, about: str | None = None, /, **properties: Any) -> Self:
-        """Return the component of an object with these properties, all of them required, and perhaps others."""
-        return cls(name, at_least(about, **properties))
-
-    @property
-    def reference(self) -> Shape:
-        """The reference to use in other schemas."""
-        return Shape({"$ref": f"#/components/schemas/{self.name}"})
+from service.schemas.shapes import NUMBER, TEXT, TRUTH, WHOLE, Component, Shape, list_of, map_of
 
 
 class Vocabulary(Component):
@@ -85,19 +53,10 @@ def vocabulary(name: str, words: Iterable[str], about: str) -> Vocabulary:
     return Vocabulary(name, TEXT(about, enum=list(words)))
 
 
-def declared_vocabulary(name: str, owner: type, field: str) -> Vocabulary:
-    """Return the vocabulary of the choices that a field of the library declares."""
-    declaration = declaration_of(owner, field)
-    return vocabulary(name, declaration.choices, declaration.about)
-
-
 COEFFICIENT: Final = vocabulary("Coefficient", COEFFICIENTS, "Top-weighted or plain, Spearman's or Kendall's.")
 SYSTEM_COEFFICIENT: Final = vocabulary(
     "SystemCoefficient", (*COEFFICIENTS, Pearson.name), "A coefficient of ranks, or Pearson's of scores."
 )
-SCHEME: Final = declared_vocabulary("Scheme", TauW, "scheme")
-TIED_WEIGHT: Final = declared_vocabulary("TiedWeights", TauW, "tied_weights")
-VARIANT: Final = declared_vocabulary("Variant", TauW, "variant")
 MISSING_ITEMS: Final = vocabulary("MissingItems", MISSING, "What becomes of items that one of two rankings lacks.")
 INTERVAL_METHOD: Final = vocabulary("IntervalMethod", METHODS, "Kind of interval.")
 ALTERNATIVE: Final = vocabulary("Alternative", ALTERNATIVES, "Of the p-value.")
@@ -108,10 +67,6 @@ APPROACH: Final = vocabulary("Approach", PAPER_APPROACHES, "The plan, or one uni
 DISTRIBUTION: Final = vocabulary("SimilarityDistribution", SIMILARITIES, "Underlying similarities by name.")
 VOTE: Final = vocabulary("Vote", WORDS, "The side that won, or a tie.")
 MODEL: Final = vocabulary("VoteModel", list(STRENGTH_MODELS), "Logistic or normal curve of a vote.")
-UNJUDGED_DOCUMENTS: Final = declared_vocabulary("Unjudged", Policies, "unjudged")
-UNRETRIEVED_DOCUMENTS: Final = declared_vocabulary("Unretrieved", Policies, "unretrieved")
-SELF_HITS_OF_RUNS: Final = declared_vocabulary("SelfHits", Policies, "self_hits")
-UNDEFINED_QUERIES: Final = declared_vocabulary("UndefinedQueries", QueryEvaluator, "undefined")
 FUSION: Final = vocabulary("Fusion", FUSIONS, "Reciprocal rank fusion, CombSUM or CombMNZ.")
 NORM: Final = vocabulary("Norm", NORMS, "Scores of a query from 0 to 1, or with mean 0 and standard deviation 1.")
 MISSING_QUERY: Final = vocabulary("MissingQueries", MISSING_QUERIES, "An error, or fuse the runs that have the query.")
@@ -125,7 +80,6 @@ MERGE_METHOD: Final = vocabulary(
 )
 ABSENT_ITEMS: Final = vocabulary("AbsentItems", ABSENT, "What becomes of items that a ranking to merge lacks.")
 VERDICT: Final = vocabulary("Verdict", get_args(Verdict), "On one system compared with another.")
-TIES_MODEL: Final = declared_vocabulary("TiesModel", FitOptions, "ties")
 
 # Whole numbers are read exactly up to 64 bits.
 LABEL_SCHEMA: Final = Shape(type=["string", "integer"], minimum=-(2**63), maximum=2**64 - 1)
@@ -138,19 +92,10 @@ _WHOLE_TEXT: Final = re.compile(r"[+-]?[0-9]{1,18}")
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit from the settings, as part of a schema; `of` converts it to another number."""
+    """A limit from the settings in a schema, which the document fills in; `of` converts it to another number."""
 
     name: str
     of: Callable[[int], int] = int
-
-
-def with_limits(schema: Any, limits: Any) -> Any:
-    """Return a schema with the limits of an application filled in."""
-    if isinstance(schema, Limit):
-        return schema.of(getattr(limits, schema.name))
-    if isinstance(schema, Mapping):
-        return {key: with_limits(value, limits) for key, value in schema.items()}
-    return [with_limits(value, limits) for value in schema] if isinstance(schema, list | tuple) else schema
 
 
 def some_have(name: str) -> dict[str, Any]:
@@ -440,23 +385,6 @@ class Text(Documented):
         return value
 
 
-class Dumped(Documented):
-    """A field of a response that orjson writes: arrays at the speed of C, nan as null."""
-
-    def __init__(self, schema: Mapping[str, Any], *, required: bool = True, **kwargs: Any) -> None:
-        super().__init__(required=required, **kwargs)
-        self.documented = schema
-
-    def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:  # noqa: ARG002
-        return value
-
-
-def dumped(cls: type, *names: str, **descriptions: str) -> dict[str, Dumped]:
-    """Return the fields of a response that are attributes of a dataclass of the libraries."""
-    changes = {name: {"description": about} for name, about in descriptions.items()}
-    return {name: Dumped(schema) for name, schema in result_shapes(cls, *names, has_nan=False, **changes).items()}
-
-
 class Part(Nested):
     """An object with a separate schema, and the same error messages as other fields."""
 
@@ -469,7 +397,8 @@ class Part(Nested):
 def declared_field(owner: type, name: str, **options: Any) -> Documented:
     """Make the field of a request from the declaration of a field of the library; `options` are those of the field.
 
-    The bounds, the help and the default are those of `rankcorr._options.declare`, unless the options say otherwise.
+    The bounds, the help and the default are those of `rankcorr._options.declare`, unless the options say otherwise. One
+    of several words needs `vocabulary`: the name of a vocabulary in the document, or one with another description.
     """
     declaration = declaration_of(owner, name)
     derived: dict[str, Any] = {"about": declaration.about}
@@ -478,7 +407,8 @@ def declared_field(owner: type, name: str, **options: Any) -> Documented:
     if declaration.kind is bool:
         return Flag(**{**derived, **options})
     if declaration.choices:
-        derived.pop("about")  # the vocabulary has it
+        about, words = derived.pop("about"), options.pop("vocabulary")
+        derived["vocabulary"] = vocabulary(words, declaration.choices, about) if isinstance(words, str) else words
         return Choice(**{**derived, **options})
     bounds = {bound: getattr(declaration, bound) for bound in ("above", "least", "below", "most")}
     return (Whole if declaration.kind is int else Number)(**{**derived, **bounds, **options})

@@ -18,12 +18,10 @@ from rankcorr._options import default_of
 from rankcorr.evaluation import NeededItems, ScoreLeaderboard, leaderboard_of_scores
 from rankcorr.inference._leaderboard import LeaderboardRow, Score, leaderboard
 from service.http.problems import Name, shown
-from service.schemas import fields
-from service.schemas.base import NOTICES, REPORT, Answer, Request, WeightOptions, check_one, report_flag
+from service.schemas import base, fields, shapes
 from service.schemas.ranking_fields import NamedRankings, RankingField
-from service.schemas.shapes import NUMBER, NUMBER_OR_NULL, TEXT, WHOLE, at_least, list_of, map_of, one_of, result_shapes
 
-UNDEFINED: Final = NUMBER_OR_NULL
+UNDEFINED: Final = shapes.NUMBER_OR_NULL
 
 
 def level() -> fields.Number:
@@ -32,7 +30,7 @@ def level() -> fields.Number:
     return fields.Number(least=1e-6, most=1 - 1e-6, load_default=default, about="Level of confidence of the intervals.")
 
 
-class InferenceOptions(Request):
+class InferenceOptions(base.Request):
     """How a coefficient is compared with chance."""
 
     seed = fields.Seed()
@@ -42,39 +40,39 @@ class InferenceOptions(Request):
     alternative = fields.Choice(fields.ALTERNATIVE, load_default=fields.ALTERNATIVE.words[0])
 
 
-TWO_SIDED: Final = UNDEFINED("Two-sided.")
-CHANCE: Final = at_least(
-    "Values when one ranking is permuted at random.",
-    **result_shapes(NullDistribution, "mean", "std", "exact", "n_resamples", "n_undefined"),
-)
-INTERVAL: Final = at_least(
-    **result_shapes(
-        CorrelationInterval,
-        *("low", "high", "method", "standard_error", "n_resamples", "n_undefined", "jackknife_share"),
-        jackknife_share={"minimum": 0, "maximum": 1},
-        method=fields.INTERVAL_METHOD.reference,
-        jackknife_item={"type": ["string", "integer", "null"]},
-    )
-)
-TEST: Final = result_shapes(
-    PermutationTest,
-    *("standardized", "percentile", "zscore", "pvalue"),
-    percentile={"minimum": 0, "maximum": 100},
-    pvalue={"minimum": 0, "maximum": 1},
-    alternative=fields.ALTERNATIVE.reference,
-)
-INFERENCE: Final = map_of(
-    at_least(chance=CHANCE, **TEST, interval=INTERVAL),
+INFERENCE: Final = shapes.map_of(
+    shapes.at_least(
+        chance=shapes.at_least(
+            "Values when one ranking is permuted at random.",
+            **shapes.properties_of(NullDistribution, "mean", "std", "exact", "n_resamples", "n_undefined"),
+        ),
+        **shapes.properties_of(
+            PermutationTest,
+            *("standardized", "percentile", "zscore", "pvalue"),
+            percentile={"minimum": 0, "maximum": 100},
+            pvalue={"minimum": 0, "maximum": 1},
+            alternative=fields.ALTERNATIVE.reference,
+        ),
+        interval=shapes.at_least(
+            **shapes.properties_of(
+                CorrelationInterval,
+                *("low", "high", "method", "standard_error", "n_resamples", "n_undefined", "jackknife_share"),
+                jackknife_share={"minimum": 0, "maximum": 1},
+                method=fields.INTERVAL_METHOD.reference,
+                jackknife_item={"type": ["string", "integer", "null"]},
+            )
+        ),
+    ),
     about="By coefficient: how it compares with chance, and its interval.",
 )
 
-SCORE: Final = fields.Component.at_least("LeaderboardScore", **result_shapes(Score))
+SCORE: Final = shapes.Component.of(Score, "LeaderboardScore")
 
 
 class GroupsByName(fields.Documented):
     """A group for each item or query."""
 
-    documented: Mapping[str, Any] = map_of(TEXT, minProperties=1)
+    documented: Mapping[str, Any] = shapes.map_of(shapes.TEXT, minProperties=1)
 
     def read(self, value: Any) -> dict[str, str]:
         """Check a value, and return it as the library call takes it."""
@@ -89,8 +87,8 @@ class GroupsByName(fields.Documented):
 class ClustersOfItems(GroupsByName):
     """A cluster for each item."""
 
-    documented: Mapping[str, Any] = map_of(
-        TEXT,
+    documented: Mapping[str, Any] = shapes.map_of(
+        shapes.TEXT,
         about="By item: items of a cluster are not independent, and tests exchange them together; intervals do not.",
         minProperties=1,
     )
@@ -99,7 +97,7 @@ class ClustersOfItems(GroupsByName):
 class NameList(fields.Documented):
     """Names of systems or tasks."""
 
-    documented: Mapping[str, Any] = list_of(TEXT)
+    documented: Mapping[str, Any] = shapes.list_of(shapes.TEXT)
 
     def read(self, value: Any) -> list[str]:
         """Check a value, and return it as the library call takes it."""
@@ -108,11 +106,11 @@ class NameList(fields.Documented):
         return value
 
 
-class LeaderboardRequest(WeightOptions):
+class LeaderboardRequest(base.WeightOptions):
     """Systems to rank against one gold ranking, or against several gold sets."""
 
     refused = (
-        *WeightOptions.refused,
+        *base.WeightOptions.refused,
         {"required": ["gold", "gold_sets"]},
         {"properties": {"gold": fields.NOTHING, "gold_sets": fields.NOTHING}},
     )
@@ -141,12 +139,12 @@ class LeaderboardRequest(WeightOptions):
         " tied below the others. Items of a system that are in no gold set: an error too, or left out and "
         "counted, or, for bottom, tied below the others in each gold set and each system that lacks them.",
     )
-    report = report_flag()
+    report = base.report_flag()
 
     @validates_schema(skip_on_field_errors=True)
     def check_gold(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse a request with both or neither of gold and gold_sets, or above a limit."""
-        check_one(data, "gold", "gold_sets")
+        base.check_one(data, "gold", "gold_sets")
         sets, n_systems = data.get("gold_sets", {}), len(data["systems"])
         fields.check_limit("max_matrix_cells", len(sets) * n_systems, of="gold sets times systems", field="gold_sets")
         fields.check_label_bytes("gold_sets", list(sets), n_systems)
@@ -154,40 +152,40 @@ class LeaderboardRequest(WeightOptions):
         fields.check_limit("max_resampled_values", n_values, of=f"values, {of}", field="n_resamples")
 
 
-_ROW: Final = at_least(
-    **result_shapes(
-        LeaderboardRow,
-        scores=map_of(SCORE.reference, about="By gold set."),
-        total=SCORE.reference,
-        mean=SCORE.reference,
+shapes.use_shape(
+    LeaderboardRow,
+    shapes.at_least(
+        **shapes.properties_of(LeaderboardRow, scores=shapes.map_of(SCORE.reference, about="By gold set.")),
+        optional=["n_unused"],
     ),
-    optional=["n_unused"],
 )
 
 
-class LeaderboardAnswer(Answer):
+class LeaderboardAnswer(
+    base.NoticedAnswer,
+    base.ReportedAnswer,
+    **shapes.properties_of(
+        Leaderboard,
+        *("by", "standardized", "exact", "unit", "gold_sets", "level", "n_resamples", "rows"),
+        has_nan=False,
+    ),
+):
     """Systems from best to worst, with the tests of each against the best."""
 
-    class Meta(Answer.Meta):  # noqa: D106
-        include = fields.dumped(Leaderboard, "by", "standardized", "exact", "unit", "gold_sets", "level", "n_resamples")
-
-    coefficient = fields.Dumped(fields.SYSTEM_COEFFICIENT.reference)
-    swap = fields.Dumped(fields.EXCHANGED.reference)
-    rows = fields.Dumped(list_of(_ROW))
-    report = fields.Dumped(REPORT.reference.or_null("null unless the request asked for it."))
-    warnings = fields.Dumped(NOTICES)
+    coefficient = fields.SYSTEM_COEFFICIENT.reference
+    swap = fields.EXCHANGED.reference
 
 
 _NAME: Final = {"pattern": r"\S"}
-_SCORE: Final = NUMBER(minimum=-1e150, maximum=1e150)
-_CELL: Final = one_of(_SCORE, {"type": "null"}, list_of(_SCORE, minItems=1))
+_SCORE: Final = shapes.NUMBER(minimum=-1e150, maximum=1e150)
+_CELL: Final = shapes.one_of(_SCORE, {"type": "null"}, shapes.list_of(_SCORE, minItems=1))
 
 
 class ScoresByTask(fields.Documented):
     """Scores of systems on tasks."""
 
-    documented: Mapping[str, Any] = map_of(
-        map_of(_CELL, minProperties=1, propertyNames=_NAME),
+    documented: Mapping[str, Any] = shapes.map_of(
+        shapes.map_of(_CELL, minProperties=1, propertyNames=_NAME),
         about="By system and task: a score, or the scores of several seeds or queries. null: a missing score.",
         minProperties=2,
         propertyNames=_NAME,
@@ -214,7 +212,7 @@ class ScoresByTask(fields.Documented):
         return value
 
 
-class ScoreLeaderboardRequest(Request):
+class ScoreLeaderboardRequest(base.Request):
     """A table of scores whose systems are to be ranked."""
 
     scores = ScoresByTask(required=True)
@@ -228,7 +226,7 @@ class ScoreLeaderboardRequest(Request):
     difference = fields.Number(
         above=0, about="A true difference of the means: the answer says how many tasks a test needs to find it."
     )
-    report = report_flag()
+    report = base.report_flag()
     level = level()
     n_resamples = fields.resamples(default_of(leaderboard_of_scores, "n_resamples"))
     seed = fields.Seed()
@@ -240,7 +238,7 @@ class ScoreLeaderboardRequest(Request):
         fields.check_limit("max_resampled_values", n_values, of=f"values, {of}", field="n_resamples")
 
 
-class RankSetsRequest(Request):
+class RankSetsRequest(base.Request):
     """Estimates with their errors, whose ranks are to be found."""
 
     refused = (
@@ -262,62 +260,44 @@ class RankSetsRequest(Request):
     @validates_schema(skip_on_field_errors=True)
     def check_errors(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse a request with both or neither of standard_errors and covariance, or above a limit."""
-        check_one(data, "standard_errors", "covariance")
+        base.check_one(data, "standard_errors", "covariance")
         n_pairs = len(data["estimates"]) ** 2
         fields.check_limit("max_matrix_cells", n_pairs, of="pairs, estimates times estimates", field="estimates")
 
 
-class RankSetsAnswer(Answer):
+class RankSetsAnswer(shapes.Answer, **shapes.properties_of(RankSets, "level", "n_resamples", has_nan=False)):
     """The ranks that estimates may have, the largest estimate first."""
 
-    class Meta(Answer.Meta):  # noqa: D106
-        include = fields.dumped(RankSets, "level", "n_resamples")
-
-    rows = fields.Dumped(
-        list_of(
-            at_least(
-                **{name: WHOLE(minimum=1) for name in ("least_rank", "largest_rank", "group")},
-                marginal_least_rank=WHOLE("The marginal set holds the rank of this estimate alone.", minimum=1),
-                marginal_largest_rank=WHOLE(minimum=1),
-                name=TEXT,
-                rank=NUMBER,
-                estimate=NUMBER,
-            )
+    rows = shapes.list_of(
+        shapes.at_least(
+            **{name: shapes.WHOLE(minimum=1) for name in ("least_rank", "largest_rank", "group")},
+            marginal_least_rank=shapes.WHOLE("The marginal set holds the rank of this estimate alone.", minimum=1),
+            marginal_largest_rank=shapes.WHOLE(minimum=1),
+            name=shapes.TEXT,
+            rank=shapes.NUMBER,
+            estimate=shapes.NUMBER,
         )
     )
 
 
-class ScoreLeaderboardAnswer(Answer):
+class ScoreLeaderboardAnswer(
+    base.WarnedAnswer,
+    base.ReportedAnswer,
+    **shapes.properties_of(
+        ScoreLeaderboard,
+        *("coefficient", "aggregate", "exact", "unit", "gold_sets", "tasks", "left_out", "lower_is_better"),
+        *("level", "n_resamples", "rows"),
+        has_nan=False,
+        detectable={"type": ["number", "null"]},
+        gold_sets={"description": "Groups of tasks."},
+        coefficient={"description": "Mean score, Borda points or mean rank."},
+    ),
+):
     """Systems of a table of scores, from best to worst."""
 
-    class Meta(Answer.Meta):  # noqa: D106
-        include = fields.dumped(
-            ScoreLeaderboard,
-            *(
-                "coefficient",
-                "aggregate",
-                "exact",
-                "unit",
-                "gold_sets",
-                "tasks",
-                "left_out",
-                "lower_is_better",
-                "level",
-                "n_resamples",
-            ),
-            gold_sets="Groups of tasks.",
-            coefficient="Mean score, Borda points or mean rank.",
-        )
-
-    rows = fields.Dumped(list_of(_ROW))
-    detectable = fields.Dumped(result_shapes(ScoreLeaderboard, "detectable")["detectable"])
-    verdicts = fields.Dumped(
-        list_of(list_of(fields.VERDICT.reference)).or_null("On the system of a row compared with that of a column.")
+    verdicts = shapes.list_of(shapes.list_of(fields.VERDICT.reference)).or_null(
+        "On the system of a row compared with that of a column."
     )
-    needed = fields.Dumped(
-        at_least(**result_shapes(NeededItems)).or_null(
-            "Number of tasks that finds the difference; null without one, or if the tasks are too few to tell."
-        )
+    needed = shapes.at_least(**shapes.properties_of(NeededItems)).or_null(
+        "Number of tasks that finds the difference; null without one, or if the tasks are too few to tell."
     )
-    report = fields.Dumped(REPORT.reference.or_null("null unless the request asked for it."))
-    warnings = fields.Dumped(list_of(TEXT))

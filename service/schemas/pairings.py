@@ -8,16 +8,16 @@ from typing import Any, Final
 from flask import g
 from marshmallow import ValidationError, validates_schema
 
-from adaptive import Token
+from adaptive import Pairing, Token
 from service.http.problems import shown
 from service.schemas import fields
 from service.schemas.ballot_fields import check_keys
-from service.schemas.base import NOTICES, Answer, Request
-from service.schemas.shapes import NUMBER, TEXT, TEXT_OR_NULL, TRUTH, WHOLE, list_of
+from service.schemas.base import NoticedAnswer, Request
+from service.schemas.shapes import NUMBER, TEXT, TEXT_OR_NULL, TRUTH, Component, list_of, properties_of
 
 # Blanks as Python defines them; regular expressions in JSON Schema do not know all of these.
 _NOT_BLANK: Final = r"[^\s\u001c-\u001f\u0085]"
-TOKEN: Final = fields.Component.exactly(
+TOKEN: Final = Component.exactly(
     "Token",
     "A word, or words for one concept, in one semantic area.",
     token=TEXT(pattern=_NOT_BLANK),
@@ -25,7 +25,7 @@ TOKEN: Final = fields.Component.exactly(
     frequency=NUMBER("In texts of the domain, as a count or a share; for all tokens or for none.", minimum=0),
     optional=["frequency"],
 )
-PAIR: Final = fields.Component.exactly(
+PAIR: Final = Component.exactly(
     "Pair",
     "An item: two tokens.",
     **dict.fromkeys(("item_1", "item_2"), TEXT),
@@ -95,15 +95,8 @@ def number_of_pairs(tokens: Sequence[Token], *, across_areas: bool) -> int:
     return sum(size * (size - 1) // 2 for size in sizes)
 
 
-class PairingAnswer(Answer):
+class PairingAnswer(NoticedAnswer, **properties_of(Pairing, *("n_items", "n_admissible"))):
     """The items in a fixed order: by area, first token and second token, in the order of the request."""
 
-    n_items = fields.Dumped(WHOLE)
-    n_admissible = fields.Dumped(WHOLE, about="Pairs that the items were taken from.")
-    rare_tokens = fields.Dumped(
-        list_of(
-            TEXT, about="Tokens below 10 % of the mean frequency; null without frequencies.", type=["array", "null"]
-        )
-    )
-    items = fields.Dumped(list_of(PAIR.reference, minItems=1))
-    warnings = fields.Dumped(NOTICES)
+    rare_tokens = list_of(TEXT, type=["array", "null"])
+    items = list_of(PAIR.reference, minItems=1)

@@ -13,7 +13,7 @@ from rankcorr._input.scores import check_count
 from rankcorr.errors import LabelError, LengthError
 from service.http.problems import Name, shown, unknown_fields
 from service.schemas import fields
-from service.schemas.shapes import NUMBER, list_of, map_of
+from service.schemas.shapes import NUMBER, Component, list_of, map_of
 
 _MOST: Final = fields.Limit("max_items")
 _NUMBERS: Final = list_of(NUMBER, minItems=2, maxItems=_MOST)
@@ -30,7 +30,7 @@ _PLACES: Final = {
 }
 
 
-_way_to_give: Final = partial(fields.Component.exactly, optional=["labels"])
+_way_to_give: Final = partial(Component.exactly, optional=["labels"])
 RANKS_ARRAY: Final = _way_to_give(
     "RanksArray", "Ranks in an array: smaller is better, 1 is the top.", ranks=_NUMBERS, labels=_LABELS
 )
@@ -42,7 +42,7 @@ WAYS_TO_GIVE: Final = (
     RANKS_ARRAY,
     _way_to_give("Order", "Labels from best to worst; a nested list is a group of ties.", order=_PLACES),
 )
-RANKING: Final = fields.Component(
+RANKING: Final = Component(
     "Ranking",
     {
         "description": (

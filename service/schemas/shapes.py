@@ -1,14 +1,18 @@
-"""Build JSON Schema: of objects, lists and values, and of the dataclasses in answers, which orjson writes directly."""
+"""Build JSON Schema of objects, lists, values and dataclasses, and write answers by it."""
 
 from __future__ import annotations
 
 import inspect
 import re
 import types
-from collections.abc import Hashable, Mapping
-from dataclasses import fields, is_dataclass
-from functools import cache
-from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Set as AbstractSet
+from copy import copy
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache, partial
+from typing import Any, ClassVar, Final, Literal, Self, Union, get_args, get_origin, get_type_hints
+
+from rankcorr._results import Result
 
 
 class Shape(dict[str, Any]):
@@ -20,9 +24,19 @@ class Shape(dict[str, Any]):
     {'type': 'number', 'minimum': 0, 'maximum': 1, 'description': 'Probability of a slip.'}
     """
 
+    attribute: str | None = None
+
     def __call__(self, about: str | None = None, **keywords: Any) -> Shape:
         """Return this schema with further keywords, and with a description if there is one."""
-        return Shape({**self, **keywords} if about is None else {**self, **keywords, "description": about})
+        changed = copy(self)
+        changed.update(keywords if about is None else {**keywords, "description": about})
+        return changed
+
+    def read_from(self, attribute: str) -> Shape:
+        """Return the schema of a property of an answer that has another name in the result."""
+        shape = copy(self)
+        shape.attribute = attribute
+        return shape
 
     def or_null(self, about: str | None = None) -> Shape:
         """Return the schema of a value that fits this one, or null."""
@@ -42,12 +56,133 @@ WHOLE: Final = Shape(type="integer")
 WHOLE_OR_NULL: Final = Shape(type=["integer", "null"])
 COUNT: Final = WHOLE(minimum=0)
 TRUTH: Final = Shape(type="boolean")
+_SHAPES: Final[dict[type, Shape]] = {}
 _PLAIN: Final[dict[Any, str]] = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+
+
+@dataclass(frozen=True)
+class Component:
+    """A schema with a name, which is defined once in the document; a generated client has one class for it.
+
+    Examples
+    --------
+    >>> Component("Count", WHOLE).reference
+    {'$ref': '#/components/schemas/Count'}
+    """
+
+    name: str
+    schema: Mapping[str, Any]
+
+    @classmethod
+    def exactly(cls, name: str, about: str | None = None, /, **properties: Any) -> Self:
+        """Return the component of an object with exactly these properties, all of them required."""
+        return cls(name, exactly(about, **properties))
+
+    @classmethod
+    def at_least(cls, name: str, about: str | None = None, /, **properties: Any) -> Self:
+        """Return the component of an object with these properties, all of them required, and perhaps others."""
+        return cls(name, at_least(about, **properties))
+
+    @classmethod
+    def of(cls, owner: type, name: str | None = None, *, is_open: bool = True, **changes: Any) -> Self:
+        """Return the component of a dataclass, which every field of this type refers to from then on."""
+        of_fields = cls.at_least if is_open else cls.exactly
+        component = of_fields(name or owner.__name__, **properties_of(owner, **changes))
+        use_shape(owner, component.reference)
+        return component
+
+    @property
+    def reference(self) -> Reference:
+        """The reference to use in other schemas."""
+        return Reference(self)
+
+
+class Reference(Shape):
+    """A reference to a component, which the document then defines."""
+
+    def __init__(self, component: Component) -> None:
+        super().__init__({"$ref": f"#/components/schemas/{component.name}"})
+        self.component = component
+
+
+class Answer:
+    """The schema of the answer of a view: an object, whose properties are the shapes in the body of a subclass.
+
+    Properties that are derived from a result are keywords of the class, as are the names of those that may be missing.
+    The docstring describes the answer, and the name of the class is that of its component.
+
+    Examples
+    --------
+    >>> from rankcorr import NullDistribution, PermutationTest, permutation_test
+    >>> class TestAnswer(Answer, **properties_of(PermutationTest, "alternative")):
+    ...     null = at_least(**properties_of(NullDistribution, "exact"))
+    >>> TestAnswer.dump(permutation_test([1, 2, 3], [1, 2, 3]))
+    {'alternative': 'two-sided', 'null': {'exact': True}}
+    """
+
+    component: ClassVar[Component]
+    _write: ClassVar[partial[dict[str, Any]]]
+
+    def __init_subclass__(cls, *, optional: Collection[str] = (), **properties: Shape) -> None:
+        properties |= {name: value for name, value in vars(cls).items() if isinstance(value, Shape)}
+        for base in cls.__bases__:
+            if base is not Answer:  # shared properties are last
+                inherited = base.component.schema["properties"]  # type: ignore[attr-defined]
+                properties |= {name: shape for name, shape in inherited.items() if name not in properties}
+        cls.component = Component.at_least(cls.__name__, inspect.getdoc(cls), optional=optional, **properties)
+        cls._write = _object_writer(cls.component.schema)
+
+    @classmethod
+    def dump(cls, result: Any) -> dict[str, Any]:
+        """Return the attributes of a result, or the values of a mapping, that the schema has."""
+        return cls._write(result)
+
+
+def _writer(schema: Mapping[str, Any]) -> Callable[[Any], Any] | None:
+    """Return the function that takes from a value what its schema lists; None if orjson writes the value as it is."""
+    if isinstance(schema, Reference):
+        return _writer(schema.component.schema)
+    if "properties" in schema:
+        return _object_writer(schema)
+    if "oneOf" in schema:
+        return next(filter(None, map(_writer, schema["oneOf"])), None)
+    values = schema.get("items", schema.get("additionalProperties"))
+    write = _writer(values) if values else None
+    if write is None:
+        return None
+    if "items" in schema:
+        return lambda entries: [None if entry is None else write(entry) for entry in entries]
+    return lambda entries: {name: None if entry is None else write(entry) for name, entry in entries.items()}
+
+
+def _object_writer(schema: Mapping[str, Any]) -> partial[dict[str, Any]]:
+    parts = {
+        getattr(part, "attribute", None) or name: (name, _writer(part)) for name, part in schema["properties"].items()
+    }
+    required = {source for source, (name, _) in parts.items() if name in schema.get("required", ())}
+    is_plain = all(name == source and write is None for source, (name, write) in parts.items())
+    return partial(_write_object, parts, required, parts.keys() if is_plain else None)
+
+
+def _write_object(
+    parts: Mapping[str, Any], required: AbstractSet[str], plain: AbstractSet[str] | None, value: Any
+) -> dict[str, Any]:
+    if type(value) is dict and value.keys() == plain:  # 100,000 rows of a table would take 0.5 s more
+        return value
+    values = value if isinstance(value, Mapping) else {source: getattr(value, source) for source in parts}
+    if not required <= values.keys():
+        raise KeyError(*(required - values.keys()))
+    content = {}
+    for source, entry in values.items():
+        if source in parts:
+            name, write = parts[source]
+            content[name] = entry if entry is None or write is None else write(entry)
+    return content
 
 
 @cache
 def shape_of(cls: type) -> Shape:
-    """Return the JSON Schema of a dataclass; every field is required.
+    """Return the JSON Schema of a dataclass, which lists all of its fields; numbers are never nan.
 
     Examples
     --------
@@ -55,72 +190,78 @@ def shape_of(cls: type) -> Shape:
     >>> shape_of(Flag)["properties"]["reason"]
     {'type': 'string'}
     """
-    names = [field.name for field in fields(cls)]
-    return exactly((inspect.getdoc(cls) or "").split("\n", maxsplit=1)[0], **shapes_of(cls, *names))
+    return exactly((inspect.getdoc(cls) or "").split("\n", maxsplit=1)[0], **properties_of(cls, has_nan=False))
 
 
-def shapes_of(cls: type, *names: str) -> dict[str, Shape]:
-    """Return the JSON Schemas of some fields and properties of a dataclass; properties have their descriptions.
-
-    Examples
-    --------
-    >>> from adaptive.ledger import CampaignResult
-    >>> shapes_of(CampaignResult, "n_votes", "signal")["signal"]
-    {'type': 'boolean', 'description': 'Whether the votes rule out coin flips.'}
-    """
-    hints = get_type_hints(cls)
-    schemas = {name: _schema(hints[name]) for name in names if name in hints}
-    for name in [name for name in names if name not in hints]:
-        getter = vars(cls)[name].fget
-        schemas[name] = _schema(get_type_hints(getter)["return"])(inspect.getdoc(getter))
-    return {name: schemas[name] for name in names}
-
-
-def result_shapes(cls: type, *names: str, has_nan: bool = True, **changes: Mapping[str, Any]) -> dict[str, Shape]:
-    """Return the JSON Schemas of fields of a result, by default of all, with the texts of its docstring.
+def properties_of(
+    cls: type, *names: str, has_nan: bool | None = None, **changes: Mapping[str, Any]
+) -> dict[str, Shape]:
+    """Return the JSON Schemas of fields and properties of a dataclass, by default of all fields, with their docstrings.
 
     Parameters
     ----------
     cls : type
-        A dataclass whose docstring has numpydoc's section of attributes.
+        A dataclass; the section of attributes in its docstring, as numpydoc has it, describes the fields.
     *names : str
-    has_nan : bool
-        Whether numbers may be nan, which is null in an answer.
+    has_nan : bool, optional
+        Whether numbers may be nan, which is null in an answer; by default those of a `Result`.
     **changes
         Keywords that are added to the schema of a field; whole schemas replace it, or are those of further fields.
 
     Examples
     --------
+    >>> from adaptive.ledger import CampaignResult
+    >>> properties_of(CampaignResult, "n_votes", "signal")["signal"]
+    {'type': 'boolean', 'description': 'Whether the votes rule out coin flips.'}
     >>> from rankcorr import CorrelationInterval
-    >>> result_shapes(CorrelationInterval, "low")["low"]
+    >>> properties_of(CorrelationInterval, "low")["low"]
     {'type': ['number', 'null'], 'description': 'Ends of the interval; null if undefined.'}
     """
-    replacements = {
-        name: Shape(change) for name, change in changes.items() if change.keys() & {"type", "$ref", "oneOf"}
-    }
-    names = names or tuple(field.name for field in fields(cls))
-    schemas = shapes_of(cls, *(name for name in names if name not in replacements))
-    texts = _attribute_texts(cls)
-    for name, schema in schemas.items():
-        keywords = {"minimum": 0} if schema.get("type") == "integer" and name.startswith("n_") else {}
-        nullable = {"type": ["number", "null"]} if schema.get("type") == "number" and has_nan else {}
-        schemas[name] = schema(texts.get(name), **keywords, **nullable, **changes.get(name, {}))
-    schemas |= replacements
-    return {name: schemas[name] for name in dict.fromkeys((*names, *replacements))}
+    shapes: dict[str, Shape] = {}
+    for name in dict.fromkeys((*(names or (field.name for field in fields(cls))), *changes)):
+        change = changes.get(name, {})
+        hint, text = _declaration(cls, name)
+        if change.keys() & {"type", "$ref", "oneOf"}:
+            shapes[name] = (change if isinstance(change, Shape) else Shape(change))(change.get("description", text))
+            continue
+        shape = _schema(hint)
+        if shape.get("type") == "integer" and name.startswith("n_"):
+            shape = COUNT
+        if shape.get("type") == "number" and (issubclass(cls, Result) if has_nan is None else has_nan):
+            shape = NUMBER_OR_NULL
+        shapes[name] = shape(text)(**change)
+    return shapes
 
 
-def content_of(result: Any, shape: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a result that the schema of an object lists."""
-    return {name: getattr(result, name) for name in shape["properties"]}
+def use_shape(cls: type, shape: Shape | None = None) -> Shape:
+    """Use a schema for every field whose type is this dataclass, by default one that may get more fields."""
+    return _SHAPES.setdefault(cls, at_least(**properties_of(cls)) if shape is None else shape)
+
+
+def _declaration(cls: type, name: str) -> tuple[Any, str | None]:
+    """Return the type and the description of a field or property; None for both if a class has none of this name."""
+    hints = get_type_hints(cls)
+    if name in hints:
+        return hints[name], _attribute_texts(cls).get(name)
+    declared = inspect.getattr_static(cls, name, None)
+    getter = getattr(declared, "fget", None) or getattr(declared, "func", None)
+    if getter is None:
+        return None, None
+    return get_type_hints(getter)["return"], _as_json((inspect.getdoc(getter) or "").split("\n\n")[0])
 
 
 def _attribute_texts(cls: type) -> dict[str, str]:
-    """Return the text on each attribute in the docstring of a class, as it holds for JSON."""
-    _, _, section = (inspect.getdoc(cls) or "").partition("Attributes\n----------\n")
-    texts: dict[str, str] = {}
+    """Return the text on each attribute in the docstrings of a class and its bases."""
+    texts = {} if cls.__base__ is None else dict(_attribute_texts(cls.__base__))
+    _, _, section = inspect.cleandoc(cls.__doc__ or "").partition("Attributes\n----------\n")
     for names, text in re.findall(r"^(\w.*?) : .*\n((?:    .*\n?)+)", section.partition("\n\n")[0], re.MULTILINE):
-        texts |= dict.fromkeys(names.split(", "), re.sub(r"\b(nan|None)\b", "null", " ".join(text.split())))
+        texts |= dict.fromkeys(names.split(", "), _as_json(text))
     return texts
+
+
+def _as_json(text: str) -> str:
+    """Return a text of a docstring as it holds for JSON, in one line."""
+    return re.sub(r"\b(nan|None)\b", "null", " ".join(text.split()))
 
 
 def exactly(about: str | None = None, /, *, optional: Any = (), **properties: Any) -> Shape:
@@ -136,7 +277,7 @@ def at_least(about: str | None = None, /, *, optional: Any = (), **properties: A
 
 def map_of(values: Mapping[str, Any], *, about: str | None = None, **bounds: Any) -> Shape:
     """Return the schema of an object of names to these values; `bounds` are further keywords, such as minProperties."""
-    return Shape(type="object", additionalProperties=dict(values))(about, **bounds)
+    return Shape(type="object", additionalProperties=values)(about, **bounds)
 
 
 def list_of(
@@ -147,12 +288,12 @@ def list_of(
     Lists that fit the schema `refused` are excepted.
     """
     excepted = {} if refused is None else {"not": dict(refused)}
-    return Shape(type="array", items=dict(items), **excepted)(about, **bounds)
+    return Shape(type="array", items=items, **excepted)(about, **bounds)
 
 
 def one_of(*schemas: Mapping[str, Any]) -> Shape:
     """Return the schema of a value of one of these forms."""
-    return Shape(oneOf=[dict(schema) for schema in schemas])
+    return Shape(oneOf=list(schemas))
 
 
 def _schema(hint: Any) -> Shape:
@@ -162,7 +303,7 @@ def _schema(hint: Any) -> Shape:
     if hint in _PLAIN:
         return Shape(type=_PLAIN[hint])
     if isinstance(hint, type) and is_dataclass(hint):
-        return shape_of(hint)
+        return _SHAPES.get(hint) or shape_of(hint)
     if origin is Literal:
         return TEXT("One of " + ", ".join(inner) + ".")
     if origin is tuple and inner[-1] is Ellipsis:

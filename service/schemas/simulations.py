@@ -5,26 +5,15 @@ from typing import Any, Final
 import numpy as np
 from marshmallow import ValidationError, post_load, validates_schema
 
-from adaptive import VoterPopulation
+from adaptive import SimulationResult, VoterPopulation
 from adaptive.simulation._approaches import simulated_comparisons
 from rankcorr._coefficients import COEFFICIENTS, TauW
+from service.schemas import fields
 from service.schemas.ballot_fields import Interval, Similarity
-from service.schemas.ballots import ADVICE, PlanInputs
-from service.schemas.base import NOTICES, Answer, Request
+from service.schemas.ballots import PlanInputs
+from service.schemas.base import NoticedAnswer, Request
 from service.schemas.correlations import STATISTIC
-from service.schemas.fields import (
-    APPROACH,
-    Choices,
-    Component,
-    Count,
-    Dumped,
-    Flag,
-    Part,
-    Seed,
-    check_limit,
-    declared_field,
-)
-from service.schemas.shapes import NUMBER_OR_NULL, WHOLE, list_of
+from service.schemas.shapes import NUMBER_OR_NULL, Component, Shape, properties_of
 
 _PAPER: Final = VoterPopulation()
 
@@ -32,7 +21,7 @@ _PAPER: Final = VoterPopulation()
 class Voters(Request):
     """Simulated voters: each level is uniform over its interval; the defaults are the paper's."""
 
-    n_voters = Count(limit="max_opinions", of="opinions, voters times items", load_default=_PAPER.n_voters)
+    n_voters = fields.Count(limit="max_opinions", of="opinions, voters times items", load_default=_PAPER.n_voters)
     nonconformity = Interval(
         most=1e300,
         load_default=_PAPER.nonconformity,
@@ -51,18 +40,18 @@ class Voters(Request):
 class SimulationRequest(Request):
     """The plan to simulate, and the number of simulations."""
 
-    plan = Part(PlanInputs, required=True)
-    voters = Part(Voters, load_default=_PAPER, about="By default the paper's.")
+    plan = fields.Part(PlanInputs, required=True)
+    voters = fields.Part(Voters, load_default=_PAPER, about="By default the paper's.")
     similarity = Similarity(
         required=True, about="Underlying similarities: a distribution, or one number from -1 to 1 for each item."
     )
-    n_simulations = Count(limit="max_simulated_votes", of="votes of all simulations", required=True)
-    seed = Seed(about="The same seed gives the same numbers.")
-    relatedness = Flag(
+    n_simulations = fields.Count(limit="max_simulated_votes", of="votes of all simulations", required=True)
+    seed = fields.Seed(about="The same seed gives the same numbers.")
+    relatedness = fields.Flag(
         load_default=True, about="Voters judge, and the true ranking follows, the size of the similarity."
     )
-    approaches = Choices(APPROACH, load_default=APPROACH.words)
-    n0 = declared_field(TauW, "n0", most=1e300)
+    approaches = fields.Choices(fields.APPROACH, load_default=fields.APPROACH.words)
+    n0 = fields.declared_field(TauW, "n0", most=1e300)
 
     @validates_schema
     def check_size(self, data: dict[str, Any], **_: Any) -> None:
@@ -76,7 +65,7 @@ class SimulationRequest(Request):
             ("max_comparisons", max(ballots), "comparisons of a ballot", "plan"),
             ("max_simulated_votes", data["n_simulations"] * sum(ballots), "votes of all simulations", "n_simulations"),
         ):
-            check_limit(limit, count, of=of, field=field)
+            fields.check_limit(limit, count, of=of, field=field)
 
 
 SIMULATED_COEFFICIENT: Final = Component.exactly(
@@ -90,18 +79,20 @@ SIMULATED_APPROACH: Final = Component.exactly(
 )
 
 
-class SimulationAnswer(Answer):
+class SimulationAnswer(
+    NoticedAnswer,
+    **properties_of(
+        SimulationResult,
+        "n_simulations",
+        "advice",
+        advice={"description": "On too few voters: each would see a pair more than once."},
+    ),
+):
     """How well the plan recovers the true ranking; null if a coefficient is undefined in a simulation."""
 
-    n_simulations = Dumped(WHOLE)
-    approaches = Dumped(
-        {
-            "type": "object",
-            "minProperties": 1,
-            "additionalProperties": False,
-            "properties": dict.fromkeys(APPROACH.words, SIMULATED_APPROACH.reference),
-            "description": "The plan, and the one uniform ballot of equal cost: coefficients against the true ranking.",
-        }
-    )
-    advice = Dumped(list_of(ADVICE), about="On too few voters: each would see a pair more than once.")
-    warnings = Dumped(NOTICES)
+    approaches = Shape(
+        type="object",
+        minProperties=1,
+        additionalProperties=False,
+        properties=dict.fromkeys(fields.APPROACH.words, SIMULATED_APPROACH.reference),
+    )("The plan, and the one uniform ballot of equal cost: coefficients against the true ranking.")

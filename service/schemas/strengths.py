@@ -8,36 +8,16 @@ from typing import Any, Final
 from flask import g
 from marshmallow import ValidationError, validates_schema
 
-from adaptive import Reliability
+from adaptive import Comparisons, Matches, Reliability, Strengths
+from adaptive.model._accuracy import Signal
 from adaptive.model._estimators import FitOptions
+from adaptive.model._likelihood import Misfit
 from adaptive.model._matching import Matching
 from rankcorr._checks import counted_need
 from rankcorr._options import declaration_of
 from service.http.problems import shown
-from service.schemas import fields
-from service.schemas.ballot_fields import (
-    LABELS,
-    SIDES,
-    ItemNames,
-    PromptNames,
-    VoterNames,
-    check_keys,
-    check_vote,
-    check_votes,
-)
-from service.schemas.base import NOTICES, REPORT, Answer, Request, report_flag
+from service.schemas import ballot_fields, base, fields, shapes
 from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY, check_labels, read_label
-from service.schemas.shapes import (
-    COUNT,
-    NUMBER,
-    NUMBER_OR_NULL,
-    TRUTH,
-    WHOLE,
-    WHOLE_OR_NULL,
-    list_of,
-    one_of,
-    result_shapes,
-)
 
 _ANSWER: Final = fields.VOTE.reference.or_null()
 _WINNER: Final = "The side that won, or a tie; null where there is no answer."
@@ -47,18 +27,18 @@ _OF_ROWS: Final = {
     "for intervals that allow for them see POST /v1/strengths/choices.",
 }
 
-COMPARISON_COLUMNS: Final = fields.Component.exactly(
+COMPARISON_COLUMNS: Final = shapes.Component.exactly(
     "ComparisonColumns",
     "Answered comparisons as arrays of one length.",
-    **SIDES,
-    winner=list_of(_ANSWER, about=_WINNER, maxItems=fields.Limit("max_comparisons")),
-    **{name: LABELS(about) for name, about in _OF_ROWS.items()},
+    **ballot_fields.SIDES,
+    winner=shapes.list_of(_ANSWER, about=_WINNER, maxItems=fields.Limit("max_comparisons")),
+    **{name: ballot_fields.LABELS(about) for name, about in _OF_ROWS.items()},
     optional=list(_OF_ROWS),
 )
-COMPARISON: Final = fields.Component.exactly(
+COMPARISON: Final = shapes.Component.exactly(
     "AnsweredComparison",
     "A comparison and its answer.",
-    **dict.fromkeys(SIDES, fields.LABEL_SCHEMA),
+    **dict.fromkeys(ballot_fields.SIDES, fields.LABEL_SCHEMA),
     winner=_ANSWER(_WINNER),
     **{name: fields.LABEL_SCHEMA(about) for name, about in _OF_ROWS.items()},
     optional=list(_OF_ROWS),
@@ -85,9 +65,11 @@ class ComparisonsField(fields.Documented):
     """Answered comparisons, in one of two forms."""
 
     _bounds: Final[dict[str, Any]] = {"maxItems": fields.Limit("max_comparisons"), "title": "one by one"}
-    documented: Mapping[str, Any] = one_of(
+    documented: Mapping[str, Any] = shapes.one_of(
         COMPARISON_COLUMNS.reference,
-        list_of(COMPARISON.reference, refused={"anyOf": [fields.some_have(name) for name in _OF_ROWS]}, **_bounds),
+        shapes.list_of(
+            COMPARISON.reference, refused={"anyOf": [fields.some_have(name) for name in _OF_ROWS]}, **_bounds
+        ),
     )
 
     def read(self, value: Any) -> Answered:
@@ -100,10 +82,10 @@ class ComparisonsField(fields.Documented):
 
 
 def _of_columns(value: dict[str, Any]) -> Answered:
-    check_keys(value, {*SIDES, "winner"}, {*_OF_ROWS})
-    labels = [name for name in (*SIDES, *_OF_ROWS) if name in value]
+    ballot_fields.check_keys(value, {*ballot_fields.SIDES, "winner"}, {*_OF_ROWS})
+    labels = [name for name in (*ballot_fields.SIDES, *_OF_ROWS) if name in value]
     winner = value["winner"]
-    check_votes(winner, "winner")
+    ballot_fields.check_votes(winner, "winner")
     fields.check_limit("max_comparisons", len(winner), of="comparisons of a request")
     for name in labels:
         if isinstance(value[name], list) and len(value[name]) != len(winner):
@@ -116,17 +98,17 @@ def _of_columns(value: dict[str, Any]) -> Answered:
 def _of_rows(value: list[Any]) -> Answered:
     fields.check_limit("max_comparisons", len(value), of="comparisons of a request")
     first = value[0] if value and isinstance(value[0], dict) else {}
-    names = [*SIDES, *(name for name in _OF_ROWS if name in first)]
+    names = [*ballot_fields.SIDES, *(name for name in _OF_ROWS if name in first)]
     needed = {*names, "winner"}
     for place, row in enumerate(value):
         if not isinstance(row, dict) or row.keys() != needed:
             if isinstance(row, dict) and (more := [name for name in _OF_ROWS if name in row and name not in needed]):
                 message = f"either all comparisons have a {more[0]} or none; the first has none"
                 raise fields.placed([message], str(place), more[0])
-            check_keys(row, needed, set(), str(place))
+            ballot_fields.check_keys(row, needed, set(), str(place))
         for name in names:
             row[name] = read_label(row[name], str(place), name)
-        check_vote(row["winner"], str(place), "winner")
+        ballot_fields.check_vote(row["winner"], str(place), "winner")
     columns = {name: [row[name] for row in value] for name in names}
     winner = [row["winner"] for row in value]
     return Answered(columns["left"], columns["right"], winner, columns.get("voter"), columns.get("prompt"))
@@ -151,17 +133,17 @@ class Oversight(fields.Number):
         return f": 0, or of at least {_LEAST_OVERSIGHT:g} and below 0.5"
 
 
-class ModelOptions(Request):
+class ModelOptions(base.Request):
     """Options of the vote model; see the library's bradley_terry."""
 
-    ties = fields.declared_field(FitOptions, "ties", vocabulary=fields.TIES_MODEL)
+    ties = fields.declared_field(FitOptions, "ties", vocabulary="TiesModel")
     oversight = Oversight(about=declaration_of(FitOptions, "oversight").about)
     prior = fields.declared_field(FitOptions, "prior", above=-math.inf, least=PRIORS[0], most=PRIORS[1])
     voters = fields.declared_field(FitOptions, "voters")
     side_bias = fields.declared_field(FitOptions, "side_bias")
 
 
-class VotesRequest(Request):
+class VotesRequest(base.Request):
     """Votes, and options of the model to fit."""
 
     refused = (
@@ -187,7 +169,7 @@ class VotesRequest(Request):
         },
     )
 
-    items = ItemNames(
+    items = ballot_fields.ItemNames(
         required=False,
         of="items",
         about="All items there may be, those never compared included, or N for 0 to N - 1. By default "
@@ -221,7 +203,7 @@ class StrengthsRequest(VotesRequest):
     reliability = fields.Flag(
         load_default=False, about="How reliable the strengths are, and the infit of items and voters; 40 fits."
     )
-    report = report_flag()
+    report = base.report_flag()
 
     @validates_schema
     def check_labels(self, data: dict[str, Any], **_: Any) -> None:
@@ -239,13 +221,13 @@ class NextRequest(VotesRequest):
         about="Number of comparisons; 50 is good.",
     )
     seed = fields.Seed(about="The same seed and votes give the same comparisons.")
-    voters = VoterNames(
+    voters = ballot_fields.VoterNames(
         required=False,
         of="voters",
         about="Voters to ask, or V for the names 0 to V - 1. By default those of the comparisons, or one "
         "unknown voter, 0.",
     )
-    prompts = PromptNames(
+    prompts = ballot_fields.PromptNames(
         required=False,
         of="prompts",
         about="Prompts to compare within, or P for the names 0 to P - 1. By default those of the comparisons, if they "
@@ -278,98 +260,98 @@ def _labels(data: dict[str, Any]) -> list[str | int]:
     return [] if isinstance(items, int) else list(items)
 
 
-ITEM_STRENGTH: Final = fields.Component.exactly(
+ITEM_STRENGTH: Final = shapes.Component.exactly(
     "ItemStrength",
     item=fields.LABEL_SCHEMA,
-    rank=NUMBER(minimum=1),
-    strength=NUMBER("Mean 0; larger is better."),
-    standard_error=NUMBER_OR_NULL(minimum=0),
-    **dict.fromkeys(("presentations", "wins", "ties", "losses"), COUNT),
+    rank=shapes.NUMBER(minimum=1),
+    strength=shapes.NUMBER("Mean 0; larger is better."),
+    standard_error=shapes.NUMBER_OR_NULL(minimum=0),
+    **dict.fromkeys(("presentations", "wins", "ties", "losses"), shapes.COUNT),
 )
-FITTED_VOTER: Final = fields.Component.exactly(
+FITTED_VOTER: Final = shapes.Component.exactly(
     "FittedVoter",
     voter=fields.LABEL_SCHEMA,
-    discrimination=NUMBER("1 is the geometric mean of the voters.", minimum=0),
-    oversight=NUMBER("Probability of a slip.", minimum=0, maximum=1),
-    side_bias=NUMBER("Above 0: prefers the left side."),
+    discrimination=shapes.NUMBER("1 is the geometric mean of the voters.", minimum=0),
+    oversight=shapes.NUMBER("Probability of a slip.", minimum=0, maximum=1),
+    side_bias=shapes.NUMBER("Above 0: prefers the left side."),
 )
-FITTED_PARAMETERS: Final = fields.Component.exactly(
+FITTED_PARAMETERS: Final = shapes.Component.exactly(
     "FittedParameters",
-    prior_sd=NUMBER("Standard deviation of the strengths before any vote.", minimum=0),
-    tie_parameter=NUMBER("Davidson's nu.", minimum=0),
-    side_bias=NUMBER("Mean over votes; above 0: the left side is preferred."),
-    oversight=NUMBER(
-        "Probability of a slip: of all votes, or with voters the mean of its prior.", minimum=0, maximum=0.5
-    ),
-    opinion_sd=NUMBER_OR_NULL(
-        "Standard deviation of a voter's opinion on an item around its strength; null without voters.", minimum=0
-    ),
-)
-SIGNAL: Final = fields.Component.exactly(
-    "Signal",
-    found=TRUTH("Whether the votes, in their order, rule out coin flips at the level 0.05."),
-    first=WHOLE_OR_NULL("Number of votes after which they could."),
-    pvalue=NUMBER("Valid however often votes are looked at.", minimum=0, maximum=1),
-    log_evidence=NUMBER("Natural logarithm of the largest wealth of a bet against coin flips."),
-    n_votes=COUNT,
-)
-MISFIT: Final = fields.Component.exactly(
-    "Misfit",
-    pairs=NUMBER("Above 3: preferences go in circles, or depend on the pair. In standard errors, as the next two."),
-    far=NUMBER("Below -3: the stronger item wins less often against far weaker ones than fitted."),
-    voters=NUMBER("Above 3: voters differ more than fitted."),
-    n_repeated=COUNT,
-)
-_INFIT: Final = list_of(NUMBER_OR_NULL(minimum=0), about="Above 1: votes depart from the order; null without votes.")
-RELIABILITY: Final = fields.Component.exactly(
-    "Reliability",
-    **result_shapes(
-        Reliability,
-        items=LABELS("Items, in the order of infit."),
-        infit=_INFIT,
-        voters=LABELS.or_null("null if they are not known."),
-        voter_infit=_INFIT.or_null("null if voters are not known."),
+    **shapes.properties_of(
+        Strengths,
+        "opinion_sd",
+        prior_sd=shapes.NUMBER(minimum=0),
+        tie_parameter=shapes.NUMBER(minimum=0),
+        side_bias=shapes.NUMBER,
+        oversight=shapes.NUMBER(
+            "Probability of a slip: of all votes, or with voters the mean of its prior.", minimum=0, maximum=0.5
+        ),
+        opinion_sd={"minimum": 0},
     ),
 )
-NEXT_COMPARISONS: Final = fields.Component.exactly(
+shapes.Component.of(Signal, is_open=False, pvalue=shapes.NUMBER(minimum=0, maximum=1), log_evidence=shapes.NUMBER)
+shapes.Component.of(
+    Misfit,
+    is_open=False,
+    pairs=shapes.NUMBER(
+        "Above 3: preferences go in circles, or depend on the pair. In standard errors, as the next two."
+    ),
+    far=shapes.NUMBER("Below -3: the stronger item wins less often against far weaker ones than fitted."),
+    voters=shapes.NUMBER("Above 3: voters differ more than fitted."),
+)
+_INFIT: Final = shapes.list_of(
+    shapes.NUMBER_OR_NULL(minimum=0), about="Above 1: votes depart from the order; null without votes."
+)
+RELIABILITY: Final = shapes.Component.of(
+    Reliability,
+    is_open=False,
+    items=ballot_fields.LABELS("Items, in the order of infit."),
+    infit=_INFIT,
+    voters=ballot_fields.LABELS.or_null("null if they are not known."),
+    voter_infit=_INFIT.or_null("null if voters are not known."),
+)
+NEXT_COMPARISONS: Final = shapes.Component.exactly(
     "NextComparisons",
-    **SIDES,
-    voter=LABELS("The voter to ask."),
-    prompt=LABELS("The prompt to compare within, if there are prompts."),
+    **ballot_fields.SIDES,
+    voter=ballot_fields.LABELS("The voter to ask."),
+    prompt=ballot_fields.LABELS("The prompt to compare within, if there are prompts."),
     optional=["prompt"],
 )
 
 
-class StrengthsAnswer(Answer):
+class StrengthsAnswer(
+    base.NoticedAnswer,
+    base.ReportedAnswer,
+    **shapes.properties_of(Comparisons, "n_comparisons", "n_unanswered"),
+    **shapes.properties_of(
+        Strengths,
+        "log_likelihood",
+        "converged",
+        "n_iterations",
+        "signal",
+        "misfit",
+        "cluster_ratio",
+        cluster_ratio={
+            "minimum": 0,
+            "description": "Variance with voters as clusters, over that of the model; null with few voters.",
+        },
+    ),
+):
     """Strengths, best first, and the other fitted parameters."""
 
-    n_comparisons = fields.Dumped(WHOLE, about="Answered ones.")
-    n_unanswered = fields.Dumped(WHOLE)
-    items = fields.Dumped(list_of(ITEM_STRENGTH.reference, minItems=2))
-    ranking = fields.Dumped(RANKS_ARRAY.reference, about=BEST_FIRST)
-    parameters = fields.Dumped(FITTED_PARAMETERS.reference)
-    voters = fields.Dumped(list_of(FITTED_VOTER.reference).or_null("null where voters were not fitted."))
-    log_likelihood = fields.Dumped(NUMBER_OR_NULL)
-    converged = fields.Dumped(TRUTH)
-    n_iterations = fields.Dumped(WHOLE)
-    signal = fields.Dumped(SIGNAL.reference)
-    misfit = fields.Dumped(MISFIT.reference)
-    cluster_ratio = fields.Dumped(
-        NUMBER_OR_NULL("Variance with voters as clusters, over that of the model; null with few voters.", minimum=0)
-    )
-    reliability = fields.Dumped(RELIABILITY.reference.or_null("null unless the request asked for it."))
-    report = fields.Dumped(REPORT.reference.or_null("null unless the request asked for it."))
-    warnings = fields.Dumped(NOTICES)
+    items = shapes.list_of(ITEM_STRENGTH.reference, minItems=2)
+    ranking = RANKS_ARRAY.reference(BEST_FIRST)
+    parameters = FITTED_PARAMETERS.reference
+    voters = shapes.list_of(FITTED_VOTER.reference).or_null("null where voters were not fitted.")
+    reliability = RELIABILITY.reference.or_null("null unless the request asked for it.")
 
 
-class NextAnswer(Answer):
+class NextAnswer(shapes.Answer, **shapes.properties_of(Matches, "n_comparisons")):
     """The next comparisons, in the order to show them."""
 
-    n_comparisons = fields.Dumped(WHOLE)
-    comparisons = fields.Dumped(
-        NEXT_COMPARISONS.reference,
-        about="Add the answers as `winner`, an array of the same length, append them to the earlier comparisons, and "
-        "send all to POST /v1/strengths.",
+    comparisons = NEXT_COMPARISONS.reference(
+        "Add the answers as `winner`, an array of the same length, append them to the earlier comparisons, and send "
+        "all to POST /v1/strengths."
     )
-    converged = fields.Dumped(TRUTH, about="Whether the fit behind the choice converged.")
-    warnings = fields.Dumped(NOTICES, about="Of the fit, and why there are fewer than wanted.")
+    converged = shapes.TRUTH("Whether the fit behind the choice converged.")
+    warnings = base.NOTICES("Of the fit, and why there are fewer than wanted.")

@@ -10,8 +10,8 @@ from service.collect.schemas.campaigns import Line
 from service.collect.schemas.voting import TOKEN, Word, key_field
 from service.http.problems import shown
 from service.schemas import shapes
-from service.schemas.base import Answer, Request, check_one
-from service.schemas.fields import Documented, Dumped, Flag, QueryNumber, QueryWhole, Whole, declared_field, dumped
+from service.schemas.base import Request, check_one
+from service.schemas.fields import Documented, Flag, QueryNumber, QueryWhole, Whole, declared_field
 
 MOST_INVITED: Final = 2_000
 _YES: Final = {"true": True, "false": False}
@@ -152,129 +152,125 @@ class LedgerQuery(Request):
     limit = QueryWhole(least=1, most=1_000, load_default=1_000)
 
 
-class ProgressAnswer(Answer):
+_BALLOTS: Final = shapes.list_of(shapes.shape_of(ledger.BallotProgress))
+
+
+class ProgressAnswer(shapes.Answer):
     """The progress of a campaign."""
 
-    status = Dumped(shapes.shape_of(ledger.CampaignStatus))
-    ballots = Dumped(shapes.list_of(shapes.shape_of(ledger.BallotProgress)))
+    status = shapes.shape_of(ledger.CampaignStatus)
+    ballots = _BALLOTS
 
 
-class BallotsAnswer(Answer):
+class BallotsAnswer(shapes.Answer):
     """All ballots opened so far."""
 
-    ballots = Dumped(shapes.list_of(shapes.shape_of(ledger.BallotProgress)))
+    ballots = _BALLOTS
 
 
-class BallotAnswer(Answer):
+class BallotAnswer(shapes.Answer):
     """A ballot; the header ETag holds its stamp."""
 
-    ballot = Dumped(shapes.shape_of(ledger.BallotProgress), attribute="progress")
-    chain_digest = Dumped(shapes.TEXT_OR_NULL, about="Of a closed ballot; it proves this ballot and all before it.")
-    going_on = Dumped(
-        shapes.list_of(shapes.LABEL).or_null(
-            "Items of the next ballot; null while this one is open, and where none follows."
+    ballot = shapes.shape_of(ledger.BallotProgress).read_from("progress")
+    chain_digest = shapes.TEXT_OR_NULL("Of a closed ballot; it proves this ballot and all before it.")
+    going_on = shapes.list_of(shapes.LABEL).or_null(
+        "Items of the next ballot; null while this one is open, and where none follows."
+    )
+
+
+class PreviewAnswer(
+    shapes.Answer,
+    **shapes.properties_of(
+        ledger.Preview,
+        *("n_comparisons", "n_answered", "expected", "cut"),
+        expected={"description": "Expected tau_w, of a continuous campaign."},
+    ),
+):
+    """The effect of closing a ballot now."""
+
+    preview = shapes.shape_of(ledger.ClosePreview).or_null("Null for a batch.").read_from("of_ballot")
+    ready = shapes.TRUTH.read_from("is_ready")
+
+
+class ItemsAnswer(shapes.Answer):
+    """Items; if a ballot is open, sorted by their answers in open ballots, fewest first."""
+
+    n_items = shapes.COUNT
+    items = shapes.list_of(
+        shapes.exactly(
+            item=shapes.LABEL,
+            **shapes.properties_of(ledger.ItemContent, "kind", "content", "alt_text"),
+            presentations=shapes.COUNT("In the ballots that are open."),
+            n_answered=shapes.COUNT,
         )
     )
 
 
-class PreviewAnswer(Answer):
-    """The effect of closing a ballot now."""
-
-    class Meta(Answer.Meta):  # noqa: D106
-        include = dumped(
-            *(ledger.Preview, "n_comparisons", "n_answered", "expected", "cut"),
-            expected="Expected tau_w, of a continuous campaign.",
-        )
-
-    preview = Dumped(shapes.shape_of(ledger.ClosePreview).or_null("Null for a batch."), attribute="of_ballot")
-    ready = Dumped(shapes.TRUTH, attribute="is_ready")
-
-
-_ITEM: Final = shapes.exactly(
-    item=shapes.LABEL,
-    **shapes.shapes_of(ledger.ItemContent, "kind", "content", "alt_text"),
-    presentations=shapes.COUNT("In the ballots that are open."),
-    n_answered=shapes.COUNT,
-)
-
-
-class ItemsAnswer(Answer):
-    """Items; if a ballot is open, sorted by their answers in open ballots, fewest first."""
-
-    n_items = Dumped(shapes.COUNT)
-    items = Dumped(shapes.list_of(_ITEM))
-
-
-class VotersAnswer(Answer):
+class VotersAnswer(shapes.Answer):
     """Voters, in order of arrival."""
 
-    n_voters = Dumped(shapes.COUNT)
-    voters = Dumped(shapes.list_of(shapes.shape_of(ledger.VoterRow)))
+    n_voters = shapes.COUNT
+    voters = shapes.list_of(shapes.shape_of(ledger.VoterRow))
 
 
-class ParticipantsAnswer(Answer):
+class ParticipantsAnswer(shapes.Answer, **shapes.properties_of(ledger.PlatformVoters)):
     """Participants of a platform, in order of arrival."""
 
-    platform = Dumped(shapes.TEXT_OR_NULL, about="Where voters come from now.")
-    participants = Dumped(shapes.list_of(shapes.shape_of(ledger.Participant)))
 
-
-_SVG: Final = shapes.TEXT_OR_NULL("SVG, where it was asked for.")
-_INVITATION: Final = shapes.exactly(name=shapes.TEXT, url=shapes.TEXT, qr=_SVG)
-
-
-class InvitationsAnswer(Answer):
+class InvitationsAnswer(shapes.Answer):
     """Links that each let one voter vote; they are shown only once."""
 
-    invitations = Dumped(shapes.list_of(_INVITATION))
-    csv = Dumped(shapes.TEXT, about="The same as CSV, with the columns voter and link.")
+    invitations = shapes.list_of(
+        shapes.exactly(name=shapes.TEXT, url=shapes.TEXT, qr=shapes.TEXT_OR_NULL("SVG, where it was asked for."))
+    )
+    csv = shapes.TEXT("The same as CSV, with the columns voter and link.")
 
 
-class LinksAnswer(Answer):
+class LinksAnswer(shapes.Answer):
     """Links that several voters share; null if the pages of the campaign do not allow them."""
 
-    voter_url = Dumped(shapes.TEXT)
-    open_url = Dumped(shapes.TEXT_OR_NULL, about="Anybody who has it may vote.")
-    open_qr = Dumped(shapes.TEXT_OR_NULL, about="SVG.")
+    voter_url = shapes.TEXT
+    open_url = shapes.TEXT_OR_NULL("Anybody who has it may vote.")
+    open_qr = shapes.TEXT_OR_NULL("SVG.")
 
 
-class StudyLinkAnswer(Answer):
+class StudyLinkAnswer(shapes.Answer):
     """A new link for a platform, to enter there as the address of the study; it is shown only once."""
 
-    url = Dumped(shapes.TEXT)
-    platform = Dumped(shapes.TEXT)
+    url = shapes.TEXT
+    platform = shapes.TEXT
 
 
-class TokensAnswer(Answer):
+class TokensAnswer(shapes.Answer):
     """Links that were issued, newest first; the ledger keeps only hashes of their tokens."""
 
-    n_tokens = Dumped(shapes.COUNT)
-    tokens = Dumped(shapes.list_of(shapes.shape_of(ledger.TokenRow)))
+    n_tokens = shapes.COUNT
+    tokens = shapes.list_of(shapes.shape_of(ledger.TokenRow))
 
 
-class OrganiserLinkAnswer(Answer):
+class OrganiserLinkAnswer(shapes.Answer):
     """Another token for an organiser; it is shown only once."""
 
-    token = Dumped(shapes.TEXT)
-    organiser_url = Dumped(shapes.TEXT, about="The organiser's page, which takes the token.")
+    token = shapes.TEXT
+    organiser_url = shapes.TEXT("The organiser's page, which takes the token.")
 
 
-class QualityAnswer(Answer):
+class QualityAnswer(shapes.Answer):
     """How reliable the votes are."""
 
-    quality = Dumped(shapes.shape_of(ledger.CampaignQuality))
+    quality = shapes.shape_of(ledger.CampaignQuality)
 
 
-class ExclusionAnswer(Answer):
+class ExclusionAnswer(shapes.Answer):
     """How the result would change if a voter were excluded, or included again."""
 
-    preview = Dumped(shapes.shape_of(ledger.ExclusionPreview))
+    preview = shapes.shape_of(ledger.ExclusionPreview)
 
 
-class WithdrawalAnswer(Answer):
+class WithdrawalAnswer(shapes.Answer):
     """The effect of a withdrawal."""
 
-    voided = Dumped(shapes.COUNT, about="Votes of open ballots that no longer count.")
+    voided = shapes.COUNT("Votes of open ballots that no longer count.")
 
 
 _OF_ROW: Final = {
@@ -286,31 +282,32 @@ _OF_ROW: Final = {
     "image": shapes.TEXT("Path of the image that the item is, if it is one."),
     "alt_text": shapes.TEXT,
 }
-# Read from the result by name.
-RESULT_FIELDS: Final = ("n_votes", "top", "cut", "signal", "circles", "n_voters", "expected", "excluded", "agreement")
 _ROW: Final = shapes.exactly(
     item=shapes.LABEL, rank=shapes.NUMBER, strength=shapes.NUMBER, **_OF_ROW, optional=[*_OF_ROW]
 )
+# Read from the result by name.
+RESULT_FIELDS: Final = ("n_votes", "top", "cut", "signal", "circles", "n_voters", "expected", "excluded", "agreement")
 
 
-class ResultsAnswer(Answer):
+class ResultsAnswer(
+    shapes.Answer,
+    **shapes.properties_of(
+        ledger.CampaignResult,
+        *RESULT_FIELDS,
+        top={"description": "k of the cut."},
+        expected={"description": "Expected tau_w of the strengths; null without a signal."},
+        agreement={"description": "tau_w with the ranking of all votes."},
+    ),
+):
     """A ranking of all items, best first, with its uncertainty."""
 
-    class Meta(Answer.Meta):  # noqa: D106
-        include = dumped(
-            *(ledger.CampaignResult, *RESULT_FIELDS),
-            top="k of the cut.",
-            expected="Expected tau_w of the strengths; null without a signal.",
-            agreement="tau_w with the ranking of all votes.",
-        )
-
-    final = Dumped(shapes.TRUTH, about="Whether all ballots are closed, or the campaign has ended.")
-    rows = Dumped(shapes.list_of(_ROW))
+    final = shapes.TRUTH("Whether all ballots are closed, or the campaign has ended.")
+    rows = shapes.list_of(_ROW)
 
 
-class LedgerAnswer(Answer):
+class LedgerAnswer(shapes.Answer):
     """Events of the ledger, in order."""
 
-    events = Dumped(shapes.list_of(shapes.shape_of(ledger.LedgerEvent)))
-    next = Dumped(shapes.COUNT, about="To be asked for as `after`.")
-    complete = Dumped(shapes.TRUTH, about="Whether these are the last ones, for now.")
+    events = shapes.list_of(shapes.shape_of(ledger.LedgerEvent))
+    next = shapes.COUNT("To be asked for as `after`.")
+    complete = shapes.TRUTH("Whether these are the last ones, for now.")

@@ -1,9 +1,9 @@
 """Define the requests that create a campaign, and their answers: its items, plan, settings, and pages for voters."""
 
 import binascii
+import dataclasses
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, ClassVar, Final, TypeVar, cast, get_args
 
@@ -19,23 +19,8 @@ from rankcorr.errors import TableError
 from rankcorr.vectors._target_groups import CATEGORIES
 from service.collect.content import image_name, why_no_asset
 from service.collect.state import collecting
-from service.schemas import shapes
-from service.schemas.base import WAYS, Answer, Budget, Money, Request, check_one
-from service.schemas.fields import (
-    Choice,
-    Documented,
-    Dumped,
-    Flag,
-    Number,
-    Part,
-    Seed,
-    Text,
-    Whole,
-    declared_field,
-    dumped,
-    placed,
-    vocabulary,
-)
+from service.schemas import fields, shapes
+from service.schemas.base import WAYS, Budget, Money, Request, check_one
 
 T = TypeVar("T")
 
@@ -44,12 +29,12 @@ MOST_VOTERS: Final = 100_000
 MOST_COMPARISONS: Final = 2_000_000
 _WAYS_OF_BATCHES: Final = ("budget", "hours")
 _OF_BALLOTS: Final = ("n_ballots", "fraction", *(way for way in WAYS if way not in _WAYS_OF_BATCHES))
-MODE: Final = vocabulary(
+MODE: Final = fields.vocabulary(
     "CampaignMode", get_args(ledger.Mode), "Ballots of a plan, or small batches that are matched by all votes before."
 )
-CATEGORY: Final = vocabulary("CandidateCategory", CATEGORIES, "How a candidate relates to its target.")
+CATEGORY: Final = fields.vocabulary("CandidateCategory", CATEGORIES, "How a candidate relates to its target.")
 _TEXTS: Final = ("title", "question", "instructions", "consent", "thanks")
-_PAGE_OPTIONS: Final = tuple(option.name for option in fields(ledger.VotingPages) if option.name != "texts")
+_PAGE_OPTIONS: Final = tuple(option.name for option in dataclasses.fields(ledger.VotingPages) if option.name != "texts")
 _ABOUT_PAGES: Final = {
     "completion_url": "On Prolific null is enough: the code makes the address.",
     "screened_out_code": "For participants who were excluded before they finished.",
@@ -58,7 +43,7 @@ _ABOUT_PAGES: Final = {
 _CONTINUOUS: Final = ("batch", "target", "set_size")
 
 
-class Line(Text):
+class Line(fields.Text):
     """One line of text that is not empty."""
 
     def __init__(self, most: int, **kwargs: Any) -> None:
@@ -74,7 +59,7 @@ class Line(Text):
         return text
 
 
-class Prose(Documented):
+class Prose(fields.Documented):
     """Text, which may be empty; where null is allowed, empty text is null."""
 
     def __init__(self, **kwargs: Any) -> None:
@@ -104,18 +89,20 @@ class PagesRequest(Request):
 
     class Meta(Request.Meta):  # noqa: D106
         include: ClassVar = {
-            option.name: (Flag if isinstance(option.default, bool) else Prose)(
+            option.name: (fields.Flag if isinstance(option.default, bool) else Prose)(
                 allow_none=option.default is None,
                 load_default=missing if option.default is None else option.default,
                 about=_ABOUT_PAGES.get(option.name),
             )
-            for option in fields(ledger.VotingPages)
+            for option in dataclasses.fields(ledger.VotingPages)
             if option.name not in ("texts", "sheets", "study_minutes")
         }
 
-    sheets = declared_field(ledger.VotingPages, "sheets", most=10_000, allow_none=True)
-    study_minutes = declared_field(ledger.VotingPages, "study_minutes", most=100_000, allow_none=True)
-    texts = List(Part(TextsRequest), required=True, metadata={"description": "The first language is the default."})
+    sheets = fields.declared_field(ledger.VotingPages, "sheets", most=10_000, allow_none=True)
+    study_minutes = fields.declared_field(ledger.VotingPages, "study_minutes", most=100_000, allow_none=True)
+    texts = List(
+        fields.Part(TextsRequest), required=True, metadata={"description": "The first language is the default."}
+    )
 
     @post_load
     def pages(self, data: dict[str, Any], **_: Any) -> ledger.VotingPages:
@@ -123,7 +110,7 @@ class PagesRequest(Request):
         return place_errors(lambda: ledger.VotingPages.from_dict(data))
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Planner:
     """A plan to be made, once the items, the voters and the settings are known."""
 
@@ -139,11 +126,11 @@ class Planner:
         if not isinstance(money, Money) or money.pay is None:
             return settings
         if settings.pay is not None:
-            raise placed(["cannot be combined with settings.pay"], "plan", "budget", "pay")
+            raise fields.placed(["cannot be combined with settings.pay"], "plan", "budget", "pay")
         if self.seconds is None:
-            raise placed(["this field is needed: the pay is for an hour"], "plan", "seconds")
+            raise fields.placed(["this field is needed: the pay is for an hour"], "plan", "seconds")
         pay = ledger.Pay(per_hour=money.pay, seconds=self.seconds, fee=money.fee)
-        return replace(settings, pay=pay)
+        return dataclasses.replace(settings, pay=pay)
 
     def plan(
         self, n_items: int, n_voters: int, settings: ledger.CampaignSettings
@@ -151,9 +138,9 @@ class Planner:
         """Return the plan, if it has at most as many comparisons as a campaign may have."""
         money, pay = self.budget, settings.pay
         if isinstance(money, Money) and pay is None:
-            raise placed(["this field is needed: the budget is of money"], "settings", "pay")
+            raise fields.placed(["this field is needed: the budget is of money"], "settings", "pay")
         if self.hours is not None and self.seconds is None and (pay is None or pay.seconds is None):
-            raise placed(["this field is needed: the budget is of hours"], "plan", "seconds")
+            raise fields.placed(["this field is needed: the budget is of hours"], "plan", "seconds")
         plan = place_errors(lambda: self._plan(n_items, n_voters, settings), "plan")
         if isinstance(plan, ledger.ContinuousPlan):
             place_errors(partial(plan.check_settings, settings), "settings")
@@ -186,27 +173,27 @@ class Planner:
 class PlanChoice(Request):
     """A plan of ballots or a continuous plan, from one of the ways to set the number of comparisons."""
 
-    mode = Choice(MODE, load_default="ballots")
-    n_ballots = declared_field(PlanOptions, "n_ballots", most=100)
-    fraction = declared_field(
+    mode = fields.Choice(MODE, load_default="ballots")
+    n_ballots = fields.declared_field(PlanOptions, "n_ballots", most=100)
+    fraction = fields.declared_field(
         PlanOptions, "fraction", load_default=missing, about="alpha: the share of items that go on; 0.5 if left out."
     )
-    presentations = declared_field(PlanOptions, "presentations", most=10_000)
-    comparisons = declared_field(PlanOptions, "comparisons", most=MOST_COMPARISONS)
+    presentations = fields.declared_field(PlanOptions, "presentations", most=10_000)
+    comparisons = fields.declared_field(PlanOptions, "comparisons", most=MOST_COMPARISONS)
     budget = Budget(
         most=MOST_COMPARISONS,
         optional=("pay", "fee"),
         about="Or the most, in either mode: comparisons, or money for comparisons and checks. The pay is that of "
         "settings, or an hourly pay given here, which needs seconds and becomes the campaign's.",
     )
-    hours = Number(
+    hours = fields.Number(
         above=0, most=1e6, about="Or the most person-hours for comparisons and checks, with pay.seconds or seconds."
     )
-    top_presentations = declared_field(PlanOptions, "top_presentations", most=100_000)
-    seconds = Number(above=0, most=3_600, about="Mean time of an answer.")
-    batch = declared_field(BatchOptions, "batch", most=10_000)
-    target = declared_field(BatchOptions, "target")
-    set_size = declared_field(BatchOptions, "set_size", load_default=missing)
+    top_presentations = fields.declared_field(PlanOptions, "top_presentations", most=100_000)
+    seconds = fields.Number(above=0, most=3_600, about="Mean time of an answer.")
+    batch = fields.declared_field(BatchOptions, "batch", most=10_000)
+    target = fields.declared_field(BatchOptions, "target")
+    set_size = fields.declared_field(BatchOptions, "set_size", load_default=missing)
 
     @validates_schema
     def check_mode(self, data: dict[str, Any], **_: Any) -> None:
@@ -229,10 +216,10 @@ class PlanChoice(Request):
 class PayRequest(Request):
     """Voters' pay: per answer, or per hour at a given number of seconds per answer."""
 
-    per_vote = declared_field(ledger.Pay, "per_vote", most=1e6)
-    per_hour = declared_field(ledger.Pay, "per_hour", most=1e9)
-    seconds = declared_field(ledger.Pay, "seconds", most=3_600)
-    fee = declared_field(ledger.Pay, "fee", most=10)
+    per_vote = fields.declared_field(ledger.Pay, "per_vote", most=1e6)
+    per_hour = fields.declared_field(ledger.Pay, "per_hour", most=1e9)
+    seconds = fields.declared_field(ledger.Pay, "seconds", most=3_600)
+    fee = fields.declared_field(ledger.Pay, "fee", most=10)
     currency = Line(10, load_default="")
 
     @post_load
@@ -244,21 +231,21 @@ class PayRequest(Request):
 class SettingsRequest(Request):
     """Settings of a campaign."""
 
-    sheet_size = declared_field(ledger.CampaignSettings, "sheet_size", most=500, load_default=ledger.SHEET_SIZE)
-    lease_minutes = declared_field(
+    sheet_size = fields.declared_field(ledger.CampaignSettings, "sheet_size", most=500, load_default=ledger.SHEET_SIZE)
+    lease_minutes = fields.declared_field(
         ledger.CampaignSettings, "lease_minutes", most=100_000, load_default=ledger.LEASE_MINUTES
     )
-    first_minutes = declared_field(ledger.CampaignSettings, "first_minutes", most=100_000)
-    least_answered = declared_field(ledger.CampaignSettings, "least_answered")
-    grades = declared_field(ledger.CampaignSettings, "grades")
-    probes_csv = Text(about="Pairs whose answer is known: left, right, winner and kind, as CSV.")
-    probes_per_sheet = declared_field(ledger.Probing, "known_per_sheet", most=100)
-    repeats = declared_field(ledger.Probing, "repeats")
-    overlap = declared_field(ledger.Probing, "overlap")
-    pay = Part(PayRequest)
+    first_minutes = fields.declared_field(ledger.CampaignSettings, "first_minutes", most=100_000)
+    least_answered = fields.declared_field(ledger.CampaignSettings, "least_answered")
+    grades = fields.declared_field(ledger.CampaignSettings, "grades")
+    probes_csv = fields.Text(about="Pairs whose answer is known: left, right, winner and kind, as CSV.")
+    probes_per_sheet = fields.declared_field(ledger.Probing, "known_per_sheet", most=100)
+    repeats = fields.declared_field(ledger.Probing, "repeats")
+    overlap = fields.declared_field(ledger.Probing, "overlap")
+    pay = fields.Part(PayRequest)
 
 
-class TargetsField(Documented):
+class TargetsField(fields.Documented):
     """Candidates of target words, by category."""
 
     documented = shapes.map_of(
@@ -283,14 +270,14 @@ class CampaignRequest(Request):
     """A campaign: its items, its plan, and the texts for its voters."""
 
     name = Line(200, required=True)
-    items_csv = Text(about="The column item, or item_1, ...; if any, kind, content and alt_text. Needs plan.")
+    items_csv = fields.Text(about="The column item, or item_1, ...; if any, kind, content and alt_text. Needs plan.")
     targets = TargetsField(about="Or target groups: by target, the category of each candidate. Needs answers.")
-    answers = Whole(least=1, most=10_000, about="Answers to each pair of positive candidates of a target.")
-    voters = Whole(least=1, most=MOST_VOTERS, required=True, about="Voters that ballots are drawn for.")
-    seed = Seed(required=False, about="Of all draws; by default a random one.")
-    plan = Part(PlanChoice)
-    settings = Part(SettingsRequest, load_default=lambda: SettingsRequest().load({}))
-    pages = Part(PagesRequest, load_default=ledger.VotingPages)
+    answers = fields.Whole(least=1, most=10_000, about="Answers to each pair of positive candidates of a target.")
+    voters = fields.Whole(least=1, most=MOST_VOTERS, required=True, about="Voters that ballots are drawn for.")
+    seed = fields.Seed(required=False, about="Of all draws; by default a random one.")
+    plan = fields.Part(PlanChoice)
+    settings = fields.Part(SettingsRequest, load_default=lambda: SettingsRequest().load({}))
+    pages = fields.Part(PagesRequest, load_default=ledger.VotingPages)
 
     @validates_schema
     def check_ways(self, data: dict[str, Any], **_: Any) -> None:
@@ -330,7 +317,7 @@ class CampaignRequest(Request):
             raise ValidationError(message, "answers")
         items = ledger.items_of_targets(targets)
         sheet = ledger.ItemSheet(cast(Any, tuple(items)), (ledger.ItemContent(),) * len(items), ())
-        settings = replace(settings_of(data.pop("settings"), sheet), targets=targets)
+        settings = dataclasses.replace(settings_of(data.pop("settings"), sheet), targets=targets)
         return {
             "plan": plan,
             "items": items,
@@ -343,7 +330,7 @@ class CampaignRequest(Request):
 class ItemSheetRequest(Request):
     """A table of items to check."""
 
-    items_csv = Text(required=True)
+    items_csv = fields.Text(required=True)
 
     @post_load
     def sheet(self, data: dict[str, Any], **_: Any) -> ledger.ItemSheet:
@@ -354,7 +341,7 @@ class ItemSheetRequest(Request):
 class ImageRequest(Request):
     """An image for an item."""
 
-    image = Text(required=True, about="The file (PNG, JPEG, GIF, WebP or AVIF) in base64.")
+    image = fields.Text(required=True, about="The file (PNG, JPEG, GIF, WebP or AVIF) in base64.")
 
     @post_load
     def decode(self, data: dict[str, Any], **_: Any) -> tuple[bytes, str]:
@@ -369,21 +356,21 @@ class ImageRequest(Request):
         return image, name
 
 
-class ImageAnswer(Answer):
+class ImageAnswer(shapes.Answer):
     """A stored image."""
 
-    content = Dumped(shapes.TEXT, about="For the column content of the items; the image is at /assets/ and this name.")
+    content = shapes.TEXT("For the column content of the items; the image is at /assets/ and this name.")
 
 
 class OutlookRequest(Request):
     """A plan to assess before the campaign is created."""
 
-    n_items = Whole(least=2, most=MOST_ITEMS)
-    items_csv = Text(about="Or the items as the campaign will have them; probes_csv needs them.")
-    voters = Whole(least=1, most=MOST_VOTERS, required=True)
-    plan = Part(PlanChoice, required=True)
-    settings = Part(SettingsRequest, load_default=lambda: SettingsRequest().load({}))
-    accuracy = Flag(load_default=False, about="Whether to simulate what it reaches, which takes seconds.")
+    n_items = fields.Whole(least=2, most=MOST_ITEMS)
+    items_csv = fields.Text(about="Or the items as the campaign will have them; probes_csv needs them.")
+    voters = fields.Whole(least=1, most=MOST_VOTERS, required=True)
+    plan = fields.Part(PlanChoice, required=True)
+    settings = fields.Part(SettingsRequest, load_default=lambda: SettingsRequest().load({}))
+    accuracy = fields.Flag(load_default=False, about="Whether to simulate what it reaches, which takes seconds.")
 
     @validates_schema
     def check_items(self, data: dict[str, Any], **_: Any) -> None:
@@ -409,55 +396,51 @@ class OutlookRequest(Request):
         }
 
 
-class ItemSheetAnswer(Answer):
+class ItemSheetAnswer(shapes.Answer):
     """The content of a table of items, and its errors."""
 
-    n_items = Dumped(shapes.COUNT)
-    first = Dumped(
-        shapes.list_of(
-            shapes.exactly(item=shapes.LABEL, **shapes.shapes_of(ledger.ItemContent, "kind", "content", "alt_text"))
-        )
+    n_items = shapes.COUNT
+    first = shapes.list_of(
+        shapes.exactly(item=shapes.LABEL, **shapes.properties_of(ledger.ItemContent, "kind", "content", "alt_text"))
     )
-    faults = Dumped(shapes.list_of(shapes.shape_of(ledger.ItemFault), about="The first hundred."))
+    faults = shapes.list_of(shapes.shape_of(ledger.ItemFault), about="The first hundred.")
 
 
-class OutlookAnswer(Answer):
+class OutlookAnswer(shapes.Answer, **shapes.properties_of(PlanAssessment, "plan", "spending", "advice", "outlook")):
     """The expected questions, cost and accuracy of a plan."""
 
-    class Meta(Answer.Meta):  # noqa: D106
-        include = dumped(PlanAssessment, "plan", "spending", "advice", "outlook")
 
-
-class CampaignMade(Answer):
+class CampaignMade(shapes.Answer):
     """A new campaign; its organiser's token is shown only once."""
 
-    campaign = Dumped(shapes.TEXT, about="Key of the campaign.")
-    token = Dumped(shapes.TEXT, about="Of the organiser.")
-    organiser_url = Dumped(shapes.TEXT)
+    campaign = shapes.TEXT("Key of the campaign.")
+    token = shapes.TEXT("Of the organiser.")
+    organiser_url = shapes.TEXT
 
 
-class CampaignAnswer(Answer):
+class CampaignAnswer(shapes.Answer):
     """A campaign as it was created, and the address of its voters' page."""
 
-    campaign = Dumped(shapes.TEXT)
-    name = Dumped(shapes.TEXT)
-    created_at = Dumped(shapes.TEXT)
-    voters = Dumped(shapes.COUNT, about="Voters that ballots are drawn for.")
-    seed = Dumped(shapes.TEXT, about="Digits.")
-    plan = Dumped(shapes.shape_of(PlanColumns))
-    settings = Dumped({"type": "object"})
-    voter_url = Dumped(shapes.TEXT, about="The page of voters, without any capability.")
+    campaign = shapes.TEXT
+    name = shapes.TEXT
+    created_at = shapes.TEXT
+    voters = shapes.COUNT("Voters that ballots are drawn for.")
+    seed = shapes.TEXT("Digits.")
+    plan = shapes.shape_of(PlanColumns)
+    settings = shapes.Shape(type="object")
+    voter_url = shapes.TEXT("The page of voters, without any capability.")
 
 
-_PAGE_TEXTS: Final = shapes.exactly(language=shapes.TEXT, **shapes.shapes_of(ledger.PageTexts, *_TEXTS))
-PAGES: Final = shapes.exactly(texts=shapes.list_of(_PAGE_TEXTS), **shapes.shapes_of(ledger.VotingPages, *_PAGE_OPTIONS))
+_PAGE_TEXTS: Final = shapes.exactly(language=shapes.TEXT, **shapes.properties_of(ledger.PageTexts, *_TEXTS))
 
 
-class PagesAnswer(Answer):
+class PagesAnswer(shapes.Answer):
     """The current pages and their version."""
 
-    version = Dumped(shapes.COUNT)
-    pages = Dumped(PAGES)
+    version = shapes.COUNT
+    pages = shapes.exactly(
+        texts=shapes.list_of(_PAGE_TEXTS), **shapes.properties_of(ledger.VotingPages, *_PAGE_OPTIONS)
+    )
 
 
 def settings_of(options: Mapping[str, Any], sheet: ledger.ItemSheet | None) -> ledger.CampaignSettings:
@@ -496,4 +479,4 @@ def place_errors(call: Callable[[], T], *path: str) -> T:
     try:
         return call()
     except (AdaptiveError, TableError) as error:
-        raise placed([str(error)], *path) from error
+        raise fields.placed([str(error)], *path) from error

@@ -5,11 +5,22 @@ from typing import Any, Final
 
 from marshmallow import ValidationError
 
-from adaptive.ledger import ANSWERS
+from adaptive.ledger import ANSWERS, Receipt
 from service.http.problems import shown
-from service.schemas.base import Answer, Request
-from service.schemas.fields import Choice, Component, Documented, Dumped, Part, Whole, vocabulary
-from service.schemas.shapes import TEXT, TEXT_OR_NULL, TRUTH, WHOLE, WHOLE_OR_NULL, at_least, list_of
+from service.schemas.base import Request
+from service.schemas.fields import Choice, Documented, Part, Whole, vocabulary
+from service.schemas.shapes import (
+    TEXT,
+    TEXT_OR_NULL,
+    TRUTH,
+    WHOLE,
+    WHOLE_OR_NULL,
+    Answer,
+    Component,
+    at_least,
+    list_of,
+    properties_of,
+)
 
 VERSION: Final = "[A-Za-z0-9][A-Za-z0-9._-]{0,39}"
 TOKEN: Final = "[A-Za-z0-9_-]{43}"
@@ -79,19 +90,23 @@ _PROGRESS: Final = at_least(
     of=WHOLE("Pairs of the current sheet."),
     answers=_ANSWERS,
 )
-_ME: Final = Component.at_least(
-    "Me",
-    "The progress of a voter and the next step.",
-    campaign=TEXT,
-    voter=TEXT("A random key, under which the votes are exported."),
-    step=TEXT(enum=["consent", "vote", "finish"]),
-    consent_version=TEXT("The version to agree to."),
-    offered=list_of(ANSWER.reference)("The answers that the campaign offers."),
-    available=TRUTH("Whether a pair can be asked now."),
-    reason=TEXT_OR_NULL(enum=["limit", "none left", "not open", "wait", None]),
-    retry_after=WHOLE_OR_NULL("wait: seconds until an unanswered sheet is free again."),
-    progress=_PROGRESS,
-)
+
+
+class MeAnswer(Answer):
+    """The progress of a voter and the next step."""
+
+    campaign = TEXT
+    voter = TEXT("A random key, under which the votes are exported.")
+    step = TEXT(enum=["consent", "vote", "finish"])
+    consent_version = TEXT("The version to agree to.")
+    offered = list_of(ANSWER.reference)("The answers that the campaign offers.")
+    available = TRUTH("Whether a pair can be asked now.")
+    reason = TEXT_OR_NULL(enum=["limit", "none left", "not open", "wait", None])
+    retry_after = WHOLE_OR_NULL("wait: seconds until an unanswered sheet is free again.")
+    progress = _PROGRESS
+
+
+_ME: Final = Component("Me", MeAnswer.component.schema)
 _SHEET: Final = at_least(
     "null if no sheet is available for this voter now.",
     ballot=WHOLE,
@@ -99,8 +114,6 @@ _SHEET: Final = at_least(
     expires_at=TEXT_OR_NULL("ISO 8601; after this time another voter may get the sheet."),
     pairs=list_of(_PAIR.reference),
 )(type=["object", "null"])
-
-VOTING_COMPONENTS: Final = (ANSWER, GIVEN_BY, LAYOUT, _CONTENT, _PAIR, _ME)
 
 
 class Word(Documented):
@@ -179,36 +192,28 @@ class RetractRequest(Request):
     event_id = Word(EVENT, "a UUID in lower case", required=True, about="A new random UUID, for this retraction.")
 
 
-# The current step of a voter.
-MeAnswer: Final = Answer.from_dict(
-    {name: Dumped(part) for name, part in _ME.schema["properties"].items()}, name="MeAnswer"
-)
-
-
 class SheetAnswer(Answer):
     """The voter's current sheet, or the next one."""
 
-    sheet = Dumped(_SHEET)
-    reason = Dumped(_ME.schema["properties"]["reason"])
-    retry_after = Dumped(WHOLE_OR_NULL, about="wait: seconds to wait.")
-    me = Dumped(_ME.reference)
+    sheet = _SHEET
+    reason = MeAnswer.component.schema["properties"]["reason"]
+    retry_after = WHOLE_OR_NULL("wait: seconds to wait.")
+    me = _ME.reference
 
 
-class VoteAnswer(Answer):
+class VoteAnswer(Answer, **properties_of(Receipt, "event_id", "repeated")):
     """The answer that counts now."""
 
-    event_id = Dumped(TEXT)
-    pair = Dumped(TEXT)
-    answer = Dumped(_NULLABLE_ANSWER)
-    repeated = Dumped(TRUTH, about="Whether the server had already recorded it.")
-    feedback = Dumped(at_least("Of practice.", expected=ANSWER.reference, agrees=TRUTH)(type=["object", "null"]))
+    pair = TEXT
+    answer = _NULLABLE_ANSWER
+    feedback = at_least("Of practice.", expected=ANSWER.reference, agrees=TRUTH)(type=["object", "null"])
 
 
 class FinishAnswer(Answer):
     """Confirmation that all answers are counted, or that a platform's participant is done."""
 
-    finished = Dumped(TRUTH(const=True))
-    outcome = Dumped(TEXT(enum=["complete", "screened out", "quota full"]))
-    answers = Dumped(_ANSWERS)
-    completion_code = Dumped(TEXT_OR_NULL)
-    completion_url = Dumped(TEXT_OR_NULL)
+    finished = TRUTH(const=True)
+    outcome = TEXT(enum=["complete", "screened out", "quota full"])
+    answers = _ANSWERS
+    completion_code = TEXT_OR_NULL
+    completion_url = TEXT_OR_NULL
