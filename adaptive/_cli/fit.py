@@ -14,7 +14,7 @@ import click
 import numpy as np
 
 from adaptive._cli.fit_choices import answers_of_choices, fit_choices, strengths_of_choices
-from adaptive._cli.output import emit, print_note
+from adaptive._cli.output import emit, item_text, print_items, print_note, write_items
 from adaptive._cli.vote_files import (
     CHOICE_OPTIONS,
     CHOICES_HELP,
@@ -31,7 +31,7 @@ from adaptive._cli.vote_files import (
 )
 from adaptive._formats.votes import votes_csv
 from adaptive._record import json_label, places_best_first
-from adaptive._tables import item_cells, items_csv
+from adaptive._tables import item_cells
 from adaptive.choices._answers import ChoiceOptions
 from adaptive.choices._strengths import ChoiceStrengths, elo_ratings
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, N_SAMPLES, Better
@@ -118,19 +118,16 @@ def fit_command(
     if only and without:
         raise OptionError("give --only or --without, not both")
     share = checked_level(level)
-    of_choices = {name: options.pop(name) for name in CHOICE_OPTIONS}
-    of_files = {"items": items, "report": report_path, "instances": reading.instances, "reliability": with_reliability}
-    of_voters = {"only": only, "without": without}
-    if answers := answers_of_choices(votes, reading, model, {**options, **of_choices, **of_files, **of_voters}):
+    others = {"items": items, "report": report_path, "reliability": with_reliability, "only": only, "without": without}
+    if answers := answers_of_choices(votes, reading, model, {**options, **others}):
         settings: dict[str, Any] = {"level": share, "pairs": pairs, "top": top, "out": out, "as_json": as_json}
-        choices_fit = fit_choices(answers, {**options, **of_choices}, most_printed=_MOST_PRINTED, **settings)
+        choices_fit = fit_choices(answers, options, most_printed=_MOST_PRINTED, **settings)
         _print_better([] if as_json else choices_fit.better)
         for note in choices_fit.warnings:
             print_note(note)
         return
-    if of_choices["elo"] and model not in STRENGTH_MODELS:
-        raise OptionError(f"--elo needs a model with strengths, not {model}")
-    needs_strengths = {"--better": pairs, "--report": report_path is not None, "--reliability": with_reliability}
+    has_elo = options["elo"]
+    needs_strengths = {"--elo": has_elo, "--better": pairs, "--report": report_path, "--reliability": with_reliability}
     for option, is_used in needs_strengths.items():
         if is_used and model not in STRENGTH_MODELS:
             raise OptionError(f"{option} needs a model with strengths, not {model}")
@@ -139,7 +136,8 @@ def fit_command(
         comparisons = select_voters(comparisons, only or without, others=bool(without))
     labels = {", ".join(item_cells(item)): item for item in comparisons.items}
     check_labels("--better", chain.from_iterable(pairs), labels)
-    fitted = fit_named(comparisons, model, **options)
+    of_model = {name: value for name, value in options.items() if name not in CHOICE_OPTIONS}
+    fitted = fit_named(comparisons, model, **of_model)
     if isinstance(fitted, Strengths) and report_path is not None:
         fitted.report().save(report_path)
     content, better = fitted.to_dict(), []
@@ -147,7 +145,7 @@ def fit_command(
         better = [fitted.better(labels[first], labels[second], level=share) for first, second in pairs]
         if comparisons.n_items <= MOST_WITH_INTERVALS:
             content["items"] = _with_intervals(fitted, content["items"], share)
-    if of_choices["elo"]:
+    if has_elo:
         content["items"] = [_with_elo(row) for row in content["items"]]
     measures = None
     if isinstance(fitted, Strengths) and with_reliability:
@@ -164,15 +162,15 @@ def fit_command(
         n_voters = None if comparisons.voters is None else comparisons.n_voters
         console.print_json({**counts, "n_voters": n_voters, "model": model, **content})
     elif out is not None:
-        rows = [{**row, "item": _label(row["item"])} for row in content["items"]]
-        emit(items_csv(rows), out, f"{len(rows):,} items written to {out}")
+        write_items(content["items"], out)
     else:
         click.echo(_counts(comparisons))
         click.echo(_model(fitted, model))
         if measures is not None:
             click.echo(_reliability_text(measures))
         click.echo()
-        _print_items(content["items"][: _MOST_PRINTED if top is None else top], comparisons.n_items)
+        rows = content["items"][: _MOST_PRINTED if top is None else top]
+        print_items(rows, comparisons.n_items, {"rank": "{:g}"})
     _print_better([] if as_json else better)
     for note in notes:
         print_note(note)
@@ -200,10 +198,9 @@ def _reliability_text(measures: Reliability) -> str:
 
 def _print_better(better: Sequence[Better]) -> None:
     for pair in better:
-        first, second = (printable(", ".join(item_cells(item))) for item in (pair.first, pair.second))
         low, high = pair.interval
         click.echo(
-            f"{first} is better than {second} with probability {pair.probability:.3f}"
+            f"{item_text(pair.first)} is better than {item_text(pair.second)} with probability {pair.probability:.3f}"
             f"{f' +- {pair.standard_error:.3f}' if pair.n_samples else ''}; "
             f"strengths differ by {pair.difference:+.3f} "
             f"({100 * pair.level:g} % interval {low:+.3f} to {high:+.3f})"
@@ -215,14 +212,9 @@ def _with_intervals(fitted: Strengths, rows: list[dict[str, Any]], level: float)
     intervals = fitted.rank_intervals(level)
     best_first = places_best_first(fitted.items, fitted.ranking.ranks)
     ends = zip(intervals.low[best_first].tolist(), intervals.high[best_first].tolist(), strict=True)
-    first, last = ("item", "rank", "strength", "standard_error"), ("presentations", "wins", "ties", "losses")
+    first = ("item", "rank", "strength", "standard_error")
     return [
-        {
-            **{name: row[name] for name in first},
-            "rank_low": int(low),
-            "rank_high": int(high),
-            **{name: row[name] for name in last},
-        }
+        {**{name: row[name] for name in first}, "rank_low": int(low), "rank_high": int(high), **row}
         for row, (low, high) in zip(rows, ends, strict=True)
     ]
 
@@ -271,27 +263,6 @@ def _model(fitted: Strengths | BordaScores, model: str) -> str:
         *([f"side bias {fitted.side_bias:+.3g}"] if fitted.model.side_bias else []),
     ]
     return ", ".join(parts)
-
-
-def _print_items(rows: list[dict[str, Any]], n_items: int) -> None:
-    names = [name.replace("_", " ") for name in rows[0]]
-    console.print_table(names, [[printable(", ".join(item_cells(_label(row["item"])))), *_cells(row)] for row in rows])
-    if n_items > len(rows):
-        click.echo(f"... and {n_items - len(rows):,} more: --top N prints them, --out FILE writes them")
-
-
-def _cells(row: dict[str, Any]) -> list[str]:
-    texts = []
-    for name, value in list(row.items())[1:]:
-        if name == "rank":
-            texts.append(f"{value:g}")
-        else:
-            texts.append("-" if value is None else f"{value:.3f}" if isinstance(value, float) else f"{value:,}")
-    return texts
-
-
-def _label(item: Any) -> Any:
-    return tuple(item) if isinstance(item, list) else item
 
 
 @console.command("next", more=FILES_HELP, short_help="Choose the next comparisons by the votes so far.")

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import click
 
-from adaptive._cli.output import emit
+from adaptive._cli.output import print_items, write_items
 from adaptive._cli.vote_files import SQLITE, Reading, check_labels, check_once, first_bytes, side_bias_text
-from adaptive._tables import items_csv
+from adaptive._tables import item_cells
 from adaptive.choices._answers import NOUNS, ChoiceAnswers, joined_answers
 from adaptive.choices._files import kind_of_choices, read_choices
 from adaptive.choices._fit import AnswersFit, fit_answers
@@ -25,7 +25,9 @@ from rankcorr._io.source import printable
 
 _CLUSTERS: Final = {"voter": "voter", "prompt": "prompt", "both": "voter and prompt"}
 _LEAST_SWAPPED: Final = 10  # pairs of a voter from both sides: fewer say nothing about a side bias
+_TEXTS: Final = {"rank": "{:g}", "elo": "{:.0f}", **dict.fromkeys(("wins", "ties", "losses"), "{:,.12g}")}
 _NAMES: Final = {"tie": "logarithm of the tie parameter", "side": "side bias"}
+_OF_CHOICES: Final = ("cluster", "powered_by", "swapped", "both_bad", "covariates", "judge")
 _OF_PAIRS: Final = ("ties", "oversight", "voters", "alpha", "items", "instances", "report", "reliability")
 
 
@@ -39,7 +41,7 @@ def answers_of_choices(
     OptionError
         Files of several kinds, a ledger, or an option that such a fit does not have.
     """
-    names = [name for name in ("cluster", "powered_by", "swapped", "both_bad", "covariates", "judge") if options[name]]
+    names = [name for name in _OF_CHOICES if options.get(name)]
     flags = [f"--{name.replace('_', '-').removesuffix('s')}" for name in names]
     if any(path == "-" or path.startswith("postgresql") or first_bytes(path) == SQLITE for path in paths):
         if flags:
@@ -58,18 +60,21 @@ def answers_of_choices(
     if model != "bradley-terry":
         raise OptionError(f"--model {model} cannot be used with {reason}")
     # 0 is a value: it equals False, but is not False.
-    if unusable := [name for name in _OF_PAIRS if options.get(name) is not None and options[name] is not False]:
+    all_options = {**options, "instances": reading.instances}
+    if unusable := [name for name in _OF_PAIRS if all_options.get(name) is not None and all_options[name] is not False]:
         raise OptionError(f"--{unusable[0]} cannot be used with {reason}")
     settings = {name: getattr(reading, name) for name in ("format", "columns", "answers", "encoding", "ignore")}
-    answers = joined_answers([read_choices(path, covariates=options["covariates"], **settings) for path in paths])
-    for option, name in (("--judge", options["judge"]), ("--powered-by", options["powered_by"])):
-        if name in (*options["only"], *options["without"]):
-            text = printable(name)
-            raise OptionError(f"{option} {text} compares this voter with the others: leave out --only and --without")
-    for name in ("only", "without"):
-        if options[name]:
-            voters = [_voter_of(answers, text) for text in options[name]]
-            answers = answers.of_voters(voters, others=name == "without")
+    answers = joined_answers(
+        [read_choices(path, covariates=options.get("covariates", ()), **settings) for path in paths]
+    )
+    only, without = options.get("only", ()), options.get("without", ())
+    for name, flag in (("judge", "--judge"), ("powered_by", "--powered-by")):
+        if options.get(name) in (*only, *without):
+            text = printable(options[name])
+            raise OptionError(f"{flag} {text} compares this voter with the others: leave out --only and --without")
+    if only or without:
+        voters = [_voter_of(answers, text) for text in only or without]
+        answers = answers.of_voters(voters, others=bool(without))
     return answers
 
 
@@ -77,16 +82,7 @@ def strengths_of_choices(
     paths: Sequence[str], reading: Reading, model: str, options: Mapping[str, Any]
 ) -> ChoiceStrengths | None:
     """Return the strengths of answers that only a fit of choices knows, for a figure; None for votes on pairs."""
-    unused = {
-        "swapped": None,
-        "both_bad": None,
-        "covariates": (),
-        "judge": None,
-        "powered_by": None,
-        "only": (),
-        "without": (),
-    }
-    answers = answers_of_choices(paths, reading, model, {**unused, **options})
+    answers = answers_of_choices(paths, reading, model, options)
     if answers is None:
         return None
     return answers.choices(side_bias=bool(options["side_bias"]), cluster=options["cluster"]).fit(prior=options["prior"])
@@ -104,7 +100,7 @@ def fit_choices(
     """Fit answers, write what was fitted, and return it with the pairs of --better."""
     settings = {name: options[name] for name in ("elo", "prior", "cluster", "both_bad", "swapped")}
     judges: dict[str, Any] = {name: _voter_of(answers, options[name]) for name in ("judge", "powered_by")}
-    labels = {str(item): item for item in answers.items}
+    labels = {", ".join(item_cells(item)): item for item in answers.items}
     check_labels("--better", chain.from_iterable(pairs), labels)
     named_pairs = [(labels[first], labels[second]) for first, second in pairs]
     result = fit_answers(
@@ -117,9 +113,11 @@ def fit_choices(
     click.echo(_counts(result, options["both_bad"] or "tie"))
     click.echo(_parameters(result, options["cluster"]) + "\n")
     if out is None:
-        _print_rows(rows[: most_printed if top is None else top], len(result.strengths.items))
+        # The presentations are the sum of the next three columns.
+        printed = [{name: value for name, value in row.items() if name != "presentations"} for row in rows]
+        print_items(printed[: most_printed if top is None else top], len(result.strengths.items), _TEXTS)
     else:
-        emit(items_csv(rows), out, f"{len(rows):,} items written to {out}")
+        write_items(rows, out)
     _print_judges(result, judges["judge"])
     return result
 
@@ -159,16 +157,6 @@ def _parameters(result: AnswersFit, cluster: str | None) -> str:
         for name, (value, error) in fitted.others.items()
     ]
     return "\n".join([spread + errors, *others])
-
-
-def _print_rows(rows: Sequence[Mapping[str, Any]], n_items: int) -> None:
-    texts = {"rank": "g", "strength": ".3f", "standard_error": ".3f", "elo": ".0f", "rank_low": "d", "rank_high": "d"}
-    texts |= dict.fromkeys(("wins", "ties", "losses"), ",.12g")
-    names = [name for name in list(rows[0])[1:] if name != "presentations"]  # the sum of the next three
-    cells = [[printable(str(row["item"])), *(f"{row[name]:{texts[name]}}" for name in names)] for row in rows]
-    console.print_table(["item", *(name.replace("_", " ") for name in names)], cells)
-    if n_items > len(rows):
-        click.echo(f"... and {n_items - len(rows):,} more: --top N prints them, --out FILE writes them")
 
 
 def _print_judges(result: AnswersFit, judge: Hashable) -> None:
