@@ -283,13 +283,10 @@ def pairing_csv(pairing: Pairing) -> str:
     item_1,item_2,area
     salary,wage,work
     """
-    areas = ("" if area is None else area for area in pairing.areas)
-    if pairing.rare is None:
-        rows = [(*item, area) for item, area in zip(pairing.items, areas, strict=True)]
-        return csv_text(["item_1", "item_2", "area"], rows)
-    rare = ("yes" if rare else "no" for rare in pairing.rare)
-    marked = [(*item, area, mark) for item, area, mark in zip(pairing.items, areas, rare, strict=True)]
-    return csv_text(["item_1", "item_2", "area", "rare"], marked)
+    columns = {**dict(pairing._columns()), "area": ["" if area is None else area for area in pairing.areas]}
+    if pairing.rare is not None:
+        columns["rare"] = ["yes" if is_rare else "no" for is_rare in pairing.rare]
+    return csv_text(list(columns), zip(*columns.values(), strict=True))
 
 
 def _pairs(
