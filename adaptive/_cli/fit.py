@@ -7,23 +7,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 import numpy as np
 
-from adaptive._cli.fit_choices import answers_of_choices, fit_choices, strengths_of_choices
+from adaptive._cli.fit_choices import CHOICE_OPTIONS, CHOICES_HELP, answers_of_choices, choice_options, fit_choices
 from adaptive._cli.output import emit, item_text, print_items, print_note, write_items
 from adaptive._cli.vote_files import (
-    CHOICE_OPTIONS,
-    CHOICES_HELP,
     FILES_HELP,
     Reading,
-    check_labels,
     check_voter_name,
-    choice_options,
     model_options,
+    named_pairs,
     read_files,
     read_prompts,
     select_voters,
@@ -31,7 +27,6 @@ from adaptive._cli.vote_files import (
 )
 from adaptive._formats.votes import votes_csv
 from adaptive._record import json_label, places_best_first
-from adaptive._tables import item_cells
 from adaptive.choices._answers import ChoiceOptions
 from adaptive.choices._strengths import ChoiceStrengths, elo_ratings
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, N_SAMPLES, Better
@@ -134,15 +129,14 @@ def fit_command(
     comparisons = read_files(votes, reading, items).votes
     if only or without:
         comparisons = select_voters(comparisons, only or without, others=bool(without))
-    labels = {", ".join(item_cells(item)): item for item in comparisons.items}
-    check_labels("--better", chain.from_iterable(pairs), labels)
+    better_pairs = named_pairs("--better", pairs, comparisons.items)
     of_model = {name: value for name, value in options.items() if name not in CHOICE_OPTIONS}
     fitted = fit_named(comparisons, model, **of_model)
     if isinstance(fitted, Strengths) and report_path is not None:
         fitted.report().save(report_path)
     content, better = fitted.to_dict(), []
     if isinstance(fitted, Strengths):
-        better = [fitted.better(labels[first], labels[second], level=share) for first, second in pairs]
+        better = [fitted.better(first, second, level=share) for first, second in better_pairs]
         if comparisons.n_items <= MOST_WITH_INTERVALS:
             content["items"] = _with_intervals(fitted, content["items"], share)
     if has_elo:
@@ -367,13 +361,17 @@ def _command(short_help: str, *options: Callable[[Any], Any]) -> Callable[[Draw]
             if "level" in figure_options:
                 checked_level(figure_options["level"])  # before a fit that may take long
             model = model_options.pop("model")
-            fitted: Strengths | ChoiceStrengths | None = None
+            fitted: Strengths | ChoiceStrengths
+            answers = None
             if "cluster" in model_options:
-                fitted = strengths_of_choices(votes, reading, model, {"items": items, **model_options})
-                model_options.pop("cluster")
-            if fitted is None:
+                answers = answers_of_choices(votes, reading, model, {"items": items, **model_options})
+                cluster = model_options.pop("cluster")
+            if answers is None:
                 comparisons = read_files(votes, reading, items).votes
                 fitted = cast("Strengths", fit_named(comparisons, model, **model_options))
+            else:
+                choices = answers.choices(side_bias=bool(model_options["side_bias"]), cluster=cluster)
+                fitted = choices.fit(prior=model_options["prior"])
             for message in [*console.write_figure(lambda: draw(fitted, **figure_options), out), *fitted.warnings]:
                 print_note(message)
 

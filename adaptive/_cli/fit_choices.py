@@ -4,31 +4,52 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from itertools import chain
+from dataclasses import fields
 from typing import Any, Final
 
 import click
 
 from adaptive._cli.output import print_items, write_items
-from adaptive._cli.vote_files import SQLITE, Reading, check_labels, check_once, first_bytes, side_bias_text
-from adaptive._tables import item_cells
-from adaptive.choices._answers import NOUNS, ChoiceAnswers, joined_answers
+from adaptive._cli.vote_files import SQLITE, Reading, check_once, first_bytes, named_pairs, side_bias_text
+from adaptive.choices._answers import NOUNS, ChoiceAnswers, ChoiceOptions, joined_answers
 from adaptive.choices._files import kind_of_choices, read_choices
 from adaptive.choices._fit import AnswersFit, fit_answers
 from adaptive.choices._judges import Agreement
 from adaptive.choices._prediction import PredictionPoweredStrengths
-from adaptive.choices._strengths import ChoiceStrengths
 from rankcorr import OptionError
 from rankcorr._checks import counted
 from rankcorr._cli import console
 from rankcorr._io.source import printable
 
+CHOICES_HELP: Final = """
+    ballots fit also reads graded votes (left, right, grade), best-worst answers (items or item_1, ..., best, worst) and
+    rankings (ranking, or rank_1, ..., or item and rank), with voter, prompt, weight and covariates.
+"""
 _CLUSTERS: Final = {"voter": "voter", "prompt": "prompt", "both": "voter and prompt"}
 _LEAST_SWAPPED: Final = 10  # pairs of a voter from both sides: fewer say nothing about a side bias
 _TEXTS: Final = {"rank": "{:g}", "elo": "{:.0f}", **dict.fromkeys(("wins", "ties", "losses"), "{:,.12g}")}
 _NAMES: Final = {"tie": "logarithm of the tie parameter", "side": "side bias"}
 _OF_CHOICES: Final = ("cluster", "powered_by", "swapped", "both_bad", "covariates", "judge")
 _OF_PAIRS: Final = ("ties", "oversight", "voters", "alpha", "items", "instances", "report", "reliability")
+
+
+_CHOICE_FIELDS: Final = tuple(field.name for field in fields(ChoiceOptions))
+CHOICE_OPTIONS: Final = (*_CHOICE_FIELDS, "covariates")
+choice_options = console.stacked(
+    *(
+        console.declared_option(
+            ChoiceOptions, name, **({"metavar": "VOTER"} if name in ("judge", "powered_by") else {})
+        )
+        for name in _CHOICE_FIELDS
+    ),
+    console.option(
+        "--covariate",
+        "covariates",
+        multiple=True,
+        metavar="NAME",
+        help="Fit the slope of a property of both sides, in columns left_NAME and right_NAME, as length; repeatable.",
+    ),
+)
 
 
 def answers_of_choices(
@@ -78,16 +99,6 @@ def answers_of_choices(
     return answers
 
 
-def strengths_of_choices(
-    paths: Sequence[str], reading: Reading, model: str, options: Mapping[str, Any]
-) -> ChoiceStrengths | None:
-    """Return the strengths of answers that only a fit of choices knows, for a figure; None for votes on pairs."""
-    answers = answers_of_choices(paths, reading, model, options)
-    if answers is None:
-        return None
-    return answers.choices(side_bias=bool(options["side_bias"]), cluster=options["cluster"]).fit(prior=options["prior"])
-
-
 def _voter_of(answers: ChoiceAnswers, text: str | None) -> Hashable:
     """Return the voter whom a command names, if any; voters of JSON may be numbers."""
     return next((voter for voter in answers.voters or () if str(voter) == text), text)
@@ -100,12 +111,8 @@ def fit_choices(
     """Fit answers, write what was fitted, and return it with the pairs of --better."""
     settings = {name: options[name] for name in ("elo", "prior", "cluster", "both_bad", "swapped")}
     judges: dict[str, Any] = {name: _voter_of(answers, options[name]) for name in ("judge", "powered_by")}
-    labels = {", ".join(item_cells(item)): item for item in answers.items}
-    check_labels("--better", chain.from_iterable(pairs), labels)
-    named_pairs = [(labels[first], labels[second]) for first, second in pairs]
-    result = fit_answers(
-        answers, level=level, pairs=named_pairs, side_bias=bool(options["side_bias"]), **settings, **judges
-    )
+    settings |= {"level": level, "pairs": named_pairs("--better", pairs, answers.items)}
+    result = fit_answers(answers, side_bias=bool(options["side_bias"]), **settings, **judges)
     rows = result.content["items"][:top]
     if as_json:
         console.print_json({**result.content, "items": rows})

@@ -5,7 +5,6 @@ plan: ballots, cost and advice. pair: tokens -> items. draw: items -> one ballot
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +17,7 @@ from adaptive._cli.output import emit, print_note
 from adaptive._cli.vote_files import Reading, reading_options
 from adaptive._draw import Ballot, draw_ballot, draw_sets
 from adaptive._formats.votes import VoteColumns, comparisons_csv, read_votes
-from adaptive._pairing import FewRareTokensWarning, pair_tokens, pairing_csv, read_tokens
+from adaptive._pairing import pair_tokens, pairing_csv, read_tokens
 from adaptive._plan import LEAST_SET, MOST_SET, Advice, BallotPlan, checked_integer, checked_positive
 from adaptive._record import places_best_first
 from adaptive._scores import score_ballot
@@ -28,6 +27,7 @@ from adaptive.errors import VoteError
 from adaptive.model._columns import columns_of_votes
 from adaptive.model._comparisons import Comparisons
 from rankcorr import OptionError, Ranking
+from rankcorr._checks import collected_notices
 from rankcorr._cli.console import command, declared_option, gathered, json_option, print_json, setting
 from rankcorr._io.source import printable
 
@@ -280,12 +280,12 @@ def pair_command(tokens: str, sample: int | None, seed: int | None, across_areas
         missing = "--seed" if seed is None else "--sample"
         raise OptionError(f"--sample and --seed belong together; {missing} is missing")
     rng = None if seed is None else np.random.default_rng(seed)
-    with warnings.catch_warnings(record=True, action="always", category=FewRareTokensWarning) as caught:
+    with collected_notices() as notices:
         pairing = pair_tokens(read_tokens(tokens), sample=sample, across_areas=across_areas, rng=rng)
     of = "" if sample is None else f" of {pairing.n_admissible:,}"
     emit(pairing_csv(pairing), out, f"{pairing.n_items:,}{of} items written to {out}")
-    for warning in caught:
-        print_note(str(warning.message))
+    for notice in notices:
+        print_note(notice)
 
 
 @command("draw", short_help="Draw one ballot: comparisons or sets for each voter.")

@@ -2,9 +2,9 @@
 
 import csv
 import re
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
 from pathlib import Path
@@ -18,7 +18,6 @@ from adaptive._formats.answers import NAMED_ANSWERS, Answers
 from adaptive._formats.records import Records, records_of_file
 from adaptive._formats.votes import FORMATS, PROMPT_NAMES, read_votes
 from adaptive._tables import item_cells, read_items
-from adaptive.choices._answers import ChoiceOptions
 from adaptive.choices._files import CHOICE_ROLES
 from adaptive.choices._judges import SideBias
 from adaptive.errors import ComparisonError
@@ -38,10 +37,6 @@ FILES_HELP: Final = """
     CSV), of potato, and of crowd-kit (label). A column n, count or weight says how often a row counts. For other names
     and encodings use --columns, --answers and --encoding. VOTES may also be the ledger of `ballots run`, a file or a
     URL. Several files are read as one list of votes.
-"""
-CHOICES_HELP: Final = """
-    ballots fit also reads graded votes (left, right, grade), best-worst answers (items or item_1, ..., best, worst) and
-    rankings (ranking, or rank_1, ..., or item and rank), with voter, prompt, weight and covariates.
 """
 SQLITE: Final = b"SQLite format 3\0"  # the first bytes of its files
 
@@ -121,11 +116,15 @@ def check_once(paths: Sequence[str]) -> None:
         raise OptionError(f"each file can be given only once; repeated: {printable(str(again[0]))}")
 
 
-def check_labels(option: str, names: Iterable[str], labels: Collection[str]) -> None:
-    """Refuse the name of an item that there is not; the message has the first ones."""
-    if unknown := [name for name in names if name not in labels]:
+def named_pairs(
+    option: str, pairs: Iterable[tuple[str, str]], items: Iterable[Hashable]
+) -> list[tuple[Hashable, Hashable]]:
+    """Return the items that pairs of names stand for, or refuse a name; the message has the first items."""
+    labels = {", ".join(item_cells(item)): item for item in items}
+    if unknown := [name for name in chain.from_iterable(pairs) if name not in labels]:
         known = first_few([printable(label) for label in labels])
         raise OptionError(f"{option}: no item is called {printable(repr(unknown[0]))}; there are {known}")
+    return [(labels[first], labels[second]) for first, second in pairs]
 
 
 def side_bias_text(bias: SideBias) -> str:
@@ -146,25 +145,6 @@ def model_options(models: Sequence[str]) -> console.Decorator:
         *(console.declared_option(FitOptions, name, default=None) for name in ("voters", "side_bias")),
         *([console.declared_option(FitOptions, "alpha")] if "rank-centrality" in models else []),
     )
-
-
-_CHOICE_FIELDS: Final = tuple(field.name for field in fields(ChoiceOptions))
-CHOICE_OPTIONS: Final = (*_CHOICE_FIELDS, "covariates")
-choice_options = console.stacked(
-    *(
-        console.declared_option(
-            ChoiceOptions, name, **({"metavar": "VOTER"} if name in ("judge", "powered_by") else {})
-        )
-        for name in _CHOICE_FIELDS
-    ),
-    console.option(
-        "--covariate",
-        "covariates",
-        multiple=True,
-        metavar="NAME",
-        help="Fit the slope of a property of both sides, in columns left_NAME and right_NAME, as length; repeatable.",
-    ),
-)
 
 
 def check_voter_name(name: str) -> None:

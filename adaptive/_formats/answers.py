@@ -23,6 +23,8 @@ from rankcorr._io.table import list_names
 from rankcorr.errors import OptionError
 
 Answer: TypeAlias = Literal["left", "right", "tie", "cannot say"]
+Words: TypeAlias = Mapping[str, str | None]  # meanings of words; None is no answer
+Winners: TypeAlias = tuple[str, Sequence[str | None]]  # the column that names them, and the answer of each row
 Answers: TypeAlias = Mapping[Any, str | None] | Literal["left_won", "codes"]
 
 Sides: TypeAlias = Mapping[str, Sequence[Hashable]]
@@ -93,9 +95,7 @@ def words_of(answers: Answers | None) -> dict[str, str | None]:
     return words
 
 
-def read_answers(
-    entries: Sequence[Any], words: Mapping[str, str | None], where: Callable[[int], str]
-) -> Sequence[str | None]:
+def read_answers(entries: Sequence[Any], words: Words, where: Callable[[int], str]) -> Sequence[str | None]:
     """Return the meaning of each entry; an empty entry, None and nan mean no answer.
 
     Raises
@@ -127,11 +127,6 @@ def read_answers(
     return list(map(meaning_of.__getitem__, keys))
 
 
-def is_one(entry: object) -> bool | None:
-    """Tell whether a mark of a one-hot column is set; None if it is not a mark."""
-    return _MARKS.get(_text(entry) or "")
-
-
 def _text(entry: object) -> str | None:
     """Return the text of an answer, "" for an empty one; None for anything but text or a number."""
     if isinstance(entry, str):
@@ -159,9 +154,7 @@ def _unknown(place: str, words: Iterable[str], answers: Sequence[Any]) -> str:
     return f"{place}: the winner must be {choices}; got {shown(answers[0])}{also}. {_ADVICE}"
 
 
-def _words_in_a_column(
-    records: Records, column: object, words: Mapping[str, str | None], sides: Sides
-) -> tuple[str, Sequence[str | None]]:
+def _words_in_a_column(records: Records, column: object, words: Words, sides: Sides) -> Winners:
     """Return what the words of a column mean, or the sides whose items it names, if all rows have a name or a tie."""
     name = "winner" if column is None else str(column)
     entries = records.column(name)
@@ -214,11 +207,11 @@ def _sides_that_won(entries: Sequence[Any], sides: Sides) -> Sequence[str | None
     return answers
 
 
-def _marks_in_columns(records: Records, *_: object) -> tuple[str, Sequence[str | None]]:
+def _marks_in_columns(records: Records, *_: object) -> Winners:
     names = [name for name in _ONE_HOT if name in records.names or name != "winner_tie"]
     winners: list[str | None] = []
     for row, entries in enumerate(zip(*map(records.column, names), strict=True)):
-        marks = [is_one(entry) for entry in entries]
+        marks = [_MARKS.get(_text(entry) or "") for entry in entries]
         if all(entry == "" or is_missing(entry) for entry in entries):
             winners.append(None)
         elif None in marks or marks.count(True) != 1:
@@ -231,11 +224,11 @@ def _marks_in_columns(records: Records, *_: object) -> tuple[str, Sequence[str |
     return names[0], winners
 
 
-def _first_wins(records: Records, *_: object) -> tuple[str, Sequence[str | None]]:
+def _first_wins(records: Records, *_: object) -> Winners:
     return "winner", ["left"] * len(records.lines)
 
 
-def _winner_by_label(records: Records, column: object, _: object, sides: Sides) -> tuple[str, Sequence[str | None]]:
+def _winner_by_label(records: Records, column: object, _: object, sides: Sides) -> Winners:
     """Return the side whose item a column names, as crowd-kit does in `label`."""
     name = "label" if column is None else str(column)
     entries = records.column(name)
@@ -247,9 +240,7 @@ def _winner_by_label(records: Records, column: object, _: object, sides: Sides) 
     return name, answers
 
 
-def _answers_of_a_scheme(
-    records: Records, column: object, words: Mapping[str, str | None], _: object
-) -> tuple[str, Sequence[str | None]]:
+def _answers_of_a_scheme(records: Records, column: object, words: Words, _: object) -> Winners:
     """Return the answers of the only pairwise scheme of a tool, or of the one named."""
     if column is None:
         kinds = records.schemes
@@ -311,8 +302,8 @@ class Layout(NamedTuple):
     right: str
     voters: tuple[str, ...]
     marks: tuple[str, ...]
-    words: Mapping[str, str | None] | None
-    read: Callable[[Records, object, Mapping[str, str | None], Sides], tuple[str, Sequence[str | None]]]
+    words: Words | None
+    read: Callable[[Records, object, Words, Sides], Winners]
 
     def fits(self, records: Records) -> bool:
         """Tell whether the columns are those of the format."""

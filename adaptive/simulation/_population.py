@@ -304,9 +304,8 @@ def fit_population(
         # With few simulations, a region may extend beyond the bounds.
         low = np.where(_BIASED, np.clip(centre - _REGION * error, 0.0, 0.9 * _MOST), low)
         high = np.where(_BIASED, np.clip(centre + _REGION * error, 0.1 * _MOST, _MOST), high)
-    half = (
-        float(stdtrit(n_resamples - 5, (1 + level_value) / 2)) * error
-    )  # residuals of a regression with 5 coefficients
+    # Residuals of a regression with 5 coefficients have n - 5 degrees of freedom.
+    half = float(stdtrit(n_resamples - 5, (1 + level_value) / 2)) * error
     plain = (posterior.quantile(np.full(4, at)) for at in ((1 - level_value) / 2, 0.5, (1 + level_value) / 2))
     low, middle, high = (
         np.clip(np.where(_BIASED, predicted, quantile), 0.0, _MOST)
