@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, repeat
-from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias, get_args
+from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from rankcorr._io.table import list_names
 from rankcorr.errors import OptionError
 
 Format: TypeAlias = Literal["auto", "csv", "arena", "one_hot", "pairs", "choix", "crowd_kit", "label_studio", "potato"]
-FORMATS: Final = get_args(Format)
+FORMATS: Final = ("auto", *LAYOUTS)
 Columns: TypeAlias = Mapping[str, str | Sequence[str]]
 
 ROLES: Final = ("left", "right", "winner", "voter")
