@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING
 from typing import Any
 
-from adaptive._advice import four_digits
 from adaptive._plan import (
     LARGEST_COUNT,
     MOST_BALLOTS,
@@ -19,6 +18,7 @@ from adaptive._plan import (
     BallotPlan,
     checked_integer,
     checked_positive,
+    four_digits,
     plan_ballots,
 )
 from adaptive.errors import PlanError

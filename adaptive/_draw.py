@@ -222,7 +222,42 @@ class Ballot(Result):
 
     def certificate(self) -> BallotCertificate:
         """Count the quantities that `draw_ballot` guarantees again, from the comparisons alone."""
-        return _certificate(self)
+        # With numpy alone, using none of the code that drew the ballot.
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        n_items, n_voters, n_comparisons = self.n_items, self.n_voters, self.n_comparisons
+        on_left = np.bincount(self.left, minlength=n_items)
+        on_right = np.bincount(self.right, minlength=n_items)
+        presentations = on_left + on_right
+        loads = np.bincount(self.voter, minlength=n_voters)
+        one_more = np.flatnonzero(presentations == self.presentations + 1)
+
+        lower = np.minimum(self.left, self.right).astype(np.int64)
+        upper = np.maximum(self.left, self.right)
+        proper = lower != upper
+        _, pair, repeats = np.unique((lower * n_items + upper)[proper], return_inverse=True, return_counts=True)
+        all_compared = repeats.size == n_items * (n_items - 1) // 2
+        shown_to = np.unique(pair * n_voters + self.voter[proper])
+        links = coo_array((np.ones(n_comparisons), (self.left, self.right)), shape=(n_items, n_items))
+        return BallotCertificate(
+            n_items=n_items,
+            n_comparisons=n_comparisons,
+            n_voters=n_voters,
+            presentations=self.presentations,
+            presentations_min=int(presentations.min()),
+            presentations_max=int(presentations.max()),
+            item_with_one_more=int(one_more[0]) if one_more.size == 1 else None,
+            n_self_pairs=int(n_comparisons - np.count_nonzero(proper)),
+            repeats_min=int(repeats.min()) if all_compared else 0,
+            repeats_max=int(repeats.max(initial=0)),
+            left_excess=int(np.abs(on_left - on_right).max()),
+            load_min=int(loads.min()),
+            load_max=int(loads.max()),
+            n_voter_repeats=int(pair.size - shown_to.size),
+            n_unavoidable_repeats=int(np.maximum(repeats - n_voters, 0).sum()),
+            n_components=int(connected_components(links, directed=False, return_labels=False)),
+        )
 
     def __repr__(self) -> str:
         return (
@@ -476,42 +511,3 @@ def _checked_indices(name: str, values: ArrayLike, n_names: int) -> Indices:
         wrong = array[(array < 0) | (array >= n_names)]
         raise DrawError(offending(f"{name} must be indices from 0 to {n_names - 1}; got", wrong.tolist()))
     return read_only(array.astype(np.int32))
-
-
-def _certificate(ballot: Ballot) -> BallotCertificate:
-    """Count with numpy alone, using none of the code that drew the ballot."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    n_items, n_voters, n_comparisons = ballot.n_items, ballot.n_voters, ballot.n_comparisons
-    on_left = np.bincount(ballot.left, minlength=n_items)
-    on_right = np.bincount(ballot.right, minlength=n_items)
-    presentations = on_left + on_right
-    loads = np.bincount(ballot.voter, minlength=n_voters)
-    one_more = np.flatnonzero(presentations == ballot.presentations + 1)
-
-    lower = np.minimum(ballot.left, ballot.right).astype(np.int64)
-    upper = np.maximum(ballot.left, ballot.right)
-    proper = lower != upper
-    _, pair, repeats = np.unique((lower * n_items + upper)[proper], return_inverse=True, return_counts=True)
-    all_compared = repeats.size == n_items * (n_items - 1) // 2
-    shown_to = np.unique(pair * n_voters + ballot.voter[proper])
-    links = coo_array((np.ones(n_comparisons), (ballot.left, ballot.right)), shape=(n_items, n_items))
-    return BallotCertificate(
-        n_items=n_items,
-        n_comparisons=n_comparisons,
-        n_voters=n_voters,
-        presentations=ballot.presentations,
-        presentations_min=int(presentations.min()),
-        presentations_max=int(presentations.max()),
-        item_with_one_more=int(one_more[0]) if one_more.size == 1 else None,
-        n_self_pairs=int(n_comparisons - np.count_nonzero(proper)),
-        repeats_min=int(repeats.min()) if all_compared else 0,
-        repeats_max=int(repeats.max(initial=0)),
-        left_excess=int(np.abs(on_left - on_right).max()),
-        load_min=int(loads.min()),
-        load_max=int(loads.max()),
-        n_voter_repeats=int(pair.size - shown_to.size),
-        n_unavoidable_repeats=int(np.maximum(repeats - n_voters, 0).sum()),
-        n_components=int(connected_components(links, directed=False, return_labels=False)),
-    )

@@ -182,7 +182,28 @@ def read_tokens(path: str | os.PathLike[str]) -> tuple[Token, ...]:
     >>> tokens[0]
     Token(text='machine learning', area='computing', frequency=120.0)
     """
-    return _read(TextTable(os.fspath(path)))
+    table = TextTable(os.fspath(path))
+    header, records = header_and_records(table, table.text(), "token", "area")
+    columns = _columns(table, header)
+    tokens, lines = [], []
+    for record in records:
+        cells, line = record.cells, record.line
+        table.check_width(header, record)
+        for name, column in columns.items():
+            if not cells[column].strip():
+                table.fail(f"empty cell; every token needs {_NEEDED[name]}", line, name)
+            if name != "frequency" and cells[column] != cells[column].strip():
+                table.fail(f"{shown(cells[column])} begins or ends with a space", line, name)
+        frequency = _read_frequency(table, cells[columns["frequency"]], line) if "frequency" in columns else None
+        tokens.append(Token(cells[columns["token"]], cells[columns["area"]], frequency))
+        lines.append(line)
+    if not tokens:
+        table.fail("no tokens, only the names of the columns", header.line)
+    fault = _first_fault(tokens, lambda index: f"line {lines[index]}")
+    if fault is not None:
+        index, name, message = fault
+        table.fail(message, lines[index], name)
+    return tuple(tokens)
 
 
 def pair_tokens(
@@ -283,13 +304,10 @@ def pairing_csv(pairing: Pairing) -> str:
     item_1,item_2,area
     salary,wage,work
     """
-    areas = ("" if area is None else area for area in pairing.areas)
-    if pairing.rare is None:
-        rows = [(*item, area) for item, area in zip(pairing.items, areas, strict=True)]
-        return csv_text(["item_1", "item_2", "area"], rows)
-    rare = ("yes" if rare else "no" for rare in pairing.rare)
-    marked = [(*item, area, mark) for item, area, mark in zip(pairing.items, areas, rare, strict=True)]
-    return csv_text(["item_1", "item_2", "area", "rare"], marked)
+    columns = {**dict(pairing._columns()), "area": ["" if area is None else area for area in pairing.areas]}
+    if pairing.rare is not None:
+        columns["rare"] = ["yes" if is_rare else "no" for is_rare in pairing.rare]
+    return csv_text(list(columns), zip(*columns.values(), strict=True))
 
 
 def _pairs(
@@ -397,30 +415,6 @@ def _rare_tokens(frequencies: dict[str, float | None]) -> dict[str, None] | None
         return None
     bound = _RARE * sum(known.values()) / len(known)
     return {text: None for text, frequency in known.items() if frequency < bound}
-
-
-def _read(table: TextTable) -> tuple[Token, ...]:
-    header, records = header_and_records(table, table.text(), "token", "area")
-    columns = _columns(table, header)
-    tokens, lines = [], []
-    for record in records:
-        cells, line = record.cells, record.line
-        table.check_width(header, record)
-        for name, column in columns.items():
-            if not cells[column].strip():
-                table.fail(f"empty cell; every token needs {_NEEDED[name]}", line, name)
-            if name != "frequency" and cells[column] != cells[column].strip():
-                table.fail(f"{shown(cells[column])} begins or ends with a space", line, name)
-        frequency = _read_frequency(table, cells[columns["frequency"]], line) if "frequency" in columns else None
-        tokens.append(Token(cells[columns["token"]], cells[columns["area"]], frequency))
-        lines.append(line)
-    if not tokens:
-        table.fail("no tokens, only the names of the columns", header.line)
-    fault = _first_fault(tokens, lambda index: f"line {lines[index]}")
-    if fault is not None:
-        index, name, message = fault
-        table.fail(message, lines[index], name)
-    return tuple(tokens)
 
 
 _NEEDED = {"token": "a text", "area": "an area", "frequency": "a frequency, or no token may have one"}

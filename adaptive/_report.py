@@ -22,9 +22,8 @@ _TOP: Final = 5
 def strengths_report(content: Content, model: Content, n_voters: int | None, *, has_ties: bool) -> Report:
     """Return the report of `Strengths.report`; `model` is a `VoteModel` as a dict."""
     items, parameters = content["items"], content["parameters"]
-    n_votes, of_voters = content["signal"]["n_votes"], ""
-    if n_voters is not None:
-        of_voters = f" of {counted(n_voters, 'voter')}"
+    n_votes = content["signal"]["n_votes"]
+    of_voters = "" if n_voters is None else f" of {counted(n_voters, 'voter')}"
     ties = ""
     if parameters["tie_parameter"]:
         ties = " Ties have a separate parameter [@davidson1970extending]."
@@ -43,9 +42,7 @@ def strengths_report(content: Content, model: Content, n_voters: int | None, *, 
         methods += f" A bias towards the left side is part of the model ({bias}{of_voters})."
     if parameters["opinion_sd"] is not None:
         methods += " Standard errors allow for votes of one voter that depend on each other."
-    results = _strongest(items) + _evidence(content["signal"])
-    limits = tuple(f"{warning[0].upper()}{warning[1:]}." for warning in content["warnings"])
-    return Report(f"{methods} {text.software_text(None)}", results, limits)
+    return _report(methods, items, content["signal"], content["warnings"])
 
 
 def graded_report(
@@ -53,10 +50,8 @@ def graded_report(
 ) -> Report:
     """Return the part of a report on strengths fitted to graded votes or sets; `graded` is that of `choice_content`."""
     items = graded["items"]
-    votes, model = (
-        "graded vote",
-        ("a model of adjacent categories [@agresti1992analysis], with a parameter for each grade but the highest and"),
-    )
+    votes = "graded vote"
+    model = "a model of adjacent categories [@agresti1992analysis], with a parameter for each grade but the highest and"
     if set_size > 2:
         votes = "vote"
         model = f"the maxdiff model of the best and the worst of {set_size} items [@marley2005some], with"
@@ -65,22 +60,21 @@ def graded_report(
         f"{counted(n_voters, 'voter')} by {model} a normal prior of the strengths with standard deviation "
         f"{text.number_text(graded['prior_sd'])}."
     )
-    results = _strongest(items) + _evidence(signal)
-    limits = tuple(f"{warning[0].upper()}{warning[1:]}." for warning in warnings)
-    return Report(f"{methods} {text.software_text(None)}", results, limits)
+    return _report(methods, items, signal, warnings)
 
 
-def _strongest(items: Sequence[Content]) -> str:
+def _report(methods: str, items: Sequence[Content], signal: Content, warnings: Sequence[str]) -> Report:
     best = [
         f"{_name(row['item'])} ({text.number_text(row['strength'])} ± {text.number_text(row['standard_error'])})"
         for row in items[:_TOP]
     ]
-    return f"Strongest, with standard errors: {text.listed(best)}. "
-
-
-def _evidence(signal: Content) -> str:
     evidence = "rule out" if signal["found"] else "do not rule out"
-    return f"The votes {evidence} that all answers are random ({text.pvalue_text(signal['pvalue'])})."
+    results = (
+        f"Strongest, with standard errors: {text.listed(best)}. "
+        f"The votes {evidence} that all answers are random ({text.pvalue_text(signal['pvalue'])})."
+    )
+    limits = tuple(f"{warning[0].upper()}{warning[1:]}." for warning in warnings)
+    return Report(f"{methods} {text.software_text(None)}", results, limits)
 
 
 def campaign_report(

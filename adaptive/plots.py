@@ -117,6 +117,7 @@ def finish_figure(panels: Sequence[tuple[Axes, slice]], title: str, ax: Axes | N
 
 
 Scale: TypeAlias = Literal["strength", "rank"]
+AnyStrengths: TypeAlias = Strengths | ChoiceStrengths
 
 LEVEL: Final = 0.9
 TOP: Final = 50
@@ -124,26 +125,18 @@ SCALES: Final[tuple[Scale, ...]] = get_args(Scale)
 _LEAST: Final = 0.005  # an item with a smaller probability is left out below the cut
 
 
+class _OfStrengths(TypedDict, total=False):
+    top: int | None
+    level: float
+    scale: Scale
+
+
 @overload
-def plot_strengths(
-    strengths: Strengths | ChoiceStrengths,
-    *,
-    top: int | None = TOP,
-    level: float = LEVEL,
-    scale: Scale = "strength",
-    ax: None = None,
-) -> Figure: ...
+def plot_strengths(strengths: AnyStrengths, *, ax: None = None, **options: Unpack[_OfStrengths]) -> Figure: ...
 @overload
+def plot_strengths(strengths: AnyStrengths, *, ax: Axes, **options: Unpack[_OfStrengths]) -> Axes: ...
 def plot_strengths(
-    strengths: Strengths | ChoiceStrengths,
-    *,
-    top: int | None = TOP,
-    level: float = LEVEL,
-    scale: Scale = "strength",
-    ax: Axes,
-) -> Axes: ...
-def plot_strengths(
-    strengths: Strengths | ChoiceStrengths,
+    strengths: AnyStrengths,
     *,
     top: int | None = TOP,
     level: float = LEVEL,
@@ -215,16 +208,17 @@ def plot_strengths(
     return finish_figure(panels, f"{scale.capitalize()}s of {shown_items}, {_basis(strengths)}", ax)
 
 
+class _OfTop(TypedDict, total=False):
+    top: int | None
+    seed: int
+
+
 @overload
-def plot_in_top(
-    strengths: Strengths | ChoiceStrengths, k: int, *, top: int | None = None, seed: int = 0, ax: None = None
-) -> Figure: ...
+def plot_in_top(strengths: AnyStrengths, k: int, *, ax: None = None, **options: Unpack[_OfTop]) -> Figure: ...
 @overload
+def plot_in_top(strengths: AnyStrengths, k: int, *, ax: Axes, **options: Unpack[_OfTop]) -> Axes: ...
 def plot_in_top(
-    strengths: Strengths | ChoiceStrengths, k: int, *, top: int | None = None, seed: int = 0, ax: Axes
-) -> Axes: ...
-def plot_in_top(
-    strengths: Strengths | ChoiceStrengths, k: int, *, top: int | None = None, seed: int = 0, ax: Axes | None = None
+    strengths: AnyStrengths, k: int, *, top: int | None = None, seed: int = 0, ax: Axes | None = None
 ) -> Figure | Axes:
     """Draw each item's probability of being in the top k, in the order of the ranking, with a line at the cut.
 
@@ -305,13 +299,13 @@ def plot_in_top(
     return finish_figure(panels, f"Probability of the top {k:,}: {shown_items}, {_basis(strengths)}", ax)
 
 
-def _basis(strengths: Strengths | ChoiceStrengths) -> str:
+def _basis(strengths: AnyStrengths) -> str:
     if isinstance(strengths, ChoiceStrengths):
         return f"{strengths.n_events:,g} choices"
     return f"{strengths.comparisons.left.size:,} votes"
 
 
-def _check(strengths: Strengths | ChoiceStrengths) -> None:
+def _check(strengths: AnyStrengths) -> None:
     if not isinstance(strengths, Strengths | ChoiceStrengths):
         raise ModelError(f"the figure is one of Strengths; got {shown(strengths)}")
 

@@ -46,27 +46,41 @@ class Answer(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Patience:
-    """How long to wait for a program that votes."""
+class AskLimits:
+    """How long to wait for a program that votes, and when to stop asking it."""
 
     retries: int = declare(int, 3, least=0, about="Maximum restarts of the program for one question.")
     timeout: float = declare(float, 60.0, above=0, most=86_400, about="Longest wait for an answer, in seconds.")
+    most: int | None = declare(int, None, least=1, about="Maximum number of comparisons to ask in this run.")
+    most_cost: float | None = declare(float, None, above=0, about="Maximum cost of all votes in --out.")
+    most_seconds: float | None = declare(float, None, above=0, about="Stop asking after so many seconds.")
 
     def __post_init__(self) -> None:
         check_declared(self, OptionError)
+
+    def find_limit(self, n_asked: int, spent: float, dearest: float, since: float) -> str | None:
+        """Return the option that forbids one more comparison, which may cost as much as the dearest so far."""
+        if self.most is not None and n_asked >= self.most:
+            return "--most"
+        # Ten costs of 0.1 add up to no exact 1.
+        if self.most_cost is not None and spent + dearest > self.most_cost * (1 + 1e-9):
+            return "--most-cost"
+        if self.most_seconds is not None and time.monotonic() - since >= self.most_seconds:
+            return "--most-seconds"
+        return None
 
 
 class Judge:
     """A program that votes. It is started by the first question, and restarted if it ends or is silent for too long."""
 
-    def __init__(self, text: str, patience: Patience, *, must_cost: bool) -> None:
+    def __init__(self, text: str, limits: AskLimits) -> None:
         try:
             self.arguments = shlex.split(text)
         except ValueError as error:
             raise OptionError(f"--judge cannot be split into words: {error}") from error
         if not self.arguments:
             raise OptionError("--judge names no program")
-        self.patience, self.must_cost = patience, must_cost
+        self.limits = limits
         self.n_retries = 0
         self._process: Any = None  # of subprocess, with pipes
         self._timed_out = False
@@ -80,23 +94,20 @@ class Judge:
             An answer that is not valid, or no answer after all retries.
         """
         question = json.dumps({"id": name, "left": left, "right": right}).encode() + b"\n"
-        for attempt in range(self.patience.retries + 1):
+        for attempt in range(self.limits.retries + 1):
             self.n_retries += attempt > 0
             line = self._exchanged(question)
             if line.endswith(b"\n"):
                 return self._read(line, name)
             status = self.end(_GRACE)
-            why = (
-                f"took more than {self.patience.timeout:g} seconds"
-                if self._timed_out
-                else f"ended with status {status}"
-            )
-        raise VoteError(f"comparison {name!r}: the judge {why}, {counted(self.patience.retries + 1, 'time')}")
+            timeout = f"took more than {self.limits.timeout:g} seconds"
+            why = timeout if self._timed_out else f"ended with status {status}"
+        raise VoteError(f"comparison {name!r}: the judge {why}, {counted(self.limits.retries + 1, 'time')}")
 
     def _exchanged(self, question: bytes) -> bytes:
         """Send a question and return the line of the answer, which is incomplete if the program ended first."""
         process = self._process or self._start()
-        timer = Timer(self.patience.timeout, self._stop_late)
+        timer = Timer(self.limits.timeout, self._stop_late)
         timer.start()
         try:
             with suppress(OSError):  # of a program that has ended: reading tells
@@ -143,7 +154,7 @@ class Judge:
         winner, cost = answer["winner"], answer.get("cost")
         if not isinstance(winner, str | None) or winner not in _WINNERS:
             raise fail('must have the winner "left", "right", "tie" or null')
-        if cost is None and self.must_cost:
+        if cost is None and self.limits.most_cost is not None:
             raise fail('must have a "cost", which --most-cost needs')
         if cost is not None and not 0 <= real_number(cost) < math.inf:
             raise fail("must have a cost that is a finite number of 0 or more")
@@ -169,41 +180,14 @@ class Judge:
         self.end(0)
 
 
-@dataclass(frozen=True)
-class AskLimits:
-    """When to stop asking."""
-
-    most: int | None = declare(int, None, least=1, about="Maximum number of comparisons to ask in this run.")
-    most_cost: float | None = declare(float, None, above=0, about="Maximum cost of all votes in --out.")
-    most_seconds: float | None = declare(float, None, above=0, about="Stop asking after so many seconds.")
-
-    def __post_init__(self) -> None:
-        check_declared(self, OptionError)
-
-    def find_limit(self, n_asked: int, spent: float, dearest: float, since: float) -> str | None:
-        """Return the option that forbids one more comparison, which may cost as much as the dearest so far."""
-        if self.most is not None and n_asked >= self.most:
-            return "--most"
-        if self.most_cost is not None and spent + dearest > self.most_cost * (
-            1 + 1e-9
-        ):  # ten costs of 0.1 add up to no exact 1
-            return "--most-cost"
-        if self.most_seconds is not None and time.monotonic() - since >= self.most_seconds:
-            return "--most-seconds"
-        return None
-
-
 @command("ask", short_help="Let a program vote on comparisons.")
 @click.argument("pairs")
 @click.option("--judge", "text", required=True, metavar="COMMAND", help="The program with its arguments; no shell.")
 @click.option("--out", required=True, metavar="FILE", help="Votes; a file of an earlier run is continued.")
 @click.option("--voter", metavar="NAME", help="Name of the judge: only its comparisons are asked.")
 @click.option("--both-sides", is_flag=True, help="Ask each pair again with its sides exchanged.")
-@gathered("patience", Patience)
 @gathered("limits", AskLimits)
-def ask_command(
-    pairs: str, text: str, out: str, voter: str | None, both_sides: bool, patience: Patience, limits: AskLimits
-) -> None:
+def ask_command(pairs: str, text: str, out: str, voter: str | None, both_sides: bool, limits: AskLimits) -> None:
     """Let a program vote on the comparisons of PAIRS, a file of `ballots next` or `ballots run open`.
 
     The program is started once. It reads one line for each comparison, {"id": "1-0-0", "left": "lion", "right":
@@ -222,7 +206,7 @@ def ask_command(
     """
     if voter is not None:
         check_voter_name(voter)
-    with closing(Judge(text, patience, must_cost=limits.most_cost is not None)) as judge:
+    with closing(Judge(text, limits)) as judge:
         questions = _read_pairs(pairs, voter)
         selected_rows = [row for row in questions.values() if voter in (None, row.voter)]
         if not selected_rows:

@@ -7,32 +7,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 import numpy as np
 
-from adaptive._cli.fit_choices import answers_of_choices, fit_choices, strengths_of_choices
-from adaptive._cli.output import emit, print_note
-from adaptive._cli.vote_files import (
+from adaptive._cli.fit_choices import (
     CHOICE_OPTIONS,
     CHOICES_HELP,
+    answers_of_choices,
+    choice_options,
+    fit_choices,
+    fit_of_choices,
+)
+from adaptive._cli.output import emit, item_text, print_items, print_note, write_items
+from adaptive._cli.vote_files import (
     FILES_HELP,
     Reading,
-    check_labels,
     check_voter_name,
-    choice_options,
     model_options,
+    named_pairs,
     read_files,
     read_prompts,
     select_voters,
     vote_options,
+    voter_options,
 )
 from adaptive._formats.votes import votes_csv
 from adaptive._record import json_label, places_best_first
-from adaptive._tables import item_cells, items_csv
-from adaptive.choices._answers import ChoiceOptions
 from adaptive.choices._strengths import ChoiceStrengths, elo_ratings
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, N_SAMPLES, Better
 from adaptive.model._comparisons import Comparisons
@@ -61,9 +63,8 @@ _MOST_PRINTED: Final = 20
 @click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
 @vote_options
 @model_options(list(MODELS))
-@choice_options
-@click.option("--only", multiple=True, metavar="VOTER", help="Use only the votes of this voter; may be repeated.")
-@click.option("--without", multiple=True, metavar="VOTER", help="Leave out the votes of this voter; may be repeated.")
+@choice_options()
+@voter_options
 @click.option(
     "--top",
     type=click.IntRange(min=1),
@@ -115,39 +116,33 @@ def fit_command(
     """
     if as_json and out is not None:
         raise OptionError("give --json or --out, not both: --out writes CSV")
-    if only and without:
-        raise OptionError("give --only or --without, not both")
     share = checked_level(level)
-    of_choices = {name: options.pop(name) for name in CHOICE_OPTIONS}
-    of_files = {"items": items, "report": report_path, "instances": reading.instances, "reliability": with_reliability}
-    of_voters = {"only": only, "without": without}
-    if answers := answers_of_choices(votes, reading, model, {**options, **of_choices, **of_files, **of_voters}):
+    others = {"items": items, "report": report_path, "reliability": with_reliability, "only": only, "without": without}
+    if answers := answers_of_choices(votes, reading, model, {**options, **others}):
         settings: dict[str, Any] = {"level": share, "pairs": pairs, "top": top, "out": out, "as_json": as_json}
-        choices_fit = fit_choices(answers, {**options, **of_choices}, most_printed=_MOST_PRINTED, **settings)
+        choices_fit = fit_choices(answers, options, most_printed=_MOST_PRINTED, **settings)
         _print_better([] if as_json else choices_fit.better)
         for note in choices_fit.warnings:
             print_note(note)
         return
-    if of_choices["elo"] and model not in STRENGTH_MODELS:
-        raise OptionError(f"--elo needs a model with strengths, not {model}")
-    needs_strengths = {"--better": pairs, "--report": report_path is not None, "--reliability": with_reliability}
+    has_elo = options["elo"]
+    needs_strengths = {"--elo": has_elo, "--better": pairs, "--report": report_path, "--reliability": with_reliability}
     for option, is_used in needs_strengths.items():
         if is_used and model not in STRENGTH_MODELS:
             raise OptionError(f"{option} needs a model with strengths, not {model}")
     comparisons = read_files(votes, reading, items).votes
-    if only or without:
-        comparisons = select_voters(comparisons, only or without, others=bool(without))
-    labels = {", ".join(item_cells(item)): item for item in comparisons.items}
-    check_labels("--better", chain.from_iterable(pairs), labels)
-    fitted = fit_named(comparisons, model, **options)
+    comparisons = select_voters(comparisons, only, without)
+    better_pairs = named_pairs("--better", pairs, comparisons.items)
+    of_model = {name: value for name, value in options.items() if name not in CHOICE_OPTIONS}
+    fitted = fit_named(comparisons, model, **of_model)
     if isinstance(fitted, Strengths) and report_path is not None:
         fitted.report().save(report_path)
     content, better = fitted.to_dict(), []
     if isinstance(fitted, Strengths):
-        better = [fitted.better(labels[first], labels[second], level=share) for first, second in pairs]
+        better = [fitted.better(first, second, level=share) for first, second in better_pairs]
         if comparisons.n_items <= MOST_WITH_INTERVALS:
             content["items"] = _with_intervals(fitted, content["items"], share)
-    if of_choices["elo"]:
+    if has_elo:
         content["items"] = [_with_elo(row) for row in content["items"]]
     measures = None
     if isinstance(fitted, Strengths) and with_reliability:
@@ -164,15 +159,15 @@ def fit_command(
         n_voters = None if comparisons.voters is None else comparisons.n_voters
         console.print_json({**counts, "n_voters": n_voters, "model": model, **content})
     elif out is not None:
-        rows = [{**row, "item": _label(row["item"])} for row in content["items"]]
-        emit(items_csv(rows), out, f"{len(rows):,} items written to {out}")
+        write_items(content["items"], out)
     else:
         click.echo(_counts(comparisons))
         click.echo(_model(fitted, model))
         if measures is not None:
             click.echo(_reliability_text(measures))
         click.echo()
-        _print_items(content["items"][: _MOST_PRINTED if top is None else top], comparisons.n_items)
+        rows = content["items"][: _MOST_PRINTED if top is None else top]
+        print_items(rows, comparisons.n_items, {"rank": "{:g}"})
     _print_better([] if as_json else better)
     for note in notes:
         print_note(note)
@@ -200,10 +195,9 @@ def _reliability_text(measures: Reliability) -> str:
 
 def _print_better(better: Sequence[Better]) -> None:
     for pair in better:
-        first, second = (printable(", ".join(item_cells(item))) for item in (pair.first, pair.second))
         low, high = pair.interval
         click.echo(
-            f"{first} is better than {second} with probability {pair.probability:.3f}"
+            f"{item_text(pair.first)} is better than {item_text(pair.second)} with probability {pair.probability:.3f}"
             f"{f' +- {pair.standard_error:.3f}' if pair.n_samples else ''}; "
             f"strengths differ by {pair.difference:+.3f} "
             f"({100 * pair.level:g} % interval {low:+.3f} to {high:+.3f})"
@@ -215,14 +209,9 @@ def _with_intervals(fitted: Strengths, rows: list[dict[str, Any]], level: float)
     intervals = fitted.rank_intervals(level)
     best_first = places_best_first(fitted.items, fitted.ranking.ranks)
     ends = zip(intervals.low[best_first].tolist(), intervals.high[best_first].tolist(), strict=True)
-    first, last = ("item", "rank", "strength", "standard_error"), ("presentations", "wins", "ties", "losses")
+    first = ("item", "rank", "strength", "standard_error")
     return [
-        {
-            **{name: row[name] for name in first},
-            "rank_low": int(low),
-            "rank_high": int(high),
-            **{name: row[name] for name in last},
-        }
+        {**{name: row[name] for name in first}, "rank_low": int(low), "rank_high": int(high), **row}
         for row, (low, high) in zip(rows, ends, strict=True)
     ]
 
@@ -271,27 +260,6 @@ def _model(fitted: Strengths | BordaScores, model: str) -> str:
         *([f"side bias {fitted.side_bias:+.3g}"] if fitted.model.side_bias else []),
     ]
     return ", ".join(parts)
-
-
-def _print_items(rows: list[dict[str, Any]], n_items: int) -> None:
-    names = [name.replace("_", " ") for name in rows[0]]
-    console.print_table(names, [[printable(", ".join(item_cells(_label(row["item"])))), *_cells(row)] for row in rows])
-    if n_items > len(rows):
-        click.echo(f"... and {n_items - len(rows):,} more: --top N prints them, --out FILE writes them")
-
-
-def _cells(row: dict[str, Any]) -> list[str]:
-    texts = []
-    for name, value in list(row.items())[1:]:
-        if name == "rank":
-            texts.append(f"{value:g}")
-        else:
-            texts.append("-" if value is None else f"{value:.3f}" if isinstance(value, float) else f"{value:,}")
-    return texts
-
-
-def _label(item: Any) -> Any:
-    return tuple(item) if isinstance(item, list) else item
 
 
 @console.command("next", more=FILES_HELP, short_help="Choose the next comparisons by the votes so far.")
@@ -370,6 +338,8 @@ def _csv(matches: Matches, first: int, *, known: bool) -> str:
 
 
 _level_option = console.option("--level", type=float, default=LEVEL, help="Level of the intervals.")
+_CHOICE_OPTIONS: Final = (*CHOICE_OPTIONS, "only", "without")
+_of_choices: Final = console.stacked(choice_options("judge", "elo"), voter_options)  # of figures
 _FIGURE_OPTIONS: Final = ("k", "top", "level", "scale", "seed")
 
 
@@ -396,14 +366,21 @@ def _command(short_help: str, *options: Callable[[Any], Any]) -> Callable[[Draw]
             if "level" in figure_options:
                 checked_level(figure_options["level"])  # before a fit that may take long
             model = model_options.pop("model")
-            fitted: Strengths | ChoiceStrengths | None = None
-            if "cluster" in model_options:
-                fitted = strengths_of_choices(votes, reading, model, {"items": items, **model_options})
-                model_options.pop("cluster")
-            if fitted is None:
+            of_choices = {name: model_options.pop(name) for name in _CHOICE_OPTIONS if name in model_options}
+            fitted: Strengths | ChoiceStrengths
+            answers = None
+            if of_choices:
+                all_options = {"items": items, **model_options, **of_choices}
+                answers = answers_of_choices(votes, reading, model, all_options)
+            if answers is None:
                 comparisons = read_files(votes, reading, items).votes
+                comparisons = select_voters(comparisons, of_choices.get("only", ()), of_choices.get("without", ()))
                 fitted = cast("Strengths", fit_named(comparisons, model, **model_options))
-            for message in [*console.write_figure(lambda: draw(fitted, **figure_options), out), *fitted.warnings]:
+                warnings = fitted.warnings
+            else:
+                result = fit_of_choices(answers, all_options)
+                fitted, warnings = result.strengths, result.warnings
+            for message in [*console.write_figure(lambda: draw(fitted, **figure_options), out), *warnings]:
                 print_note(message)
 
         votes = click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
@@ -432,7 +409,7 @@ def _note_rest(top: int, n_rows: int, noun: str) -> None:
     console.option("--top", type=click.IntRange(min=1), default=TOP, help="Number of items."),
     _level_option,
     console.choice_option("--scale", SCALES, "Draw strengths or ranks."),
-    console.declared_option(ChoiceOptions, "cluster"),
+    _of_choices,
 )
 def strengths(fitted: Strengths | ChoiceStrengths, *, top: int, level: float, scale: Scale) -> Figure:
     """Draw the strength of each of the best items with its interval, best first; or its rank.
@@ -454,7 +431,7 @@ def strengths(fitted: Strengths | ChoiceStrengths, *, top: int, level: float, sc
     click.option("--k", type=click.IntRange(min=1), required=True, help="Size of the top."),
     click.option("--top", type=click.IntRange(min=1), help=f"Most items to draw.  [default: {TOP}, or 2 k]"),
     console.seed_option(help_text="Same seed, same draws."),
-    console.declared_option(ChoiceOptions, "cluster"),
+    _of_choices,
 )
 def top(fitted: Strengths | ChoiceStrengths, *, k: int, top: int | None, seed: int) -> Figure:
     """Draw the probability of each item to be in the top k, in the order of the ranking.

@@ -3,31 +3,67 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import fields
 from typing import Any, Final
 
 import click
 
-from adaptive._cli.output import emit
-from adaptive._cli.vote_files import SQLITE, Reading, check_labels, check_once, first_bytes, side_bias_text
+from adaptive._cli.output import print_items, write_items
+from adaptive._cli.vote_files import (
+    SQLITE,
+    Reading,
+    check_once,
+    check_selection,
+    first_bytes,
+    named_pairs,
+    side_bias_text,
+)
 from adaptive._formats.records import Records
-from adaptive._tables import items_csv
-from adaptive.choices._answers import NOUNS, ChoiceAnswers, joined_answers
+from adaptive.choices._answers import NOUNS, ChoiceAnswers, ChoiceOptions, joined_answers
 from adaptive.choices._files import choice_records, kind_of_choices, read_choices
 from adaptive.choices._fit import AnswersFit, fit_answers, named_voter
 from adaptive.choices._judges import Agreement
 from adaptive.choices._prediction import PredictionPoweredStrengths
-from adaptive.choices._strengths import ChoiceStrengths
 from rankcorr import OptionError
 from rankcorr._checks import counted
 from rankcorr._cli import console
 from rankcorr._io.source import printable
 
+CHOICES_HELP: Final = """
+    ballots fit also reads graded votes (left, right, grade), best-worst answers (items or item_1, ..., best, worst) and
+    rankings (ranking, or rank_1, ..., or item and rank), with voter, prompt, weight and covariates.
+"""
 _CLUSTERS: Final = {"voter": "voter", "prompt": "prompt", "both": "voter and prompt"}
 _LEAST_SWAPPED: Final = 10  # pairs of a voter from both sides: fewer say nothing about a side bias
+_TEXTS: Final = {"rank": "{:g}", "elo": "{:.0f}", **dict.fromkeys(("wins", "ties", "losses"), "{:,.12g}")}
 _NAMES: Final = {"tie": "logarithm of the tie parameter", "side": "side bias"}
+_OF_CHOICES: Final = ("cluster", "powered_by", "swapped", "both_bad", "covariates", "judge")
 _OF_PAIRS: Final = ("ties", "oversight", "voters", "alpha", "items", "instances", "report", "reliability")
+
+
+_CHOICE_FIELDS: Final = tuple(field.name for field in fields(ChoiceOptions))
+CHOICE_OPTIONS: Final = (*_CHOICE_FIELDS, "covariates")
+
+
+def choice_options(*left_out: str) -> Callable[[Any], Any]:
+    """Return the options of a fit to answers of any kind, as `ChoiceOptions` declares them, without some."""
+    metavars: dict[str, Any] = {name: {"metavar": "VOTER"} for name in ("judge", "powered_by")}
+    return console.stacked(
+        *(
+            console.declared_option(ChoiceOptions, name, **metavars.get(name, {}))
+            for name in _CHOICE_FIELDS
+            if name not in left_out
+        ),
+        console.option(
+            "--covariate",
+            "covariates",
+            multiple=True,
+            metavar="NAME",
+            help="Fit the slope of a property of both sides, in columns left_NAME and right_NAME, as length; "
+            "repeatable.",
+        ),
+    )
 
 
 def answers_of_choices(
@@ -40,8 +76,7 @@ def answers_of_choices(
     OptionError
         Files of several kinds, a ledger, or an option that such a fit does not have.
     """
-    kinds_of_option = ("cluster", "powered_by", "swapped", "both_bad", "covariates", "judge")
-    names = [name for name in kinds_of_option if options[name] not in (None, ())]
+    names = [name for name in _OF_CHOICES if options.get(name) not in (None, ())]
     flags = [f"--{name.replace('_', '-').removesuffix('s')}" for name in names]
     if any(path == "-" or path.startswith("postgresql") or first_bytes(path) == SQLITE for path in paths):
         if flags:
@@ -66,42 +101,24 @@ def answers_of_choices(
     if model != "bradley-terry":
         raise OptionError(f"--model {model} cannot be used with {reason}")
     # 0 is a value: it equals False, but is not False.
-    if unusable := [name for name in _OF_PAIRS if options.get(name) is not None and options[name] is not False]:
+    all_options = {**options, "instances": reading.instances}
+    if unusable := [name for name in _OF_PAIRS if all_options.get(name) is not None and all_options[name] is not False]:
         raise OptionError(f"--{unusable[0]} cannot be used with {reason}")
-    settings = {"format": reading.format, "answers": reading.answers, "covariates": options["covariates"]}
+    settings = {"format": reading.format, "answers": reading.answers, "covariates": options.get("covariates", ())}
     answers = joined_answers(
         [read_choices(records[path], columns=columns[path], ignore=ignore[path], **settings) for path in paths]
     )
-    for option, name in (("--judge", options["judge"]), ("--powered-by", options["powered_by"])):
-        if name is not None and (options["only"] or name in options["without"]):
-            text = printable(name)
+    only, without = options.get("only", ()), options.get("without", ())
+    check_selection(only, without)
+    for name, flag in (("judge", "--judge"), ("powered_by", "--powered-by")):
+        if options.get(name) is not None and (only or options[name] in without):
+            text = printable(options[name])
             raise OptionError(
-                f"{option} {text} compares this voter with all others: leave out --only, and --without {text}"
+                f"{flag} {text} compares this voter with all others: leave out --only, and --without {text}"
             )
-    for name in ("only", "without"):
-        if options[name]:
-            voters = [named_voter(answers, text) for text in options[name]]
-            answers = answers.of_voters(voters, others=name == "without")
+    if only or without:
+        answers = answers.of_voters([named_voter(answers, text) for text in only or without], others=bool(without))
     return answers
-
-
-def strengths_of_choices(
-    paths: Sequence[str], reading: Reading, model: str, options: Mapping[str, Any]
-) -> ChoiceStrengths | None:
-    """Return the strengths of answers that only a fit of choices knows, for a figure; None for votes on pairs."""
-    unused = {
-        "swapped": None,
-        "both_bad": None,
-        "covariates": (),
-        "judge": None,
-        "powered_by": None,
-        "only": (),
-        "without": (),
-    }
-    answers = answers_of_choices(paths, reading, model, {**unused, **options})
-    if answers is None:
-        return None
-    return answers.choices(side_bias=bool(options["side_bias"]), cluster=options["cluster"]).fit(prior=options["prior"])
 
 
 def _has(records: Mapping[str, Records], path: str, name: str) -> bool:
@@ -109,19 +126,18 @@ def _has(records: Mapping[str, Records], path: str, name: str) -> bool:
     return name in records[path].names or not any(name in file.names for file in records.values())
 
 
+def fit_of_choices(answers: ChoiceAnswers, options: Mapping[str, Any], **settings: Any) -> AnswersFit:
+    """Fit answers with the options of a command."""
+    known = ("prior", "side_bias", *_CHOICE_FIELDS)
+    return fit_answers(answers, **{name: options[name] for name in known if options.get(name) is not None}, **settings)
+
+
 def fit_choices(
     answers: ChoiceAnswers, options: Mapping[str, Any], *, level: float, pairs: Sequence[tuple[str, str]],
     top: int | None, most_printed: int, out: str | None, as_json: bool,
 ) -> AnswersFit:  # fmt: skip
     """Fit answers, write what was fitted, and return it with the pairs of --better."""
-    settings = {name: options[name] for name in ("elo", "prior", "cluster", "both_bad", "swapped")}
-    judges = {name: options[name] for name in ("judge", "powered_by")}
-    labels = {str(item): item for item in answers.items}
-    check_labels("--better", chain.from_iterable(pairs), labels)
-    named_pairs = [(labels[first], labels[second]) for first, second in pairs]
-    result = fit_answers(
-        answers, level=level, pairs=named_pairs, side_bias=bool(options["side_bias"]), **settings, **judges
-    )
+    result = fit_of_choices(answers, options, level=level, pairs=named_pairs("--better", pairs, answers.items))
     rows = result.content["items"][:top]
     if as_json:
         console.print_json({**result.content, "items": rows})
@@ -129,10 +145,12 @@ def fit_choices(
     click.echo(_counts(result, options["both_bad"] or "tie"))
     click.echo(_parameters(result, options["cluster"]) + "\n")
     if out is None:
-        _print_rows(rows[: most_printed if top is None else top], len(result.strengths.items))
+        # The presentations are the sum of the next three columns.
+        printed = [{name: value for name, value in row.items() if name != "presentations"} for row in rows]
+        print_items(printed[: most_printed if top is None else top], len(result.strengths.items), _TEXTS)
     else:
-        emit(items_csv(rows), out, f"{len(rows):,} items written to {out}")
-    _print_judges(result, judges["judge"])
+        write_items(rows, out)
+    _print_judges(result, options["judge"])
     return result
 
 
@@ -171,16 +189,6 @@ def _parameters(result: AnswersFit, cluster: str | None) -> str:
         for name, (value, error) in fitted.others.items()
     ]
     return "\n".join([spread + errors, *others])
-
-
-def _print_rows(rows: Sequence[Mapping[str, Any]], n_items: int) -> None:
-    texts = {"rank": "g", "strength": ".3f", "standard_error": ".3f", "elo": ".0f", "rank_low": "d", "rank_high": "d"}
-    texts |= dict.fromkeys(("wins", "ties", "losses"), ",.12g")
-    names = [name for name in list(rows[0])[1:] if name != "presentations"]  # the sum of the next three
-    cells = [[printable(str(row["item"])), *(f"{row[name]:{texts[name]}}" for name in names)] for row in rows]
-    console.print_table(["item", *(name.replace("_", " ") for name in names)], cells)
-    if n_items > len(rows):
-        click.echo(f"... and {n_items - len(rows):,} more: --top N prints them, --out FILE writes them")
 
 
 def _print_judges(result: AnswersFit, judge: Hashable) -> None:

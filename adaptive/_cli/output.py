@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from adaptive._tables import item_cells, items_csv
 from rankcorr import UndefinedCorrelationWarning
 from rankcorr._checks import shell_options
-from rankcorr._cli.console import print_json, print_table, whole
+from rankcorr._cli.console import print_json, print_rows, whole
 from rankcorr._io.files import write_atomically
+from rankcorr._io.source import printable
 from rankcorr.errors import TableError
 
 if TYPE_CHECKING:
@@ -37,12 +38,32 @@ def print_note(message: str) -> None:
     click.echo(f"ballots: note: {whole(shell_options(message))}", err=True)
 
 
-def print_rows(rows: Sequence[Any], columns: Mapping[str, Callable[[Any], str]], as_json: bool) -> None:
-    """Print values as a table, with the text that each of `columns` makes of them, or as JSON with all their fields."""
-    if as_json:
-        print_json([asdict(row) for row in rows])
-    else:
-        print_table(list(columns), [[text(row) for text in columns.values()] for row in rows])
+def print_items(rows: Sequence[Mapping[str, Any]], n_items: int, texts: Mapping[str, str]) -> None:
+    """Print the best of some items; `texts` are the formats of columns, by default three decimals or a whole number."""
+    headings = {name: name.replace("_", " ") for name in rows[0] if name != "item"}
+    columns = {heading: (name, texts.get(name, _number_text)) for name, heading in headings.items()}
+    print_rows(rows, {"item": ("item", item_text), **columns})
+    if n_items > len(rows):
+        click.echo(f"... and {n_items - len(rows):,} more: --top N prints them, --out FILE writes them")
+
+
+def write_items(rows: Sequence[Mapping[str, Any]], out: str) -> None:
+    """Write items as CSV; the parts of those that JSON holds as lists are columns."""
+    items = [{**row, "item": _as_label(row["item"])} for row in rows]
+    emit(items_csv(items), out, f"{len(items):,} items written to {out}")
+
+
+def item_text(item: Any) -> str:
+    """Return an item as a terminal can show it; its parts are separated by commas."""
+    return printable(", ".join(item_cells(_as_label(item))))
+
+
+def _as_label(item: Any) -> Any:
+    return tuple(item) if isinstance(item, list) else item
+
+
+def _number_text(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}" if isinstance(value, float) else f"{value:,}"
 
 
 def write_whole(path: str, text: str) -> None:

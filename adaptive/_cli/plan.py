@@ -5,38 +5,43 @@ plan: ballots, cost and advice. pair: tokens -> items. draw: items -> one ballot
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 import numpy as np
 
-from adaptive._advice import Advice
 from adaptive._budget import BatchOptions, PayOptions, PlanOptions
 from adaptive._cli.output import emit, print_note
 from adaptive._cli.vote_files import Reading, reading_options
 from adaptive._draw import Ballot, draw_ballot, draw_sets
 from adaptive._formats.votes import VoteColumns, comparisons_csv, read_votes
-from adaptive._pairing import FewRareTokensWarning, pair_tokens, pairing_csv, read_tokens
-from adaptive._plan import LEAST_SET, MOST_SET, BallotPlan, checked_integer, checked_positive
+from adaptive._pairing import pair_tokens, pairing_csv, read_tokens
+from adaptive._plan import LEAST_SET, MOST_SET, Advice, BallotPlan, checked_integer, checked_positive
 from adaptive._record import places_best_first
 from adaptive._scores import score_ballot
-from adaptive._tables import csv_text, items_csv, read_items
+from adaptive._tables import csv_text, items_csv, read_items, set_columns
 from adaptive._votes import UNANSWERED, comparisons_of
 from adaptive.errors import VoteError
 from adaptive.model._columns import columns_of_votes
 from adaptive.model._comparisons import Comparisons
 from rankcorr import OptionError, Ranking
+from rankcorr._checks import collected_notices
 from rankcorr._cli.console import command, declared_option, gathered, json_option, print_json, setting
 from rankcorr._io.source import printable
 
 if TYPE_CHECKING:
     from adaptive.ledger import CampaignSettings, ContinuousPlan, Pay
 
-_WAYS_OF_BATCHES: Final = {"--budget": "comparisons", "--hours": "hours", "--euros": "euros"}
-_WAYS: Final = {"--presentations": "presentations", **_WAYS_OF_BATCHES, "--top": "top_presentations"}
+_WAYS: Final = {
+    "--presentations": "presentations",
+    "--budget": "comparisons",
+    "--hours": "hours",
+    "--euros": "euros",
+    "--top": "top_presentations",
+}
+_WAYS_OF_BATCHES: Final = ("--budget", "--hours", "--euros")
 
 
 @dataclass(frozen=True)
@@ -90,47 +95,20 @@ class PlanArguments:
         ------
         OptionError, LedgerError, PlanError
         """
-        self._check_way(_WAYS)
+        self.check_way(_WAYS)
         if self.seconds is not None:
             checked_positive(self.seconds, "seconds_per_comparison")
         shape: Any = {"n_ballots": self.n_ballots, "fraction": self.fraction}
         has_checks = settings is not None and settings.probing is not None
         if self.euros is not None or (self.hours is not None and has_checks):
-            plan: BallotPlan = self._affordable(
+            plan: BallotPlan = self.affordable(
                 lambda n: PlanOptions(**shape, comparisons=n).plan(n_items), voters, settings
             )
             return plan
         ways = {name: getattr(self, name) for name in ("presentations", "top_presentations", "comparisons", "hours")}
         return PlanOptions(**shape, **ways, seconds_per_comparison=self.seconds).plan(n_items)
 
-    def continuous_plan(
-        self,
-        n_items: int,
-        batch: int | None,
-        target: float | None,
-        voters: int = 1,
-        settings: CampaignSettings | None = None,
-        set_size: int = 2,
-    ) -> ContinuousPlan:
-        """Return the continuous plan that the options ask for, as `plan` returns one of ballots.
-
-        Raises
-        ------
-        OptionError, LedgerError, PlanError
-        """
-        from adaptive.ledger import ContinuousPlan, batch_for
-
-        if self.presentations is not None or self.top_presentations is not None:
-            raise OptionError("--continuous does not take --presentations or --top")
-        self._check_way(_WAYS_OF_BATCHES)
-        size = batch_for(n_items) if batch is None else batch
-
-        def plan_of(budget: int) -> ContinuousPlan:
-            return ContinuousPlan(n_items=n_items, budget=budget, batch=size, target=target, set_size=set_size)
-
-        return self._affordable(plan_of, voters, settings) if self.comparisons is None else plan_of(self.comparisons)
-
-    def _affordable(self, plan_of: Callable[[int], Any], voters: int, settings: CampaignSettings | None) -> Any:
+    def affordable(self, plan_of: Callable[[int], Any], voters: int, settings: CampaignSettings | None) -> Any:
         """Return the largest plan that the hours or the money pay for."""
         from adaptive.ledger import CampaignSettings, affordable_plan
 
@@ -140,15 +118,14 @@ class PlanArguments:
 
     def check_no_way(self, owner: str) -> None:
         """Refuse all ways to set the number of comparisons, which another option sets."""
-        names = [flag for flag, name in (_WAYS | _WAYS_OF_BATCHES).items() if getattr(self, name) is not None]
-        if names:
+        if names := [flag for flag in _WAYS if getattr(self, _WAYS[flag]) is not None]:
             raise OptionError(f"{owner} does not take {names[0]}")
 
-    def _check_way(self, ways: Mapping[str, str]) -> None:
-        names = [flag for flag in ways if getattr(self, ways[flag]) is not None]
+    def check_way(self, ways: Collection[str]) -> None:
+        """Refuse anything but one of the ways to set the number of comparisons."""
+        names = [flag for flag in ways if getattr(self, _WAYS[flag]) is not None]
         if len(names) != 1:
-            options = ", ".join(ways)
-            raise OptionError(f"exactly one of {options} is needed; got {' and '.join(names) or 'none'}")
+            raise OptionError(f"exactly one of {', '.join(ways)} is needed; got {' and '.join(names) or 'none'}")
         if self.hours is not None and self.seconds is None:
             raise OptionError("--hours needs --seconds, the mean time of one comparison")
 
@@ -176,11 +153,26 @@ class BatchArguments:
         ------
         OptionError, LedgerError, PlanError
         """
-        if self.continuous:
-            return options.continuous_plan(n_items, self.batch, self.target, voters, settings, self.set_size)
-        if self.batch is not None or self.target is not None or self.set_size > 2:
-            raise OptionError("--batch, --target and --set-size require --continuous")
-        return options.plan(n_items, voters, settings)
+        if not self.continuous:
+            if self.batch is not None or self.target is not None or self.set_size > 2:
+                raise OptionError("--batch, --target and --set-size require --continuous")
+            return options.plan(n_items, voters, settings)
+        from adaptive.ledger import ContinuousPlan, batch_for
+
+        if options.presentations is not None or options.top_presentations is not None:
+            raise OptionError("--continuous does not take --presentations or --top")
+        options.check_way(_WAYS_OF_BATCHES)
+        batch = batch_for(n_items) if self.batch is None else self.batch
+
+        def plan_of(budget: int) -> ContinuousPlan:
+            return ContinuousPlan(
+                n_items=n_items, budget=budget, batch=batch, target=self.target, set_size=self.set_size
+            )
+
+        if options.comparisons is not None:
+            return plan_of(options.comparisons)
+        plan: ContinuousPlan = options.affordable(plan_of, voters, settings)
+        return plan
 
 
 batch_options = gathered("batches", BatchArguments)
@@ -288,12 +280,12 @@ def pair_command(tokens: str, sample: int | None, seed: int | None, across_areas
         missing = "--seed" if seed is None else "--sample"
         raise OptionError(f"--sample and --seed belong together; {missing} is missing")
     rng = None if seed is None else np.random.default_rng(seed)
-    with warnings.catch_warnings(record=True, action="always", category=FewRareTokensWarning) as caught:
+    with collected_notices() as notices:
         pairing = pair_tokens(read_tokens(tokens), sample=sample, across_areas=across_areas, rng=rng)
     of = "" if sample is None else f" of {pairing.n_admissible:,}"
     emit(pairing_csv(pairing), out, f"{pairing.n_items:,}{of} items written to {out}")
-    for warning in caught:
-        print_note(str(warning.message))
+    for notice in notices:
+        print_note(notice)
 
 
 @command("draw", short_help="Draw one ballot: comparisons or sets for each voter.")
@@ -323,8 +315,7 @@ def draw_command(items: str, presentations: int, voters: int, set_size: int | No
     """
     if set_size is not None:
         rows = _rows_of_sets(read_items(items), set_size, presentations, voters, seed)
-        header = ["voter", *(f"item_{place}" for place in range(1, set_size + 1)), "best", "worst"]
-        emit(csv_text(header, rows), out, f"{len(rows):,} sets written to {out}")
+        emit(csv_text(["voter", *set_columns(set_size)], rows), out, f"{len(rows):,} sets written to {out}")
         return
     ballot = draw_ballot(read_items(items), presentations, voters, np.random.default_rng(seed))
     comparisons = comparisons_of(ballot, 1)
@@ -362,7 +353,7 @@ def score_command(votes: tuple[str, ...], reading: Reading, out: str | None, as_
     rows: dict[Hashable, dict[str, Any]] = {}
     ballots = []
     for number, path in enumerate(votes, start=1):
-        ballots.append({"votes": path, **_score(read_votes(path, **reading._asdict()), number, rows)})
+        ballots.append({"votes": path, **_score(read_votes(path, **vars(reading)), number, rows)})
     items, ranks = list(rows), Ranking.from_scores([row["ybar"] for row in rows.values()]).ranks
     table = [
         {"item": items[place], "rank": float(ranks[place]), **rows[items[place]]}

@@ -2,13 +2,13 @@
 
 import csv
 import re
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from contextlib import closing
-from dataclasses import fields, replace
-from functools import reduce, wraps
+from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 import click
 import numpy as np
@@ -18,7 +18,6 @@ from adaptive._formats.answers import NAMED_ANSWERS, Answers
 from adaptive._formats.records import Records, records_of_file
 from adaptive._formats.votes import FORMATS, PROMPT_NAMES, read_votes
 from adaptive._tables import item_cells, read_items
-from adaptive.choices._answers import ChoiceOptions
 from adaptive.choices._files import CHOICE_ROLES
 from adaptive.choices._judges import SideBias
 from adaptive.errors import ComparisonError
@@ -27,7 +26,7 @@ from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import FitOptions
 from rankcorr import OptionError
 from rankcorr._checks import collected_notices, counted, first_few, repeated, shown
-from rankcorr._cli.console import Command, Decorator, choice_option, declared_option, option, stacked
+from rankcorr._cli import console
 from rankcorr._input.identifiers import warn_unicode_twins
 from rankcorr._io.source import printable
 
@@ -39,14 +38,7 @@ FILES_HELP: Final = """
     and encodings use --columns, --answers and --encoding. VOTES may also be the ledger of `ballots run`, a file or a
     URL. Several files are read as one list of votes.
 """
-CHOICES_HELP: Final = """
-    ballots fit also reads graded votes (left, right, grade), best-worst answers (items or item_1, ..., best, worst) and
-    rankings (ranking, or rank_1, ..., or item and rank), with voter, prompt, weight and covariates.
-"""
 SQLITE: Final = b"SQLite format 3\0"  # the first bytes of its files
-ANSWERS_HELP: Final = (
-    "Meaning of other answers: A=left,B=right,same=tie; left_won (1 left, 0 right) or codes (1 left, 0 tie, -1 right)."
-)
 
 
 class PairsType(click.ParamType):  # type: ignore[type-arg, unused-ignore] # generic only in newer releases of click
@@ -71,59 +63,51 @@ class PairsType(click.ParamType):  # type: ignore[type-arg, unused-ignore] # gen
         return {name: meaning for name, _, meaning in pairs}
 
 
-class Reading(NamedTuple):
-    """Arguments of `adaptive._formats.votes.read_votes` about the format of the files."""
+@dataclass(frozen=True)
+class Reading:
+    """The options about the format of files of votes: arguments of `adaptive._formats.votes.read_votes`."""
 
-    format: Any = "auto"
-    columns: dict[str, str] | None = None
-    answers: Answers | None = None
-    encoding: str = "utf-8"
-    ignore: tuple[str, ...] = ()
-    instances: str | None = None
-
-
-def reading_options(command: Command) -> Command:
-    """Add the options about the format of files of votes; the command gets them as `reading`."""
-
-    @wraps(command)
-    def run(*args: Any, form: str, columns: Any, answers: Any, ignore: tuple[str, ...], **options: Any) -> Any:
-        if unknown := [role for role in columns or () if role not in CHOICE_ROLES]:
-            raise OptionError(f"--columns: unknown role {printable(repr(unknown[0]))}; use {', '.join(CHOICE_ROLES)}")
-        file = {name: options.pop(name) for name in ("encoding", "instances")}
-        return command(*args, reading=Reading(form, columns, answers, ignore=ignore, **file), **options)
-
-    answers = f"WORD=ANSWER,...|{'|'.join(NAMED_ANSWERS)}"
-    add = stacked(
-        option(
-            "--format",
-            "form",
-            type=click.Choice(FORMATS),
-            default="auto",
-            help="Format of the files; auto detects it from their columns.",
-        ),
-        option(
-            "--columns",
-            type=PairsType(),
-            metavar="ROLE=NAME,...",
-            help="Names of columns: left=item_a,right=item_b,winner=vote,voter=worker.",
-        ),
-        option("--answers", type=PairsType(*NAMED_ANSWERS), metavar=answers, help=ANSWERS_HELP),
-        option("--encoding", default="utf-8", help="Encoding of the files, such as utf-16 or latin-1."),
-        option(
-            "--ignore",
-            multiple=True,
-            metavar="COLUMN",
-            help="Leave out a column that may change the meaning of votes, such as weight or prompt; repeatable.",
-        ),
-        option("--instances", metavar="FILE", help="Data file of potato, with the items of a user_state.json."),
+    format: Any = console.setting(
+        "--format",
+        type=click.Choice(FORMATS),
+        default="auto",
+        help="Format of the files; auto detects it from their columns.",
     )
-    return cast(Command, add(run))
+    columns: dict[str, str] | None = console.setting(
+        "--columns",
+        type=PairsType(),
+        metavar="ROLE=NAME,...",
+        help="Names of columns: left=item_a,right=item_b,winner=vote,voter=worker.",
+    )
+    answers: Answers | None = console.setting(
+        "--answers",
+        type=PairsType(*NAMED_ANSWERS),
+        metavar=f"WORD=ANSWER,...|{'|'.join(NAMED_ANSWERS)}",
+        help="Meaning of other answers: A=left,B=right,same=tie; left_won (1 left, 0 right) or codes (1 left, 0 tie, "
+        "-1 right).",
+    )
+    encoding: str = console.setting(
+        "--encoding", default="utf-8", help="Encoding of the files, such as utf-16 or latin-1."
+    )
+    ignore: tuple[str, ...] = console.several_setting(
+        "--ignore",
+        "COLUMN",
+        "Leave out a column that may change the meaning of votes, such as weight or prompt; repeatable.",
+    )
+    instances: str | None = console.setting(
+        "--instances", metavar="FILE", help="Data file of potato, with the items of a user_state.json."
+    )
+
+    def __post_init__(self) -> None:
+        if unknown := [role for role in self.columns or () if role not in CHOICE_ROLES]:
+            raise OptionError(f"--columns: unknown role {printable(repr(unknown[0]))}; use {', '.join(CHOICE_ROLES)}")
 
 
-def vote_options(command: Command) -> Command:
-    """Add the options of `reading_options`, and `items`."""
-    items = option("--items", metavar="FILE", help="File of all items: CSV with the column item, or item_1, ...")
-    return cast(Command, stacked(items, reading_options)(command))
+reading_options = console.gathered("reading", Reading)
+vote_options = console.stacked(
+    console.option("--items", metavar="FILE", help="File of all items: CSV with the column item, or item_1, ..."),
+    reading_options,
+)
 
 
 def check_once(paths: Sequence[str]) -> None:
@@ -132,11 +116,15 @@ def check_once(paths: Sequence[str]) -> None:
         raise OptionError(f"each file can be given only once; repeated: {printable(str(again[0]))}")
 
 
-def check_labels(option: str, names: Iterable[str], labels: Collection[str]) -> None:
-    """Refuse the name of an item that there is not; the message has the first ones."""
-    if unknown := [name for name in names if name not in labels]:
+def named_pairs(
+    option: str, pairs: Iterable[tuple[str, str]], items: Iterable[Hashable]
+) -> list[tuple[Hashable, Hashable]]:
+    """Return the items that pairs of names stand for, or refuse a name; the message has the first items."""
+    labels = {", ".join(item_cells(item)): item for item in items}
+    if unknown := [name for name in chain.from_iterable(pairs) if name not in labels]:
         known = first_few([printable(label) for label in labels])
         raise OptionError(f"{option}: no item is called {printable(repr(unknown[0]))}; there are {known}")
+    return [(labels[first], labels[second]) for first, second in pairs]
 
 
 def side_bias_text(bias: SideBias) -> str:
@@ -148,34 +136,15 @@ def side_bias_text(bias: SideBias) -> str:
     )
 
 
-def model_options(models: Sequence[str]) -> Decorator:
+def model_options(models: Sequence[str]) -> console.Decorator:
     """Add the options of a model of votes as arguments of `fit_named`; the default of each is None."""
-    return stacked(
-        choice_option("--model", models, "Model of votes."),
-        *(declared_option(FitOptions, name) for name in ("ties", "oversight")),
-        declared_option(FitOptions, "prior", metavar="SD"),
-        *(declared_option(FitOptions, name, default=None) for name in ("voters", "side_bias")),
-        *([declared_option(FitOptions, "alpha")] if "rank-centrality" in models else []),
+    return console.stacked(
+        console.choice_option("--model", models, "Model of votes."),
+        *(console.declared_option(FitOptions, name) for name in ("ties", "oversight")),
+        console.declared_option(FitOptions, "prior", metavar="SD"),
+        *(console.declared_option(FitOptions, name, default=None) for name in ("voters", "side_bias")),
+        *([console.declared_option(FitOptions, "alpha")] if "rank-centrality" in models else []),
     )
-
-
-CHOICE_OPTIONS: Final = (*(field.name for field in fields(ChoiceOptions)), "covariates")
-
-
-def choice_options(command: Command) -> Command:
-    """Add the options of a fit to answers of any kind, as `ChoiceOptions` declares them."""
-    covariates = option(
-        "--covariate",
-        "covariates",
-        multiple=True,
-        metavar="NAME",
-        help="Fit the slope of a property of both sides, in columns left_NAME and right_NAME, as length; repeatable.",
-    )
-    metavars: dict[str, Any] = {name: {"metavar": "VOTER"} for name in ("judge", "powered_by")}
-    declared = [
-        declared_option(ChoiceOptions, field.name, **metavars.get(field.name, {})) for field in fields(ChoiceOptions)
-    ]
-    return cast(Command, stacked(*declared, covariates)(command))
 
 
 def check_voter_name(name: str) -> None:
@@ -264,14 +233,32 @@ def read_files(
     return NumberedVotes(joint, next_id, list(chain.from_iterable(parts)))
 
 
-def select_voters(votes: Comparisons, names: Sequence[str], *, others: bool) -> Comparisons:
+voter_options: Final = console.stacked(
+    click.option("--only", multiple=True, metavar="VOTER", help="Use only the votes of this voter; may be repeated."),
+    click.option(
+        "--without", multiple=True, metavar="VOTER", help="Leave out the votes of this voter; may be repeated."
+    ),
+)
+
+
+def check_selection(only: Sequence[str], without: Sequence[str]) -> None:
+    """Refuse voters to use beside voters to leave out."""
+    if only and without:
+        raise OptionError("give --only or --without, not both")
+
+
+def select_voters(votes: Comparisons, only: Sequence[str], without: Sequence[str]) -> Comparisons:
     """Return the votes of some voters, or those of all others; items stay as they are."""
+    check_selection(only, without)
+    names = only or without
+    if not names:
+        return votes
     if votes.voters is None or votes.voter is None:
         raise ComparisonError("the voters of these votes are not known")
     if unknown := [name for name in names if name not in votes.voters]:
         raise ComparisonError(f"no voter is called {printable(repr(unknown[0]))}")
     is_named = np.array([name in names for name in votes.voters])
-    selected = votes.select(is_named[votes.voter] != others)
+    selected = votes.select(is_named[votes.voter] != bool(without))
     kept, voter = np.unique(np.asarray(selected.voter), return_inverse=True)
     return replace(selected, voters=[votes.voters[place] for place in kept], voter=voter.astype(np.int32))
 
@@ -305,15 +292,16 @@ def _read(path: str, reading: Reading, known: Sequence[Hashable] | None, with_pr
                 f"{path}: the grades of preferences are left out; `ballots run result` ranks by them, and `ballots run "
                 "export --format csv` writes them"
             )
-        if known is not None and (others := [item for item in counted.items if item not in set(known)]):
+        listed = set(counted.items if known is None else known)
+        if others := [item for item in counted.items if item not in listed]:
             raise ComparisonError(f"{path}: item {printable(repr(others[0]))} is not among the items of --items")
         return _VotesOfFile(counted)  # ids like 1-3 are not numbers
     if not with_prompts:
-        votes = read_votes(path, **reading._asdict())
+        votes = read_votes(path, **vars(reading))
         return _VotesOfFile(Comparisons(*columns_of_votes(votes, known)), votes.comparison or ())
     columns = dict(reading.columns or {})
     prompt_name = columns.pop("prompt", None)
-    votes = read_votes(path, **reading._replace(columns=columns or None)._asdict())
+    votes = read_votes(path, **vars(replace(reading, columns=columns or None)))
     name = prompt_name or prompt_column(votes.records)
     if name not in votes.records.names:
         expected_name = prompt_name or "prompt"

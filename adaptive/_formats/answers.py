@@ -1,18 +1,33 @@
-"""Find the meaning of answers in a file or a data frame: words of its format, and those that the caller names."""
+"""Find the columns of each format of votes, and the meaning of its answers.
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+Answers are words of the format or those that the caller names, marks, names of items, or results of a tool.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
-from adaptive._formats.records import is_missing
+import numpy as np
+
+from adaptive._formats.records import Records, is_missing
 from adaptive._votes import Vote
 from adaptive.errors import VoteError
-from rankcorr._checks import shown
-from rankcorr._io.columnar import CodedColumn
+from rankcorr._checks import is_unhashable, shown
+from rankcorr._input.identifiers import identifier_text
+from rankcorr._io.columnar import CodedColumn, column_of_codes, distinct
+from rankcorr._io.table import list_names
 from rankcorr.errors import OptionError
 
 Answer: TypeAlias = Literal["left", "right", "tie", "cannot say"]
+Words: TypeAlias = Mapping[str, str | None]  # meanings of words; None is no answer
+Winners: TypeAlias = tuple[str, Sequence[str | None]]  # the column that names them, and the answer of each row
 Answers: TypeAlias = Mapping[Any, str | None] | Literal["left_won", "codes"]
+
+Sides: TypeAlias = Mapping[str, Sequence[Hashable]]
 
 MEANINGS: Final = get_args(Answer)
 # pandas writes a column of whole numbers with gaps as 1.0 and 0.0.
@@ -39,6 +54,7 @@ ARENA_WORDS: Final = {
     "bothbad": "tie",
     "tie (inconsistent)": "tie",
 }
+_ONE_HOT: Final = {"winner_model_a": "left", "winner_model_b": "right", "winner_tie": "tie"}
 _MOST_NAMED: Final = 10  # unknown answers that a message names
 _ADVICE: Final = (
     'For other answers, set answers= to "left_won" (1 left, 0 right), to "codes" (1 left, 0 tie, -1 right; many scales '
@@ -79,9 +95,7 @@ def words_of(answers: Answers | None) -> dict[str, str | None]:
     return words
 
 
-def read_answers(
-    entries: Sequence[Any], words: Mapping[str, str | None], where: Callable[[int], str]
-) -> Sequence[str | None]:
+def read_answers(entries: Sequence[Any], words: Words, where: Callable[[int], str]) -> Sequence[str | None]:
     """Return the meaning of each entry; an empty entry, None and nan mean no answer.
 
     Raises
@@ -113,11 +127,6 @@ def read_answers(
     return list(map(meaning_of.__getitem__, keys))
 
 
-def is_one(entry: object) -> bool | None:
-    """Tell whether a mark of a one-hot column is set; None if it is not a mark."""
-    return _MARKS.get(_text(entry) or "")
-
-
 def _text(entry: object) -> str | None:
     """Return the text of an answer, "" for an empty one; None for anything but text or a number."""
     if isinstance(entry, str):
@@ -143,3 +152,178 @@ def _unknown(place: str, words: Iterable[str], answers: Sequence[Any]) -> str:
     *first, last = [repr(word) for word in words] or ["empty"]
     choices = " or ".join([", ".join(first), last] if first else [last])
     return f"{place}: the winner must be {choices}; got {shown(answers[0])}{also}. {_ADVICE}"
+
+
+def _words_in_a_column(records: Records, column: object, words: Words, sides: Sides) -> Winners:
+    """Return what the words of a column mean, or the sides whose items it names, if all rows have a name or a tie."""
+    name = "winner" if column is None else str(column)
+    entries = records.column(name)
+    try:
+        return name, read_answers(entries, words, lambda row: records.place(row, name))
+    except VoteError:
+        if sides and not _are_codes(entries):
+            draws = {word: meaning for word, meaning in words.items() if meaning not in _SIDES}
+            answers = _sides_that_won(entries, sides)
+            if "no item" in distinct(answers):
+                answers = [
+                    draws.get(entry, answer) if answer == "no item" and isinstance(entry, str) else answer
+                    for entry, answer in zip(entries, answers, strict=True)
+                ]
+            if "no item" not in distinct(answers):
+                return name, answers
+        raise
+
+
+def _are_codes(entries: Iterable[Any]) -> bool:
+    """Return whether all entries are codes such as 1 and 0, which may also be names of items."""
+    codes = {text for names in NAMED_ANSWERS.values() for text in names}
+    return {str(entry) for entry in entries if not is_missing(entry)} <= {*codes, ""}
+
+
+def _sides_that_won(entries: Sequence[Any], sides: Sides) -> Sequence[str | None]:
+    """Return the side whose item each entry names; None without an entry, and "no item" for anything else."""
+    coded = [column for column in (entries, sides["left"], sides["right"]) if isinstance(column, CodedColumn)]
+    sizes = [len(column.values) for column in coded]
+    if len(coded) == 3 and 0 < math.prod(sizes) < 2**63:
+        numbers, codes = np.unique(
+            np.ravel_multi_index(tuple(column.codes for column in coded), sizes), return_inverse=True
+        )
+        places = np.unravel_index(numbers, sizes)  # of each distinct row
+        rows = [[column.values[place] for place in part.tolist()] for column, part in zip(coded, places, strict=True)]
+        return column_of_codes(
+            list(_sides_that_won(rows[0], {"left": rows[1], "right": rows[2]})), codes.astype(np.int32)
+        )
+    answers: list[str | None] = []
+    for winner, left, right in zip(entries, sides["left"], sides["right"], strict=True):
+        if isinstance(winner, float) and winner.is_integer():  # pandas, where other rows have no winner
+            winner = int(winner)  # noqa: PLW2901
+        text = None if is_unhashable(winner) else identifier_text(winner)
+        if is_missing(winner) or winner == "":
+            answers.append(None)
+        elif text in (identifier_text(left), identifier_text(right)):
+            answers.append("left" if text == identifier_text(left) else "right")
+        else:
+            answers.append("no item")
+    return answers
+
+
+def _marks_in_columns(records: Records, *_: object) -> Winners:
+    names = [name for name in _ONE_HOT if name in records.names or name != "winner_tie"]
+    winners: list[str | None] = []
+    for row, entries in enumerate(zip(*map(records.column, names), strict=True)):
+        marks = [_MARKS.get(_text(entry) or "") for entry in entries]
+        if all(entry == "" or is_missing(entry) for entry in entries):
+            winners.append(None)
+        elif None in marks or marks.count(True) != 1:
+            got = ", ".join(map(shown, entries))
+            raise VoteError(
+                f"{records.place(row, names[0])}: 1 in one of {list_names(names)}, 0 in the others; got {got}"
+            )
+        else:
+            winners.append(_ONE_HOT[names[marks.index(True)]])
+    return names[0], winners
+
+
+def _first_wins(records: Records, *_: object) -> Winners:
+    return "winner", ["left"] * len(records.lines)
+
+
+def _winner_by_label(records: Records, column: object, _: object, sides: Sides) -> Winners:
+    """Return the side whose item a column names, as crowd-kit does in `label`."""
+    name = "label" if column is None else str(column)
+    entries = records.column(name)
+    answers = _sides_that_won(entries, sides)
+    if "no item" in distinct(answers):
+        row = answers.index("no item")
+        items = f"{shown(sides['left'][row])} or {shown(sides['right'][row])}"
+        raise VoteError(f"{records.place(row, name)}: the winner must be {items}; got {shown(entries[row])}")
+    return name, answers
+
+
+def _answers_of_a_scheme(records: Records, column: object, words: Words, _: object) -> Winners:
+    """Return the answers of the only pairwise scheme of a tool, or of the one named."""
+    if column is None:
+        kinds = records.schemes
+        schemes = [name for name in kinds if kinds[name] == "pairwise"] or [n for n in kinds if kinds[n] == "choices"]
+        if records.tool is None:  # a table of Label Studio, which does not mark its result columns
+            schemes = [name for name in records.names if _holds_results(records.column(name, optional=True))]
+        elif not kinds:
+            return "winner", [None] * len(records.lines)  # nothing has been answered yet
+        if len(schemes) != 1:
+            hint = f"the answers may be those of {list_names(schemes)}" if schemes else "no results of a Pairwise tag"
+            records.table.fail(f"{hint}; name the column of winners")
+        column = schemes[0]
+    name = str(column)
+    entries = [_choice_of(entry) for entry in records.column(name, optional=True)]
+    return name, read_answers(entries, words, lambda row: records.place(row, name))
+
+
+def _holds_results(entries: Sequence[Any]) -> bool:
+    first = next((entry for entry in entries if not is_missing(entry) and entry != ""), None)
+    return isinstance(_result(first), dict)
+
+
+def _result(entry: object) -> object:
+    """Return the value of a result from a list of one, or from a cell that holds it as JSON."""
+    if isinstance(entry, str) and entry.startswith("["):
+        try:
+            entry = json.loads(entry)
+        except (ValueError, RecursionError):
+            return entry
+    return entry[0] if isinstance(entry, list) and len(entry) == 1 else entry
+
+
+def _choice_of(entry: object) -> object:
+    result = _result(entry)
+    if not isinstance(result, dict):
+        return entry
+    choices = result.get("choices")
+    return choices[0] if isinstance(choices, list) and len(choices) == 1 else result.get("selected", entry)
+
+
+class Layout(NamedTuple):
+    """Columns of one format, and how their answers are read.
+
+    Attributes
+    ----------
+    left, right : str
+        Columns of the items, or the beginnings of the names of their parts.
+    voters : tuple of str
+        Columns that may name the voter; the first one present is read.
+    marks : tuple of str
+        Columns that only this format has; empty if its rows or its numbers identify it.
+    words : mapping of str to str, or None
+        Meanings of its answers; None if they are not words.
+    read : callable
+        Column of the winners, and their meanings.
+    """
+
+    left: str
+    right: str
+    voters: tuple[str, ...]
+    marks: tuple[str, ...]
+    words: Words | None
+    read: Callable[[Records, object, Words, Sides], Winners]
+
+    def fits(self, records: Records) -> bool:
+        """Tell whether the columns are those of the format."""
+        return bool(self.marks) and all(map(records.has_side, self.marks))
+
+
+_MODELS: Final = ("model_a", "model_b")
+_PAIR: Final = ("winner", "loser")
+_TEXTS: Final = ("text1", "text2")
+_SIDES: Final = {"left": "left", "right": "right"}
+_SELECTIONS: Final = {"A": "left", "B": "right", "tie": "tie"}
+LAYOUTS: Final = {
+    "csv": Layout("left", "right", ("voter",), ("left", "right"), OWN_WORDS, _words_in_a_column),
+    "arena": Layout(*_MODELS, ("judge",), (*_MODELS, "winner"), ARENA_WORDS, _words_in_a_column),
+    "one_hot": Layout(*_MODELS, ("judge",), (*_MODELS, *list(_ONE_HOT)[:2]), None, _marks_in_columns),
+    "pairs": Layout(*_PAIR, ("voter",), _PAIR, None, _first_wins),
+    "choix": Layout(*_PAIR, ("voter",), (), None, _first_wins),
+    "crowd_kit": Layout("left", "right", ("worker", "voter"), ("left", "right", "label"), None, _winner_by_label),
+    "label_studio": Layout(
+        *_TEXTS, ("voter", "annotator"), ("annotation_id", "annotator"), _SIDES, _answers_of_a_scheme
+    ),
+    "potato": Layout("left", "right", ("voter",), (), _SELECTIONS, _answers_of_a_scheme),
+}

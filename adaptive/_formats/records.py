@@ -12,7 +12,7 @@ import math
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
 from typing import Any, Final, NoReturn
 
@@ -256,7 +256,7 @@ class Cells(Records):
         entries = self.columns[place]
         if not self.is_guarded:
             return entries
-        return entries.map(unguarded) if isinstance(entries, CodedColumn) else list(map(unguarded, entries))
+        return map_column(unguarded, entries)
 
     def _labels(self, place: int) -> Sequence[str]:
         """Return a column of names; each distinct cell is checked once, as it is in the file."""
@@ -382,6 +382,11 @@ class _FrameTable(TextTable):
         raise self.error(message if column is None else f'column "{printable(column)}": {message}')
 
 
+def map_column(function: Callable[[Any], Any], column: Sequence[Any]) -> Sequence[Any]:
+    """Apply a function to the entries of a column; to each distinct one once, if the column has codes for them."""
+    return column.map(function) if isinstance(column, CodedColumn) else list(map(function, column))
+
+
 def listed_column(values: Iterable[Any], column: str) -> list[Any]:
     """Return the entries of a column as plain Python values, from a list, an array or a series of any library.
 
@@ -465,10 +470,7 @@ def _annotations(
     data = task.get("data")
     if not isinstance(data, dict):
         table.fail(f"an object is expected; got {shown(data)}", line, "data")
-    annotations = task.get("annotations", [])
-    if not isinstance(annotations, list) or not all(isinstance(entry, dict) for entry in annotations):
-        table.fail(f"a list of objects is expected; got {shown(annotations)}", line, "annotations")
-    for annotation in annotations:
+    for annotation in _objects_in(table, task, line, "annotations"):
         if annotation.get("was_cancelled"):
             continue
         who = annotation.get("completed_by")
@@ -476,10 +478,7 @@ def _annotations(
             who = who.get("email") or (None if who.get("id") is None else str(who["id"]))
         row = {**data, "annotator": who}
         answers: dict[str, Any] = {}
-        results = annotation.get("result", [])
-        if not isinstance(results, list) or not all(isinstance(result, dict) for result in results):
-            table.fail(f"a list of objects is expected; got {shown(results)}", line, "result")
-        for result in results:
+        for result in _objects_in(table, annotation, line, "result"):
             name, kind = str(result.get("from_name", "pairwise")), str(result.get("type"))
             schemes[name] = kind
             if kind in _LABEL_STUDIO_KINDS:
@@ -487,6 +486,13 @@ def _annotations(
                     table.fail("more than one result has this name", line, name)
                 answers[name] = [result.get("value")]
         yield row, answers
+
+
+def _objects_in(table: TextTable, parent: dict[str, Any], line: int, name: str) -> list[dict[str, Any]]:
+    objects = parent.get(name, [])
+    if not isinstance(objects, list) or not all(isinstance(entry, dict) for entry in objects):
+        table.fail(f"a list of objects is expected; got {shown(objects)}", line, name)
+    return objects
 
 
 def _instance(table: TextTable, entry: dict[str, Any], line: int, schemes: dict[str, str]) -> dict[str, Any]:

@@ -1,16 +1,15 @@
 """Read all votes: files of this library, of arenas, of annotation tools and pairs, and data frames.
 
-records -> layout (which columns) -> answers -> `VoteColumns`. The models make comparisons from its columns, and a
-ledger records its rows (`VoteFile`). Nothing is dropped, and an unknown answer never becomes a tie.
+records -> layout (which columns, and how answers are written) -> `VoteColumns`. The models make comparisons from its
+columns, and a ledger records its rows (`VoteFile`). Nothing is dropped, and an unknown answer never becomes a tie.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, repeat
@@ -19,52 +18,42 @@ from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive._formats.answers import ARENA_WORDS, NAMED_ANSWERS, OWN_WORDS, Answers, is_one, read_answers, words_of
-from adaptive._formats.records import WHOLE_NUMBER, Objects, Records, is_missing, potato_instances, records_of_file
+from adaptive._formats.answers import LAYOUTS, Answers, words_of
+from adaptive._formats.records import WHOLE_NUMBER, Objects, Records, map_column, potato_instances, records_of_file
 from adaptive._tables import Label, check_spelling, csv_text, item_cells, item_columns
 from adaptive._votes import Comparison
 from adaptive.errors import VoteError
-from rankcorr._checks import check_choice, is_unhashable, real_number, shown
-from rankcorr._input.identifiers import identifier_text
-from rankcorr._io.columnar import CodedColumn, column_of_codes, distinct
+from rankcorr._checks import check_choice, real_number, shown
+from rankcorr._io.columnar import distinct
 from rankcorr._io.source import printable
 from rankcorr._io.table import list_names
 from rankcorr.errors import OptionError
 
 Format: TypeAlias = Literal["auto", "csv", "arena", "one_hot", "pairs", "choix", "crowd_kit", "label_studio", "potato"]
+FORMATS: Final = ("auto", *LAYOUTS)
 Columns: TypeAlias = Mapping[str, str | Sequence[str]]
-Sides: TypeAlias = Mapping[str, Sequence[Hashable]]
 
 ROLES: Final = ("left", "right", "winner", "voter")
-_ONE_HOT: Final = {"winner_model_a": "left", "winner_model_b": "right", "winner_tie": "tie"}
 # Words in the names of columns that say how often a row counts; those of the next two sets only together.
-_COUNTS: Final = frozenset({"n", "count", "counts", "votes", "wins", "times", "freq", "frequency", "multiplicity"}) | {
-    *(
-        "weight",
-        "weights",
-        "w",
-        "importance",
-        "repeats",
-        "repetitions",
-        "obs",
-        "observations",
-        "judgments",
-        "judgements",
-    )
-}
+_COUNTS: Final = frozenset((
+    "n", "count", "counts", "votes", "wins", "times", "freq", "frequency", "multiplicity", "weight", "weights", "w",
+    "importance", "repeats", "repetitions", "obs", "observations", "judgments", "judgements",
+))  # fmt: skip
 _NUMBERS: Final = frozenset({"num", "number", "total"})
-_COUNTED: Final = frozenset(
-    {"answers", "responses", "comparisons", "voters", "raters", "annotators", "workers", "users"}
-)
+_COUNTED: Final = frozenset((
+    "answers", "responses", "comparisons", "voters", "raters", "annotators", "workers", "users",
+))  # fmt: skip
 _TALLIES: Final = frozenset({"votes", "wins", "losses", "ties", "weight", "weights", "multiplicity"})
 _SIDE_WORDS: Final = frozenset({"n", "count", "a", "b", "left", "right", "winner", "loser", "tie", "ties"})
 # Words in the names of columns that change what a vote means.
-_GRADES: Final = frozenset(
-    {"degree", "grade", "grades", "margin", "magnitude", "rank", "ranks", "ranking", "strength", "intensity"}
-) | {*("rating", "ratings", "score", "scores", "confidence", "certainty", "likert")}
-_PROMPTS: Final = frozenset({"prompt", "query", "question", "topic", "task", "instruction", "scenario", "context"}) | {
-    *("aspect", "criteria", "criterion", "dimension")
-}
+_GRADES: Final = frozenset((
+    "degree", "grade", "grades", "margin", "magnitude", "rank", "ranks", "ranking", "strength", "intensity", "rating",
+    "ratings", "score", "scores", "confidence", "certainty", "likert",
+))  # fmt: skip
+_PROMPTS: Final = frozenset((
+    "prompt", "query", "question", "topic", "task", "instruction", "scenario", "context", "aspect", "criteria",
+    "criterion", "dimension",
+))  # fmt: skip
 PROMPT_NAMES: Final = ("prompt", "prompt_id", "question_id", "query", "question", "topic")
 _MOST_VOTES: Final = 100_000_000  # 1.3 GB
 _KNOWN_COLUMNS: Final = (
@@ -168,7 +157,8 @@ class VoteColumns:
         for name in self.unused:
             check_meaning(self.records, name)
             if name_words(name) & _PROMPTS and self._mixes(name):
-                self._refuse(
+                _refuse(
+                    self.records,
                     name,
                     "holds several prompts for one item, and votes on one prompt depend on each other: add "
                     "`--cluster prompt` to `ballots fit` or `ballots plot`, or use read_choices",
@@ -177,27 +167,22 @@ class VoteColumns:
         if not names:
             return None
         if len(names) > 1:
-            self._refuse(names[1], f'counts votes, and so does "{printable(names[0])}"')
+            _refuse(self.records, names[1], f'counts votes, and so does "{printable(names[0])}"')
         entries = self.records.column(names[0])
-        numbers = entries.map(_count) if isinstance(entries, CodedColumn) else [_count(entry) for entry in entries]
+        numbers = map_column(_count, entries)
         if None in distinct(numbers):
             row = numbers.index(None)
             place, leave_out = self.records.place(row, names[0]), _leave_out(names[0])
             message = f"a count of votes must be a whole number of 0 or more; got {shown(entries[row])}. {leave_out}"
             raise self.records.table.error(f"{place}: {message}")
         if (total := int(np.array(numbers, float).sum())) > _MOST_VOTES:
-            self._refuse(names[0], f"counts {total:,} votes; at most {_MOST_VOTES:,} can be read")
+            _refuse(self.records, names[0], f"counts {total:,} votes; at most {_MOST_VOTES:,} can be read")
         return np.array(numbers, np.int64)
-
-    def _refuse(self, column: str, fault: str) -> NoReturn:
-        """Raise an error about a column that may be left out."""
-        _refuse(self.records, column, fault)
 
     def _mixes(self, column: str) -> bool:
         """Tell whether votes on the same item have several values of this column, some of which come again."""
         entries = self.records.column(column, optional=True)
-        write = partial(json.dumps, default=str)
-        values = entries.map(write) if isinstance(entries, CodedColumn) else list(map(write, entries))
+        values = map_column(partial(json.dumps, default=str), entries)
         if len(set(distinct(values))) in (1, len(values)):
             return False
         first: dict[Hashable, str] = {}
@@ -242,7 +227,7 @@ class VoteColumns:
         """
         for name in set(self.others) & set(self.unused):
             if is_count(name_words(name)) and any(_count(n) != 1 for n in self.records.column(name)):
-                self._refuse(name, "counts votes, but here each row is one vote")
+                _refuse(self.records, name, "counts votes, but here each row is one vote")
         nothing = repeat(None)  # without an end
         rows = zip(
             self.records.lines,
@@ -366,7 +351,7 @@ def vote_columns(
         records.table.fail("a user_state.json has no items: name the data file with instances=")
     ids = records.labels("comparison") if "comparison" in needed else None
     name = _format_of(records, columns) if format == "auto" else format
-    layout = _LAYOUTS[name]
+    layout = LAYOUTS[name]
     if layout.words is None and (answers is not None or "winner" in columns):
         raise OptionError(f"answers and the column of winners cannot be chosen for the format {name!r}")
     records.are_texts = name == "label_studio"
@@ -502,8 +487,8 @@ def _format_of(records: Records, columns: Columns) -> str:
     if records.tool is not None:
         return records.tool
     if {"left", "right"} <= columns.keys():
-        return "label_studio" if "winner" not in columns and _LAYOUTS["label_studio"].fits(records) else "csv"
-    formats = [name for name, layout in _LAYOUTS.items() if layout.fits(records)]
+        return "label_studio" if "winner" not in columns and LAYOUTS["label_studio"].fits(records) else "csv"
+    formats = [name for name, layout in LAYOUTS.items() if layout.fits(records)]
     if "crowd_kit" in formats:
         formats.remove("csv" if "winner" not in records.names else "crowd_kit")
     if len(formats) > 1:
@@ -511,101 +496,13 @@ def _format_of(records: Records, columns: Columns) -> str:
             f"the columns fit several formats ({' and '.join(formats)}); choose one with format=", records.header.line
         )
     if not formats and "comparison" not in records.names:
-        for layout in _LAYOUTS.values():
+        for layout in LAYOUTS.values():
             check_spelling(records.table, records.header, layout.marks)
         records.table.fail(
             f"got the columns {list_names(records.names)}; expected {_KNOWN_COLUMNS}; name others with columns=",
             records.header.line,
         )
     return formats[0] if formats else "csv"
-
-
-def _words_in_a_column(
-    records: Records, column: object, words: Mapping[str, str | None], sides: Sides
-) -> tuple[str, Sequence[str | None]]:
-    """Return what the words of a column mean, or the sides whose items it names, if all rows have a name or a tie."""
-    name = "winner" if column is None else str(column)
-    entries = records.column(name)
-    try:
-        return name, read_answers(entries, words, lambda row: records.place(row, name))
-    except VoteError:
-        if sides and not _are_codes(entries):
-            draws = {word: meaning for word, meaning in words.items() if meaning not in _SIDES}
-            answers = _sides_that_won(entries, sides)
-            if "no item" in distinct(answers):
-                answers = [
-                    draws.get(entry, answer) if answer == "no item" and isinstance(entry, str) else answer
-                    for entry, answer in zip(entries, answers, strict=True)
-                ]
-            if "no item" not in distinct(answers):
-                return name, answers
-        raise
-
-
-def _are_codes(entries: Iterable[Any]) -> bool:
-    """Return whether all entries are codes such as 1 and 0, which may also be names of items."""
-    codes = {text for names in NAMED_ANSWERS.values() for text in names}
-    return {str(entry) for entry in entries if not is_missing(entry)} <= {*codes, ""}
-
-
-def _sides_that_won(entries: Sequence[Any], sides: Sides) -> Sequence[str | None]:
-    """Return the side whose item each entry names; None without an entry, and "no item" for anything else."""
-    coded = [column for column in (entries, sides["left"], sides["right"]) if isinstance(column, CodedColumn)]
-    sizes = [len(column.values) for column in coded]
-    if len(coded) == 3 and 0 < math.prod(sizes) < 2**63:
-        numbers, codes = np.unique(
-            np.ravel_multi_index(tuple(column.codes for column in coded), sizes), return_inverse=True
-        )
-        places = np.unravel_index(numbers, sizes)  # of each distinct row
-        rows = [[column.values[place] for place in part.tolist()] for column, part in zip(coded, places, strict=True)]
-        return column_of_codes(
-            list(_sides_that_won(rows[0], {"left": rows[1], "right": rows[2]})), codes.astype(np.int32)
-        )
-    answers: list[str | None] = []
-    for winner, left, right in zip(entries, sides["left"], sides["right"], strict=True):
-        if isinstance(winner, float) and winner.is_integer():  # pandas, where other rows have no winner
-            winner = int(winner)  # noqa: PLW2901
-        text = None if is_unhashable(winner) else identifier_text(winner)
-        if is_missing(winner) or winner == "":
-            answers.append(None)
-        elif text in (identifier_text(left), identifier_text(right)):
-            answers.append("left" if text == identifier_text(left) else "right")
-        else:
-            answers.append("no item")
-    return answers
-
-
-def _marks_in_columns(records: Records, *_: object) -> tuple[str, Sequence[str | None]]:
-    names = [name for name in _ONE_HOT if name in records.names or name != "winner_tie"]
-    winners: list[str | None] = []
-    for row, entries in enumerate(zip(*map(records.column, names), strict=True)):
-        marks = [is_one(entry) for entry in entries]
-        if all(entry == "" or is_missing(entry) for entry in entries):
-            winners.append(None)
-        elif None in marks or marks.count(True) != 1:
-            got = ", ".join(map(shown, entries))
-            raise VoteError(
-                f"{records.place(row, names[0])}: 1 in one of {list_names(names)}, 0 in the others; got {got}"
-            )
-        else:
-            winners.append(_ONE_HOT[names[marks.index(True)]])
-    return names[0], winners
-
-
-def _first_wins(records: Records, *_: object) -> tuple[str, Sequence[str | None]]:
-    return "winner", ["left"] * len(records.lines)
-
-
-def _winner_by_label(records: Records, column: object, _: object, sides: Sides) -> tuple[str, Sequence[str | None]]:
-    """Return the side whose item a column names, as crowd-kit does in `label`."""
-    name = "label" if column is None else str(column)
-    entries = records.column(name)
-    answers = _sides_that_won(entries, sides)
-    if "no item" in distinct(answers):
-        row = answers.index("no item")
-        items = f"{shown(sides['left'][row])} or {shown(sides['right'][row])}"
-        raise VoteError(f"{records.place(row, name)}: the winner must be {items}; got {shown(entries[row])}")
-    return name, answers
 
 
 def name_words(column: str) -> frozenset[str]:
@@ -651,49 +548,6 @@ def _leave_out(column: str) -> str:
     return f'Leave the column out with ignore=["{printable(column)}"]'
 
 
-def _answers_of_a_scheme(
-    records: Records, column: object, words: Mapping[str, str | None], _: object
-) -> tuple[str, Sequence[str | None]]:
-    """Return the answers of the only pairwise scheme of a tool, or of the one named."""
-    if column is None:
-        kinds = records.schemes
-        schemes = [name for name in kinds if kinds[name] == "pairwise"] or [n for n in kinds if kinds[n] == "choices"]
-        if records.tool is None:  # a table of Label Studio, which does not mark its result columns
-            schemes = [name for name in records.names if _holds_results(records.column(name, optional=True))]
-        elif not kinds:
-            return "winner", [None] * len(records.lines)  # nothing has been answered yet
-        if len(schemes) != 1:
-            hint = f"the answers may be those of {list_names(schemes)}" if schemes else "no results of a Pairwise tag"
-            records.table.fail(f"{hint}; name the column of winners")
-        column = schemes[0]
-    name = str(column)
-    entries = [_choice_of(entry) for entry in records.column(name, optional=True)]
-    return name, read_answers(entries, words, lambda row: records.place(row, name))
-
-
-def _holds_results(entries: Sequence[Any]) -> bool:
-    first = next((entry for entry in entries if not is_missing(entry) and entry != ""), None)
-    return isinstance(_result(first), dict)
-
-
-def _result(entry: object) -> object:
-    """Return the value of a result from a list of one, or from a cell that holds it as JSON."""
-    if isinstance(entry, str) and entry.startswith("["):
-        try:
-            entry = json.loads(entry)
-        except (ValueError, RecursionError):
-            return entry
-    return entry[0] if isinstance(entry, list) and len(entry) == 1 else entry
-
-
-def _choice_of(entry: object) -> object:
-    result = _result(entry)
-    if not isinstance(result, dict):
-        return entry
-    choices = result.get("choices")
-    return choices[0] if isinstance(choices, list) and len(choices) == 1 else result.get("selected", entry)
-
-
 def _is_number(label: object) -> bool:
     return isinstance(label, str | int) and WHOLE_NUMBER.fullmatch(str(label)) is not None
 
@@ -708,9 +562,7 @@ def _numbers(records: Records, labels: Sequence[Hashable], column: str) -> Seque
     if wrong is not None:
         place = records.place(wrong, column)
         raise records.table.error(f"{place}: {shown(labels[wrong])} is not a whole number from 0 to 999999999")
-    if isinstance(labels, CodedColumn):
-        return labels.map(lambda label: int(str(label)))
-    return [int(str(label)) for label in labels]
+    return map_column(lambda label: int(str(label)), labels)
 
 
 def _cells(label: Hashable) -> Label:
@@ -723,52 +575,3 @@ def _cell(entry: object) -> str:
     if entry is None or isinstance(entry, str):
         return entry or ""
     return json.dumps(entry, ensure_ascii=False)
-
-
-class _Layout(NamedTuple):
-    """Columns of one format, and how their answers are read.
-
-    Attributes
-    ----------
-    left, right : str
-        Columns of the items, or the beginnings of the names of their parts.
-    voters : tuple of str
-        Columns that may name the voter; the first one present is read.
-    marks : tuple of str
-        Columns that only this format has; empty if its rows or its numbers identify it.
-    words : mapping of str to str, or None
-        Meanings of its answers; None if they are not words.
-    read : callable
-        Column of the winners, and their meanings.
-    """
-
-    left: str
-    right: str
-    voters: tuple[str, ...]
-    marks: tuple[str, ...]
-    words: Mapping[str, str | None] | None
-    read: Callable[[Records, object, Mapping[str, str | None], Sides], tuple[str, Sequence[str | None]]]
-
-    def fits(self, records: Records) -> bool:
-        """Tell whether the columns are those of the format."""
-        return bool(self.marks) and all(map(records.has_side, self.marks))
-
-
-_MODELS: Final = ("model_a", "model_b")
-_PAIR: Final = ("winner", "loser")
-_TEXTS: Final = ("text1", "text2")
-_SIDES: Final = {"left": "left", "right": "right"}
-_SELECTIONS: Final = {"A": "left", "B": "right", "tie": "tie"}
-_LAYOUTS: Final = {
-    "csv": _Layout("left", "right", ("voter",), ("left", "right"), OWN_WORDS, _words_in_a_column),
-    "arena": _Layout(*_MODELS, ("judge",), (*_MODELS, "winner"), ARENA_WORDS, _words_in_a_column),
-    "one_hot": _Layout(*_MODELS, ("judge",), (*_MODELS, *list(_ONE_HOT)[:2]), None, _marks_in_columns),
-    "pairs": _Layout(*_PAIR, ("voter",), _PAIR, None, _first_wins),
-    "choix": _Layout(*_PAIR, ("voter",), (), None, _first_wins),
-    "crowd_kit": _Layout("left", "right", ("worker", "voter"), ("left", "right", "label"), None, _winner_by_label),
-    "label_studio": _Layout(
-        *_TEXTS, ("voter", "annotator"), ("annotation_id", "annotator"), _SIDES, _answers_of_a_scheme
-    ),
-    "potato": _Layout("left", "right", ("voter",), (), _SELECTIONS, _answers_of_a_scheme),
-}
-FORMATS: Final = ("auto", *_LAYOUTS)

@@ -9,16 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adaptive._advice import Advice, advice_on_budget
+from adaptive._plan import Advice, advice_on_budget
 from adaptive._tuning.candidates import Candidate, Trial, accuracies, candidates_for, paper_candidate
 from adaptive.errors import SimilarityError
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import bradley_terry
 from adaptive.simulation._approaches import checked_voters
 from adaptive.simulation._population import PopulationFit, fit_population, similarity_of_strengths
-from adaptive.simulation._similarity import checked_similarity, positive_count
+from adaptive.simulation._similarity import checked_similarity
 from adaptive.simulation._voters import Interval, VoterPool, VoterPopulation
-from rankcorr._checks import checked_level, checked_seed, shown
+from rankcorr._checks import checked_count, checked_level, checked_seed, shown
 from rankcorr._coefficients import CoefficientLike, as_coefficient
 from rankcorr._options import check_declared, declare
 from rankcorr._results import TableResult
@@ -136,14 +136,12 @@ class TunedPlan(TableResult):
     advice: tuple[Advice, ...] = ()
 
     def _columns(self) -> dict[str, list[Any]]:
-        return {
-            "candidate": [row.candidate.name for row in self.rows_tried],
-            "approach": [row.candidate.approach for row in self.rows_tried],
-            "mean": [row.mean for row in self.rows_tried],
-            "se": [row.se for row in self.rows_tried],
-            "simulations": [row.simulations for row in self.rows_tried],
-            "fell_out": [row.fell_out for row in self.rows_tried],
+        names = [row.candidate.name for row in self.rows_tried]
+        approaches = [row.candidate.approach for row in self.rows_tried]
+        numbers = {
+            name: [getattr(row, name) for row in self.rows_tried] for name in ("mean", "se", "simulations", "fell_out")
         }
+        return {"candidate": names, "approach": approaches, **numbers}
 
     def __repr__(self) -> str:
         low, high = self.accuracy_interval
@@ -236,7 +234,7 @@ def tune_plan(
     >>> tuned.best.approach, len(tuned.rows_tried)
     ('matched', 2)
     """
-    n_comparisons = positive_count(budget, "budget")
+    n_comparisons = checked_count(budget, "budget", SimilarityError)
     search = Search(simulations, fresh)
     coefficient_value, level_value = as_coefficient(coefficient), checked_level(level)
     checked_seed(seed, SimilarityError)
@@ -255,7 +253,6 @@ def tune_plan(
     best = rows[0].candidate
     last = accuracies(trial(FRESH), [best, paper], [n_comparisons], range(search.fresh), executor, progress)[:, :, 0]
     winner_values, papers = last[:, 0], last[:, 1]
-    tail = (1 - level_value) / 2
     return TunedPlan(
         budget=n_comparisons,
         coefficient=coefficient_value.name,
@@ -264,7 +261,7 @@ def tune_plan(
         accuracy=float(winner_values.mean()),
         accuracy_se=_se(winner_values),
         accuracy_interval=mean_interval(winner_values, level_value),
-        spread=(float(np.quantile(winner_values, tail)), float(np.quantile(winner_values, 1 - tail))),
+        spread=middle_range(winner_values, level_value),
         paper=paper,
         paper_accuracy=float(papers.mean()),
         paper_se=_se(papers),
@@ -298,6 +295,12 @@ def mean_interval(values: NDArray[np.float64], level: float) -> Interval:
 
     half = float(stdtrit(values.size - 1, (1 + level) / 2)) * _se(values)
     return float(values.mean()) - half, float(values.mean()) + half
+
+
+def middle_range(values: NDArray[np.float64], level: float) -> Interval:
+    """Return the range of the result of one voting: the quantiles at the ends of the level."""
+    tail = (1 - level) / 2
+    return float(np.quantile(values, tail)), float(np.quantile(values, 1 - tail))
 
 
 def _race(

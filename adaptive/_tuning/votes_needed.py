@@ -15,9 +15,8 @@ from adaptive.errors import SimilarityError
 from adaptive.model._matched_ballots import MATCHED_BALLOTS, MatchedBallots
 from adaptive.model._matching import MATCHING, Matching
 from adaptive.simulation._approaches import APPROACHES, Approach, checked_voters
-from adaptive.simulation._similarity import positive_count
 from adaptive.simulation._voters import Interval, VoterPool, VoterPopulation
-from rankcorr._checks import checked_level, checked_seed, real_number, shown, told_apart
+from rankcorr._checks import checked_count, checked_level, checked_seed, real_number, shown, told_apart
 from rankcorr._coefficients import CoefficientLike, as_coefficient
 from rankcorr._options import declare
 from rankcorr._results import TableResult, read_only
@@ -210,11 +209,11 @@ def votes_needed(
         others = tuple(name for name in APPROACHES if name != "full_rankings")
         raise SimilarityError(f"an approach is one of {', '.join(map(repr, others))}; got {shown(approach)}")
     coefficient_value, level_value = as_coefficient(coefficient), checked_level(level)
-    n_simulations = positive_count(simulations, "simulations", 2)
+    n_simulations = checked_count(simulations, "simulations", SimilarityError, 2)
     checked_seed(seed, SimilarityError)
     n_items = values.size
     pairs = voters.n_voters * n_items * (n_items - 1) // 2
-    largest = min(20 * n_items if most is None else positive_count(most, "most"), pairs)
+    largest = min(20 * n_items if most is None else checked_count(most, "most", SimilarityError), pairs)
     # The paper's shape of plan. Matching ignores the plan and starts from half a vote for each item.
     shape = paper_candidate(n_items, largest).plan
     fewest = n_items // 2

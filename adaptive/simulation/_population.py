@@ -18,7 +18,7 @@ from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import bradley_terry
 from adaptive.model._strengths import Strengths
 from adaptive.simulation._similarity import checked_similarity, named_similarity
-from adaptive.simulation._voters import Amplitude, Interval, VoterPopulation, vanishing_amplitude
+from adaptive.simulation._voters import Amplitude, VoterPopulation, vanishing_amplitude
 from rankcorr._checks import checked_level, checked_seed, shown, whole_number
 from rankcorr._results import TableResult
 from rankcorr._workers import Progress
@@ -101,13 +101,8 @@ class PopulationFit(TableResult):
     def rows(self) -> list[tuple[str, float, float, float, float]]:
         """Return the rows of the table: level, estimate, low, high and uncorrected."""
         estimates = (*self.population.nonconformity, *self.population.oversight)
-        return [
-            (name, estimate, *self._interval(k), self.uncorrected[k])
-            for k, (name, estimate) in enumerate(zip(NAMES, estimates, strict=True))
-        ]
-
-    def _interval(self, row: int) -> Interval:
-        return float(self.intervals[row, 0]), float(self.intervals[row, 1])
+        low, high = self.intervals.T.tolist()
+        return list(zip(NAMES, estimates, low, high, self.uncorrected, strict=True))
 
     def _columns(self) -> dict[str, list[Any]]:
         names = ("level", "estimate", "low", "high", "uncorrected")
@@ -309,9 +304,8 @@ def fit_population(
         # With few simulations, a region may extend beyond the bounds.
         low = np.where(_BIASED, np.clip(centre - _REGION * error, 0.0, 0.9 * _MOST), low)
         high = np.where(_BIASED, np.clip(centre + _REGION * error, 0.1 * _MOST, _MOST), high)
-    half = (
-        float(stdtrit(n_resamples - 5, (1 + level_value) / 2)) * error
-    )  # residuals of a regression with 5 coefficients
+    # Residuals of a regression with 5 coefficients have n - 5 degrees of freedom.
+    half = float(stdtrit(n_resamples - 5, (1 + level_value) / 2)) * error
     plain = (posterior.quantile(np.full(4, at)) for at in ((1 - level_value) / 2, 0.5, (1 + level_value) / 2))
     low, middle, high = (
         np.clip(np.where(_BIASED, predicted, quantile), 0.0, _MOST)

@@ -137,7 +137,7 @@ def embedding_similarity(n_items: int) -> NDArray[np.float64]:
     from scipy.interpolate import PchipInterpolator  # slow, and only needed here
 
     positions, similarities = _quantile_table()
-    n_items = positive_count(n_items, "n_items", 2)
+    n_items = checked_count(n_items, "n_items", SimilarityError, 2)
     return np.asarray(PchipInterpolator(positions, similarities)(np.arange(n_items) / (n_items - 1)))
 
 
@@ -278,10 +278,5 @@ def _quantile_table() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 def _fractions(n_items: Any) -> NDArray[np.float64]:
     """Return i/n for i = 0 .. n-1."""
-    n_items = positive_count(n_items, "n_items", 2)
+    n_items = checked_count(n_items, "n_items", SimilarityError, 2)
     return np.asarray(np.arange(n_items) / n_items)
-
-
-def positive_count(value: object, name: str, least: int = 1) -> int:
-    """Return a whole number that is at least `least`; SimilarityError if it is not."""
-    return checked_count(value, name, SimilarityError, least)

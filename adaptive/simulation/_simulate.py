@@ -13,9 +13,8 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adaptive._advice import Advice, advice_on_voters
 from adaptive._budget import plan_for_budget
-from adaptive._plan import BallotPlan
+from adaptive._plan import Advice, BallotPlan, advice_on_voters
 from adaptive._scores import Average, Select, running_mean, select_by_mean
 from adaptive.errors import SimilarityError
 from adaptive.model._matched_ballots import MATCHED_BALLOTS, MatchedBallots
@@ -29,10 +28,10 @@ from adaptive.simulation._approaches import (
     checked_input,
     rankings_of,
 )
-from adaptive.simulation._similarity import checked_similarity, positive_count
+from adaptive.simulation._similarity import checked_similarity
 from adaptive.simulation._voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking
-from rankcorr._checks import checked_seed, shown, whole_number
+from rankcorr._checks import checked_count, checked_seed, shown, whole_number
 from rankcorr._coefficients import COEFFICIENTS, named_coefficient
 from rankcorr._results import TableResult, json_ready, read_only
 from rankcorr._weights import DEFAULT_N0
@@ -431,7 +430,7 @@ class _Simulations:
         self, n_simulations: int, executor: Executor | None, progress: Progress | None
     ) -> list[SimulationResult]:
         """Return one result for each budget."""
-        number = positive_count(n_simulations, "n_simulations")
+        number = checked_count(n_simulations, "n_simulations", SimilarityError)
         rows = []
         for block in _blocks(self, number, executor):
             rows.append(block)

@@ -13,9 +13,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from adaptive._advice import advice_on
 from adaptive._budget import PlanOptions, answers_for, most_ballots, plan_for_budget, plan_for_top
-from adaptive._plan import BallotPlan, plan_ballots
+from adaptive._plan import BallotPlan, advice_on, plan_ballots
 from adaptive.errors import AdaptiveError, PlanError
 from adaptive.ledger import ContinuousPlan
 from tests.adaptive.strategies import NO_INTEGERS, NOT_POSITIVE, PAPER, naive_sizes, shapes

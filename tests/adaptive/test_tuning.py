@@ -24,8 +24,8 @@ from adaptive import (
     tune_plan,
     votes_needed,
 )
+from adaptive._tuning.assessment import outlook_of_ballots, outlook_of_matching
 from adaptive._tuning.candidates import CANDIDATES, Trial, paper_candidate
-from adaptive._tuning.outlook import outlook_of_ballots, outlook_of_matching
 from adaptive._tuning.tune import tuning_runs
 from adaptive._tuning.votes_needed import _crossing
 from adaptive.model._matched_ballots import MatchedBallots

@@ -10,13 +10,12 @@ from rankcorr._cli.console import WithExamples
 __all__ = ["run"]
 
 _COMMANDS: Final = {
-    "init": "setup",
+    "init": "ledgers",
     **dict.fromkeys(("open", "record", "correct", "conflicts", "assign"), "voting"),
     **dict.fromkeys(("status", "close", "reopen"), "closing"),
-    **dict.fromkeys(("quality", "exclude", "link"), "voters"),
+    **dict.fromkeys(("quality", "exclude", "link"), "voting"),
     "result": "closing",
-    **dict.fromkeys(("export", "import", "backup", "verify"), "exchange"),
-    "migrate": "setup",
+    **dict.fromkeys(("export", "import", "backup", "verify", "migrate"), "ledgers"),
 }
 
 

@@ -1,23 +1,20 @@
 """Open the ledger and the campaign of a `ballots run` command, and describe its status."""
 
-from __future__ import annotations
-
 import functools
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from adaptive.errors import ProtocolError
+from adaptive.ledger import Campaign, CampaignStatus, Ledger
 from rankcorr._checks import counted
 from rankcorr._cli.console import Command
 from rankcorr._io.files import new_file
 from rankcorr.errors import TableError
-
-if TYPE_CHECKING:
-    from adaptive.ledger import Campaign, CampaignStatus, Ledger
 
 
 def ledger_argument(command: Command) -> Command:
@@ -26,7 +23,7 @@ def ledger_argument(command: Command) -> Command:
     @functools.wraps(command)
     def with_campaign(ledger: str, campaign: str | None, **values: Any) -> Any:
         with opened(ledger, campaign) as opened_campaign:
-            return command(opened_campaign, **values)
+            return command(campaign=opened_campaign, **values)
 
     option = click.option("--campaign", metavar="KEY", help="Key or name of the campaign, if LEDGER has several.")
     argument = click.argument("ledger")
@@ -36,8 +33,6 @@ def ledger_argument(command: Command) -> Command:
 @contextmanager
 def opened(ledger: str, campaign: str | None = None) -> Iterator[Campaign]:
     """Open a ledger and one of its campaigns, and close the connections after the block."""
-    from adaptive.ledger import Ledger
-
     with closing(Ledger.open(ledger)) as connection:
         yield connection.campaign(campaign)
 
@@ -49,8 +44,6 @@ def created(ledger: str) -> Iterator[Ledger]:
     The file is created under a temporary name and then moved. If the block fails or the process is killed, no ledger
     is left, and the same command can be run again.
     """
-    from adaptive.ledger import Ledger
-
     target = Path(ledger)
     if "://" in ledger or os.path.lexists(target) or not os.access(target.parent, os.W_OK):
         with closing(Ledger.create(ledger)) as new_ledger:
@@ -61,6 +54,12 @@ def created(ledger: str) -> Iterator[Ledger]:
             yield new_ledger
     except OSError as error:
         raise TableError(f"{ledger}: cannot be created: {error.strerror or error}") from error
+
+
+def check_other(out: str | None, campaign: Campaign) -> None:
+    """Refuse to write over the ledger itself."""
+    if out is not None and campaign.is_kept_in(out):
+        raise ProtocolError(f"{out}: is the ledger itself; choose another file for --out")
 
 
 def described(now: CampaignStatus) -> str:

@@ -1,36 +1,27 @@
 """`ballots run status`, `close`, `reopen` and `result`: how far it is, when it is enough, and the ranking."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final
 
 import click
 
-from adaptive._cli.output import emit, print_note, print_rows
-from adaptive._cli.run.campaign import described, ledger_argument
-from adaptive._cli.run.voting import check_other
+from adaptive._cli.output import emit, print_note
+from adaptive._cli.run.campaign import check_other, described, ledger_argument
 from adaptive._tables import item_cells
 from adaptive.errors import ProtocolError
-from adaptive.ledger import (
-    Campaign,
-    CampaignResult,
-    CampaignSettings,
-    CampaignStatus,
-    ClosePreview,
-    NotReadyError,
-    Preview,
-)
+from adaptive.ledger import Campaign, CampaignResult, CampaignSettings, CampaignStatus, ClosePreview, Preview
 from adaptive.model._accuracy import N_SAMPLES
 from rankcorr import OptionError
 from rankcorr._checks import counted, first_few, told_apart
-from rankcorr._cli.console import command, declared_option, json_option, print_json, report_option
+from rankcorr._cli import console
 from rankcorr._workers import progress_bar
 
 
-@command(short_help="Show ballots, votes and voters so far.")
+@console.command(short_help="Show ballots, votes and voters so far.")
 @ledger_argument
 @click.option("--by", type=click.Choice(["voter", "item", "ballot"]), help="Print a row for each.")
-@json_option("")
+@console.json_option("")
 def status(campaign: Campaign, by: str | None, as_json: bool) -> None:
     """Show the progress of the voting in LEDGER.
 
@@ -39,20 +30,26 @@ def status(campaign: Campaign, by: str | None, as_json: bool) -> None:
       ballots run status voting.db --by voter
       ballots run status voting.db --by ballot
     """
-    if by == "voter":
-        print_rows(campaign.voters.rows(names=True), _OF_VOTER, as_json)
-    elif by == "ballot":
-        print_rows(campaign.ballot_progress(), _OF_BALLOT, as_json)
-    elif by == "item":
-        print_rows([replace(row, item=item_cells(row.item)) for row in campaign.item_progress()], _OF_ITEM, as_json)
-    else:
+    if by is None:
         _show_status(campaign, as_json)
+        return
+    rows: Sequence[Any]
+    if by == "voter":
+        rows, columns = campaign.voters.rows(names=True), _OF_VOTER
+    elif by == "ballot":
+        rows, columns = campaign.ballot_progress(), _OF_BALLOT
+    else:
+        rows, columns = [replace(row, item=item_cells(row.item)) for row in campaign.item_progress()], _OF_ITEM
+    if as_json:
+        console.print_json([asdict(row) for row in rows])
+    else:
+        console.print_rows(rows, columns)
 
 
 def _show_status(campaign: Campaign, as_json: bool) -> None:
     now = campaign.status()
     if as_json:
-        print_json(asdict(now))
+        console.print_json(asdict(now))
         return
     click.echo(described(now))
     if now.n_votes:
@@ -76,48 +73,45 @@ def _show_status(campaign: Campaign, as_json: bool) -> None:
         click.echo(f"spent: {so_far}; expected in the end: {in_the_end}")
 
 
-def _answered(row: Any) -> str:
-    return f"{row.n_answered:,} of {row.n_comparisons:,}"
-
-
-_OF_VOTER: Final[dict[str, Callable[[Any], str]]] = {
-    "voter": lambda row: row.name or row.key,
-    "answered": _answered,
-    "votes": lambda row: f"{row.n_votes:,}",
-    "last vote": lambda row: _to_seconds(row.last_vote),
-    "": lambda row: "excluded" if row.excluded else "",
-}
-_OF_BALLOT: Final[dict[str, Callable[[Any], str]]] = {
-    "ballot": lambda row: str(row.ballot),
-    "state": lambda row: row.state,
-    "items": lambda row: f"{row.n_items:,}",
-    "answered": _answered,
-    "sheets done": lambda row: f"{row.n_sheets_done:,} of {row.n_sheets:,}",
-    "opened": lambda row: _to_seconds(row.opened_at),
-    "closed": lambda row: _to_seconds(row.closed_at),
-}
-_OF_ITEM: Final[dict[str, Callable[[Any], str]]] = {
-    "item": lambda row: " ".join(row.item),
-    "answered": lambda row: f"{row.n_answered:,} of {row.presentations:,}",
-}
-
-
 def _to_seconds(time: str | None) -> str:
-    """A time for people: without the microseconds that JSON has."""
+    """Return a time for people: without the microseconds that JSON has."""
     return "-" if time is None else f"{time[:19]}Z"
 
 
-@command(short_help="Score the ballot and select the items of the next one.")
+_ANSWERED: Final = "{:,} of {:,}"
+_OF_VOTER: Final[dict[str, console.Column]] = {
+    "voter": (("name", "key"), lambda name, key: name or key),
+    "answered": (("n_answered", "n_comparisons"), _ANSWERED),
+    "votes": ("n_votes", "{:,}"),
+    "last vote": ("last_vote", _to_seconds),
+    "": ("excluded", lambda is_excluded: "excluded" if is_excluded else ""),
+}
+_OF_BALLOT: Final[dict[str, console.Column]] = {
+    "ballot": ("ballot", "{}"),
+    "state": ("state", "{}"),
+    "items": ("n_items", "{:,}"),
+    "answered": (("n_answered", "n_comparisons"), _ANSWERED),
+    "sheets done": (("n_sheets_done", "n_sheets"), _ANSWERED),
+    "opened": ("opened_at", _to_seconds),
+    "closed": ("closed_at", _to_seconds),
+}
+_OF_ITEM: Final[dict[str, console.Column]] = {
+    "item": ("item", " ".join),
+    "answered": (("n_answered", "presentations"), _ANSWERED),
+}
+
+
+@console.command(short_help="Score the ballot and select the items of the next one.")
 @ledger_argument
 @click.option("--preview", is_flag=True, help="Show what closing now would do, and change nothing.")
-@declared_option(
+@console.declared_option(
     CampaignSettings,
     "least_answered",
     default=None,
     metavar="SHARE",
     help="Close if at least this share of the comparisons is answered; by default the share that init set.",
 )
-@json_option("")
+@console.json_option("")
 def close(campaign: Campaign, preview: bool, least_answered: float | None, as_json: bool) -> None:
     """Close the ballot that is open in LEDGER; comparisons without a vote stay unanswered.
 
@@ -140,10 +134,7 @@ def close(campaign: Campaign, preview: bool, least_answered: float | None, as_js
             _show(view.of_ballot, as_json)
         return
     before = campaign.status()
-    try:
-        closed = campaign.close(open_ones[0].number, least_answered=least_answered)
-    except NotReadyError as error:
-        raise NotReadyError(str(error).replace("least_answered=", "--least-answered ")) from error
+    closed = campaign.close(open_ones[0].number, least_answered=least_answered)
     now = campaign.status()
     if closed is None:
         about: dict[str, Any] = {"batches": now.ballot}
@@ -153,16 +144,17 @@ def close(campaign: Campaign, preview: bool, least_answered: float | None, as_js
         about = {"closed": {**record, "n_answered": before.n_answered}}
         tied = f" ({closed.n_tied_at_cut:,} tied at the cut)" if closed.n_tied_at_cut else ""
         following = f"{now.n_items:,} items go on{tied}" if now.state == "ready" else "the result is ready"
-        text = f"ballot {closed.number} is closed with {_answered(before)} comparisons answered; {following}"
+        answered = _ANSWERED.format(before.n_answered, before.n_comparisons)
+        text = f"ballot {closed.number} is closed with {answered} comparisons answered; {following}"
     if as_json:
-        print_json({**about, "status": asdict(now)})
+        console.print_json({**about, "status": asdict(now)})
     else:
         click.echo(text)
         if undecided := sum(not conflict.corrected for conflict in campaign.conflicts()):
             print_note(f"{counted(undecided, 'conflict')} undecided: see `ballots run conflicts`")
 
 
-@command(short_help="Open the last closed ballot again.")
+@console.command(short_help="Open the last closed ballot again.")
 @ledger_argument
 @click.option("--reason", required=True, help="Reason, which the ledger keeps.")
 def reopen(campaign: Campaign, reason: str) -> None:
@@ -189,7 +181,7 @@ def _shares(view: Preview | ClosePreview) -> str:
 def _show_batches(view: Preview, now: CampaignStatus, as_json: bool) -> None:
     least_answered, ready = view.least_answered, view.is_ready
     if as_json:
-        print_json(
+        console.print_json(
             {"status": asdict(now), "expected_tau_w": view.expected, "least_answered": least_answered, "ready": ready}
         )
         return
@@ -204,12 +196,14 @@ def _show_batches(view: Preview, now: CampaignStatus, as_json: bool) -> None:
 
 def _show(preview: ClosePreview, as_json: bool) -> None:
     if as_json:
-        document = asdict(preview)
-        document["silent"] = [item_cells(item) for item in preview.silent]
-        document["fewest"] = [{"item": item_cells(item), "n_answered": number} for item, number in preview.fewest]
-        print_json({**document, "cut": None if preview.cut is None else asdict(preview.cut), "ready": preview.is_ready})
+        silent = [item_cells(item) for item in preview.silent]
+        fewest = [{"item": item_cells(item), "n_answered": number} for item, number in preview.fewest]
+        console.print_json({**asdict(preview), "silent": silent, "fewest": fewest, "ready": preview.is_ready})
         return
-    click.echo(f"ballot {preview.ballot}: {_answered(preview)} comparisons answered {_shares(preview)}")
+    click.echo(
+        f"ballot {preview.ballot}: {_ANSWERED.format(preview.n_answered, preview.n_comparisons)} comparisons answered "
+        f"{_shares(preview)}"
+    )
     if preview.silent:
         some = first_few([" ".join(item_cells(item)) for item in preview.silent])
         click.echo(f"{counted(len(preview.silent), 'item')} without any answer: {some}")
@@ -227,7 +221,7 @@ def _show(preview: ClosePreview, as_json: bool) -> None:
     click.echo("it can be closed" if preview.is_ready else f"it cannot be closed yet: {preview.reason}")
 
 
-@command(short_help="Write the ranking; with --interim, before the end.")
+@console.command(short_help="Write the ranking; with --interim, before the end.")
 @ledger_argument
 @click.option("--out", metavar="FILE", help="Write it here.  [default: standard output]")
 @click.option(
@@ -240,7 +234,7 @@ def _show(preview: ClosePreview, as_json: bool) -> None:
     help="Number of top items for in_top.  [default: the last ballot's items, or a tenth]",
 )
 @click.option("--paper", is_flag=True, help="Write only the paper's scores, as `ballots score` does.")
-@report_option()
+@console.report_option()
 @click.option("--json", "as_json", is_flag=True, help="Write JSON with the scores of every ballot, not CSV.")
 def result(
     campaign: Campaign,
@@ -276,7 +270,7 @@ def result(
     if report_path is not None:
         result.report().save(report_path)
     if as_json:
-        print_json(result.to_dict())
+        console.print_json(result.to_dict())
     else:
         emit(result.to_csv(), out, f"{len(result.items):,} items written to {out}")
     _notes(result)

@@ -1,20 +1,23 @@
-"""`ballots run open`, `record`, `correct`, `conflicts` and `assign`: write comparisons, and record the votes."""
+"""`ballots run open`, `record`, `correct`, `conflicts` and `assign`: write comparisons, and record the votes.
 
-from collections.abc import Callable
+`quality`, `exclude` and `link`: check the voters, exclude one, and make a link to the organiser's pages.
+"""
+
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Final
 
 import click
 
-from adaptive._cli.output import emit, print_rows
-from adaptive._cli.run.campaign import described, ledger_argument
+from adaptive._cli.output import emit
+from adaptive._cli.run.campaign import check_other, described, ledger_argument
 from adaptive._cli.vote_files import Reading, reading_options
 from adaptive._formats.votes import read_votes
+from adaptive._tables import item_cells
 from adaptive.errors import ProtocolError
-from adaptive.ledger import ANSWERS, Campaign
+from adaptive.ledger import ANSWERS, Campaign, CampaignQuality, ExclusionPreview, FlagLimits
 from rankcorr import OptionError
 from rankcorr._checks import counted
-from rankcorr._cli.console import command, json_option, print_json
+from rankcorr._cli.console import Column, command, json_option, print_json, print_rows, print_table, text_columns
 
 
 @command("open", short_help="Draw the next ballot: comparisons for each voter.")
@@ -74,9 +77,9 @@ def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> N
       ballots run record voting.db votes.csv
     """
     if campaign.info.set_size > 2:
-        recorded = campaign.import_votes(votes, **reading._asdict())
+        recorded = campaign.import_votes(votes, **vars(reading))
     else:
-        file = read_votes(votes, **reading._asdict(), needed=["comparison", "winner"]).file()
+        file = read_votes(votes, **vars(reading), needed=["comparison", "winner"]).file()
         recorded = campaign.record_file(file)
     status = campaign.status()
     if as_json:
@@ -114,12 +117,12 @@ def correct(campaign: Campaign, comparison: str, winner: str, reason: str) -> No
     click.echo(f"comparison {comparison}: {'voided' if answer is None else f'the vote is {answer!r} now'}")
 
 
-_OF_CONFLICT: Final[dict[str, Callable[[Any], str]]] = {
-    "comparison": lambda row: row.comparison,
-    "voter": lambda row: row.voter,
-    "recorded": lambda row: row.recorded or "none",
-    "conflicting": lambda row: row.conflicting,
-    "corrected": lambda row: "yes" if row.corrected else "no",
+_OF_CONFLICT: Final[dict[str, Column]] = {
+    "comparison": ("comparison", "{}"),
+    "voter": ("voter", "{}"),
+    "recorded": ("recorded", lambda answer: answer or "none"),
+    "conflicting": ("conflicting", "{}"),
+    "corrected": ("corrected", lambda is_corrected: "yes" if is_corrected else "no"),
 }
 
 
@@ -133,8 +136,10 @@ def conflicts(campaign: Campaign, as_json: bool) -> None:
       ballots run conflicts voting.db
     """
     conflicts = campaign.conflicts()
-    if conflicts or as_json:
-        print_rows(conflicts, _OF_CONFLICT, as_json)
+    if as_json:
+        print_json([asdict(conflict) for conflict in conflicts])
+    elif conflicts:
+        print_rows(conflicts, _OF_CONFLICT)
     else:
         click.echo("no conflicts")
 
@@ -161,7 +166,143 @@ def assign(campaign: Campaign, voter: str, giver: str | None, sheets: tuple[int,
     click.echo(f"{counted(number, 'sheet')} given to {voter}")
 
 
-def check_other(out: str | None, campaign: Campaign) -> None:
-    """Refuse to write over the ledger itself."""
-    if out is not None and campaign.is_kept_in(out):
-        raise ProtocolError(f"{out}: is the ledger itself; choose another file for --out")
+@command(short_help="Make a link to the organiser's pages of rankcorr-collect.")
+@ledger_argument
+@click.option(
+    "--url", default="http://127.0.0.1:8080", show_default=True, metavar="URL", help="Address of rankcorr-collect."
+)
+def link(campaign: Campaign, url: str) -> None:
+    """Print a link that opens the organiser's pages of the campaign in LEDGER.
+
+    The part after # is a secret. The ledger stores only its hash, so a lost link cannot be shown again; this command
+    makes a new one. Earlier links still work.
+
+    Example:
+      ballots run link voting.db --url https://votes.example.org
+    """
+    click.echo(f"{url.rstrip('/')}/o/{campaign.key}#{campaign.tokens.issue('organiser')}")
+
+
+@command(short_help="Report speed, side, checks and agreement of each voter.")
+@ledger_argument
+@click.option(
+    "--fast",
+    type=float,
+    default=FlagLimits().fast_seconds,
+    show_default=True,
+    metavar="SECONDS",
+    help="Answers below this time count as fast.",
+)
+@json_option("")
+def quality(campaign: Campaign, fast: float, as_json: bool) -> None:
+    """Report how reliable the votes in LEDGER are, voter by voter. No voter is excluded.
+
+    seconds is the median time of a vote, and left the share of votes for the left side. attention and gold count the
+    expected answers, repeats the equal answers to pairs asked again with the sides swapped, and agreement the equal
+    answers of other voters to the same pairs. random is the probability, by a model of all votes, that the voter
+    answers at random.
+
+    Example:
+      ballots run quality voting.db
+      ballots run quality voting.db --fast 2 --json
+    """
+    quality = campaign.quality(FlagLimits(fast_seconds=fast))
+    if as_json:
+        print_json(asdict(quality))
+    else:
+        _show_quality(quality)
+
+
+@command(short_help="Exclude a voter from the scores, or include them.")
+@ledger_argument
+@click.argument("voter")
+@click.option("--reason", help="Reason, which the ledger keeps; required without --preview.")
+@click.option("--back", is_flag=True, help="Include the voter again.")
+@click.option("--preview", is_flag=True, help="Show how the ranking would change, and change nothing.")
+@click.option("--json", "as_json", is_flag=True, help="With --preview: print JSON.")
+def exclude(campaign: Campaign, voter: str, reason: str | None, back: bool, preview: bool, as_json: bool) -> None:
+    """Exclude the votes of VOTER from all scores from now on; no vote is deleted.
+
+    Closed ballots keep their scores. `ballots run result` reports how the ranking differs from the one with all voters.
+
+    Example:
+      ballots run exclude voting.db 17 --preview
+      ballots run exclude voting.db 17 --reason "answered at random"
+      ballots run exclude voting.db 17 --back --reason "a mistake of ours"
+    """
+    if preview:
+        if reason is not None or back:
+            raise OptionError("--preview changes nothing, so leave out --reason and --back")
+        effect = campaign.voters.named(voter).preview_exclusion()
+        if as_json:
+            changes = [{"item": item_cells(item), "now": now, "then": then} for item, now, then in effect.changes]
+            print_json({**asdict(effect), "changes": changes})
+        else:
+            _show_exclusion(effect)
+        return
+    if as_json:
+        raise OptionError("--json requires --preview")
+    if reason is None:
+        raise OptionError("--reason is required; to see the effect first, use --preview")
+    record = campaign.voters.named(voter)
+    if back:
+        record.include(reason)
+    else:
+        record.exclude(reason)
+    click.echo(f"voter {voter} {'is included again' if back else 'is excluded'}")
+
+
+def _left_text(share: float | None, low: float | None, high: float | None) -> str:
+    return "-" if share is None else f"{share:.2f} ({low:.2f} to {high:.2f})"
+
+
+_OF_VOTER: Final[dict[str, Column]] = {
+    "voter": ("voter", "{}"),
+    "votes": ("n_votes", "{:,}"),
+    "seconds": ("seconds", lambda seconds: "-" if seconds is None else f"{seconds:.1f}"),
+    "fast": ("fast", "{}"),
+    "left": (("left.share", "left_low", "left_high"), _left_text),
+    **text_columns("{}", "attention", "gold", "repeats", "agreement"),
+    "random": ("random", lambda probability: "-" if probability is None else f"{probability:.2f}"),
+    "flags": (
+        ("excluded", "flags"),
+        lambda is_excluded, flags: "excluded" if is_excluded else " ".join(flag.kind for flag in flags),
+    ),
+}
+
+
+def _show_quality(quality: CampaignQuality) -> None:
+    if not quality.voters:
+        click.echo("no voter has answered yet")
+        return
+    print_rows(quality.voters, _OF_VOTER)
+    if quality.n_pairs:
+        click.echo(f"{counted(quality.n_pairs, 'pair')} asked of several voters: {_agreement(quality)}")
+    for row in quality.voters:
+        for flag in row.flags:
+            click.echo(f"voter {row.voter}: {flag.reason}")
+
+
+def _agreement(quality: CampaignQuality) -> str:
+    """Return the agreement with its intervals, or the number of pairs still needed."""
+    agreeing = f"{quality.agreement} pairs of answers agree"
+    if quality.n_missing:
+        return f"{agreeing}; agreement and alpha need {counted(quality.n_missing, 'more pair')}"
+    interval = f"90 % interval {quality.agreement_low:.0%} to {quality.agreement_high:.0%}"
+    share = f"{agreeing} ({quality.agreement.share:.0%}, {interval})"
+    if quality.alpha is None:
+        return share
+    return f"{share}; Krippendorff's alpha {quality.alpha:.2f} ({quality.alpha_low:.2f} to {quality.alpha_high:.2f})"
+
+
+def _show_exclusion(effect: ExclusionPreview) -> None:
+    outcome = "included again" if effect.excluded else "excluded"
+    click.echo(
+        f"voter {effect.voter} {outcome}: {counted(effect.n_votes, 'vote')}, and {effect.n_others:,} by the others; "
+        f"tau_w of the rankings with and without them {effect.tau_w:.3f}"
+    )
+    if effect.changes:
+        print_table(
+            ["item", "rank now", "rank then"],
+            [[" ".join(item_cells(item)), f"{now:g}", f"{then:g}"] for item, now, then in effect.changes],
+        )

@@ -12,9 +12,8 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive._advice import Advice, advice_on_budget, advice_on_total
 from adaptive._budget import BatchOptions, PayOptions, answers_for
-from adaptive._plan import BallotPlan
+from adaptive._plan import Advice, BallotPlan, advice_on_budget, advice_on_total
 from adaptive.ledger._store.schema import MOST_GRADES, answers_with, is_line, label_text, value_of
 from adaptive.ledger.errors import LedgerError, require
 from adaptive.model._likelihood import MAX_DENSE

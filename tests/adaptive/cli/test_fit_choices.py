@@ -211,3 +211,15 @@ def test_counts_of_millions_have_all_their_digits(tmp_path):
     text = printed_by("fit", "many.csv", "--both-bad", "tie", "--prior", "1")
     assert "2 votes on pairs, their weights 2,234,568 in all" in text
     assert re.search(r"^a +1 .* 1,234,567 +0 +1,000,001$", text, re.MULTILINE)
+
+
+def test_items_of_several_columns_keep_their_columns(tmp_path):
+    """A fit with clusters prints, compares and writes them as a fit of votes on pairs does."""
+    rows = ["a,b,c,d,left,x", "c,d,a,b,left,y", "a,b,c,d,left,x", "e,f,a,b,right,y", "e,f,c,d,right,x"]
+    (tmp_path / "tuples.csv").write_text("\n".join(["left_1,left_2,right_1,right_2,winner,voter", *rows]))
+    for options in ([], ["--cluster", "voter"]):
+        out = tmp_path / "ranking.csv"
+        text = printed_by("fit", "tuples.csv", *options, "--better", "a, b", "c, d")
+        assert re.findall(r"^\w, \w(?= )", text, re.MULTILINE) == ["a, b", "c, d", "e, f", "a, b"]
+        printed_by("fit", "tuples.csv", *options, "--out", str(out))
+        assert out.read_text().startswith("item_1,item_2,rank,strength,")

@@ -1,16 +1,24 @@
-"""`ballots run init` and `migrate`: create a campaign, and upgrade a ledger of an earlier release."""
+"""`ballots run init`, `export`, `import`, `backup`, `verify` and `migrate`: create, copy and check ledgers."""
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
 
 import click
 
+from adaptive._cli.output import emit, print_verified, write_whole
 from adaptive._cli.plan import BatchArguments, PlanArguments, batch_options, plan_options, print_cost, print_plan
-from adaptive._cli.run.campaign import created
+from adaptive._cli.run.campaign import check_other, created, ledger_argument, opened
+from adaptive._cli.vote_files import Reading, reading_options
 from adaptive.errors import ProtocolError
 from adaptive.ledger import (
+    FORMATS,
+    Campaign,
     CampaignSettings,
     ContinuousPlan,
     Ledger,
@@ -21,7 +29,8 @@ from adaptive.ledger import (
     read_known_pairs,
 )
 from rankcorr import OptionError
-from rankcorr._cli.console import command, declared_option, gathered, option, print_rows, setting, text_columns, whole
+from rankcorr._checks import counted
+from rankcorr._cli import console
 from rankcorr._cli.options import check_owner
 from rankcorr.vectors import read_candidates
 
@@ -30,19 +39,19 @@ from rankcorr.vectors import read_candidates
 class AskingOptions:
     """Options of the command line for checks and pay."""
 
-    probes: str | None = setting(
+    probes: str | None = console.setting(
         "--checks",
         metavar="FILE",
         help="CSV of pairs whose answer is known: left, right, winner and kind (practice, attention or gold).",
     )
-    probes_per_sheet: int | None = setting(
-        declared_option(
+    probes_per_sheet: int | None = console.setting(
+        console.declared_option(
             Probing, "known_per_sheet", "--checks-per-sheet", default=None, show_default="1, with --checks", metavar="N"
         )
     )
-    repeats: float = setting(declared_option(Probing, "repeats", metavar="SHARE"))
-    overlap: float = setting(declared_option(Probing, "overlap", metavar="SHARE"))
-    currency: str | None = setting("--currency", metavar="TEXT", help="Currency of the pay.")
+    repeats: float = console.setting(console.declared_option(Probing, "repeats", metavar="SHARE"))
+    overlap: float = console.setting(console.declared_option(Probing, "overlap", metavar="SHARE"))
+    currency: str | None = console.setting("--currency", metavar="TEXT", help="Currency of the pay.")
 
     def probing(self, items: Collection[Hashable]) -> Probing | None:
         """Return the checks of a campaign; None without checks."""
@@ -54,7 +63,7 @@ class AskingOptions:
         return None if probing == Probing() else probing
 
 
-@command(short_help="Plan a campaign and create its ledger.")
+@console.command(short_help="Plan a campaign and create its ledger.")
 @click.argument("ledger")
 @click.option(
     "--items",
@@ -73,12 +82,12 @@ class AskingOptions:
 @plan_options
 @click.option("--voters", type=int, required=True, metavar="V", help="Number of voters; they are named 0 to V-1.")
 @click.option("--seed", type=click.IntRange(min=0), required=True, help="Seed of all draws.")
-@option("--name", default="campaign", help="Name of the campaign.")
-@declared_option(CampaignSettings, "sheet_size", metavar="N")
-@declared_option(CampaignSettings, "least_answered", metavar="SHARE")
-@declared_option(CampaignSettings, "grades", metavar="G")
+@console.option("--name", default="campaign", help="Name of the campaign.")
+@console.declared_option(CampaignSettings, "sheet_size", metavar="N")
+@console.declared_option(CampaignSettings, "least_answered", metavar="SHARE")
+@console.declared_option(CampaignSettings, "grades", metavar="G")
 @batch_options
-@gathered("asking", AskingOptions)
+@console.gathered("asking", AskingOptions)
 def init(
     ledger: str,
     items: str | None,
@@ -132,7 +141,7 @@ def init(
         plan = _plan_of_groups(groups, answers, options, batches)
     with created(ledger) as new_ledger:
         new_ledger.new_campaign(plan, labels, voters, seed, name=name, settings=settings, contents=contents)
-    where = whole(new_ledger.name if "://" in ledger else ledger)
+    where = console.whole(new_ledger.name if "://" in ledger else ledger)
     print_plan(plan, voters, options.seconds)
     print_cost(plan, voters, settings)
     click.echo(f"\n{where} is created; {'batch' if isinstance(plan, ContinuousPlan) else 'ballot'} 1 can be opened.")
@@ -153,12 +162,127 @@ def _plan_of_groups(
         number = list(group.values()).count("positive")
         n_pairs = number * (number - 1) // 2
         rows.append({"target": target, "candidates": number, "pairs": n_pairs, "comparisons": answers * n_pairs})
-    print_rows(rows, {"target": ("target", whole), **text_columns("{:,}", "candidates", "pairs", "comparisons")})
+    console.print_rows(
+        rows,
+        {"target": ("target", console.whole), **console.text_columns("{:,}", "candidates", "pairs", "comparisons")},
+    )
     click.echo()
     return plan
 
 
-@command(short_help="Upgrade the tables of an earlier release.")
+@console.command(short_help="Write a bundle of the campaign, or its votes.")
+@ledger_argument
+@click.option(
+    "--out", required=True, metavar="FILE", help="File to write, or a folder if the format has several files."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["bundle", *FORMATS]),
+    default="bundle",
+    show_default=True,
+    help="The whole campaign as one zip, or the votes that count.",
+)
+@click.option("--names", is_flag=True, help="With the names of voters, not their random keys.")
+@click.option("--unanswered", is_flag=True, help="Also write comparisons without a vote, if the format allows them.")
+@click.option("--no-guard", is_flag=True, help="Do not change cells that a spreadsheet would run as formulas.")
+def export(campaign: Campaign, out: str, form: str, names: bool, unanswered: bool, no_guard: bool) -> None:
+    """Write the contents of LEDGER, for others or for an archive.
+
+    A bundle has everything: items, plan, drawn comparisons, all events, the ranking, a data sheet, and digests. With
+    these, `ballots verify` proves that the parts agree. Random keys replace the names of voters.
+
+    Example:
+      ballots run export voting.db --out campaign.zip
+      ballots run export voting.db --format csv --out votes.csv
+      ballots run export voting.db --format choix --out folder
+    """
+    check_other(out, campaign)
+    if form == "bundle":
+        if unanswered or no_guard:
+            raise OptionError("--unanswered and --no-guard are for the formats of votes; a bundle has everything")
+        campaign.write_bundle(out, names=names)
+        click.echo(f"the campaign is written to {console.whole(out)}")
+        return
+    export = campaign.export_votes(cast(Any, form), unanswered=unanswered, names=names, guard=not no_guard)
+    if len(export.files) == 1:
+        (text,) = export.files.values()
+        emit(text, out, export.to_text())
+        return
+    folder = Path(out)
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise ProtocolError(f"{out}: cannot be a folder: {error.strerror}") from error
+    for name, text in export.files.items():
+        write_whole(str(folder / name), text)
+    click.echo(export.to_text())
+
+
+@console.command("import", short_help="Read a bundle, or votes of other programs.")
+@click.argument("ledger")
+@click.argument("file")
+@click.option("--campaign", metavar="KEY", help="Key or name of the campaign, if LEDGER has several.")
+@reading_options
+def import_command(ledger: str, file: str, campaign: str | None, reading: Reading) -> None:
+    """Add the campaign or the votes in FILE to LEDGER.
+
+    A bundle becomes a new campaign; LEDGER is created if it does not exist. Any other file has votes on the open
+    ballot: CSV, TSV or JSON with the columns comparison (or left and right) and winner, an export of an arena, Label
+    Studio or potato, or pairs of winner and loser. If a row is not valid, the whole file is refused.
+
+    Example:
+      ballots run import copy.db campaign.zip
+      ballots run import voting.db tasks.json
+      ballots run import voting.db votes.csv --columns winner=choice --answers A=left,B=right,same=tie
+    """
+    if file != "-" and zipfile.is_zipfile(file):
+        with created(ledger) as new_ledger:
+            restored = new_ledger.restore(file)
+        click.echo(
+            f"campaign {console.whole(restored.info.name)} is restored: {counted(restored.info.n_items, 'item')}"
+        )
+        return
+    if "://" not in ledger and not Path(ledger).exists():
+        raise ProtocolError(
+            f"{ledger}: does not exist; only a bundle can be imported into a new ledger, and {file} is not one"
+        )
+    with opened(ledger, campaign) as into:
+        recorded = into.import_votes(file, **vars(reading))
+    aside = recorded.n_conflicts + recorded.n_late
+    aside_text = f", {aside:,} set aside" if aside else ""
+    click.echo(f"{counted(recorded.n_new, 'new vote')}{aside_text}")
+
+
+@console.command(short_help="Copy the ledger, while votes arrive.")
+@click.argument("ledger")
+@click.argument("copy")
+def backup(ledger: str, copy: str) -> None:
+    """Copy LEDGER, an SQLite file, to the new file COPY, even while votes arrive. The copy is a complete ledger.
+
+    A PostgreSQL database is backed up with pg_dump, and restored with pg_restore.
+
+    Example:
+      ballots run backup voting.db voting-monday.db
+    """
+    with closing(Ledger.open(ledger)) as source:
+        source.back_up(copy)
+    click.echo(f"{console.whole(ledger)} is copied to {console.whole(copy)}")
+
+
+@console.command(short_help="Check all digests, and score all votes again.")
+@ledger_argument
+@console.json_option("")
+def verify(campaign: Campaign, as_json: bool) -> None:
+    """Check that draws, votes and records of LEDGER match their digests, and that the votes reproduce the records.
+
+    Example:
+      ballots run verify voting.db
+    """
+    print_verified(campaign.verify(), as_json)
+
+
+@console.command(short_help="Upgrade the tables of an earlier release.")
 @click.argument("ledger")
 def migrate(ledger: str) -> None:
     """Upgrade the tables of LEDGER to this release; make a backup first.
@@ -173,4 +297,4 @@ def migrate(ledger: str) -> None:
     before = store.migrate()
     store.close()
     outcome = "is up to date" if before is None else f"is upgraded from revision {before}"
-    click.echo(f"{whole(store.name)} {outcome}")
+    click.echo(f"{console.whole(store.name)} {outcome}")
