@@ -33,6 +33,7 @@ from rankcorr.errors import TableError
 
 _WINNERS: Final = {"left": "left", "right": "right", "tie": "tie", None: "cannot say"}
 _SAME_ITEM: Final = {"left": "right", "right": "left"}  # answers that agree once the sides are exchanged
+_PROMPT: Final = "prompt"  # the column that `ballots next --prompts` writes
 _SIDES: Final = ("shown", "exchanged")  # columns with both answers of --both-sides
 _NEEDED: Final = ("comparison", "left", "right", "winner")
 _GRACE: Final = 1.0  # seconds that a program has to end by itself
@@ -85,15 +86,16 @@ class Judge:
         self._process: Any = None  # of subprocess, with pipes
         self._timed_out = False
 
-    def ask(self, name: str, left: object, right: object) -> Answer:
-        """Ask which of two items is better.
+    def ask(self, name: str, left: object, right: object, prompt: str | None = None) -> Answer:
+        """Ask which of two items is better, as an answer to a prompt if there is one.
 
         Raises
         ------
         VoteError
             An answer that is not valid, or no answer after all retries.
         """
-        question = json.dumps({"id": name, "left": left, "right": right}).encode() + b"\n"
+        on_prompt = {} if prompt is None else {"prompt": prompt}
+        question = json.dumps({"id": name, **on_prompt, "left": left, "right": right}).encode() + b"\n"
         for attempt in range(self.limits.retries + 1):
             self.n_retries += attempt > 0
             line = self._exchanged(question)
@@ -192,8 +194,9 @@ def ask_command(pairs: str, text: str, out: str, voter: str | None, both_sides: 
 
     The program is started once. It reads one line for each comparison, {"id": "1-0-0", "left": "lion", "right":
     "tiger"}, and writes one line for each, {"id": "1-0-0", "winner": "left"}: left, right, tie, or null if it cannot
-    say, and "cost" if it knows one. It must not hold lines back in a buffer. Items of several columns are lists. If the
-    program ends or does not answer in time, it is started again; an invalid answer is an error.
+    say, and "cost" if it knows one. It must not hold lines back in a buffer. Items of several columns are lists. If
+    PAIRS has a column prompt, questions and FILE have it too. If the program ends or does not answer in time, it is
+    started again; an invalid answer is an error.
 
     Each vote is on disk before the next question is sent. After a kill, the same command continues, and skips
     comparisons that have a winner in PAIRS or in FILE. With --both-sides, answers that disagree make a tie, and the
@@ -275,12 +278,14 @@ def _check_ids(file: VoteFile) -> None:
 def _vote(judge: Judge, row: VoteRow, both_sides: bool) -> VoteRow:
     """The row with the answer of the program, and what else is stored with it."""
     name = str(row.comparison)
-    answers = [judge.ask(name, row.left, row.right)]
+    prompt = _prompt(row)
+    answers = [judge.ask(name, row.left, row.right, prompt)]
     if both_sides:  # another id: a program may keep answers by id
-        answers.append(judge.ask(f"{name} exchanged", row.right, row.left))
+        answers.append(judge.ask(f"{name} exchanged", row.right, row.left, prompt))
     first_winner, *exchanged = (answer.winner for answer in answers)
     costs = [answer.cost for answer in answers if answer.cost is not None]
-    extra = {"cost": f"{math.fsum(costs):.12g}" if costs else ""}
+    extra = {} if prompt is None else {_PROMPT: prompt}
+    extra["cost"] = f"{math.fsum(costs):.12g}" if costs else ""
     winner = first_winner
     if exchanged:
         extra |= dict(zip(_SIDES, (first_winner, *exchanged), strict=True))
@@ -291,14 +296,19 @@ def _vote(judge: Judge, row: VoteRow, both_sides: bool) -> VoteRow:
     return row._replace(answer=winner, extra=tuple(extra.items()))
 
 
+def _prompt(row: VoteRow) -> str | None:
+    return dict(row.extra).get(_PROMPT)
+
+
 def _lines(row: VoteRow, both_sides: bool) -> tuple[str, str]:
     """The header of the file of votes, and the line of one vote, as CSV."""
     extra = dict(row.extra)
     more = {name: [extra.get(name, "")] for name in ("cost", *(_SIDES if both_sides else ()))}
-    voter = {} if row.voter is None else {"voter": [row.voter]}
+    beside = {"voter": row.voter, _PROMPT: _prompt(row)}
+    known = {name: [value] for name, value in beside.items() if value is not None}
     sides = {"left": [row.left], "right": [row.right]}
     header, end, line = votes_csv(
-        {"comparison": [row.comparison], **voter, **sides, "winner": [row.answer], **more}
+        {"comparison": [row.comparison], **known, **sides, "winner": [row.answer], **more}
     ).partition("\n")
     return header + end, line
 
@@ -345,8 +355,12 @@ def _read_votes(out: str, data: bytes, pairs: str, questions: Mapping[str, VoteR
     _check_ids(file)
     for row in file.rows:
         pair = questions.get(str(row.comparison))
-        if pair is None or (pair.voter, pair.left, pair.right) != (row.voter, row.left, row.right):
-            file.fail(f"comparison {row.comparison!r} with this voter and these items is not in {pairs}", row.line)
+        parts = (row.voter, row.left, row.right, _prompt(row))
+        if pair is None or (pair.voter, pair.left, pair.right, _prompt(pair)) != parts:
+            also = "" if _prompt(row) is None else ", this prompt"
+            file.fail(
+                f"comparison {row.comparison!r} with this voter{also} and these items is not in {pairs}", row.line
+            )
         if row.answer is None:
             file.fail(f"comparison {row.comparison!r} has no winner", row.line)
         if not 0 <= (_cost(row) or 0.0) < math.inf:

@@ -83,6 +83,24 @@ def test_items_of_several_columns_are_lists(folder):
     assert list(rows_of((folder / "v.csv").read_text())[0]) == columns
 
 
+def test_a_prompt_is_in_the_question_and_in_the_votes(folder):
+    rows = [{"comparison": n, "prompt": f"p{n}", "left": "a", "right": "b", "winner": ""} for n in range(4)]
+    (folder / "p.csv").write_text(as_csv(rows))
+    command = judge("winner = 'left' if pair['prompt'] in ('p1', 'p3') else 'right'")
+    assert invoke("ask", "p.csv", "--judge", command, "--out", "v.csv", "--most", "2").exit_code == 0
+    assert ask(command).startswith("2 comparisons asked, 2 skipped")
+    votes = rows_of((folder / "v.csv").read_text())
+    assert [(row["prompt"], row["winner"]) for row in votes] == [
+        ("p0", "right"),
+        ("p1", "left"),
+        ("p2", "right"),
+        ("p3", "left"),
+    ]
+    (folder / "v.csv").write_text((folder / "v.csv").read_text().replace("0,p0", "0,p9"))
+    message = refusal("ask", "p.csv", "--judge", command, "--out", "v.csv")
+    assert "comparison '0' with this voter, this prompt and these items is not in p.csv" in message
+
+
 LABELS = ("Zoë's 猫", 'the "big", one', "=1+1", "a;b\tc", "x\N{LINE SEPARATOR}'y\\", "None")
 
 

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from adaptive import prediction_powered, read_choices
+from adaptive._cli import fit as fit_commands
 from adaptive.choices._answers import joined_answers
+from adaptive.plots import plot_strengths
 from tests.adaptive.cli.conftest import invoke, refusal
 
 FILES = {
@@ -197,6 +199,23 @@ def test_answers_of_any_kind_are_drawn(command, kind, tmp_path):
     clusters = {"pairs": ["--cluster", "prompt"]}.get(kind, [])
     printed_by("plot", command[0], f"{kind}.csv", *command[1:], *clusters, "--prior", "1", "--out", "figure.svg")
     assert "svg" in (tmp_path / "figure.svg").read_text()[:400]
+
+
+def test_a_figure_is_of_the_voters_and_the_model_that_the_options_name(monkeypatch):
+    pytest.importorskip("matplotlib")
+    drawn = []
+    monkeypatch.setattr(
+        fit_commands, "plot_strengths", lambda fitted, **_: drawn.append(fitted) or plot_strengths(fitted)
+    )
+    options = ["--cluster", "prompt", "--covariate", "length", "--prior", "1", "--both-bad", "tie"]
+    printed_by("plot", "strengths", "pairs.csv", "--without", "J", *options, "--out", "figure.svg")
+    people = read_choices("pairs.csv", covariates=["length"]).of_voters(["J"], others=True)
+    assert drawn[0].theta.tolist() == people.choices(cluster="prompt").fit(prior=1).theta.tolist()
+    printed_by("plot", "strengths", "votes.csv", "--only", "J", "--out", "figure.svg")
+    assert drawn[1].comparisons.n_comparisons == 3
+    for files in ("grades.csv", "votes.csv"):
+        options = ["--only", "J", "--without", "Ann", "--out", "figure.svg"]
+        assert "give --only or --without, not both" in refusal("plot", "strengths", files, *options)
 
 
 def test_a_table_may_be_markdown():
