@@ -17,7 +17,7 @@ import numpy as np
 from crowds import CROWDS, SIZES, collect_strengths, expected_accuracy, true_accuracy
 from report import heading, machine, row
 
-from adaptive.model import _matching as matching
+from adaptive.matching import _matching as matching
 from adaptive.model import _posterior as posterior
 
 NAMES = ("power law", "normal", "noisy", "ties .3", "intransitive .3", "50 % careless", "5 voters", "uniform")

@@ -16,7 +16,7 @@ from adaptive._plan import Advice, BallotPlan, advice_on_total
 from adaptive._tuning.candidates import Candidate, Trial, accuracies
 from adaptive._tuning.tune import FRESH, mean_interval, middle_range
 from adaptive.ledger import CampaignSettings, ContinuousPlan, Mode, PlannedSpending, planned_spending
-from adaptive.model._matching import Matching
+from adaptive.matching._matching import Matching
 from adaptive.simulation._approaches import Approach
 from adaptive.simulation._similarity import exponential_similarity
 from adaptive.simulation._simulate import simulate

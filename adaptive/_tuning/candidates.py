@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from adaptive._budget import plan_for_budget
 from adaptive._plan import BallotPlan
 from adaptive.errors import PlanError, SimilarityError
-from adaptive.model._matched_ballots import MATCHED_BALLOTS, MatchedBallots
-from adaptive.model._matching import MATCHING, Matching
+from adaptive.matching._matched_ballots import MATCHED_BALLOTS, MatchedBallots
+from adaptive.matching._matching import MATCHING, Matching
 from adaptive.simulation._approaches import Approach, ApproachOptions, rankings_of
 from adaptive.simulation._voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr._checks import shown

@@ -9,7 +9,7 @@ from adaptive._draw import checked_integer
 from adaptive._plan import LEAST_SET, MOST_SET
 from adaptive.choices._strengths import ChoiceStrengths
 from adaptive.errors import DrawError, ModelError
-from adaptive.model._matching import Matching
+from adaptive.matching._matching import Matching
 from adaptive.model._strengths import Strengths
 from rankcorr._checks import check_rng, shown
 

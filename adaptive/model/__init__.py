@@ -1,1 +1,1 @@
-"""Turn votes into strengths: comparisons -> scores or strengths -> ranking -> next comparisons."""
+"""Turn votes into strengths: comparisons -> likelihood -> fit -> strengths -> their uncertainty."""

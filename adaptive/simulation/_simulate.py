@@ -17,8 +17,8 @@ from adaptive._budget import plan_for_budget
 from adaptive._plan import Advice, BallotPlan, advice_on_voters
 from adaptive._scores import Average, Select, running_mean, select_by_mean
 from adaptive.errors import SimilarityError
-from adaptive.model._matched_ballots import MATCHED_BALLOTS, MatchedBallots
-from adaptive.model._matching import MATCHING, Matching
+from adaptive.matching._matched_ballots import MATCHED_BALLOTS, MatchedBallots
+from adaptive.matching._matching import MATCHING, Matching
 from adaptive.simulation._approaches import (
     PAPER_APPROACHES,
     STREAMS,

@@ -10,7 +10,7 @@ from adaptive import Comparisons, VoterPopulation, draw_ballot, exponential_simi
 from adaptive._budget import plan_for_budget, plan_for_top
 from adaptive._plan import plan_ballots
 from adaptive._tuning.candidates import candidates_for
-from adaptive.model._matching import Matching
+from adaptive.matching._matching import Matching
 from adaptive.simulation._approaches import APPROACHES
 from adaptive.simulation._similarity import named_similarity
 from adaptive.simulation._simulate import simulate

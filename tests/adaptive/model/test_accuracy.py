@@ -16,7 +16,9 @@ from scipy.integrate import quad
 from adaptive import Choices, Comparisons, bradley_terry, next_comparisons, stopping_rule
 from adaptive._votes import LEFT, RIGHT
 from adaptive.errors import ModelError
-from adaptive.model import _matching as matching
+from adaptive.matching import _matching as matching
+from adaptive.matching._matching import FAR, STEP
+from adaptive.matching._matching_kernels import far_rank_losses
 from adaptive.model._accuracy import (
     DrawnRanks,
     better_of,
@@ -26,8 +28,6 @@ from adaptive.model._accuracy import (
     rank_intervals_of,
     top_probabilities_of,
 )
-from adaptive.model._matching import FAR, STEP
-from adaptive.model._matching_kernels import far_rank_losses
 from rankcorr import Ranking, TauW, weighted_tau
 from rankcorr.errors import OptionError
 from tests.adaptive import naive

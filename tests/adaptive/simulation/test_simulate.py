@@ -20,10 +20,10 @@ from adaptive._plan import plan_ballots
 from adaptive._protocol import run_protocol
 from adaptive._scores import borda_scores, select_top
 from adaptive.errors import PlanError, SimilarityError
+from adaptive.matching._matched_ballots import MatchedBallots, run_matched_ballots
+from adaptive.matching._matching import Matching, run_matching
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._estimators import bradley_terry
-from adaptive.model._matched_ballots import MatchedBallots, run_matched_ballots
-from adaptive.model._matching import Matching, run_matching
 from adaptive.simulation._approaches import (
     APPROACHES,
     PAPER_APPROACHES,

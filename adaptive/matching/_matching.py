@@ -224,7 +224,7 @@ def next_comparisons(
     if prompts is not None and history.voters is None and voters is None:
         seen_by = np.zeros(len(pairs), np.int32)  # one voter, who must not get a pair and a prompt again
     slots = _slots(names, seen_by, prompts, prompt_history, rng)
-    from adaptive.model._matching_kernels import deal_matches
+    from adaptive.matching._matching_kernels import deal_matches
 
     presentations = strengths.comparisons.presentations
     candidates, order, aim = _chosen_items(strengths, presentations, n0, focus, first, n_comparisons, rng)
@@ -315,7 +315,7 @@ def _frequent_pairs(strengths: Strengths, pairs: ShownPairs) -> Array:
 
 def _far_rank_losses(strengths: Strengths, far: Array, order: Array, n0: float) -> tuple[Array, Array, Array]:
     """Return the cost to tau_w and rho_w of items that belong at strengths above `far`, and the strengths to aim at."""
-    from adaptive.model._matching_kernels import far_rank_losses
+    from adaptive.matching._matching_kernels import far_rank_losses
 
     chances, n_items = strengths.rank_chances, order.size
     own_ranks = np.empty(n_items)

@@ -16,8 +16,8 @@ from adaptive._plan import BallotPlan
 from adaptive._protocol import Items, checked_items
 from adaptive._scores import select_top
 from adaptive.errors import DrawError, ModelError, PlanError
+from adaptive.matching._matching import check_vote, falling_orders, interim_strengths, no_votes, with_answers
 from adaptive.model._estimators import bradley_terry
-from adaptive.model._matching import check_vote, falling_orders, interim_strengths, no_votes, with_answers
 from adaptive.model._strengths import Strengths
 from rankcorr._checks import check_rng, real_number, shown, whole_number
 from rankcorr._results import Result
@@ -227,7 +227,7 @@ def draw_matched_ballot(
     items = _checked_places(places, history.n_items)
     n_presentations = checked_integer("presentations", presentations, least=1)
     check_rng(rng, DrawError)
-    from adaptive.model._matching_kernels import matched_comparisons
+    from adaptive.matching._matching_kernels import matched_comparisons
 
     rest = n_presentations % (items.size - 1)
     sparse = 2 * rest <= items.size - 1

@@ -14,9 +14,8 @@ from adaptive import Comparisons, bradley_terry, next_comparisons
 from adaptive._draw_kernels import contains, key_of, random_order
 from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED
 from adaptive.errors import ModelError, VoteError
-from adaptive.model._likelihood import Prior
-from adaptive.model._matched_ballots import MatchedBallots, run_matched_ballots
-from adaptive.model._matching import (
+from adaptive.matching._matched_ballots import MatchedBallots, run_matched_ballots
+from adaptive.matching._matching import (
     FIRST,
     FOCUS,
     PAIR_SHARES,
@@ -26,7 +25,8 @@ from adaptive.model._matching import (
     run_matching,
     telling_distance,
 )
-from adaptive.model._matching_kernels import by_load, seen_pairs
+from adaptive.matching._matching_kernels import by_load, seen_pairs
+from adaptive.model._likelihood import Prior
 from tests.adaptive.strategies import NO_INTEGERS, comparisons, small
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -1,0 +1,1 @@
+"""Strengths so far -> the next comparisons, one by one or as ballots."""
