@@ -2,58 +2,45 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive.errors import ModelError
-from adaptive.model._accuracy import SIGNAL_LEVEL
+from adaptive.choices._events import Events
 from adaptive.model._likelihood import SD_RANGE
 from rankcorr._checks import counted
 
-if TYPE_CHECKING:
-    from adaptive.choices._choices import Choices
-    from adaptive.choices._events import Events
-
 Array: TypeAlias = NDArray[Any]
-_NO_SPREAD: Final = 1e-6  # of strengths: next to none, which leaves ties, sides and covariates to the fit
 _LEAST_CURVATURE: Final = 1e-9  # of the largest one
 
 
-def caveats(choices: Choices, sd: float, *, is_estimated: bool) -> Iterator[str]:
+def caveats(events: Events, n_items: int, sd: float, *, is_estimated: bool) -> Iterator[str]:
     """Yield caveats for a reader of a ranking with this spread of the strengths."""
-    n_items = len(choices.items)
-    if chance_pvalue(choices) > SIGNAL_LEVEL:
-        yield "the answers do not rule out chance: the order may be random"
-    n_parts, n_never = count_parts(choices.events, n_items)
+    n_parts, n_never = count_parts(events, n_items)
     if n_never:
         was = "was" if n_never == 1 else "were"
         yield f"{counted(n_never, 'item')} {was} never compared: the prior alone decides the rank"
     if n_parts > 1:
         yield f"the answers fall into {n_parts} parts: only the prior orders one part against another"
-    for n_extreme, verb in zip(count_extremes(choices.events, n_items), ("won", "lost"), strict=True):
+    for n_extreme, verb in zip(count_extremes(events, n_items), ("won", "lost"), strict=True):
         if n_extreme:
             yield f"{counted(n_extreme, 'item')} {verb} every comparison, so only the prior limits the strength"
     if is_estimated and sd > 0.999 * SD_RANGE[1]:
         yield f"the answers hardly contradict one order: the spread of the strengths is held at {sd:g}"
 
 
-def chance_pvalue(choices: Choices) -> float:
+def score_test(events: Events, n_items: int, probabilities: Array, cluster_products: Array | None) -> float:
     """Return the p-value of a score test that all strengths are equal (Rao 1948).
 
-    Ties, sides and covariates are fitted under that hypothesis. Clusters change the distribution of the statistic: it
-    is the one of a sum of squares with the eigenvalues of the clusters' variance, as Rao and Scott (Journal of the
-    American Statistical Association 76, 1981) approximate it. It is nan where the hypothesis has no finite fit.
+    The probabilities are those of the outcomes under that hypothesis, with ties, sides and covariates as fitted.
+    Clusters change the distribution of the statistic: it is the one of a sum of squares with the eigenvalues of the
+    clusters' variance, as Rao and Scott (Journal of the American Statistical Association 76, 1981) approximate it.
     """
     from scipy.stats import chi2
 
-    events, n_items = choices.events, len(choices.items)
-    try:
-        _, _, probabilities = choices.maximum(np.zeros(events.design.shape[1]), _NO_SPREAD)
-    except ModelError:
-        return float("nan")
     information = events.information(probabilities)
     rest = np.linalg.pinv(information[n_items:, n_items:])
     adjusted = np.hstack([np.eye(n_items), -information[:n_items, n_items:] @ rest])
@@ -61,12 +48,10 @@ def chance_pvalue(choices: Choices) -> float:
     is_known = values > _LEAST_CURVATURE * values.max(initial=0.0)
     scaling = adjusted.T @ (vectors[:, is_known] / np.sqrt(values[is_known]))
     slopes = scaling.T @ (events.scores(probabilities).T @ events.count)
-    variance = np.eye(slopes.size)
-    if choices.clusters is not None:
-        variance = scaling.T @ choices.cluster_products(probabilities) @ scaling
+    variance = np.eye(slopes.size) if cluster_products is None else scaling.T @ cluster_products @ scaling
     total, squares = float(np.trace(variance)), float((variance * variance).sum())
     if squares <= 0:
-        return float("nan")
+        return math.nan
     return float(chi2.sf(float(slopes @ slopes) * total / squares, total**2 / squares))
 
 

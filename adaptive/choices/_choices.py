@@ -19,10 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from adaptive._blas import one_blas_thread
 from adaptive._protocol import checked_labels
-from adaptive.choices._caveats import caveats
+from adaptive.choices._caveats import caveats, score_test
 from adaptive.choices._events import Events
 from adaptive.choices._strengths import ChoiceStrengths
 from adaptive.errors import ModelError
+from adaptive.model._accuracy import SIGNAL_LEVEL
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._likelihood import SD_RANGE, SD_START, is_spread
 from adaptive.model._strengths import LEAST_CLUSTERS
@@ -43,6 +44,7 @@ _INFINITE: Final = (
     "without a prior some strengths are infinite: an item or a group of items never lost to the others, or an outcome "
     "never occurred; set prior= to a standard deviation, such as 1"
 )
+_NO_SPREAD: Final = 1e-6  # of strengths: next to none, which leaves ties, sides and covariates to the fit
 _SD_STEP: Final = 0.5  # of log t, the first
 
 
@@ -368,7 +370,9 @@ class Choices:
                 sd, parameters = self._estimate_spread(parameters)
             parameters, total, probabilities = self.maximum(parameters, sd)
             covariance, warnings = self._covariance(probabilities, sd)
-            warnings += caveats(self, sd, is_estimated=prior is None)
+            if self.chance_pvalue() > SIGNAL_LEVEL:
+                warnings.append("the answers do not rule out chance: the order may be random")
+            warnings += caveats(self.events, n_items, sd, is_estimated=prior is None)
         errors = np.sqrt(np.maximum(0.0, np.diagonal(covariance)))
         return ChoiceStrengths(
             items=self.items,
@@ -424,6 +428,14 @@ class Choices:
             )
         shortfall = np.maximum(0.0, np.diagonal(of_model) - np.diagonal(of_clusters))
         return of_clusters + np.diag(shortfall), warnings
+
+    def chance_pvalue(self) -> float:
+        """Return the p-value of a score test that all strengths are equal; nan if ties alone have no finite fit."""
+        with suppress(ModelError):
+            _, _, probabilities = self.maximum(np.zeros(self.events.design.shape[1]), _NO_SPREAD)
+            products = None if self.clusters is None else self.cluster_products(probabilities)
+            return score_test(self.events, len(self.items), probabilities, products)
+        return math.nan
 
     def with_items(self, items: Sequence[Hashable]) -> Choices:
         """Return the same choices with the items in another order."""

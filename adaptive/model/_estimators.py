@@ -14,8 +14,9 @@ from adaptive.errors import ModelError
 from adaptive.model import _likelihood as likelihood
 from adaptive.model._columns import same_labels
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._fit import MAX_ITERATIONS, TOLERANCE, fit
+from adaptive.model._fit import fit
 from adaptive.model._likelihood import Parameters, Prior, TiesModel, VoteModel
+from adaptive.model._newton import MAX_ITERATIONS, TOLERANCE
 from adaptive.model._scoring import BordaScores, borda, rank_centrality
 from adaptive.model._strengths import Strengths, rows_of
 from rankcorr._checks import check_choice, checked_count, real_number, shown

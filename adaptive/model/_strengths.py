@@ -17,7 +17,6 @@ from adaptive.model import _accuracy as accuracy
 from adaptive.model._accuracy import N_SAMPLES, DrawnStrengths, StopDecision
 from adaptive.model._columns import places_among
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._fit import TOLERANCE, JointFit, pool_rows
 from adaptive.model._likelihood import (
     MAX_DENSE,
     MISFIT_LIMIT,
@@ -33,6 +32,7 @@ from adaptive.model._likelihood import (
     curvature_at,
     misfit,
 )
+from adaptive.model._newton import TOLERANCE, JointFit, pool_rows
 from adaptive.model._posterior import Opinions, cluster_ratio, covariance, draw, shared_opinions
 from rankcorr import TauW
 from rankcorr._checks import (

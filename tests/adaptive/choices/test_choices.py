@@ -13,7 +13,6 @@ from numpy.testing import assert_allclose
 from scipy.stats import chi2, kendalltau, multivariate_normal
 
 from adaptive import Choices, Comparisons, ModelError, bradley_terry
-from adaptive.choices._caveats import chance_pvalue
 from adaptive.errors import AdaptiveError
 from adaptive.plots import plot_in_top
 from rankcorr import OptionError, Ranking
@@ -310,7 +309,7 @@ def test_chance_is_that_of_a_likelihood_ratio(spread):
     margin = theta[left] - theta[right] + 0.4 + rng.logistic(size=2_000)
     winner = np.where(np.abs(margin) < 0.3, 0, np.sign(margin)).astype(int)
     choices = Choices.from_pairs(Comparisons(5, left, right, winner), side_bias=True)
-    logarithms = [math.log(chance_pvalue(choices)), math.log(likelihood_ratio_pvalue(choices))]
+    logarithms = [math.log(choices.chance_pvalue()), math.log(likelihood_ratio_pvalue(choices))]
     assert logarithms[0] == pytest.approx(logarithms[1], rel=0.02, abs=0.05)
     assert ("do not rule out chance" in " ".join(choices.fit().warnings)) == (spread == 0)
 
@@ -320,11 +319,11 @@ def test_chance_allows_for_clusters():
     rng = np.random.default_rng(3)
     left = rng.integers(0, 5, 200)
     right, winner = (left + rng.integers(1, 5, 200)) % 5, rng.choice([1, -1], 200)
-    alone = chance_pvalue(Choices.from_pairs(Comparisons(5, left, right, winner)))
+    alone = Choices.from_pairs(Comparisons(5, left, right, winner)).chance_pvalue()
     copied = Comparisons(5, *(np.repeat(column, 10) for column in (left, right, winner)))
-    assert chance_pvalue(Choices.from_pairs(copied)) < 0.1 * alone
+    assert Choices.from_pairs(copied).chance_pvalue() < 0.1 * alone
     clustered = Choices.from_pairs(copied, clusters=np.repeat(np.arange(200), 10).tolist())
-    assert chance_pvalue(clustered) == pytest.approx(alone, abs=0.1)
+    assert clustered.chance_pvalue() == pytest.approx(alone, abs=0.1)
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,10 @@ from scipy.special import log_expit, log_ndtr, logsumexp
 
 from adaptive import Choices, Comparisons, Prior, bradley_terry, next_comparisons, thurstone, voter_report
 from adaptive._votes import LEFT, RIGHT, TIE
-from adaptive.model._fit import JointFit, MarginalLikelihood, Move, pool_rows
+from adaptive.model._fit import MarginalLikelihood
 from adaptive.model._fit import fit as fit_votes
 from adaptive.model._likelihood import VoteModel
+from adaptive.model._newton import JointFit, Move, pool_rows
 from adaptive.model._strengths import rows_of
 from tests.adaptive import naive
 from tests.adaptive.strategies import MODELS, OVERSIGHT, comparisons, naive_posterior, rows, simulated
@@ -523,7 +524,7 @@ def test_a_spread_is_found_or_given_up_without_converged_fits(max_iterations):
 def test_pooled_votes_have_the_counts_of_each_answer(votes, voters, side_bias, block):
     rows = rows_of(votes, VoteModel(voters=voters, side_bias=side_bias))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("adaptive.model._fit._VOTES_PER_BLOCK", block)
+        patch.setattr("adaptive.model._newton._VOTES_PER_BLOCK", block)
         pooled = pool_rows(rows)
     counts = Counter()
     for left, right, winner, group in zip(

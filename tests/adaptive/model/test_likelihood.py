@@ -16,7 +16,6 @@ from adaptive import Comparisons, ModelError, Prior, bradley_terry, run_matching
 from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.errors import ComparisonError
 from adaptive.model._accuracy import SPREADS, STAKES, signal
-from adaptive.model._fit import JointFit, pool_rows
 from adaptive.model._likelihood import Parameters, VoteModel, checked_oversight, checked_prior, curvature_at
 from adaptive.model._likelihood_kernels import (
     LOGISTIC,
@@ -28,6 +27,7 @@ from adaptive.model._likelihood_kernels import (
     side_terms,
     solve_curvature,
 )
+from adaptive.model._newton import JointFit, pool_rows
 from adaptive.model._strengths import rows_of
 from tests.adaptive import naive
 from tests.adaptive.strategies import MODELS, OVERSIGHT, WORDS, comparisons, rows, simulated

@@ -15,9 +15,9 @@ from scipy.stats import gennorm, t, truncnorm
 from adaptive import Choices, Comparisons, ModelError, Prior, bradley_terry, thurstone
 from adaptive._votes import LEFT, RIGHT
 from adaptive.model import _sweep_kernels as posterior_kernels
-from adaptive.model._fit import JointFit, Move, pool_rows
 from adaptive.model._likelihood import Rows, VoteModel
 from adaptive.model._likelihood_kernels import LOGISTIC, NORMAL, GroupParameters, chance
+from adaptive.model._newton import JointFit, Move, pool_rows
 from adaptive.model._posterior import (
     MOST_READ,
     Opinions,

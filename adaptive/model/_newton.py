@@ -1,0 +1,562 @@
+"""Newton steps over all parameters of a vote model at once: strengths, ties, sides and voters, of pooled votes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive.errors import ModelError
+from adaptive.model._likelihood import (
+    INDEFINITE,
+    Curvature,
+    Parameters,
+    Prior,
+    Rows,
+    check_bounded,
+    fill_terms,
+    laplacian,
+)
+from rankcorr._results import read_only
+from rankcorr._workers import Progress
+
+if TYPE_CHECKING:
+    from adaptive.model._likelihood_kernels import RowTerms
+Array: TypeAlias = NDArray[Any]
+Couplings: TypeAlias = dict[int, Array]  # of log a, log odds of e, s: those that are fitted
+_LARGEST_STEP: Final = 4.0  # of the difference of two items that met
+_FORCING: Final = (1e-10, 1e-2)  # of conjugate gradients: steps that end far from the solution need not be exact
+_FAR: Final = 0.5  # a step from which the next may still be far from the peak
+_FLAT: Final = 1e-9  # of the largest curvature of an answer
+_LEAST_PART: Final = 1e-13  # of the largest curvature
+_ROUNDING: Final = 1e-9  # of a rise that a step promises
+MAX_ITERATIONS: Final = 200
+TOLERANCE: Final = 1e-9  # of the largest change, relative to the spread of the strengths
+FOLLOW_TOLERANCE: Final = 1e-6  # of parameters that follow e or t
+SLIPS_RANGE: Final = (1e-9, 0.35)  # beyond a half, the order would be mirrored
+_VOTES_PER_BLOCK: Final = 1 << 20
+_NU_RANGE: Final = (1e-6, 1e4)
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """A change, or a slope, of all parameters: strengths, then log a, log odds of e and s by group, and log nu."""
+
+    theta: Array
+    groups: Array
+    log_nu: float
+
+    def __matmul__(self, other: Move) -> float:
+        return float(self.theta @ other.theta + np.sum(self.groups * other.groups) + self.log_nu * other.log_nu)
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Parameters with their log-likelihood, log posterior and derivatives."""
+
+    at: Parameters
+    log_posterior: float
+    curved: Curvature  # expected, in the strengths alone
+
+    @property
+    def log_likelihood(self) -> float:
+        return self.curved.log_likelihood
+
+    @property
+    def terms(self) -> RowTerms:
+        """What each row of votes adds to the derivatives."""
+        return self.curved.terms
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """Result of a fit."""
+
+    point: Point
+    converged: bool
+    n_iterations: int
+
+    @property
+    def parameters(self) -> Parameters:
+        """Parameters at the end."""
+        return self.point.at
+
+
+@dataclass(eq=False)
+class JointFit:
+    """Newton steps over all parameters at once.
+
+    The matrix of a step has the strengths in one block, with an entry for each pair of items that met, and a block of
+    3 x 3 for each voter. Voters are eliminated first, because they have no votes in common. The mean of log a over them
+    is held at 0: otherwise a would absorb the scale of the strengths, whose prior penalises it. The tie parameter is a
+    border of the matrix. Cholesky's factor solves the system up to 300 items, and up to 1,500 if there are many votes;
+    otherwise conjugate gradients do.
+    """
+
+    rows: Rows
+    prior: Prior
+    oversight: float
+    tolerance: float
+    progress: Progress | None
+    fits_nu: bool = False
+    holds_slips: bool = False  # an e of all votes, at the peak of its marginal likelihood
+    is_active: Array = field(init=False)  # log a, log odds of e, s
+    is_free: Array = field(init=False)  # the same, without an e that is held
+    forcing: float = _FORCING[1]
+    is_far: bool = False  # from the peak, where the curvature in the parameters of voters is seldom positive definite
+    n_iterations: int = 0  # of all runs
+
+    def __post_init__(self) -> None:
+        model = self.rows.model
+        fits_oversight = (model.voters or model.slips) and self.oversight > 0
+        # Shares count voters, not votes: a program with most of the votes must not define what is normal.
+        has_votes = np.bincount(self.rows.group, minlength=self.rows.n_groups) > 0
+        n_voters = int(has_votes.sum())
+        self.shares = has_votes / max(1, n_voters)
+        # The mean of log a is 0, so that of a single voter is.
+        self.is_active = np.array([model.voters and n_voters > 1, fits_oversight, model.side_bias])
+        self.is_free = self.is_active.copy()
+
+    @property
+    def fits_slips(self) -> bool:
+        """True if one oversight of all votes is fitted."""
+        return bool(self.rows.model.slips and self.is_active[1])
+
+    @cached_property
+    def answers(self) -> Array:
+        """Numbers of each answer, as in pooled votes."""
+        if self.rows.answers is None:
+            raise ModelError("a fit takes pooled votes")
+        return self.rows.answers
+
+    @cached_property
+    def count(self) -> Array:
+        """Votes of each row."""
+        return np.asarray(self.answers.sum(axis=1))
+
+    def run(self, start: Parameters, max_iterations: int) -> Fitted:
+        """Step until nothing moves by more than the tolerance."""
+        point, last, self.forcing = self.point(start), math.inf, _FORCING[1]
+        self.is_far = self.rows.model.voters and not start.theta.any()
+        for iteration in range(1, max_iterations + 1):
+            self.n_iterations += 1
+            if self.progress is not None:
+                self.progress(1)
+            moved, point = self._advance(point)
+            # Where the likelihood is not concave, steps are scored ones, which converge linearly.
+            rate = min(moved / last, 0.999) if last > 0 else 0.0
+            if moved <= self.tolerance and moved * rate <= self.tolerance * (1.0 - rate):
+                return Fitted(point, True, iteration)
+            last = moved
+            self.is_far = self.is_far and moved > _FAR
+            self.forcing = float(np.clip(moved, *_FORCING))
+        return Fitted(point, False, max_iterations)
+
+    def is_maximum(self, point: Point) -> bool:
+        """Return whether the log posterior has no direction that is curved upwards, seen from a random one."""
+        target = Move(
+            np.random.default_rng(0).standard_normal(self.rows.n_items), np.zeros((self.rows.n_groups, 3)), 0.0
+        )
+        self.forcing = FOLLOW_TOLERANCE
+        with suppress(np.linalg.LinAlgError):
+            (solution,) = self.solve(point, [target], is_observed=True)
+            return target @ solution > 0
+        return False
+
+    def point(self, at: Parameters) -> Point:
+        """Evaluate the votes and the priors at some parameters, up to a constant."""
+        from adaptive.model._likelihood_kernels import RowTerms
+
+        prior, fits_oversight = self.prior, bool(self.is_active[1])
+        terms = RowTerms.of(self.rows.left.size, fits_oversight=fits_oversight, fits_nu=self.fits_nu)
+        log_likelihood = fill_terms(self.rows, at, terms)
+        total = log_likelihood - 0.5 * at.precision * float(at.theta @ at.theta)
+        if self.is_active[0]:
+            total -= 0.5 * float(np.sum(np.log(at.discrimination) ** 2)) / prior.discrimination_sd**2
+        if self.is_active[1]:
+            sums = self.oversight * np.log(at.oversight) + (1 - self.oversight) * np.log1p(-at.oversight)
+            total += prior.oversight_votes * float(sums.sum())
+        if self.is_active[2]:
+            total -= 0.5 * float(at.side @ at.side) / prior.side_sd**2
+        return Point(at, total, Curvature(self.rows, at.precision, log_likelihood, terms, at.discrimination))
+
+    def _advance(self, point: Point) -> tuple[float, Point]:
+        """Take one step, shortened until the posterior does not fall; return the largest change and the new point."""
+        rows, at = self.rows, point.at
+        if at.precision == 0:
+            check_bounded(rows, at.discrimination[rows.group] ** 2 * point.terms.expected)
+        slope, slack = self.slope(point), 1e-12 * max(1.0, abs(point.log_posterior))
+        # Where votes agree with no order, wide strengths would push e beyond a half.
+        is_widest = at.oversight[0] >= SLIPS_RANGE[1] and slope.groups[0, 1] > 0
+        is_held = self.fits_slips and (self.holds_slips or is_widest)
+        self.is_free[1] = self.is_active[1] and not is_held
+        if is_held:
+            slope.groups[:, 1] = 0.0
+        n_solved = 0
+        for (step,) in self.solutions(point, [slope]):
+            n_solved += 1
+            # The likelihood is curved in differences only: the ends of a long chain may move far.
+            change = float(np.abs(step.theta[rows.left] - step.theta[rows.right]).max(initial=0.0))
+            of_others = max(float(np.abs(step.groups).max()), abs(step.log_nu))
+            size = max(1.0, float(np.abs(at.theta).max(initial=0.0)))
+            largest = max(float(np.abs(step.theta).max(initial=0.0)) / size, of_others)
+            part = 1.0 / max(1.0, change / _LARGEST_STEP, of_others)
+            for _ in range(30):
+                ahead = self.point(self.moved(at, step, part))
+                if ahead.log_posterior >= point.log_posterior - slack:
+                    return part * largest, ahead
+                part /= 2
+        if not n_solved:
+            raise ModelError(INDEFINITE)
+        return 0.0, point
+
+    def moved(self, at: Parameters, step: Move, part: float) -> Parameters:
+        """Return the parameters after a part of a step."""
+        from scipy.special import expit, logit
+
+        oversight = at.oversight
+        if self.is_active[1]:
+            oversight = expit(logit(oversight) + part * step.groups[:, 1])
+            oversight = np.minimum(oversight, SLIPS_RANGE[1]) if self.fits_slips else oversight
+        return replace(
+            at,
+            theta=at.theta + part * step.theta,
+            discrimination=at.discrimination * np.exp(part * step.groups[:, 0]),
+            oversight=oversight,
+            side=at.side + part * step.groups[:, 2],
+            nu=float(np.clip(at.nu * math.exp(part * step.log_nu), *_NU_RANGE)) if self.fits_nu else at.nu,
+        )
+
+    def solutions(self, point: Point, targets: Sequence[Move]) -> Iterator[list[Move]]:
+        """Yield solutions with observed curvatures, if these are positive definite, then with expected ones.
+
+        Far from the peak, the expected ones come first.
+        """
+        for is_observed in (not self.is_far, self.is_far):
+            with suppress(np.linalg.LinAlgError):
+                solutions = self.solve(point, targets, is_observed)
+                if all(target @ solution >= -_ROUNDING for target, solution in zip(targets, solutions, strict=True)):
+                    yield solutions
+
+    def slope(self, point: Point) -> Move:
+        rows, at, prior = self.rows, point.at, self.prior
+        score = point.terms.score
+        flow = at.discrimination[rows.group] * score
+        theta = rows.by_item(flow, -1.0)
+        groups = np.zeros((rows.n_groups, 3))
+        if self.is_active[0]:
+            groups[:, 0] = self._by_group(flow * (at.theta[rows.left] - at.theta[rows.right]))
+            groups[:, 0] -= np.log(at.discrimination) / prior.discrimination_sd**2
+        if self.is_active[1]:
+            groups[:, 1] = self._by_group(point.terms.oversight_score) * at.oversight * (1 - at.oversight)
+            groups[:, 1] += prior.oversight_votes * (self.oversight - at.oversight)
+        if self.is_active[2]:
+            groups[:, 2] = self._by_group(score) - at.side / prior.side_sd**2
+        log_nu = float(np.sum(self.answers[:, 1] - self.count * point.terms.tie)) if self.fits_nu else 0.0
+        return Move(theta - at.precision * at.theta, groups, log_nu)
+
+    def _by_group(self, values: Array) -> Array:
+        return self.rows.by_group(values)
+
+    def solve(self, point: Point, targets: Sequence[Move], is_observed: bool) -> list[Move]:
+        """Return the curvature's inverse times each target, with the mean of log a over the voters held.
+
+        Raises
+        ------
+        LinAlgError
+            The curvature is not positive definite, which cannot happen to expected ones.
+        """
+        n_items, at, n_targets = self.rows.n_items, point.at, len(targets)
+        blocks, coupling, weight = self._groups(point, is_observed)
+        log_nu = np.array([target.log_nu for target in targets])
+        is_at_end = at.nu in _NU_RANGE and bool(((log_nu > 0) == (at.nu == _NU_RANGE[1])).all())
+        columns = [np.concatenate([target.theta, target.groups.ravel()]) for target in targets]
+        fits_nu = self.fits_nu and not is_at_end
+        if fits_nu:
+            border, corner = self._border(point)
+            columns.append(border)
+        solved = self._solve_blocks(blocks, coupling, weight, at.precision, np.column_stack(columns)).T
+        whole, moves = solved[:n_targets], np.zeros(n_targets)
+        if fits_nu:
+            rest = corner - float(border @ solved[-1])  # of log nu, once the others are eliminated
+            if rest <= 0:
+                raise np.linalg.LinAlgError
+            moves = (log_nu - whole @ border) / rest
+            whole = whole - np.outer(moves, solved[-1])
+        return [Move(x[:n_items], x[n_items:].reshape(-1, 3), float(y)) for x, y in zip(whole, moves, strict=True)]
+
+    @property
+    def holds_mean(self) -> bool:
+        """True if the mean of log a is held."""
+        return bool(self.is_active[0] and self.shares.any())
+
+    def _border(self, point: Point) -> tuple[Array, float]:
+        """Return the curvature in log nu and all other parameters, and that in log nu alone."""
+        rows, at = self.rows, point.at
+        tie, mixed = point.terms.tie, point.terms.tie_mixed
+        flow = at.discrimination[rows.group] * mixed
+        margins = self._by_group(flow * (at.theta[rows.left] - at.theta[rows.right]))
+        by_group = np.stack([margins, np.zeros(rows.n_groups), self._by_group(mixed)], axis=1) * self.is_free
+        corner = float(np.sum(self.count * tie * (1.0 - tie)))  # a product of BLAS would wait for threads
+        return np.concatenate([rows.by_item(flow, -1.0), by_group.ravel()]), corner
+
+    def absorbed(self, at: Parameters) -> Array:
+        """Return the part of the expected curvature in the strengths that the other fitted parameters take from it."""
+        point, n_items = self.point(at), self.rows.n_items
+        blocks, coupling, _ = self._groups(point, is_observed=False)
+        voters = self._eliminated(blocks, coupling)
+        if not self.fits_nu:
+            return voters.absorbed_matrix()
+        border, corner = self._border(point)
+        inner = voters.solve(border[n_items:])
+        remainder = border[:n_items] - voters.mixed @ inner
+        return voters.absorbed_matrix() + np.outer(remainder, remainder) / (corner - border[n_items:] @ inner)
+
+    def _groups(self, point: Point, is_observed: bool) -> tuple[Array, Couplings, Array]:
+        """Return the blocks of the groups, the coupling of each row's margin with its group, and weights of pairs.
+
+        A group whose observed block has no maximum has the expected curvatures.
+        """
+        rows, at, prior = self.rows, point.at, self.prior
+        group, a = rows.group, at.discrimination[rows.group]
+        observed = np.full(rows.n_groups, is_observed)
+        margin = a * (at.theta[rows.left] - at.theta[rows.right])
+        while True:
+            choose = partial(_where, observed, group)
+            curved = choose(point.terms.observed, point.terms.expected)
+            blocks = np.zeros((rows.n_groups, 3, 3))
+            coupling = dict.fromkeys(np.flatnonzero(self.is_free).tolist(), curved)  # that of s; others follow
+            if self.is_free[0]:
+                coupling[0] = curved * margin - choose(point.terms.score, np.zeros(margin.size))
+                blocks[:, 0, 0] = self._by_group(coupling[0] * margin) + prior.discrimination_sd**-2
+            if self.is_free[1]:
+                mixed = choose(point.terms.observed_mixed, point.terms.mixed)
+                alone = choose(point.terms.observed_alone, point.terms.alone)
+                odds = at.oversight * (1 - at.oversight)
+                coupling[1] = mixed * odds[group]
+                slips = self._by_group(point.terms.oversight_score) * odds * (1 - 2 * at.oversight)
+                blocks[:, 1, 1] = self._by_group(alone) * odds**2 - observed * slips + prior.oversight_votes * odds
+            if self.is_free[2]:
+                blocks[:, 2, 2] = self._by_group(curved) + prior.side_sd**-2
+            if self.is_free[0] and self.is_free[1]:
+                blocks[:, 0, 1] = blocks[:, 1, 0] = self._by_group(coupling[1] * margin)
+            if self.is_free[0] and self.is_free[2]:
+                blocks[:, 0, 2] = blocks[:, 2, 0] = self._by_group(curved * margin)
+            if self.is_free[1] and self.is_free[2]:
+                blocks[:, 1, 2] = blocks[:, 2, 1] = self._by_group(coupling[1])
+            for k in np.flatnonzero(~self.is_free):
+                blocks[:, k, k] = 1.0
+            is_definite = np.linalg.eigvalsh(blocks)[:, 0] > 0
+            if is_definite.all():
+                return blocks, {k: a * of_row for k, of_row in coupling.items()}, curved * a * a
+            if not observed[~is_definite].any():
+                raise np.linalg.LinAlgError
+            observed = observed & is_definite
+
+    def _eliminated(self, blocks: Array, coupling: Couplings) -> Voters:
+        """Return the parameters of voters as they are eliminated."""
+        inverse, mixed = self._coupled(blocks, coupling)
+        shares = np.zeros(inverse.shape[0])
+        if self.holds_mean:
+            shares[::3] = self.shares
+        return Voters(inverse, mixed, shares, bool(self.is_free.any()))
+
+    def _coupled(self, blocks: Array, coupling: Couplings) -> tuple[Any, Any]:
+        """Return the inverse of all blocks, and the curvature in strengths and groups; both may be sparse."""
+        from scipy.sparse import bsr_array, csr_array
+
+        rows, n_items = self.rows, self.rows.n_items
+        n_groups = rows.n_groups
+        inverse = bsr_array(
+            (np.linalg.inv(blocks), np.arange(n_groups), np.arange(n_groups + 1)), shape=(3 * n_groups, 3 * n_groups)
+        ).tocsr()
+        if n_items * n_groups <= rows.left.size:  # counting is faster than sorting
+            dense = np.zeros((n_items, 3 * n_groups))
+            for k, values in coupling.items():
+                dense[:, k::3] = rows.by_item_and_group(values)
+            return inverse, dense
+        place, other, starts = rows.neighbours
+        sign = np.where(rows.right[place] == other, 1.0, -1.0)
+        values = np.array([of_row[place] * sign for of_row in coupling.values()]).reshape(len(coupling), place.size).T
+        parameters = 3 * rows.group[place][:, np.newaxis] + np.array([*coupling], np.int32)
+        # Entries of one voter and item stay apart: to sum them takes longer than the products.
+        mixed = csr_array((values.ravel(), parameters.ravel(), starts * len(coupling)), shape=(n_items, 3 * n_groups))
+        return inverse, mixed
+
+    def _solve_blocks(
+        self, blocks: Array, coupling: Couplings, weight: Array, precision: float, columns: Array
+    ) -> Array:
+        """Solve for strengths and groups, shape (n_items + 3 n_groups, n_columns), with the groups eliminated."""
+        from scipy.linalg import cho_factor, cho_solve
+
+        rows, n_items = self.rows, self.rows.n_items
+        voters = self._eliminated(blocks, coupling)
+        target = columns[:n_items] - voters.mixed @ voters.solve(columns[n_items:])
+        # Far below the curvature of the votes, a prior cannot be told from rounding errors. The common level, which
+        # only the prior limits, is then solved for separately. Elsewhere, items never compared remain exactly tied.
+        is_flat = precision <= _FLAT * weight.max(initial=0.0)
+        level = target.mean(axis=0) if is_flat else np.zeros(target.shape[1])
+        target -= level
+        if rows.has_dense_matrix:
+            matrix = laplacian(rows, weight)
+            most = float(matrix.diagonal().max()) if is_flat else 0.0
+            matrix[np.diag_indices(n_items)] += precision + _LEAST_PART * most
+            if voters.is_free:
+                matrix -= voters.absorbed_matrix()
+            matrix += most / n_items
+            theta = cho_solve(cho_factor(matrix, check_finite=False), target, check_finite=False)
+        else:
+            theta = _by_gradients(rows, weight, precision, voters, target, self.forcing)
+        if is_flat:
+            theta += (level / precision if precision > 0 else 0.0) - theta.mean(axis=0)
+        return np.concatenate([theta, voters.solve(columns[n_items:] - voters.mixed.T @ theta)])
+
+
+@dataclass(frozen=True, eq=False)
+class Voters:
+    """The parameters of voters, eliminated from a system of equations for the strengths.
+
+    With B the blocks of the curvature, and h the shares of the voters in the mean of log a, the inverse of B on the
+    moves that leave this mean unchanged is B^-1 - z z' / h'z with z = B^-1 h.
+    """
+
+    inverse: Any  # of B, which may be sparse
+    mixed: Any  # curvature in strengths and parameters of voters, which may be sparse
+    shares: Array  # of the voters in the mean of log a
+    is_free: bool
+
+    @cached_property
+    def multiplier(self) -> Array:
+        """Z / sqrt(h'z)."""
+        z = np.asarray(self.inverse @ self.shares)
+        size = float(self.shares @ z)
+        return z / math.sqrt(size) if size > 0 else z
+
+    @cached_property
+    def absorbed(self) -> Any:
+        """Curvature in strengths and parameters of voters, times the inverse of B."""
+        return self.mixed @ self.inverse
+
+    @cached_property
+    def unabsorbed(self) -> Array:
+        """Part of each strength in what the held mean does not absorb."""
+        return np.asarray(self.mixed @ self.multiplier)
+
+    def solve(self, target: Array) -> Array:
+        """Return the moves of the parameters of voters for one target, or for columns of them."""
+        return np.asarray(self.inverse @ target - np.multiply.outer(self.multiplier, self.multiplier @ target))
+
+    def absorb(self, strengths: Array) -> Array:
+        """Return the part of the curvature along some strengths that voters absorb."""
+        image = self.absorbed @ (self.mixed.T @ strengths)
+        return np.asarray(image - self.unabsorbed * float(self.unabsorbed @ strengths))
+
+    def absorbed_matrix(self) -> Array:
+        """Return the same as a matrix."""
+        return np.asarray(_dense(self.absorbed @ self.mixed.T) - np.outer(self.unabsorbed, self.unabsorbed))
+
+
+def _by_gradients(
+    rows: Rows, weight: Array, precision: float, voters: Voters, target: Array, tolerance: float
+) -> Array:
+    """Solve for the strengths of many items by conjugate gradients."""
+    from scipy.sparse import csr_array
+
+    n_items = rows.n_items
+    place, other, starts = rows.neighbours
+    pairs = csr_array((weight[place], other, starts), (n_items, n_items))
+    diagonal = rows.by_item(weight, 1.0)
+    if (diagonal + precision <= 0).any():
+        raise np.linalg.LinAlgError
+    diagonal += precision + _LEAST_PART * diagonal.max()
+
+    def product(strengths: Array) -> Array:
+        image = np.asarray(diagonal * strengths - pairs @ strengths)
+        return image - voters.absorb(strengths) if voters.is_free else image
+
+    return np.stack([_conjugate_gradients(product, diagonal, column, tolerance) for column in target.T], axis=1)
+
+
+def _conjugate_gradients(product: Callable[[Array], Array], diagonal: Array, target: Array, tolerance: float) -> Array:
+    """Solve a linear system, scaled by its diagonal (Hestenes and Stiefel 1952).
+
+    SciPy's `cg` does not notice a direction without positive curvature, and would lead to a saddle point.
+
+    Raises
+    ------
+    LinAlgError
+        There is such a direction.
+    """
+    solution, residual = np.zeros(target.size), target.copy()
+    direction, last = np.zeros(target.size), 1.0
+    limit = tolerance * float(np.linalg.norm(target))
+    for _ in range(10 * target.size + 100):
+        if float(np.linalg.norm(residual)) <= limit:
+            break
+        scaled = residual / diagonal
+        rest = float(residual @ scaled)
+        direction = scaled + rest / last * direction
+        image = product(direction)
+        curvature = float(direction @ image)
+        if curvature <= 0:
+            raise np.linalg.LinAlgError
+        solution += rest / curvature * direction
+        residual -= rest / curvature * image
+        last = rest
+    return solution
+
+
+def _where(is_first: Array, group: Array, first: Array, second: Array) -> Array:
+    """Choose for each row by its group."""
+    if is_first.all() or not is_first.any():
+        return first if is_first.any() else second
+    return np.where(is_first[group], first, second)
+
+
+def _dense(matrix: Any) -> Array:
+    return np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
+
+
+def pool_rows(rows: Rows) -> Rows:
+    """Merge votes on the same pair into one row; without a side bias, either item may be on the left."""
+    n_items, n_votes = rows.n_items, rows.left.size
+    n_pairs = n_items * n_items * rows.n_groups
+    if 3 * n_pairs <= 1_000_000 + 4 * n_votes:  # counting is faster than sorting
+        answers: Array = np.zeros(3 * n_pairs, np.int64)
+        for start in range(0, max(1, n_votes), _VOTES_PER_BLOCK):
+            codes = _answer_codes(rows, slice(start, start + _VOTES_PER_BLOCK))
+            answers += np.bincount(codes, minlength=3 * n_pairs)
+        answers = answers.reshape(-1, 3)
+        pairs = np.flatnonzero(answers.any(axis=1))
+        answers = answers[pairs]
+    else:
+        codes = _answer_codes(rows, slice(None))
+        pairs, place = np.unique(codes // 3, return_inverse=True)
+        answers = np.bincount(3 * place + codes % 3, minlength=3 * pairs.size).reshape(-1, 3)
+    rest, right = np.divmod(pairs, n_items)
+    group, left = np.divmod(rest, n_items)
+    columns: list[Array] = [left.astype(np.int32), right.astype(np.int32), np.empty(0, np.int8), group.astype(np.int32)]
+    left, right, winner, group, answers = read_only([*columns, answers.astype(np.int32)])
+    return Rows(left, right, winner, group, n_items, rows.n_groups, rows.model, answers)
+
+
+def _answer_codes(rows: Rows, part: slice) -> Array:
+    """Return a number for each vote: three times that of its group and pair, and 0, 1 or 2 for right, tie and left."""
+    left, right, winner = rows.left[part], rows.right[part], rows.winner[part]
+    if not rows.model.side_bias:
+        is_flipped = left > right
+        left, right = np.where(is_flipped, right, left), np.where(is_flipped, left, right)
+        winner = np.where(is_flipped, -winner, winner)
+    codes = rows.group[part].astype(np.int64)
+    for column in (left, right):
+        codes *= rows.n_items
+        codes += column
+    codes *= 3
+    codes += winner + np.int8(1)
+    return codes
