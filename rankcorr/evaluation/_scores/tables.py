@@ -301,10 +301,7 @@ def _table_of(
             stacklevel=5,
         )
     values = np.array(
-        [
-            [math.fsum(scores) / len(scores) if (scores := cells.get((name, task))) else math.nan for task in used]
-            for name in systems
-        ]
+        [[_mean(scores) if (scores := cells.get((name, task))) else math.nan for task in used] for name in systems]
     )
     if (too_large := np.argwhere(np.abs(values) > LARGEST)).size:
         place, column = too_large[0].tolist()
@@ -320,6 +317,11 @@ def _table_of(
             lacking = [name for name, empty in zip(names, is_empty.tolist(), strict=True) if empty]
             raise MissingValueError(offending(f"no score of {role}", lacking))
     return ScoreTable(tuple(systems), tuple(used), values)
+
+
+def _mean(scores: Sequence[float]) -> float:
+    """Return a mean; infinity if a score is too large, whose sum with others may be no number."""
+    return math.fsum(scores) / len(scores) if max(map(abs, scores)) <= LARGEST else math.inf
 
 
 def _quote(names: Iterable[Hashable]) -> str:
