@@ -54,8 +54,8 @@ from adaptive.matching._matched_ballots import MatchedBallots, run_matched_ballo
 from adaptive.matching._matching import Matches, Matching, next_comparisons, run_matching
 from adaptive.model._accuracy import Better, Cut, ExpectedCorrelation, RankIntervals, StopDecision, TopProbabilities
 from adaptive.model._comparisons import Comparisons, read_comparisons
-from adaptive.model._estimators import bradley_terry, thurstone
 from adaptive.model._likelihood import Prior, VoteModel
+from adaptive.model._models import bradley_terry, thurstone
 from adaptive.model._reliability import Reliability, reliability
 from adaptive.model._scoring import (
     BordaScores,

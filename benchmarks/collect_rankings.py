@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from adaptive._plan import BallotPlan, plan_ballots
 from adaptive.ledger import ContinuousPlan
-from adaptive.model._estimators import bradley_terry
+from adaptive.model._models import bradley_terry
 from adaptive.simulation._approaches import simulate_ranking
 from adaptive.simulation._similarity import exponential_similarity
 from adaptive.simulation._voters import VoterPopulation, true_ranking

@@ -36,7 +36,7 @@ from adaptive._votes import UNANSWERED
 from adaptive.matching._matched_ballots import MatchedBallots, run_matched_ballots
 from adaptive.matching._matching import Matching, run_matching
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._estimators import bradley_terry
+from adaptive.model._models import bradley_terry
 from adaptive.model._scoring import borda
 from adaptive.simulation._simulate import coefficients
 from rankcorr import Ranking

@@ -33,7 +33,7 @@ EDITS = {
     "rankcorr.evaluation._metrics": {'"rbo": RBO()': ', "recip": RBO(p=0.5)'},
     "rankcorr._ranking": {'Literal["raise", "intersection", "bottom", "gold"': ', "nowhere"'},
     "adaptive.simulation._similarity": {'"power_law": power_law_similarity': ', "linear": power_law_similarity'},
-    "adaptive._formats.answers": {
+    "adaptive._formats.layouts": {
         '    "choix": Layout(*_PAIR, ("voter",), (), None, _first_wins),\n': (
             '    "duels": Layout(*_PAIR, ("voter",), (), None, _first_wins),\n'
         )

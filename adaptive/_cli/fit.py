@@ -39,7 +39,7 @@ from adaptive.choices._strengths import ChoiceStrengths, elo_ratings
 from adaptive.matching._matching import Matches, Matching, next_comparisons
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, N_SAMPLES, Better
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._estimators import MODELS, STRENGTH_MODELS, bradley_terry, fit_named
+from adaptive.model._models import MODELS, STRENGTH_MODELS, bradley_terry, fit_named
 from adaptive.model._reliability import N_SPLITS, Reliability, reliability
 from adaptive.model._scoring import BordaScores
 from adaptive.model._strengths import Strengths

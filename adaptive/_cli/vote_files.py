@@ -14,7 +14,7 @@ import click
 import numpy as np
 
 from adaptive._cli.output import print_note
-from adaptive._formats.answers import NAMED_ANSWERS, Answers
+from adaptive._formats.layouts import NAMED_ANSWERS, Answers
 from adaptive._formats.records import Records, records_of_file
 from adaptive._formats.votes import FORMATS, PROMPT_NAMES, read_votes
 from adaptive._tables import item_cells, read_items
@@ -23,7 +23,7 @@ from adaptive.choices._judges import SideBias
 from adaptive.errors import ComparisonError
 from adaptive.model._columns import columns_of_votes
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._estimators import FitOptions
+from adaptive.model._models import FitOptions
 from rankcorr import OptionError
 from rankcorr._checks import collected_notices, counted, first_few, repeated, shown
 from rankcorr._cli import console

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive._formats.answers import LAYOUTS, Answers, words_of
+from adaptive._formats.layouts import LAYOUTS, Answers, words_of
 from adaptive._formats.records import WHOLE_NUMBER, Objects, Records, map_column, potato_instances, records_of_file
 from adaptive._tables import Label, check_spelling, csv_text, item_cells, item_columns
 from adaptive._votes import Comparison

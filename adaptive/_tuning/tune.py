@@ -13,7 +13,7 @@ from adaptive._plan import Advice, advice_on_budget
 from adaptive._tuning.candidates import Candidate, Trial, accuracies, candidates_for, paper_candidate
 from adaptive.errors import SimilarityError
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._estimators import bradley_terry
+from adaptive.model._models import bradley_terry
 from adaptive.simulation._approaches import checked_voters
 from adaptive.simulation._population import PopulationFit, fit_population, similarity_of_strengths
 from adaptive.simulation._similarity import checked_similarity

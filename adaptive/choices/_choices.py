@@ -21,12 +21,12 @@ from adaptive._blas import one_blas_thread
 from adaptive._protocol import checked_labels
 from adaptive.choices._caveats import caveats, score_test
 from adaptive.choices._events import Events
+from adaptive.choices._standard_errors import cluster_products, covariance_of, is_flat
 from adaptive.choices._strengths import ChoiceStrengths
 from adaptive.errors import ModelError
 from adaptive.model._accuracy import SIGNAL_LEVEL
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._likelihood import SD_RANGE, SD_START, is_spread
-from adaptive.model._strengths import LEAST_CLUSTERS
 from rankcorr import Ranking
 from rankcorr._checks import check_choice, is_unhashable, offending, real_number, shown, whole_number
 
@@ -38,8 +38,6 @@ MAX_ITERATIONS: Final = 100
 TOLERANCE: Final = 1e-10
 MOST_OUTCOMES: Final = 5_000_000
 LARGEST: Final = 50.0  # strengths beyond it are infinite: no vote tells them from larger ones
-FLAT: Final = 1e-10  # of the largest curvature: a direction with less has no maximum
-ROBUST_RATIO: Final = 1.5
 _INFINITE: Final = (
     "without a prior some strengths are infinite: an item or a group of items never lost to the others, or an outcome "
     "never occurred; set prior= to a standard deviation, such as 1"
@@ -369,7 +367,12 @@ class Choices:
             if prior is None:
                 sd, parameters = self._estimate_spread(parameters)
             parameters, total, probabilities = self.maximum(parameters, sd)
-            covariance, warnings = self._covariance(probabilities, sd)
+            information = self.penalised(self.events.information(probabilities), sd)
+            if is_flat(information, n_items):
+                raise ModelError(_INFINITE)
+            covariance, warnings = covariance_of(
+                self.events, self.clusters, probabilities, information, n_items, 0.0 if sd == math.inf else sd**-2
+            )
             if self.chance_pvalue() > SIGNAL_LEVEL:
                 warnings.append("the answers do not rule out chance: the order may be random")
             warnings += caveats(self.events, n_items, sd, is_estimated=prior is None)
@@ -389,51 +392,11 @@ class Choices:
             warnings=tuple(warnings),
         )
 
-    def _covariance(self, probabilities: Array, sd: float) -> tuple[Array, list[str]]:
-        """Return the covariance of the parameters, and what clusters change about it.
-
-        Where answers of one item are all alike, clusters tell nothing of its variance. The standard error of a
-        parameter is therefore the larger of the clusters' and the model's, as Angrist and Pischke (Mostly Harmless
-        Econometrics, 2009, section 8.1) advise; covariances are those of the clusters.
-        """
-        n_items = len(self.items)
-        information = self.penalised(self.events.information(probabilities), sd)
-        if _is_flat(information, n_items):
-            raise ModelError(_INFINITE)
-        inverse = np.linalg.inv(information)
-        centring = np.eye(len(information))
-        centring[:n_items, :n_items] -= 1.0 / n_items
-        of_model: Array = centring @ inverse @ centring.T
-        if self.clusters is None:
-            return of_model, []
-        n_clusters = min(len(np.unique(column)) for column in self.clusters.reshape(len(self.clusters), -1).T)
-        if n_clusters < 2:
-            raise ModelError(
-                "all choices are of one cluster, such as one voter: standard errors between clusters need several"
-            )
-        warnings = []
-        if n_clusters < LEAST_CLUSTERS:
-            warnings.append(
-                f"there are only {n_clusters} clusters: standard errors from fewer than {LEAST_CLUSTERS} are too small"
-            )
-        middle = self.cluster_products(probabilities)
-        if sd < math.inf:  # the prior bounds what the choices do not tell
-            middle = middle + self.penalised(np.zeros_like(information), sd)
-        of_clusters = centring @ inverse @ middle @ inverse @ centring.T
-        ratios = np.sqrt(np.diagonal(of_clusters) / np.maximum(1e-300, np.diagonal(of_model)))
-        if (ratio := float(np.median(ratios[:n_items]))) > ROBUST_RATIO:
-            warnings.append(
-                f"choices of one cluster depend on each other: standard errors are {ratio:.1f} times those of "
-                "independent choices"
-            )
-        shortfall = np.maximum(0.0, np.diagonal(of_model) - np.diagonal(of_clusters))
-        return of_clusters + np.diag(shortfall), warnings
-
     def chance_pvalue(self) -> float:
         """Return the p-value of a score test that all strengths are equal; nan if ties alone have no finite fit."""
         with suppress(ModelError):
             _, _, probabilities = self.maximum(np.zeros(self.events.design.shape[1]), _NO_SPREAD)
-            products = None if self.clusters is None else self.cluster_products(probabilities)
+            products = None if self.clusters is None else cluster_products(self.events, self.clusters, probabilities)
             return score_test(self.events, len(self.items), probabilities, products)
         return math.nan
 
@@ -474,25 +437,6 @@ class Choices:
         probabilities = self.events.probabilities(parameters)[1]
         scores = self.events.scores(probabilities).toarray() * self.events.count[:, np.newaxis]
         return scores, np.linalg.inv(self.penalised(self.events.information(probabilities), prior))
-
-    def cluster_products(self, probabilities: Array) -> Array:
-        """Sum the products of the scores of clusters; in two ways, less those of both together."""
-        from scipy.sparse import csr_array
-
-        scores = self.events.scores(probabilities) * self.events.count[:, np.newaxis]
-        columns = np.asarray(self.clusters).reshape(scores.shape[0], -1).T
-        ways = [(1.0, column) for column in columns]
-        if len(ways) == 2:
-            ways.append((-1.0, np.unique(columns, axis=1, return_inverse=True)[1].ravel()))
-        total = np.zeros((scores.shape[1],) * 2)
-        for sign, column in ways:
-            n_clusters = int(column.max()) + 1
-            ones = (np.ones(column.size), (column, np.arange(column.size)))
-            sums = csr_array(ones, shape=(n_clusters, column.size)) @ scores
-            total += sign * n_clusters / max(1, n_clusters - 1) * (sums.T @ sums).toarray()
-        values, vectors = np.linalg.eigh(total)
-        clipped: Array = (vectors * np.maximum(values, 0.0)) @ vectors.T  # a difference may have negative directions
-        return clipped
 
     def penalised(self, information: Array, sd: float) -> Array:
         """Add the curvature of the prior; without one, fix the mean of the strengths."""
@@ -564,17 +508,6 @@ class Choices:
         log_sd = float(minimize_scalar(cost, bounds=ends, method="bounded", options={"xatol": 1e-5}).x)
         cost(log_sd)
         return math.exp(log_sd), current
-
-
-def _is_flat(information: Array, n_items: int) -> bool:
-    """Return whether some direction has next to no curvature, whatever the units of covariates and the common level."""
-    fixed = information.copy()
-    fixed[:n_items, :n_items] += np.diagonal(information)[:n_items].mean() / n_items
-    scale = np.sqrt(np.diagonal(fixed))
-    if not (scale > 0).all():
-        return True
-    eigenvalues = np.linalg.eigvalsh(fixed / np.outer(scale, scale))
-    return bool(eigenvalues[0] < FLAT * eigenvalues[-1])
 
 
 def _solved(matrix: Array, target: Array) -> Array:

@@ -18,7 +18,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive._formats.answers import ARENA_WORDS, OWN_WORDS, Answers
+from adaptive._formats.layouts import ARENA_WORDS, OWN_WORDS, Answers
 from adaptive._formats.records import (
     GAMES,
     Frame,

@@ -28,7 +28,7 @@ from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import CANNOT_SAY, json_of, now
 from adaptive.ledger.errors import ChangedError, ConflictError, LedgerBusyError, LedgerError, NotReadyError
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, Cut
-from adaptive.model._estimators import bradley_terry
+from adaptive.model._models import bradley_terry
 from rankcorr._checks import counted, told_apart
 from rankcorr._workers import Progress
 
@@ -204,7 +204,7 @@ def _preview_ballot(
     with suppress(VoteError):  # an item has no answers, or only "cannot say"
         _, before = ballot_rows.position_after(transaction.info, ballots[:-1])
         ballot = ballot_rows.ballot_of(transaction.info, stored, comparisons, slots)
-        tied = score_ballot(transaction.info, stored, ballot, votes, before)[0].n_tied_at_cut
+        tied = record_and_position(transaction.info, stored, ballot, votes, before)[0].n_tied_at_cut
     cut = None
     if n_going_on and transaction.info.n_items <= MOST_WITH_INTERVALS and votes.n_answered:
         read = {stored.id: (comparisons, votes)}
@@ -281,7 +281,7 @@ def _score(transaction: Transaction, ballot_id: int, least: float) -> _Scored:
     closed = ballots[: stored.number - 1]
     _, before = ballot_rows.position_after(info, closed)
     try:
-        record, after = score_ballot(info, stored, ballot_rows.load_ballot(transaction, stored), votes, before)
+        record, after = record_and_position(info, stored, ballot_rows.load_ballot(transaction, stored), votes, before)
     except VoteError as error:
         raise NotReadyError(f"ballot {stored.number} cannot be scored, and was not closed: {error}") from error
     fields = ballot_rows.record_dict(record, after, votes.n_answered, excluded.values())
@@ -397,7 +397,7 @@ def not_ready(unit: str, few: str, n_answered: int, n_comparisons: int) -> NotRe
     return NotReadyError(f"{unit}{few}; nothing was closed (least_answered={share:g} closes it)")
 
 
-def score_ballot(
+def record_and_position(
     info: CampaignInfo, stored: StoredBallot, ballot: Ballot, votes: CurrentVotes, before: Position
 ) -> tuple[BallotRecord, Position]:
     """Return the record of a ballot and the position after it; the same votes always give the same record.

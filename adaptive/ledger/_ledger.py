@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from adaptive._formats.answers import Answers
+from adaptive._formats.layouts import Answers
 from adaptive._formats.votes import Columns, VoteFile, VoteRow, comparisons_csv, read_votes
 from adaptive._formats.votes import Format as VoteFormat
 from adaptive._plan import BallotPlan

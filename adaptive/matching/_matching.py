@@ -36,8 +36,8 @@ from adaptive._votes import checked_answers
 from adaptive.errors import ModelError
 from adaptive.model._columns import ShownPairs, same_labels
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._estimators import bradley_terry
 from adaptive.model._likelihood import OVERSIGHT, Prior
+from adaptive.model._models import bradley_terry
 from adaptive.model._strengths import Strengths
 from rankcorr._checks import check_rng, checked_count, counted, is_unhashable, real_number, shown
 from rankcorr._input.identifiers import identifier_text

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from adaptive._draw import Asked
-from adaptive._formats.answers import OWN_WORDS, Answers, read_answers, words_of
+from adaptive._formats.layouts import OWN_WORDS, Answers, read_answers, words_of
 from adaptive._formats.records import is_missing, listed_column
 from adaptive._formats.votes import VoteColumns
 from adaptive._protocol import Items, checked_labels

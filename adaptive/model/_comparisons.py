@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from adaptive._draw import Asked
-from adaptive._formats.answers import Answers
+from adaptive._formats.layouts import Answers
 from adaptive._formats.records import Frame
 from adaptive._formats.votes import Format, read_votes, vote_columns, votes_csv
 from adaptive._protocol import Items, checked_labels

@@ -14,7 +14,7 @@ from adaptive._record import item_table, places_best_first
 from adaptive._votes import LEFT, RIGHT
 from adaptive.errors import ModelError
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._estimators import n_unbounded, refit
+from adaptive.model._models import n_unbounded, refit
 from adaptive.model._strengths import Strengths, rows_of
 from rankcorr._checks import checked_count, checked_seed, counted, shown
 from rankcorr._results import TableResult, read_only

@@ -319,7 +319,7 @@ class Strengths(DrawnStrengths):
 
         Examples
         --------
-        >>> from adaptive.model._estimators import bradley_terry
+        >>> from adaptive.model._models import bradley_terry
         >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "right"])
         >>> bradley_terry(votes).sample(5, np.random.default_rng(1)).shape
         (5, 3)
@@ -355,7 +355,7 @@ class Strengths(DrawnStrengths):
 
         Examples
         --------
-        >>> from adaptive.model._estimators import bradley_terry
+        >>> from adaptive.model._models import bradley_terry
         >>> votes = Comparisons.from_labels(["a", "a", "b"] * 2, ["b", "c", "c"] * 2, ["left"] * 6)
         >>> strengths = bradley_terry(votes, prior=2)
         >>> better, worse = strengths.better("a", "c"), strengths.better("c", "a")
@@ -389,7 +389,7 @@ class Strengths(DrawnStrengths):
 
         Examples
         --------
-        >>> from adaptive.model._estimators import bradley_terry
+        >>> from adaptive.model._models import bradley_terry
         >>> votes = Comparisons.from_labels(["a", "b"], ["b", "a"], ["left", "right"], voter=["Ann", "Bob"])
         >>> found = bradley_terry(votes, prior=2, voters=True).to_dict()
         >>> found["items"][0]["item"], found["parameters"]["prior_sd"], found["voters"][1]["voter"]

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from adaptive._record import item_table
 from adaptive.errors import ModelError
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._estimators import n_unbounded, refit
 from adaptive.model._likelihood import kernel_input, solve_system
+from adaptive.model._models import n_unbounded, refit
 from adaptive.model._strengths import Strengths
 from rankcorr import Ranking
 from rankcorr._checks import checked_level, counted, offending, shown

@@ -15,7 +15,7 @@ from adaptive.errors import SimilarityError
 from adaptive.matching._matched_ballots import MATCHED_BALLOTS, MatchedBallots, run_matched_ballots
 from adaptive.matching._matching import MATCHING, Matching, run_matching
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._estimators import bradley_terry
+from adaptive.model._models import bradley_terry
 from adaptive.simulation._similarity import checked_similarity
 from adaptive.simulation._voters import VoterPool, VoterPopulation
 from rankcorr import Ranking

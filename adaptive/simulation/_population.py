@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from adaptive.errors import ModelError
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._estimators import bradley_terry
+from adaptive.model._models import bradley_terry
 from adaptive.model._strengths import Strengths
 from adaptive.simulation._similarity import checked_similarity, named_similarity
 from adaptive.simulation._voters import Amplitude, VoterPopulation, vanishing_amplitude

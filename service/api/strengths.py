@@ -7,7 +7,7 @@ import numpy as np
 from adaptive import Comparisons, Strengths, next_comparisons, read_choices
 from adaptive import reliability as reliability_of
 from adaptive.choices._fit import fit_answers
-from adaptive.model._estimators import Model, fit_named
+from adaptive.model._models import Model, fit_named
 from rankcorr._checks import collected_notices
 from service.api.ballots import Labels, labels_at
 from service.openapi.blueprint import Blueprint

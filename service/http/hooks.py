@@ -17,13 +17,14 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from adaptive.errors import AdaptiveError
 from rankcorr import RankingError
-from service.environment import HttpSettings, variable
+from service.environment import variable
 from service.http import logs, metrics
 from service.http.access import add_security_headers
 from service.http.body import OrjsonProvider, read_body
 from service.http.jobs import RETRY_SECONDS
 from service.http.pool import Heavy
 from service.http.problems import WITH_BODY, Problem
+from service.http.settings import HttpSettings
 from service.http.state import ALONE, EXTENSION, State, is_job, state
 
 API: Final = "/v1/"

@@ -8,7 +8,7 @@ from marshmallow import ValidationError
 
 from adaptive import Agreement, ChoiceAnswers, JudgeAgreement, SideBias
 from adaptive.choices._answers import KINDS, ChoiceOptions
-from adaptive.model._estimators import FitOptions
+from adaptive.model._models import FitOptions
 from rankcorr._options import declaration_of
 from service.http.problems import shown
 from service.schemas import fields, shapes

@@ -18,7 +18,7 @@ from marshmallow import Schema, ValidationError
 from marshmallow.fields import Field, Nested
 
 from adaptive._votes import WORDS
-from adaptive.model._estimators import STRENGTH_MODELS
+from adaptive.model._models import STRENGTH_MODELS
 from adaptive.simulation._approaches import PAPER_APPROACHES
 from adaptive.simulation._similarity import SIMILARITIES
 from rankcorr._checks import ALTERNATIVES

@@ -11,8 +11,8 @@ from marshmallow import ValidationError, validates_schema
 from adaptive import Comparisons, Matches, Reliability, Strengths
 from adaptive.matching._matching import Matching
 from adaptive.model._accuracy import Signal
-from adaptive.model._estimators import FitOptions
 from adaptive.model._likelihood import Misfit
+from adaptive.model._models import FitOptions
 from rankcorr._checks import counted_need
 from rankcorr._options import declaration_of
 from service.http.problems import shown

@@ -18,8 +18,9 @@ from pkgutil import resolve_name
 from typing import Any, Final, NoReturn
 
 from service.collect.settings import CollectSettings
-from service.environment import HttpSettings, SettingError, one_of, unknown, variable
+from service.environment import SettingError, one_of, unknown, variable
 from service.http.metrics import METRICS_FOLDER, reserve_files
+from service.http.settings import HttpSettings
 from service.server.settings import ServerSettings, usable_cores
 from service.settings import Settings
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from service.environment import FromEnvironment, HttpSettings, SettingError, is_loopback, seconds, setting, whole_number
+from service.environment import FromEnvironment, SettingError, is_loopback, seconds, setting, whole_number
+from service.http.settings import HttpSettings
 
 _TCP: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):([0-9]{1,5})")
 

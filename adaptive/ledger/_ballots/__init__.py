@@ -1,1 +1,1 @@
-"""Ballots and batches: draws, sheets, stored votes, and the next step of a voter."""
+"""Ballots and batches: draws, the pairs and sheets of voters, and stored votes."""

@@ -26,7 +26,7 @@ from adaptive.ledger._store.schema import value_of
 from adaptive.ledger.errors import ChangedError, LedgerError, NotReadyError
 from adaptive.matching._matching import WHILE_MATCHING, Matches, interim_strengths, next_comparisons
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._estimators import bradley_terry
+from adaptive.model._models import bradley_terry
 from adaptive.model._strengths import RISK, SHORT, StoppingRule, Strengths
 from rankcorr import TauW
 

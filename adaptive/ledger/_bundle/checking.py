@@ -44,7 +44,7 @@ from adaptive.ledger._store.schema import (
 )
 from adaptive.ledger.errors import BundleError
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._estimators import bradley_terry
+from adaptive.model._models import bradley_terry
 
 # Fields that no other part of the campaign confirms: a forger who recomputes sums and digests can change them.
 UNCHECKED: Final[Mapping[str, tuple[str, ...]]] = {

@@ -22,7 +22,7 @@ from adaptive.ledger._store.schema import CANNOT_SAY, directions_of, value_of
 from adaptive.ledger.errors import require
 from adaptive.model._accuracy import MOST_WITH_INTERVALS
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._estimators import bradley_terry
+from adaptive.model._models import bradley_terry
 from adaptive.model._voters import voter_report, wilson_interval
 from rankcorr._checks import real_number, whole_number
 

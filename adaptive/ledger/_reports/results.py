@@ -29,8 +29,8 @@ from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, Cut, RankIntervals
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._estimators import bradley_terry
 from adaptive.model._likelihood import MISFIT_LIMIT
+from adaptive.model._models import bradley_terry
 from adaptive.model._strengths import LEAST_CLUSTERS, Strengths
 from rankcorr import TauW
 from rankcorr._checks import counted

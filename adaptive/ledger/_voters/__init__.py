@@ -1,1 +1,1 @@
-"""Voters: names and tokens, newcomers, and the steps of a voter from consent to the end."""
+"""Voters: names, tokens and consent, newcomers, and who takes part."""

@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import chi2, kendalltau, multivariate_normal
 
 from adaptive import Choices, Comparisons, ModelError, bradley_terry
+from adaptive.choices._standard_errors import cluster_products
 from adaptive.errors import AdaptiveError
 from adaptive.plots import plot_in_top
 from rankcorr import OptionError, Ranking
@@ -270,13 +271,14 @@ def test_clusters_in_two_ways_are_summed_less_both():
     _, _, probabilities = choices.maximum(np.zeros(4), math.inf)
 
     def middle(names):
-        return Choices.from_pairs(votes, clusters=names).cluster_products(probabilities)
+        clusters = Choices.from_pairs(votes, clusters=names).clusters
+        return cluster_products(choices.events, clusters, probabilities)
 
     two_ways = replace(choices, clusters=np.column_stack([voter, prompt]))
     pairs = list(zip(voter.tolist(), prompt.tolist(), strict=True))
     expected = middle(voter.tolist()) + middle(prompt.tolist()) - middle(pairs)
     assert np.linalg.eigvalsh(expected)[1:].min() > 0  # otherwise negative directions would be set to 0
-    assert_allclose(two_ways.cluster_products(probabilities), expected, atol=1e-10)
+    assert_allclose(cluster_products(choices.events, two_ways.clusters, probabilities), expected, atol=1e-10)
     # The standard errors of the fit: those of this sandwich, or of the model where these are larger.
     centring = np.eye(4) - 0.25
     inverse = np.linalg.inv(choices.events.information(probabilities) + 0.25)

@@ -18,7 +18,7 @@ from adaptive import (
     thurstone,
 )
 from adaptive._tables import read_items
-from adaptive.model import _estimators as estimators
+from adaptive.model import _models as estimators
 from adaptive.plots import agreement, plot_in_top, plot_strengths, plot_voters, save_figure
 from tests.adaptive.cli.conftest import as_csv, invoke, refusal, rows_of, run_ok, vote
 from tests.adaptive.strategies import Voting

@@ -21,7 +21,7 @@ from adaptive.errors import AdaptiveError, VoteError
 from adaptive.ledger import CampaignSettings
 from adaptive.ledger._ballots.sheets import claim_sheet, give_sheet
 from adaptive.ledger._ballots.stored import current_votes, drawn_columns, load_ballot, position_after, record_dict
-from adaptive.ledger._closing import score_ballot
+from adaptive.ledger._closing import record_and_position
 from adaptive.ledger._voters.membership import withdraw
 from adaptive.ledger._votes.casting import correct, retract
 from tests.adaptive.ledger.campaigns import ITEMS, change, in_ballots, new_id, query, vote, voters_of, write
@@ -443,7 +443,7 @@ def steps(ledger):
                 excluded = {keys[key]: key for key in stored.record["excluded"]}
                 ballot = self.campaign.read(load_ballot, stored)
                 votes = self.campaign.read(current_votes, stored.id).excluding(excluded)
-                record, after = score_ballot(info, stored, ballot, votes, before)
+                record, after = record_and_position(info, stored, ballot, votes, before)
                 assert record_dict(record, after, votes.n_answered, excluded.values()) == stored.record
             assert standing.n_closed == len(records)
 

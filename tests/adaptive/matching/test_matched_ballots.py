@@ -13,7 +13,7 @@ from adaptive._plan import plan_ballots
 from adaptive.errors import DrawError, ModelError, PlanError, ProtocolError, VoteError
 from adaptive.matching._matched_ballots import MatchedBallots, draw_matched_ballot, run_matched_ballots
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._estimators import bradley_terry
+from adaptive.model._models import bradley_terry
 from tests.adaptive.strategies import NO_INTEGERS
 
 

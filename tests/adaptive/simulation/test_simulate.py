@@ -23,7 +23,7 @@ from adaptive.errors import PlanError, SimilarityError
 from adaptive.matching._matched_ballots import MatchedBallots, run_matched_ballots
 from adaptive.matching._matching import Matching, run_matching
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._estimators import bradley_terry
+from adaptive.model._models import bradley_terry
 from adaptive.simulation._approaches import (
     APPROACHES,
     PAPER_APPROACHES,

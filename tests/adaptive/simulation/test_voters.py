@@ -14,7 +14,7 @@ from scipy.stats import multivariate_normal, norm
 
 from adaptive import Comparisons, ModelError, SimilarityError, VoterPopulation, draw_ballot, fit_population
 from adaptive.matching._matching import Matches
-from adaptive.model._estimators import bradley_terry
+from adaptive.model._models import bradley_terry
 from adaptive.simulation._population import (
     LAPSE_EDGES,
     LEVEL_EDGES,

@@ -300,7 +300,7 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
         (ROWS | {"b": {"x": -math.inf, "y": 1}}, {}, NonNumericError, "a score must be finite; got -inf"),
         (ROWS | {"b": {"x": "1e999", "y": 1}}, {}, NonNumericError, "a score must be finite; got inf"),
         (ROWS | {"b": {"x": -2e150, "y": 1}}, {}, NonNumericError, r"'x': a score must be between -1e\+150 and 1e"),
-        (dict.fromkeys("ab", {"x": [1e308, 1e308], "y": [1, 2]}), {}, NonNumericError, "'x': a score must be between"),
+        ({n: {"x": [1e308, 1e308], "y": [1, 2]} for n in "ab"}, {}, NonNumericError, "'x': a score must be between"),
         (ROWS | {"b": {"x": math.nan, "y": None}}, {}, MissingValueError, "no score of system: 'b'"),
         ({n: r | {"z": math.nan} for n, r in ROWS.items()}, {}, MissingValueError, "no score of task: 'z'"),
         (

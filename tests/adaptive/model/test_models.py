@@ -27,7 +27,7 @@ from adaptive import (
     thurstone,
 )
 from adaptive._votes import LEFT, RIGHT, TIE
-from adaptive.model._estimators import fit_named
+from adaptive.model._models import fit_named
 from rankcorr import OptionError, TooFewItemsError
 from tests.adaptive import naive
 from tests.adaptive.strategies import SEEDS, answers_to, comparisons, items_and_triples, simulated
