@@ -165,6 +165,9 @@ class Model:
         ballot = self.ballots[number - 1]
         if ballot.state == "closed":
             return "LateVoteError"
+        events, holder = ballot.events.get(place), ballot.holder(ballot.pairs[place][0])
+        if events and events[-1][2] == voter and holder is not None and holder.voter != voter:
+            return "LateVoteError"  # the pair would be the holder's
         if ballot.standing(place) is None or ballot.standing(place)[1] != voter:
             return "ConflictError"
         return self._event(ballot, place, "retract", None, voter)
