@@ -27,8 +27,8 @@ const system: Ranking = { order: ["queen", "king", "stone"] };
 
 const statistics: Record<string, number | null> = {};
 for (const [way, ranking] of Object.entries(rankings)) {
-  const found = await answer(client.POST("/v1/correlations", { body: { gold: ranking, system } }));
-  statistics[way] = found.coefficients["tau_w"] ?? null;
+  const correlation = await answer(client.POST("/v1/correlations", { body: { gold: ranking, system } }));
+  statistics[way] = correlation.coefficients["tau_w"] ?? null;
 }
 // No option is needed but those that have no default.
 const inferred = await answer(
@@ -38,6 +38,17 @@ const systems = { bm25: system, dense: gold };
 const batch = await answer(client.POST("/v1/correlations/batch", { body: { gold, systems, sort_by: "tau" } }));
 const matrix = await answer(client.POST("/v1/correlations/matrix", { body: { rankings: systems } }));
 const board = await answer(client.POST("/v1/leaderboards", { body: { gold, systems, n_resamples: 50, seed: 1 } }));
+const merged = await answer(client.POST("/v1/rankings/merged", { body: { rankings: systems, method: "borda" } }));
+const byScores = await answer(
+  client.POST("/v1/leaderboards/scores", {
+    body: { scores: { small: { en: [71, 70.4], de: 66.2 }, large: { en: 78.8, de: [74, 73.5] } }, seed: 1 },
+  }),
+);
+const rankSets = await answer(
+  client.POST("/v1/leaderboards/rank-sets", {
+    body: { estimates: { small: 0.6, large: 0.7 }, standard_errors: { small: 0.01, large: 0.01 }, seed: 1 },
+  }),
+);
 const weights = await answer(client.GET("/v1/weights", { params: { query: { n0: 2, top: 3 } } }));
 
 const texts = ["apple", "pear", "plum", "fig"];
@@ -69,6 +80,11 @@ const judged = drawn.comparisons.flatMap((form) =>
   form.left.map((left, place) => ({ left, right: form.right[place]!, winner: "left" as Vote, voter: form.voter })),
 );
 const fitted = await answer(client.POST("/v1/strengths", { body: { items, comparisons: judged } }));
+const choices = await answer(
+  client.POST("/v1/strengths/choices", {
+    body: { answers: [{ items: texts, best: "fig", worst: "plum", voter: "first" }], prior: 1 },
+  }),
+);
 const next = await answer(
   client.POST("/v1/comparisons/next", { body: { items, comparisons: judged, size: 2, seed: 1 } }),
 );
@@ -82,6 +98,18 @@ const qrels = { q1: { a: 2, b: 1 }, q2: { a: 0, c: 1 } };
 const runs = { x: { q1: { a: 2, b: 1 }, q2: { c: 1, a: 0 } }, y: { q1: { b: 2, a: 1 }, q2: { a: 1 } } };
 const evaluated = await answer(
   client.POST("/v1/evaluations", { body: { qrels, runs, metrics: ["ap"], comparison: { seed: 1, versus: "y" } } }),
+);
+const fused = await answer(
+  client.POST("/v1/evaluations/fused", { body: { runs: { x: runs.x, y: runs.y }, method: "combsum" } }),
+);
+const groups = await answer(
+  client.POST("/v1/evaluations/groups", {
+    body: {
+      groups: [{ target: "oak", candidates: { tree: "positive", plant: "positive", leaf: "random" }, comparisons: [] }],
+      models: { vectors: { oak: { tree: 0.7, plant: 0.6, leaf: 0.5 } } },
+      seed: 1,
+    },
+  }),
 );
 const job = await client.GET("/v1/jobs/{job}", { params: { path: { job: "none" } } });
 const deleted = await client.DELETE("/v1/jobs/{job}", { params: { path: { job: "none" } } });
@@ -97,13 +125,19 @@ console.log(
     best: batch.systems[0]?.name,
     matrix: matrix.matrix,
     leader: board.rows[0]?.system,
+    merged: merged.ranking.at(-1)?.item,
+    scores: byScores.rows.map((row) => row.system),
+    rank_sets: rankSets.rows.map((row) => row.name),
     ranks: weights.ranks.length,
     n_ballots: ballots.length,
     n_strengths: fitted.items.length,
+    choices: choices.items.length,
     n_next: next.comparisons.left.length,
     self: self.coefficients["tau_w"],
     simulated: Object.keys(simulated.approaches),
     means: evaluated.means.map((row) => row.mean),
+    fused: fused.n_queries,
+    groups: groups.scores.map((score) => score.model),
     jobs: [job.response.status, deleted.response.status],
     live: live.status,
     ready: ready.status,
