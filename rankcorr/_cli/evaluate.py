@@ -30,7 +30,7 @@ from rankcorr._options import default_of
 from rankcorr._report import save_reports
 from rankcorr._results import TableNotes, best_places, significance_notes
 from rankcorr._weights import Uniform
-from rankcorr._workers import Progress, progress_bar
+from rankcorr._workers import Draws, Progress, progress_bar
 from rankcorr.errors import OptionError, RankingError
 from rankcorr.evaluation._columns import DUPLICATES
 from rankcorr.evaluation._compare import compare_evaluated, corrected_together
@@ -47,7 +47,6 @@ from rankcorr.evaluation._run_comparison import HOLM, STEP_DOWN, RunComparison
 from rankcorr.evaluation._scores.sample_size import needed_items
 from rankcorr.evaluation._sources import grouped_queries, qrels_of, read_groups, read_qrels, read_run, runs_of
 from rankcorr.evaluation._worst import Direction, QueryDifference, worst_evaluated
-from rankcorr.inference._resampling import Draws
 from rankcorr.plots._queries import plot_pairs
 
 RESAMPLES: Final = default_of(compare_evaluated, "n_resamples")

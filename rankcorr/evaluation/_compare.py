@@ -14,7 +14,7 @@ from rankcorr._checks import alpha_of, check_choice, checked_flag, checked_level
 from rankcorr._coefficients import Coefficient
 from rankcorr._input.numbers import ROUNDING
 from rankcorr._results import Rows, read_only
-from rankcorr._workers import Progress
+from rankcorr._workers import Draws, Progress, Values
 from rankcorr.errors import OptionError
 from rankcorr.evaluation import _query_tests as query_tests
 from rankcorr.evaluation._evaluate import Evaluation, evaluate
@@ -26,7 +26,6 @@ from rankcorr.evaluation._run_comparison import HOLM, STEP_DOWN, GroupComparison
 from rankcorr.evaluation._sources import QrelsLike, RunsLike, cluster_numbers, grouped_queries, runs_of
 from rankcorr.evaluation._values import UndefinedPolicy
 from rankcorr.inference._multiple_tests import holm
-from rankcorr.inference._resampling import Draws, Values
 
 COLUMNS, PAIRS, GROUPS = range(3)  # parts of the resamples
 LEFT_OUT = 2  # a part of those of pairs, after the paired and the joint ones

@@ -20,7 +20,7 @@ from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._input.scores import read_only
 from rankcorr._report import Report
 from rankcorr._results import Computed, Result, TableResult, columns_of, json_ready, mean_of, table_rows
-from rankcorr._workers import Progress, silent
+from rankcorr._workers import Draws, Progress, Values, silent
 from rankcorr.errors import ColumnError, OptionError, UndefinedQueryError
 from rankcorr.evaluation._columns import checked_values, encode_ids
 from rankcorr.evaluation._grouped import group_coefficients, reasons
@@ -31,7 +31,6 @@ from rankcorr.evaluation._qrels import Qrels, with_common_ids
 from rankcorr.evaluation._reports import evaluation_report
 from rankcorr.evaluation._sources import QrelsLike, RunsLike, grouped_queries, qrels_of, runs_of
 from rankcorr.evaluation._values import UNDEFINED, RunMetrics, UndefinedPolicy
-from rankcorr.inference._resampling import Draws, Values
 from rankcorr.inference._standardization import standardize
 
 

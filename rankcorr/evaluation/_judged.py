@@ -11,9 +11,9 @@ import numpy as np
 
 from rankcorr._checks import checked_level, counted, offending, shown
 from rankcorr._results import Result, TableResult, columns_of
+from rankcorr._workers import Values
 from rankcorr.errors import OptionError, QueryMismatchError
 from rankcorr.evaluation._evaluate import Evaluation
-from rankcorr.inference._resampling import Values
 
 LEAST_QUERIES: Final = 3  # with values of people; the variance of a regression needs one more than it has parameters
 

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from rankcorr._checks import alpha_of, real_number, shown
 from rankcorr._input.numbers import ROUNDING
 from rankcorr._results import Result
+from rankcorr._workers import Draws, Values
 from rankcorr.errors import OptionError
 from rankcorr.inference._exchange_distribution import MAX_EXACT, POWER, ExchangeDistribution, all_swaps, power_margin
 from rankcorr.inference._multiple_tests import PairTests, judge_pairs, step_down
 from rankcorr.inference._paired import N_LEFT_OUT, LeftOut
-from rankcorr.inference._resampling import Draws, Values
 
 Test: TypeAlias = Literal["randomization", "t", "bootstrap"]
 Verdict: TypeAlias = Literal["equivalent", "better", "worse", "undecided"]

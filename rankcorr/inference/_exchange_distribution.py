@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from rankcorr._checks import Alternative, alpha_of
 from rankcorr._input.numbers import DECIMALS, ROUNDING
-from rankcorr.inference._resampling import Values
+from rankcorr._workers import Values
 
 MAX_EXACT: Final = 12  # items or queries with 4,096 exchanges
 POWER: Final = 0.8  # of a difference that is called detectable

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from rankcorr._batch import named_rankings
 from rankcorr._checks import offending, shown
 from rankcorr._input.frames import by_name
-from rankcorr._ranking import Missing, Ranking, RankingLike, align, as_ranking
+from rankcorr._ranking import Missing, Ranking, RankingLike, align_rankings, as_ranking, named_rankings
 from rankcorr._workers import Progress, silent
 from rankcorr.errors import DimensionError, LabelError, LabelMismatchError, OptionError, TooFewItemsError
 from rankcorr.inference._exchange import names_of_items
@@ -150,10 +149,11 @@ def align_systems(
             names = (f"gold set {shown(set_name)}", f"system {shown(name)}")
             ranking, n_lacking = system, 0
             if gold.labels is not None and system.labels is not None and gold.labels != system.labels:
-                shared = align(gold, system, names=names, missing="intersection")[1]
+                shared = align_rankings(gold, system, names=names, missing="intersection")[1]
                 n_lacking = gold.n_items - shared.n_items
                 ranking = system if missing == "bottom" else shared
-            pair = align(extended[set_name], ranking, names=names, missing="gold" if missing == "bottom" else missing)
+            policy: Missing = "gold" if missing == "bottom" else missing
+            pair = align_rankings(extended[set_name], ranking, names=names, missing=policy)
             row.append(AlignedSystem(*pair, n_lacking))
             progress(0)
         rows.append(row)
@@ -192,9 +192,8 @@ def align_pair(
             f"{shown(set_name)} in common, to be tested; got {len(labels)}"
         )
     tied = Ranking.from_ranks(np.zeros(len(labels)), labels)
-    gold, *systems = (
-        align(tied, ranking, missing="intersection")[1] for ranking in (first.gold, first.system, second.system)
-    )
+    rankings = first.gold, first.system, second.system
+    gold, *systems = (align_rankings(tied, ranking, missing="intersection")[1] for ranking in rankings)
     return gold, systems[0], systems[1]
 
 

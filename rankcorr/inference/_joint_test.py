@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rankcorr._checks import alpha_of
 from rankcorr._coefficients import Coefficient, Pearson
 from rankcorr._ranking import Ranking, align
+from rankcorr._workers import Draws, Values
 from rankcorr.inference._exchange import (
     Codes,
     Exchange,
@@ -26,7 +27,6 @@ from rankcorr.inference._exchange import (
 from rankcorr.inference._exchange_distribution import MAX_EXACT
 from rankcorr.inference._gold_sets import AlignedSystem, align_pair
 from rankcorr.inference._multiple_tests import PairTests, judge_pairs, step_down
-from rankcorr.inference._resampling import Draws, Values
 
 PAIRED, JOINT = range(2)
 # Exchanges of each paired test on a board of more than two systems: the smallest p-value is a tenth of 0.05.

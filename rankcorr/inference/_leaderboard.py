@@ -27,7 +27,7 @@ from rankcorr._coefficients import Coefficient, Pearson, ScoreCoefficientLike, a
 from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike
 from rankcorr._report import Report
 from rankcorr._results import Computed, Result, TableNotes, TableResult, best_places, json_ready, significance_notes
-from rankcorr._workers import Progress
+from rankcorr._workers import Draws, Progress, Values
 from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError
 from rankcorr.inference._exchange import SWAPS, Codes, Swap, check_swap, codes_of_scores
 from rankcorr.inference._exchange_distribution import MAX_EXACT
@@ -42,12 +42,11 @@ from rankcorr.inference._gold_sets import (
     name_systems,
     read_gold_sets,
 )
-from rankcorr.inference._interval import envelope, resample_envelope
 from rankcorr.inference._joint_test import JointTest, RankedSystem
 from rankcorr.inference._multiple_tests import TESTED
 from rankcorr.inference._null import null_of
 from rankcorr.inference._reports import leaderboard_report
-from rankcorr.inference._resampling import Draws, Values, sorted_items
+from rankcorr.inference._resampling import envelope, resample_envelope, sorted_items
 from rankcorr.inference._standardization import standardize
 
 MANY_GOLD_SETS: Final = 5

@@ -15,7 +15,7 @@ from rankcorr._checks import alpha_of, check_unique, checked_count, checked_leve
 from rankcorr._input.numbers import DECIMALS, ROUNDING
 from rankcorr._input.scores import ScoresLike, checked_numbers, midranks, split_labels
 from rankcorr._results import TableNotes, TableResult, columns_of, read_only
-from rankcorr._workers import Progress
+from rankcorr._workers import Draws, Progress, Values
 from rankcorr.errors import (
     DimensionError,
     DuplicateLabelError,
@@ -24,7 +24,6 @@ from rankcorr.errors import (
     NonNumericError,
     OptionError,
 )
-from rankcorr.inference._resampling import Draws, Values
 
 TESTED: Final = ("pvalue", "corrected_pvalue")
 MOST_PAIRS: Final = 256  # that are kept in memory at a time, with all their exchanges

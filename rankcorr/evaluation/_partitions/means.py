@@ -28,13 +28,12 @@ from rankcorr._checks import (
 from rankcorr._input.frames import arrow
 from rankcorr._input.numbers import ROUNDING
 from rankcorr._results import Result, TableResult, columns_of
-from rankcorr._workers import checked_workers, mapped
+from rankcorr._workers import Values, checked_workers, mapped
 from rankcorr.errors import MetricError, OptionError, PartialMismatchError, SplitQueryError
 from rankcorr.evaluation._partitions.evaluator import OPTIONS, QueryEvaluator
 from rankcorr.evaluation._partitions.joined_columns import as_table, query_ids, whole_queries
 from rankcorr.evaluation._partitions.poisson import Moments, moments_of, query_keys, repeated_ids
 from rankcorr.evaluation._query_tests import Means, bounds
-from rankcorr.inference._resampling import Values
 
 Row = TypeVar("Row", "QueryMean", "MeanDifference")
 

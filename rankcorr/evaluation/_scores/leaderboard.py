@@ -15,7 +15,7 @@ from rankcorr._input.numbers import DECIMALS
 from rankcorr._input.scores import midrank_rows
 from rankcorr._report import Report
 from rankcorr._results import TableNotes
-from rankcorr._workers import Progress
+from rankcorr._workers import Draws, Progress, Values
 from rankcorr.errors import FewTasksWarning, MissingValueError, OptionError, TooFewItemsError
 from rankcorr.evaluation import _query_tests as query_tests
 from rankcorr.evaluation._query_tests import MIRRORED, PAIRED, RANDOMIZATION, Means, Verdict, Verdicts
@@ -24,7 +24,6 @@ from rankcorr.evaluation._scores.tables import ScoreTable, read_score_table
 from rankcorr.inference._exchange_distribution import MAX_EXACT
 from rankcorr.inference._gold_sets import COLUMNS, MEAN, TOTALS
 from rankcorr.inference._leaderboard import Leaderboard, LeaderboardRow, Score
-from rankcorr.inference._resampling import Draws, Values
 
 Aggregate: TypeAlias = Literal["mean", "borda", "mean_rank"]
 MissingScores: TypeAlias = Literal["raise", "intersection", "worst"]
