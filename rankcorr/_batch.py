@@ -322,8 +322,8 @@ def correlation_matrix(
         items = [Ranking.unchecked(*row) for row in zip(rows, best_first, row_ties.tolist(), strict=True)]
     called = [f"ranking {shown(name)}" for name in names or range(len(items))]
     if missing == "raise":
-        named = zip(items, called, strict=True)
-        ranks, ties = stacked([align_rankings(items[0], item, names=(called[0], name))[1] for item, name in named])
+        pairs = zip(items, called, strict=True)
+        ranks, ties = stacked([align_rankings(items[0], item, names=(called[0], name))[1] for item, name in pairs])
 
     look = progress if n_workers == 1 else None  # it is called from the calling thread alone
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -35,7 +35,7 @@ from rankcorr.errors import OptionError, RankingError
 from rankcorr.evaluation._columns import DUPLICATES
 from rankcorr.evaluation._compare import compare_evaluated, corrected_together
 from rankcorr.evaluation._evaluate import Evaluation, evaluate_matches
-from rankcorr.evaluation._matching import Coverage, Matched, MatchedRun, Policies, match_runs
+from rankcorr.evaluation._matching import Coverage, Matched, Policies, match_runs
 from rankcorr.evaluation._metrics import METRIC_NAMES, Metric, as_metrics, name_of
 from rankcorr.evaluation._nulls import RESAMPLES as NULL_RESAMPLES
 from rankcorr.evaluation._nulls import chance_level
@@ -314,15 +314,10 @@ def _evaluate(
     """Evaluate runs, and return also their documents matched with qrels, which is done once."""
     policies = Policies(settings.unjudged, settings.unretrieved, settings.depth, settings.self_hits)
     draws = Draws.checked(NULL_RESAMPLES, settings.seed, None, lambda _: report(0))
-    pairs: dict[str, Matched] = {}
-
-    def matches() -> Iterator[MatchedRun]:
-        for match in match_runs(gold, runs, policies, draws.workers, draws.progress):
-            pairs[match.name] = match.pairs
-            yield match
-
+    matches, matched = match_runs(gold, runs, policies, draws.workers, draws.progress), dict[str, Matched]()
     choices: dict[str, Any] = {"undefined": settings.undefined, "standardized": settings.standardized}
-    return evaluate_matches(gold, matches(), as_metrics(metrics), policies, draws, **choices, report=report), pairs
+    choices |= {"report": report, "matched": matched}
+    return evaluate_matches(gold, matches, as_metrics(metrics), policies, draws, **choices), matched
 
 
 def _worse(pairs: Iterable[tuple[RunComparison, str, str]], level: float | None) -> list[str]:

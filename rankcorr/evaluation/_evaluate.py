@@ -24,7 +24,16 @@ from rankcorr._workers import Draws, Progress, Values, silent
 from rankcorr.errors import ColumnError, OptionError, UndefinedQueryError
 from rankcorr.evaluation._columns import checked_values, encode_ids
 from rankcorr.evaluation._grouped import group_coefficients, reasons
-from rankcorr.evaluation._matching import Coverage, MatchedRun, Policies, SelfHits, Unjudged, Unretrieved, match_runs
+from rankcorr.evaluation._matching import (
+    Coverage,
+    Matched,
+    MatchedRun,
+    Policies,
+    SelfHits,
+    Unjudged,
+    Unretrieved,
+    match_runs,
+)
 from rankcorr.evaluation._metrics import Metric, MetricLike, as_metrics
 from rankcorr.evaluation._nulls import RESAMPLES, standardization
 from rankcorr.evaluation._qrels import Qrels, with_common_ids
@@ -421,14 +430,20 @@ def evaluate_matches(
     undefined: UndefinedPolicy = "omit",
     standardized: bool = False,
     report: Progress = silent,
+    matched: dict[str, Matched] | None = None,
 ) -> Evaluation:
-    """Evaluate runs that `match_runs` matched with qrels, as `evaluate` does; `report` is called with 1 after each."""
+    """Evaluate runs that `match_runs` matched with qrels, as `evaluate` does; `report` is called with 1 after each.
+
+    The documents of each run, matched with qrels, are added to `matched` by its name.
+    """
     values: list[list[Values]] = []
     mapped: list[list[Values]] = []
     names, coverage, why, chance = [], [], [], []
     for name, joint, pairs in matches:
         names.append(name)
         coverage.append(pairs.coverage)
+        if matched is not None:
+            matched[name] = pairs
         results = RunMetrics(joint, pairs, draws.workers, draws.progress).values(metrics)
         values.append([result.values for result in results.values()])
         mapped.append([np.full(gold.n_queries, np.nan) for _ in metrics])

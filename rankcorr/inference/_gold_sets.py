@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -176,25 +176,6 @@ def _unknown_labels(gold_sets: dict[str, Ranking], systems: dict[str, Ranking]) 
     """Labels of each system that are in no gold set."""
     known = {label for gold in gold_sets.values() for label in gold.labels or ()}
     return {name: [label for label in system.labels or () if label not in known] for name, system in systems.items()}
-
-
-def align_pair(
-    first: AlignedSystem, second: AlignedSystem, names: Sequence[str], set_name: str
-) -> tuple[Ranking, Ranking, Ranking]:
-    """Gold and two systems over the items that both systems have; `names` are those of the systems."""
-    if first.gold.labels == second.gold.labels:
-        return first.gold, first.system, second.system
-    second_labels = set(second.gold.labels or ())
-    labels: list[Hashable] = [label for label in first.gold.labels or () if label in second_labels]
-    if len(labels) < 2:
-        raise TooFewItemsError(
-            f"systems {shown(names[0])} and {shown(names[1])} must have at least two items of gold set "
-            f"{shown(set_name)} in common, to be tested; got {len(labels)}"
-        )
-    tied = Ranking.from_ranks(np.zeros(len(labels)), labels)
-    rankings = first.gold, first.system, second.system
-    gold, *systems = (align_rankings(tied, ranking, missing="intersection")[1] for ranking in rankings)
-    return gold, systems[0], systems[1]
 
 
 def _holds_rankings(gold: Any) -> bool:
