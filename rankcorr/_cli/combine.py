@@ -30,7 +30,7 @@ from rankcorr._workers import progress_bar
 from rankcorr.aggregate._rankings import ABSENT, MERGE_METHODS, MergedRanking, merge
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._columns import DUPLICATES
-from rankcorr.evaluation._compare import compare_evaluated, corrected_together
+from rankcorr.evaluation._compare import compare_evaluated, compare_metrics
 from rankcorr.evaluation._evaluate import evaluate
 from rankcorr.evaluation._fuse import FUSIONS, MISSING_QUERIES, NORMS, OFFSET, fuse, trec_lines
 from rankcorr.evaluation._metrics import METRIC_NAMES
@@ -207,18 +207,14 @@ def fuse_command(
         options.check_repeats([*titles, method], "run")
         parts = dict(zip(titles, read, strict=True))
         fused = fuse(parts, **{name: settings[name] for name in ("method", "norm", "k", "missing")})
-        comparisons: list[RunComparison] = []
+        comparisons: tuple[RunComparison, ...] = ()
         if qrels is not None:
             evaluation = evaluate(
                 read_qrels(qrels, **reading), {method: fused, **parts}, metrics=metrics, standardized=False
             )
             tested = {"level": settings["level"], "n_resamples": settings["resamples"], "seed": settings["seed"]}
             with progress_bar(None, "resample", "tests") as advance:
-                comparisons = [
-                    compare_evaluated(evaluation, name, baseline=method, **tested, progress=advance)
-                    for name in evaluation.metrics
-                ]
-            comparisons = list(corrected_together(comparisons))
+                comparisons = compare_metrics(evaluation, baseline=method, **tested, progress=advance)
             if report_path is not None:
                 preface = fusion_text(method, list(parts), method, settings["norm"], settings["k"])
                 of_tests = (comparison.report() for comparison in comparisons)

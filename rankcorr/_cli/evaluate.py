@@ -33,7 +33,7 @@ from rankcorr._weights import Uniform
 from rankcorr._workers import Draws, Progress, progress_bar
 from rankcorr.errors import OptionError, RankingError
 from rankcorr.evaluation._columns import DUPLICATES
-from rankcorr.evaluation._compare import compare_evaluated, corrected_together
+from rankcorr.evaluation._compare import compare_evaluated, compare_metrics
 from rankcorr.evaluation._evaluate import Evaluation, evaluate_matches
 from rankcorr.evaluation._matching import Coverage, Matched, Policies, match_runs
 from rankcorr.evaluation._metrics import METRIC_NAMES, Metric, as_metrics, name_of
@@ -241,7 +241,7 @@ def evaluate_command(
         groups = _groups_of(settings.groups, gold.queries)
         with progress_bar(len(joined_runs), "run", "evaluation") as advance:
             evaluation, pairs_of_runs = _evaluate(gold, joined_runs, metrics, settings, advance)
-        comparisons = [] if baseline is None else _comparisons(evaluation, metrics, baseline, groups, settings)
+        comparisons = [] if baseline is None else _comparisons(evaluation, baseline, groups, settings)
         worst = [] if baseline is None else _worst(gold, pairs_of_runs, evaluation, metrics, baseline, settings.worst)
         pairs = [(comparison, pair.first, pair.second) for comparison in comparisons for pair in comparison.pairs]
         worse = _worse(pairs, settings.fail_if_worse)
@@ -367,21 +367,14 @@ def _fail_if(worse: Sequence[str]) -> None:
 
 
 def _comparisons(
-    evaluation: Evaluation,
-    metrics: Sequence[Metric],
-    baseline: str,
-    groups: dict[str, str] | None,
-    settings: QueryOptions,
+    evaluation: Evaluation, baseline: str, groups: dict[str, str] | None, settings: QueryOptions
 ) -> tuple[RunComparison, ...]:
-    shared: dict[str, Any] = {name: getattr(settings, name) for name in ("test", "level", "seed", "equivalent_within")}
+    names = ("test", "level", "seed", "equivalent_within", "standardized")
+    shared: dict[str, Any] = {name: getattr(settings, name) for name in names}
     shared |= {"baseline": baseline, "groups": groups, "n_resamples": settings.resamples}
     shared["clusters"] = _groups_of(settings.clusters, evaluation.queries)
-    comparisons = []
-    for metric in metrics:
-        shared["standardized"] = settings.standardized and isinstance(metric, Coefficient)
-        with progress_bar(None, "resample", f"tests against {whole(baseline)}") as advance:
-            comparisons.append(compare_evaluated(evaluation, name_of(metric), **shared, progress=advance))
-    return corrected_together(comparisons)
+    with progress_bar(None, "resample", f"tests against {whole(baseline)}") as advance:
+        return compare_metrics(evaluation, **shared, progress=advance)
 
 
 def _worst(

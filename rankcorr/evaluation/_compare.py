@@ -278,6 +278,33 @@ def corrected_together(comparisons: Iterable[RunComparison]) -> tuple[RunCompari
     )
 
 
+def compare_metrics(evaluation: Evaluation, *, standardized: bool = False, **options: Any) -> tuple[RunComparison, ...]:
+    """Compare runs by each metric of an evaluation, with one correction for all (`corrected_together`).
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+    standardized : bool, default False
+        Compare the standardized values of rank correlations; other metrics have none.
+    **options
+        Those of `compare_evaluated`.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import evaluate
+    >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(6)}
+    >>> good, poor = {"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 2, "c": 3}
+    >>> runs = {"good": dict.fromkeys(qrels, good), "poor": dict.fromkeys(qrels, poor)}
+    >>> [comparison.correction for comparison in compare_metrics(evaluate(qrels, runs, metrics=["tau_w", "ap"]))]
+    ['holm', 'holm']
+    """
+    correlations = {chance.metric for chance in evaluation.chance} if standardized else set()
+    return corrected_together(
+        compare_evaluated(evaluation, metric, standardized=metric in correlations, **options)
+        for metric in evaluation.metrics
+    )
+
+
 class Plan(NamedTuple):
     """The runs to compare, the queries, and the options of the tests."""
 
