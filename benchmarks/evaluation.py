@@ -17,10 +17,10 @@ from report import heading, machine, row
 
 from rankcorr import RhoW, Tau, TauW, weighted_tau
 from rankcorr._coefficients import Coefficient
+from rankcorr._workers import Draws
 from rankcorr.evaluation import Qrels, Run, evaluate
 from rankcorr.evaluation._grouped import group_coefficients
 from rankcorr.evaluation._nulls import standardization
-from rankcorr.inference._resampling import Draws
 
 COEFFICIENTS: dict[str, Coefficient] = {"tau_w": TauW(), "rho_w": RhoW(), "tau": Tau()}
 

@@ -21,8 +21,16 @@ from report import heading, machine, row
 
 from rankcorr import Ranking
 from rankcorr._coefficients import Coefficient, named_coefficient
-from rankcorr.inference._interval import Residuals, SmoothedItems, X, draw_halves, envelope, percentile_interval
-from rankcorr.inference._resampling import Draws, SortedItems
+from rankcorr._workers import Draws
+from rankcorr.inference._interval import X
+from rankcorr.inference._resampling import (
+    Residuals,
+    SmoothedItems,
+    SortedItems,
+    draw_halves,
+    envelope,
+    percentile_interval,
+)
 
 Array = np.ndarray
 Rng = np.random.Generator

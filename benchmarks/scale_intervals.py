@@ -15,9 +15,9 @@ from bank_of_designs import ranked_queries
 from report import heading, machine, row
 
 from rankcorr import TauW
+from rankcorr._workers import Draws
 from rankcorr.evaluation import QueryEvaluator, combined_means, partial_means
 from rankcorr.evaluation._query_tests import Means, bounds, studentize
-from rankcorr.inference._resampling import Draws
 
 EVALUATOR = QueryEvaluator("tau_w")
 SIZES, LEVEL = (30, 100, 1_000), 0.95

@@ -63,7 +63,7 @@ from rankcorr.errors import (
 from rankcorr.inference._gold_sets import group_items
 from rankcorr.inference._interval import CorrelationInterval, correlation_interval
 from rankcorr.inference._leaderboard import Leaderboard, LeaderboardRow, leaderboard
-from rankcorr.inference._multiple_tests import RankSets, holm, rank_sets
+from rankcorr.inference._multiple_tests import RankSet, RankSets, holm, rank_sets
 from rankcorr.inference._null import NullDistribution, PermutationTest, null_distribution, permutation_test
 from rankcorr.inference._paired import ComparedPair, SystemComparison, SystemComparisons, compare_many, compare_systems
 
@@ -82,7 +82,7 @@ __all__ += ["CorrelationInterval", "NullDistribution", "PermutationTest"]
 __all__ += ["correlation_interval", "null_distribution", "permutation_test"]
 __all__ += ["Leaderboard", "LeaderboardRow", "group_items", "leaderboard"]
 __all__ += ["ComparedPair", "SystemComparison", "SystemComparisons", "compare_many", "compare_systems", "holm"]
-__all__ += ["RankSets", "rank_sets"]
+__all__ += ["RankSet", "RankSets", "rank_sets"]
 __all__ += ["RankCorrelation", "Ranking", "Report"]
 __all__ += ["first_rank_share", "offset_for_share", "top_share"]
 __all__ += ["Hyperbolic", "InverseSquare", "Logarithmic", "TopK", "Uniform", "item_weights"]

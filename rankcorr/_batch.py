@@ -9,32 +9,25 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankcorr._checks import check_choice, check_unique, give_notice, offending, shown, warn_undefined
+from rankcorr._checks import check_choice, offending, shown, warn_undefined
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr._input.frames import PLAIN, FrameColumns, by_name, is_rank_column
+from rankcorr._input.frames import PLAIN, by_name
 from rankcorr._input.scores import checked_numbers, is_masked, midrank_rows, sortable
 from rankcorr._ranking import (
     MISSING,
     Missing,
     Ranking,
     RankingLike,
-    align,
+    align_rankings,
     as_ranking,
     n_missing,
+    named_rankings,
     needs_labels,
     stacked,
 )
 from rankcorr._results import Computed, TableNotes, TableResult, best_places, read_only, square_frame
 from rankcorr._workers import Progress, checked_workers, in_threads
-from rankcorr.errors import (
-    DuplicateLabelError,
-    LabelError,
-    LengthError,
-    MissingValueError,
-    RankColumnWarning,
-    RankingError,
-    TooFewItemsError,
-)
+from rankcorr.errors import LabelError, LengthError, MissingValueError, TooFewItemsError
 
 ManyRankings: TypeAlias = Mapping[Any, RankingLike] | Sequence[RankingLike] | ArrayLike
 Counts: TypeAlias = tuple[int, int]  # items compared, and items in one of the two rankings only
@@ -231,7 +224,7 @@ def correlate_each(
         called = [("gold", f"system {shown(name)}") for name in names]
         if missing == "raise":
             matrix, ties = stacked(
-                [align(first, item, names=both)[1] for item, both in zip(rankings, called, strict=True)]
+                [align_rankings(first, item, names=both)[1] for item, both in zip(rankings, called, strict=True)]
             )
         n_systems = len(names)
     else:
@@ -329,9 +322,8 @@ def correlation_matrix(
         items = [Ranking.unchecked(*row) for row in zip(rows, best_first, row_ties.tolist(), strict=True)]
     called = [f"ranking {shown(name)}" for name in names or range(len(items))]
     if missing == "raise":
-        ranks, ties = stacked(
-            [align(items[0], item, names=(called[0], name))[1] for item, name in zip(items, called, strict=True)]
-        )
+        pairs = zip(items, called, strict=True)
+        ranks, ties = stacked([align_rankings(items[0], item, names=(called[0], name))[1] for item, name in pairs])
 
     look = progress if n_workers == 1 else None  # it is called from the calling thread alone
 
@@ -378,7 +370,7 @@ def _one_by_one(
     """
     values, counts = [], []
     for other, both in zip(others, called, strict=True):
-        pair = align(x, other, names=both, missing=missing)
+        pair = align_rankings(x, other, names=both, missing=missing)
         values.append([coefficient.of_pair(*pair) for coefficient in coefficients])
         counts.append((pair[0].n_items, n_missing(x, other, pair[0].n_items)))
         if look is not None:
@@ -408,27 +400,6 @@ def _by_name(rankings: ManyRankings) -> Mapping[Any, RankingLike] | None:
         )
         return dict(enumerate(rankings)) if listed else None
     return by_name(rankings)
-
-
-def named_rankings(rankings: Mapping[Any, RankingLike], role: str) -> dict[Any, Ranking]:
-    """Rankings by unique names, each in its own item order; errors name the ranking."""
-    names = list(rankings.keys())
-    check_unique(names, f"names of {role}s", DuplicateLabelError)
-    parsed: dict[Any, Ranking] = {}
-    for name in names:
-        try:
-            are_ranks = isinstance(rankings, FrameColumns) and is_rank_column(name)
-            column: Any = rankings[name]
-            parsed[name] = Ranking.from_ranks(column) if are_ranks else as_ranking(column)
-        except RankingError as error:
-            raise type(error)(f"{role} {shown(name)}: {error}") from error
-        if are_ranks:
-            give_notice(
-                f"column {name!r} is read as ranks (1 is best); rename it if larger numbers are better",
-                RankColumnWarning,
-                stacklevel=5,
-            )
-    return parsed
 
 
 def _matrix(rankings: Any, gold: Ranking | None, *, role: str, missing: Missing = "raise") -> NDArray[Any]:

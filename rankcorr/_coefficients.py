@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, shown, warn_undefined
-from rankcorr._input.scores import Ranks, loops
+from rankcorr._input.scores import Ranks
 from rankcorr._options import declare
-from rankcorr._ranking import Missing, Ranking, RankingLike, align, as_ranking, n_missing, stacked
+from rankcorr._ranking import Missing, Ranking, RankingLike, align_rankings, as_ranking, n_missing, stacked
 from rankcorr._results import RankCorrelation
 from rankcorr._weights import (
     DEFAULT_N0,
@@ -32,6 +32,7 @@ from rankcorr._weights import (
     check_usable,
     name_of,
 )
+from rankcorr._workers import loops
 from rankcorr.errors import MissingValueError, NonNumericError, OptionError
 
 CoefficientName: TypeAlias = Literal["rho_w", "tau_w", "rho", "tau"]
@@ -87,7 +88,7 @@ class Coefficient:
     ) -> RankCorrelation:
         """Do what a call does; `stacklevel` chooses the line that a warning points to, by default the caller's."""
         x, y = as_ranking(x), as_ranking(y)
-        first, second = align(x, y, missing=missing)
+        first, second = align_rankings(x, y, missing=missing)
         value = self.of_pair(first, second)
         if math.isnan(value):
             warn_undefined(UNDEFINED, stacklevel=stacklevel)

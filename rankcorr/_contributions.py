@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from rankcorr._checks import checked_count, warn_undefined
 from rankcorr._coefficients import UNDEFINED, CoefficientLike, as_coefficient
-from rankcorr._input.scores import loops
-from rankcorr._ranking import Missing, Ranking, RankingLike, align, as_ranking, n_missing
+from rankcorr._ranking import Missing, Ranking, RankingLike, align_rankings, as_ranking, n_missing
 from rankcorr._results import Computed, Result, Rows, TableResult, json_ready, read_only
+from rankcorr._workers import loops
 
 Array = NDArray[np.float64]
 
@@ -203,7 +203,7 @@ def contributions(
     """
     coefficient_value = as_coefficient(coefficient)
     rankings = as_ranking(x), as_ranking(y)
-    first, second = align(*rankings, missing=missing)
+    first, second = align_rankings(*rankings, missing=missing)
     value = coefficient_value.of_pair(first, second)
     weights = coefficient_value.weighting.item_weights(first, second)
     weights /= weights.max()  # so that no product is too small for a float

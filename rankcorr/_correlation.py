@@ -1,7 +1,7 @@
 """The everyday functions: two rankings in, a `RankCorrelation` out (Eqs. 7 and 8 of Lombardo et al. 2020).
 
-The path of every coefficient: `as_ranking` and `align` check the rankings, the `Coefficient` weighs the items and lets
-a kernel sum over them.
+The path of every coefficient: `as_ranking` and `align_rankings` check the rankings, the `Coefficient` weighs the items
+and lets a kernel sum over them.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from rankcorr._coefficients import (
     coefficient_of,
     different_coefficients,
 )
-from rankcorr._input.scores import is_masked, loops
-from rankcorr._ranking import Missing, RankingLike, align, as_ranking
+from rankcorr._input.scores import is_masked
+from rankcorr._ranking import Missing, RankingLike, align_rankings, as_ranking
 from rankcorr._results import RankCorrelation
 from rankcorr._weights import DEFAULT_N0, Scheme, TiedWeights, Weigher
+from rankcorr._workers import loops
 from rankcorr.errors import DimensionError, LengthError, MissingValueError, NonNumericError, TooFewItemsError
 
 
@@ -223,7 +224,7 @@ def correlate(
     """
     named = different_coefficients(coefficients, of_scores=True)
     x, y = as_ranking(x), as_ranking(y)
-    first, second = align(x, y, names=names, missing=missing)
+    first, second = align_rankings(x, y, names=names, missing=missing)
     values = {key: coefficient.of_pair(first, second) for key, coefficient in named.items()}
     if any(map(math.isnan, values.values())):
         warn_undefined(UNDEFINED, stacklevel=3)

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import N_SHOWN, check_choice, equals_itself, first_few, is_unhashable, offending, repeated, shown
-from rankcorr._input.frames import python_values
+from rankcorr._checks import (
+    N_SHOWN,
+    check_choice,
+    check_unique,
+    equals_itself,
+    first_few,
+    give_notice,
+    is_unhashable,
+    offending,
+    repeated,
+    shown,
+)
+from rankcorr._input.frames import FrameColumns, is_rank_column, python_values
 from rankcorr._input.identifiers import identifier_text, warn_unicode_twins
 from rankcorr._input.scores import (
     Positions,
@@ -30,6 +41,8 @@ from rankcorr.errors import (
     LabelMismatchError,
     LengthError,
     OptionError,
+    RankColumnWarning,
+    RankingError,
     TooFewItemsError,
 )
 
@@ -323,6 +336,27 @@ def as_ranking(ranking: RankingLike) -> Ranking:
     return Ranking._from_numbers(ranking, None, what="score", descending=True, least=2)
 
 
+def named_rankings(rankings: Mapping[Any, RankingLike], role: str) -> dict[Any, Ranking]:
+    """Rankings by unique names, each in its own item order; errors name the ranking."""
+    names = list(rankings.keys())
+    check_unique(names, f"names of {role}s", DuplicateLabelError)
+    parsed: dict[Any, Ranking] = {}
+    for name in names:
+        try:
+            are_ranks = isinstance(rankings, FrameColumns) and is_rank_column(name)
+            column: Any = rankings[name]
+            parsed[name] = Ranking.from_ranks(column) if are_ranks else as_ranking(column)
+        except RankingError as error:
+            raise type(error)(f"{role} {shown(name)}: {error}") from error
+        if are_ranks:
+            give_notice(
+                f"column {name!r} is read as ranks (1 is best); rename it if larger numbers are better",
+                RankColumnWarning,
+                stacklevel=5,
+            )
+    return parsed
+
+
 def stacked(rankings: Sequence[Ranking]) -> tuple[Ranks, NDArray[np.int64]]:
     """Return the ranks of rankings in the same order of items, a row each, and their numbers of ties."""
     return read_only(np.array([each.ranks for each in rankings])), np.array([each.n_ties for each in rankings])
@@ -416,10 +450,10 @@ def align(
     >>> align(gold, system, missing="gold")[1]
     <Ranking of 3 items, 0 tied: 'cat' 1, 'ant' 2, 'bee' 3>
     """
-    return aligned(as_ranking(x), as_ranking(y), names=names, missing=missing)
+    return align_rankings(as_ranking(x), as_ranking(y), names=names, missing=missing)
 
 
-def aligned(
+def align_rankings(
     first: Ranking, second: Ranking, *, names: tuple[str, str] = ("x", "y"), missing: Missing = "raise", least: int = 2
 ) -> tuple[Ranking, Ranking]:
     """Do what `align` does for rankings that must have `least` items in common, one or two."""

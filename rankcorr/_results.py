@@ -358,6 +358,17 @@ def table_rows(columns: Mapping[Any, Sequence[Any]]) -> list[dict[Any, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
+def columns_of(kind: type, rows: Sequence[Any], *, omit: Collection[str] = ()) -> dict[str, list[Any]]:
+    """Columns of a table of dataclasses of one kind: a column for each field that is not omitted.
+
+    Examples
+    --------
+    >>> columns_of(Computed, [Computed(n_items=3, coefficient="tau", variant="b")], omit=["scheme", "n0", "weigher"])
+    {'n_items': [3], 'coefficient': ['tau'], 'tied_weights': [None], 'variant': ['b'], 'missing': [None]}
+    """
+    return {field.name: [getattr(row, field.name) for row in rows] for field in fields(kind) if field.name not in omit}
+
+
 def text_table(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
     """Return rows as plain text, two spaces between columns; `right` says which are aligned to the right.
 

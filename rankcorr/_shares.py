@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from rankcorr._checks import checked_count, real_number, shown, whole_number
-from rankcorr._results import TableResult
+from rankcorr._results import TableResult, columns_of
 from rankcorr._weights import DEFAULT_N0, check_offset
 from rankcorr.errors import OptionError, ShareError
 
@@ -186,6 +186,24 @@ def offset_for_share(share: float, k: int = 1, n_items: int | None = None) -> fl
     return n0
 
 
+@dataclass(frozen=True)
+class RankShare:
+    """The share of the weight that one rank has.
+
+    Attributes
+    ----------
+    rank : int
+    weight : float
+        Share of this rank.
+    cumulative_share : float
+        Share of all ranks up to this one.
+    """
+
+    rank: int
+    weight: float
+    cumulative_share: float
+
+
 @dataclass(frozen=True, eq=False)
 class WeightTable(TableResult):
     """Shares of the weight 1/(n + n0)^2.
@@ -210,13 +228,18 @@ class WeightTable(TableResult):
     weights: tuple[float, ...]
     cumulative: tuple[float, ...]
 
+    @property
+    def ranks(self) -> tuple[RankShare, ...]:
+        """The share of each rank."""
+        shares = zip(self.weights, self.cumulative, strict=True)
+        return tuple(RankShare(rank, *share) for rank, share in enumerate(shares, start=1))
+
     def rows(self) -> list[dict[str, Any]]:
         """One row for each rank, ready for JSON."""
         return self.table()
 
     def _columns(self) -> dict[str, Any]:
-        ranks = range(1, len(self.weights) + 1)
-        return {"rank": ranks, "weight": self.weights, "cumulative_share": self.cumulative}
+        return columns_of(RankShare, self.ranks)
 
     def _title(self) -> str:
         length = "an endless list" if self.n_items is None else f"{self.n_items:,} items"

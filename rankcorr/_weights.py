@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, checked_count, real_number, shown
-from rankcorr._input.scores import Ranks, loops, read_only
+from rankcorr._input.scores import Ranks, read_only
 from rankcorr._ranking import Missing, Ranking, RankingLike, align
+from rankcorr._workers import loops
 from rankcorr.errors import OptionError, WeightError
 
 Weigher: TypeAlias = Callable[[NDArray[np.float64]], Any]

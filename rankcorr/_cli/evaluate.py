@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -30,12 +30,12 @@ from rankcorr._options import default_of
 from rankcorr._report import save_reports
 from rankcorr._results import TableNotes, best_places, significance_notes
 from rankcorr._weights import Uniform
-from rankcorr._workers import Progress, progress_bar
+from rankcorr._workers import Draws, Progress, progress_bar
 from rankcorr.errors import OptionError, RankingError
 from rankcorr.evaluation._columns import DUPLICATES
-from rankcorr.evaluation._compare import compare_evaluated, corrected_together
+from rankcorr.evaluation._compare import compare_evaluated, compare_metrics
 from rankcorr.evaluation._evaluate import Evaluation, evaluate_matches
-from rankcorr.evaluation._matching import Coverage, Matched, MatchedRun, Policies, match_runs
+from rankcorr.evaluation._matching import Coverage, Matched, Policies, match_runs
 from rankcorr.evaluation._metrics import METRIC_NAMES, Metric, as_metrics, name_of
 from rankcorr.evaluation._nulls import RESAMPLES as NULL_RESAMPLES
 from rankcorr.evaluation._nulls import chance_level
@@ -47,7 +47,6 @@ from rankcorr.evaluation._run_comparison import HOLM, STEP_DOWN, RunComparison
 from rankcorr.evaluation._scores.sample_size import needed_items
 from rankcorr.evaluation._sources import grouped_queries, qrels_of, read_groups, read_qrels, read_run, runs_of
 from rankcorr.evaluation._worst import Direction, QueryDifference, worst_evaluated
-from rankcorr.inference._resampling import Draws
 from rankcorr.plots._queries import plot_pairs
 
 RESAMPLES: Final = default_of(compare_evaluated, "n_resamples")
@@ -242,7 +241,7 @@ def evaluate_command(
         groups = _groups_of(settings.groups, gold.queries)
         with progress_bar(len(joined_runs), "run", "evaluation") as advance:
             evaluation, pairs_of_runs = _evaluate(gold, joined_runs, metrics, settings, advance)
-        comparisons = [] if baseline is None else _comparisons(evaluation, metrics, baseline, groups, settings)
+        comparisons = [] if baseline is None else _comparisons(evaluation, baseline, groups, settings)
         worst = [] if baseline is None else _worst(gold, pairs_of_runs, evaluation, metrics, baseline, settings.worst)
         pairs = [(comparison, pair.first, pair.second) for comparison in comparisons for pair in comparison.pairs]
         worse = _worse(pairs, settings.fail_if_worse)
@@ -315,15 +314,10 @@ def _evaluate(
     """Evaluate runs, and return also their documents matched with qrels, which is done once."""
     policies = Policies(settings.unjudged, settings.unretrieved, settings.depth, settings.self_hits)
     draws = Draws.checked(NULL_RESAMPLES, settings.seed, None, lambda _: report(0))
-    pairs: dict[str, Matched] = {}
-
-    def matches() -> Iterator[MatchedRun]:
-        for match in match_runs(gold, runs, policies, draws.workers, draws.progress):
-            pairs[match.name] = match.pairs
-            yield match
-
+    matches, matched = match_runs(gold, runs, policies, draws.workers, draws.progress), dict[str, Matched]()
     choices: dict[str, Any] = {"undefined": settings.undefined, "standardized": settings.standardized}
-    return evaluate_matches(gold, matches(), as_metrics(metrics), policies, draws, **choices, report=report), pairs
+    choices |= {"report": report, "matched": matched}
+    return evaluate_matches(gold, matches, as_metrics(metrics), policies, draws, **choices), matched
 
 
 def _worse(pairs: Iterable[tuple[RunComparison, str, str]], level: float | None) -> list[str]:
@@ -373,21 +367,14 @@ def _fail_if(worse: Sequence[str]) -> None:
 
 
 def _comparisons(
-    evaluation: Evaluation,
-    metrics: Sequence[Metric],
-    baseline: str,
-    groups: dict[str, str] | None,
-    settings: QueryOptions,
+    evaluation: Evaluation, baseline: str, groups: dict[str, str] | None, settings: QueryOptions
 ) -> tuple[RunComparison, ...]:
-    shared: dict[str, Any] = {name: getattr(settings, name) for name in ("test", "level", "seed", "equivalent_within")}
+    names = ("test", "level", "seed", "equivalent_within", "standardized")
+    shared: dict[str, Any] = {name: getattr(settings, name) for name in names}
     shared |= {"baseline": baseline, "groups": groups, "n_resamples": settings.resamples}
     shared["clusters"] = _groups_of(settings.clusters, evaluation.queries)
-    comparisons = []
-    for metric in metrics:
-        shared["standardized"] = settings.standardized and isinstance(metric, Coefficient)
-        with progress_bar(None, "resample", f"tests against {whole(baseline)}") as advance:
-            comparisons.append(compare_evaluated(evaluation, name_of(metric), **shared, progress=advance))
-    return corrected_together(comparisons)
+    with progress_bar(None, "resample", f"tests against {whole(baseline)}") as advance:
+        return compare_metrics(evaluation, **shared, progress=advance)
 
 
 def _worst(

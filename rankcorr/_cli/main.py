@@ -3,14 +3,12 @@
 import click
 
 from rankcorr import __version__
+from rankcorr._cli.combine import fuse_command, merge_command
 from rankcorr._cli.compare import compare, run_tests
 from rankcorr._cli.console import OneLineErrors, json_option, print_json, print_table
 from rankcorr._cli.evaluate import evaluate_command
-from rankcorr._cli.fuse import fuse_command
-from rankcorr._cli.leaderboard import leaderboard_command
-from rankcorr._cli.merge import merge_command
+from rankcorr._cli.leaderboard import leaderboard_command, rank_sets_command
 from rankcorr._cli.plot import plot
-from rankcorr._cli.rank_sets import rank_sets_command
 from rankcorr._cli.vectors import vectors_command
 from rankcorr._shares import DEFAULT_TOP, MAX_TOP, weight_table
 

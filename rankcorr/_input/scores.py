@@ -1,7 +1,4 @@
-"""Raw scores or ranks become checked numbers, and these mid-ranks; a `Ranking` holds the result.
-
-`loops` returns the compiled kernels to this and later modules; the first call that needs them imports them.
-"""
+"""Raw scores or ranks become checked numbers, and these mid-ranks; a `Ranking` holds the result."""
 
 from __future__ import annotations
 
@@ -9,8 +6,6 @@ import numbers
 import sys
 from collections.abc import Hashable, Iterator, Mapping, MappingView, Sequence, Set
 from decimal import Decimal
-from functools import cache
-from types import ModuleType
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -19,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankcorr._checks import N_SHOWN, shown
 from rankcorr._input.frames import series_of
 from rankcorr._input.numbers import exact_array, is_nan, order_codes
+from rankcorr._workers import loops
 from rankcorr.errors import DimensionError, MissingValueError, NonNumericError, TooFewItemsError
 
 ScoresLike: TypeAlias = Mapping[Any, Any] | ArrayLike
@@ -140,19 +136,3 @@ def _places(what: str, indices: NDArray[np.intp], labels: Sequence[Hashable] | N
     ]
     more = f", ... ({len(indices)} in all)" if len(indices) > N_SHOWN else ""
     return ", ".join(names) + more
-
-
-@cache
-def loops() -> ModuleType:
-    """Return `rankcorr._rank_kernels`.
-
-    An import statement inside a function costs 0.5 us each time: with four of them, a tenth of a call for 100 items.
-
-    Examples
-    --------
-    >>> loops().ADDITIVE
-    0
-    """
-    from rankcorr import _rank_kernels as kernels
-
-    return kernels

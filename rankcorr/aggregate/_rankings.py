@@ -10,14 +10,14 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._batch import ManyRankings, named_rankings
+from rankcorr._batch import ManyRankings
 from rankcorr._checks import check_choice, first_few, offending, real_number, shown, warn_undefined
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._input.frames import by_name
 from rankcorr._input.identifiers import identifier_text
 from rankcorr._input.numbers import DECIMALS
 from rankcorr._input.scores import midrank_rows
-from rankcorr._ranking import Ranking
+from rankcorr._ranking import Ranking, named_rankings
 from rankcorr._results import TableNotes, TableResult
 from rankcorr.aggregate import _search as search
 from rankcorr.aggregate._search import MOST_ENUMERATED, Matrix

@@ -39,6 +39,7 @@ from rankcorr.evaluation._evaluate import (
     ChanceLevel,
     Evaluation,
     GroupCorrelations,
+    RunMean,
     Undefined,
     correlate_groups,
     evaluate,
@@ -73,7 +74,8 @@ __all__ += ["FewTasksWarning", "UndefinedQueryError", "UnjudgedError"]
 __all__ += ["NeededItems", "ScoreLeaderboard", "leaderboard_of_scores", "needed_items"]
 __all__ += ["GroupComparison", "PairedDifference", "RunComparison", "RunScore"]
 __all__ += ["compare_evaluated", "compare_runs", "corrected_together"]
-__all__ += ["ChanceLevel", "Evaluation", "GroupCorrelations", "Undefined", "correlate_groups", "evaluate"]
+__all__ += ["ChanceLevel", "Evaluation", "GroupCorrelations", "RunMean", "Undefined"]
+__all__ += ["correlate_groups", "evaluate"]
 __all__ += ["Coverage", "Qrels", "Run", "read_groups", "read_qrels", "read_run"]
 __all__ += ["RBO", "AveragePrecision", "PrecisionAt", "TauAP"]
 __all__ += ["MeanDifference", "PartialMeans", "QueryEvaluator", "QueryMean", "QueryMeans"]

@@ -14,7 +14,7 @@ from rankcorr._checks import alpha_of, check_choice, checked_flag, checked_level
 from rankcorr._coefficients import Coefficient
 from rankcorr._input.numbers import ROUNDING
 from rankcorr._results import Rows, read_only
-from rankcorr._workers import Progress
+from rankcorr._workers import Draws, Progress, Values
 from rankcorr.errors import OptionError
 from rankcorr.evaluation import _query_tests as query_tests
 from rankcorr.evaluation._evaluate import Evaluation, evaluate
@@ -26,7 +26,6 @@ from rankcorr.evaluation._run_comparison import HOLM, STEP_DOWN, GroupComparison
 from rankcorr.evaluation._sources import QrelsLike, RunsLike, cluster_numbers, grouped_queries, runs_of
 from rankcorr.evaluation._values import UndefinedPolicy
 from rankcorr.inference._multiple_tests import holm
-from rankcorr.inference._resampling import Draws, Values
 
 COLUMNS, PAIRS, GROUPS = range(3)  # parts of the resamples
 LEFT_OUT = 2  # a part of those of pairs, after the paired and the joint ones
@@ -276,6 +275,33 @@ def corrected_together(comparisons: Iterable[RunComparison]) -> tuple[RunCompari
             correction=HOLM,
         )
         for comparison in family
+    )
+
+
+def compare_metrics(evaluation: Evaluation, *, standardized: bool = False, **options: Any) -> tuple[RunComparison, ...]:
+    """Compare runs by each metric of an evaluation, with one correction for all (`corrected_together`).
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+    standardized : bool, default False
+        Compare the standardized values of rank correlations; other metrics have none.
+    **options
+        Those of `compare_evaluated`.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import evaluate
+    >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(6)}
+    >>> good, poor = {"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 2, "c": 3}
+    >>> runs = {"good": dict.fromkeys(qrels, good), "poor": dict.fromkeys(qrels, poor)}
+    >>> [comparison.correction for comparison in compare_metrics(evaluate(qrels, runs, metrics=["tau_w", "ap"]))]
+    ['holm', 'holm']
+    """
+    correlations = {chance.metric for chance in evaluation.chance} if standardized else set()
+    return corrected_together(
+        compare_evaluated(evaluation, metric, standardized=metric in correlations, **options)
+        for metric in evaluation.metrics
     )
 
 

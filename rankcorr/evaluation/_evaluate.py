@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -17,19 +19,27 @@ from rankcorr._checks import check_choice, checked_flag, counted, first_few, off
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._input.scores import read_only
 from rankcorr._report import Report
-from rankcorr._results import Computed, Result, TableResult, json_ready, mean_of
-from rankcorr._workers import Progress, silent
+from rankcorr._results import Computed, Result, TableResult, columns_of, json_ready, mean_of, table_rows
+from rankcorr._workers import Draws, Progress, Values, silent
 from rankcorr.errors import ColumnError, OptionError, UndefinedQueryError
 from rankcorr.evaluation._columns import checked_values, encode_ids
 from rankcorr.evaluation._grouped import group_coefficients, reasons
-from rankcorr.evaluation._matching import Coverage, MatchedRun, Policies, SelfHits, Unjudged, Unretrieved, match_runs
+from rankcorr.evaluation._matching import (
+    Coverage,
+    Matched,
+    MatchedRun,
+    Policies,
+    SelfHits,
+    Unjudged,
+    Unretrieved,
+    match_runs,
+)
 from rankcorr.evaluation._metrics import Metric, MetricLike, as_metrics
 from rankcorr.evaluation._nulls import RESAMPLES, standardization
 from rankcorr.evaluation._qrels import Qrels, with_common_ids
 from rankcorr.evaluation._reports import evaluation_report
 from rankcorr.evaluation._sources import QrelsLike, RunsLike, grouped_queries, qrels_of, runs_of
 from rankcorr.evaluation._values import UNDEFINED, RunMetrics, UndefinedPolicy
-from rankcorr.inference._resampling import Draws, Values
 from rankcorr.inference._standardization import standardize
 
 
@@ -100,6 +110,43 @@ class ChanceLevel(Result):
     error: float
 
 
+@dataclass(frozen=True, eq=False)
+class RunMean(Result):
+    """Mean of a metric over the queries of one run.
+
+    Attributes
+    ----------
+    run, metric : str
+    mean : float
+        Over the queries that have a value; nan where none has.
+    standardized : float or None
+        Mean of the standardized values; None if they were not requested.
+    n_queries, n_undefined : int
+        Number of queries with a value, and of those without one.
+
+    See Also
+    --------
+    Evaluation : Lists the means as `means`.
+    QueryMean : A mean with its interval, from partitions.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import evaluate
+    >>> qrels = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}}
+    >>> run = {"q1": {"a": 9.1, "c": 8.7, "b": 1.2}, "q2": {"d": 3.3, "a": 1.0}}
+    >>> (mean,) = evaluate(qrels, {"bm25": run}, metrics=["ap"]).means
+    >>> mean.run, mean.metric, round(mean.mean, 4), mean.n_queries
+    ('bm25', 'ap', 0.9167, 2)
+    """
+
+    run: str
+    metric: str
+    mean: float
+    standardized: float | None
+    n_queries: int
+    n_undefined: int
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(TableResult):
     """Values of runs by query and metric, with the options used.
@@ -128,7 +175,7 @@ class Evaluation(TableResult):
     --------
     evaluate : Returns it.
     compare_evaluated : Compare its runs.
-    Coverage, Undefined, ChanceLevel : The types of its parts.
+    Coverage, RunMean, Undefined, ChanceLevel : The types of its parts.
 
     Examples
     --------
@@ -177,11 +224,7 @@ class Evaluation(TableResult):
 
     def table(self) -> list[dict[str, Any]]:
         """One flat row for each run and metric: means, and how many queries they are over."""
-        rows = self._means({}, slice(None))
-        for row in rows:
-            gaps = [gap for gap in self.undefined if (gap.run, gap.metric) == (row["run"], row["metric"])]
-            row["n_undefined"] = sum(len(gap.queries) for gap in gaps)
-        return rows
+        return table_rows(self._shown_columns())
 
     def group_table(self, groups: Any) -> list[dict[str, Any]]:
         """One flat row for each group of queries, run and metric: means, and how many queries they are over.
@@ -197,18 +240,33 @@ class Evaluation(TableResult):
             As `compare_runs`.
         """
         grouped = grouped_queries(groups, self.queries)
-        return [row for group, places in grouped.items() for row in self._means({"group": group}, places)]
+        return [
+            {"group": group, **row}
+            for group, places in grouped.items()
+            for row in table_rows(self._columns_of_means(self._means(places), omit=["n_undefined"]))
+        ]
 
-    def _means(self, group: dict[str, Any], places: Any) -> list[dict[str, Any]]:
-        """Means over the queries at these places, a row for each run and metric, which begins with the group."""
+    @cached_property
+    def means(self) -> tuple[RunMean, ...]:
+        """Means over the queries, by run and metric."""
+        return self._means(range(len(self.queries)))
+
+    def _means(self, places: Sequence[int]) -> tuple[RunMean, ...]:
+        """Means over the queries at these places."""
+        members = {self.queries[place] for place in places}
+        n_undefined = Counter(
+            (gap.run, gap.metric) for gap in self.undefined for query in gap.queries if query in members
+        )
         rows = []
         for (i, run), (j, metric) in product(enumerate(self.runs), enumerate(self.metrics)):
             values = self.values[i, j, places]
-            row = {**group, "run": run, "metric": metric, "mean": mean_of(values)}
-            if self.standardized is not None:
-                row["standardized"] = mean_of(self.standardized[i, j, places])
-            rows.append({**row, "n_queries": int(np.count_nonzero(~np.isnan(values)))})
-        return rows
+            mapped = None if self.standardized is None else mean_of(self.standardized[i, j, places])
+            n_queries = int(np.count_nonzero(~np.isnan(values)))
+            rows.append(RunMean(run, metric, mean_of(values), mapped, n_queries, n_undefined[run, metric]))
+        return tuple(rows)
+
+    def _columns_of_means(self, rows: Sequence[RunMean], omit: Sequence[str] = ()) -> dict[str, list[Any]]:
+        return columns_of(RunMean, rows, omit=[*omit, "standardized"] if self.standardized is None else omit)
 
     def by_query(self) -> dict[str, list[Any]]:
         """Flat columns with a row for each run and query: run, query, and a column for each metric.
@@ -244,11 +302,10 @@ class Evaluation(TableResult):
         return self.by_query()
 
     def _shown_columns(self) -> dict[str, list[Any]]:
-        rows = self.table()
-        return {name: [row[name] for row in rows] for name in rows[0]}
+        return self._columns_of_means(self.means)
 
     def __repr__(self) -> str:
-        best = first_few([f"{row['run']} {row['metric']} {row['mean']:.4f}" for row in self.table()])
+        best = first_few([f"{row.run} {row.metric} {row.mean:.4f}" for row in self.means])
         return f"<Evaluation of {counted(len(self.queries), 'query', 'queries')}: {best}>"
 
     def _place(self, names: tuple[str, ...], name: str | None, noun: str) -> int:
@@ -373,14 +430,20 @@ def evaluate_matches(
     undefined: UndefinedPolicy = "omit",
     standardized: bool = False,
     report: Progress = silent,
+    matched: dict[str, Matched] | None = None,
 ) -> Evaluation:
-    """Evaluate runs that `match_runs` matched with qrels, as `evaluate` does; `report` is called with 1 after each."""
+    """Evaluate runs that `match_runs` matched with qrels, as `evaluate` does; `report` is called with 1 after each.
+
+    The documents of each run, matched with qrels, are added to `matched` by its name.
+    """
     values: list[list[Values]] = []
     mapped: list[list[Values]] = []
     names, coverage, why, chance = [], [], [], []
     for name, joint, pairs in matches:
         names.append(name)
         coverage.append(pairs.coverage)
+        if matched is not None:
+            matched[name] = pairs
         results = RunMetrics(joint, pairs, draws.workers, draws.progress).values(metrics)
         values.append([result.values for result in results.values()])
         mapped.append([np.full(gold.n_queries, np.nan) for _ in metrics])

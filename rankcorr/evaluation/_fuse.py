@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from rankcorr._checks import check_choice, counted, offending, shown
 from rankcorr._input.numbers import DECIMALS
 from rankcorr._results import read_only
+from rankcorr._workers import Values
 from rankcorr.aggregate._rankings import checked_offset
 from rankcorr.errors import ColumnError, NonNumericError, OptionError, QueryMismatchError
 from rankcorr.evaluation._columns import Codes
 from rankcorr.evaluation._qrels import Rows, Run, joined_ids
 from rankcorr.evaluation._sources import RunsLike, runs_of
-from rankcorr.inference._resampling import Values
 
 Fusion: TypeAlias = Literal["rrf", "combsum", "combmnz"]
 Norm: TypeAlias = Literal["min-max", "z"]

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from rankcorr._coefficients import Coefficient
 from rankcorr._input.scores import read_only
 from rankcorr._weights import MAX_KEPT_ITEMS, READY_WEIGHERS, SCHEMES, kept_tables, rank_table
-from rankcorr._workers import Progress, in_threads, silent
+from rankcorr._workers import Progress, Values, in_threads, silent
 from rankcorr.errors import WeightError
-from rankcorr.inference._resampling import Values, kind_of
+from rankcorr.inference._resampling import kind_of
 
 if TYPE_CHECKING:
     from rankcorr.evaluation._query_kernels import Column
@@ -98,7 +98,7 @@ def _reason(x: Values, y: Values) -> str:
 
 @cache
 def loops() -> ModuleType:
-    """Return the kernels, as `rankcorr._input.scores.loops` does."""
+    """Return the kernels, as `rankcorr._workers.loops` does."""
     from rankcorr.evaluation import _query_kernels as kernels
 
     return kernels

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from rankcorr._checks import checked_level, counted, offending, shown
-from rankcorr._results import Result, TableResult
+from rankcorr._results import Result, TableResult, columns_of
+from rankcorr._workers import Values
 from rankcorr.errors import OptionError, QueryMismatchError
 from rankcorr.evaluation._evaluate import Evaluation
-from rankcorr.inference._resampling import Values
 
 LEAST_QUERIES: Final = 3  # with values of people; the variance of a regression needs one more than it has parameters
 
@@ -175,10 +175,9 @@ class JudgedMeans(TableResult):
         return {"metric": self.metric, "level": self.level, "rows": self.table()}
 
     def _columns(self) -> dict[str, Sequence[Any]]:
-        order = sorted(range(len(self.runs)), key=lambda place: -self.means[place].mean)
-        names = [name for name in JudgedMean.__dataclass_fields__ if name != "standard_error"]
-        columns: dict[str, Sequence[Any]] = {"run": [self.runs[place] for place in order]}
-        return columns | {name: [getattr(self.means[place], name) for place in order] for name in names}
+        best_first = sorted(zip(self.runs, self.means, strict=True), key=lambda row: -row[1].mean)
+        runs, means = zip(*best_first, strict=True)
+        return {"run": runs, **columns_of(JudgedMean, means, omit=["standard_error"])}
 
     def __repr__(self) -> str:
         best = max(range(len(self.runs)), key=lambda place: self.means[place].mean)

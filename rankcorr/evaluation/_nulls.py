@@ -21,12 +21,11 @@ from rankcorr._coefficients import Coefficient
 from rankcorr._ranking import Ranking
 from rankcorr._results import mean_of
 from rankcorr._weights import Uniform
-from rankcorr._workers import Progress, in_threads, silent
+from rankcorr._workers import Draws, Progress, Values, derived_seed, in_threads, silent
 from rankcorr.errors import StandardizationError
 from rankcorr.evaluation._columns import Codes
 from rankcorr.evaluation._grouped import BLOCK_ROWS, blocks_of, coefficients_of, formula_of, group_coefficients
 from rankcorr.inference._null import MAX_EXACT_ITEMS, null_of
-from rankcorr.inference._resampling import Draws, Values, derived_seed
 from rankcorr.inference._standardization import MAX_EXPONENT, exponent_of, mean_standardized, standardize
 
 RESAMPLES: Final = 500

@@ -476,11 +476,12 @@ def group_traits(x: Column, y: Column, n_items: Array, scrambles: Array, pattern
 
 @kernel
 def flipped_sums(rng: np.random.Generator, differences: Array, sums: Array) -> None:
-    """Sum the differences with random signs: a row of `sums` for each resample, a column for each row of differences.
+    """Sum the rows of differences, each with a random sign; a row of `sums` for each resample.
 
-    All rows have the same signs. A random number has 53 bits, and gives as many signs.
+    All columns have the same signs. A random number has 53 bits, and gives as many signs. The inner loop runs over
+    columns, several of which are added at a time: for 45 columns this takes less than half of the time.
     """
-    n_pairs, n_queries = differences.shape
+    n_queries, n_pairs = differences.shape
     signs = np.empty(n_queries)
     for resample in range(sums.shape[0]):
         bits = 0
@@ -489,11 +490,12 @@ def flipped_sums(rng: np.random.Generator, differences: Array, sums: Array) -> N
                 bits = int(rng.random() * 2.0**53)
             signs[query] = 1.0 if bits & 1 else -1.0
             bits >>= 1
-        for pair in range(n_pairs):
-            total = 0.0
-            for query in range(n_queries):
-                total += signs[query] * differences[pair, query]
-            sums[resample, pair] = total
+        totals = sums[resample]
+        totals[:] = 0.0
+        for query in range(n_queries):
+            sign, row = signs[query], differences[query]
+            for pair in range(n_pairs):
+                totals[pair] += sign * row[pair]
 
 
 @kernel

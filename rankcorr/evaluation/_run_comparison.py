@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankcorr._checks import counted, first_few, shown
 from rankcorr._report import Report
-from rankcorr._results import Result, TableNotes, TableResult, best_places, significance_notes
+from rankcorr._results import Result, TableNotes, TableResult, best_places, columns_of, significance_notes
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._matching import Coverage
 from rankcorr.evaluation._query_tests import PairedDifference
@@ -27,7 +27,6 @@ class RunScore(Result):
 
     Attributes
     ----------
-    run : str
     rank : float
         1 is the best; tied runs share their mid-rank. nan without a mean.
     group : int or None
@@ -37,13 +36,14 @@ class RunScore(Result):
         The ranks that tests of all pairs leave possible, for all runs together: a run with `least_rank` 1 may be the
         best. The correction for all pairs takes more evidence than the one test of `pvalue`, so `least_rank` may be 1
         where `pvalue` is below 0.05. None without a mean.
+    run : str
     mean, low, high : float
         Mean over queries, and its interval.
-    n_queries : int
-        Number of queries with a value.
     pvalue, corrected_pvalue : float
         P-value of the test against the best run, without correction and corrected for all pairs of runs (step-down).
         nan for the best run.
+    n_queries : int
+        Number of queries with a value.
 
     See Also
     --------
@@ -63,17 +63,17 @@ class RunScore(Result):
     ('poor', 0.5833, 0.03125)
     """
 
-    run: str
     rank: float
     group: int | None
     least_rank: int | None
     largest_rank: int | None
+    run: str
     mean: float
     low: float
     high: float
-    n_queries: int
     pvalue: float
     corrected_pvalue: float
+    n_queries: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,9 +233,7 @@ class RunComparison(TableResult):
         )
 
     def _columns(self) -> dict[str, list[Any]]:
-        places = ("rank", "group", "least_rank", "largest_rank", "run")
-        figures = ("mean", "low", "high", "pvalue", "corrected_pvalue", "n_queries")
-        return {name: [getattr(row, name) for row in self.rows] for name in (*places, *figures)}
+        return columns_of(RunScore, self.rows)
 
     def __repr__(self) -> str:
         best = first_few([f"{row.run} {row.mean:.4f}" for row in self.rows])

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rankcorr._checks import collected_notices, shown
 from rankcorr._coefficients import Coefficient
 from rankcorr._ranking import Ranking
-from rankcorr._workers import Progress, silent
+from rankcorr._workers import Progress, Values, silent
 from rankcorr.errors import MetricError
 from rankcorr.evaluation._columns import Codes
 from rankcorr.evaluation._grouped import group_coefficients, reasons
@@ -36,7 +36,6 @@ from rankcorr.evaluation._metrics import (
     ir_measures_package,
 )
 from rankcorr.evaluation._qrels import Qrels
-from rankcorr.inference._resampling import Values
 from rankcorr.measures._correlations import tau_ap
 from rankcorr.measures._overlap import rank_biased_overlap
 

@@ -13,6 +13,7 @@ from rankcorr._coefficients import Coefficient, TauW
 from rankcorr._contributions import contributions
 from rankcorr._ranking import Ranking
 from rankcorr._results import Result, Rows
+from rankcorr._workers import Draws
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._evaluate import Evaluation, evaluate_matches
 from rankcorr.evaluation._matching import Matched, Policies, SelfHits, Unjudged, Unretrieved, match_runs
@@ -20,7 +21,6 @@ from rankcorr.evaluation._metrics import Metric, MetricLike, as_metrics, name_of
 from rankcorr.evaluation._nulls import RESAMPLES
 from rankcorr.evaluation._qrels import Qrels, with_common_ids
 from rankcorr.evaluation._sources import QrelsLike, RunsLike, qrels_of, runs_of
-from rankcorr.inference._resampling import Draws
 
 Direction: TypeAlias = Literal["either", "worse", "better"]
 

@@ -32,9 +32,10 @@ from rankcorr._input.frames import labelled_values, python_values
 from rankcorr._input.identifiers import comparable
 from rankcorr._input.numbers import order_codes
 from rankcorr._ranking import Ranking
+from rankcorr._workers import Draws, Values
 from rankcorr.errors import OptionError
 from rankcorr.inference._exchange_distribution import MAX_EXACT, ExchangeDistribution, all_swaps
-from rankcorr.inference._resampling import Draws, ScoredItems, SortedItems, Values, comes_after, quotients
+from rankcorr.inference._resampling import ScoredItems, SortedItems, comes_after, quotients
 from rankcorr.inference._standardization import standardize
 
 Swap: TypeAlias = Literal["auto", "scores", "ranks"]

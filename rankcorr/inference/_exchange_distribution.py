@@ -22,14 +22,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import Alternative, alpha_of
 from rankcorr._input.numbers import DECIMALS, ROUNDING
-from rankcorr.inference._resampling import Values
+from rankcorr._workers import Values
 
 MAX_EXACT: Final = 12  # items or queries with 4,096 exchanges
 POWER: Final = 0.8  # of a difference that is called detectable
@@ -78,7 +78,7 @@ class ExchangeDistribution:
     def pvalue(self, alternative: Alternative = "two-sided") -> float:
         """Return the share of exchanges with a difference at least as extreme, the observed one included."""
         lows, highs = self._difference_ranges(alternative)
-        return self._pvalue_of_count(int(np.sum((lows <= 0) & (highs >= 0), axis=1).max()))
+        return float(self._pvalue_of_count(np.sum((lows <= 0) & (highs >= 0), axis=1).max()))
 
     def interval(
         self, level: float, alternative: Alternative = "two-sided", bound: float = math.inf
@@ -87,7 +87,7 @@ class ExchangeDistribution:
         lows, highs = self._difference_ranges(alternative)
         number, alpha = self.net_shares.size, alpha_of(level)
         # The smallest number of extreme exchanges that does not reject.
-        least = next(count for count in range(number + 1) if self._pvalue_of_count(count) > alpha)
+        least = int(np.argmax(self._pvalue_of_count(np.arange(number + 1)) > alpha))
         if least == 0:
             return -bound, bound
         low = float(np.partition(lows, least - 1, axis=1)[:, least - 1].min())
@@ -135,7 +135,7 @@ class ExchangeDistribution:
             ends += [-low, high]
         return float(np.quantile(ends, POWER, method="inverted_cdf"))
 
-    def _pvalue_of_count(self, count: int) -> float:
+    def _pvalue_of_count(self, count: Any) -> Any:
         return count / self.net_shares.size if self.is_exact else (1 + count) / (1 + self.net_shares.size)
 
     def _difference_ranges(self, alternative: Alternative) -> tuple[Values, Values]:

@@ -12,7 +12,7 @@ from rankcorr._checks import collected_notices
 from rankcorr._coefficients import Coefficient
 from rankcorr._contributions import contributions
 from rankcorr._correlation import correlate
-from rankcorr._ranking import Missing, Ranking, align
+from rankcorr._ranking import Missing, Ranking, align_rankings
 from rankcorr.inference._interval import CorrelationInterval, correlation_interval
 from rankcorr.inference._null import PermutationTest, permutation_test
 
@@ -126,7 +126,7 @@ def compare_with_gold(
 def _count_ties(gold: Ranking, system: Ranking, missing: Missing) -> tuple[int, int]:
     if missing == "raise":  # both rankings have the same items
         return gold.n_ties, system.n_ties
-    first, second = align(gold, system, missing=missing)
+    first, second = align_rankings(gold, system, missing=missing)
     return first.n_ties, second.n_ties
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from rankcorr._batch import named_rankings
 from rankcorr._checks import offending, shown
 from rankcorr._input.frames import by_name
-from rankcorr._ranking import Missing, Ranking, RankingLike, align, as_ranking
+from rankcorr._ranking import Missing, Ranking, RankingLike, align_rankings, as_ranking, named_rankings
 from rankcorr._workers import Progress, silent
 from rankcorr.errors import DimensionError, LabelError, LabelMismatchError, OptionError, TooFewItemsError
 from rankcorr.inference._exchange import names_of_items
@@ -150,10 +149,11 @@ def align_systems(
             names = (f"gold set {shown(set_name)}", f"system {shown(name)}")
             ranking, n_lacking = system, 0
             if gold.labels is not None and system.labels is not None and gold.labels != system.labels:
-                shared = align(gold, system, names=names, missing="intersection")[1]
+                shared = align_rankings(gold, system, names=names, missing="intersection")[1]
                 n_lacking = gold.n_items - shared.n_items
                 ranking = system if missing == "bottom" else shared
-            pair = align(extended[set_name], ranking, names=names, missing="gold" if missing == "bottom" else missing)
+            policy: Missing = "gold" if missing == "bottom" else missing
+            pair = align_rankings(extended[set_name], ranking, names=names, missing=policy)
             row.append(AlignedSystem(*pair, n_lacking))
             progress(0)
         rows.append(row)
@@ -176,26 +176,6 @@ def _unknown_labels(gold_sets: dict[str, Ranking], systems: dict[str, Ranking]) 
     """Labels of each system that are in no gold set."""
     known = {label for gold in gold_sets.values() for label in gold.labels or ()}
     return {name: [label for label in system.labels or () if label not in known] for name, system in systems.items()}
-
-
-def align_pair(
-    first: AlignedSystem, second: AlignedSystem, names: Sequence[str], set_name: str
-) -> tuple[Ranking, Ranking, Ranking]:
-    """Gold and two systems over the items that both systems have; `names` are those of the systems."""
-    if first.gold.labels == second.gold.labels:
-        return first.gold, first.system, second.system
-    second_labels = set(second.gold.labels or ())
-    labels: list[Hashable] = [label for label in first.gold.labels or () if label in second_labels]
-    if len(labels) < 2:
-        raise TooFewItemsError(
-            f"systems {shown(names[0])} and {shown(names[1])} must have at least two items of gold set "
-            f"{shown(set_name)} in common, to be tested; got {len(labels)}"
-        )
-    tied = Ranking.from_ranks(np.zeros(len(labels)), labels)
-    gold, *systems = (
-        align(tied, ranking, missing="intersection")[1] for ranking in (first.gold, first.system, second.system)
-    )
-    return gold, systems[0], systems[1]
 
 
 def _holds_rankings(gold: Any) -> bool:

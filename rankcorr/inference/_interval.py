@@ -1,36 +1,27 @@
-"""Intervals of a coefficient from resampled items: half-samples, smoothed resamples, and resampled residuals.
-
-A top-weighted coefficient depends on a few items. A bootstrap draws several copies of an item, which tie in both
-rankings at the very top. None of the three kinds of resamples here has such copies.
-"""
+"""An interval of a coefficient from resampled items, and the item that it depends on."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, checked_level, shown, warn_undefined
-from rankcorr._coefficients import UNDEFINED, Coefficient, ScoreCoefficientLike, Tau, as_coefficient
+from rankcorr._coefficients import UNDEFINED, Coefficient, ScoreCoefficientLike, as_coefficient
 from rankcorr._input.numbers import ROUNDING
-from rankcorr._input.scores import read_only
-from rankcorr._ranking import Missing, Ranking, RankingLike, align, as_ranking, n_missing
+from rankcorr._ranking import Missing, Ranking, RankingLike, align_rankings, as_ranking, n_missing
 from rankcorr._results import Computed
-from rankcorr._workers import Progress
+from rankcorr._workers import Draws, Progress, Values
 from rankcorr.inference._resampling import (
-    Counts,
-    Draws,
-    Resampled,
-    ScoredItems,
-    SortedItems,
-    Values,
-    kind_of,
+    envelope,
+    percentile_interval,
+    resample_envelope,
+    resample_with_replacement,
     sorted_items,
+    split_kinds,
 )
 
 Method: TypeAlias = Literal["envelope", "percentile"]
@@ -39,8 +30,6 @@ METHODS: Final[tuple[Method, ...]] = get_args(Method)
 
 # An item with a larger share of the jackknife variance carries most of it.
 DECISIVE_SHARE: Final = 0.5
-# Standard deviation of what breaks ties of scores at random, far below the distance of two normal scores.
-TIE_BREAKER: Final = 1e-9
 # Items that the jackknife deletes, one at a time: those with the most weight. The others hardly change a value.
 MAX_DELETED: Final = 1_000
 
@@ -210,7 +199,7 @@ def correlation_interval(
     check_choice("method", method, METHODS)
     confidence, draws = checked_level(level), Draws.checked(n_resamples, seed, workers, progress)
     rankings = as_ranking(x), as_ranking(y)
-    first, second = align(*rankings, missing=missing)
+    first, second = align_rankings(*rankings, missing=missing)
     value = formula.of_pair(first, second)
 
     low = high = error = share = math.nan
@@ -245,185 +234,6 @@ def correlation_interval(
         n_missing=None if missing == "raise" else n_missing(*rankings, first.n_items),
         **formula.described(first.n_items, missing),
     )
-
-
-def resample_with_replacement(items: SortedItems | ScoredItems, draws: Draws) -> Values:
-    """Return coefficients of x with each other ranking, shape (n_resamples, n_rankings); nan if undefined."""
-    return _concatenate(draws.in_blocks(partial(_resample_counts, items), items.n_items), items)
-
-
-def _resample_counts(items: Resampled, rng: np.random.Generator, size: int) -> Values:
-    return items.coefficients(items.draw_counts(rng, size))
-
-
-def resample_envelope(items: SortedItems | ScoredItems, draws: Draws) -> Values:
-    """Return coefficients of x with each other ranking: of half-samples, of smoothed resamples, of resampled residuals.
-
-    The shape is (n_resamples, n_rankings); undefined values are nan. `split_kinds` separates the kinds. Scores are not
-    smoothed: copies of an item do not distort a coefficient that does not rank them.
-    """
-    tasks: tuple[Callable[[np.random.Generator, int], Values], ...]
-    if isinstance(items, ScoredItems):
-        tasks = partial(_resample_half, items), partial(_resample_counts, items), items.resample_residuals
-    else:
-        new_rankings = SmoothedItems.of(items), Residuals.of(items)
-        tasks = partial(_resample_half, items), *(partial(_draw_rankings, kind) for kind in new_rankings)
-    numbers = [part.size for part in split_kinds(np.empty(draws.n_resamples))]
-    n_numbers = 2 * items.n_items * (1 + len(items.y_halves))
-    return np.concatenate(
-        [
-            _concatenate(replace(draws.of_part(kind), n_resamples=number).in_blocks(task, n_numbers), items)
-            for kind, (task, number) in enumerate(zip(tasks, numbers, strict=True))
-        ]
-    )
-
-
-def split_kinds(values: Values) -> list[Values]:
-    """Separate the values of the three kinds of resamples of `resample_envelope`."""
-    return np.array_split(values, 3)
-
-
-def _concatenate(blocks: list[Values], items: SortedItems | ScoredItems) -> Values:
-    return np.concatenate([np.empty((0, len(items.y_halves))), *blocks])
-
-
-def _resample_half(items: Resampled, rng: np.random.Generator, size: int) -> Values:
-    return items.coefficients(draw_halves(items.n_items, rng, size))
-
-
-def _draw_rankings(kind: SmoothedItems | Residuals, rng: np.random.Generator, size: int) -> Values:
-    return kind.items.of_keys(kind.draw_keys(rng, size))
-
-
-def draw_halves(n_items: int, rng: np.random.Generator, size: int) -> Counts:
-    """Draw half of the items, but at least two, `size` times; return 1 for each item drawn and 0 for the others."""
-    keys = rng.random((size, n_items))
-    last = max(2, (n_items + 1) // 2) - 1
-    return (keys <= np.partition(keys, last)[:, last : last + 1]).astype(np.int32)
-
-
-@dataclass(frozen=True, eq=False)
-class SmoothedItems:
-    """Items from whose empirical beta copula rankings of new items can be drawn.
-
-    Attributes
-    ----------
-    items : SortedItems
-    starts, sizes : ndarray of int64, shape (1 + n_rankings, n_items)
-        Number of items before the tied group of each item, and in it, in x and in each other ranking.
-    bounds : ndarray of float64
-        Shares of the list between which each group of ties lies.
-    rows : ndarray of int64, shape (2 + n_rankings,)
-        Where the bounds of each ranking start, and the end.
-    """
-
-    items: SortedItems
-    starts: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    bounds: Values
-    rows: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, items: SortedItems) -> SmoothedItems:
-        """Find the tied groups of each ranking."""
-        starts, sizes, bounds = [], [], []
-        for keys in (items.x_keys, *items.y_keys):
-            groups, counts = np.unique(keys, return_inverse=True, return_counts=True)[1:]
-            firsts = np.cumsum(counts) - counts
-            starts.append(firsts[groups])
-            sizes.append(counts[groups])
-            tied = counts > 1
-            bounds.append(np.column_stack([firsts[tied], (firsts + counts)[tied]]).ravel() / items.n_items)
-        rows = np.cumsum([0, *(bound.size for bound in bounds)])
-        return cls(items, np.stack(starts), np.stack(sizes), np.concatenate(bounds), rows)
-
-    def draw_keys(self, rng: np.random.Generator, size: int) -> Counts:
-        """Draw rankings of new items, as `SortedItems.of_keys` reads them.
-
-        The place of a copy in a ranking is beta distributed, as the r-th of n uniform numbers is, r being the item's
-        position. An item of a tied group takes a random position of the group, and all copies that fall between the
-        bounds of a group are tied.
-        """
-        from rankcorr.inference import _resampling_kernels as kernels
-
-        n_rankings, n_items = self.starts.shape
-        drawn_items = rng.integers(0, n_items, (size, n_items))
-        key = int(rng.integers(1 << 62))
-        bits = (n_items - 1).bit_length()
-        packed = np.empty((size, n_rankings, n_items), np.int64)
-        scratch = np.empty(n_items, np.int64), np.empty((kernels.SHARED, n_items))
-        # Positive floats are in the order of their bits, of which the last give way to the number of the copy.
-        kernels.draw_places(drawn_items, self.starts, self.sizes, key, bits, *scratch, packed)
-        packed.sort(axis=-1)
-        keys = np.empty(packed.shape, np.int32)
-        kernels.drawn_keys(packed, bits, self.bounds, self.rows, keys)
-        return keys
-
-
-@dataclass(frozen=True, eq=False)
-class Residuals:
-    """A regression of each other ranking on x, by normal scores, from which rankings with other errors can be drawn.
-
-    Attributes
-    ----------
-    items : SortedItems
-    fitted, residuals : ndarray of shape (n_rankings, n_items)
-        They add up to the normal scores. The slope is sin(pi tau / 2), with Kendall's tau: few failures hardly change
-        it, and it is the correlation if the scores are normal.
-    starts : ndarray of int32, shape (1 + n_rankings, n_items)
-        Number of items before the tied group of each place, in x and in each other ranking.
-    """
-
-    items: SortedItems
-    fitted: Values
-    residuals: Values
-    starts: Counts
-
-    @classmethod
-    def of(cls, items: SortedItems) -> Residuals:
-        """Fit the regressions."""
-        from scipy.special import ndtri
-
-        plain = replace(items, table=read_only(np.ones_like(items.table)), scheme=0, kind=kind_of(Tau()))
-        tau = plain.coefficients(np.ones((1, items.n_items), np.int32))[0]
-        slopes = np.nan_to_num(np.sin(0.5 * math.pi * tau))[:, np.newaxis]
-        x_scores, y_scores = (-ndtri((ranks - 0.5) / items.n_items) for ranks in (items.x_ranks, 0.5 * items.y_halves))
-        starts = []
-        for keys in (items.x_keys, *items.y_keys):
-            firsts, sizes = np.unique(np.sort(keys), return_index=True, return_counts=True)[1:]
-            starts.append(np.repeat(firsts, sizes).astype(np.int32))
-        return cls(items, slopes * x_scores, y_scores - slopes * x_scores, np.stack(starts))
-
-    def draw_keys(self, rng: np.random.Generator, size: int) -> Counts:
-        """Draw residuals, the same items for all rankings, and return rankings as `SortedItems.of_keys` reads them."""
-        n_rankings, n_items = self.starts.shape
-        drawn_items = rng.integers(0, n_items, (size, n_items))
-        keys = np.empty((size, n_rankings, n_items), np.int32)
-        keys[:, 0] = self.starts[0]
-        rows = np.arange(size)[:, np.newaxis]
-        noise = TIE_BREAKER * rng.standard_normal((size, n_items))  # the same for all, so that equal systems stay equal
-        for ranking, fitted in enumerate(self.fitted):
-            scores = fitted + self.residuals[ranking, drawn_items] + noise
-            keys[rows, ranking + 1, np.argsort(-scores, axis=1)] = self.starts[ranking + 1]
-        return keys
-
-
-def envelope(statistic: float, values: Values, level: float) -> tuple[float, float]:
-    """Return the smallest interval with the statistic and the percentile intervals of all kinds; nan without values.
-
-    `values` are those of `resample_envelope` for one ranking, shape (n_resamples,).
-    """
-    ends = [end for kind in split_kinds(values) for end in percentile_interval(kind, level) if not math.isnan(end)]
-    return (min(statistic, *ends), max(statistic, *ends)) if ends else (math.nan, math.nan)
-
-
-def percentile_interval(values: Values, level: float) -> tuple[float, float]:
-    """Return the quantiles that leave (1 - level) / 2 of the defined values out on either side; nan without values."""
-    values = values[~np.isnan(values)]
-    if values.size == 0:
-        return math.nan, math.nan
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2]).tolist()
-    return low, high
 
 
 def standard_error(values: Values) -> float:

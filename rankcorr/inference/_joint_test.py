@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import alpha_of
+from rankcorr._checks import alpha_of, shown
 from rankcorr._coefficients import Coefficient, Pearson
-from rankcorr._ranking import Ranking, align
+from rankcorr._ranking import Ranking, align_rankings
+from rankcorr._workers import Draws, Values
+from rankcorr.errors import TooFewItemsError
 from rankcorr.inference._exchange import (
     Codes,
     Exchange,
@@ -24,9 +26,8 @@ from rankcorr.inference._exchange import (
     on_one_scale,
 )
 from rankcorr.inference._exchange_distribution import MAX_EXACT
-from rankcorr.inference._gold_sets import AlignedSystem, align_pair
+from rankcorr.inference._gold_sets import AlignedSystem
 from rankcorr.inference._multiple_tests import PairTests, judge_pairs, step_down
-from rankcorr.inference._resampling import Draws, Values
 
 PAIRED, JOINT = range(2)
 # Exchanges of each paired test on a board of more than two systems: the smallest p-value is a tenth of 0.05.
@@ -203,7 +204,7 @@ class JointTest:
         """
         first, second = self._systems[leader], self._systems[other]
         aligned = [
-            align_pair(*parts, (first.name, second.name), self._set_names[number])
+            _align_pair(*parts, (first.name, second.name), self._set_names[number])
             for number, parts in enumerate(zip(first.parts, second.parts, strict=True))
         ]
         by_scores = self._have_one_scale((leader, other), [gold for gold, *_ in aligned])
@@ -233,7 +234,7 @@ class JointTest:
             else:
                 has = set(part.gold.labels or ())
                 present[row] = [label in has for label in gold.labels or ()]
-                rankings.append(align(gold, part.system, missing="gold")[1])
+                rankings.append(align_rankings(gold, part.system, missing="gold")[1])
         return self._exchange(number, range(self.n_systems), gold, rankings, present, self._is_by_scores)
 
     def _exchange(
@@ -255,6 +256,25 @@ class JointTest:
         exchange = Exchange.of(self._coefficient, gold, rankings, np.array(codes) if codes else None, has, numbers)
         exponents = [system.exponents[number] for system in systems if system.exponents is not None]
         return replace(exchange, exponents=np.array(exponents)) if exponents else exchange
+
+
+def _align_pair(
+    first: AlignedSystem, second: AlignedSystem, names: Sequence[str], set_name: str
+) -> tuple[Ranking, Ranking, Ranking]:
+    """Gold and two systems over the items that both systems have; `names` are those of the systems."""
+    if first.gold.labels == second.gold.labels:
+        return first.gold, first.system, second.system
+    second_labels = set(second.gold.labels or ())
+    labels: list[Hashable] = [label for label in first.gold.labels or () if label in second_labels]
+    if len(labels) < 2:
+        raise TooFewItemsError(
+            f"systems {shown(names[0])} and {shown(names[1])} must have at least two items of gold set "
+            f"{shown(set_name)} in common, to be tested; got {len(labels)}"
+        )
+    tied = Ranking.from_ranks(np.zeros(len(labels)), labels)
+    rankings = first.gold, first.system, second.system
+    gold, *systems = (align_rankings(tied, ranking, missing="intersection")[1] for ranking in rankings)
+    return gold, systems[0], systems[1]
 
 
 def _draw_totals(exchanges: Sequence[Exchange], rng: np.random.Generator, size: int) -> Values:

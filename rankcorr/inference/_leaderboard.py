@@ -27,7 +27,7 @@ from rankcorr._coefficients import Coefficient, Pearson, ScoreCoefficientLike, a
 from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike
 from rankcorr._report import Report
 from rankcorr._results import Computed, Result, TableNotes, TableResult, best_places, json_ready, significance_notes
-from rankcorr._workers import Progress
+from rankcorr._workers import Draws, Progress, Values
 from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError
 from rankcorr.inference._exchange import SWAPS, Codes, Swap, check_swap, codes_of_scores
 from rankcorr.inference._exchange_distribution import MAX_EXACT
@@ -42,12 +42,11 @@ from rankcorr.inference._gold_sets import (
     name_systems,
     read_gold_sets,
 )
-from rankcorr.inference._interval import envelope, resample_envelope
 from rankcorr.inference._joint_test import JointTest, RankedSystem
 from rankcorr.inference._multiple_tests import TESTED
 from rankcorr.inference._null import null_of
 from rankcorr.inference._reports import leaderboard_report
-from rankcorr.inference._resampling import Draws, Values, sorted_items
+from rankcorr.inference._resampling import envelope, resample_envelope, sorted_items
 from rankcorr.inference._standardization import standardize
 
 MANY_GOLD_SETS: Final = 5
@@ -211,18 +210,6 @@ class Leaderboard(Computed, TableResult):
         totals = {SUM: row.total, MEAN: row.mean}
         return totals[self.by] if self.by in totals else row.scores[self.gold_sets.index(self.by)]
 
-    def table(self) -> list[dict[str, Any]]:
-        """One flat row for each system, to print or to plot: the coefficients, and interval and test of column `by`."""
-        return [
-            {name: getattr(row, name) for name in PLACES}
-            | {name: score.statistic for name, score in zip(self.gold_sets, row.scores, strict=True)}
-            | {SUM: row.total.statistic, MEAN: row.mean.statistic}
-            | {"low": self.column_score(row).low, "high": self.column_score(row).high}
-            | {name: getattr(row, name) for name in TESTED}
-            | {"n_missing": row.total.n_missing}
-            for row in self.rows
-        ]
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON: None for nan, and the scores of a row by the name of the gold set."""
         content: dict[str, Any] = json_ready(self)
@@ -239,15 +226,24 @@ class Leaderboard(Computed, TableResult):
         self, heading: str, places: Mapping[str, int], meaning: str = "significantly below", sign: float = 1.0
     ) -> TableNotes:
         """Notes on a table that has some scores at these places of its columns; with `sign` -1 the smallest is best."""
-        rows = self.table()
-        best = {place for name, at in places.items() for place in best_places([sign * row[name] for row in rows], at)}
-        tested = places[self.by] if self.by in places else max(places.values())
-        pvalues, caption = [row["corrected_pvalue"] for row in rows], f"{heading}. Bold: best;"
+        columns, caption = self._columns(), f"{heading}. Bold: best;"
+        best = {place for name, at in places.items() for place in best_places([sign * v for v in columns[name]], at)}
+        tested, pvalues = places.get(self.by, max(places.values())), columns["corrected_pvalue"]
         return significance_notes(caption, pvalues, tested, self.level, best=best, meaning=f"{meaning} the best")
 
     def _columns(self) -> dict[str, list[Any]]:
-        rows = self.table()
-        return {name: [row[name] for row in rows] for name in rows[0]}
+        """Ranks, coefficients, and interval and test of the column `by`."""
+        shown_scores = [self.column_score(row) for row in self.rows]
+        return {
+            **{name: [getattr(row, name) for row in self.rows] for name in PLACES},
+            **{name: [row.scores[number].statistic for row in self.rows] for number, name in enumerate(self.gold_sets)},
+            SUM: [row.total.statistic for row in self.rows],
+            MEAN: [row.mean.statistic for row in self.rows],
+            "low": [score.low for score in shown_scores],
+            "high": [score.high for score in shown_scores],
+            **{name: [getattr(row, name) for row in self.rows] for name in TESTED},
+            "n_missing": [row.total.n_missing for row in self.rows],
+        }
 
     def _shown_columns(self) -> dict[str, list[Any]]:
         columns = self._columns()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -13,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from rankcorr._checks import alpha_of, check_unique, checked_count, checked_level, counted, offending, shown
 from rankcorr._input.numbers import DECIMALS, ROUNDING
 from rankcorr._input.scores import ScoresLike, checked_numbers, midranks, split_labels
-from rankcorr._results import TableNotes, TableResult, read_only
-from rankcorr._workers import Progress
+from rankcorr._results import TableNotes, TableResult, columns_of, read_only
+from rankcorr._workers import Draws, Progress, Values
 from rankcorr.errors import (
     DimensionError,
     DuplicateLabelError,
@@ -23,7 +24,6 @@ from rankcorr.errors import (
     NonNumericError,
     OptionError,
 )
-from rankcorr.inference._resampling import Draws, Values
 
 TESTED: Final = ("pvalue", "corrected_pvalue")
 MOST_PAIRS: Final = 256  # that are kept in memory at a time, with all their exchanges
@@ -192,6 +192,46 @@ def judge_pairs(pvalues: Values, corrected: Values, leads: Values, level: float)
 MOST_SYMMETRY_ERROR: Final = 1e-8
 
 
+@dataclass(frozen=True)
+class RankSet:
+    """The ranks that one estimate may have.
+
+    Attributes
+    ----------
+    rank : float
+        Rank of the estimate: 1 is the largest; equal ones share their mid-rank.
+    group : int
+        Number of its group, from 1.
+    name : hashable
+        Its name, or its position.
+    estimate : float
+    least_rank, largest_rank : int
+        The simultaneous set.
+    marginal_least_rank, marginal_largest_rank : int
+        The marginal set holds the rank of this estimate alone.
+
+    See Also
+    --------
+    RankSets : Lists them as `rows`.
+
+    Examples
+    --------
+    >>> from rankcorr import rank_sets
+    >>> best = rank_sets({"a": 10.0, "b": 9.5, "c": 2.0}, standard_errors=[1.0, 1.0, 1.0]).rows[0]
+    >>> best.name, best.rank, (best.least_rank, best.largest_rank)
+    ('a', 1.0, (1, 2))
+    """
+
+    rank: float
+    group: int
+    name: Hashable
+    estimate: float
+    least_rank: int
+    largest_rank: int
+    marginal_least_rank: int
+    marginal_largest_rank: int
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RankSets(TableResult):
     """The ranks that estimates with errors leave possible.
@@ -217,6 +257,7 @@ class RankSets(TableResult):
     See Also
     --------
     rank_sets : Returns it.
+    RankSet : The type of its rows.
 
     Examples
     --------
@@ -240,6 +281,14 @@ class RankSets(TableResult):
     n_resamples: int
     seed: int
 
+    @cached_property
+    def rows(self) -> tuple[RankSet, ...]:
+        """The estimates with their ranks, the largest first."""
+        sets = (self.least_ranks, self.largest_ranks, self.marginal_least_ranks, self.marginal_largest_ranks)
+        columns = [column.tolist() for column in (self.estimates, *sets)]
+        rows = zip(self.ranks.tolist(), self.groups.tolist(), self.names, *columns, strict=True)
+        return tuple(RankSet(*row) for row in sorted(rows, key=lambda row: row[0]))
+
     def best(self, tau: int) -> tuple[Any, ...]:
         """Names that may be among the `tau` best: with the probability `level`, the true ones are all among them.
 
@@ -252,15 +301,7 @@ class RankSets(TableResult):
         return tuple(name for name, least in zip(self.names, self.least_ranks.tolist(), strict=True) if least <= number)
 
     def _columns(self) -> dict[str, Any]:
-        order = np.argsort(self.ranks, kind="stable")
-        columns = ("ranks", "least_ranks", "largest_ranks", "marginal_least_ranks", "marginal_largest_ranks")
-        table: dict[str, Any] = {
-            "rank": self.ranks[order].tolist(),
-            "group": self.groups[order].tolist(),
-            "name": [self.names[place] for place in order.tolist()],
-            "estimate": self.estimates[order].tolist(),
-        }
-        return table | {column.removesuffix("s"): getattr(self, column)[order].tolist() for column in columns[1:]}
+        return columns_of(RankSet, self.rows)
 
     def _notes(self) -> TableNotes:
         return TableNotes(f"Estimates and the ranks that they leave possible, at level {self.level:g}.")

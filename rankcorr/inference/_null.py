@@ -20,9 +20,8 @@ from rankcorr._input.scores import Ranks, is_masked
 from rankcorr._ranking import Missing, Ranking, RankingLike, align
 from rankcorr._results import Computed, RankCorrelation, described_by
 from rankcorr._weights import READY_WEIGHERS, Uniform
-from rankcorr._workers import Progress, in_threads
+from rankcorr._workers import BLOCK_NUMBERS, Draws, Progress, in_threads
 from rankcorr.errors import OptionError, StandardizationError
-from rankcorr.inference._resampling import BLOCK_NUMBERS, Draws
 from rankcorr.inference._standardization import MAX_EXPONENT, exponent_of, standardize
 
 MAX_EXACT_ITEMS: Final = 8  # items with 40,320 permutations

@@ -24,10 +24,10 @@ from rankcorr._checks import (
     warn_undefined,
 )
 from rankcorr._coefficients import Coefficient, ScoreCoefficientLike, as_coefficient, different_coefficients
-from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike, align, as_ranking
+from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike, align_rankings, as_ranking
 from rankcorr._report import Report
 from rankcorr._results import Computed, Result, TableNotes, TableResult, significance_notes
-from rankcorr._workers import Progress
+from rankcorr._workers import Draws, Progress
 from rankcorr.errors import LabelError, OptionError, RankingError, TooFewItemsError, UndefinedCorrelationWarning
 from rankcorr.inference._exchange import (
     SWAPS,
@@ -44,7 +44,7 @@ from rankcorr.inference._exchange_distribution import MAX_EXACT
 from rankcorr.inference._gold_sets import name_gold_sets, name_systems
 from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._reports import comparison_report, comparisons_report
-from rankcorr.inference._resampling import Draws, sorted_items
+from rankcorr.inference._resampling import sorted_items
 
 NAMES: Final = ("gold", "a", "b")
 MIRRORED: Final[dict[Alternative, Alternative]] = {"two-sided": "two-sided", "greater": "less", "less": "greater"}
@@ -550,8 +550,8 @@ def align_three(
     check_choice("missing", missing, MISSING)
     rankings = as_ranking(gold), as_ranking(a), as_ranking(b)
     if missing == "raise" or any(ranking.labels is None for ranking in rankings):
-        second = align(rankings[0], rankings[1], names=("gold", "a"), missing=missing)[1]
-        third = align(rankings[0], rankings[2], names=("gold", "b"), missing=missing)[1]
+        second = align_rankings(rankings[0], rankings[1], names=("gold", "a"), missing=missing)[1]
+        third = align_rankings(rankings[0], rankings[2], names=("gold", "b"), missing=missing)[1]
         return (rankings[0], second, third), 0
     counts = Counter(label for ranking in rankings for label in ranking.labels or ())
     common = [label for label, number in counts.items() if number == len(rankings)]
@@ -567,7 +567,7 @@ def align_three(
     # All items, tied: aligned with this ranking, each of the three loses or gains the items that it must.
     tied = Ranking.from_ranks(np.zeros(len(labels)), labels)
     first, second, third = (
-        align(tied, ranking, names=("gold", name), missing=missing)[1]
+        align_rankings(tied, ranking, names=("gold", name), missing=missing)[1]
         for name, ranking in zip(NAMES, rankings, strict=True)
     )
     return (first, second, third), len(counts) - len(common)

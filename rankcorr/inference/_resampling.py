@@ -1,128 +1,33 @@
-"""Random resamples in blocks, the same for any number of workers, and the aligned rankings that their kernels read."""
+"""Aligned rankings whose items are drawn again, and the three kinds of resamples.
+
+A top-weighted coefficient depends on a few items. A bootstrap draws several copies of an item, which tie in both
+rankings at the very top. Half-samples, smoothed resamples and resampled residuals have no such copies.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
-from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import alpha_of, checked_resamples, checked_seed, shown
-from rankcorr._coefficients import Coefficient, Pearson, unit_rows, unit_scores
-from rankcorr._input.scores import loops
+from rankcorr._coefficients import Coefficient, Pearson, Tau, unit_rows, unit_scores
+from rankcorr._input.scores import read_only
 from rankcorr._ranking import Ranking
 from rankcorr._weights import SCHEMES, rank_table
-from rankcorr._workers import Progress, checked_workers, in_executor, in_threads, silent
-from rankcorr.errors import OptionError
+from rankcorr._workers import BLOCK_NUMBERS, Draws, Values, in_threads, loops
 
 if TYPE_CHECKING:
     from rankcorr.inference._resampling_kernels import Formula
 
-Result = TypeVar("Result")
-
-# Enough work for a thread to outlast its scheduling, few enough numbers to stay in the cache.
-BLOCK_NUMBERS = 1 << 15
-
-# Number of calls of an executor that the blocks are divided into: each call takes all data along.
-CALLS: Final = 16
-Values = NDArray[np.float64]
 Counts = NDArray[np.int32]
 
-
-@dataclass(frozen=True, slots=True)
-class Draws:
-    """How resamples are drawn: their number and seed, the number of threads, and the progress callback.
-
-    An executor, if given, runs blocks of tasks that can be pickled; no threads are used then.
-    """
-
-    n_resamples: int
-    seed: int
-    workers: int = 1
-    progress: Progress = silent
-    executor: Executor | None = None
-
-    @classmethod
-    def checked(
-        cls,
-        n_resamples: object,
-        seed: object,
-        workers: int | None,
-        progress: Progress | None,
-        executor: Executor | None = None,
-    ) -> Draws:
-        """Check the arguments of a public function and return its draws, or raise OptionError."""
-        if executor is not None and not callable(getattr(executor, "submit", None)):
-            raise OptionError(f"executor must be a concurrent.futures.Executor; got {shown(executor)}")
-        return cls(
-            checked_resamples(n_resamples), checked_seed(seed), checked_workers(workers), progress or silent, executor
-        )
-
-    def check_reach(self, level: float, units: str = "systems") -> None:
-        """Refuse a number of resamples too small for any p-value to reject at this level."""
-        alpha = alpha_of(level)
-        if 1 / (1 + self.n_resamples) > alpha:
-            raise OptionError(
-                f"n_resamples must be at least {math.ceil(1 / alpha - 1e-9) - 1:,} at level {level:g}, or no test "
-                f"could tell two {units} apart; got {self.n_resamples:,}"
-            )
-
-    def of_part(self, *path: int) -> Draws:
-        """The same from another seed, so that no two parts of a computation draw the same numbers."""
-        return replace(self, seed=derived_seed(self.seed, *path))
-
-    def fewer(self, most: int) -> Draws:
-        """Return the same draws, but at most `most` of them; they can be stopped, and do not count as progress."""
-        return replace(self, n_resamples=min(self.n_resamples, most), progress=lambda _: self.progress(0))
-
-    def in_blocks(self, task: Callable[[np.random.Generator, int], Result], numbers_each: int) -> list[Result]:
-        """Results of a task for each block of resamples, the same for any number of threads.
-
-        Parameters
-        ----------
-        task : callable
-            Takes the generator of a block and the number of its resamples. Block i draws from
-            `numpy.random.SeedSequence(seed, spawn_key=(i,))`.
-        numbers_each : int
-            Numbers that one resample takes in memory; this determines the size of the blocks.
-
-        Examples
-        --------
-        >>> blocks = Draws(5, seed=1, workers=2).in_blocks(lambda rng, size: rng.random(size), 1 << 14)
-        >>> [block.size for block in blocks]
-        [2, 2, 1]
-        """
-        step = max(1, BLOCK_NUMBERS // max(1, numbers_each))
-        starts = range(0, self.n_resamples, step)
-        blocks = list(enumerate(min(step, self.n_resamples - start) for start in starts))
-        if self.executor is None:
-            return in_threads(
-                lambda block: _run(task, self.seed, block), blocks, self.workers, self.progress, lambda block: block[1]
-            )
-        step = max(1, (len(blocks) - 1) // CALLS)
-        parts = [blocks[:1], *(blocks[start : start + step] for start in range(1, len(blocks), step))]
-        results: list[Result] = []
-        with closing(in_executor(self.executor, _run_all, [(task, self.seed, part) for part in parts])) as part_results:
-            for part, values in zip(parts, part_results, strict=True):
-                results += values
-                self.progress(sum(size for _, size in part))
-        return results
-
-
-def _run(task: Callable[[np.random.Generator, int], Result], seed: int, block: tuple[int, int]) -> Result:
-    index, size = block
-    return task(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index,))), size)
-
-
-def _run_all(
-    task: Callable[[np.random.Generator, int], Result], seed: int, blocks: Sequence[tuple[int, int]]
-) -> list[Result]:
-    return [_run(task, seed, block) for block in blocks]
+# Standard deviation of what breaks ties of scores at random, far below the distance of two normal scores.
+TIE_BREAKER: Final = 1e-9
 
 
 class Resampled:
@@ -324,9 +229,10 @@ class ScoredItems(Resampled):
         `counts` holds how often each item was drawn.
         """
         shares = counts / counts.sum(axis=1, keepdims=True)
-        x_means, y_means = shares @ self.x, shares @ self.y.T
-        x_squares, y_squares = shares @ self.x**2, shares @ (self.y**2).T
-        products = shares @ (self.x * self.y).T
+        y = np.ascontiguousarray(self.y.T)  # a matrix by columns takes OpenBLAS up to 100 times as long
+        x_means, y_means = shares @ self.x, shares @ y
+        x_squares, y_squares = shares @ self.x**2, shares @ y**2
+        products = shares @ (self.x[:, np.newaxis] * y)
         covariances = products - x_means[:, np.newaxis] * y_means
         return quotients(covariances, (x_squares - x_means**2)[:, np.newaxis], y_squares - y_means**2, self.n_items)
 
@@ -368,7 +274,180 @@ def comes_after(first: NDArray[Any], second: NDArray[Any]) -> bool:
     return bool(places.size and first[places[0]] > second[places[0]])
 
 
-def derived_seed(seed: int, *path: int) -> int:
-    """Return a separate seed for each part of a computation, so that no two parts draw the same numbers."""
-    state = np.random.SeedSequence(seed, spawn_key=(0, *path)).generate_state(2, np.uint64)
-    return int(state[0]) << 64 | int(state[1])
+def resample_with_replacement(items: SortedItems | ScoredItems, draws: Draws) -> Values:
+    """Return coefficients of x with each other ranking, shape (n_resamples, n_rankings); nan if undefined."""
+    return _concatenate(draws.in_blocks(partial(_resample_counts, items), items.n_items), items)
+
+
+def _resample_counts(items: Resampled, rng: np.random.Generator, size: int) -> Values:
+    return items.coefficients(items.draw_counts(rng, size))
+
+
+def resample_envelope(items: SortedItems | ScoredItems, draws: Draws) -> Values:
+    """Return coefficients of x with each other ranking: of half-samples, of smoothed resamples, of resampled residuals.
+
+    The shape is (n_resamples, n_rankings); undefined values are nan. `split_kinds` separates the kinds. Scores are not
+    smoothed: copies of an item do not distort a coefficient that does not rank them.
+    """
+    tasks: tuple[Callable[[np.random.Generator, int], Values], ...]
+    if isinstance(items, ScoredItems):
+        tasks = partial(_resample_half, items), partial(_resample_counts, items), items.resample_residuals
+    else:
+        new_rankings = SmoothedItems.of(items), Residuals.of(items)
+        tasks = partial(_resample_half, items), *(partial(_draw_rankings, kind) for kind in new_rankings)
+    numbers = [part.size for part in split_kinds(np.empty(draws.n_resamples))]
+    n_numbers = 2 * items.n_items * (1 + len(items.y_halves))
+    return np.concatenate(
+        [
+            _concatenate(replace(draws.of_part(kind), n_resamples=number).in_blocks(task, n_numbers), items)
+            for kind, (task, number) in enumerate(zip(tasks, numbers, strict=True))
+        ]
+    )
+
+
+def split_kinds(values: Values) -> list[Values]:
+    """Separate the values of the three kinds of resamples of `resample_envelope`."""
+    return np.array_split(values, 3)
+
+
+def _concatenate(blocks: list[Values], items: SortedItems | ScoredItems) -> Values:
+    return np.concatenate([np.empty((0, len(items.y_halves))), *blocks])
+
+
+def _resample_half(items: Resampled, rng: np.random.Generator, size: int) -> Values:
+    return items.coefficients(draw_halves(items.n_items, rng, size))
+
+
+def _draw_rankings(kind: SmoothedItems | Residuals, rng: np.random.Generator, size: int) -> Values:
+    return kind.items.of_keys(kind.draw_keys(rng, size))
+
+
+def draw_halves(n_items: int, rng: np.random.Generator, size: int) -> Counts:
+    """Draw half of the items, but at least two, `size` times; return 1 for each item drawn and 0 for the others."""
+    keys = rng.random((size, n_items))
+    last = max(2, (n_items + 1) // 2) - 1
+    return (keys <= np.partition(keys, last)[:, last : last + 1]).astype(np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothedItems:
+    """Items from whose empirical beta copula rankings of new items can be drawn.
+
+    Attributes
+    ----------
+    items : SortedItems
+    starts, sizes : ndarray of int64, shape (1 + n_rankings, n_items)
+        Number of items before the tied group of each item, and in it, in x and in each other ranking.
+    bounds : ndarray of float64
+        Shares of the list between which each group of ties lies.
+    rows : ndarray of int64, shape (2 + n_rankings,)
+        Where the bounds of each ranking start, and the end.
+    """
+
+    items: SortedItems
+    starts: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    bounds: Values
+    rows: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, items: SortedItems) -> SmoothedItems:
+        """Find the tied groups of each ranking."""
+        starts, sizes, bounds = [], [], []
+        for keys in (items.x_keys, *items.y_keys):
+            groups, counts = np.unique(keys, return_inverse=True, return_counts=True)[1:]
+            firsts = np.cumsum(counts) - counts
+            starts.append(firsts[groups])
+            sizes.append(counts[groups])
+            tied = counts > 1
+            bounds.append(np.column_stack([firsts[tied], (firsts + counts)[tied]]).ravel() / items.n_items)
+        rows = np.cumsum([0, *(bound.size for bound in bounds)])
+        return cls(items, np.stack(starts), np.stack(sizes), np.concatenate(bounds), rows)
+
+    def draw_keys(self, rng: np.random.Generator, size: int) -> Counts:
+        """Draw rankings of new items, as `SortedItems.of_keys` reads them.
+
+        The place of a copy in a ranking is beta distributed, as the r-th of n uniform numbers is, r being the item's
+        position. An item of a tied group takes a random position of the group, and all copies that fall between the
+        bounds of a group are tied.
+        """
+        from rankcorr.inference import _resampling_kernels as kernels
+
+        n_rankings, n_items = self.starts.shape
+        drawn_items = rng.integers(0, n_items, (size, n_items))
+        key = int(rng.integers(1 << 62))
+        bits = (n_items - 1).bit_length()
+        packed = np.empty((size, n_rankings, n_items), np.int64)
+        scratch = np.empty(n_items, np.int64), np.empty((kernels.SHARED, n_items))
+        # Positive floats are in the order of their bits, of which the last give way to the number of the copy.
+        kernels.draw_places(drawn_items, self.starts, self.sizes, key, bits, *scratch, packed)
+        packed.sort(axis=-1)
+        keys = np.empty(packed.shape, np.int32)
+        kernels.drawn_keys(packed, bits, self.bounds, self.rows, keys)
+        return keys
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """A regression of each other ranking on x, by normal scores, from which rankings with other errors can be drawn.
+
+    Attributes
+    ----------
+    items : SortedItems
+    fitted, residuals : ndarray of shape (n_rankings, n_items)
+        They add up to the normal scores. The slope is sin(pi tau / 2), with Kendall's tau: few failures hardly change
+        it, and it is the correlation if the scores are normal.
+    starts : ndarray of int32, shape (1 + n_rankings, n_items)
+        Number of items before the tied group of each place, in x and in each other ranking.
+    """
+
+    items: SortedItems
+    fitted: Values
+    residuals: Values
+    starts: Counts
+
+    @classmethod
+    def of(cls, items: SortedItems) -> Residuals:
+        """Fit the regressions."""
+        from scipy.special import ndtri
+
+        plain = replace(items, table=read_only(np.ones_like(items.table)), scheme=0, kind=kind_of(Tau()))
+        tau = plain.coefficients(np.ones((1, items.n_items), np.int32))[0]
+        slopes = np.nan_to_num(np.sin(0.5 * math.pi * tau))[:, np.newaxis]
+        x_scores, y_scores = (-ndtri((ranks - 0.5) / items.n_items) for ranks in (items.x_ranks, 0.5 * items.y_halves))
+        starts = []
+        for keys in (items.x_keys, *items.y_keys):
+            firsts, sizes = np.unique(np.sort(keys), return_index=True, return_counts=True)[1:]
+            starts.append(np.repeat(firsts, sizes).astype(np.int32))
+        return cls(items, slopes * x_scores, y_scores - slopes * x_scores, np.stack(starts))
+
+    def draw_keys(self, rng: np.random.Generator, size: int) -> Counts:
+        """Draw residuals, the same items for all rankings, and return rankings as `SortedItems.of_keys` reads them."""
+        n_rankings, n_items = self.starts.shape
+        drawn_items = rng.integers(0, n_items, (size, n_items))
+        keys = np.empty((size, n_rankings, n_items), np.int32)
+        keys[:, 0] = self.starts[0]
+        rows = np.arange(size)[:, np.newaxis]
+        noise = TIE_BREAKER * rng.standard_normal((size, n_items))  # the same for all, so that equal systems stay equal
+        for ranking, fitted in enumerate(self.fitted):
+            scores = fitted + self.residuals[ranking, drawn_items] + noise
+            keys[rows, ranking + 1, np.argsort(-scores, axis=1)] = self.starts[ranking + 1]
+        return keys
+
+
+def envelope(statistic: float, values: Values, level: float) -> tuple[float, float]:
+    """Return the smallest interval with the statistic and the percentile intervals of all kinds; nan without values.
+
+    `values` are those of `resample_envelope` for one ranking, shape (n_resamples,).
+    """
+    ends = [end for kind in split_kinds(values) for end in percentile_interval(kind, level) if not math.isnan(end)]
+    return (min(statistic, *ends), max(statistic, *ends)) if ends else (math.nan, math.nan)
+
+
+def percentile_interval(values: Values, level: float) -> tuple[float, float]:
+    """Return the quantiles that leave (1 - level) / 2 of the defined values out on either side; nan without values."""
+    values = values[~np.isnan(values)]
+    if values.size == 0:
+        return math.nan, math.nan
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2]).tolist()
+    return low, high

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rankcorr._checks import offending, real_text, shown
 from rankcorr._input.scores import ScoresLike, split_labels
-from rankcorr._ranking import Missing, Ranking, RankingLike, aligned
+from rankcorr._ranking import Missing, Ranking, RankingLike, align_rankings
 from rankcorr.errors import NonNumericError, OptionError, RankingError
 
 ListLike: TypeAlias = RankingLike | Sequence[Any]
@@ -133,7 +133,7 @@ def average_precision(gold: ScoresLike, system: ListLike, *, missing: Missing = 
     0.9166666666666666
     """
     known, relevance = _relevance(gold)
-    first, second = aligned(known, as_list(system), names=("gold", "system"), missing=missing, least=1)
+    first, second = align_rankings(known, as_list(system), names=("gold", "system"), missing=missing, least=1)
     if known.labels is not None and first.labels is not None:
         by_label = dict(zip(known.labels, relevance.tolist(), strict=True))
         relevance = np.array([by_label.get(label, 0) for label in first.labels])

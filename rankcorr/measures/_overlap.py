@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, checked_level
-from rankcorr._ranking import Ranking, aligned
+from rankcorr._ranking import Ranking, align_rankings
 from rankcorr._results import Result
 from rankcorr.measures._lists import ListLike, as_list, tied_groups
 
@@ -147,7 +147,7 @@ def rank_biased_overlap(x: ListLike, y: ListLike, *, p: float = 0.9, ties: Overl
     persistence = checked_level(p, "p")
     first, second = as_list(x), as_list(y)
     if first.labels is None or second.labels is None:
-        first, second = aligned(first, second, least=1)
+        first, second = align_rankings(first, second, least=1)
     short, long = (first, second) if first.n_items <= second.n_items else (second, first)
     extrapolated, minimum, residual, n_common = _overlap(short, long, persistence, ties)
     return RankBiasedOverlap(

@@ -14,12 +14,11 @@ import numpy as np
 from rankcorr._checks import check_choice, counted, offending
 from rankcorr._coefficients import CoefficientLike, as_coefficient
 from rankcorr._ranking import MISSING, Missing, RankingLike
-from rankcorr._workers import Progress
+from rankcorr._workers import Draws, Progress, Values
 from rankcorr.errors import OptionError
 from rankcorr.inference._gold_sets import SUM, align_systems, count_unused_labels, name_systems, read_gold_sets
 from rankcorr.inference._leaderboard import Leaderboard
 from rankcorr.inference._null import NullDistribution, null_of
-from rankcorr.inference._resampling import Draws, Values
 from rankcorr.plots import _style
 
 if TYPE_CHECKING:

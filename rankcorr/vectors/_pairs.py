@@ -14,7 +14,7 @@ from rankcorr._coefficients import COEFFICIENTS, Coefficient, CoefficientLike, d
 from rankcorr._input.frames import is_rank_column
 from rankcorr._io.table import Duplicates, read_numbers
 from rankcorr._ranking import as_ranking
-from rankcorr._results import Result, TableResult, read_only
+from rankcorr._results import Result, TableResult, columns_of, read_only
 from rankcorr._workers import Progress
 from rankcorr.errors import LowCoverageWarning, NonNumericError, OptionError, SelfPairWarning, TableError
 from rankcorr.evaluation._metrics import name_of
@@ -286,8 +286,7 @@ class VectorEvaluation(TableResult):
         return {"n_pairs": self.n_pairs, "n_compared": self.n_compared, **super().to_dict()}
 
     def _columns(self) -> dict[str, list[Any]]:
-        names = [name for name in VectorCoefficient.__dataclass_fields__ if name != "note"]
-        return {name: [getattr(row, name) for row in self.coefficients] for name in names}
+        return columns_of(VectorCoefficient, self.coefficients, omit=["note"])
 
     def __repr__(self) -> str:
         values = ", ".join(f"{row.coefficient} {row.statistic:.4f}" for row in self.coefficients)

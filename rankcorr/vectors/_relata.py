@@ -80,7 +80,7 @@ class RelataEvaluation(JsonResult):
         return {**fields, "evaluation": self.evaluation.to_dict()}
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{row['metric']} {row['mean']:.4f}" for row in self.evaluation.table())
+        values = ", ".join(f"{row.metric} {row.mean:.4f}" for row in self.evaluation.means)
         return f"<RelataEvaluation of {self.n_words:,} words, {self.n_relata:,} relata: {values}>"
 
 

@@ -27,7 +27,7 @@ from rankcorr._checks import (
     warn_undefined,
 )
 from rankcorr._input.numbers import ROUNDING
-from rankcorr._results import JsonResult, Result, Rows, TableResult
+from rankcorr._results import JsonResult, Result, Rows, TableResult, columns_of
 from rankcorr.errors import LowCoverageWarning
 from rankcorr.inference._exchange_distribution import ExchangeDistribution, all_swaps
 from rankcorr.vectors._pairs import LOW_COVERAGE, OOV, RESAMPLES, Oov
@@ -120,8 +120,7 @@ class ReliabilityScore(TableResult):
     level: float
 
     def _columns(self) -> dict[str, list[Any]]:
-        names = ReliabilityPart.__dataclass_fields__
-        return {name: [getattr(part, name) for part in (*self.kinds, *self.targets)] for name in names}
+        return columns_of(ReliabilityPart, (*self.kinds, *self.targets))
 
     def __repr__(self) -> str:
         sizes = counted(self.n_triplets, "triplet"), counted(len(self.targets), "target")

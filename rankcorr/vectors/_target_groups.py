@@ -10,7 +10,7 @@ import io
 import json
 import os
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
@@ -19,7 +19,7 @@ from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 from rankcorr._checks import counted, offending, real_number, shown, whole_number
 from rankcorr._io.files import write_atomically
-from rankcorr._io.table import TextTable, is_json, list_names
+from rankcorr._io.table import Record, TextTable, is_json, list_names
 from rankcorr._results import JsonResult
 from rankcorr.errors import RankingError, TableError
 
@@ -428,16 +428,27 @@ def read_candidates(path: str | os.PathLike[str]) -> dict[str, dict[str, Categor
     if tuple(cell.strip() for cell in header.cells) != names:
         table.fail(f"the columns must be {list_names(names)}; got {list_names(header.cells)}", header.line)
     categories: dict[str, dict[str, Category]] = {}
+    for line, row in _rows(table, records, names):
+        group, candidate = categories.setdefault(row["target"], {}), row["candidate"]
+        category = _category(table, row, line, "category")
+        if candidate in group:
+            table.fail(f"{shown(candidate)} is a candidate of {shown(row['target'])} twice", line, "candidate")
+        group[candidate] = category
+    return categories
+
+
+def _rows(table: TextTable, records: Iterable[Record], names: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Number of the line, and cells by column, of each row after the header."""
     for line, cells in records:
         if len(cells) != len(names):
             table.fail(f"{counted(len(cells), 'cell')}; the header has {len(names)}", line)
-        target, candidate, category = (cell.strip() for cell in cells)
-        if category not in CATEGORIES:
-            table.fail(f"must be one of {list_names(CATEGORIES)}; got {shown(category)}", line, "category")
-        if candidate in categories.setdefault(target, {}):
-            table.fail(f"{shown(candidate)} is a candidate of {shown(target)} twice", line, "candidate")
-        categories[target][candidate] = category
-    return categories
+        yield line, {name: cell.strip() for name, cell in zip(names, cells, strict=True)}
+
+
+def _category(table: TextTable, row: Mapping[str, str], line: int, column: str) -> Category:
+    if row[column] not in CATEGORIES:
+        table.fail(f"must be one of {list_names(CATEGORIES)}; got {shown(row[column])}", line, column)
+    return cast("Category", row[column])
 
 
 _Groups: TypeAlias = tuple[dict[str, dict[str, Category]], dict[Triplet, float], dict[Triplet, int]]
@@ -456,24 +467,19 @@ def _table_groups(table: TextTable, text: str) -> _Groups:
     categories: dict[str, dict[str, Category]] = {}
     shares: dict[Triplet, float] = {}
     n_answers: dict[Triplet, int] = {}
-    for line, cells in records:
-        if len(cells) != len(names):
-            table.fail(f"{counted(len(cells), 'cell')}; the header has {len(names)}", line)
-        row = {name: cell.strip() for name, cell in zip(names, cells, strict=True)}
+    for line, row in _rows(table, records, names):
         target, first, second = row["target"], row["first"], row["second"]
+        group = categories.setdefault(target, {})
         for candidate, column in ((first, "first_category"), (second, "second_category")):
-            category = cast("Category", row[column])
-            group = categories.setdefault(target, {})
-            if category not in CATEGORIES:
-                table.fail(f"must be one of {list_names(CATEGORIES)}; got {shown(row[column])}", line, column)
+            category = _category(table, row, line, column)
             if group.setdefault(candidate, category) != category:
                 table.fail(f"{shown(candidate)} was {group[candidate]} for {shown(target)} before", line, column)
-        kinds = row["first_category"], row["second_category"]
+        are_positive = [group[candidate] == "positive" for candidate in (first, second)]
         share = table.number(row["share"], line, "share") if row["share"] else None
-        if kinds != ("positive", "positive"):
-            by_definition = {("positive", False): 1.0, (kinds[0], True): 0.0}.get((kinds[0], kinds[1] == "positive"))
-            if by_definition is None:
-                table.fail("one of the two candidates must be positive", line)
+        if not any(are_positive):
+            table.fail("one of the two candidates must be positive", line)
+        if not all(are_positive):
+            by_definition = float(are_positive[0])
             if share is not None and share != by_definition:
                 table.fail(f"a positive candidate outranks others, so that it is {by_definition:g}", line, "share")
         elif share is not None:

@@ -27,8 +27,8 @@ from rankcorr._checks import ALTERNATIVES
 from rankcorr._coefficients import COEFFICIENTS, VARIANTS, named_coefficient
 from rankcorr._ranking import MISSING
 from rankcorr._weights import SCHEMES, TIED_WEIGHTS, WEIGHERS, named_weigher
+from rankcorr._workers import Draws
 from rankcorr.evaluation._query_tests import RANDOMIZATION, effect_sizes, pvalues
-from rankcorr.inference._resampling import Draws
 from tests.repository import PAGES
 
 PROGRAM = Path(__file__).with_name("definitions.js")

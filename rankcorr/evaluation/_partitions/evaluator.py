@@ -17,7 +17,7 @@ from rankcorr._coefficients import Coefficient
 from rankcorr._input.frames import arrow, is_rank_column
 from rankcorr._input.scores import read_only
 from rankcorr._options import declare
-from rankcorr._workers import checked_workers, mapped
+from rankcorr._workers import Values, checked_workers, mapped
 from rankcorr.errors import MetricError, MissingValueError, OptionError, UndefinedQueryError, UnjudgedError
 from rankcorr.evaluation._columns import Codes
 from rankcorr.evaluation._grouped import group_coefficients
@@ -33,7 +33,6 @@ from rankcorr.evaluation._partitions.joined_columns import (
 )
 from rankcorr.evaluation._qrels import Qrels, Rows
 from rankcorr.evaluation._values import UNDEFINED, QueryValues, RunMetrics, UndefinedPolicy
-from rankcorr.inference._resampling import Values
 from rankcorr.inference._standardization import standardize
 
 Unjudged: TypeAlias = Literal["error", "zero", "omit"]

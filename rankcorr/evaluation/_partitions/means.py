@@ -27,14 +27,13 @@ from rankcorr._checks import (
 )
 from rankcorr._input.frames import arrow
 from rankcorr._input.numbers import ROUNDING
-from rankcorr._results import Result, TableResult
-from rankcorr._workers import checked_workers, mapped
+from rankcorr._results import Result, TableResult, columns_of
+from rankcorr._workers import Values, checked_workers, mapped
 from rankcorr.errors import MetricError, OptionError, PartialMismatchError, SplitQueryError
 from rankcorr.evaluation._partitions.evaluator import OPTIONS, QueryEvaluator
 from rankcorr.evaluation._partitions.joined_columns import as_table, query_ids, whole_queries
 from rankcorr.evaluation._partitions.poisson import Moments, moments_of, query_keys, repeated_ids
 from rankcorr.evaluation._query_tests import Means, bounds
-from rankcorr.inference._resampling import Values
 
 Row = TypeVar("Row", "QueryMean", "MeanDifference")
 
@@ -415,7 +414,7 @@ class QueryMeans(TableResult):
                 check_choice(option, run, tuple(dict.fromkeys(row.run for row in self.rows)))
 
     def _columns(self) -> dict[str, list[Any]]:
-        return {field.name: [getattr(row, field.name) for row in self.rows] for field in fields(QueryMean)}
+        return columns_of(QueryMean, self.rows)
 
     def __repr__(self) -> str:
         means = [f"{row.run} {row.metric}{' standardized' * row.standardized} {row.mean:.4f}" for row in self.rows]

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from rankcorr._input.frames import arrow
 from rankcorr._input.scores import read_only
-from rankcorr._workers import in_threads
-from rankcorr.inference._resampling import Values, derived_seed
+from rankcorr._workers import Values, derived_seed, in_threads
 
 Keys = NDArray[np.uint64]
 

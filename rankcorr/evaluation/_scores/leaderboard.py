@@ -15,16 +15,15 @@ from rankcorr._input.numbers import DECIMALS
 from rankcorr._input.scores import midrank_rows
 from rankcorr._report import Report
 from rankcorr._results import TableNotes
-from rankcorr._workers import Progress
+from rankcorr._workers import Draws, Progress, Values
 from rankcorr.errors import FewTasksWarning, MissingValueError, OptionError, TooFewItemsError
 from rankcorr.evaluation import _query_tests as query_tests
 from rankcorr.evaluation._query_tests import MIRRORED, PAIRED, RANDOMIZATION, Means, Verdict, Verdicts
 from rankcorr.evaluation._reports import score_leaderboard_report
 from rankcorr.evaluation._scores.tables import ScoreTable, read_score_table
 from rankcorr.inference._exchange_distribution import MAX_EXACT
-from rankcorr.inference._gold_sets import COLUMNS, MEAN, TOTALS
+from rankcorr.inference._gold_sets import COLUMNS, MEAN, SUM, TOTALS
 from rankcorr.inference._leaderboard import Leaderboard, LeaderboardRow, Score
-from rankcorr.inference._resampling import Draws, Values
 
 Aggregate: TypeAlias = Literal["mean", "borda", "mean_rank"]
 MissingScores: TypeAlias = Literal["raise", "intersection", "worst"]
@@ -95,10 +94,10 @@ class ScoreLeaderboard(Leaderboard):
         """Return methods, results and limits for a paper."""
         return score_leaderboard_report(self)
 
-    def table(self) -> list[dict[str, Any]]:
-        """One flat row for each system, as `Leaderboard.table`, without the sum over groups of tasks."""
-        left_out = {"sum"} | ({ONLY_GROUP} if self.gold_sets == (ONLY_GROUP,) else set())
-        return [{name: value for name, value in row.items() if name not in left_out} for row in super().table()]
+    def _columns(self) -> dict[str, list[Any]]:
+        """Those of `Leaderboard`, without the sum over groups of tasks."""
+        left_out = {SUM} | ({ONLY_GROUP} if self.gold_sets == (ONLY_GROUP,) else set())
+        return {name: column for name, column in super()._columns().items() if name not in left_out}
 
     def _notes(self) -> TableNotes:
         return self.notes_of(list(self._columns()))

@@ -15,6 +15,7 @@ from rankcorr._checks import check_unique, give_notice, offending, real_number, 
 from rankcorr._input.frames import columns_of
 from rankcorr._io.columnar import ARROW_FILES, ArrowFile
 from rankcorr._io.table import TextTable, parse_number
+from rankcorr._workers import Values
 from rankcorr.errors import (
     ColumnError,
     DuplicateLabelError,
@@ -24,7 +25,6 @@ from rankcorr.errors import (
     OptionError,
     TooFewItemsError,
 )
-from rankcorr.inference._resampling import Values
 
 SYSTEM: Final = re.compile(r"(system|model|run|method|submission|team|participant)s?([ _-]?(name|id))?", re.I)
 TASK: Final = re.compile(r"(task|dataset|data[ _-]set|benchmark)s?([ _-]?(name|id))?", re.I)

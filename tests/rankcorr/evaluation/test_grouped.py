@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from rankcorr import Rho, RhoW, StandardizationError, Tau, TauW, Uniform, WeightError, null_distribution
 from rankcorr._checks import collected_notices
 from rankcorr._weights import SCHEMES, TIED_WEIGHTS, TopK
+from rankcorr._workers import Draws
 from rankcorr.evaluation import _nulls as nulls
 from rankcorr.evaluation._grouped import (
     GOLD_TIED,
@@ -22,7 +23,6 @@ from rankcorr.evaluation._grouped import (
 from rankcorr.evaluation._nulls import MOST_DRAWN, drawn_exponents, standardization
 from rankcorr.evaluation._query_kernels import MOST_PAIRED
 from rankcorr.inference._null import MAX_EXACT_ITEMS
-from rankcorr.inference._resampling import Draws
 from tests import naive
 from tests.rankcorr.evaluation.cases import flat
 from tests.strategies import scores, weighings

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from rankcorr import OptionError
 from rankcorr._checks import alpha_of
+from rankcorr._workers import Draws
 from rankcorr.evaluation import PairedDifference, leaderboard_of_scores, needed_items
 from rankcorr.evaluation._query_kernels import flipped_sums
 from rankcorr.evaluation._query_tests import (
@@ -26,7 +27,6 @@ from rankcorr.evaluation._query_tests import (
     studentize,
     verdicts,
 )
-from rankcorr.inference._resampling import Draws
 from tests import naive
 from tests.repository import ROOT
 

@@ -25,9 +25,9 @@ from rankcorr import (
 )
 from rankcorr._checks import alpha_of, collected_notices
 from rankcorr._coefficients import named_coefficient
+from rankcorr._workers import Draws
 from rankcorr.inference._exchange import Exchange, draw_exchanges
 from rankcorr.inference._paired import align_three, compare_systems
-from rankcorr.inference._resampling import Draws
 from tests import naive
 from tests.rankcorr.inference.cases import decided_by_one
 from tests.results import collapsed

@@ -10,8 +10,8 @@ import scipy.stats
 
 from rankcorr import OptionError, StandardizationError, TauW, correlate_many, weighted_rho, weighted_tau
 from rankcorr._checks import checked_level, checked_resamples, checked_seed
+from rankcorr._workers import BLOCK_NUMBERS, Draws
 from rankcorr.inference._null import null_distribution
-from rankcorr.inference._resampling import BLOCK_NUMBERS, Draws
 
 
 @pytest.mark.parametrize("n_items", [6, 30])

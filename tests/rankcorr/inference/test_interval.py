@@ -23,21 +23,18 @@ from rankcorr import (
 )
 from rankcorr._coefficients import COEFFICIENTS, named_coefficient
 from rankcorr._weights import SCHEMES
-from rankcorr.inference._interval import (
-    MAX_DELETED,
-    METHODS,
+from rankcorr._workers import Draws, derived_seed
+from rankcorr.inference._interval import MAX_DELETED, METHODS, correlation_interval, standard_error
+from rankcorr.inference._resampling import (
     Residuals,
     SmoothedItems,
-    correlation_interval,
     draw_halves,
     envelope,
     percentile_interval,
     resample_envelope,
     resample_with_replacement,
     split_kinds,
-    standard_error,
 )
-from rankcorr.inference._resampling import Draws, derived_seed
 from tests import naive
 from tests.rankcorr.inference.cases import sorted_items
 from tests.results import collapsed

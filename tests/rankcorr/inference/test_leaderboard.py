@@ -30,12 +30,12 @@ from rankcorr import (
 from rankcorr._checks import collected_notices
 from rankcorr._coefficients import named_coefficient
 from rankcorr._results import json_ready
+from rankcorr._workers import Draws
 from rankcorr.inference._gold_sets import COLUMNS, TOTALS, align_systems, group_items, name_systems, read_gold_sets
 from rankcorr.inference._joint_test import JointTest, RankedSystem
 from rankcorr.inference._leaderboard import leaderboard
 from rankcorr.inference._null import null_distribution
 from rankcorr.inference._paired import compare_many, compare_systems
-from rankcorr.inference._resampling import Draws
 from tests import naive
 from tests.rankcorr.inference.cases import by_name, data
 from tests.results import collapsed

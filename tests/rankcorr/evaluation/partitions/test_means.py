@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankcorr import OptionError, UndefinedCorrelationWarning
+from rankcorr._workers import derived_seed
 from rankcorr.evaluation import (
     ColumnError,
     MetricError,
@@ -24,7 +25,6 @@ from rankcorr.evaluation import (
 )
 from rankcorr.evaluation._partitions.poisson import STEP, WORD, moments_of, query_keys, thresholds
 from rankcorr.evaluation._query_kernels import scramble
-from rankcorr.inference._resampling import derived_seed
 from tests import naive
 from tests.rankcorr.evaluation.cases import EVALUATOR, assert_same_means, joined_rows, means_of, parts_of
 
