@@ -13,9 +13,10 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adaptive._draw import LIMIT, Ballot, Names, draw_ballot
+from adaptive._draw import LIMIT, Ballot, Names, draw_ballot, labels_at
 from adaptive._plan import BallotPlan
 from adaptive._record import BallotRecord, Places, ProtocolResult
+from adaptive._rows import NextBallot
 from adaptive._scores import Average, Scores, Select, Selection, running_mean, score_ballot, select_by_mean
 from adaptive.errors import AdaptiveError, ProtocolError, VoteError
 from rankcorr._checks import check_choice, check_unique, checked_seed, offending, shown
@@ -54,10 +55,7 @@ class Position(Result):
 
     def labels(self, items: Sequence[Hashable]) -> Sequence[Hashable]:
         """Return the labels of the items of the next ballot, as `draw_ballot` takes them."""
-        if not self.n_closed:
-            return items
-        places = self.places.tolist()
-        return places if isinstance(items, range) else [items[place] for place in places]
+        return labels_at(items, self.places) if self.n_closed else items
 
 
 def run_protocol(
@@ -313,6 +311,13 @@ class InterimResult(Result):
 
     result: ProtocolResult
     next_items: tuple[Hashable, ...] | None
+
+    @property
+    def next_ballot(self) -> NextBallot | None:
+        """The ballot to draw next; None after the last one."""
+        if self.next_items is None:
+            return None
+        return NextBallot(len(self.result.ballots) + 1, self.next_items, self.result.plan.presentations)
 
     def __repr__(self) -> str:
         n_next = 0 if self.next_items is None else len(self.next_items)

@@ -41,10 +41,14 @@ class BallotRecord(TableResult):
         Indices of these items among all items of the protocol.
     tally : Tally
         Wins, ties, losses and unanswered presentations in this ballot.
-    x, y, ybar : ndarray of float64, shape (n_items,), read-only
-        Borda scores (Eq. 1), rescaled scores (Eq. 6) and their mean over ballots 1..k (Eq. 5).
+    x : ndarray of float64, shape (n_items,), read-only
+        Borda scores of this ballot (Eq. 1).
+    y : ndarray of float64, shape (n_items,), read-only
+        The same on the scale of the ballots before (Eq. 6).
     b : float
-        Slope of the rescaling; 1 in ballot 1.
+        Slope of y = 1 - b + b x; 1 in ballot 1.
+    ybar : ndarray of float64, shape (n_items,), read-only
+        Mean of y over the ballots up to this one (Eq. 5).
     n_tied_at_cut : int
         Items tied at the cut of the selection that followed; 0 without ties, and in the last ballot.
 

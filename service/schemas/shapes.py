@@ -56,6 +56,7 @@ WHOLE: Final = Shape(type="integer")
 WHOLE_OR_NULL: Final = Shape(type=["integer", "null"])
 COUNT: Final = WHOLE(minimum=0)
 TRUTH: Final = Shape(type="boolean")
+COUNTS: Final = ("presentations", "wins", "ties", "losses")  # of an item, in tables
 _SHAPES: Final[dict[type, Shape]] = {}
 _PLAIN: Final[dict[Any, str]] = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 
@@ -84,10 +85,12 @@ class Component:
         return cls(name, at_least(about, **properties))
 
     @classmethod
-    def of(cls, owner: type, name: str | None = None, *, is_open: bool = True, **changes: Any) -> Self:
+    def of(
+        cls, owner: type, name: str | None = None, *, is_open: bool = True, optional: Collection[str] = (), **changes: Any
+    ) -> Self:
         """Return the component of a dataclass, which every field of this type refers to from then on."""
         of_fields = cls.at_least if is_open else cls.exactly
-        component = of_fields(name or owner.__name__, **properties_of(owner, **changes))
+        component = of_fields(name or owner.__name__, optional=optional, **properties_of(owner, **changes))
         use_shape(owner, component.reference)
         return component
 
@@ -167,17 +170,23 @@ def _object_writer(schema: Mapping[str, Any]) -> partial[dict[str, Any]]:
 def _write_object(
     parts: Mapping[str, Any], required: AbstractSet[str], plain: AbstractSet[str] | None, value: Any
 ) -> dict[str, Any]:
-    if type(value) is dict and value.keys() == plain:  # 100,000 rows of a table would take 0.5 s more
-        return value
-    values = value if isinstance(value, Mapping) else {source: getattr(value, source) for source in parts}
+    """Write the parts of an object; a part that may be missing is left out where the attribute is None."""
+    content = value if type(value) is dict else getattr(value, "__dict__", {})
+    if content.keys() == plain and (content is value or plain == required):
+        return content  # 100,000 rows of a table would take 0.5 s more
+    if isinstance(value, Mapping):
+        values = value
+    else:
+        attributes = ((source, getattr(value, source)) for source in parts)
+        values = {source: entry for source, entry in attributes if entry is not None or source in required}
     if not required <= values.keys():
         raise KeyError(*(required - values.keys()))
-    content = {}
+    written = {}
     for source, entry in values.items():
         if source in parts:
             name, write = parts[source]
-            content[name] = entry if entry is None or write is None else write(entry)
-    return content
+            written[name] = entry if entry is None or write is None else write(entry)
+    return written
 
 
 @cache
@@ -225,7 +234,7 @@ def properties_of(
             shapes[name] = (change if isinstance(change, Shape) else Shape(change))(change.get("description", text))
             continue
         shape = _schema(hint)
-        if shape.get("type") == "integer" and name.startswith("n_"):
+        if hint is int and (name.startswith("n_") or name in COUNTS):
             shape = COUNT
         if shape.get("type") == "number" and (issubclass(cls, Result) if has_nan is None else has_nan):
             shape = NUMBER_OR_NULL
