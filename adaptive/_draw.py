@@ -109,6 +109,12 @@ class BallotCertificate(Result):
     n_unavoidable_repeats: int
     n_components: int
 
+    def to_dict(self, items: Names) -> dict[str, Any]:
+        """Return the counts and the broken guarantees, with the label of the item that has one more presentation."""
+        place = self.item_with_one_more
+        label = None if place is None else items[place]
+        return {**vars(self), "item_with_one_more": label, "broken": self.broken}
+
     @property
     def broken(self) -> tuple[str, ...]:
         """Guarantees that do not hold, one sentence each; empty for every ballot drawn by `draw_ballot`."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 import re
 import types
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, partial
 from typing import Any, ClassVar, Final, Literal, Self, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
 
 from rankcorr._results import Result
 
@@ -86,7 +88,13 @@ class Component:
 
     @classmethod
     def of(
-        cls, owner: type, name: str | None = None, *, is_open: bool = True, optional: Collection[str] = (), **changes: Any
+        cls,
+        owner: type,
+        name: str | None = None,
+        *,
+        is_open: bool = True,
+        optional: Collection[str] = (),
+        **changes: Any,
     ) -> Self:
         """Return the component of a dataclass, which every field of this type refers to from then on."""
         of_fields = cls.at_least if is_open else cls.exactly
@@ -315,7 +323,9 @@ def _schema(hint: Any) -> Shape:
         return _SHAPES.get(hint) or shape_of(hint)
     if origin is Literal:
         return TEXT("One of " + ", ".join(inner) + ".")
-    if origin is tuple and inner[-1] is Ellipsis:
+    if origin is np.ndarray:
+        return list_of(NUMBER if issubclass(get_args(inner[1])[0], np.floating) else COUNT)
+    if origin in (list, Sequence) or (origin is tuple and inner[-1] is Ellipsis):
         return list_of(_schema(inner[0]))
     if origin is tuple:
         parts = [_schema(each) for each in inner]
