@@ -62,8 +62,16 @@ class FittedVoter:
     side_bias: float
 
 
+class KnownValues:
+    """A row whose values may be unknown."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values that are known."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
 @dataclass(frozen=True)
-class ChoiceItem:
+class ChoiceItem(KnownValues):
     """An item in the table of strengths fitted to choices of any kind.
 
     Attributes
@@ -95,10 +103,6 @@ class ChoiceItem:
     ties: float | None = None
     losses: float | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the values that are known."""
-        return {name: value for name, value in vars(self).items() if value is not None}
-
 
 @dataclass(frozen=True)
 class OtherParameter:
@@ -114,6 +118,46 @@ class OtherParameter:
     name: str
     estimate: float
     standard_error: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class CampaignRow(KnownValues):
+    """An item in the ranking of a campaign.
+
+    Attributes
+    ----------
+    item : hashable
+    rank : float
+    ybar : float or None
+        Mean of the paper's rescaled scores; only if they determine the rank, as do the next five.
+    presentations, wins, ties, losses : int or None
+    last_ballot : int or None
+    strength : float
+    standard_error : float or None
+        Only if the ranking has a cut, as all that follow.
+    rank_low, rank_high : float or None
+        Ends of the interval of the rank.
+    in_top : float or None
+        Probability that the item belongs to the top.
+    rank_low_anytime, rank_high_anytime : float or None
+        Holds for all items at once, however often one looks while votes come in.
+    """
+
+    item: Hashable
+    rank: float
+    ybar: float | None = None
+    presentations: int | None = None
+    wins: int | None = None
+    ties: int | None = None
+    losses: int | None = None
+    last_ballot: int | None = None
+    strength: float
+    standard_error: float | None = None
+    rank_low: float | None = None
+    rank_high: float | None = None
+    in_top: float | None = None
+    rank_low_anytime: float | None = None
+    rank_high_anytime: float | None = None
 
 
 @dataclass(frozen=True)

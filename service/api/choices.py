@@ -148,7 +148,6 @@ class ChoicesRequest(Request):
     level = fields.Number(above=0, below=1, load_default=0.9, about="Level of the intervals.")
 
 
-_OF_PAIRS: Final[dict[str, Any]] = dict.fromkeys(shapes.COUNTS, shapes.NUMBER(minimum=0))
 CHOICE_ITEM: Final = shapes.Component.of(
     ChoiceItem,
     is_open=False,
@@ -156,10 +155,8 @@ CHOICE_ITEM: Final = shapes.Component.of(
     item=_LABEL,
     rank={"minimum": 1},
     standard_error={"minimum": 0},
-    elo=shapes.NUMBER,
     rank_low=shapes.COUNT,
     rank_high=shapes.COUNT,
-    **_OF_PAIRS,
 )
 OTHER_PARAMETER: Final = shapes.Component.of(OtherParameter, is_open=False, standard_error={"minimum": 0})
 SIDE_BIAS: Final = shapes.Component.of(

@@ -18,7 +18,7 @@ from service.schemas import fields
 from service.schemas.ballot_fields import check_keys
 from service.schemas.base import NoticedAnswer, Request, notices_of
 from service.schemas.fields import check_label_bytes
-from service.schemas.shapes import NUMBER, TEXT, TRUTH, Component, list_of, properties_of
+from service.schemas.shapes import NUMBER, TEXT, Component, list_of, properties_of
 
 # Blanks as Python defines them; regular expressions in JSON Schema do not know all of these.
 _NOT_BLANK: Final = r"[^\s\u001c-\u001f\u0085]"
@@ -30,7 +30,7 @@ TOKEN: Final = Component.exactly(
     frequency=NUMBER("In texts of the domain, as a count or a share; for all tokens or for none.", minimum=0),
     optional=["frequency"],
 )
-PAIR: Final = Component.of(PairRow, "Pair", is_open=False, optional=["rare"], rare=TRUTH)
+PAIR: Final = Component.of(PairRow, "Pair", is_open=False, optional=["rare"])
 
 
 class Tokens(fields.Documented):

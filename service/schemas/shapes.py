@@ -98,7 +98,8 @@ class Component:
     ) -> Self:
         """Return the component of a dataclass, which every field of this type refers to from then on."""
         of_fields = cls.at_least if is_open else cls.exactly
-        component = of_fields(name or owner.__name__, optional=optional, **properties_of(owner, **changes))
+        properties = properties_of(owner, optional=optional, **changes)
+        component = of_fields(name or owner.__name__, optional=optional, **properties)
         use_shape(owner, component.reference)
         return component
 
@@ -211,7 +212,7 @@ def shape_of(cls: type) -> Shape:
 
 
 def properties_of(
-    cls: type, *names: str, has_nan: bool | None = None, **changes: Mapping[str, Any]
+    cls: type, *names: str, has_nan: bool | None = None, optional: Collection[str] = (), **changes: Mapping[str, Any]
 ) -> dict[str, Shape]:
     """Return the JSON Schemas of fields and properties of a dataclass, by default of all fields, with their docstrings.
 
@@ -222,6 +223,8 @@ def properties_of(
     *names : str
     has_nan : bool, optional
         Whether numbers may be nan, which is null in an answer; by default those of a `Result`.
+    optional : collection of str
+        Properties that are missing, not null, where they are None.
     **changes
         Keywords that are added to the schema of a field; whole schemas replace it, or are those of further fields.
 
@@ -238,12 +241,14 @@ def properties_of(
     for name in dict.fromkeys((*(names or (field.name for field in fields(cls))), *changes)):
         change = changes.get(name, {})
         hint, text = _declaration(cls, name)
+        if name in optional and get_origin(hint) in (Union, types.UnionType):
+            (hint,) = (part for part in get_args(hint) if part is not type(None))
         if change.keys() & {"type", "$ref", "oneOf"}:
             shapes[name] = (change if isinstance(change, Shape) else Shape(change))(change.get("description", text))
             continue
         shape = _schema(hint)
-        if hint is int and (name.startswith("n_") or name in COUNTS):
-            shape = COUNT
+        if hint in (int, float) and (name.startswith("n_") or name in (*COUNTS, "last_ballot")):
+            shape = shape(minimum=0)
         if shape.get("type") == "number" and (issubclass(cls, Result) if has_nan is None else has_nan):
             shape = NUMBER_OR_NULL
         shapes[name] = shape(text)(**change)
