@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Hashable, Iterable, Mapping, Set
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from adaptive._plan import LEAST_SET, MOST_SET
+from adaptive._rows import VoterComparisons
 from adaptive.errors import DrawError
 from rankcorr._checks import check_rng, check_unique, is_unhashable, offending, shown, whole_number
 from rankcorr._results import Result, read_only
@@ -107,6 +108,12 @@ class BallotCertificate(Result):
     n_voter_repeats: int
     n_unavoidable_repeats: int
     n_components: int
+
+    def to_dict(self, items: Names) -> dict[str, Any]:
+        """Return the counts and the broken guarantees, with the label of the item that has one more presentation."""
+        place = self.item_with_one_more
+        label = None if place is None else items[place]
+        return {**vars(self), "item_with_one_more": label, "broken": self.broken}
 
     @property
     def broken(self) -> tuple[str, ...]:
@@ -219,6 +226,16 @@ class Ballot(Result):
     def n_comparisons(self) -> int:
         """Number of comparisons."""
         return self.left.size
+
+    def by_voter(self) -> list[VoterComparisons]:
+        """Return the comparisons of each voter, by their labels and in the order shown."""
+        order = self.voter.argsort(kind="stable")
+        ends = np.bincount(self.voter, minlength=self.n_voters).cumsum().tolist()
+        left, right = (labels_at(self.items, places[order]) for places in (self.left, self.right))
+        return [
+            VoterComparisons(voter, left[start:stop], right[start:stop])
+            for voter, start, stop in zip(self.voters, [0, *ends], ends, strict=False)
+        ]
 
     def certificate(self) -> BallotCertificate:
         """Count the quantities that `draw_ballot` guarantees again, from the comparisons alone."""
@@ -475,6 +492,15 @@ def checked_integer(name: str, value: object, *, least: int) -> int:
     if number is None or number < least:
         raise DrawError(f"{name} must be an integer of at least {least}; got {shown(value)}")
     return number
+
+
+def labels_at(names: Sequence[Hashable], places: NDArray[np.integer[Any]]) -> list[Any]:
+    """Return the labels at these places; those of a range are the places.
+
+    >>> labels_at(("fig", "kiwi"), np.array([1, 0, 1])), labels_at(range(3), np.array([2, 0]))
+    (['kiwi', 'fig', 'kiwi'], [2, 0])
+    """
+    return places.tolist() if isinstance(names, range) else [names[place] for place in places.tolist()]
 
 
 def _checked_names(kind: str, names: object, *, least: int) -> Names:

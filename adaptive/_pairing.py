@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
+from adaptive._rows import PairRow, names_of
 from adaptive._tables import check_spelling, csv_text, header_and_records
 from adaptive.errors import TokenError
 from rankcorr._checks import give_notice, real_number, shown, whole_number
@@ -129,9 +130,8 @@ class Pairing(TableResult):
         return {**about, "items": self.table()}
 
     def _columns(self) -> dict[str, Sequence[Any]]:
-        first, second = zip(*self.items, strict=True)
-        columns: dict[str, Sequence[Any]] = {"item_1": first, "item_2": second, "area": self.areas}
-        return columns if self.rare is None else {**columns, "rare": self.rare}
+        columns = (*zip(*self.items, strict=True), self.areas, self.rare)
+        return {name: column for name, column in zip(names_of(PairRow), columns, strict=True) if column is not None}
 
     def __repr__(self) -> str:
         areas = dict.fromkeys(self.areas)

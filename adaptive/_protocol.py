@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adaptive._draw import LIMIT, Ballot, Names, draw_ballot
+from adaptive._draw import LIMIT, Ballot, Names, draw_ballot, labels_at
 from adaptive._plan import BallotPlan
-from adaptive._record import BallotRecord, Places, ProtocolResult
+from adaptive._record import BallotRecord, Places, ProtocolResult, json_label
+from adaptive._rows import NextBallot
 from adaptive._scores import Average, Scores, Select, Selection, running_mean, score_ballot, select_by_mean
 from adaptive.errors import AdaptiveError, ProtocolError, VoteError
 from rankcorr._checks import check_choice, check_unique, checked_seed, offending, shown
 from rankcorr._input.identifiers import identifier_text, plain_identifier
-from rankcorr._results import Result, read_only
+from rankcorr._results import Result, json_ready, read_only
 
 Items: TypeAlias = int | Sequence[Hashable]
 _STREAMS: Final = {"draw": 0, "cut": 1, "probe": 2}
@@ -54,10 +55,7 @@ class Position(Result):
 
     def labels(self, items: Sequence[Hashable]) -> Sequence[Hashable]:
         """Return the labels of the items of the next ballot, as `draw_ballot` takes them."""
-        if not self.n_closed:
-            return items
-        places = self.places.tolist()
-        return places if isinstance(items, range) else [items[place] for place in places]
+        return labels_at(items, self.places) if self.n_closed else items
 
 
 def run_protocol(
@@ -313,6 +311,30 @@ class InterimResult(Result):
 
     result: ProtocolResult
     next_items: tuple[Hashable, ...] | None
+
+    @property
+    def next_ballot(self) -> NextBallot | None:
+        """The ballot to draw next; None after the last one."""
+        if self.next_items is None:
+            return None
+        return NextBallot(len(self.result.ballots) + 1, self.next_items, self.result.plan.presentations)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the scores, the ranking so far and the next ballot, ready for JSON; items are best first.
+
+        Raises
+        ------
+        ProtocolError
+            When a label is not a string, an integer or a tuple of those.
+        """
+        columns = self.result._columns()
+        return {
+            "ballots": [record.to_dict() for record in self.result.ballots],
+            "ranking": {"labels": list(map(json_label, columns["item"])), "ranks": columns["rank"]},
+            "ybar": columns["ybar"],
+            "last_ballot": columns["last_ballot"],
+            "next_ballot": json_ready(self.next_ballot),
+        }
 
     def __repr__(self) -> str:
         n_next = 0 if self.next_items is None else len(self.next_items)

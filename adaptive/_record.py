@@ -41,10 +41,14 @@ class BallotRecord(TableResult):
         Indices of these items among all items of the protocol.
     tally : Tally
         Wins, ties, losses and unanswered presentations in this ballot.
-    x, y, ybar : ndarray of float64, shape (n_items,), read-only
-        Borda scores (Eq. 1), rescaled scores (Eq. 6) and their mean over ballots 1..k (Eq. 5).
+    x : ndarray of float64, shape (n_items,), read-only
+        Borda scores of this ballot (Eq. 1).
+    y : ndarray of float64, shape (n_items,), read-only
+        The same on the scale of the ballots before (Eq. 6).
     b : float
-        Slope of the rescaling; 1 in ballot 1.
+        Slope of y = 1 - b + b x; 1 in ballot 1.
+    ybar : ndarray of float64, shape (n_items,), read-only
+        Mean of y over the ballots up to this one (Eq. 5).
     n_tied_at_cut : int
         Items tied at the cut of the selection that followed; 0 without ties, and in the last ballot.
 
@@ -74,6 +78,26 @@ class BallotRecord(TableResult):
     ybar: Scores
     n_tied_at_cut: int
 
+    @property
+    def presentations(self) -> Counts:
+        """Presentations of each item in this ballot, answered or not."""
+        return self.tally.presentations
+
+    @property
+    def wins(self) -> Counts:
+        """Comparisons that each item won."""
+        return self.tally.wins
+
+    @property
+    def ties(self) -> Counts:
+        """Comparisons that each item tied."""
+        return self.tally.ties
+
+    @property
+    def losses(self) -> Counts:
+        """Comparisons that each item lost."""
+        return self.tally.losses
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python objects, one list for each column, ready for JSON.
 
@@ -87,9 +111,8 @@ class BallotRecord(TableResult):
         return {"number": self.number, "b": self.b, "n_tied_at_cut": self.n_tied_at_cut, "items": items, **columns}
 
     def _columns(self) -> dict[str, Sequence[Any]]:
-        counts = {name: getattr(self.tally, name) for name in ("presentations", "wins", "ties", "losses")}
-        columns = {"x": self.x, "y": self.y, "ybar": self.ybar, **counts}
-        return {"item": self.items, **{name: column.tolist() for name, column in columns.items()}}
+        names = ("x", "y", "ybar", "presentations", "wins", "ties", "losses")
+        return {"item": self.items, **{name: getattr(self, name).tolist() for name in names}}
 
     def __repr__(self) -> str:
         return (

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from adaptive._rows import JudgePower
 from adaptive.choices._answers import ChoiceAnswers
 from adaptive.choices._judges import JudgeAgreement, SideBias, judge_agreement, merge_swapped, side_biases
 from adaptive.choices._prediction import PredictionPoweredStrengths, prediction_powered
@@ -137,7 +138,7 @@ def _power(strengths: ChoiceStrengths, judge: Hashable) -> dict[str, Any] | None
     """Return the part of the judge in prediction-powered strengths; None of other strengths."""
     if not isinstance(strengths, PredictionPoweredStrengths):
         return None
-    return {"judge": judge, "weight": strengths.weight, "n_prompts": strengths.n_prompts}
+    return vars(JudgePower(judge, strengths.weight, strengths.n_prompts))
 
 
 def _merging_notes(answers: ChoiceAnswers, swapped: Any, merged: ChoiceAnswers) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive._record import item_table
+from adaptive._rows import ChoiceItem, OtherParameter
 from adaptive.errors import ModelError
 from adaptive.model._accuracy import Better, DrawnStrengths
 from rankcorr._checks import check_rng, checked_count, checked_level, is_unhashable, offending, shown
@@ -179,21 +180,19 @@ def choice_content(
     intervals = fitted.rank_intervals(level)
     ratings = fitted.elo()
     items = [
-        {
-            "item": list(fitted.items[place]) if isinstance(fitted.items[place], tuple) else fitted.items[place],
-            "rank": float(fitted.ranking.ranks[place]),
-            "strength": float(fitted.theta[place]),
-            "standard_error": float(fitted.standard_errors[place]),
-            **({"elo": float(ratings[place])} if elo else {}),
-            "rank_low": int(intervals.low[place]),
-            "rank_high": int(intervals.high[place]),
+        ChoiceItem(
+            item=list(fitted.items[place]) if isinstance(fitted.items[place], tuple) else fitted.items[place],  # type: ignore[arg-type]
+            rank=float(fitted.ranking.ranks[place]),
+            strength=float(fitted.theta[place]),
+            standard_error=float(fitted.standard_errors[place]),
+            elo=float(ratings[place]) if elo else None,
+            rank_low=int(intervals.low[place]),
+            rank_high=int(intervals.high[place]),
             **({} if counts is None else counts[fitted.items[place]]),
-        }
+        ).to_dict()
         for place in np.argsort(fitted.ranking.ranks, kind="stable").tolist()
     ]
-    others = [
-        {"name": name, "estimate": value, "standard_error": error} for name, (value, error) in fitted.others.items()
-    ]
+    others = [vars(OtherParameter(name, value, error)) for name, (value, error) in fitted.others.items()]
     return {
         "items": items,
         "others": others,

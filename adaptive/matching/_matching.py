@@ -30,8 +30,9 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adaptive._draw import LIMIT, Asked, Indices, Names
+from adaptive._draw import LIMIT, Asked, Indices, Names, labels_at
 from adaptive._protocol import Items, checked_labels
+from adaptive._rows import NextComparisons
 from adaptive._votes import checked_answers
 from adaptive.errors import ModelError
 from adaptive.model._columns import ShownPairs, same_labels
@@ -118,8 +119,14 @@ class Matches(Result):
     @property
     def pairs(self) -> list[tuple[Hashable, Hashable]]:
         """Labels of the items on the left and on the right of each comparison."""
-        columns = zip(self.left.tolist(), self.right.tolist(), strict=True)
-        return [(self.items[left], self.items[right]) for left, right in columns]
+        labels = self.labelled()
+        return list(zip(labels.left, labels.right, strict=True))
+
+    def labelled(self) -> NextComparisons:
+        """Return the comparisons by the labels of items, voters and prompts."""
+        left, right = labels_at(self.items, self.left), labels_at(self.items, self.right)
+        prompt = None if self.prompts is None or self.prompt is None else labels_at(self.prompts, self.prompt)
+        return NextComparisons(left, right, labels_at(self.voters, self.voter), prompt)
 
     def __len__(self) -> int:
         return self.n_comparisons

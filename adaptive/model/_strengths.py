@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from adaptive._blas import one_blas_thread
 from adaptive._record import item_table, json_label, places_best_first
+from adaptive._rows import FittedVoter, ItemStrength
 from adaptive.errors import ComparisonError, ModelError
 from adaptive.model import _accuracy as accuracy
 from adaptive.model._accuracy import N_SAMPLES, DrawnStrengths, StopDecision
@@ -397,11 +398,10 @@ class Strengths(DrawnStrengths):
         >>> found["signal"]["found"], found["misfit"]["n_repeated"], found["cluster_ratio"]
         (False, 2, None)
         """
-        columns = self._columns(standard_errors=standard_errors)
-        columns["item"] = [json_label(item) for item in columns["item"]]
+        rows = table_rows(self._columns(standard_errors=standard_errors))
         parameters = ("prior_sd", "tie_parameter", "side_bias", "oversight", "opinion_sd")
         return {
-            "items": table_rows(columns),
+            "items": [vars(ItemStrength(**{**row, "item": json_label(row["item"])})) for row in rows],
             "parameters": json_ready({name: getattr(self, name) for name in parameters}),
             "voters": self._voters() if self.model.voters else None,
             "log_likelihood": json_ready(self.log_likelihood),
@@ -427,7 +427,7 @@ class Strengths(DrawnStrengths):
         columns = {"discrimination": fitted.discrimination, "oversight": fitted.oversight, "side_bias": fitted.side}
         # Without voters there is still one group.
         of_voters = {name: column[: len(names)].tolist() for name, column in columns.items()}
-        return table_rows({"voter": names, **of_voters})
+        return [vars(FittedVoter(**row)) for row in table_rows({"voter": names, **of_voters})]
 
     def _columns(self, *, standard_errors: bool = True) -> dict[str, Sequence[Any]]:
         ranks, votes = self.ranking.ranks, self.comparisons

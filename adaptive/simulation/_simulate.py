@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from adaptive._budget import plan_for_budget
 from adaptive._plan import Advice, BallotPlan, advice_on_voters
+from adaptive._rows import SimulatedCoefficient, names_of
 from adaptive._scores import Average, Select, running_mean, select_by_mean
 from adaptive.errors import SimilarityError
 from adaptive.matching._matched_ballots import MATCHED_BALLOTS, MatchedBallots
@@ -119,9 +120,9 @@ class SimulationResult(TableResult):
 
     def to_dict(self) -> dict[str, dict[str, dict[str, float | None]]]:
         """Return ``{approach: {coefficient: {"mean": .., "sd": .., "se": ..}}}``, ready for JSON: None for nan."""
-        cells: dict[str, dict[str, dict[str, float | None]]] = {approach: {} for approach in self.statistics}
-        for approach, coefficient, mean, sd, se in self.rows():
-            cells[approach][coefficient] = {"mean": mean, "sd": sd, "se": se}
+        cells: dict[str, dict[str, SimulatedCoefficient]] = {approach: {} for approach in self.statistics}
+        for approach, coefficient, *numbers in self.rows():
+            cells[approach][coefficient] = SimulatedCoefficient(*numbers)
         return json_ready(cells)  # type: ignore[no-any-return]
 
     def rows(self) -> list[tuple[str, str, float, float, float]]:
@@ -147,7 +148,7 @@ class SimulationResult(TableResult):
         return cells
 
     def _columns(self) -> dict[str, Sequence[Any]]:
-        names = ("approach", "coefficient", "mean", "sd", "se")
+        names = ("approach", "coefficient", *names_of(SimulatedCoefficient))
         return dict(zip(names, map(list, zip(*self.rows(), strict=True)), strict=True))
 
     def _shown_columns(self) -> dict[str, list[str]]:

@@ -1,21 +1,21 @@
-"""Serve the resources: their routes, and the library calls behind them; plans, ballots and scores share a file.
+"""Serve the resources, one file each: request schema -> view, with one library call -> answer schema.
 
-A worker's thread compares two short rankings; the pool answers all other requests with a body. `ballots` also finds
-labels for `strengths`.
+A worker's thread compares two short rankings; the pool answers all other requests with a body.
 """
 
 from flask import g, request
 
 from service.api import (
     ballots,
+    choices,
     correlations,
-    evaluations,
     jobs,
     leaderboards,
     pairings,
     rankings,
     simulations,
     strengths,
+    target_groups,
     weights,
 )
 from service.http.state import state
@@ -25,13 +25,13 @@ BLUEPRINTS = (
     correlations.blueprint,
     rankings.blueprint,
     leaderboards.blueprint,
-    evaluations.blueprint,
+    target_groups.blueprint,  # that of evaluations
     weights.blueprint,
     pairings.blueprint,
     ballots.plans,
     ballots.ballots,
     ballots.scores,
-    strengths.blueprint,
+    choices.blueprint,  # that of strengths
     strengths.comparisons,
     simulations.blueprint,
     jobs.blueprint,

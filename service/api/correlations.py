@@ -1,15 +1,176 @@
 """Serve POST /v1/correlations, /v1/correlations/batch and /v1/correlations/matrix."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
-from rankcorr import Coefficient, Ranking, correlation_matrix
+from marshmallow import post_load
+
+from rankcorr import (
+    Coefficient,
+    CorrelationInterval,
+    NullDistribution,
+    PermutationTest,
+    Ranking,
+    correlation_interval,
+    correlation_matrix,
+)
 from rankcorr._checks import collected_notices
-from rankcorr.inference._gold_comparison import GoldTable, compare_with_gold, rank_against_gold
+from rankcorr._coefficients import named_coefficient
+from rankcorr._options import default_of
+from rankcorr.inference._gold_comparison import (
+    GoldComparison,
+    GoldTable,
+    SystemRow,
+    compare_with_gold,
+    rank_against_gold,
+)
 from service.http.state import state
 from service.openapi.blueprint import Blueprint
-from service.schemas import correlations as schemas
-from service.schemas.base import notices_of
+from service.schemas import fields
+from service.schemas.base import NoticedAnswer, Request, WeightOptions, notices_of
+from service.schemas.ranking_fields import MatrixRankings, NamedRankings, RankingField
+from service.schemas.shapes import NUMBER, TEXT, WHOLE, at_least, list_of, map_of, properties_of
+
+WORST: Final = map_of(
+    list_of(
+        at_least(
+            label={"type": ["string", "integer"], "description": "Without labels: the position, from 0."},
+            gold_rank=NUMBER,
+            system_rank=NUMBER,
+            weight=NUMBER("All weights sum to 1."),
+            contribution=NUMBER("All sum to the coefficient."),
+            cost=NUMBER("All sum to 1 less the coefficient."),
+        ),
+        type=["array", "null"],
+    ),
+    about="By coefficient: the items that cost the system most, dearest first; null where it is undefined.",
+)
+
+
+class InferenceOptions(Request):
+    """How a coefficient is compared with chance."""
+
+    seed = fields.Seed()
+    n_resamples = fields.resamples(default_of(correlation_interval, "n_resamples"))
+    level = fields.level()
+    method = fields.Choice(fields.INTERVAL_METHOD, load_default=fields.INTERVAL_METHOD.words[0])
+    alternative = fields.Choice(fields.ALTERNATIVE, load_default=fields.ALTERNATIVE.words[0])
+
+
+INFERENCE: Final = map_of(
+    at_least(
+        chance=at_least(
+            "Values when one ranking is permuted at random.",
+            **properties_of(NullDistribution, "mean", "std", "exact", "n_resamples", "n_undefined"),
+        ),
+        **properties_of(
+            PermutationTest,
+            *("standardized", "percentile", "zscore", "pvalue"),
+            percentile={"minimum": 0, "maximum": 100},
+            pvalue={"minimum": 0, "maximum": 1},
+            alternative=fields.ALTERNATIVE.reference,
+        ),
+        interval=at_least(
+            **properties_of(
+                CorrelationInterval,
+                *("low", "high", "method", "standard_error", "n_resamples", "n_undefined", "jackknife_share"),
+                jackknife_share={"minimum": 0, "maximum": 1},
+                method=fields.INTERVAL_METHOD.reference,
+                jackknife_item={"type": ["string", "integer", "null"]},
+            )
+        ),
+    ),
+    about="By coefficient: how it compares with chance, and its interval.",
+)
+
+
+class CoefficientRequest(WeightOptions):
+    """Rankings to compare by one coefficient or several."""
+
+    @post_load
+    def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Make the coefficients of the library call."""
+        data = super().gather(data)
+        options = data.pop("options")
+        if "coefficient" in data:
+            data["coefficient"] = named_coefficient(data["coefficient"], **options)
+        else:
+            names = dict.fromkeys((*data["coefficients"], *([data["sort_by"]] if "sort_by" in data else [])))
+            data["coefficients"] = [named_coefficient(name, **options) for name in names]
+        return data | {"missing": options["missing"]}
+
+
+class CorrelationRequest(CoefficientRequest):
+    """A system's ranking against a gold ranking."""
+
+    gold = RankingField(required=True)
+    system = RankingField(required=True)
+    coefficients = fields.Choices(fields.COEFFICIENT, load_default=fields.COEFFICIENT.words)
+    worst = fields.Whole(least=1, most=1_000, about="Number of items to list: those that cost the system most.")
+    inference = fields.Part(InferenceOptions, about="Ask for chance level, test and interval too.")
+
+    @post_load
+    def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Make the coefficients of the library call, and the options of its test and interval."""
+        data = super().gather(data)
+        if (options := data.pop("inference", None)) is not None:
+            data["test"] = {name: options[name] for name in ("n_resamples", "seed", "alternative")}
+            data["interval"] = {name: options[name] for name in ("n_resamples", "seed", "level", "method")}
+        return data
+
+
+class CorrelationAnswer(
+    NoticedAnswer, **properties_of(GoldComparison, "n_items", "n_missing"), optional=["n_missing", "worst", "inference"]
+):
+    """Coefficients of two rankings; null where undefined."""
+
+    coefficients = map_of(fields.STATISTIC)
+    ties = at_least("Number of items that share their rank with another.", gold=WHOLE, system=WHOLE)
+    worst = WORST
+    inference = INFERENCE.read_from("tests")
+
+
+class BatchRequest(CoefficientRequest):
+    """Many systems against one gold ranking."""
+
+    gold = RankingField(required=True)
+    systems = NamedRankings(required=True)
+    coefficients = fields.Choices(fields.COEFFICIENT, load_default=fields.COEFFICIENT.words)
+    sort_by = fields.Choice(fields.COEFFICIENT, about="Coefficient to sort by; the first of them by default.")
+
+    @post_load
+    def gather(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Make the coefficients of the library call, with the one to sort by."""
+        return {"sort_by": data["coefficients"][0], **super().gather(data)}
+
+
+class BatchAnswer(NoticedAnswer, **properties_of(GoldTable, "n_items")):
+    """A table of systems, best first; systems with an undefined coefficient are at the end."""
+
+    sort_by = fields.COEFFICIENT.reference
+    systems = list_of(at_least(**properties_of(SystemRow, coefficients=map_of(fields.STATISTIC))))
+
+
+class MatrixRequest(CoefficientRequest):
+    """Rankings to compare with one another."""
+
+    rankings = MatrixRankings(required=True)
+    coefficient = fields.Choice(fields.COEFFICIENT, load_default="tau_w")
+
+
+class MatrixAnswer(NoticedAnswer):
+    """In row i and column j: the coefficient with ranking i as gold and ranking j as the system's ranking."""
+
+    n_items = WHOLE
+    coefficient = fields.COEFFICIENT.reference
+    names = list_of(TEXT)
+    matrix = list_of(list_of(fields.STATISTIC)).read_from("statistic")
+    n_compared = list_of(
+        list_of(WHOLE),
+        about="Items that each two rankings were compared on; null where all have the same items.",
+        type=["array", "null"],
+    )
+
 
 blueprint = Blueprint("correlations", __name__, url_prefix="/v1/correlations", description="Compare rankings")
 
@@ -19,8 +180,8 @@ MOST_LIGHT_VALUES = 4 * MOST_LIGHT_ITEMS + 100  # scores and labels of both rank
 
 
 @blueprint.post("", name="correlate")
-@blueprint.arguments(schemas.CorrelationRequest)
-@blueprint.response(200, schemas.CorrelationAnswer)
+@blueprint.arguments(CorrelationRequest)
+@blueprint.response(200, CorrelationAnswer)
 def correlate(gold: Ranking, system: Ranking, coefficients: Sequence[Coefficient], **options: Any) -> Any:
     """Compare a system's ranking with a gold ranking."""
     if "test" in options or max(gold.n_items, system.n_items) > MOST_LIGHT_ITEMS:
@@ -35,8 +196,8 @@ def correlate(gold: Ranking, system: Ranking, coefficients: Sequence[Coefficient
 
 
 @blueprint.post("/batch", name="correlateBatch")
-@blueprint.arguments(schemas.BatchRequest)
-@blueprint.response(200, schemas.BatchAnswer)
+@blueprint.arguments(BatchRequest)
+@blueprint.response(200, BatchAnswer)
 def correlate_batch(
     gold: Ranking, systems: Mapping[str, Ranking], coefficients: Sequence[Coefficient], **options: Any
 ) -> GoldTable:
@@ -45,8 +206,8 @@ def correlate_batch(
 
 
 @blueprint.post("/matrix", name="correlateMatrix")
-@blueprint.arguments(schemas.MatrixRequest)
-@blueprint.response(200, schemas.MatrixAnswer)
+@blueprint.arguments(MatrixRequest)
+@blueprint.response(200, MatrixAnswer)
 def correlate_matrix(rankings: Mapping[str, Ranking], coefficient: Coefficient, **options: Any) -> dict[str, Any]:
     """Compare many rankings with one another."""
     with collected_notices() as notices:

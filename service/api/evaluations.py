@@ -1,13 +1,21 @@
-"""Serve POST /v1/evaluations, /v1/evaluations/fused and /v1/evaluations/groups."""
+"""Serve POST /v1/evaluations and /v1/evaluations/fused: which run is better, by query."""
 
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
+from flask import g
+from marshmallow import ValidationError, validates_schema
+
+from rankcorr import RankingError
 from rankcorr._checks import collected_notices
 from rankcorr._coefficients import COEFFICIENTS, Coefficient, named_coefficient
+from rankcorr._options import default_of
 from rankcorr._results import json_ready
 from rankcorr.evaluation import (
+    Coverage,
     Evaluation,
+    PairedDifference,
     Qrels,
     Run,
     RunComparison,
@@ -16,13 +24,352 @@ from rankcorr.evaluation import (
     evaluate,
     fuse,
 )
-from rankcorr.evaluation._metrics import Metric, as_metrics
+from rankcorr.evaluation._evaluate import ChanceLevel, RunMean, Undefined
+from rankcorr.evaluation._matching import Policies
+from rankcorr.evaluation._metrics import METRIC_NAMES, Metric, as_metrics, ir_measures_package
+from rankcorr.evaluation._nulls import RESAMPLES
+from rankcorr.evaluation._partitions.evaluator import QueryEvaluator
 from rankcorr.evaluation._reports import reports_of_tests
-from rankcorr.inference._multiple_tests import holm
-from rankcorr.vectors import TargetGroups, compare_reliability, reliability_score
+from rankcorr.evaluation._run_comparison import GroupComparison, RunScore
+from rankcorr.inference._paired import LeftOut
+from service.http.problems import Name, shown
 from service.openapi.blueprint import Blueprint
-from service.schemas import evaluations as schemas
-from service.schemas.base import refuse_long_text, report_content, texts_of
+from service.schemas import fields, shapes
+from service.schemas.base import (
+    REPORT,
+    ItemWeights,
+    Request,
+    WarnedAnswer,
+    refuse_long_text,
+    report_content,
+    report_flag,
+    texts_of,
+)
+from service.schemas.ranking_fields import check_labels
+
+_DEPTH: Final = "@[1-9][0-9]{0,5}"
+_FAMILIAR: Final = ("rr", "r@K")
+_NAMES: Final = ", ".join((*METRIC_NAMES, *_FAMILIAR))
+METRICS: Final = f"({'|'.join((*METRIC_NAMES, *_FAMILIAR)).replace('@K', _DEPTH)})"
+MOST_METRICS: Final = 20
+
+_LABELS: Final = {
+    "type": "array",
+    "minItems": 1,
+    "items": {**fields.LABEL_SCHEMA, "minLength": 1},
+    "not": {"allOf": [{"contains": shapes.TEXT}, {"contains": shapes.WHOLE}]},
+}
+
+
+def _columns(value: str) -> dict[str, Any]:
+    names = ("query", "document", value)
+    kinds = (_LABELS, _LABELS, shapes.list_of(shapes.NUMBER, minItems=1))
+    about = "Columns of one length, with a row for each document of a query."
+    return shapes.exactly(about, **dict(zip(names, kinds, strict=True)))
+
+
+NUMBERS_BY_QUERY: Final = shapes.Component(
+    "NumbersByQuery",
+    {
+        "type": "object",
+        "minProperties": 1,
+        "description": "By query, the number of each document.",
+        "propertyNames": {"minLength": 1},
+        "additionalProperties": shapes.map_of(shapes.NUMBER, propertyNames={"minLength": 1}),
+        "not": {"additionalProperties": {"maxProperties": 0}},  # no document in any query
+    },
+)
+RELEVANCE_COLUMNS: Final = shapes.Component("RelevanceColumns", _columns("relevance"))
+SCORE_COLUMNS: Final = shapes.Component("ScoreColumns", _columns("score"))
+
+
+class ByQuery(fields.Documented):
+    """A number for each document, by query: relevance, or the scores of a run."""
+
+    def __init__(self, kind: type[Qrels | Run], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.kind = kind
+        columns = RELEVANCE_COLUMNS if kind is Qrels else SCORE_COLUMNS
+        self.documented = {"oneOf": [NUMBERS_BY_QUERY.reference, columns.reference]}
+
+    def read(self, value: Any) -> Qrels | Run:
+        """Check a value, and return it as the library call takes it.
+
+        The form is columns if the values are lists, and objects by query otherwise.
+        """
+        if not isinstance(value, dict) or not value:
+            raise ValidationError(
+                f'must be an object such as {{"q1": {{"d1": 1}}}}, or an object of columns; got {shown(value)}'
+            )
+        try:
+            documents = (
+                self._of_columns(value) if any(isinstance(entry, list) for entry in value.values()) else self._of(value)
+            )
+        except RankingError as error:  # here, so that the field and the run are named
+            # Without the options of the library, of which a request has none here.
+            raise ValidationError(str(error).partition("; duplicates=")[0]) from error
+        g.n_items = g.get("n_items", 0) + len(documents)
+        of = "documents of an evaluation, over qrels, runs and queries"
+        fields.check_limit("max_query_documents", g.n_items, of=of)
+        return documents
+
+    def _of(self, value: dict[str, Any]) -> Qrels | Run:
+        for query, numbers in value.items():
+            if not isinstance(numbers, dict):
+                message = f"must be an object with a {self.kind.value_name} for each document; got {shown(numbers)}"
+                raise ValidationError({Name(query): [message]})
+            if (wrong := fields.place_of_other(numbers.values(), fields.NUMBER_TYPES)) is not None:
+                document = list(numbers)[wrong]
+                message = f"the {self.kind.value_name} must be a number; got {shown(numbers[document])}"
+                raise fields.placed([message], Name(query), Name(document))
+        return self.kind.from_dict(value)
+
+    def _of_columns(self, value: dict[str, Any]) -> Qrels | Run:
+        names = ("query", "document", self.kind.value_name)
+        if value.keys() != set(names):
+            raise ValidationError(
+                f"must be an object of the columns {', '.join(names)}, or of queries, each with a "
+                f"{self.kind.value_name} by document; got lists for {shown(list(value))}"
+            )
+        for name in names[:2]:
+            check_labels(value[name], name)
+        numbers = value[names[2]]
+        if not isinstance(numbers, list):
+            raise ValidationError({names[2]: [f"must be a list of numbers; got {shown(numbers)}"]})
+        if (wrong := fields.place_of_other(numbers, fields.NUMBER_TYPES)) is not None:
+            raise fields.placed([f"must be a number; got {shown(numbers[wrong])}"], names[2], str(wrong))
+        return self.kind.from_columns(*(value[name] for name in names))
+
+
+class RunsByName(fields.Documented):
+    """Runs by name."""
+
+    documented: Mapping[str, Any] = shapes.map_of(
+        {"oneOf": [NUMBERS_BY_QUERY.reference, SCORE_COLUMNS.reference]},
+        minProperties=1,
+        maxProperties=fields.Limit("max_systems"),
+        propertyNames={"minLength": 1},
+    )
+
+    def read(self, value: Any) -> dict[str, Run]:
+        """Check a value, and return it as the library call takes it."""
+        if not isinstance(value, dict) or not value or "" in value:
+            raise ValidationError(f"must be an object of name to run, with at least one; got {shown(value)}")
+        fields.check_limit("max_systems", len(value), of="runs")
+        return fields.read_each(ByQuery(Run), value)
+
+
+class MetricNames(fields.Documented):
+    """Names of metrics: at least one, each once."""
+
+    documented: Mapping[str, Any] = shapes.list_of(
+        {"type": "string", "pattern": f"^{METRICS}$", "example": "tau_w"},
+        about=f"{_NAMES}, with a whole number such as 10 for K. rr and r@K need ir_measures in the service. They and "
+        "ndcg need relevance in whole numbers of at most 1,000.",
+        minItems=1,
+        maxItems=MOST_METRICS,
+        uniqueItems=True,
+    )
+
+    def read(self, value: Any) -> tuple[str, ...]:
+        """Check a value, and return it as the library call takes it."""
+        if not isinstance(value, list) or not 1 <= len(value) <= MOST_METRICS:
+            raise ValidationError(f"must be a list of 1 to {MOST_METRICS} metrics; got {shown(value)}")
+        return metric_names(value)
+
+
+def metric_names(names: list[Any]) -> tuple[str, ...]:
+    """Refuse unknown and repeated metrics, and metrics that need a package the service does not have."""
+    for name in names:
+        if not isinstance(name, str) or not re.fullmatch(METRICS, name):
+            raise ValidationError(f"unknown metric {shown(name)}: use {_NAMES}, with a number for K")
+    if len(set(names)) < len(names):
+        raise ValidationError(f"entries must not repeat; got {shown(names)}")
+    familiar = [name for name in names if re.sub("@.*", "@K", name) in _FAMILIAR]
+    if familiar:
+        try:
+            ir_measures_package()
+        except ImportError as error:
+            raise ValidationError(f"{', '.join(familiar)}: this service was installed without ir_measures") from error
+    return tuple(names)
+
+
+class GroupsOfQueries(fields.GroupsByName):
+    """A group for each query."""
+
+    documented: Mapping[str, Any] = shapes.map_of(
+        shapes.TEXT, about="By query, such as genre or language: each group is compared alone too.", minProperties=1
+    )
+
+
+class ClustersOfQueries(fields.GroupsByName):
+    """A cluster for each query."""
+
+    documented: Mapping[str, Any] = shapes.map_of(
+        shapes.TEXT,
+        about="By query: queries of a cluster are not independent, and are flipped together.",
+        minProperties=1,
+    )
+
+
+N_LISTED: Final = 100  # an answer that counts queries lists at most this many of them
+LARGEST_DEPTH: Final = 2**40
+
+
+class ComparisonOptions(Request):
+    """How runs are compared over queries."""
+
+    seed = fields.Seed()
+    versus = fields.Text(about="Name of the run that others are compared with; by default all pairs are.")
+    standardized = fields.Flag(load_default=False, about="Compare standardized values, of rank correlations.")
+    test = fields.Choice(fields.QUERY_TEST, load_default=fields.QUERY_TEST.words[0])
+    groups = GroupsOfQueries()
+    clusters = ClustersOfQueries()
+    level = fields.level()
+    n_resamples = fields.resamples(2_000)
+
+
+class StandardizationOptions(Request):
+    """How rank correlations are standardized by their null distribution."""
+
+    seed = fields.Seed()
+    n_resamples = fields.resamples(RESAMPLES)
+
+
+class EvaluationRequest(ItemWeights):
+    """Runs to evaluate against qrels, query by query."""
+
+    refused = (
+        *ItemWeights.refused,
+        {"required": ["comparison"], "properties": {"runs": {"maxProperties": 1}}},
+        {
+            "required": ["comparison"],
+            "properties": {
+                "comparison": {"required": ["standardized"], "properties": {"standardized": {"const": True}}},
+                "standardized": fields.NOTHING,
+            },
+        },
+    )
+
+    qrels = ByQuery(Qrels, required=True)
+    runs = RunsByName(required=True)
+    metrics = MetricNames(load_default=("tau_w",))
+    unjudged = fields.declared_field(Policies, "unjudged", vocabulary="Unjudged")
+    unretrieved = fields.declared_field(Policies, "unretrieved", vocabulary="Unretrieved")
+    self_hits = fields.declared_field(Policies, "self_hits", vocabulary="SelfHits")
+    undefined = fields.declared_field(QueryEvaluator, "undefined", vocabulary="UndefinedQueries")
+    depth = fields.declared_field(Policies, "depth", most=LARGEST_DEPTH)
+    standardized = fields.Part(
+        StandardizationOptions,
+        about="Ask for standardized values of rank correlations too: chance gives 0 for each query.",
+    )
+    by_query = fields.Flag(load_default=False, about="Ask for the values of each query.")
+    comparison = fields.Part(ComparisonOptions, about="Ask which run is better, and how sure that is.")
+    report = report_flag()
+
+    @validates_schema(skip_on_field_errors=True)
+    def check_size(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse options that contradict each other, and evaluations above a limit."""
+        comparison, n_runs = data.get("comparison"), len(data["runs"])
+        if comparison is not None:
+            if n_runs < 2:
+                raise ValidationError("a comparison needs two runs or more", "comparison")
+            if comparison["standardized"] and "standardized" not in data:
+                raise ValidationError("standardized values can be compared only if they are requested", "comparison")
+            if "versus" in comparison and comparison["versus"] not in data["runs"]:
+                raise ValidationError({"comparison": {"versus": ["there is no run of this name"]}})
+        n_queries = data["qrels"].n_queries
+        fields.check_limit("max_queries", n_queries, of="queries of an evaluation", field="qrels")
+        n_values, of = n_queries * n_runs * len(data["metrics"]), "queries times runs times metrics"
+        fields.check_limit("max_query_values", n_values, of=f"values of an evaluation, {of}", field="metrics")
+
+
+_QUERIES: Final = {"items": fields.LABEL_SCHEMA, "maxItems": N_LISTED}
+MEAN: Final = shapes.Component.of(RunMean, "MeanOfQueries")
+COVERAGE: Final = shapes.Component.at_least(
+    "Coverage",
+    run=shapes.TEXT,
+    n_not_in_run=shapes.COUNT,
+    n_not_in_qrels=shapes.COUNT,
+    **shapes.properties_of(Coverage, not_in_run=_QUERIES, not_in_qrels=_QUERIES),
+)
+_LEFT_OUT: Final = shapes.at_least(**shapes.properties_of(LeftOut, label=fields.LABEL_SCHEMA))
+shapes.Component.of(
+    PairedDifference,
+    least=_LEFT_OUT.or_null("The same without the query whose absence lowers the difference most."),
+    most=_LEFT_OUT.or_null("The same without the query whose absence raises the difference most."),
+)
+shapes.use_shape(RunScore)
+shapes.use_shape(ChanceLevel)
+shapes.use_shape(
+    GroupComparison,
+    shapes.at_least(**shapes.properties_of(GroupComparison, group=shapes.TEXT, means={"items": shapes.NUMBER_OR_NULL})),
+)
+COMPARISON_OF_RUNS: Final = shapes.Component.at_least(
+    "RunComparison",
+    **shapes.properties_of(RunComparison, "metric", "standardized", "unit", "correction", "rows", "pairs", "groups"),
+)
+
+
+class EvaluationAnswer(
+    WarnedAnswer,
+    **shapes.properties_of(
+        Evaluation,
+        *("runs", "metrics", "chance"),
+        chance={"description": "How values were standardized: tie patterns, how many were drawn, error of the others."},
+    ),
+):
+    """Mean scores of runs over queries, and comparisons of the runs; null where undefined."""
+
+    n_queries = shapes.WHOLE
+    means = shapes.list_of(MEAN.reference)
+    coverage = shapes.list_of(COVERAGE.reference)
+    undefined = shapes.list_of(
+        shapes.at_least(**shapes.properties_of(Undefined, n_queries=shapes.COUNT, queries=_QUERIES)),
+        about="Queries without a value, and why.",
+    )
+    by_query = shapes.at_least(
+        "Values by run, metric and query, in the order of runs, metrics and queries.",
+        queries=shapes.list_of(fields.LABEL_SCHEMA),
+        values=shapes.list_of(shapes.list_of(shapes.list_of(shapes.NUMBER_OR_NULL))),
+        standardized=shapes.list_of(shapes.list_of(shapes.list_of(shapes.NUMBER_OR_NULL)), type=["array", "null"]),
+    )(type=["object", "null"])
+    comparisons = shapes.list_of(
+        COMPARISON_OF_RUNS.reference, about="One for each metric, if a comparison was asked for."
+    )
+    reports = shapes.list_of(
+        REPORT.reference, about="Of the means, and of the comparison of each metric; empty unless asked for."
+    )
+
+
+class FusionRequest(Request):
+    """Runs to fuse into one."""
+
+    refused = ({"properties": {"runs": {"maxProperties": 1}}},)
+
+    runs = RunsByName(required=True)
+    method = fields.Choice(fields.FUSION, load_default=fields.FUSION.words[0])
+    k = fields.Number(
+        least=0,
+        most=1e300,
+        load_default=default_of(fuse, "k"),
+        about="Offset of rrf: a document of rank r gets 1/(k + r).",
+    )
+    norm = fields.Choice(fields.NORM, load_default=fields.NORM.words[0])
+    missing = fields.Choice(fields.MISSING_QUERY, load_default=fields.MISSING_QUERY.words[0])
+
+    @validates_schema(skip_on_field_errors=True)
+    def check_runs(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse a single run."""
+        if len(data["runs"]) < 2:
+            raise ValidationError("a fusion needs two runs or more", "runs")
+
+
+class FusionAnswer(WarnedAnswer, **shapes.properties_of(Run, "n_queries")):
+    """The fused run."""
+
+    run = SCORE_COLUMNS.reference("Documents of each query from best to worst, as POST /v1/evaluations takes them.")
+
 
 blueprint = Blueprint(
     "evaluations", __name__, url_prefix="/v1/evaluations", description="Which run is better, by query?"
@@ -30,8 +377,8 @@ blueprint = Blueprint(
 
 
 @blueprint.post("", name="evaluateRuns")
-@blueprint.arguments(schemas.EvaluationRequest)
-@blueprint.response(200, schemas.EvaluationAnswer)
+@blueprint.arguments(EvaluationRequest)
+@blueprint.response(200, EvaluationAnswer)
 def evaluate_runs(
     *,
     qrels: Qrels,
@@ -58,12 +405,12 @@ def evaluate_runs(
         )
         compared = () if comparison is None else _comparisons(evaluation, named, comparison)
     reports = reports_of_tests(evaluation.report(), (tested.report() for tested in compared)) if report else []
-    answer = schemas.EvaluationAnswer.dump(
+    answer = EvaluationAnswer.dump(
         {
             "n_queries": len(evaluation.queries),
             "runs": evaluation.runs,
             "metrics": evaluation.metrics,
-            "means": [{"standardized": None, **row} for row in evaluation.table()],
+            "means": evaluation.means,
             "coverage": [
                 {"run": run, **list_queries(counts)}
                 for run, counts in zip(evaluation.runs, evaluation.coverage, strict=True)
@@ -81,8 +428,8 @@ def evaluate_runs(
 
 
 @blueprint.post("/fused", name="fuseRuns")
-@blueprint.arguments(schemas.FusionRequest)
-@blueprint.response(200, schemas.FusionAnswer)
+@blueprint.arguments(FusionRequest)
+@blueprint.response(200, FusionAnswer)
 def fuse_runs(runs: Mapping[str, Run], **options: Any) -> dict[str, Any]:
     """Fuse runs into one, query by query."""
     with collected_notices() as notices:
@@ -92,37 +439,6 @@ def fuse_runs(runs: Mapping[str, Run], **options: Any) -> dict[str, Any]:
     answer = {"run": dict(columns), "n_queries": fused.n_queries, "warnings": texts_of(notices)}
     refuse_long_text(answer)  # the answer repeats the name of a query for each document
     return answer
-
-
-@blueprint.post("/groups", name="scoreTargetGroups")
-@blueprint.arguments(schemas.TargetGroupsRequest)
-@blueprint.response(200, schemas.TargetGroupsAnswer)
-def score_target_groups(
-    groups: TargetGroups,
-    models: Mapping[str, Mapping[tuple[str, str], float]],
-    versus: str | None = None,
-    **options: Any,
-) -> dict[str, Any]:
-    """Score models of word similarity on target groups, and compare them."""
-    baseline = next(iter(models)) if versus is None else versus
-    with collected_notices() as notices:
-        scores = {name: reliability_score(groups, model, **options) for name, model in models.items()}
-        differences = {
-            name: compare_reliability(groups, model, models[baseline], **options)
-            for name, model in models.items()
-            if name != baseline
-        }
-    corrected = holm([difference.pvalue for difference in differences.values()])
-    return {
-        "n_targets": len(groups.categories),
-        "n_triplets": len(groups.triplets),
-        "scores": [{"model": name, **vars(score)} for name, score in scores.items()],
-        "comparisons": [
-            {"model": name, "versus": baseline, **vars(difference), "corrected_pvalue": pvalue}
-            for (name, difference), pvalue in zip(differences.items(), corrected.tolist(), strict=True)
-        ],
-        "warnings": texts_of(notices),
-    }
 
 
 def _comparisons(
@@ -148,5 +464,5 @@ def list_queries(result: Any) -> dict[str, Any]:
     content: dict[str, Any] = {}
     for name, value in json_ready(result).items():
         is_list = name in ("not_in_run", "not_in_qrels", "queries")
-        content |= {"n_" + name: len(value), name: value[: schemas.N_LISTED]} if is_list else {name: value}
+        content |= {"n_" + name: len(value), name: value[:N_LISTED]} if is_list else {name: value}
     return content

@@ -2,23 +2,256 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-from rankcorr import Ranking, rank_sets
+from marshmallow import ValidationError, validates_schema
+
+from rankcorr import Leaderboard, Ranking, RankSet, RankSets, rank_sets
 from rankcorr._checks import collected_notices
 from rankcorr._coefficients import named_coefficient
-from rankcorr.evaluation import leaderboard_of_scores, needed_items
-from rankcorr.inference._leaderboard import leaderboard
+from rankcorr._options import default_of
+from rankcorr.evaluation import NeededItems, ScoreLeaderboard, leaderboard_of_scores, needed_items
+from rankcorr.inference._leaderboard import LeaderboardRow, Score, leaderboard
+from service.http.problems import Name, shown
 from service.openapi.blueprint import Blueprint
-from service.schemas import inference as schemas
+from service.schemas import base, fields, shapes
 from service.schemas.base import notices_of, report_content, texts_of
+from service.schemas.ranking_fields import NamedRankings, RankingField
+
+SCORE: Final = shapes.Component.of(Score, "LeaderboardScore")
+
+
+class ClustersOfItems(fields.GroupsByName):
+    """A cluster for each item."""
+
+    documented: Mapping[str, Any] = shapes.map_of(
+        shapes.TEXT,
+        about="By item: items of a cluster are not independent, and tests exchange them together; intervals do not.",
+        minProperties=1,
+    )
+
+
+class NameList(fields.Documented):
+    """Names of systems or tasks."""
+
+    documented: Mapping[str, Any] = shapes.list_of(shapes.TEXT)
+
+    def read(self, value: Any) -> list[str]:
+        """Check a value, and return it as the library call takes it."""
+        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+            raise ValidationError(f"must be a list of names; got {shown(value)}")
+        return value
+
+
+class LeaderboardRequest(base.WeightOptions):
+    """Systems to rank against one gold ranking, or against several gold sets."""
+
+    refused = (
+        *base.WeightOptions.refused,
+        {"required": ["gold", "gold_sets"]},
+        {"properties": {"gold": fields.NOTHING, "gold_sets": fields.NOTHING}},
+    )
+
+    gold = RankingField(about="One gold ranking; or gold_sets.")
+    gold_sets = NamedRankings(limit="max_systems", of="gold sets", about="By name; or gold.")
+    systems = NamedRankings(required=True)
+    coefficient = fields.Choice(fields.SYSTEM_COEFFICIENT, load_default="tau_w")
+    by = fields.Text(load_default="sum", about="What ranks the systems: sum, mean, or the name of a gold set.")
+    standardized = fields.Flag(load_default=False, about="Standardize coefficients: chance gives 0 in each gold set.")
+    swap = fields.Choice(
+        fields.SWAP,
+        load_default=fields.SWAP.words[0],
+        about="Scores must be given, and mean the same in all systems; tests are then exact. auto takes scores if all "
+        "systems have them and their distributions may be one, else ranks; the answer says which.",
+    )
+    clusters = ClustersOfItems()
+    unranked = NameList(load_default=(), about="Systems without rank or test, such as late submissions.")
+    level = fields.level()
+    n_resamples = fields.resamples(default_of(leaderboard, "n_resamples"))
+    seed = fields.Seed()
+    missing = fields.Choice(
+        fields.MISSING_ITEMS,
+        load_default=fields.MISSING_ITEMS.words[0],
+        about="Items of a gold set that a system lacks: an error, left out of that gold set, or, for bottom and gold,"
+        " tied below the others. Items of a system that are in no gold set: an error too, or left out and "
+        "counted, or, for bottom, tied below the others in each gold set and each system that lacks them.",
+    )
+    report = base.report_flag()
+
+    @validates_schema(skip_on_field_errors=True)
+    def check_gold(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse a request with both or neither of gold and gold_sets, or above a limit."""
+        base.check_one(data, "gold", "gold_sets")
+        sets, n_systems = data.get("gold_sets", {}), len(data["systems"])
+        fields.check_limit("max_matrix_cells", len(sets) * n_systems, of="gold sets times systems", field="gold_sets")
+        fields.check_label_bytes("gold_sets", list(sets), n_systems)
+        n_values, of = max(1, len(sets)) * n_systems * data["n_resamples"], "gold sets times systems times resamples"
+        fields.check_limit("max_resampled_values", n_values, of=f"values, {of}", field="n_resamples")
+
+
+shapes.use_shape(
+    LeaderboardRow,
+    shapes.at_least(
+        **shapes.properties_of(LeaderboardRow, scores=shapes.map_of(SCORE.reference, about="By gold set.")),
+        optional=["n_unused"],
+    ),
+)
+
+
+class LeaderboardAnswer(
+    base.NoticedAnswer,
+    base.ReportedAnswer,
+    **shapes.properties_of(
+        Leaderboard,
+        *("by", "standardized", "exact", "unit", "gold_sets", "level", "n_resamples", "rows"),
+        has_nan=False,
+    ),
+):
+    """Systems from best to worst, with the tests of each against the best."""
+
+    coefficient = fields.SYSTEM_COEFFICIENT.reference
+    swap = fields.EXCHANGED.reference
+
+
+_NAME: Final = {"pattern": r"\S"}
+_SCORE: Final = shapes.NUMBER(minimum=-1e150, maximum=1e150)
+_CELL: Final = shapes.one_of(_SCORE, {"type": "null"}, shapes.list_of(_SCORE, minItems=1))
+
+
+class ScoresByTask(fields.Documented):
+    """Scores of systems on tasks."""
+
+    documented: Mapping[str, Any] = shapes.map_of(
+        shapes.map_of(_CELL, minProperties=1, propertyNames=_NAME),
+        about="By system and task: a score, or the scores of several seeds or queries. null: a missing score.",
+        minProperties=2,
+        propertyNames=_NAME,
+        maxProperties=fields.Limit("max_systems"),
+    )
+
+    def read(self, value: Any) -> dict[str, dict[str, Any]]:
+        """Check a value, and return it as the library call takes it."""
+        if not isinstance(value, dict) or len(value) < 2:
+            raise ValidationError(f"must be an object of system to an object of scores; got {shown(value)}")
+        fields.check_limit("max_systems", len(value), of="systems of a batch")
+        n_cells = 0
+        for system, scores in value.items():
+            if not isinstance(scores, dict) or not scores:
+                raise ValidationError({Name(system): [f"must be an object of task to score; got {shown(scores)}"]})
+            for task, cell in scores.items():
+                entries = cell if isinstance(cell, list) else [cell]
+                n_cells += len(entries)
+                allowed = fields.NUMBER_TYPES if isinstance(cell, list) else fields.NUMBER_TYPES | {type(None)}
+                if not entries or fields.place_of_other(entries, allowed) is not None:
+                    message = f"a score is a number, null, or a list of numbers; got {shown(cell)}"
+                    raise fields.placed([message], Name(system), Name(task))
+        fields.check_limit("max_matrix_cells", n_cells, of="scores")
+        return value
+
+
+class ScoreLeaderboardRequest(base.Request):
+    """A table of scores whose systems are to be ranked."""
+
+    scores = ScoresByTask(required=True)
+    aggregate = fields.Choice(fields.AGGREGATE, load_default=fields.AGGREGATE.words[0])
+    groups = fields.GroupsByName(about="By task: its group. Systems are then ranked by the mean over groups.")
+    lower_is_better = NameList(load_default=(), about="Tasks on which smaller scores are better.")
+    missing = fields.Choice(fields.MISSING_SCORE, load_default=fields.MISSING_SCORE.words[0])
+    equivalent_within = fields.Number(
+        above=0, about="A margin in the unit of the means: each pair of systems then has a verdict."
+    )
+    difference = fields.Number(
+        above=0, about="A true difference of the means: the answer says how many tasks a test needs to find it."
+    )
+    report = base.report_flag()
+    level = fields.level()
+    n_resamples = fields.resamples(default_of(leaderboard_of_scores, "n_resamples"))
+    seed = fields.Seed()
+
+    @validates_schema(skip_on_field_errors=True)
+    def check_size(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse a request above a limit."""
+        n_values, of = len(data["scores"]) * data["n_resamples"], "systems times resamples"
+        fields.check_limit("max_resampled_values", n_values, of=f"values, {of}", field="n_resamples")
+
+
+class RankSetsRequest(base.Request):
+    """Estimates with their errors, whose ranks are to be found."""
+
+    refused = (
+        {"required": ["standard_errors", "covariance"]},
+        {"properties": {"standard_errors": fields.NOTHING, "covariance": fields.NOTHING}},
+    )
+
+    estimates = fields.NumbersByName(
+        fields.Number(), required=True, least=2, limit="max_systems", of="estimates", about="Larger is better."
+    )
+    standard_errors = fields.NumbersByName(
+        fields.Number(least=0), about="Of independent estimates, by name; or covariance."
+    )
+    covariance = fields.NumberMatrix(about="Of the estimates, in their order; or standard_errors.")
+    level = fields.level()
+    n_resamples = fields.resamples(default_of(rank_sets, "n_resamples"))
+    seed = fields.Seed()
+
+    @validates_schema(skip_on_field_errors=True)
+    def check_errors(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse a request with both or neither of standard_errors and covariance, or above a limit."""
+        base.check_one(data, "standard_errors", "covariance")
+        n_pairs = len(data["estimates"]) ** 2
+        fields.check_limit("max_matrix_cells", n_pairs, of="pairs, estimates times estimates", field="estimates")
+
+
+_RANK: Final = {"minimum": 1}
+shapes.use_shape(
+    RankSet,
+    shapes.at_least(
+        **shapes.properties_of(
+            RankSet,
+            group=_RANK,
+            name=shapes.TEXT,
+            least_rank=_RANK,
+            largest_rank=_RANK,
+            marginal_least_rank=_RANK,
+            marginal_largest_rank=_RANK,
+        )
+    ),
+)
+
+
+class RankSetsAnswer(shapes.Answer, **shapes.properties_of(RankSets, "level", "n_resamples", "rows", has_nan=False)):
+    """The ranks that estimates may have, the largest estimate first."""
+
+
+class ScoreLeaderboardAnswer(
+    base.WarnedAnswer,
+    base.ReportedAnswer,
+    **shapes.properties_of(
+        ScoreLeaderboard,
+        *("coefficient", "aggregate", "exact", "unit", "gold_sets", "tasks", "left_out", "lower_is_better"),
+        *("level", "n_resamples", "rows"),
+        has_nan=False,
+        detectable={"type": ["number", "null"]},
+        gold_sets={"description": "Groups of tasks."},
+        coefficient={"description": "Mean score, Borda points or mean rank."},
+    ),
+):
+    """Systems of a table of scores, from best to worst."""
+
+    verdicts = shapes.list_of(shapes.list_of(fields.VERDICT.reference)).or_null(
+        "On the system of a row compared with that of a column."
+    )
+    needed = shapes.at_least(**shapes.properties_of(NeededItems)).or_null(
+        "Number of tasks that finds the difference; null without one, or if the tasks are too few to tell."
+    )
+
 
 blueprint = Blueprint("leaderboards", __name__, url_prefix="/v1/leaderboards", description="Which system is better?")
 
 
 @blueprint.post("", name="rankSystems")
-@blueprint.arguments(schemas.LeaderboardRequest)
-@blueprint.response(200, schemas.LeaderboardAnswer)
+@blueprint.arguments(LeaderboardRequest)
+@blueprint.response(200, LeaderboardAnswer)
 def rank_systems(
     systems: Mapping[str, Ranking],
     coefficient: Any,
@@ -44,8 +277,8 @@ def rank_systems(
 
 
 @blueprint.post("/scores", name="rankByScores")
-@blueprint.arguments(schemas.ScoreLeaderboardRequest)
-@blueprint.response(200, schemas.ScoreLeaderboardAnswer)
+@blueprint.arguments(ScoreLeaderboardRequest)
+@blueprint.response(200, ScoreLeaderboardAnswer)
 def rank_by_scores(
     scores: Mapping[str, Mapping[str, Any]], report: bool, difference: float | None = None, **options: Any
 ) -> dict[str, Any]:
@@ -61,9 +294,8 @@ def rank_by_scores(
 
 
 @blueprint.post("/rank-sets", name="rankSets")
-@blueprint.arguments(schemas.RankSetsRequest)
-@blueprint.response(200, schemas.RankSetsAnswer)
-def find_rank_sets(estimates: Mapping[str, float], **options: Any) -> dict[str, Any]:
+@blueprint.arguments(RankSetsRequest)
+@blueprint.response(200, RankSetsAnswer)
+def find_rank_sets(estimates: Mapping[str, float], **options: Any) -> RankSets:
     """Find the ranks that estimates may have, from their standard errors or covariance."""
-    sets = rank_sets(estimates, **options)
-    return {**vars(sets), "rows": sets.table()}
+    return rank_sets(estimates, **options)

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from rankcorr._shares import WeightTable, weight_table
+from rankcorr._shares import RankShare, WeightTable, weight_table
 from service.http.state import state
 from service.openapi.blueprint import Blueprint
 from service.schemas.base import Request
 from service.schemas.fields import QueryNumber, QueryWhole
-from service.schemas.shapes import NUMBER, TEXT, WHOLE, Answer, at_least, list_of, properties_of
+from service.schemas.shapes import TEXT, Answer, properties_of, use_shape
 
 blueprint = Blueprint("weights", __name__, url_prefix="/v1/weights", description="What n0 means")
 
@@ -31,24 +31,19 @@ class WeightsQuery(Request):
     n_items = QueryWhole(least=1, most=2**40, about="Length of the ranking; endless by default.")
 
 
-_ROW = at_least(
-    rank=WHOLE, weight=NUMBER("Share of this rank."), cumulative_share=NUMBER("Share of all ranks up to this one.")
-)
+use_shape(RankShare)
 
 
-class WeightsAnswer(Answer, **properties_of(WeightTable, "n0", "first_rank_share", "n_items", has_nan=False)):
+class WeightsAnswer(Answer, **properties_of(WeightTable, "n0", "first_rank_share", "n_items", "ranks", has_nan=False)):
     """The share of the weight of each of the top ranks."""
-
-    ranks = list_of(_ROW)
 
 
 @blueprint.get("", name="showWeights")
 @blueprint.arguments(WeightsQuery, location="query")
 @blueprint.doc(responses={200: {"headers": {"ETag": TAG}}})
 @blueprint.response(200, WeightsAnswer)
-def weights(**query: Any) -> dict[str, Any]:
+def weights(**query: Any) -> WeightTable:
     """Return the share of the weight on each of the top ranks, or find n0 from a share."""
     if query.get("top", 0) > MOST_LIGHT_TOP:
         state().pool.pass_on()
-    table = weight_table(**query)
-    return {**vars(table), "ranks": table.table()}
+    return weight_table(**query)

@@ -1,19 +1,20 @@
 """Identify the caller: a voter by cookie, an organiser by token; and reject pages of other sites."""
 
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from flask import Request, Response, g, request
 
-from adaptive.ledger import Campaign, Holder, Origin, TokenKind, Voter
+from adaptive.ledger import Campaign, Holder, Origin, TokenKind, Voter, VotingPages
 from service.collect.schemas.voting import CAMPAIGN_HEADER
 from service.collect.state import collecting
 from service.environment import is_loopback, variable
 from service.http import logs
 from service.http.access import site_of
 from service.http.problems import Problem
-from service.http.state import state
+from service.http.state import State, state
 
 VOTER_COOKIE: Final = "voter_"
 ORGANISER_COOKIE: Final = "organiser_"
@@ -50,6 +51,20 @@ def host_of(url: str) -> str:
         return ""
 
 
+def admit(_state: State, _request: Request) -> str:
+    """Refuse a page of another site, and return the address of the client; the views identify the caller.
+
+    Raises
+    ------
+    Problem
+        403 for a page of another site.
+    """
+    check_origin()
+    g.origin = _origin()
+    address: str = g.origin.address
+    return address
+
+
 def check_origin() -> None:
     """Refuse requests of pages of other sites, by Sec-Fetch-Site and Origin; programs send neither header.
 
@@ -76,11 +91,12 @@ def is_https() -> bool:
     return request.is_secure or (public.startswith("https:") and host_of(f"//{request.host}") == host_of(public))
 
 
-def client_origin() -> Origin:
+def _origin() -> Origin:
     """Return the client's address, as trusted proxies report it, and how many unanswered sheets it may hold."""
-    if "X-Forwarded-For" in request.headers and not collecting().settings.trusted_proxies:
+    settings = collecting().settings
+    if "X-Forwarded-For" in request.headers and not settings.trusted_proxies:
         _warn_of_proxy()
-    return Origin(site_of(request.remote_addr), collecting().settings.unanswered_sheets)
+    return Origin(site_of(request.remote_addr), settings.unanswered_sheets)
 
 
 @cache
@@ -91,9 +107,52 @@ def _warn_of_proxy() -> None:
     )
 
 
+@dataclass(frozen=True)
+class VoterSession:
+    """The session of a voter's browser, for one request.
+
+    Attributes
+    ----------
+    campaign : Campaign
+    voter : Voter
+    consent_version : str or None
+        The version of the consent text that the voter agreed to.
+    origin : Origin or None
+        The client's address; None if it may hold any number of unanswered sheets.
+    """
+
+    campaign: Campaign
+    voter: Voter
+    consent_version: str | None
+    origin: Origin | None
+
+    @cached_property
+    def pages(self) -> VotingPages:
+        """The voting pages of the campaign."""
+        _, pages = collecting().campaigns.pages(self.campaign)
+        return pages
+
+
 def admit_voter() -> None:
-    """Admit only voters, before the body is parsed, so that a stranger's body costs nothing; errors as in `voter`."""
-    voter()
+    """Admit only voters, before the body is parsed, so that a stranger's body costs nothing.
+
+    Their session is then `g.session`: a header names the campaign, and a cookie proves who votes.
+
+    Raises
+    ------
+    Problem
+        422 without the header, 404 for an unknown campaign, 401 without a session of that campaign.
+    """
+    key = request.headers.get(CAMPAIGN_HEADER, "")
+    if not key:
+        raise Problem(422, f"the header {CAMPAIGN_HEADER} must hold the key of the campaign")
+    campaign = collecting().campaigns.of(key)
+    holder = voter_of_cookie(campaign)
+    if holder is None:
+        detail = "you are not signed in as a voter: open the link of the campaign again"
+        raise Problem(401, detail, kind="session-needed")
+    origin = g.origin if g.origin.most else None
+    g.session = VoterSession(campaign, voter_of(campaign, holder), holder.consent_version, origin)
 
 
 def admit_organiser() -> None:
@@ -108,28 +167,6 @@ def admit_organiser() -> None:
     if key is not None:
         organiser(key)
         g.client = f"organiser {key}"  # the heavy requests of a campaign wait for one another, not for others
-
-
-def voter() -> tuple[Campaign, Holder]:
-    """Return the campaign and the voter of a request: a header names them, and a cookie proves it.
-
-    Raises
-    ------
-    Problem
-        422 without the header, 404 for an unknown campaign, 401 without a session of that campaign.
-    """
-    if "voter" not in g:
-        key = request.headers.get(CAMPAIGN_HEADER, "")
-        if not key:
-            raise Problem(422, f"the header {CAMPAIGN_HEADER} must hold the key of the campaign")
-        campaign = collecting().campaigns.of(key)
-        holder = voter_of_cookie(campaign)
-        if holder is None:
-            detail = "you are not signed in as a voter: open the link of the campaign again"
-            raise Problem(401, detail, kind="session-needed")
-        g.voter = (campaign, holder)
-    session: tuple[Campaign, Holder] = g.voter
-    return session
 
 
 def voter_of(campaign: Campaign, holder: Holder) -> Voter:

@@ -5,7 +5,7 @@ from typing import Any, Final
 from flask import Flask, Request, Response
 
 from adaptive import ledger
-from service.collect.access import check_host, check_origin, client_origin
+from service.collect.access import admit, check_host
 from service.collect.api import BLUEPRINTS
 from service.collect.pages import PAGES
 from service.collect.settings import CollectSettings
@@ -13,7 +13,6 @@ from service.collect.state import CollectState
 from service.http import logs
 from service.http.hooks import API, add_hooks, new_app
 from service.http.problems import ALL_STATUSES, LIBRARY_KINDS, Problem, from_library, name_options
-from service.http.state import State
 from service.openapi.operations import register_page
 from service.openapi.specification import TOKEN_SCHEME, Api, configuration, problem_component
 from service.schemas.shapes import TEXT, TEXT_OR_NULL, WHOLE
@@ -113,18 +112,6 @@ def app_of(settings: CollectSettings) -> Flask:
         screen=check_host,
     )
     return app
-
-
-def admit(_state: State, _request: Request) -> str:
-    """Refuse a page of another site, and return the address of the client; the views identify the caller.
-
-    Raises
-    ------
-    Problem
-        403 for a page of another site.
-    """
-    check_origin()
-    return client_origin().address
 
 
 def add_headers(request: Request, response: Response) -> None:

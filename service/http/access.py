@@ -1,4 +1,4 @@
-"""Check who may call, by bearer tokens; tell clients apart; add security headers."""
+"""Check who may call, by bearer tokens, and tell clients apart."""
 
 import hashlib
 import hmac
@@ -6,16 +6,9 @@ import ipaddress
 from collections.abc import Iterable
 from typing import Final
 
-from flask import Request, Response
+from flask import Request
 
 from service.http.problems import Problem
-
-SECURITY_HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "X-Frame-Options": "DENY",
-    "Cross-Origin-Opener-Policy": "same-origin",
-}
 
 
 class Tokens:
@@ -60,13 +53,6 @@ class Tokens:
 
 def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
-
-
-def add_security_headers(response: Response) -> Response:
-    """Add headers that stop browsers from guessing types, framing pages and sending referrers."""
-    for name, value in SECURITY_HEADERS.items():
-        response.headers.setdefault(name, value)
-    return response
 
 
 _SITE_BITS: Final = 56  # of IPv6: the network that a provider gives a household, with 2**72 addresses

@@ -1,4 +1,7 @@
-"""Answer heavy requests in a child of the supervisor, one after the other, within limits that the system enforces."""
+"""Answer heavy requests in a child of the supervisor, one after the other, within limits that the system enforces.
+
+Files carry a request to the child, and its answer back: a head of Python values, and a body.
+"""
 
 import ctypes
 import errno
@@ -6,19 +9,19 @@ import fcntl
 import logging
 import math
 import os
+import pickle
 import resource
 import signal
 import socket
 import struct
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, Final, NoReturn, TypeAlias
 
 from numba.core import event
-
-from service.http.work_files import read_work, write_work
 
 NICENESS: Final = 10  # small requests find a processor at once; heavy ones use all of it when nothing else runs
 MOST_REQUESTS: Final = 100
@@ -138,3 +141,33 @@ def _close_all_but(*numbers: int) -> None:
         os.closerange(start, number)
         start = number + 1
     os.closerange(start, os.sysconf("SC_OPEN_MAX"))
+
+
+def memory_file() -> IO[bytes]:
+    """Open a file without name and buffer, in memory if the system can."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("rankcorr"), "r+b", buffering=0)
+    return tempfile.TemporaryFile(buffering=0)
+
+
+def write_work(file: Any, head: Any, body: bytes | bytearray) -> None:
+    """Replace the content of a file without buffer by head and body."""
+    file.seek(0)
+    file.truncate()
+    for part in (pickle.dumps(head), body):
+        rest = memoryview(part)
+        while rest:
+            rest = rest[file.write(rest) :]
+
+
+def read_work(file: IO[bytes]) -> tuple[Any, bytes]:
+    """Return head and body.
+
+    >>> with memory_file() as file:
+    ...     write_work(file, ["head"], b"body")
+    ...     read_work(file)
+    (['head'], b'body')
+    """
+    with open(file.fileno(), "rb", closefd=False) as reader:
+        reader.seek(0)
+        return pickle.load(reader), reader.read()

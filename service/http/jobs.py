@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from service.environment import variable
+from service.http.child import read_work, write_work
 from service.http.problems import MEDIA_TYPE, Problem
-from service.http.work_files import read_work, write_work
 
 MOST_SECONDS: Final = 3_600  # that a job, and then its answer, is kept
 RETRY_SECONDS: Final = "2"

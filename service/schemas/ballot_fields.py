@@ -1,9 +1,9 @@
 """Define fields of plans, ballots, votes and voters; as strict and fast as those of `service.schemas.fields`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from flask import g
@@ -27,6 +27,7 @@ ANSWERS: Final[Mapping[str | None, int]] = MappingProxyType(
     {**{word: int(vote) for word, vote in WORDS.items()}, None: UNANSWERED}
 )
 LABELS: Final = list_of(fields.LABEL_SCHEMA)
+Labels: TypeAlias = int | Sequence[str | int]  # as a request has them; N stands for 0 to N - 1
 SIDES: Final = {side: LABELS(f"The item on the {side} of each comparison.") for side in ("left", "right")}
 
 

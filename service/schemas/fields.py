@@ -23,20 +23,20 @@ from adaptive.simulation._approaches import PAPER_APPROACHES
 from adaptive.simulation._similarity import SIMILARITIES
 from rankcorr._checks import ALTERNATIVES
 from rankcorr._coefficients import COEFFICIENTS, Pearson
-from rankcorr._options import declaration_of
+from rankcorr._options import declaration_of, default_of
 from rankcorr._ranking import MISSING
 from rankcorr.aggregate._rankings import ABSENT, MERGE_METHODS
 from rankcorr.evaluation._fuse import FUSIONS, MISSING_QUERIES, NORMS
 from rankcorr.evaluation._query_tests import TESTS, Verdict
 from rankcorr.evaluation._scores.leaderboard import AGGREGATES, MISSING_SCORES
 from rankcorr.inference._exchange import SWAPS
-from rankcorr.inference._interval import METHODS
+from rankcorr.inference._interval import METHODS, correlation_interval
 from rankcorr.vectors._pairs import OOV
 from service.environment import variable
 from service.http.body import is_above_zero
 from service.http.problems import Name, shown
 from service.http.state import settings
-from service.schemas.shapes import NUMBER, TEXT, TRUTH, WHOLE, Component, Shape, list_of, map_of
+from service.schemas.shapes import NUMBER, NUMBER_OR_NULL, TEXT, TRUTH, WHOLE, Component, Shape, list_of, map_of
 
 
 class Vocabulary(Component):
@@ -83,6 +83,7 @@ VERDICT: Final = vocabulary("Verdict", get_args(Verdict), "On one system compare
 
 # Whole numbers are read exactly up to 64 bits.
 LABEL_SCHEMA: Final = Shape(type=["string", "integer"], minimum=-(2**63), maximum=2**64 - 1)
+STATISTIC: Final = NUMBER_OR_NULL(minimum=-1, maximum=1)
 NOTHING: Final[dict[str, Any]] = {"not": {}}  # the schema that accepts no value: for a field that must be absent
 NUMBER_TYPES: Final = frozenset((int, float))
 LABEL_TYPES: Final = frozenset((str, int))
@@ -307,6 +308,12 @@ def resamples(default: int) -> Count:
     return Count(limit="max_resamples", of="resamples", load_default=default)
 
 
+def level() -> Number:
+    """Make the field of a confidence level."""
+    default = default_of(correlation_interval, "level")
+    return Number(least=1e-6, most=1 - 1e-6, load_default=default, about="Level of confidence of the intervals.")
+
+
 class QueryNumber(Number):
     """A number in a query string."""
 
@@ -382,6 +389,21 @@ class Text(Documented):
         """Check a value, and return it as the library call takes it."""
         if not isinstance(value, str) or not value:
             raise ValidationError(f"must be a text that is not empty; got {shown(value)}")
+        return value
+
+
+class GroupsByName(Documented):
+    """A group for each item or query."""
+
+    documented: Mapping[str, Any] = map_of(TEXT, minProperties=1)
+
+    def read(self, value: Any) -> dict[str, str]:
+        """Check a value, and return it as the library call takes it."""
+        if not isinstance(value, dict) or not value:
+            raise ValidationError(f"must be an object of id to group; got {shown(value)}")
+        for name, group in value.items():
+            if not isinstance(group, str):
+                raise ValidationError({Name(name): [f"a group is text; got {shown(group)}"]})
         return value
 
 

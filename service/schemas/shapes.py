@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 import re
 import types
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, partial
 from typing import Any, ClassVar, Final, Literal, Self, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
 
 from rankcorr._results import Result
 
@@ -56,6 +58,7 @@ WHOLE: Final = Shape(type="integer")
 WHOLE_OR_NULL: Final = Shape(type=["integer", "null"])
 COUNT: Final = WHOLE(minimum=0)
 TRUTH: Final = Shape(type="boolean")
+COUNTS: Final = ("presentations", "wins", "ties", "losses")  # of an item, in tables
 _SHAPES: Final[dict[type, Shape]] = {}
 _PLAIN: Final[dict[Any, str]] = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 
@@ -84,10 +87,19 @@ class Component:
         return cls(name, at_least(about, **properties))
 
     @classmethod
-    def of(cls, owner: type, name: str | None = None, *, is_open: bool = True, **changes: Any) -> Self:
+    def of(
+        cls,
+        owner: type,
+        name: str | None = None,
+        *,
+        is_open: bool = True,
+        optional: Collection[str] = (),
+        **changes: Any,
+    ) -> Self:
         """Return the component of a dataclass, which every field of this type refers to from then on."""
         of_fields = cls.at_least if is_open else cls.exactly
-        component = of_fields(name or owner.__name__, **properties_of(owner, **changes))
+        properties = properties_of(owner, optional=optional, **changes)
+        component = of_fields(name or owner.__name__, optional=optional, **properties)
         use_shape(owner, component.reference)
         return component
 
@@ -167,17 +179,23 @@ def _object_writer(schema: Mapping[str, Any]) -> partial[dict[str, Any]]:
 def _write_object(
     parts: Mapping[str, Any], required: AbstractSet[str], plain: AbstractSet[str] | None, value: Any
 ) -> dict[str, Any]:
-    if type(value) is dict and value.keys() == plain:  # 100,000 rows of a table would take 0.5 s more
-        return value
-    values = value if isinstance(value, Mapping) else {source: getattr(value, source) for source in parts}
+    """Write the parts of an object; a part that may be missing is left out where the attribute is None."""
+    content = value if type(value) is dict else getattr(value, "__dict__", {})
+    if content.keys() == plain and (content is value or plain == required):
+        return content  # 100,000 rows of a table would take 0.5 s more
+    if isinstance(value, Mapping):
+        values = value
+    else:
+        attributes = ((source, getattr(value, source)) for source in parts)
+        values = {source: entry for source, entry in attributes if entry is not None or source in required}
     if not required <= values.keys():
         raise KeyError(*(required - values.keys()))
-    content = {}
+    written = {}
     for source, entry in values.items():
         if source in parts:
             name, write = parts[source]
-            content[name] = entry if entry is None or write is None else write(entry)
-    return content
+            written[name] = entry if entry is None or write is None else write(entry)
+    return written
 
 
 @cache
@@ -194,7 +212,7 @@ def shape_of(cls: type) -> Shape:
 
 
 def properties_of(
-    cls: type, *names: str, has_nan: bool | None = None, **changes: Mapping[str, Any]
+    cls: type, *names: str, has_nan: bool | None = None, optional: Collection[str] = (), **changes: Mapping[str, Any]
 ) -> dict[str, Shape]:
     """Return the JSON Schemas of fields and properties of a dataclass, by default of all fields, with their docstrings.
 
@@ -205,6 +223,8 @@ def properties_of(
     *names : str
     has_nan : bool, optional
         Whether numbers may be nan, which is null in an answer; by default those of a `Result`.
+    optional : collection of str
+        Properties that are missing, not null, where they are None.
     **changes
         Keywords that are added to the schema of a field; whole schemas replace it, or are those of further fields.
 
@@ -221,12 +241,14 @@ def properties_of(
     for name in dict.fromkeys((*(names or (field.name for field in fields(cls))), *changes)):
         change = changes.get(name, {})
         hint, text = _declaration(cls, name)
+        if name in optional and get_origin(hint) in (Union, types.UnionType):
+            (hint,) = (part for part in get_args(hint) if part is not type(None))
         if change.keys() & {"type", "$ref", "oneOf"}:
             shapes[name] = (change if isinstance(change, Shape) else Shape(change))(change.get("description", text))
             continue
         shape = _schema(hint)
-        if shape.get("type") == "integer" and name.startswith("n_"):
-            shape = COUNT
+        if hint in (int, float) and (name.startswith("n_") or name in (*COUNTS, "last_ballot")):
+            shape = shape(minimum=0)
         if shape.get("type") == "number" and (issubclass(cls, Result) if has_nan is None else has_nan):
             shape = NUMBER_OR_NULL
         shapes[name] = shape(text)(**change)
@@ -306,7 +328,9 @@ def _schema(hint: Any) -> Shape:
         return _SHAPES.get(hint) or shape_of(hint)
     if origin is Literal:
         return TEXT("One of " + ", ".join(inner) + ".")
-    if origin is tuple and inner[-1] is Ellipsis:
+    if origin is np.ndarray:
+        return list_of(NUMBER if issubclass(get_args(inner[1])[0], np.floating) else COUNT)
+    if origin in (list, Sequence) or (origin is tuple and inner[-1] is Ellipsis):
         return list_of(_schema(inner[0]))
     if origin is tuple:
         parts = [_schema(each) for each in inner]

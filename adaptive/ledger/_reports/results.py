@@ -9,6 +9,7 @@ import numpy as np
 
 from adaptive._plan import BallotPlan
 from adaptive._record import ProtocolResult, item_table, places_best_first
+from adaptive._rows import CampaignRow
 from adaptive._tables import guarded, items_csv
 from adaptive.choices._strengths import ChoiceStrengths, choice_content
 from adaptive.ledger._ballots.stored import (
@@ -178,7 +179,7 @@ class CampaignResult(TableResult):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the table row by row."""
-        return self.table()
+        return [CampaignRow(**row).to_dict() for row in self.table()]
 
     def to_csv(self, *, guard: bool = False) -> str:
         """Return the table as CSV; tuples have a column for each part.

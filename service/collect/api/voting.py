@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from flask import Response, after_this_request, jsonify
+from flask import Response, after_this_request, g, jsonify
 
 from adaptive import ledger
 from adaptive.errors import VoteError
@@ -88,8 +88,8 @@ def begin(campaign: str, token: str = "", platform: dict[str, str] | None = None
 @voter.response(200, schemas.MeAnswer)
 def me() -> dict[str, Any]:
     """Return the voter's progress and next step."""
-    campaign, holder, pages = _step()
-    return me_of(campaign, pages, access.voter_of(campaign, holder).state(pages))
+    session = _session()
+    return me_of(session.campaign, session.pages, session.voter.state(session.pages))
 
 
 @voter.put("/consent", name="consent")
@@ -97,11 +97,10 @@ def me() -> dict[str, Any]:
 @voter.response(200, schemas.MeAnswer)
 def agree(version: str) -> dict[str, Any]:
     """Agree to a version of the consent text."""
-    campaign, holder, pages = _step()
-    check_version(pages, version)
-    voter = access.voter_of(campaign, holder)
-    voter.consent(pages, version)
-    return me_of(campaign, pages, voter.state(pages))
+    session = _session()
+    check_version(session.pages, version)
+    session.voter.consent(session.pages, version)
+    return me_of(session.campaign, session.pages, session.voter.state(session.pages))
 
 
 @voter.post("/withdraw", name="withdraw")
@@ -109,8 +108,7 @@ def agree(version: str) -> dict[str, Any]:
 @voter.response(204)
 def withdraw() -> None:
     """Withdraw: the voter's personal data are erased, and votes in ballots that are not closed do not count."""
-    campaign, holder = access.voter()
-    access.voter_of(campaign, holder).leave()
+    _session().voter.leave()
 
 
 @sheets.post("/sheets", name="leaseSheet")
@@ -123,12 +121,11 @@ def lease() -> dict[str, Any]:
     voter's address holds as many unanswered sheets as it may. `retry_after` and the header Retry-After give the seconds
     to wait.
     """
-    campaign, holder, pages = _step()
-    if holder.consent_version != pages.consent_version:
+    session = _session()
+    campaign, pages = session.campaign, session.pages
+    if session.consent_version != pages.consent_version:
         raise consent_needed("agree to the consent text before you see pairs", pages)
-    voter = access.voter_of(campaign, holder)
-    origin = access.client_origin() if collecting().settings.unanswered_sheets else None
-    state = voter.next_sheet(pages, origin)
+    state = session.voter.next_sheet(pages, session.origin)
     me = me_of(campaign, pages, state)
     if state.sheet is None or not state.available:
         seconds = (state.wait_seconds or SOON_SECONDS) if state.reason == "wait" else None
@@ -152,14 +149,14 @@ def finish() -> dict[str, Any]:
     Participants of a platform may get another code: "screened out" if they were excluded before the end, "quota full"
     if no sheet was left for them.
     """
-    campaign, holder, pages = _step()
+    session = _session()
     try:
-        ending = access.voter_of(campaign, holder).finish(pages)
+        ending = session.voter.finish(session.pages)
     except ledger.UnfinishedError as error:
         raise Problem(
             409, str(error), kind="unfinished", members={"missing": error.missing, "unit": error.unit}
         ) from error
-    code, url = pages.way_back(ending.outcome)
+    code, url = session.pages.way_back(ending.outcome)
     answer = {"finished": True, "outcome": ending.outcome, "answers": ending.n_answers}
     return answer | {"completion_code": code, "completion_url": url}
 
@@ -169,12 +166,12 @@ def finish() -> dict[str, Any]:
 @votes.response(200, schemas.VoteAnswer)
 def cast(event_id: str, pair: str, answer: str, **details: Any) -> dict[str, Any]:
     """Record an answer; it is on disk when this returns, and sending it again under the same id changes nothing."""
-    campaign, holder, pages = _step()
-    if holder.consent_version is None:
+    session = _session()
+    campaign, voter, pages = session.campaign, session.voter, session.pages
+    if session.consent_version is None:
         raise consent_needed("agree to the consent text before you answer", pages)
     if answer not in offered_answers(campaign, pages):
         raise Problem(422, f"this campaign does not offer the answer {answer!r}")
-    voter = access.voter_of(campaign, holder)
     try:
         number, shown_pair = _pair(campaign, pair)
         vote = ledger.VoteCast(_event_id(event_id), number, shown_pair.place, voter.id, answer, **details)
@@ -202,8 +199,7 @@ def _pair(campaign: ledger.Campaign, name: str) -> tuple[int, ledger.ShownPair]:
 @votes.response(200, schemas.VoteAnswer)
 def take_back(request: dict[str, Any], event_id: str) -> dict[str, Any]:
     """Retract an answer while its ballot is open; its pair can then be answered again."""
-    campaign, holder = access.voter()
-    voter = access.voter_of(campaign, holder)
+    voter = _session().voter
     known = voter.vote(_event_id(event_id))
     if known is None:
         raise Problem(404, "this voter gave no such answer", kind="no-such-vote")
@@ -278,10 +274,9 @@ def consent_needed(detail: str, pages: ledger.VotingPages) -> Problem:
     return Problem(403, detail, kind="consent-needed", members={"consent_version": pages.consent_version})
 
 
-def _step() -> tuple[ledger.Campaign, ledger.Holder, ledger.VotingPages]:
-    """Return the campaign, the session and the voting pages of a voter."""
-    campaign, holder = access.voter()
-    return campaign, holder, collecting().campaigns.pages(campaign)[1]
+def _session() -> access.VoterSession:
+    session: access.VoterSession = g.session
+    return session
 
 
 @contextmanager

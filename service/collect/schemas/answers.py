@@ -6,6 +6,7 @@ from typing import Any, Final
 from marshmallow import ValidationError, missing, validates_schema
 
 from adaptive import ledger
+from adaptive._rows import CampaignRow, names_of
 from service.collect.schemas.campaigns import Line
 from service.collect.schemas.voting import TOKEN, Word, key_field
 from service.http.problems import shown
@@ -273,17 +274,12 @@ class WithdrawalAnswer(shapes.Answer):
     voided = shapes.COUNT("Votes of open ballots that no longer count.")
 
 
-_OF_ROW: Final = {
-    **dict.fromkeys(("presentations", "wins", "ties", "losses", "last_ballot"), shapes.COUNT),
-    "ybar": shapes.NUMBER_OR_NULL,
-    **dict.fromkeys(("standard_error", "rank_low", "rank_high", "in_top"), shapes.NUMBER),
-    "rank_low_anytime": shapes.NUMBER("Holds for all items at once, however often one looks while votes come in."),
-    "rank_high_anytime": shapes.NUMBER,
-    "image": shapes.TEXT("Path of the image that the item is, if it is one."),
-    "alt_text": shapes.TEXT,
-}
+_OPTIONAL: Final = [name for name in names_of(CampaignRow) if name not in ("item", "rank", "strength")]
 _ROW: Final = shapes.exactly(
-    item=shapes.LABEL, rank=shapes.NUMBER, strength=shapes.NUMBER, **_OF_ROW, optional=[*_OF_ROW]
+    **shapes.properties_of(CampaignRow, optional=_OPTIONAL, ybar=shapes.NUMBER_OR_NULL),
+    image=shapes.TEXT("Path of the image that the item is, if it is one."),
+    alt_text=shapes.TEXT,
+    optional=[*_OPTIONAL, "image", "alt_text"],
 )
 # Read from the result by name.
 RESULT_FIELDS: Final = ("n_votes", "top", "cut", "signal", "circles", "n_voters", "expected", "excluded", "agreement")

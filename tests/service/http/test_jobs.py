@@ -7,9 +7,9 @@ import time
 import pytest
 
 from service.http import jobs as module
+from service.http.child import write_work
 from service.http.jobs import MOST_OF_CLIENT, MOST_SECONDS, Jobs
 from service.http.problems import Problem
-from service.http.work_files import write_work
 
 HEAD = {"HTTP_X_REQUEST_ID": "id-7"}
 MADE = (200, [("Content-Type", "application/json")], b'{"a":\n1}')

@@ -1,4 +1,4 @@
-"""Define the request and answer for fitting strengths to answers of any kind."""
+"""Serve POST /v1/strengths/choices: fit strengths to answers of any kind."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -6,15 +6,19 @@ from typing import Any, Final
 from flask import g
 from marshmallow import ValidationError
 
-from adaptive import Agreement, ChoiceAnswers, JudgeAgreement, SideBias
+from adaptive import Agreement, ChoiceAnswers, JudgeAgreement, SideBias, read_choices
+from adaptive._rows import ChoiceItem, JudgePower, OtherParameter
 from adaptive.choices._answers import KINDS, ChoiceOptions
+from adaptive.choices._fit import fit_answers
 from adaptive.model._models import FitOptions
 from rankcorr._options import declaration_of
+from service.api.strengths import PRIORS, blueprint
 from service.http.problems import shown
 from service.schemas import fields, shapes
 from service.schemas.base import Request, WarnedAnswer
 from service.schemas.ranking_fields import read_label
-from service.schemas.strengths import PRIORS
+
+__all__ = ["blueprint"]
 
 _LABEL: Final = fields.LABEL_SCHEMA(minLength=1)
 _BESIDE: Final = {
@@ -144,38 +148,23 @@ class ChoicesRequest(Request):
     level = fields.Number(above=0, below=1, load_default=0.9, about="Level of the intervals.")
 
 
-_COUNTS: Final = ("presentations", "wins", "ties", "losses")
-CHOICE_ITEM: Final = shapes.Component(
-    "ChoiceItem",
-    shapes.exactly(
-        item=_LABEL,
-        rank=shapes.NUMBER(minimum=1),
-        strength=shapes.NUMBER("Mean 0; larger is better."),
-        standard_error=shapes.NUMBER(minimum=0),
-        elo=shapes.NUMBER("1000 + 400 / ln 10 times the strength; only with elo in the request."),
-        rank_low=shapes.COUNT("First rank of the interval."),
-        rank_high=shapes.COUNT("Last rank of the interval."),
-        **dict.fromkeys(_COUNTS, shapes.NUMBER("Of votes on pairs only, with their weights.", minimum=0)),
-        optional=["elo", *_COUNTS],
-    ),
+CHOICE_ITEM: Final = shapes.Component.of(
+    ChoiceItem,
+    is_open=False,
+    optional=["elo", *shapes.COUNTS],
+    item=_LABEL,
+    rank={"minimum": 1},
+    standard_error={"minimum": 0},
+    rank_low=shapes.COUNT,
+    rank_high=shapes.COUNT,
 )
-OTHER_PARAMETER: Final = shapes.Component.exactly(
-    "OtherParameter", name=shapes.TEXT("tie, side, grade 1, tie of 2, or a covariate."), estimate=shapes.NUMBER,
-    standard_error=shapes.NUMBER(minimum=0),
-)  # fmt: skip
+OTHER_PARAMETER: Final = shapes.Component.of(OtherParameter, is_open=False, standard_error={"minimum": 0})
 SIDE_BIAS: Final = shapes.Component.of(
     SideBias, is_open=False, voter=shapes.Shape(type=["string", "integer", "null"])("null if not known.")
 )
 shapes.Component.of(Agreement, is_open=False)
 JUDGE_AGREEMENT: Final = shapes.Component.of(JudgeAgreement, is_open=False)
-
-
-POWER: Final = shapes.Component.exactly(
-    "JudgePower",
-    judge=_LABEL,
-    weight=shapes.NUMBER("Of the judge: 0 for people alone.", minimum=0, maximum=1),
-    n_prompts=shapes.COUNT("Prompts with votes of people and of the judge."),
-)
+POWER: Final = shapes.Component.of(JudgePower, is_open=False, judge=_LABEL, weight={"minimum": 0, "maximum": 1})
 
 
 class ChoicesAnswer(WarnedAnswer, **shapes.properties_of(ChoiceAnswers, "n_unanswered", "n_both_bad")):
@@ -190,3 +179,11 @@ class ChoicesAnswer(WarnedAnswer, **shapes.properties_of(ChoiceAnswers, "n_unans
     side_biases = shapes.list_of(SIDE_BIAS.reference, about="Of each voter, with `swapped` or `judge` in the request.")
     agreement = JUDGE_AGREEMENT.reference.or_null("null without a judge.")
     prediction_powered = POWER.reference.or_null("null without powered_by.")
+
+
+@blueprint.post("/choices", name="fitChoices")
+@blueprint.arguments(ChoicesRequest)
+@blueprint.response(200, ChoicesAnswer)
+def choices(*, answers: list[dict[str, Any]], covariates: tuple[str, ...], **options: Any) -> dict[str, Any]:
+    """Fit strengths to graded votes, best-worst answers, rankings, or pairs with prompts, covariates and judges."""
+    return fit_answers(read_choices(answers, covariates=covariates), **options).content
