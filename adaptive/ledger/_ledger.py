@@ -45,7 +45,7 @@ from adaptive.ledger._reports.quality import CampaignQuality, FlagLimits, qualit
 from adaptive.ledger._reports.results import CampaignResult, ItemProgress
 from adaptive.ledger._reports.status import BallotProgress, BallotState, CampaignStatus
 from adaptive.ledger._store.database import PATIENCE_SECONDS, Database, back_up
-from adaptive.ledger._store.migrations import bring_up, check_revision, make_tables, migrate
+from adaptive.ledger._store.migrations import bring_up, check_revision, create_tables, make_tables
 from adaptive.ledger._store.schema import file_id
 from adaptive.ledger._voter import Voter, Voters
 from adaptive.ledger._voters.tokens import Tokens, issue
@@ -141,7 +141,7 @@ class Ledger:
         It belongs to this object and this process, and is lost when it is closed. Threads take turns using it.
         """
         ledger = cls(None)
-        ledger.database.write(migrate)
+        ledger.database.write(create_tables)
         return ledger
 
     def new_campaign(

@@ -2,7 +2,7 @@
 
 Times are whole microseconds since 1970 in UTC. A label is JSON: a string, an integer, or a list of those. An item is
 identified by its place among the items of the campaign, a comparison by its place in the ballot, both counted from 0.
-`migrations` makes these tables; a test compares the two.
+A new ledger gets these tables; revisions in migrations/ bring older ledgers to them, as a test shows.
 
 Checks on voters (`Probing` of the settings) are comparisons too, and answers to them are votes, so that the data
 that voters send and receive do not reveal which is which. Places 0 to `ballot.n_comparisons` - 1 are scored; checks
@@ -655,8 +655,18 @@ vote_event = sa.Table(
 )
 Index("ix_vote_event_voter_id", vote_event.c.voter_id)
 
-# Tables whose rows are never changed or deleted: triggers raise.
+# Triggers raise if rows of these tables are changed or deleted, if they are deleted, or if these columns are changed. A
+# change here needs a revision that replaces the triggers of existing ledgers.
 HISTORY: Final = ("item", "comparison", "vote_event", "late_vote", "audit_event", "voting_pages")
+NEVER_DELETED: Final = (*HISTORY, "campaign", "ballot", "sheet", "voter", "lease", "token")
+FIXED: Final = {
+    "campaign": ("key", "mode", "plan", "slots", "seed", "hash_key", "created_at"),
+    "ballot": ("campaign_id", "number", "kind", "places", "presentations", "n_comparisons", "draw_digest", "opened_at"),
+    "sheet": ("ballot_id", "number", "slot", "n_comparisons", "n_checks"),
+    "voter": ("campaign_id", "key", "source", "joined_at"),
+    "lease": ("ballot_id", "sheet", "voter_id", "fence", "given_at"),
+    "token": ("hash", "campaign_id", "kind", "voter_id", "made_at"),
+}
 
 
 # Conditions are built once: building one takes longer than SQLite needs for a query.
