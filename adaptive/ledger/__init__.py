@@ -39,7 +39,8 @@ from adaptive.ledger._campaign.info import (
 )
 from adaptive.ledger._closing import ClosePreview, Preview
 from adaptive.ledger._ledger import Campaign, Ledger
-from adaptive.ledger._reports.quality import CampaignQuality, Flag, FlagLimits
+from adaptive.ledger._reports.flags import Flag, FlagLimits
+from adaptive.ledger._reports.quality import CampaignQuality
 from adaptive.ledger._reports.results import CampaignResult, ExclusionPreview
 from adaptive.ledger._reports.status import (
     BallotProgress,

@@ -41,7 +41,8 @@ from adaptive.ledger._campaign.info import CampaignInfo, CampaignSettings, Conti
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, insert_campaign, load_campaign
 from adaptive.ledger._closing import Preview
 from adaptive.ledger._reports import results, status
-from adaptive.ledger._reports.quality import CampaignQuality, FlagLimits, quality_of
+from adaptive.ledger._reports.flags import FlagLimits
+from adaptive.ledger._reports.quality import CampaignQuality, quality_of
 from adaptive.ledger._reports.results import CampaignResult, ItemProgress
 from adaptive.ledger._reports.status import BallotProgress, BallotState, CampaignStatus
 from adaptive.ledger._store.database import PATIENCE_SECONDS, Database, back_up
