@@ -11,7 +11,6 @@ Only commands and servers import it, so `import adaptive` does not load SQLAlche
 from adaptive._tables import guarded
 from adaptive.ledger._ballots.pairs import ShownPair
 from adaptive.ledger._ballots.sheets import Origin, VoterSheet
-from adaptive.ledger._ballots.stored import LedgerEvent
 from adaptive.ledger._bundle.checking import Verified
 from adaptive.ledger._bundle.files import verify_bundle
 from adaptive.ledger._campaign.content import (
@@ -54,7 +53,7 @@ from adaptive.ledger._voter import Voter, VoterState
 from adaptive.ledger._voters.membership import DECISIONS, Participant, PlatformVoters, Visit, VoterRow
 from adaptive.ledger._voters.tokens import Holder, TokenKind, TokenRow
 from adaptive.ledger._votes.casting import Receipt, VoteCast
-from adaptive.ledger._votes.exports import FORMATS
+from adaptive.ledger._votes.exports import FORMATS, LedgerEvent
 from adaptive.ledger._votes.imports import read_known_pairs
 from adaptive.ledger.errors import (
     BundleError,

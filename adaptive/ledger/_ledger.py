@@ -25,14 +25,7 @@ from adaptive._votes import Comparison
 from adaptive.ledger import _closing as closing
 from adaptive.ledger._ballots import batches, draws, pairs, stored
 from adaptive.ledger._ballots.pairs import ShownPair
-from adaptive.ledger._ballots.stored import (
-    MOST_EVENTS,
-    Conflict,
-    LedgerEvent,
-    StoredBallot,
-    position_after,
-    stored_ballots,
-)
+from adaptive.ledger._ballots.stored import StoredBallot, position_after, stored_ballots
 from adaptive.ledger._bundle import files
 from adaptive.ledger._bundle.checking import Verified
 from adaptive.ledger._bundle.contents import MOST_BYTES
@@ -51,8 +44,8 @@ from adaptive.ledger._store.schema import file_id
 from adaptive.ledger._voter import Voter, Voters
 from adaptive.ledger._voters.tokens import Tokens, issue
 from adaptive.ledger._votes import casting, exports, imports
-from adaptive.ledger._votes.casting import Receipt, VoteCast
-from adaptive.ledger._votes.exports import Export, Format
+from adaptive.ledger._votes.casting import Conflict, Receipt, VoteCast
+from adaptive.ledger._votes.exports import MOST_EVENTS, Export, Format, LedgerEvent
 from adaptive.ledger._votes.imports import Recorded, read_set_file, set_file
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._comparisons import Comparisons
@@ -523,7 +516,7 @@ class Campaign(OpenCampaign):
 
     def conflicts(self) -> list[Conflict]:
         """Return the votes that were set aside because they contradict another one, oldest first."""
-        return self.read(stored.conflicts)
+        return self.read(casting.conflicts)
 
     def events_after(self, after: int = 0, *, most: int = MOST_EVENTS) -> tuple[LedgerEvent, ...]:
         """Return vote events with a higher number than `after`, in their order.
@@ -536,7 +529,7 @@ class Campaign(OpenCampaign):
         most : int
             Maximum number of events; there are fewer only at the end of the ledger.
         """
-        return self.write(stored.events_after, after, most=most)  # it waits for votes, and so takes locks
+        return self.write(exports.events_after, after, most=most)  # it waits for votes, and so takes locks
 
     # Contents for voters
 

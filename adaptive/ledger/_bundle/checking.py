@@ -26,9 +26,10 @@ from adaptive._tables import csv_text, guarded, item_cells, item_columns, set_co
 from adaptive._votes import UNANSWERED
 from adaptive.errors import AdaptiveError
 from adaptive.ledger._ballots.draws import draw_digest, sheets_of
-from adaptive.ledger._ballots.stored import StoredBallot, ballot_of, chain_digest, choices_of, record_dict, sides_of
+from adaptive.ledger._ballots.stored import StoredBallot, ballot_of, choices_of, sides_of
 from adaptive.ledger._bundle.contents import SUMS, Contents, Row
 from adaptive.ledger._campaign.info import KINDS
+from adaptive.ledger._closing import chain_digest, record_dict
 from adaptive.ledger._store.schema import (
     ANSWERS,
     CANNOT_SAY,

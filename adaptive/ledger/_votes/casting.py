@@ -1,4 +1,6 @@
-"""Cast, retract and correct single votes; the result is final and visible to all, whatever others do at the same time.
+"""Cast, retract and correct single votes, and list those that were set aside.
+
+The result is final and visible to all, whatever others do at the same time.
 
 A vote is an event. The events of a comparison are numbered, and the last one counts; nothing is changed or deleted. An
 event has an id of the sender's choosing, so that a vote that is sent again after a lost answer is the same vote.
@@ -22,7 +24,7 @@ from adaptive.ledger._ballots.sheets import lease_end, mark_answered
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, count_statement, is_overdue
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import BALLOT_LOCKS, EVENT_LOCKS, SERVER_CLOCK
-from adaptive.ledger._store.schema import answer_code, answer_name, json_of, now, pair_id, sum_of
+from adaptive.ledger._store.schema import answer_code, answer_name, json_of, now, pair_id, sum_of, time_text
 from adaptive.ledger._voters.membership import has_finished
 from adaptive.ledger.errors import ConflictError, FinishedError, LateVoteError, LedgerBusyError, LedgerError
 from rankcorr._checks import shown
@@ -467,3 +469,55 @@ def _state_statement(postgresql: bool) -> sa.Select[Any]:
         .outerjoin(event, sa.and_(schema.OF_COMPARISON, event.c.revision == last))
         .where(*_IS_COMPARISON)
     )
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A vote that was not counted because it contradicts another one.
+
+    Attributes
+    ----------
+    comparison : str
+    voter : str
+        Voter who sent it.
+    recorded, conflicting : str
+        The vote that counts, or "" if it has been retracted; and the vote that does not count.
+    received_at : str
+        ISO 8601.
+    corrected : bool
+        Whether the organiser has resolved the conflict since.
+    """
+
+    comparison: str
+    voter: str
+    recorded: str
+    conflicting: str
+    received_at: str
+    corrected: bool
+
+
+def conflicts(transaction: Transaction) -> list[Conflict]:
+    """Return the votes that were set aside because they contradict another one, oldest first."""
+    late, ballot, event, comparison = schema.late_vote, schema.ballot, schema.vote_event, schema.comparison
+    names, change = transaction.voter_names(), event.alias("change")
+    same = (change.c.ballot_id == late.c.ballot_id, change.c.place == late.c.place)
+    corrected = sa.exists().where(*same, change.c.given_by == "correction", change.c.revision > late.c.revision)
+    in_force = sa.and_(event.c.ballot_id == late.c.ballot_id, event.c.place == late.c.place, schema.IN_FORCE)
+    rows = transaction.execute(
+        sa.select(late, ballot.c.number, comparison.c.sheet, comparison.c.position)
+        .add_columns(event.c.answer.label("recorded"), corrected.label("corrected"))
+        .select_from(late.join(comparison).join(ballot, ballot.c.id == late.c.ballot_id).outerjoin(event, in_force))
+        .where(transaction.of_campaign(ballot), late.c.why == "conflict")
+        .order_by(late.c.id)
+    )
+    return [
+        Conflict(
+            comparison=pair_id(row.number, row.sheet, row.position),
+            voter=names[row.voter_id],
+            recorded="" if row.recorded is None else answer_name(row.recorded),
+            conflicting=answer_name(row.answer),
+            received_at=time_text(row.received_at),
+            corrected=bool(row.corrected),
+        )
+        for row in rows
+    ]
