@@ -146,14 +146,16 @@ def next_sheet(
         transaction.lock_address(origin.hash_address(transaction.info))
         if not sheets.has_room(transaction, origin):
             return _state(transaction, pages, voter_id, sheet, "wait")
-    is_due = may_get_batch and batches.may_draw(transaction, voter_id)
-    lease = sheets.claim_sheet(transaction, voter_id, origin, only_whole=is_due)
-    if lease is not None:
-        return _state(transaction, pages, voter_id, sheets.voter_sheet(transaction, voter_id, lease))
-    if may_get_batch and (
-        is_due or batches.may_draw(transaction, voter_id) or batches.may_replace(transaction, voter_id)
-    ):
-        return None  # it may have become due while others took the sheets that were left
+
+    def may_draw() -> bool:
+        return may_get_batch and batches.may_draw(transaction, voter_id)
+
+    sheet = sheets.claim_sheet(transaction, voter_id, origin, is_batch_due=may_draw)
+    if sheet is not None:
+        return _state(transaction, pages, voter_id, sheet)
+    # A batch may have become due while others took the sheets that were left.
+    if may_draw() or (may_get_batch and batches.may_replace(transaction, voter_id)):
+        return None
     batches.record_no_pairs_left(transaction, voter_id)
     return _state(transaction, pages, voter_id, None, why_none_left(transaction, voter_id))
 

@@ -10,7 +10,7 @@ that this voter may be asked is leased for those pairs, and its others wait for 
 
 import hashlib
 import hmac
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Final
@@ -301,14 +301,18 @@ def give_sheets(transaction: Transaction, name: str, *, giver: str | None = None
 
 
 def claim_sheet(
-    transaction: Transaction, voter_id: int, origin: Origin | None = None, *, only_whole: bool = False
-) -> Lease | None:
+    transaction: Transaction,
+    voter_id: int,
+    origin: Origin | None = None,
+    *,
+    is_batch_due: Callable[[], bool] = lambda: False,
+) -> VoterSheet | None:
     """Lease the next sheet to a voter who asks for one, or return None if nothing is left for that voter.
 
     A voter gets the same sheet again until it is done. The next sheet is one that is free or whose lease has
     expired. It has no pair that the voter was already asked in the same ballot or, in a continuous campaign, in any
-    batch. Without such a sheet, it is one with some pairs that this voter may be asked, unless `only_whole`, because a
-    batch is due instead. Sheets with answers on them are given first. New voters get a sheet with practice while any
+    batch. Without such a sheet, it is one with some pairs that this voter may be asked, unless a batch is due, whose
+    sheets are whole. Sheets with answers on them are given first. New voters get a sheet with practice while any
     is left. A sheet has no practice if its comparisons are the practice pairs, or if a voter did its practice and then
     left. A sheet without an answer is held only for the first minutes. Asking for it again does not extend that time.
     """
@@ -318,7 +322,8 @@ def claim_sheet(
         sheet = current.ballot_id, current.sheet
         is_done = not open_pairs(transaction, [sheet], voter_id)[sheet].places
         if not is_done and not current.is_closed:
-            return renew_lease(transaction, voter_id)
+            renew_lease(transaction, voter_id)
+            return sheet_of_voter(transaction, voter_id)
         _end(transaction, current.id, "done" if is_done else "closed")
     practice = unused_practice(transaction.info)
     if practice is not None and has_begun(transaction, voter_id):
@@ -330,8 +335,8 @@ def claim_sheet(
             if pairs.hidden:
                 partial[sheet] = len(pairs.places)
             elif _lease_free(transaction, sheet, voter_id, origin, waits=waits):
-                return lease_of_voter(transaction, voter_id)
-    if only_whole:
+                return sheet_of_voter(transaction, voter_id)
+    if is_batch_due():
         return None
     for sheet, lease_id in _answered_parts(transaction, voter_id).items():
         if _locked(transaction, sheet, waits=True):
@@ -340,7 +345,7 @@ def claim_sheet(
     for waits in (False, True):
         for sheet in sorted(partial, key=lambda sheet: -partial[sheet]):
             if _lease_free(transaction, sheet, voter_id, origin, waits=waits):
-                return lease_of_voter(transaction, voter_id)
+                return sheet_of_voter(transaction, voter_id)
     return None
 
 
@@ -425,11 +430,10 @@ def _lease_statement() -> sa.Select[Any]:
 
 
 def sheet_of_voter(transaction: Transaction, voter_id: int) -> VoterSheet | None:
+    """Return the sheet that a voter holds, with the pairs and answers that the voter sees."""
     lease = lease_of_voter(transaction, voter_id)
-    return None if lease is None or lease.is_closed else voter_sheet(transaction, voter_id, lease)
-
-
-def voter_sheet(transaction: Transaction, voter_id: int, lease: Lease) -> VoterSheet:
+    if lease is None or lease.is_closed:
+        return None
     pairs = shown_pairs(transaction, lease.number, lease.sheet)
     answers = current_answers(transaction, lease.ballot_id, [pair.place for pair in pairs])
     here = lease.ballot_id, lease.sheet
