@@ -12,7 +12,7 @@ import hashlib
 import hmac
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -51,6 +51,22 @@ _SHEET_ORDER: Final = (
     schema.ballot.c.number,
     schema.sheet.c.n_answered + schema.sheet.c.n_checked == 0,
     schema.sheet.c.number,
+)
+_IS_HELD: Final = (schema.lease.c.ended_at.is_(None), schema.lease.c.exclusive)
+# The sheet that a ``voter`` has claimed, and the unfinished ones of a ``campaign`` that voters have begun to answer.
+_CLAIMED: Final = (
+    sa.select(
+        *(schema.lease.c.id, schema.lease.c.ballot_id, schema.ballot.c.number, schema.lease.c.sheet),
+        *(schema.lease.c.expires_at, schema.ballot.c.state == "closed"),
+    )
+    .select_from(schema.LEASES)
+    .where(schema.lease.c.voter_id == sa.bindparam("voter"), *_IS_HELD)
+)
+_BEGUN: Final = (
+    sa.select(schema.lease.c.id, schema.lease.c.ballot_id, schema.lease.c.sheet, schema.lease.c.voter_id, _N_LEFT)
+    .select_from(schema.lease.join(schema.sheet).join(schema.ballot))
+    .where(schema.ballot.c.campaign_id == sa.bindparam("campaign"), schema.ballot.c.state == "open")
+    .where(*_IS_HELD, ~schema.lease.c.unanswered, _IS_UNFINISHED)
 )
 
 
@@ -361,19 +377,9 @@ def _finished_parts(transaction: Transaction) -> dict[Sheet, Any]:
 
     Each row has the id of the lease, and the number of unanswered comparisons, without checks.
     """
-    leases = transaction.execute(_begun_statement(), {"campaign": transaction.info.id})
+    leases = transaction.execute(_BEGUN, {"campaign": transaction.info.id})
     rows = {(row.ballot_id, row.sheet): row for row in leases}
     return {at: row for at, row in rows.items() if not open_pairs(transaction, [at], row.voter_id)[at].places}
-
-
-@cache
-def _begun_statement() -> sa.Select[Any]:
-    """Return the query of the unfinished sheets of a ``campaign`` that voters hold and have begun to answer."""
-    sheet, lease, ballot = schema.sheet, schema.lease, schema.ballot
-    is_open = (ballot.c.campaign_id == sa.bindparam("campaign"), ballot.c.state == "open")
-    is_held = (lease.c.ended_at.is_(None), lease.c.exclusive, ~lease.c.unanswered, _IS_UNFINISHED)
-    columns = (lease.c.id, lease.c.ballot_id, lease.c.sheet, lease.c.voter_id, _N_LEFT)
-    return sa.select(*columns).select_from(lease.join(sheet).join(ballot)).where(*is_open, *is_held)
 
 
 def _lease_free(transaction: Transaction, sheet: Sheet, voter_id: int, origin: Origin | None, *, waits: bool) -> bool:
@@ -417,16 +423,8 @@ def renew_lease(transaction: Transaction, voter_id: int) -> Lease | None:
 
 def lease_of_voter(transaction: Transaction, voter_id: int) -> Lease | None:
     """Return the sheet that a voter has claimed and not finished."""
-    row = transaction.execute(_lease_statement(), {"voter": voter_id}).first()
+    row = transaction.execute(_CLAIMED, {"voter": voter_id}).first()
     return None if row is None else Lease(*row)
-
-
-@cache
-def _lease_statement() -> sa.Select[Any]:
-    table, ballot = schema.lease, schema.ballot
-    of_lease = (table.c.id, table.c.ballot_id, ballot.c.number, table.c.sheet, table.c.expires_at)
-    leases = sa.select(*of_lease, ballot.c.state == "closed").select_from(schema.LEASES)
-    return leases.where(table.c.voter_id == sa.bindparam("voter"), table.c.ended_at.is_(None), table.c.exclusive)
 
 
 def sheet_of_voter(transaction: Transaction, voter_id: int) -> VoterSheet | None:

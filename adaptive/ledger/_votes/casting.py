@@ -21,7 +21,7 @@ import sqlalchemy as sa
 
 from adaptive.errors import VoteError
 from adaptive.ledger._ballots.sheets import lease_end, mark_answered
-from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, count_statement, is_overdue
+from adaptive.ledger._campaign.transaction import COUNT, OpenCampaign, Transaction, is_overdue
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import BALLOT_LOCKS, EVENT_LOCKS, SERVER_CLOCK
 from adaptive.ledger._store.schema import answer_code, answer_name, json_of, now, pair_id, sum_of, time_text
@@ -36,6 +36,25 @@ _IS_COMPARISON: Final = (
     schema.ballot.c.campaign_id == sa.bindparam("campaign"),
     schema.ballot.c.number == sa.bindparam("number"),
     schema.comparison.c.place == sa.bindparam("comparison"),
+)
+_CAST: Final = sa.insert(schema.vote_event).values(
+    kind="cast",
+    **{
+        column.name: sa.bindparam("ballot" if column.name == "ballot_id" else column.name)
+        for column in schema.vote_event.c
+        if column.name not in ("id", "kind", "reason")
+    },
+)
+_CAST_AND_COUNT: Final = _CAST.add_cte(COUNT.cte("counted"))  # saves a round trip to the server
+_SPACES: Final = [sa.literal(number, sa.Integer, literal_execute=True) for number in (BALLOT_LOCKS, EVENT_LOCKS)]
+_LOCK: Final = (
+    sa.select(
+        sa.func.pg_advisory_xact_lock_shared(_SPACES[0], sa.cast(schema.ballot.c.id, sa.Integer)),
+        sa.func.pg_advisory_xact_lock(_SPACES[1], sa.func.hashtext(sa.bindparam("event", type_=sa.Text))),
+    )
+    .select_from(schema.PAIRS_ON_SHEETS)
+    .where(*_IS_COMPARISON)
+    .with_for_update(of=schema.sheet, key_share=True)
 )
 _RENEWED_BELOW: Final = 0.9  # share of the lease time; saves writing one row for most votes
 Step: TypeAlias = Callable[[Transaction, Any, "LateVoteError | None"], "Receipt | LateVoteError"]
@@ -164,10 +183,10 @@ def cast(campaign: OpenCampaign, vote: VoteCast) -> Receipt:
         row["ballot"] = row.pop("ballot_id")
         counts = {"sheet": comparison.sheet, "scored": comparison.scored, "checked": comparison.checked}
         if transaction.is_postgresql:
-            transaction.execute(_cast_statement(counts=True), {**row, **counts})
+            transaction.execute(_CAST_AND_COUNT, {**row, **counts})
         else:
-            transaction.execute(_cast_statement(counts=False), row)
-            transaction.execute(count_statement(), {"ballot": comparison.ballot_id, **counts})
+            transaction.execute(_CAST, row)
+            transaction.execute(COUNT, {"ballot": comparison.ballot_id, **counts})
         _renew(transaction, comparison, vote.voter_id)
         return Receipt(vote.event_id, revision, "cast", vote.answer)
 
@@ -359,15 +378,6 @@ def _renew(transaction: Transaction, comparison: Any, voter_id: int) -> None:
     transaction.execute(renewed.values(expires_at=lease_end(transaction, voter_id)))
 
 
-@cache
-def _cast_statement(*, counts: bool) -> sa.Insert:
-    names = [column.name for column in schema.vote_event.c if column.name not in ("id", "kind", "reason")]
-    parameters: dict[str, Any] = {name: sa.bindparam("ballot" if name == "ballot_id" else name) for name in names}
-    cast_vote = sa.insert(schema.vote_event).values(kind="cast", **parameters)
-    # Counting in the same statement saves one round trip to the server.
-    return cast_vote.add_cte(count_statement().cte("counted")) if counts else cast_vote
-
-
 def event_row(vote: VoteCast, ballot_id: int, code: int, payload: str) -> dict[str, Any]:
     """Return the columns that every answer of a voter has."""
     same = ("event_id", "place", "voter_id", "response_ms", "given_by", "layout")
@@ -408,7 +418,7 @@ def locked_state(transaction: Transaction, number: int, place: int, event_id: st
     values = {"campaign": transaction.info.id, "number": number, "comparison": place, "event": event_id}
     postgresql = transaction.is_postgresql
     # A separate statement reads the state: one that waits for a lock sees the data from before the wait.
-    if not postgresql or transaction.execute(_lock_statement(), values).first() is not None:
+    if not postgresql or transaction.execute(_LOCK, values).first() is not None:
         parameters = values if postgresql else {**values, "at": now()}
         row = transaction.execute(_state_statement(postgresql), parameters).first()
         if row is not None:
@@ -419,20 +429,6 @@ def locked_state(transaction: Transaction, number: int, place: int, event_id: st
 
 def _unknown(number: object, place: object) -> VoteError:
     return VoteError(f"ballot {shown(number)} has no comparison {shown(place)}")
-
-
-@cache
-def _lock_statement() -> sa.Select[Any]:
-    space, of_events = (sa.literal(number, sa.Integer, literal_execute=True) for number in (BALLOT_LOCKS, EVENT_LOCKS))
-    return (
-        sa.select(
-            sa.func.pg_advisory_xact_lock_shared(space, sa.cast(schema.ballot.c.id, sa.Integer)),
-            sa.func.pg_advisory_xact_lock(of_events, sa.func.hashtext(sa.bindparam("event", type_=sa.Text))),
-        )
-        .select_from(schema.PAIRS_ON_SHEETS)
-        .where(*_IS_COMPARISON)
-        .with_for_update(of=schema.sheet, key_share=True)
-    )
 
 
 @cache
