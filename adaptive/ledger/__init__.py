@@ -20,6 +20,7 @@ from adaptive.ledger._campaign.content import (
     PageTexts,
     VotingPages,
     is_asset,
+    is_line,
     read_item_file,
     read_item_sheet,
 )
@@ -48,7 +49,7 @@ from adaptive.ledger._reports.status import (
     affordable_plan,
     planned_spending,
 )
-from adaptive.ledger._store.schema import ANSWERS, file_id, is_line, pair_at, pair_id, time_text
+from adaptive.ledger._store.schema import ANSWERS, file_id, pair_at, pair_id, time_text
 from adaptive.ledger._voter import Voter, VoterState
 from adaptive.ledger._voters.membership import DECISIONS, Participant, PlatformVoters, Visit, VoterRow
 from adaptive.ledger._voters.tokens import Holder, TokenKind, TokenRow

@@ -36,9 +36,9 @@ from adaptive.ledger._store.schema import (
     grades_of,
     json_of,
     pair_id,
-    set_cells,
     side_and_grade,
 )
+from adaptive.ledger._votes.exports import set_cells
 from adaptive.ledger.errors import BundleError
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._models import bradley_terry

@@ -33,6 +33,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, cast
 
+import numpy as np
 import sqlalchemy as sa
 
 from adaptive._formats.records import EXPORT_COLUMNS
@@ -42,7 +43,18 @@ from adaptive.ledger._campaign.content import ItemContent
 from adaptive.ledger._campaign.info import CampaignInfo, Targets
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import answer_name, file_id, pair_id, set_cells, side_and_grade, time_text, value_of
+from adaptive.ledger._store.schema import (
+    ANSWERS,
+    CANNOT_SAY,
+    answer_name,
+    best_and_worst,
+    file_id,
+    label_text,
+    pair_id,
+    side_and_grade,
+    time_text,
+    value_of,
+)
 from adaptive.ledger._voters.membership import file_name
 from adaptive.ledger.errors import LedgerError
 from rankcorr._checks import check_choice
@@ -165,6 +177,41 @@ def csv_votes(votes: Sequence[VotedComparison], info: CampaignInfo, guard: bool)
         for vote in votes
     )
     return csv_text([*ours, *map(safe, named), *last], rows)
+
+
+def label_cell(label: Hashable) -> str:
+    """Return a label as one cell: text as it is, and JSON of a number or of several parts.
+
+    Examples
+    --------
+    >>> label_cell("oak"), label_cell(("oak", "tree"))
+    ('oak', '["oak","tree"]')
+    """
+    return label if isinstance(label, str) else label_text(label)
+
+
+def set_cells(items: Sequence[Hashable], answer: str | None, safe: Callable[[str], str]) -> list[str]:
+    """Return the cells of `set_columns`; best and worst are empty without an answer, and for "cannot say".
+
+    Parameters
+    ----------
+    items : sequence of hashable
+        The labels of the set, in the order shown.
+    answer : str or None
+    safe : callable
+        Makes a label safe for a spreadsheet.
+
+    Examples
+    --------
+    >>> set_cells(["ash", "fir", "oak"], "best 3 worst 1", str)
+    ['ash', 'fir', 'oak', 'oak', 'ash']
+    """
+    cells = [safe(label_cell(label)) for label in items]
+    code = CANNOT_SAY if answer is None else ANSWERS[answer]
+    if code == CANNOT_SAY:
+        return [*cells, "", ""]
+    best, worst = best_and_worst(np.array(code))
+    return [*cells, cells[int(best)], cells[int(worst)]]
 
 
 def arena_lines(votes: Sequence[VotedComparison]) -> str:
