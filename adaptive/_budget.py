@@ -92,7 +92,7 @@ def plan_for_budget(
         most = checked_integer(comparisons, "comparisons", least=1)
         if smallest.n_comparisons > most:
             raise PlanError(f"a budget of {most} comparisons is too small: {enough}")
-        return plan_with(_largest(lambda m: plan_with(m).n_comparisons <= most))
+        return plan_with(largest_count(lambda m: plan_with(m).n_comparisons <= most))
     most_hours = checked_positive(hours, "hours")
     seconds = checked_positive(seconds_per_comparison, "seconds_per_comparison")
     if smallest.cost(seconds) > most_hours:
@@ -104,7 +104,7 @@ def plan_for_budget(
             f"a budget of {most_hours} hours at {seconds} seconds per comparison is too large: it pays for more than "
             f"{LARGEST_COUNT} presentations"
         )
-    return plan_with(_largest(lambda m: plan_with(m).cost(seconds) <= most_hours))
+    return plan_with(largest_count(lambda m: plan_with(m).cost(seconds) <= most_hours))
 
 
 def plan_for_top(n_items: int, *, n_ballots: int, fraction: float, top_presentations: int) -> BallotPlan:
@@ -293,9 +293,15 @@ def most_ballots(n_items: int, fraction: float, *, most: int = USUAL_BALLOTS) ->
     return max(2, number)
 
 
-def _largest(fits: Callable[[int], bool]) -> int:
-    """Return the largest count that `fits`; `fits` is true at 1, false at `LARGEST_COUNT`, and monotone."""
-    low, high = 1, LARGEST_COUNT
+def largest_count(fits: Callable[[int], bool], too_many: int = LARGEST_COUNT) -> int:
+    """Return the largest count that `fits`, which is true below it and false above; `too_many` does not fit.
+
+    Examples
+    --------
+    >>> largest_count(lambda n: n * n <= 50)
+    7
+    """
+    low, high = 0, too_many
     while high - low > 1:
         middle = (low + high) // 2
         if fits(middle):

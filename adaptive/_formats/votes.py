@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive._formats.layouts import LAYOUTS, Answers, words_of
-from adaptive._formats.records import WHOLE_NUMBER, Objects, Records, map_column, potato_instances, records_of_file
+from adaptive._formats.records import WHOLE_NUMBER, Objects, Records, map_column, records_of_file
+from adaptive._formats.tasks import potato_instances
 from adaptive._tables import Label, check_spelling, csv_text, item_cells, item_columns
 from adaptive._votes import Comparison
 from adaptive.errors import VoteError

@@ -19,16 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive._formats.layouts import ARENA_WORDS, OWN_WORDS, Answers
-from adaptive._formats.records import (
-    GAMES,
-    Frame,
-    Objects,
-    Records,
-    is_missing,
-    plain_entry,
-    records_of_file,
-    votes_of_object,
-)
+from adaptive._formats.records import Frame, Objects, Records, is_missing, plain_entry, records_of_file
+from adaptive._formats.tasks import GAMES, votes_of_object
 from adaptive._formats.votes import (
     PROMPT_NAMES,
     ROLES,

@@ -11,7 +11,6 @@ Only commands and servers import it, so `import adaptive` does not load SQLAlche
 from adaptive._tables import guarded
 from adaptive.ledger._ballots.pairs import ShownPair
 from adaptive.ledger._ballots.sheets import Origin, VoterSheet
-from adaptive.ledger._ballots.stored import LedgerEvent
 from adaptive.ledger._bundle.checking import Verified
 from adaptive.ledger._bundle.files import verify_bundle
 from adaptive.ledger._campaign.content import (
@@ -21,6 +20,7 @@ from adaptive.ledger._campaign.content import (
     PageTexts,
     VotingPages,
     is_asset,
+    is_line,
     read_item_file,
     read_item_sheet,
 )
@@ -39,7 +39,8 @@ from adaptive.ledger._campaign.info import (
 )
 from adaptive.ledger._closing import ClosePreview, Preview
 from adaptive.ledger._ledger import Campaign, Ledger
-from adaptive.ledger._reports.quality import CampaignQuality, Flag, FlagLimits
+from adaptive.ledger._reports.flags import Flag, FlagLimits
+from adaptive.ledger._reports.quality import CampaignQuality
 from adaptive.ledger._reports.results import CampaignResult, ExclusionPreview
 from adaptive.ledger._reports.status import (
     BallotProgress,
@@ -48,12 +49,12 @@ from adaptive.ledger._reports.status import (
     affordable_plan,
     planned_spending,
 )
-from adaptive.ledger._store.schema import ANSWERS, file_id, is_line, pair_at, pair_id, time_text
+from adaptive.ledger._store.schema import ANSWERS, file_id, pair_at, pair_id, time_text
 from adaptive.ledger._voter import Voter, VoterState
 from adaptive.ledger._voters.membership import DECISIONS, Participant, PlatformVoters, Visit, VoterRow
 from adaptive.ledger._voters.tokens import Holder, TokenKind, TokenRow
 from adaptive.ledger._votes.casting import Receipt, VoteCast
-from adaptive.ledger._votes.exports import FORMATS
+from adaptive.ledger._votes.exports import FORMATS, LedgerEvent
 from adaptive.ledger._votes.imports import read_known_pairs
 from adaptive.ledger.errors import (
     BundleError,

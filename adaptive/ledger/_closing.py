@@ -5,7 +5,7 @@ Voters find a ballot closing while its votes are scored between two transactions
 
 import math
 import uuid
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, closer_time, is_overdue
 from adaptive.ledger._reports.results import count_sides, progress_of_items, result_of
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import CANNOT_SAY, json_of, now
+from adaptive.ledger._store.schema import CANNOT_SAY, digest_of, json_of, now
 from adaptive.ledger.errors import ChangedError, ConflictError, LedgerBusyError, LedgerError, NotReadyError
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, Cut
 from adaptive.model._models import bradley_terry
@@ -278,15 +278,15 @@ def _score(transaction: Transaction, ballot_id: int, least: float) -> _Scored:
     votes = ballot_rows.current_votes(transaction, stored.id).excluding(excluded)
     if few := too_few(votes.n_answered, stored.n_comparisons, least):
         raise not_ready(f"ballot {stored.number}: ", few, votes.n_answered, stored.n_comparisons)
+    digest, ballot = ballot_rows.votes_digest(transaction, stored.id), ballot_rows.load_ballot(transaction, stored)
     closed = ballots[: stored.number - 1]
     _, before = ballot_rows.position_after(info, closed)
     try:
-        record, after = record_and_position(info, stored, ballot_rows.load_ballot(transaction, stored), votes, before)
+        record, after = record_and_position(info, stored, ballot, votes, before)
     except VoteError as error:
         raise NotReadyError(f"ballot {stored.number} cannot be scored, and was not closed: {error}") from error
-    fields = ballot_rows.record_dict(record, after, votes.n_answered, excluded.values())
-    previous = closed[-1].chain_digest if closed else None
-    return _Scored(stored, record, fields, previous, ballot_rows.votes_digest(transaction, stored.id))
+    fields = record_dict(record, after, votes.n_answered, excluded.values())
+    return _Scored(stored, record, fields, closed[-1].chain_digest if closed else None, digest)
 
 
 def _write(transaction: Transaction, scored: _Scored, closer: str) -> None:
@@ -411,6 +411,24 @@ def record_and_position(
     return close_ballot(info.ballot_plan, before, ballot, answers, rng=rng, select=select_by_mean)
 
 
+def record_dict(record: BallotRecord, after: Position, n_answered: int, excluded: Iterable[str]) -> dict[str, Any]:
+    """Return the record of a ballot as it is stored: everything that the rest of the campaign needs.
+
+    Parameters
+    ----------
+    after : Position
+        The position of the campaign after the ballot.
+    n_answered : int
+        Comparisons with a vote, "cannot say" included.
+    excluded : iterable of str
+        Keys of the voters who were left out.
+    """
+    fields = record.to_dict()
+    del fields["items"], fields["number"]
+    selected = after.places.tolist()
+    return {**fields, "selected": selected, "excluded": sorted(excluded), "n_answered": n_answered}
+
+
 def write_record(
     transaction: Transaction,
     stored: StoredBallot,
@@ -428,8 +446,13 @@ def write_record(
     votes : str
         Digest of the ballot's votes.
     """
-    table, chain = schema.ballot, ballot_rows.chain_digest(previous, stored.draw_digest, votes, record)
+    table, chain = schema.ballot, chain_digest(previous, stored.draw_digest, votes, record)
     values = {"state": "closed", "closer": None, "closer_until": None, "closed_at": now(), "record": json_of(record)}
     closed = sa.update(table).where(table.c.id == stored.id, *conditions).values(**values)
     is_written = transaction.execute(closed.values(votes_digest=votes, chain_digest=chain)).rowcount
     return chain if is_written else None
+
+
+def chain_digest(previous: str | None, stored_draw: str, votes: str, record: Mapping[str, Any]) -> str:
+    """Return a digest of a closed ballot and all before it, so that a ballot missing from the end is noticed."""
+    return digest_of([previous or "", stored_draw, votes, json_of(dict(record))])

@@ -25,14 +25,7 @@ from adaptive._votes import Comparison
 from adaptive.ledger import _closing as closing
 from adaptive.ledger._ballots import batches, draws, pairs, stored
 from adaptive.ledger._ballots.pairs import ShownPair
-from adaptive.ledger._ballots.stored import (
-    MOST_EVENTS,
-    Conflict,
-    LedgerEvent,
-    StoredBallot,
-    position_after,
-    stored_ballots,
-)
+from adaptive.ledger._ballots.stored import StoredBallot, position_after, stored_ballots
 from adaptive.ledger._bundle import files
 from adaptive.ledger._bundle.checking import Verified
 from adaptive.ledger._bundle.contents import MOST_BYTES
@@ -41,17 +34,18 @@ from adaptive.ledger._campaign.info import CampaignInfo, CampaignSettings, Conti
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, insert_campaign, load_campaign
 from adaptive.ledger._closing import Preview
 from adaptive.ledger._reports import results, status
-from adaptive.ledger._reports.quality import CampaignQuality, FlagLimits, quality_of
+from adaptive.ledger._reports.flags import FlagLimits
+from adaptive.ledger._reports.quality import CampaignQuality, quality_of
 from adaptive.ledger._reports.results import CampaignResult, ItemProgress
 from adaptive.ledger._reports.status import BallotProgress, BallotState, CampaignStatus
 from adaptive.ledger._store.database import PATIENCE_SECONDS, Database, back_up
-from adaptive.ledger._store.migrations import bring_up, check_revision, make_tables, migrate
+from adaptive.ledger._store.migrations import bring_up, check_revision, create_tables, make_tables
 from adaptive.ledger._store.schema import file_id
 from adaptive.ledger._voter import Voter, Voters
 from adaptive.ledger._voters.tokens import Tokens, issue
 from adaptive.ledger._votes import casting, exports, imports
-from adaptive.ledger._votes.casting import Receipt, VoteCast
-from adaptive.ledger._votes.exports import Export, Format
+from adaptive.ledger._votes.casting import Conflict, Receipt, VoteCast
+from adaptive.ledger._votes.exports import MOST_EVENTS, Export, Format, LedgerEvent
 from adaptive.ledger._votes.imports import Recorded, read_set_file, set_file
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._comparisons import Comparisons
@@ -141,7 +135,7 @@ class Ledger:
         It belongs to this object and this process, and is lost when it is closed. Threads take turns using it.
         """
         ledger = cls(None)
-        ledger.database.write(migrate)
+        ledger.database.write(create_tables)
         return ledger
 
     def new_campaign(
@@ -522,7 +516,7 @@ class Campaign(OpenCampaign):
 
     def conflicts(self) -> list[Conflict]:
         """Return the votes that were set aside because they contradict another one, oldest first."""
-        return self.read(stored.conflicts)
+        return self.read(casting.conflicts)
 
     def events_after(self, after: int = 0, *, most: int = MOST_EVENTS) -> tuple[LedgerEvent, ...]:
         """Return vote events with a higher number than `after`, in their order.
@@ -535,7 +529,7 @@ class Campaign(OpenCampaign):
         most : int
             Maximum number of events; there are fewer only at the end of the ledger.
         """
-        return self.write(stored.events_after, after, most=most)  # it waits for votes, and so takes locks
+        return self.write(exports.events_after, after, most=most)  # it waits for votes, and so takes locks
 
     # Contents for voters
 

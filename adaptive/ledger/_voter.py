@@ -6,8 +6,7 @@ The state of a voter has the sheet to answer, why there is none, or the end of t
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import sqlalchemy as sa
 
@@ -37,6 +36,24 @@ from adaptive.ledger.errors import (
 Step: TypeAlias = Literal["consent", "vote", "finish"]
 Reason: TypeAlias = Literal["limit", "none left", "not open", "wait"]
 _MOST_DRAWS: Final = 4
+# The sheets that a ``voter`` has done, those with an answer taken back, and the number of answers without practice.
+_OF_CAMPAIGN: Final = schema.ballot.c.campaign_id == sa.bindparam("campaign")
+_IS_VOTERS: Final = schema.vote_event.c.voter_id == sa.bindparam("voter")
+_SHEETS_DONE: Final = (
+    sa.select(schema.ballot.c.number, schema.lease.c.sheet)
+    .select_from(schema.LEASES)
+    .where(_OF_CAMPAIGN, schema.lease.c.voter_id == sa.bindparam("voter"), schema.lease.c.end_reason == "done")
+)
+_TAKEN_BACK: Final = (
+    sa.select(schema.ballot.c.number, schema.comparison.c.sheet)
+    .select_from(schema.VOTES.join(schema.comparison))
+    .where(_OF_CAMPAIGN, _IS_VOTERS, schema.IS_LAST, schema.vote_event.c.kind == "retract")
+)
+_N_ANSWERS: Final = (
+    sa.select(sa.func.count())
+    .select_from(schema.VOTES.join(schema.comparison))
+    .where(_OF_CAMPAIGN, _IS_VOTERS, schema.IN_FORCE, schema.IS_NO_PRACTICE)
+)
 
 
 @dataclass(frozen=True)
@@ -146,14 +163,16 @@ def next_sheet(
         transaction.lock_address(origin.hash_address(transaction.info))
         if not sheets.has_room(transaction, origin):
             return _state(transaction, pages, voter_id, sheet, "wait")
-    is_due = may_get_batch and batches.may_draw(transaction, voter_id)
-    lease = sheets.claim_sheet(transaction, voter_id, origin, only_whole=is_due)
-    if lease is not None:
-        return _state(transaction, pages, voter_id, sheets.voter_sheet(transaction, voter_id, lease))
-    if may_get_batch and (
-        is_due or batches.may_draw(transaction, voter_id) or batches.may_replace(transaction, voter_id)
-    ):
-        return None  # it may have become due while others took the sheets that were left
+
+    def may_draw() -> bool:
+        return may_get_batch and batches.may_draw(transaction, voter_id)
+
+    sheet = sheets.claim_sheet(transaction, voter_id, origin, is_batch_due=may_draw)
+    if sheet is not None:
+        return _state(transaction, pages, voter_id, sheet)
+    # A batch may have become due while others took the sheets that were left.
+    if may_draw() or (may_get_batch and batches.may_replace(transaction, voter_id)):
+        return None
     batches.record_no_pairs_left(transaction, voter_id)
     return _state(transaction, pages, voter_id, None, why_none_left(transaction, voter_id))
 
@@ -194,7 +213,7 @@ def _state(
         step=step,
         sheet=sheet,
         n_sheets_done=_count_sheets_done(transaction, voter_id, sheet),
-        n_answers=_n_answers(transaction, voter_id),
+        n_answers=int(transaction.scalar(_N_ANSWERS, {"campaign": transaction.info.id, "voter": voter_id})),
         available=reason is None,
         reason=reason,
         wait_seconds=sheets.seconds_left(transaction, voter_id) if reason == "wait" else None,
@@ -275,40 +294,11 @@ def _count_sheets_done(transaction: Transaction, voter_id: int, sheet: VoterShee
     A sheet does not count while the voter has taken back an answer on it that nobody has given again.
     """
     values = {"campaign": transaction.info.id, "voter": voter_id}
-    sheets_done, taken_back = _sheets_done_statements()
-    finished = {tuple(row) for row in transaction.execute(sheets_done, values)}
-    finished -= {tuple(row) for row in transaction.execute(taken_back, values)}
+    finished = {tuple(row) for row in transaction.execute(_SHEETS_DONE, values)}
+    finished -= {tuple(row) for row in transaction.execute(_TAKEN_BACK, values)}
     if sheet is not None:
         finished -= {(sheet.number, sheet.sheet)}
     return len(finished) + (sheet is not None and not sheet.missing)
-
-
-@cache
-def _sheets_done_statements() -> tuple[sa.Select[Any], sa.Select[Any]]:
-    """Return the queries of the sheets that a ``voter`` has done, and of those with an answer taken back."""
-    lease, ballot, event, comparison = schema.lease, schema.ballot, schema.vote_event, schema.comparison
-    voter: sa.BindParameter[Any] = sa.bindparam("voter")
-    of_campaign = ballot.c.campaign_id == sa.bindparam("campaign")
-    leases = sa.select(ballot.c.number, lease.c.sheet).select_from(schema.LEASES)
-    events = sa.select(ballot.c.number, comparison.c.sheet).select_from(schema.VOTES.join(comparison))
-    return (
-        leases.where(of_campaign, lease.c.voter_id == voter, lease.c.end_reason == "done"),
-        events.where(of_campaign, event.c.voter_id == voter, schema.IS_LAST, event.c.kind == "retract"),
-    )
-
-
-def _n_answers(transaction: Transaction, voter_id: int) -> int:
-    """Return the number of the voter's current answers, practice left out."""
-    values = {"campaign": transaction.info.id, "voter": voter_id}
-    return int(transaction.scalar(_n_answers_statement(), values))
-
-
-@cache
-def _n_answers_statement() -> sa.Select[Any]:
-    ballot, event = schema.ballot, schema.vote_event
-    of_voter = (ballot.c.campaign_id == sa.bindparam("campaign"), event.c.voter_id == sa.bindparam("voter"))
-    answers = sa.select(sa.func.count()).select_from(schema.VOTES.join(schema.comparison))
-    return answers.where(*of_voter, schema.IN_FORCE, schema.IS_NO_PRACTICE)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,16 @@ from adaptive.errors import ProtocolError
 from adaptive.ledger import ANSWERS, Campaign, CampaignQuality, ExclusionPreview, FlagLimits
 from rankcorr import OptionError
 from rankcorr._checks import counted
-from rankcorr._cli.console import Column, command, json_option, print_json, print_rows, print_table, text_columns
+from rankcorr._cli.console import (
+    Column,
+    command,
+    declared_option,
+    json_option,
+    print_json,
+    print_rows,
+    print_table,
+    text_columns,
+)
 
 
 @command("open", short_help="Draw the next ballot: comparisons for each voter.")
@@ -185,14 +194,7 @@ def link(campaign: Campaign, url: str) -> None:
 
 @command(short_help="Report speed, side, checks and agreement of each voter.")
 @ledger_argument
-@click.option(
-    "--fast",
-    type=float,
-    default=FlagLimits().fast_seconds,
-    show_default=True,
-    metavar="SECONDS",
-    help="Answers below this time count as fast.",
-)
+@declared_option(FlagLimits, "fast_seconds", "--fast", "fast", metavar="SECONDS")
 @json_option("")
 def quality(campaign: Campaign, fast: float, as_json: bool) -> None:
     """Report how reliable the votes in LEDGER are, voter by voter. No voter is excluded.

@@ -12,7 +12,6 @@ sheet, which takes seconds in a campaign of a thousand sheets.
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import sqlalchemy as sa
@@ -36,6 +35,23 @@ _ANSWERED_PAIRS: Final = _PAIRS.join(schema.vote_event, schema.OF_COMPARISON).wh
 )
 _HELD_PAIRS: Final = _PAIRS.join(schema.lease, schema.LEASED_TO).where(
     schema.lease.c.voter_id == _VOTER, schema.lease.c.ended_at.is_(None), ~schema.IS_ANSWERED
+)
+# The unanswered comparisons of ``sheets`` of a ``ballot``, without practice, and all pairs of a ``sheet`` as shown.
+_UNANSWERED: Final = (
+    sa.select(schema.comparison.c.ballot_id, schema.comparison.c.sheet, schema.comparison.c.place, *_ITEMS)
+    .add_columns(schema.comparison.c.repeats, schema.comparison.c.probe)
+    .where(schema.comparison.c.ballot_id == sa.bindparam("ballot"))
+    .where(schema.comparison.c.sheet.in_(sa.bindparam("sheets", expanding=True)))
+    .where(schema.IS_NO_PRACTICE, ~schema.IS_ANSWERED)
+    .order_by(schema.comparison.c.sheet, schema.comparison.c.position)
+)
+_OF_SHEET: Final = (
+    sa.select(schema.comparison.c.place, schema.comparison.c.position, *_ITEMS)
+    .add_columns(schema.comparison.c.probe, schema.comparison.c.expected)
+    .select_from(schema.PAIRS)
+    .where(schema.ballot.c.campaign_id == sa.bindparam("campaign"), schema.ballot.c.number == sa.bindparam("number"))
+    .where(schema.comparison.c.sheet == sa.bindparam("sheet"))
+    .order_by(schema.comparison.c.position)
 )
 
 
@@ -183,17 +199,7 @@ def _unanswered_rows(transaction: Transaction, sheets: Iterable[Sheet]) -> Itera
     for ballot_id, number in sheets:
         numbers[ballot_id].append(number)
     for ballot_id, of_ballot in numbers.items():
-        yield from transaction.execute(_unanswered_statement(), {"ballot": ballot_id, "sheets": of_ballot})
-
-
-@cache
-def _unanswered_statement() -> sa.Select[Any]:
-    """Return the query of the unanswered comparisons of ``sheets`` of a ``ballot``, without practice."""
-    table = schema.comparison
-    columns = (table.c.ballot_id, table.c.sheet, table.c.place, *_ITEMS, table.c.repeats, table.c.probe)
-    of_sheets = (table.c.ballot_id == sa.bindparam("ballot"), table.c.sheet.in_(sa.bindparam("sheets", expanding=True)))
-    rows = sa.select(*columns).where(*of_sheets, schema.IS_NO_PRACTICE, ~schema.IS_ANSWERED)
-    return rows.order_by(table.c.sheet, table.c.position)
+        yield from transaction.execute(_UNANSWERED, {"ballot": ballot_id, "sheets": of_ballot})
 
 
 def _scarce_copies(transaction: Transaction, copies: Sequence[Any], voter_id: int | None) -> set[tuple[int, int]]:
@@ -314,7 +320,7 @@ class VoteEvent:
 def shown_pairs(transaction: Transaction, number: int, sheet: int) -> tuple[ShownPair, ...]:
     """Return the pairs of `Campaign.shown_pairs`."""
     values = {"campaign": transaction.info.id, "number": number, "sheet": sheet}
-    rows = transaction.execute(_sheet_statement(), values).all()
+    rows = transaction.execute(_OF_SHEET, values).all()
     if not rows:
         raise VoteError(f"ballot {number} has no sheet {sheet + 1}")
     pairs = []
@@ -325,15 +331,6 @@ def shown_pairs(transaction: Transaction, number: int, sheet: int) -> tuple[Show
         sides = row.left_item, row.right_item
         pairs.append(ShownPair(row.position, row.place, *sides, practice, expected, other_items))
     return tuple(pairs)
-
-
-@cache
-def _sheet_statement() -> sa.Select[Any]:
-    table, ballot = schema.comparison, schema.ballot
-    columns = (table.c.place, table.c.position, *_ITEMS, table.c.probe, table.c.expected)
-    of_ballot = (ballot.c.campaign_id == sa.bindparam("campaign"), ballot.c.number == sa.bindparam("number"))
-    pairs = sa.select(*columns).join(ballot, ballot.c.id == table.c.ballot_id).where(*of_ballot)
-    return pairs.where(table.c.sheet == sa.bindparam("sheet")).order_by(table.c.position)
 
 
 def place_of(transaction: Transaction, pair: str) -> tuple[int, int]:

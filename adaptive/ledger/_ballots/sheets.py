@@ -10,9 +10,9 @@ that this voter may be asked is leased for those pairs, and its others wait for 
 
 import hashlib
 import hmac
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -51,6 +51,22 @@ _SHEET_ORDER: Final = (
     schema.ballot.c.number,
     schema.sheet.c.n_answered + schema.sheet.c.n_checked == 0,
     schema.sheet.c.number,
+)
+_IS_HELD: Final = (schema.lease.c.ended_at.is_(None), schema.lease.c.exclusive)
+# The sheet that a ``voter`` has claimed, and the unfinished ones of a ``campaign`` that voters have begun to answer.
+_CLAIMED: Final = (
+    sa.select(
+        *(schema.lease.c.id, schema.lease.c.ballot_id, schema.ballot.c.number, schema.lease.c.sheet),
+        *(schema.lease.c.expires_at, schema.ballot.c.state == "closed"),
+    )
+    .select_from(schema.LEASES)
+    .where(schema.lease.c.voter_id == sa.bindparam("voter"), *_IS_HELD)
+)
+_BEGUN: Final = (
+    sa.select(schema.lease.c.id, schema.lease.c.ballot_id, schema.lease.c.sheet, schema.lease.c.voter_id, _N_LEFT)
+    .select_from(schema.lease.join(schema.sheet).join(schema.ballot))
+    .where(schema.ballot.c.campaign_id == sa.bindparam("campaign"), schema.ballot.c.state == "open")
+    .where(*_IS_HELD, ~schema.lease.c.unanswered, _IS_UNFINISHED)
 )
 
 
@@ -301,14 +317,18 @@ def give_sheets(transaction: Transaction, name: str, *, giver: str | None = None
 
 
 def claim_sheet(
-    transaction: Transaction, voter_id: int, origin: Origin | None = None, *, only_whole: bool = False
-) -> Lease | None:
+    transaction: Transaction,
+    voter_id: int,
+    origin: Origin | None = None,
+    *,
+    is_batch_due: Callable[[], bool] = lambda: False,
+) -> VoterSheet | None:
     """Lease the next sheet to a voter who asks for one, or return None if nothing is left for that voter.
 
     A voter gets the same sheet again until it is done. The next sheet is one that is free or whose lease has
     expired. It has no pair that the voter was already asked in the same ballot or, in a continuous campaign, in any
-    batch. Without such a sheet, it is one with some pairs that this voter may be asked, unless `only_whole`, because a
-    batch is due instead. Sheets with answers on them are given first. New voters get a sheet with practice while any
+    batch. Without such a sheet, it is one with some pairs that this voter may be asked, unless a batch is due, whose
+    sheets are whole. Sheets with answers on them are given first. New voters get a sheet with practice while any
     is left. A sheet has no practice if its comparisons are the practice pairs, or if a voter did its practice and then
     left. A sheet without an answer is held only for the first minutes. Asking for it again does not extend that time.
     """
@@ -318,7 +338,8 @@ def claim_sheet(
         sheet = current.ballot_id, current.sheet
         is_done = not open_pairs(transaction, [sheet], voter_id)[sheet].places
         if not is_done and not current.is_closed:
-            return renew_lease(transaction, voter_id)
+            renew_lease(transaction, voter_id)
+            return sheet_of_voter(transaction, voter_id)
         _end(transaction, current.id, "done" if is_done else "closed")
     practice = unused_practice(transaction.info)
     if practice is not None and has_begun(transaction, voter_id):
@@ -330,8 +351,8 @@ def claim_sheet(
             if pairs.hidden:
                 partial[sheet] = len(pairs.places)
             elif _lease_free(transaction, sheet, voter_id, origin, waits=waits):
-                return lease_of_voter(transaction, voter_id)
-    if only_whole:
+                return sheet_of_voter(transaction, voter_id)
+    if is_batch_due():
         return None
     for sheet, lease_id in _answered_parts(transaction, voter_id).items():
         if _locked(transaction, sheet, waits=True):
@@ -340,7 +361,7 @@ def claim_sheet(
     for waits in (False, True):
         for sheet in sorted(partial, key=lambda sheet: -partial[sheet]):
             if _lease_free(transaction, sheet, voter_id, origin, waits=waits):
-                return lease_of_voter(transaction, voter_id)
+                return sheet_of_voter(transaction, voter_id)
     return None
 
 
@@ -356,19 +377,9 @@ def _finished_parts(transaction: Transaction) -> dict[Sheet, Any]:
 
     Each row has the id of the lease, and the number of unanswered comparisons, without checks.
     """
-    leases = transaction.execute(_begun_statement(), {"campaign": transaction.info.id})
+    leases = transaction.execute(_BEGUN, {"campaign": transaction.info.id})
     rows = {(row.ballot_id, row.sheet): row for row in leases}
     return {at: row for at, row in rows.items() if not open_pairs(transaction, [at], row.voter_id)[at].places}
-
-
-@cache
-def _begun_statement() -> sa.Select[Any]:
-    """Return the query of the unfinished sheets of a ``campaign`` that voters hold and have begun to answer."""
-    sheet, lease, ballot = schema.sheet, schema.lease, schema.ballot
-    is_open = (ballot.c.campaign_id == sa.bindparam("campaign"), ballot.c.state == "open")
-    is_held = (lease.c.ended_at.is_(None), lease.c.exclusive, ~lease.c.unanswered, _IS_UNFINISHED)
-    columns = (lease.c.id, lease.c.ballot_id, lease.c.sheet, lease.c.voter_id, _N_LEFT)
-    return sa.select(*columns).select_from(lease.join(sheet).join(ballot)).where(*is_open, *is_held)
 
 
 def _lease_free(transaction: Transaction, sheet: Sheet, voter_id: int, origin: Origin | None, *, waits: bool) -> bool:
@@ -412,24 +423,15 @@ def renew_lease(transaction: Transaction, voter_id: int) -> Lease | None:
 
 def lease_of_voter(transaction: Transaction, voter_id: int) -> Lease | None:
     """Return the sheet that a voter has claimed and not finished."""
-    row = transaction.execute(_lease_statement(), {"voter": voter_id}).first()
+    row = transaction.execute(_CLAIMED, {"voter": voter_id}).first()
     return None if row is None else Lease(*row)
 
 
-@cache
-def _lease_statement() -> sa.Select[Any]:
-    table, ballot = schema.lease, schema.ballot
-    of_lease = (table.c.id, table.c.ballot_id, ballot.c.number, table.c.sheet, table.c.expires_at)
-    leases = sa.select(*of_lease, ballot.c.state == "closed").select_from(schema.LEASES)
-    return leases.where(table.c.voter_id == sa.bindparam("voter"), table.c.ended_at.is_(None), table.c.exclusive)
-
-
 def sheet_of_voter(transaction: Transaction, voter_id: int) -> VoterSheet | None:
+    """Return the sheet that a voter holds, with the pairs and answers that the voter sees."""
     lease = lease_of_voter(transaction, voter_id)
-    return None if lease is None or lease.is_closed else voter_sheet(transaction, voter_id, lease)
-
-
-def voter_sheet(transaction: Transaction, voter_id: int, lease: Lease) -> VoterSheet:
+    if lease is None or lease.is_closed:
+        return None
     pairs = shown_pairs(transaction, lease.number, lease.sheet)
     answers = current_answers(transaction, lease.ballot_id, [pair.place for pair in pairs])
     here = lease.ballot_id, lease.sheet

@@ -1,8 +1,8 @@
-"""Read stored ballots: their rows and pairs, their stamps, and, once closed, their records and the chain of digests."""
+"""Read stored ballots: their rows, pairs and stamps, the votes that count, and the records of closed ones."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final, NamedTuple
 
@@ -19,7 +19,7 @@ from adaptive.choices._choices import Choices
 from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import CANNOT_SAY, answer_name, directions_of, grades_of, json_of, pair_id, value_of
+from adaptive.ledger._store.schema import CANNOT_SAY, answer_name, directions_of, grades_of, value_of
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._columns import ShownPairs
 from adaptive.model._comparisons import Comparisons
@@ -196,24 +196,6 @@ def position_after(info: CampaignInfo, closed: Sequence[StoredBallot]) -> tuple[
     return tuple(records), position
 
 
-def record_dict(record: BallotRecord, after: Position, n_answered: int, excluded: Iterable[str]) -> dict[str, Any]:
-    """Return the record of a ballot as it is stored: everything that the rest of the campaign needs.
-
-    Parameters
-    ----------
-    after : Position
-        The position of the campaign after the ballot.
-    n_answered : int
-        Comparisons with a vote, "cannot say" included.
-    excluded : iterable of str
-        Keys of the voters who were left out.
-    """
-    fields = record.to_dict()
-    del fields["items"], fields["number"]
-    selected = after.places.tolist()
-    return {**fields, "selected": selected, "excluded": sorted(excluded), "n_answered": n_answered}
-
-
 def record_of(info: CampaignInfo, stored: StoredBallot) -> BallotRecord:
     """Return the record of a closed ballot as it was written."""
     if stored.record is None:
@@ -235,11 +217,6 @@ def record_of(info: CampaignInfo, stored: StoredBallot) -> BallotRecord:
     )
 
 
-def chain_digest(previous: str | None, stored_draw: str, votes: str, record: Mapping[str, Any]) -> str:
-    """Return a digest of a closed ballot and all before it, so that a ballot missing from the end is noticed."""
-    return schema.digest_of([previous or "", stored_draw, votes, json_of(dict(record))])
-
-
 def ballot_stamp(transaction: Transaction, number: int) -> str:
     """Return a stamp of an opened ballot's state and of the voters who are left out, but not of its votes."""
     table, event = schema.ballot, schema.audit_event
@@ -252,7 +229,6 @@ def ballot_stamp(transaction: Transaction, number: int) -> str:
     return schema.digest_of([transaction.info.key, str(number), row.state, row.chain_digest or "", str(decided)])[:32]
 
 
-MOST_EVENTS: Final = 1_000
 NO_VOTER: Final = -1
 _NOTHING: Final = -9  # a retracted or voided vote has no answer
 
@@ -465,154 +441,3 @@ def holders_of(transaction: Transaction, ballot_id: int, comparisons: DrawnColum
     sheet, voter = transaction.integer_columns(sa.select(lease.c.sheet, lease.c.voter_id).where(*of_ballot))
     holders[sheet] = voter
     return holders[comparisons.sheet]
-
-
-@dataclass(frozen=True)
-class LedgerEvent:
-    """A line of the ledger.
-
-    Attributes
-    ----------
-    number : int
-        Increasing number, with gaps.
-    event_id : str
-    comparison : str
-        Its id, "2-0-17".
-    left, right : hashable
-        Labels.
-    other_items : tuple of hashable
-        Labels of the items of a set after its first two, which are `left` and `right`.
-    revision : int
-    kind : {"cast", "retract", "void"}
-    answer : str or None
-        One of `CampaignInfo.answers`.
-    voter : str
-        Random key.
-    response_ms : int or None
-    given_by, layout : str or None
-    received_at : str
-        ISO 8601.
-
-    See Also
-    --------
-    Campaign.events_after : Returns them.
-    VoteCast : A vote as it is sent.
-
-    Examples
-    --------
-    >>> from adaptive import plan_ballots
-    >>> from adaptive.ledger import Ledger
-    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
-    >>> ledger = Ledger.in_memory()
-    >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1)
-    >>> n_opened = campaign.open_next()
-    >>> recorded = campaign.record({pair.id: "left" for pair in campaign.asked()})
-    >>> for event in campaign.events_after(0):
-    ...     print(event.comparison, event.left, event.right, event.kind, event.answer)
-    1-0-0 fir oak cast left
-    1-0-1 oak ash cast left
-    1-0-2 ash yew cast left
-    1-0-3 yew fir cast left
-    >>> ledger.close()
-    """
-
-    number: int
-    event_id: str
-    comparison: str
-    left: Hashable
-    right: Hashable
-    revision: int
-    kind: str
-    answer: str | None
-    voter: str
-    response_ms: int | None
-    given_by: str | None
-    layout: str | None
-    received_at: str
-    other_items: tuple[Hashable, ...] = ()
-
-
-def events_after(transaction: Transaction, after: int = 0, *, most: int = MOST_EVENTS) -> tuple[LedgerEvent, ...]:
-    """Return the events of `Campaign.events_after`, in a transaction that may write: it waits for votes by locks."""
-    ballot, event, comparison, voter = schema.ballot, schema.vote_event, schema.comparison, schema.voter
-    opened = sa.select(ballot.c.id, ballot.c.number).where(transaction.of_campaign(ballot))
-    numbers = {row.id: row.number for row in transaction.execute(opened.order_by(ballot.c.id))}
-    same = ("event_id", "revision", "kind", "response_ms", "given_by", "layout")
-    for ballot_id in numbers:
-        transaction.lock_ballot(ballot_id, exclusive=True)
-    items = (comparison.c.left_item, comparison.c.right_item, comparison.c.other_items)
-    rows = transaction.execute(
-        sa.select(event, comparison.c.sheet, comparison.c.position, *items, voter.c.key)
-        .select_from(event.join(comparison).join(voter))
-        .where(event.c.ballot_id.in_(list(numbers)), event.c.id > after, comparison.c.probe.is_(None))
-        .order_by(event.c.id)
-        .limit(most)
-    )
-    events = []
-    for row in rows:
-        left, right, *others = transaction.labels_of(row)
-        ledger_event = LedgerEvent(
-            number=row.id,
-            comparison=pair_id(numbers[row.ballot_id], row.sheet, row.position),
-            left=left,
-            right=right,
-            other_items=tuple(others),
-            answer=None if row.answer is None else answer_name(row.answer),
-            voter=row.key,
-            received_at=schema.time_text(row.received_at),
-            **{name: row._mapping[name] for name in same},
-        )
-        events.append(ledger_event)
-    return tuple(events)
-
-
-@dataclass(frozen=True)
-class Conflict:
-    """A vote that was not counted because it contradicts another one.
-
-    Attributes
-    ----------
-    comparison : str
-    voter : str
-        Voter who sent it.
-    recorded, conflicting : str
-        The vote that counts, or "" if it has been retracted; and the vote that does not count.
-    received_at : str
-        ISO 8601.
-    corrected : bool
-        Whether the organiser has resolved the conflict since.
-    """
-
-    comparison: str
-    voter: str
-    recorded: str
-    conflicting: str
-    received_at: str
-    corrected: bool
-
-
-def conflicts(transaction: Transaction) -> list[Conflict]:
-    """Return the votes that were set aside because they contradict another one, oldest first."""
-    late, ballot, event, comparison = schema.late_vote, schema.ballot, schema.vote_event, schema.comparison
-    names, change = transaction.voter_names(), event.alias("change")
-    same = (change.c.ballot_id == late.c.ballot_id, change.c.place == late.c.place)
-    corrected = sa.exists().where(*same, change.c.given_by == "correction", change.c.revision > late.c.revision)
-    in_force = sa.and_(event.c.ballot_id == late.c.ballot_id, event.c.place == late.c.place, schema.IN_FORCE)
-    rows = transaction.execute(
-        sa.select(late, ballot.c.number, comparison.c.sheet, comparison.c.position)
-        .add_columns(event.c.answer.label("recorded"), corrected.label("corrected"))
-        .select_from(late.join(comparison).join(ballot, ballot.c.id == late.c.ballot_id).outerjoin(event, in_force))
-        .where(transaction.of_campaign(ballot), late.c.why == "conflict")
-        .order_by(late.c.id)
-    )
-    return [
-        Conflict(
-            comparison=pair_id(row.number, row.sheet, row.position),
-            voter=names[row.voter_id],
-            recorded="" if row.recorded is None else answer_name(row.recorded),
-            conflicting=answer_name(row.answer),
-            received_at=schema.time_text(row.received_at),
-            corrected=bool(row.corrected),
-        )
-        for row in rows
-    ]

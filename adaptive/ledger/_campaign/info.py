@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from adaptive._budget import BatchOptions, PayOptions, answers_for
 from adaptive._plan import Advice, BallotPlan, advice_on_budget, advice_on_total
-from adaptive.ledger._store.schema import MOST_GRADES, answers_with, is_line, label_text, value_of
+from adaptive.ledger._campaign.content import is_line
+from adaptive.ledger._store.schema import MOST_GRADES, answers_with, label_text, value_of
 from adaptive.ledger.errors import LedgerError, require
 from adaptive.matching._matching import Matching
 from adaptive.model._likelihood import MAX_DENSE

@@ -10,7 +10,7 @@ import secrets
 import uuid
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import chain
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
@@ -36,6 +36,16 @@ _BLOCK: Final = 50_000  # rows: 10 MB of Python numbers
 _CLOSER_TIME: Final = 60_000_000  # microseconds
 _CLOSER_TIME_PER_PAIR: Final = 200  # three times the measured time with 400,000 comparisons on a busy machine
 _ADDRESS_LOCKS: Final = 0x72636E
+# Changes the answers of a ``ballot``'s ``sheet``; it takes equally long for a check. A statement of every vote is built
+# once: building and naming one takes longer than SQLite needs to run it.
+COUNT: Final = (
+    sa.update(schema.sheet)
+    .where(schema.sheet.c.ballot_id == sa.bindparam("ballot"), schema.sheet.c.number == sa.bindparam("sheet"))
+    .values(
+        n_answered=schema.sheet.c.n_answered + sa.bindparam("scored", type_=sa.Integer),
+        n_checked=schema.sheet.c.n_checked + sa.bindparam("checked", type_=sa.Integer),
+    )
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +230,7 @@ class Transaction:
         """Update the answer counts of each sheet, in ascending order so that two writers cannot deadlock."""
         for sheet in sorted({*scored, *checked}):
             values = {"scored": scored.get(sheet, 0), "checked": checked.get(sheet, 0)}
-            self.execute(count_statement(), {"ballot": ballot_id, "sheet": sheet, **values})
+            self.execute(COUNT, {"ballot": ballot_id, "sheet": sheet, **values})
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,21 +291,6 @@ def is_overdue(at: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
     """Return whether a closer's time is up, or its deadline is impossibly late because a clock was changed."""
     until = schema.ballot.c.closer_until
     return sa.and_(schema.ballot.c.state == "closing", sa.or_(until < at, until > at + 2 * closer_time()))
-
-
-@cache  # a statement is built once: building and naming one takes longer than SQLite needs to run it
-def count_statement() -> sa.Update:
-    """Return the update of a ``ballot``'s ``sheet`` by changes in its answers; it takes equally long for a check."""
-    table = schema.sheet
-    is_it = (table.c.ballot_id == sa.bindparam("ballot"), table.c.number == sa.bindparam("sheet"))
-    return (
-        sa.update(table)
-        .where(*is_it)
-        .values(
-            n_answered=table.c.n_answered + sa.bindparam("scored", type_=sa.Integer),
-            n_checked=table.c.n_checked + sa.bindparam("checked", type_=sa.Integer),
-        )
-    )
 
 
 def insert_campaign(

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar
 
 import sqlalchemy as sa
 
-from adaptive._budget import answers_for
+from adaptive._budget import answers_for, largest_count
 from adaptive._plan import BallotPlan
 from adaptive.errors import PlanError
 from adaptive.ledger._ballots.batches import Waits, why_it_waits
@@ -609,24 +610,20 @@ def affordable_plan(
     largest = plan_of(n_answers)
     if is_affordable(largest):
         return largest
+
+    def fits(n_comparisons: int) -> bool:
+        with suppress(PlanError):  # below the smallest plan
+            return is_affordable(plan_of(n_comparisons))
+        return True
+
     # Checks are paid too, so search for the largest number of comparisons that leaves room for them.
-    plan, low, high = None, 0, largest.n_comparisons
-    while high - low > 1:
-        middle = (low + high) // 2
-        try:
-            smaller = plan_of(middle)
-        except PlanError:  # below the smallest plan
-            low = middle
-            continue
-        if is_affordable(smaller):
-            plan, low = smaller, middle
-        else:
-            high = middle
-    if plan is None:
-        spending = planned_spending(plan_of(high), n_slots, settings, seconds=time)
-        limit, cost = (f"{hours:g} hours", spending.hours) if money is None else (f"{money:g}", spending.cost)
-        raise PlanError(f"a budget of {limit} is too small: the smallest plan takes {cost:.4g}, with its checks")
-    return plan
+    n_comparisons = largest_count(fits, largest.n_comparisons)
+    if n_comparisons:
+        with suppress(PlanError):
+            return plan_of(n_comparisons)
+    spending = planned_spending(plan_of(n_comparisons + 1), n_slots, settings, seconds=time)
+    limit, cost = (f"{hours:g} hours", spending.hours) if money is None else (f"{money:g}", spending.cost)
+    raise PlanError(f"a budget of {limit} is too small: the smallest plan takes {cost:.4g}, with its checks")
 
 
 def spending_of(transaction: Transaction) -> Spending | None:

@@ -2,7 +2,7 @@
 
 Times are whole microseconds since 1970 in UTC. A label is JSON: a string, an integer, or a list of those. An item is
 identified by its place among the items of the campaign, a comparison by its place in the ballot, both counted from 0.
-`migrations` makes these tables; a test compares the two.
+A new ledger gets these tables; revisions in migrations/ bring older ledgers to them, as a test shows.
 
 Checks on voters (`Probing` of the settings) are comparisons too, and answers to them are votes, so that the data
 that voters send and receive do not reveal which is which. Places 0 to `ballot.n_comparisons` - 1 are scored; checks
@@ -14,8 +14,7 @@ import hashlib
 import json
 import re
 import time
-import unicodedata
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from itertools import permutations
@@ -301,94 +300,6 @@ def grades_of(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.where(codes == CANNOT_SAY, 0, directions_of(codes) * sizes)
 
 
-def label_cell(label: Hashable) -> str:
-    """Return a label as one cell: text as it is, and JSON of a number or of several parts.
-
-    Examples
-    --------
-    >>> label_cell("oak"), label_cell(("oak", "tree"))
-    ('oak', '["oak","tree"]')
-    """
-    return label if isinstance(label, str) else label_text(label)
-
-
-def set_cells(items: Sequence[Hashable], answer: str | None, safe: Callable[[str], str]) -> list[str]:
-    """Return the cells of `set_columns`; best and worst are empty without an answer, and for "cannot say".
-
-    Parameters
-    ----------
-    items : sequence of hashable
-        The labels of the set, in the order shown.
-    answer : str or None
-    safe : callable
-        Makes a label safe for a spreadsheet.
-
-    Examples
-    --------
-    >>> set_cells(["ash", "fir", "oak"], "best 3 worst 1", str)
-    ['ash', 'fir', 'oak', 'oak', 'ash']
-    """
-    cells = [safe(label_cell(label)) for label in items]
-    code = CANNOT_SAY if answer is None else ANSWERS[answer]
-    if code == CANNOT_SAY:
-        return [*cells, "", ""]
-    best, worst = best_and_worst(np.array(code))
-    return [*cells, cells[int(best)], cells[int(worst)]]
-
-
-MOST_BRACKETS: Final = 1_000  # markdown looks for a link at each "[", which takes up to 80 microseconds
-
-# Invisible and needed: ZWNJ in Persian, ZWJ in Indic scripts and emoji, soft hyphens and joiners of words, and the
-# marks of direction (left-to-right, right-to-left, Arabic), each affecting only its neighbours.
-_JOINERS: Final = frozenset("\u200c\u200d\u00ad\u2060\u200e\u200f\u061c")
-# Embeddings, overrides and isolates: an unclosed one reverses the page's text after it.
-_TURNS: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_ENDS: Final = frozenset("\t\n\r")
-
-
-def is_line(text: str) -> bool:
-    r"""Return whether a text is one line with something visible in it.
-
-    See Also
-    --------
-    PageTexts : Its `title` and `question` must be lines.
-
-    Examples
-    --------
-    >>> from adaptive.ledger import is_line
-    >>> is_line("Qui va là\u202f?"), is_line("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"), is_line("\u200d")
-    (True, True, False)
-    >>> is_line("a\nb"), is_line("a\x07"), is_line("user\u202egpj.exe")
-    (False, False, False)
-    """
-    is_seen = any(char.isprintable() and char != " " for char in text)
-    return is_seen and all(
-        char.isprintable() or char in _JOINERS or unicodedata.category(char) == "Zs" for char in text
-    )
-
-
-def is_prose(text: str) -> bool:
-    r"""Return whether a text of any number of lines is free of characters that control or reverse the display.
-
-    Examples
-    --------
-    >>> is_prose(""), is_prose("a\n\tb"), is_prose("a\0"), is_prose("a\u202eb")
-    (True, True, False, False)
-    """
-    return all(char in _ENDS or (unicodedata.category(char) != "Cc" and char not in _TURNS) for char in text)
-
-
-def is_quick_to_render(markdown: str, most: int) -> bool:
-    """Return whether a text is short enough and has few enough opening brackets, with room for ordinary links.
-
-    Examples
-    --------
-    >>> is_quick_to_render("[a](https://a.example)", 100), is_quick_to_render("[" * 1_001, 10_000)
-    (True, False)
-    """
-    return len(markdown) <= most and markdown.count("[") <= MOST_BRACKETS
-
-
 metadata = sa.MetaData(
     naming_convention={
         "pk": "pk_%(table_name)s",
@@ -655,8 +566,18 @@ vote_event = sa.Table(
 )
 Index("ix_vote_event_voter_id", vote_event.c.voter_id)
 
-# Tables whose rows are never changed or deleted: triggers raise.
+# Triggers raise if rows of these tables are changed or deleted, if they are deleted, or if these columns are changed. A
+# change here needs a revision that replaces the triggers of existing ledgers.
 HISTORY: Final = ("item", "comparison", "vote_event", "late_vote", "audit_event", "voting_pages")
+NEVER_DELETED: Final = (*HISTORY, "campaign", "ballot", "sheet", "voter", "lease", "token")
+FIXED: Final = {
+    "campaign": ("key", "mode", "plan", "slots", "seed", "hash_key", "created_at"),
+    "ballot": ("campaign_id", "number", "kind", "places", "presentations", "n_comparisons", "draw_digest", "opened_at"),
+    "sheet": ("ballot_id", "number", "slot", "n_comparisons", "n_checks"),
+    "voter": ("campaign_id", "key", "source", "joined_at"),
+    "lease": ("ballot_id", "sheet", "voter_id", "fence", "given_at"),
+    "token": ("hash", "campaign_id", "kind", "voter_id", "made_at"),
+}
 
 
 # Conditions are built once: building one takes longer than SQLite needs for a query.

@@ -17,11 +17,11 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 import sqlalchemy as sa
 
 from adaptive._tables import item_cells
-from adaptive.ledger._campaign.content import PLATFORMS, Outcome, VotingPages
+from adaptive.ledger._campaign.content import PLATFORMS, Outcome, VotingPages, is_line
 from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import is_line, now, time_text, value_of
+from adaptive.ledger._store.schema import now, time_text, value_of
 from adaptive.ledger._voters.tokens import issue, revoke_of_voter
 from adaptive.ledger.errors import LedgerBusyError, LedgerError, NoVoterError
 from rankcorr._checks import shown
@@ -170,18 +170,17 @@ def voter_named(transaction: Transaction, name: str) -> int:
 def voters_named(transaction: Transaction, names: Iterable[str]) -> dict[str, int]:
     """Return the ids of those voters who are known, by the name of a file or by key."""
     table = schema.voter
-    unique_names = list(dict.fromkeys(names))
-    hashes = {external_hash(transaction.info, name): name for name in unique_names}
+    hashes = [(external_hash(transaction.info, name), name) for name in dict.fromkeys(names)]
+    voters = sa.select(table.c.id, table.c.key, table.c.external_hash, table.c.source)
+    of_campaign = voters.where(transaction.of_campaign(table))
     ids: dict[str, int] = {}
-    for start in range(0, len(unique_names), 500):
-        some = unique_names[start : start + 500]
-        is_named = table.c.external_hash.in_([external_hash(transaction.info, name) for name in some])
-        voters = sa.select(table.c.id, table.c.key, table.c.external_hash, table.c.source)
-        of_campaign = voters.where(transaction.of_campaign(table))
-        for row in transaction.execute(of_campaign.where(sa.or_(is_named, table.c.key.in_(some)))):
-            if row.source == FILE and row.external_hash in hashes:
-                ids[hashes[row.external_hash]] = row.id
-            if row.key in some:
+    for start in range(0, len(hashes), 500):
+        some = dict(hashes[start : start + 500])
+        is_named = sa.or_(table.c.external_hash.in_(some), table.c.key.in_(some.values()))
+        for row in transaction.execute(of_campaign.where(is_named)):
+            if row.source == FILE and row.external_hash in some:
+                ids[some[row.external_hash]] = row.id
+            if row.key in some.values():
                 ids.setdefault(row.key, row.id)
     return ids
 

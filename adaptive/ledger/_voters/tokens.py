@@ -4,8 +4,7 @@ import re
 import secrets
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import sqlalchemy as sa
 
@@ -20,6 +19,17 @@ TokenKind: TypeAlias = Literal["organiser", "organiser session", "invitation", "
 _LISTED: Final[tuple[TokenKind, ...]] = ("organiser", "organiser session", "invitation", "study")
 _ID_LENGTH: Final = 16  # characters of the hash: enough to distinguish a campaign's tokens, without revealing them
 _FORM: Final = re.compile(r"[A-Za-z0-9_-]{43}")  # 32 bytes in URL-safe base64
+_HOLDER: Final = (
+    sa.select(
+        *(schema.campaign.c.key, schema.token.c.kind, schema.token.c.voter_id),
+        *(schema.voter.c.key, schema.voter.c.consent_version),
+        sa.func.coalesce(schema.voter.c.withdrawn_at.is_not(None), sa.false()),
+        *(schema.token.c.ends_at, schema.token.c.revoked_at),
+    )
+    .join(schema.campaign, schema.campaign.c.id == schema.token.c.campaign_id)
+    .outerjoin(schema.voter, schema.voter.c.id == schema.token.c.voter_id)
+    .where(schema.token.c.hash == sa.bindparam("hash"))
+)
 
 
 @dataclass(frozen=True)
@@ -135,7 +145,7 @@ def holder_of(transaction: Transaction, token: str, kinds: Collection[TokenKind]
     """
     if not _FORM.fullmatch(token):
         return None
-    row = transaction.execute(_holder_statement(), {"hash": sum_of(token)}).first()
+    row = transaction.execute(_HOLDER, {"hash": sum_of(token)}).first()
     if row is None or row.kind not in kinds or row.revoked_at is not None:
         return None
     *holder, ends_at, _ = row
@@ -150,20 +160,6 @@ def voter_of_session(transaction: Transaction, token: str) -> int | None:
     of_session = (table.c.hash == sum_of(token), table.c.kind == "session", transaction.of_campaign(table))
     voter_id: int | None = transaction.scalar(sa.select(table.c.voter_id).where(*of_session))
     return voter_id
-
-
-@cache
-def _holder_statement() -> sa.Select[Any]:
-    table, voter, campaign = schema.token, schema.voter, schema.campaign
-    return (
-        sa.select(
-            *(campaign.c.key, table.c.kind, table.c.voter_id, voter.c.key, voter.c.consent_version),
-            *(sa.func.coalesce(voter.c.withdrawn_at.is_not(None), sa.false()), table.c.ends_at, table.c.revoked_at),
-        )
-        .join(campaign, campaign.c.id == table.c.campaign_id)
-        .outerjoin(voter, voter.c.id == table.c.voter_id)
-        .where(table.c.hash == sa.bindparam("hash"))
-    )
 
 
 def revoke(transaction: Transaction, token: str) -> None:

@@ -1,4 +1,6 @@
-"""Cast, retract and correct single votes; the result is final and visible to all, whatever others do at the same time.
+"""Cast, retract and correct single votes, and list those that were set aside.
+
+The result is final and visible to all, whatever others do at the same time.
 
 A vote is an event. The events of a comparison are numbered, and the last one counts; nothing is changed or deleted. An
 event has an id of the sender's choosing, so that a vote that is sent again after a lost answer is the same vote.
@@ -19,10 +21,10 @@ import sqlalchemy as sa
 
 from adaptive.errors import VoteError
 from adaptive.ledger._ballots.sheets import lease_end, mark_answered
-from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, count_statement, is_overdue
+from adaptive.ledger._campaign.transaction import COUNT, OpenCampaign, Transaction, is_overdue
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import BALLOT_LOCKS, EVENT_LOCKS, SERVER_CLOCK
-from adaptive.ledger._store.schema import answer_code, answer_name, json_of, now, pair_id, sum_of
+from adaptive.ledger._store.schema import answer_code, answer_name, json_of, now, pair_id, sum_of, time_text
 from adaptive.ledger._voters.membership import has_finished
 from adaptive.ledger.errors import ConflictError, FinishedError, LateVoteError, LedgerBusyError, LedgerError
 from rankcorr._checks import shown
@@ -34,6 +36,25 @@ _IS_COMPARISON: Final = (
     schema.ballot.c.campaign_id == sa.bindparam("campaign"),
     schema.ballot.c.number == sa.bindparam("number"),
     schema.comparison.c.place == sa.bindparam("comparison"),
+)
+_CAST: Final = sa.insert(schema.vote_event).values(
+    kind="cast",
+    **{
+        column.name: sa.bindparam("ballot" if column.name == "ballot_id" else column.name)
+        for column in schema.vote_event.c
+        if column.name not in ("id", "kind", "reason")
+    },
+)
+_CAST_AND_COUNT: Final = _CAST.add_cte(COUNT.cte("counted"))  # saves a round trip to the server
+_SPACES: Final = [sa.literal(number, sa.Integer, literal_execute=True) for number in (BALLOT_LOCKS, EVENT_LOCKS)]
+_LOCK: Final = (
+    sa.select(
+        sa.func.pg_advisory_xact_lock_shared(_SPACES[0], sa.cast(schema.ballot.c.id, sa.Integer)),
+        sa.func.pg_advisory_xact_lock(_SPACES[1], sa.func.hashtext(sa.bindparam("event", type_=sa.Text))),
+    )
+    .select_from(schema.PAIRS_ON_SHEETS)
+    .where(*_IS_COMPARISON)
+    .with_for_update(of=schema.sheet, key_share=True)
 )
 _RENEWED_BELOW: Final = 0.9  # share of the lease time; saves writing one row for most votes
 Step: TypeAlias = Callable[[Transaction, Any, "LateVoteError | None"], "Receipt | LateVoteError"]
@@ -162,10 +183,10 @@ def cast(campaign: OpenCampaign, vote: VoteCast) -> Receipt:
         row["ballot"] = row.pop("ballot_id")
         counts = {"sheet": comparison.sheet, "scored": comparison.scored, "checked": comparison.checked}
         if transaction.is_postgresql:
-            transaction.execute(_cast_statement(counts=True), {**row, **counts})
+            transaction.execute(_CAST_AND_COUNT, {**row, **counts})
         else:
-            transaction.execute(_cast_statement(counts=False), row)
-            transaction.execute(count_statement(), {"ballot": comparison.ballot_id, **counts})
+            transaction.execute(_CAST, row)
+            transaction.execute(COUNT, {"ballot": comparison.ballot_id, **counts})
         _renew(transaction, comparison, vote.voter_id)
         return Receipt(vote.event_id, revision, "cast", vote.answer)
 
@@ -357,15 +378,6 @@ def _renew(transaction: Transaction, comparison: Any, voter_id: int) -> None:
     transaction.execute(renewed.values(expires_at=lease_end(transaction, voter_id)))
 
 
-@cache
-def _cast_statement(*, counts: bool) -> sa.Insert:
-    names = [column.name for column in schema.vote_event.c if column.name not in ("id", "kind", "reason")]
-    parameters: dict[str, Any] = {name: sa.bindparam("ballot" if name == "ballot_id" else name) for name in names}
-    cast_vote = sa.insert(schema.vote_event).values(kind="cast", **parameters)
-    # Counting in the same statement saves one round trip to the server.
-    return cast_vote.add_cte(count_statement().cte("counted")) if counts else cast_vote
-
-
 def event_row(vote: VoteCast, ballot_id: int, code: int, payload: str) -> dict[str, Any]:
     """Return the columns that every answer of a voter has."""
     same = ("event_id", "place", "voter_id", "response_ms", "given_by", "layout")
@@ -406,7 +418,7 @@ def locked_state(transaction: Transaction, number: int, place: int, event_id: st
     values = {"campaign": transaction.info.id, "number": number, "comparison": place, "event": event_id}
     postgresql = transaction.is_postgresql
     # A separate statement reads the state: one that waits for a lock sees the data from before the wait.
-    if not postgresql or transaction.execute(_lock_statement(), values).first() is not None:
+    if not postgresql or transaction.execute(_LOCK, values).first() is not None:
         parameters = values if postgresql else {**values, "at": now()}
         row = transaction.execute(_state_statement(postgresql), parameters).first()
         if row is not None:
@@ -417,20 +429,6 @@ def locked_state(transaction: Transaction, number: int, place: int, event_id: st
 
 def _unknown(number: object, place: object) -> VoteError:
     return VoteError(f"ballot {shown(number)} has no comparison {shown(place)}")
-
-
-@cache
-def _lock_statement() -> sa.Select[Any]:
-    space, of_events = (sa.literal(number, sa.Integer, literal_execute=True) for number in (BALLOT_LOCKS, EVENT_LOCKS))
-    return (
-        sa.select(
-            sa.func.pg_advisory_xact_lock_shared(space, sa.cast(schema.ballot.c.id, sa.Integer)),
-            sa.func.pg_advisory_xact_lock(of_events, sa.func.hashtext(sa.bindparam("event", type_=sa.Text))),
-        )
-        .select_from(schema.PAIRS_ON_SHEETS)
-        .where(*_IS_COMPARISON)
-        .with_for_update(of=schema.sheet, key_share=True)
-    )
 
 
 @cache
@@ -467,3 +465,55 @@ def _state_statement(postgresql: bool) -> sa.Select[Any]:
         .outerjoin(event, sa.and_(schema.OF_COMPARISON, event.c.revision == last))
         .where(*_IS_COMPARISON)
     )
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A vote that was not counted because it contradicts another one.
+
+    Attributes
+    ----------
+    comparison : str
+    voter : str
+        Voter who sent it.
+    recorded, conflicting : str
+        The vote that counts, or "" if it has been retracted; and the vote that does not count.
+    received_at : str
+        ISO 8601.
+    corrected : bool
+        Whether the organiser has resolved the conflict since.
+    """
+
+    comparison: str
+    voter: str
+    recorded: str
+    conflicting: str
+    received_at: str
+    corrected: bool
+
+
+def conflicts(transaction: Transaction) -> list[Conflict]:
+    """Return the votes that were set aside because they contradict another one, oldest first."""
+    late, ballot, event, comparison = schema.late_vote, schema.ballot, schema.vote_event, schema.comparison
+    names, change = transaction.voter_names(), event.alias("change")
+    same = (change.c.ballot_id == late.c.ballot_id, change.c.place == late.c.place)
+    corrected = sa.exists().where(*same, change.c.given_by == "correction", change.c.revision > late.c.revision)
+    in_force = sa.and_(event.c.ballot_id == late.c.ballot_id, event.c.place == late.c.place, schema.IN_FORCE)
+    rows = transaction.execute(
+        sa.select(late, ballot.c.number, comparison.c.sheet, comparison.c.position)
+        .add_columns(event.c.answer.label("recorded"), corrected.label("corrected"))
+        .select_from(late.join(comparison).join(ballot, ballot.c.id == late.c.ballot_id).outerjoin(event, in_force))
+        .where(transaction.of_campaign(ballot), late.c.why == "conflict")
+        .order_by(late.c.id)
+    )
+    return [
+        Conflict(
+            comparison=pair_id(row.number, row.sheet, row.position),
+            voter=names[row.voter_id],
+            recorded="" if row.recorded is None else answer_name(row.recorded),
+            conflicting=answer_name(row.answer),
+            received_at=time_text(row.received_at),
+            corrected=bool(row.corrected),
+        )
+        for row in rows
+    ]

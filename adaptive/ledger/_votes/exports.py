@@ -1,4 +1,6 @@
-"""Export the current votes in other programs' formats; votes that a format cannot express are counted, not altered.
+"""Export the current votes in other programs' formats, and all events of votes one by one.
+
+Votes that a format cannot express are counted, not altered.
 
 Comparisons without a vote are also written if the format allows them.
 
@@ -31,6 +33,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, cast
 
+import numpy as np
 import sqlalchemy as sa
 
 from adaptive._formats.records import EXPORT_COLUMNS
@@ -40,7 +43,18 @@ from adaptive.ledger._campaign.content import ItemContent
 from adaptive.ledger._campaign.info import CampaignInfo, Targets
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import answer_name, file_id, pair_id, set_cells, side_and_grade, time_text, value_of
+from adaptive.ledger._store.schema import (
+    ANSWERS,
+    CANNOT_SAY,
+    answer_name,
+    best_and_worst,
+    file_id,
+    label_text,
+    pair_id,
+    side_and_grade,
+    time_text,
+    value_of,
+)
 from adaptive.ledger._voters.membership import file_name
 from adaptive.ledger.errors import LedgerError
 from rankcorr._checks import check_choice
@@ -51,6 +65,7 @@ if TYPE_CHECKING:
 _MODEL: Final = {"left": "model_a", "right": "model_b", "tie": "tie"}
 _SELECTION: Final = {"left": "A", "right": "B", "tie": "tie"}
 
+MOST_EVENTS: Final = 1_000
 Format: TypeAlias = Literal["csv", "arena", "label_studio", "potato", "choix", "target_groups"]
 
 
@@ -162,6 +177,41 @@ def csv_votes(votes: Sequence[VotedComparison], info: CampaignInfo, guard: bool)
         for vote in votes
     )
     return csv_text([*ours, *map(safe, named), *last], rows)
+
+
+def label_cell(label: Hashable) -> str:
+    """Return a label as one cell: text as it is, and JSON of a number or of several parts.
+
+    Examples
+    --------
+    >>> label_cell("oak"), label_cell(("oak", "tree"))
+    ('oak', '["oak","tree"]')
+    """
+    return label if isinstance(label, str) else label_text(label)
+
+
+def set_cells(items: Sequence[Hashable], answer: str | None, safe: Callable[[str], str]) -> list[str]:
+    """Return the cells of `set_columns`; best and worst are empty without an answer, and for "cannot say".
+
+    Parameters
+    ----------
+    items : sequence of hashable
+        The labels of the set, in the order shown.
+    answer : str or None
+    safe : callable
+        Makes a label safe for a spreadsheet.
+
+    Examples
+    --------
+    >>> set_cells(["ash", "fir", "oak"], "best 3 worst 1", str)
+    ['ash', 'fir', 'oak', 'oak', 'ash']
+    """
+    cells = [safe(label_cell(label)) for label in items]
+    code = CANNOT_SAY if answer is None else ANSWERS[answer]
+    if code == CANNOT_SAY:
+        return [*cells, "", ""]
+    best, worst = best_and_worst(np.array(code))
+    return [*cells, cells[int(best)], cells[int(worst)]]
 
 
 def arena_lines(votes: Sequence[VotedComparison]) -> str:
@@ -371,3 +421,102 @@ def read_comparisons(transaction: Transaction, *, names: bool = False) -> list[V
             )
         )
     return result
+
+
+@dataclass(frozen=True)
+class LedgerEvent:
+    """A line of the ledger.
+
+    Attributes
+    ----------
+    number : int
+        Increasing number, with gaps.
+    event_id : str
+    comparison : str
+        Its id, "2-0-17".
+    left, right : hashable
+        Labels.
+    other_items : tuple of hashable
+        Labels of the items of a set after its first two, which are `left` and `right`.
+    revision : int
+    kind : {"cast", "retract", "void"}
+    answer : str or None
+        One of `CampaignInfo.answers`.
+    voter : str
+        Random key.
+    response_ms : int or None
+    given_by, layout : str or None
+    received_at : str
+        ISO 8601.
+
+    See Also
+    --------
+    Campaign.events_after : Returns them.
+    VoteCast : A vote as it is sent.
+
+    Examples
+    --------
+    >>> from adaptive import plan_ballots
+    >>> from adaptive.ledger import Ledger
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+    >>> ledger = Ledger.in_memory()
+    >>> campaign = ledger.new_campaign(plan, ["ash", "fir", "oak", "yew"], voters=["Ann"], seed=1)
+    >>> n_opened = campaign.open_next()
+    >>> recorded = campaign.record({pair.id: "left" for pair in campaign.asked()})
+    >>> for event in campaign.events_after(0):
+    ...     print(event.comparison, event.left, event.right, event.kind, event.answer)
+    1-0-0 fir oak cast left
+    1-0-1 oak ash cast left
+    1-0-2 ash yew cast left
+    1-0-3 yew fir cast left
+    >>> ledger.close()
+    """
+
+    number: int
+    event_id: str
+    comparison: str
+    left: Hashable
+    right: Hashable
+    revision: int
+    kind: str
+    answer: str | None
+    voter: str
+    response_ms: int | None
+    given_by: str | None
+    layout: str | None
+    received_at: str
+    other_items: tuple[Hashable, ...] = ()
+
+
+def events_after(transaction: Transaction, after: int = 0, *, most: int = MOST_EVENTS) -> tuple[LedgerEvent, ...]:
+    """Return the events of `Campaign.events_after`, in a transaction that may write: it waits for votes by locks."""
+    ballot, event, comparison, voter = schema.ballot, schema.vote_event, schema.comparison, schema.voter
+    opened = sa.select(ballot.c.id, ballot.c.number).where(transaction.of_campaign(ballot))
+    numbers = {row.id: row.number for row in transaction.execute(opened.order_by(ballot.c.id))}
+    same = ("event_id", "revision", "kind", "response_ms", "given_by", "layout")
+    for ballot_id in numbers:
+        transaction.lock_ballot(ballot_id, exclusive=True)
+    items = (comparison.c.left_item, comparison.c.right_item, comparison.c.other_items)
+    rows = transaction.execute(
+        sa.select(event, comparison.c.sheet, comparison.c.position, *items, voter.c.key)
+        .select_from(event.join(comparison).join(voter))
+        .where(event.c.ballot_id.in_(list(numbers)), event.c.id > after, comparison.c.probe.is_(None))
+        .order_by(event.c.id)
+        .limit(most)
+    )
+    events = []
+    for row in rows:
+        left, right, *others = transaction.labels_of(row)
+        ledger_event = LedgerEvent(
+            number=row.id,
+            comparison=pair_id(numbers[row.ballot_id], row.sheet, row.position),
+            left=left,
+            right=right,
+            other_items=tuple(others),
+            answer=None if row.answer is None else answer_name(row.answer),
+            voter=row.key,
+            received_at=time_text(row.received_at),
+            **{name: row._mapping[name] for name in same},
+        )
+        events.append(ledger_event)
+    return tuple(events)

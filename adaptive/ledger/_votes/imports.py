@@ -31,6 +31,7 @@ from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import ANSWERS, answer_code, answer_name, json_of, pair_at, pair_id
 from adaptive.ledger._voters.membership import file_name, voters_named
 from adaptive.ledger._votes.casting import VoteCast, event_row, why_late
+from adaptive.ledger._votes.exports import label_cell, set_cells
 from adaptive.ledger.errors import LedgerBusyError, LedgerError
 from rankcorr._checks import shown
 from rankcorr.errors import TableError
@@ -257,7 +258,7 @@ def _voter_of(
     """Return the voter of a row, or refuse the row if its items are not those of the comparison."""
     items = [info.items[item] for item in ballot.items[place]]
     if info.set_size > 2:
-        expected_cells = tuple(map(schema.label_cell, items))
+        expected_cells = tuple(map(label_cell, items))
         if row.left not in (None, expected_cells):
             raise VoteError(f"comparison {row.comparison!r} has the items {expected_cells}; got {row.left}")
     else:
@@ -486,7 +487,7 @@ def set_file(comparisons: Sequence[Comparison], info: CampaignInfo) -> str:
     rows = []
     for row in sorted(comparisons, key=lambda row: voters[row.voter]):
         others = row.other_items if isinstance(row, SetComparison) else ()
-        items = schema.set_cells([row.left, row.right, *others], None, guarded)
+        items = set_cells([row.left, row.right, *others], None, guarded)
         rows.append([schema.file_id(row.id), guarded(str(row.voter)), *items])
     return csv_text(["comparison", "voter", *set_columns(info.set_size)], rows)
 

@@ -32,7 +32,7 @@ from adaptive._plan import plan_ballots
 from adaptive._tables import item_cells
 from adaptive.ledger import CampaignSettings, Ledger
 from adaptive.ledger._ballots.stored import load_ballot
-from adaptive.ledger._store.migrations import migrate
+from adaptive.ledger._store.migrations import create_tables
 from adaptive.ledger._votes.imports import record_file
 from tests.adaptive.ledger.campaigns import pair_ids
 from tests.processes import guarded
@@ -89,7 +89,7 @@ def migration_of(target: str) -> list[str]:
             statements.append(statement % {name: f"'{value}'" for name, value in (parameters or {}).items()})
 
     sa.event.listen(ledger.database.engine, "before_cursor_execute", keep)
-    ledger.database.write(migrate)
+    ledger.database.write(create_tables)
     ledger.close()
     return statements
 

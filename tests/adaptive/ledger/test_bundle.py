@@ -17,9 +17,9 @@ from adaptive._formats.votes import VoteRow
 from adaptive.ledger import CampaignSettings, ContinuousPlan, LateVoteError, VoteCast
 from adaptive.ledger._ballots.batches import draw_batch
 from adaptive.ledger._ballots.draws import store_ballot
-from adaptive.ledger._bundle.checking import check_strengths, croissant, strengths_csv
+from adaptive.ledger._bundle.checking import check_strengths, strengths_csv
 from adaptive.ledger._bundle.contents import read_contents
-from adaptive.ledger._bundle.files import contents_of, verify_bundle
+from adaptive.ledger._bundle.files import contents_of, croissant, verify_bundle
 from adaptive.ledger._campaign.info import KnownPair, Probing
 from adaptive.ledger._closing import close_batches
 from adaptive.ledger._voters.membership import erase, voter_named, withdraw

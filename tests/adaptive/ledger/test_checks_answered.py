@@ -8,12 +8,12 @@ import pytest
 from adaptive.ledger import ConflictError, LateVoteError
 from adaptive.ledger._ballots.draws import open_comparisons as asked_of
 from adaptive.ledger._ballots.sheets import give_sheet
-from adaptive.ledger._ballots.stored import conflicts, events_after
 from adaptive.ledger._campaign.info import Probing
 from adaptive.ledger._reports.quality import quality_of
 from adaptive.ledger._reports.status import status_of
 from adaptive.ledger._voters.membership import voter_rows
-from adaptive.ledger._votes.casting import correct, retract
+from adaptive.ledger._votes.casting import conflicts, correct, retract
+from adaptive.ledger._votes.exports import events_after
 from tests.adaptive.ledger.campaigns import (
     answer_all,
     campaign_of,

@@ -8,9 +8,8 @@ import pytest
 from adaptive._formats.votes import VoteFile, VoteRow
 from adaptive.ledger import ConflictError, LateVoteError, Ledger, LedgerBusyError, LedgerError
 from adaptive.ledger._ballots.sheets import give_sheet
-from adaptive.ledger._ballots.stored import conflicts
 from adaptive.ledger._voters.membership import register
-from adaptive.ledger._votes.casting import correct
+from adaptive.ledger._votes.casting import conflicts, correct
 from adaptive.ledger._votes.imports import record_file
 from tests.adaptive.ledger.campaigns import (
     asked,

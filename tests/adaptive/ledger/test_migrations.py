@@ -1,4 +1,4 @@
-"""The tables that migrations make are those of the schema, and keep their history."""
+"""The tables of new and of upgraded ledgers are those of the schema, and keep their history."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
-from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
@@ -94,7 +93,8 @@ def test_only_who_a_voter_is_may_be_deleted(full):
     assert query(full, "SELECT count(*) FROM vote_event") == votes
 
 
-def test_migrated_tables_are_those_of_the_schema(ledger):
+def check_tables(ledger):
+    """The tables are those of the schema."""
     with ledger.database.engine.connect() as connection:
         options = {"version_table": "ledger_revision", "compare_type": True, "compare_server_default": True}
         context = MigrationContext.configure(connection, opts=options)
@@ -103,6 +103,24 @@ def test_migrated_tables_are_those_of_the_schema(ledger):
         for table in schema.metadata.sorted_tables:  # what alembic does not compare
             wanted = {each.name for each in table.constraints if isinstance(each, sa.CheckConstraint)}
             assert wanted == {each["name"] for each in found.get_check_constraints(table.name)}
+
+
+def test_tables_are_those_of_the_schema(ledger):
+    check_tables(ledger)
+
+
+def test_a_ledger_of_the_first_release_is_brought_up_with_its_votes(full):
+    change(full, "ALTER TABLE comparison DROP COLUMN other_items")  # the first release had no sets
+    change(full, "UPDATE ledger_revision SET version_num = '0003'")
+    votes = query(full, "SELECT * FROM vote_event")
+    with pytest.raises(RevisionError, match="has tables of revision 0003, but this release reads 0004"):
+        full.check()
+    assert full.migrate() == "0003"
+    assert full.migrate() is None
+    check_tables(full)
+    assert query(full, "SELECT * FROM vote_event") == votes
+    assert full.campaign().verify().n_comparisons == full.campaign().ballots()[0].n_comparisons
+    assert refused(full, "UPDATE comparison SET other_items = NULL")
 
 
 def test_each_fact_of_history_has_its_trigger(ledger):
@@ -137,11 +155,9 @@ def upgrade():
 def later(full, tmp_path, monkeypatch):
     """A ledger with rows, and this release made a later one, whose revision 0005 adds a column to the votes."""
     (tmp_path / "0005_later.py").write_text(LATER)
-    config = migrations._config()
-    folders = [str(Path(migrations.__path__[0]) / "versions"), str(tmp_path)]
-    config.set_main_option("path_separator", "newline")
-    config.set_main_option("version_locations", "\n".join(folders))
-    monkeypatch.setattr(migrations, "_config", lambda: config)
+    folder = Path(migrations.__path__[0])
+    scripts = ScriptDirectory(str(folder), version_locations=[str(folder / "versions"), str(tmp_path)])
+    monkeypatch.setattr(migrations, "_scripts", lambda: scripts)
     monkeypatch.setattr(migrations, "HEAD", "0005")
     return full
 
@@ -178,9 +194,7 @@ def test_a_revision_without_an_upgrade_is_refused_and_left_alone(full):
 
 
 def test_the_head_is_the_last_file():
-    config = Config()
-    config.set_main_option("script_location", next(iter(migrations.__path__)))
-    assert ScriptDirectory.from_config(config).get_heads() == [migrations.HEAD]
+    assert migrations._scripts().get_heads() == [migrations.HEAD]
 
 
 @pytest.mark.parametrize("revision", ["0000", "9999"])

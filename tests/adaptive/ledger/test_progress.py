@@ -13,7 +13,7 @@ from adaptive._formats.votes import VoteFile, VoteRow
 from adaptive._plan import plan_ballots
 from adaptive.ledger import CampaignSettings, ChangedError, ContinuousPlan, Ledger, LedgerError, VotingPages
 from adaptive.ledger._ballots.batches import draw_batch
-from adaptive.ledger._ballots.stored import ballot_stamp, current_votes, drawn_columns, events_after
+from adaptive.ledger._ballots.stored import ballot_stamp, current_votes, drawn_columns
 from adaptive.ledger._campaign.info import KnownPair, Pay, Probing
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._closing import close_batches
@@ -21,6 +21,7 @@ from adaptive.ledger._reports.status import campaign_stamp, planned_spending, sp
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import lock_ballot
 from adaptive.ledger._voters.tokens import holder_of
+from adaptive.ledger._votes.exports import events_after
 from adaptive.ledger._votes.imports import record_file
 from tests.adaptive.ledger.campaigns import (
     ITEMS,

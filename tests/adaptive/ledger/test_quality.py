@@ -20,20 +20,8 @@ from adaptive.ledger import LedgerError
 from adaptive.ledger._ballots.draws import open_comparisons as asked_of
 from adaptive.ledger._ballots.stored import ballot_probes, votes_of
 from adaptive.ledger._campaign.info import KnownPair, Probing
-from adaptive.ledger._reports.quality import (
-    NOTHING,
-    Answers,
-    Flag,
-    FlagLimits,
-    Ratings,
-    Share,
-    VoterQuality,
-    consistency,
-    flags_of,
-    is_low,
-    quality_of,
-    ratings_of,
-)
+from adaptive.ledger._reports.flags import Flag, FlagLimits, Share, VoterQuality, flags_of, is_low
+from adaptive.ledger._reports.quality import NOTHING, Answers, Ratings, consistency, quality_of, ratings_of
 from adaptive.ledger._reports.results import exclusion_preview, result_of
 from adaptive.ledger._store.schema import CANNOT_SAY
 from adaptive.ledger._voters.membership import voter_named
@@ -452,9 +440,9 @@ def test_a_flag_says_why():
     ("limits", "message"),
     [
         ({"fast_seconds": -1}, "fast_seconds must be a finite number from 0 on; got -1"),
-        ({"unlikely": -0.1}, r"unlikely must be from 0 to 1; got -0\.1"),
-        ({"fast_share": 1.1}, r"fast_share must be from 0 to 1; got 1\.1"),
-        ({"side_level": 1}, "side_level must be above 0 and below 1; got 1"),
+        ({"unlikely": -0.1}, r"unlikely must be a number from 0 to 1; got -0\.1"),
+        ({"fast_share": 1.1}, r"fast_share must be a number from 0 to 1; got 1\.1"),
+        ({"side_level": 1}, "side_level must be a finite number above 0 and below 1; got 1"),
         ({"known_wrong": 0}, "known_wrong must be a positive whole number; got 0"),
         ({"model_votes": 2.5}, r"model_votes must be a positive whole number; got 2\.5"),
     ],

@@ -20,8 +20,8 @@ from adaptive._plan import plan_ballots
 from adaptive.errors import AdaptiveError, VoteError
 from adaptive.ledger import CampaignSettings
 from adaptive.ledger._ballots.sheets import claim_sheet, give_sheet
-from adaptive.ledger._ballots.stored import current_votes, drawn_columns, load_ballot, position_after, record_dict
-from adaptive.ledger._closing import record_and_position
+from adaptive.ledger._ballots.stored import current_votes, drawn_columns, load_ballot, position_after
+from adaptive.ledger._closing import record_and_position, record_dict
 from adaptive.ledger._voters.membership import withdraw
 from adaptive.ledger._votes.casting import correct, retract
 from tests.adaptive.ledger.campaigns import ITEMS, change, in_ballots, new_id, query, vote, voters_of, write

@@ -1,6 +1,7 @@
-"""Manage the versions of the tables, and the steps from each version to the next.
+"""Make the tables of a ledger, and upgrade those of an earlier release.
 
-A ledger of another version is refused and never changed unasked; `migrate` upgrades an older one.
+A new ledger gets the tables of the schema. A ledger of another version is refused and never changed unasked; `bring_up`
+upgrades an older one by the steps in versions/.
 """
 
 from __future__ import annotations
@@ -12,26 +13,31 @@ from typing import TYPE_CHECKING, Final
 import sqlalchemy as sa
 
 from adaptive.ledger._store.database import lock_ballot
-from adaptive.ledger._store.schema import metadata
+from adaptive.ledger._store.schema import FIXED, HISTORY, NEVER_DELETED, metadata
 from adaptive.ledger.errors import RevisionError
 
 if TYPE_CHECKING:
-    from alembic.config import Config
+    from alembic.script import ScriptDirectory
 
-__all__ = ["HEAD", "bring_up", "check_revision", "make_tables", "migrate", "revision_of", "triggers"]
+__all__ = ["HEAD", "bring_up", "check_revision", "create_tables", "make_tables", "revision_of", "triggers"]
 
-# A test compares this value with the files in versions/, because loading them would add a third of a second to each
-# command.
+# A test compares this value with the files in versions/: only an upgrade needs alembic, which takes a third of a second
+# to import.
 HEAD: Final = "0004"
-_VERSION_TABLE: Final = "ledger_revision"
+_REVISION: Final = sa.Table(
+    "ledger_revision",
+    sa.MetaData(),
+    sa.Column("version_num", sa.String(32), nullable=False),
+    sa.PrimaryKeyConstraint("version_num", name="ledger_revision_pkc"),
+)
 MESSAGE = "the ledger keeps its history: rows of {} are never {}"
 
 
 def revision_of(connection: sa.Connection) -> str | None:
     """Return the revision of the tables, or None if there are no tables."""
-    if not sa.inspect(connection).has_table(_VERSION_TABLE):
+    if not sa.inspect(connection).has_table(_REVISION.name):
         return None
-    revision: str | None = connection.execute(sa.text(f"SELECT version_num FROM {_VERSION_TABLE}")).scalar()
+    revision: str | None = connection.execute(sa.select(_REVISION.c.version_num)).scalar()
     return revision
 
 
@@ -67,7 +73,17 @@ def make_tables(connection: sa.Connection, name: str) -> None:
     others = sa.inspect(connection).get_table_names()
     if others and (connection.dialect.name == "sqlite" or set(others) & set(metadata.tables)):
         raise RevisionError(f"{name}: has tables of other software: {', '.join(sorted(others)[:5])}")
-    migrate(connection)
+    create_tables(connection)
+
+
+def create_tables(connection: sa.Connection) -> None:
+    """Make the tables of this release, their indices, and the triggers that keep history."""
+    metadata.create_all(connection, checkfirst=False)
+    dialect = connection.dialect.name
+    for statement in triggers(dialect, never_changed=HISTORY, never_deleted=NEVER_DELETED, fixed=FIXED):
+        connection.execute(sa.text(statement))
+    _REVISION.create(connection)
+    connection.execute(sa.insert(_REVISION).values(version_num=HEAD))
 
 
 def bring_up(connection: sa.Connection, name: str) -> str | None:
@@ -78,34 +94,29 @@ def bring_up(connection: sa.Connection, name: str) -> str | None:
     RevisionError
         If there is no ledger, or it is of a newer release or of a revision that no release had.
     """
-    from alembic.util import CommandError
-
     before = revision_of(connection)
     if before is not None and before < HEAD:
+        from alembic.migration import MigrationContext
+        from alembic.operations import Operations
+        from alembic.util import CommandError
+
+        scripts = _scripts()
         try:
-            migrate(connection)
+            scripts.get_revision(before)
         except CommandError as error:
             raise RevisionError(f"{name}: its tables cannot be upgraded: {error}") from error
+        with Operations.context(MigrationContext.configure(connection)):
+            for step in reversed([*scripts.iterate_revisions(HEAD, before)]):
+                step.module.upgrade()
+        connection.execute(sa.update(_REVISION).values(version_num=HEAD))
     check_revision(connection, name)
     return None if before == HEAD else before
 
 
-def migrate(connection: sa.Connection) -> None:
-    """Make the tables, or upgrade them to this release, in the transaction of the connection."""
-    from alembic import command
+def _scripts() -> ScriptDirectory:
+    from alembic.script import ScriptDirectory
 
-    config = _config()
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
-
-
-def _config() -> Config:
-    from alembic.config import Config
-
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent))
-    config.set_main_option("version_table", _VERSION_TABLE)
-    return config
+    return ScriptDirectory(str(Path(__file__).parent))
 
 
 def triggers(
