@@ -41,7 +41,7 @@ def score_test(events: Events, n_items: int, probabilities: Array, cluster_produ
     """
     from scipy.linalg import solve_triangular
     from scipy.linalg.lapack import dpstrf
-    from scipy.stats import chi2
+    from scipy.special import chdtrc
 
     information = events.information(probabilities)
     rest = np.linalg.pinv(information[n_items:, n_items:])
@@ -60,7 +60,7 @@ def score_test(events: Events, n_items: int, probabilities: Array, cluster_produ
     total, squares = float(np.trace(variance)), float((variance * variance).sum())
     if squares <= 0:
         return math.nan
-    return float(chi2.sf(float(slopes @ slopes) * total / squares, total**2 / squares))
+    return float(chdtrc(total**2 / squares, float(slopes @ slopes) * total / squares))
 
 
 def count_parts(events: Events, n_items: int) -> tuple[int, int]:
