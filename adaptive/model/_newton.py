@@ -40,6 +40,7 @@ TOLERANCE: Final = 1e-9  # of the largest change, relative to the spread of the 
 FOLLOW_TOLERANCE: Final = 1e-6  # of parameters that follow e or t
 SLIPS_RANGE: Final = (1e-9, 0.35)  # beyond a half, the order would be mirrored
 _VOTES_PER_BLOCK: Final = 1 << 20
+_CELLS_PER_ROW: Final = 4
 _NU_RANGE: Final = (1e-6, 1e4)
 
 
@@ -363,7 +364,9 @@ class JointFit:
 
         rows, n_free = self.rows, len(coupling)
         n_items, n_groups = rows.n_items, rows.n_groups
-        if n_items * n_groups * n_free <= rows.left.size * n_free:  # counting is faster than sorting
+        # Counting is faster than sorting, and a dense product than one of many sparse rows.
+        n_dense = rows.left.size * (_CELLS_PER_ROW if rows.has_dense_matrix else 1)
+        if n_items * n_groups * n_free <= n_dense * n_free:
             dense = np.zeros((n_items, n_groups, n_free))
             for k, of_row in enumerate(coupling):
                 dense[..., k] = rows.by_item_and_group(of_row)
@@ -427,38 +430,29 @@ class Voters:
         size = float(self.shares @ z)
         return z / math.sqrt(size) if size > 0 else z
 
-    @cached_property
-    def absorbed(self) -> Any:
-        """Curvature in strengths and parameters of voters, times the inverse of B."""
-        from scipy.sparse import csr_array
-
-        mixed, (n_groups, n_free, _) = self.mixed, self.inverse.shape
-        if isinstance(mixed, np.ndarray):
-            by_group = mixed.reshape(len(mixed), n_groups, n_free)
-            return np.einsum("igk,gkl->igl", by_group, self.inverse).reshape(mixed.shape)
-        group = mixed.indices[::n_free] // n_free
-        values = np.einsum("vk,vkl->vl", mixed.data.reshape(-1, n_free), self.inverse[group])
-        return csr_array((values.ravel(), mixed.indices, mixed.indptr), shape=mixed.shape)
-
-    @cached_property
-    def unabsorbed(self) -> Array:
-        """Part of each strength in what the held mean does not absorb."""
-        return np.asarray(self.mixed @ self.multiplier)
-
     def solve(self, target: Array) -> Array:
         """Return the moves of the parameters of voters for one target, or for columns of them."""
         return np.asarray(self._times_inverse(target) - np.multiply.outer(self.multiplier, self.multiplier @ target))
 
     def absorb(self, strengths: Array) -> Array:
         """Return the part of the curvature along some strengths that voters absorb."""
-        image = self.absorbed @ (self.mixed.T @ strengths)
-        return np.asarray(image - self.unabsorbed * float(self.unabsorbed @ strengths))
+        return np.asarray(self.mixed @ self.solve(self.mixed.T @ strengths))
 
     def absorbed_matrix(self) -> Array:
         """Return the same as a matrix."""
-        image = self.absorbed @ self.mixed.T
-        dense = image if isinstance(image, np.ndarray) else image.toarray()
-        return np.asarray(dense - np.outer(self.unabsorbed, self.unabsorbed))
+        from scipy.sparse import csr_array
+
+        mixed, (n_groups, n_free, _) = self.mixed, self.inverse.shape
+        held = mixed @ self.multiplier
+        if isinstance(mixed, np.ndarray):
+            of_groups = mixed.reshape(len(mixed), n_groups, n_free).transpose(1, 0, 2)
+            image = (of_groups @ self.inverse).transpose(1, 0, 2).reshape(mixed.shape) @ mixed.T
+        else:
+            inverse = self.inverse[mixed.indices[::n_free] // n_free]
+            values = np.einsum("vk,vkl->vl", mixed.data.reshape(-1, n_free), inverse)
+            scaled = csr_array((values.ravel(), mixed.indices, mixed.indptr), shape=mixed.shape)
+            image = (scaled @ mixed.T).toarray()
+        return np.asarray(image - np.outer(held, held))
 
 
 def _by_gradients(
@@ -494,9 +488,9 @@ def _conjugate_gradients(product: Callable[[Array], Array], diagonal: Array, tar
     """
     solution, residual = np.zeros(target.size), target.copy()
     direction, last = np.zeros(target.size), 1.0
-    limit = tolerance * float(np.linalg.norm(target))
+    limit = tolerance**2 * float(target @ target)
     for _ in range(10 * target.size + 100):
-        if float(np.linalg.norm(residual)) <= limit:
+        if float(residual @ residual) <= limit:
             break
         scaled = residual / diagonal
         rest = float(residual @ scaled)
