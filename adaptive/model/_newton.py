@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -22,6 +22,7 @@ from adaptive.model._likelihood import (
     check_bounded,
     fill_terms,
     laplacian,
+    solve_system,
 )
 from rankcorr._results import read_only
 from rankcorr._workers import Progress
@@ -319,6 +320,13 @@ class JointFit:
         remainder = border[:n_items] - voters.mixed @ inner
         return voters.absorbed_matrix() + np.outer(remainder, remainder) / (corner - border[n_items:] @ inner)
 
+    def voter_variances(self, at: Parameters) -> Array:
+        """Return the variances of log a, log odds of e and s by group, given the strengths; nan if not fitted."""
+        voters, _ = self._eliminated(self.point(at), is_observed=False)
+        variances = np.full((self.rows.n_groups, 3), math.nan)
+        variances[:, self.is_free] = np.diagonal(voters.inverse, axis1=1, axis2=2)
+        return variances
+
     def _eliminated(self, point: Point, is_observed: bool) -> tuple[Voters, Array]:
         """Return the parameters of voters, to be eliminated, and the curvature of each row in its two strengths.
 
@@ -401,7 +409,10 @@ class JointFit:
             if failed:
                 raise np.linalg.LinAlgError
         else:
-            theta = _by_gradients(rows, weight, precision, voters, target, self.forcing)
+            diagonal = rows.by_item(weight, 1.0) + precision
+            diagonal += _LEAST_PART * diagonal.max()
+            absorb = voters.absorb if voters.shares.size else None
+            theta = solve_system(rows.pairs(weight), diagonal, target, self.forcing, absorb)
         if is_flat:
             theta += (level / precision if precision > 0 else 0.0) - theta.mean(axis=0)
         return np.concatenate([theta, voters.solve(columns[n_items:] - voters.mixed.T @ theta)])
@@ -453,56 +464,6 @@ class Voters:
             scaled = csr_array((values.ravel(), mixed.indices, mixed.indptr), shape=mixed.shape)
             image = (scaled @ mixed.T).toarray()
         return np.asarray(image - np.outer(held, held))
-
-
-def _by_gradients(
-    rows: Rows, weight: Array, precision: float, voters: Voters, target: Array, tolerance: float
-) -> Array:
-    """Solve for the strengths of many items by conjugate gradients."""
-    from scipy.sparse import csr_array
-
-    n_items = rows.n_items
-    place, other, starts = rows.neighbours
-    pairs = csr_array((weight[place], other, starts), (n_items, n_items))
-    diagonal = rows.by_item(weight, 1.0)
-    if (diagonal + precision <= 0).any():
-        raise np.linalg.LinAlgError
-    diagonal += precision + _LEAST_PART * diagonal.max()
-
-    def product(strengths: Array) -> Array:
-        image = np.asarray(diagonal * strengths - pairs @ strengths)
-        return image - voters.absorb(strengths) if voters.shares.size else image
-
-    return np.stack([_conjugate_gradients(product, diagonal, column, tolerance) for column in target.T], axis=1)
-
-
-def _conjugate_gradients(product: Callable[[Array], Array], diagonal: Array, target: Array, tolerance: float) -> Array:
-    """Solve a linear system, scaled by its diagonal (Hestenes and Stiefel 1952).
-
-    SciPy's `cg` does not notice a direction without positive curvature, and would lead to a saddle point.
-
-    Raises
-    ------
-    LinAlgError
-        There is such a direction.
-    """
-    solution, residual = np.zeros(target.size), target.copy()
-    direction, last = np.zeros(target.size), 1.0
-    limit = tolerance**2 * float(target @ target)
-    for _ in range(10 * target.size + 100):
-        if float(residual @ residual) <= limit:
-            break
-        scaled = residual / diagonal
-        rest = float(residual @ scaled)
-        direction = scaled + rest / last * direction
-        image = product(direction)
-        curvature = float(direction @ image)
-        if curvature <= 0:
-            raise np.linalg.LinAlgError
-        solution += rest / curvature * direction
-        residual -= rest / curvature * image
-        last = rest
-    return solution
 
 
 def _where(is_first: Array, group: Array, first: Array, second: Array) -> Array:
