@@ -39,20 +39,28 @@ def score_test(events: Events, n_items: int, probabilities: Array, cluster_produ
     Clusters change the distribution of the statistic: it is the one of a sum of squares with the eigenvalues of the
     clusters' variance, as Rao and Scott (Journal of the American Statistical Association 76, 1981) approximate it.
     """
-    from scipy.stats import chi2
+    from scipy.linalg import solve_triangular
+    from scipy.linalg.lapack import dpstrf
+    from scipy.special import chdtrc
 
     information = events.information(probabilities)
     rest = np.linalg.pinv(information[n_items:, n_items:])
     adjusted = np.hstack([np.eye(n_items), -information[:n_items, n_items:] @ rest])
-    values, vectors = np.linalg.eigh(adjusted @ information @ adjusted.T)
-    is_known = values > _LEAST_CURVATURE * values.max(initial=0.0)
-    scaling = adjusted.T @ (vectors[:, is_known] / np.sqrt(values[is_known]))
-    slopes = scaling.T @ (events.scores(probabilities).T @ events.count)
-    variance = np.eye(slopes.size) if cluster_products is None else scaling.T @ cluster_products @ scaling
+    efficient = adjusted @ information @ adjusted.T
+    # Strengths whose information the pivots before them have used up, such as the last one of each part, add nothing.
+    factor, pivots, rank, _ = dpstrf(efficient, tol=_LEAST_CURVATURE * np.diagonal(efficient).max(), lower=True)
+    if not rank:
+        return math.nan
+    adjusted, factor = adjusted[pivots[:rank] - 1], factor[:rank, :rank]
+    slopes = solve_triangular(factor, adjusted @ (events.scores(probabilities).T @ events.count), lower=True)
+    variance = np.eye(rank)
+    if cluster_products is not None:
+        half = solve_triangular(factor, adjusted @ cluster_products @ adjusted.T, lower=True)
+        variance = solve_triangular(factor, half.T, lower=True)
     total, squares = float(np.trace(variance)), float((variance * variance).sum())
     if squares <= 0:
         return math.nan
-    return float(chi2.sf(float(slopes @ slopes) * total / squares, total**2 / squares))
+    return float(chdtrc(total**2 / squares, float(slopes @ slopes) * total / squares))
 
 
 def count_parts(events: Events, n_items: int) -> tuple[int, int]:

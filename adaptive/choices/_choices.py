@@ -42,7 +42,6 @@ _INFINITE: Final = (
     "without a prior some strengths are infinite: an item or a group of items never lost to the others, or an outcome "
     "never occurred; set prior= to a standard deviation, such as 1"
 )
-_NO_SPREAD: Final = 1e-6  # of strengths: next to none, which leaves ties, sides and covariates to the fit
 _SD_STEP: Final = 0.5  # of log t, the first
 
 
@@ -394,10 +393,14 @@ class Choices:
 
     def chance_pvalue(self) -> float:
         """Return the p-value of a score test that all strengths are equal; nan if ties alone have no finite fit."""
-        with suppress(ModelError):
-            _, _, probabilities = self.maximum(np.zeros(self.events.design.shape[1]), _NO_SPREAD)
+        n_items, parameters = len(self.items), np.zeros(self.events.design.shape[1])
+        with suppress(ModelError), one_blas_thread(parameters.size):
+            if self.names:
+                others = replace(self, items=(), events=replace(self.events, design=self.events.design[:, n_items:]))
+                parameters[n_items:], _, _ = others.maximum(parameters[n_items:], 1.0)
+            _, probabilities = self.events.probabilities(parameters)
             products = None if self.clusters is None else cluster_products(self.events, self.clusters, probabilities)
-            return score_test(self.events, len(self.items), probabilities, products)
+            return score_test(self.events, n_items, probabilities, products)
         return math.nan
 
     def with_items(self, items: Sequence[Hashable]) -> Choices:
@@ -463,9 +466,9 @@ class Choices:
             np.add.at(residual, self.events.chosen, self.events.count)
             slope = self.events.design.T @ residual - precision * parameters
             information = self.penalised(self.events.information(probabilities), sd)
-            information[:n_items, :n_items] += np.diagonal(information)[:n_items].mean() / n_items
+            information[:n_items, :n_items] += np.diagonal(information)[:n_items].sum() / max(1, n_items) ** 2
             step = _solved(information, slope)
-            step[:n_items] -= step[:n_items].mean()  # no choice tells anything of the common level
+            step[:n_items] -= step[:n_items].sum() / max(1, n_items)  # no choice tells anything of the common level
             scale = min(1.0, 4.0 / max(1e-300, float(np.abs(step).max())))
             while True:
                 trial = parameters + scale * step

@@ -71,9 +71,8 @@ class Events:
         """Mean of the coefficients over the outcomes of each event; sparse."""
         from scipy.sparse import csr_array
 
-        columns = np.arange(probabilities.size)
-        shape = (self.chosen.size, probabilities.size)
-        return csr_array((probabilities, (self.event, columns)), shape=shape) @ self.design
+        columns, shape = np.arange(probabilities.size), (self.chosen.size, probabilities.size)
+        return csr_array((probabilities, columns, self.outcome_starts), shape=shape) @ self.design
 
     def information(self, probabilities: Array) -> Array:
         """Negative second derivative of the log-likelihood, shape (n_parameters, n_parameters)."""

@@ -86,6 +86,8 @@ def cluster_products(events: Events, clusters: Array, probabilities: Array) -> A
         ones = (np.ones(column.size), (column, np.arange(column.size)))
         sums = csr_array(ones, shape=(n_clusters, column.size)) @ scores
         total += sign * n_clusters / max(1, n_clusters - 1) * (sums.T @ sums).toarray()
+    if len(ways) == 1:
+        return total
     values, vectors = np.linalg.eigh(total)
     clipped: Array = (vectors * np.maximum(values, 0.0)) @ vectors.T  # a difference may have negative directions
     return clipped

@@ -13,7 +13,8 @@ voter, and residuals do not change with the distance of the two items.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from adaptive.errors import ModelError
 from rankcorr._checks import check_choice, real_number, shown
-from rankcorr._results import JsonResult, Result
+from rankcorr._results import JsonResult, Result, read_only
 from rankcorr._workers import checked_workers, in_threads
 
 if TYPE_CHECKING:
@@ -135,6 +136,23 @@ class Rows:
         order = np.argsort(ends, kind="stable").astype(np.int32)
         starts = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=self.n_items))]).astype(np.int32)
         return order % np.int32(max(1, self.left.size)), np.concatenate([self.right, self.left])[order], starts
+
+    def select(self, places: Array) -> Rows:
+        """Return some of the votes."""
+        columns = (self.left, self.right, self.winner, self.group)
+        return self.with_columns(*(column[places] for column in columns))
+
+    def with_columns(self, *columns: Array) -> Rows:
+        """Return other votes on the same items; columns are read-only, since a loop is compiled again for others."""
+        left, right, winner, group = read_only(list(map(np.ascontiguousarray, columns)))
+        return replace(self, left=left, right=right, winner=winner, group=group)
+
+    def pairs(self, weight: Array) -> Any:
+        """Return a sparse matrix with the weight of each vote in the row of either item and the column of the other."""
+        from scipy.sparse import csr_array
+
+        place, other, starts = self.neighbours
+        return csr_array((weight[place], other, starts), shape=(self.n_items, self.n_items))
 
     def by_item(self, values: Array, sign: float) -> Array:
         """Return the sums over the votes on each item, where it is on the right with this sign."""
@@ -300,16 +318,26 @@ class Curvature:
         """Diagonal of H, the curvature of votes and prior."""
         return self.rows.by_item(self.weight, 1.0) + self.precision
 
-    def solve(self, target: Array, tolerance: float) -> Array | None:
-        """Return H^-1 target, shape (n_items,) or (n_items, n_columns) as `target` is; None if H is indefinite."""
-        return solve_system(self.rows, self.weight, self.precision, self.diagonal, target, tolerance)
+    @cached_property
+    def pairs(self) -> Any:
+        """Curvature of all votes on each pair of items, a sparse matrix."""
+        pairs = self.rows.pairs(self.weight).copy()  # the indices of the first are those of `neighbours`
+        pairs.sum_duplicates()
+        return pairs
 
-    def solve_definite(self, target: Array, tolerance: float) -> Array:
-        """Return H^-1 target where only rounding can make H indefinite, which is a ModelError."""
-        solution = self.solve(target, tolerance)
-        if solution is None:
-            raise ModelError(INDEFINITE)
-        return solution
+    def solve(self, target: Array, tolerance: float) -> Array:
+        """Return H^-1 target, in columns; that only rounding can make H indefinite is a ModelError."""
+        diagonal = self.diagonal
+        is_singular = self.precision == 0  # strengths are known up to a constant
+        if is_singular:
+            # A trace of a prior keeps rounding errors from growing in that direction, whose part is then removed.
+            target = target - target.mean(axis=0)
+            diagonal = diagonal + 1e-12 * diagonal.max() * (diagonal > 0)
+        try:
+            solution = solve_system(self.pairs, diagonal, target, tolerance)
+        except np.linalg.LinAlgError:
+            raise ModelError(INDEFINITE) from None
+        return solution - solution.mean(axis=0) if is_singular else solution
 
     def matrix(self) -> Array:
         """Return H as a dense matrix, shape (n_items, n_items)."""
@@ -335,33 +363,51 @@ class Curvature:
         # The trace has a relative standard error of about sqrt(2 / (n_items n_columns)).
         n_columns = max(2, PROBE_NUMBERS // n_items)
         signs = np.random.default_rng(0).choice([-1.0, 1.0], (n_items, n_columns))
-        solved = self.solve_definite(signs, _PROBE_TOLERANCE)
+        solved = self.solve(signs, _PROBE_TOLERANCE)
         contrasts = np.einsum("vc,vc->v", signs[left] - signs[right], solved[left] - solved[right])
         return float(np.sum(signs * solved)) / n_columns, contrasts / n_columns
 
 
 def solve_system(
-    rows: Rows, weight: Array, precision: float, diagonal: Array, target: Array, tolerance: float
-) -> Array | None:
-    """Solve for H of these curvatures of votes, as `Curvature.solve` does; `diagonal` scales the system."""
-    from adaptive.model._likelihood_kernels import solve_curvature
+    pairs: Any, diagonal: Array, target: Array, tolerance: float, absorb: Callable[[Array], Array] | None = None
+) -> Array:
+    """Solve for columns of targets by conjugate gradients, scaled by the diagonal (Hestenes and Stiefel 1952).
 
-    columns = np.array(target.reshape(rows.n_items, -1), order="C")
-    solution = np.empty_like(columns)
-    if (diagonal <= 0.0).any():
-        return None
-    is_singular = precision == 0  # strengths are known up to a constant
-    if is_singular:
-        # A trace of a prior keeps rounding errors from growing in that direction, whose part is then removed.
-        columns -= columns.mean(axis=0)
-        precision = 1e-12 * float(diagonal.max())
-    system = rows.left, rows.right, weight, precision, diagonal
-    n_iterations = solve_curvature(*system, columns, tolerance, 10 * rows.n_items + 100, solution)
-    if n_iterations < 0:
-        return None
-    if is_singular:
-        solution -= solution.mean(axis=0)
-    return solution.reshape(target.shape)
+    The matrix has this diagonal, and `pairs` is what it lacks elsewhere; `absorb` returns a part of its product with
+    columns that is taken off. A column ends when its residual, in the norm of the inverse diagonal, is `tolerance`
+    times that of its target. SciPy's `cg` does not notice a direction without positive curvature, and would lead to a
+    saddle point.
+
+    Raises
+    ------
+    LinAlgError
+        There is such a direction.
+    """
+    if (diagonal <= 0).any():
+        raise np.linalg.LinAlgError
+    scale = diagonal[:, np.newaxis]
+    solution, residual = np.zeros(target.shape), target.copy()
+    direction = residual / scale
+    size = (residual * direction).sum(axis=0)
+    aim, is_open = tolerance**2 * size, size > 0
+    for _ in range(10 * len(target) + 100):
+        if not is_open.any():
+            break
+        image = scale * direction - pairs @ direction
+        if absorb is not None:
+            image -= absorb(direction)
+        curvature = (direction * image).sum(axis=0)
+        if (curvature[is_open] <= 0).any():
+            raise np.linalg.LinAlgError
+        step = np.divide(size, curvature, out=np.zeros(size.size), where=is_open)
+        solution += step * direction
+        residual -= step * image
+        scaled = residual / scale
+        rest = (residual * scaled).sum(axis=0)
+        direction = scaled + np.divide(rest, size, out=np.zeros(size.size), where=is_open) * direction
+        size = np.where(is_open, rest, size)
+        is_open = size > aim
+    return solution
 
 
 def inverse_of(matrix: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Run the loops over votes: likelihood, slope and curvature, and linear systems with the curvature as matrix.
+"""Run the loops over votes: likelihood, slope and curvature, chances of ranks, and bets against coin flips.
 
 Like `adaptive._draw_kernels`, this module is imported by the call that needs it, and callers have checked everything.
 A vote k on the items `left[k]` and `right[k]` by a voter of group `group[k]` has the margin
@@ -181,98 +181,6 @@ def chance(winner: int, margin: float, oversight: float, nu: float, link: int, h
 
 
 @helper
-def apply_curvature(left: Array, right: Array, weight: Array, precision: float, x: Array, out: Array) -> None:
-    """Set out = (sum_k weight_k (e_left - e_right)(e_left - e_right)^T + precision I) x, for all columns of x."""
-    n_items, n_columns = x.shape
-    for i in range(n_items):
-        for c in range(n_columns):
-            out[i, c] = precision * x[i, c]
-    if n_columns == 1:  # three times as fast without a loop over columns
-        of_item, sums = x.reshape(n_items), out.reshape(n_items)
-        for k in range(left.size):
-            i, j = left[k], right[k]
-            flow = weight[k] * (of_item[i] - of_item[j])
-            sums[i] += flow
-            sums[j] -= flow
-        return
-    for k in range(left.size):
-        i, j, w = left[k], right[k], weight[k]
-        for c in range(n_columns):
-            flow = w * (x[i, c] - x[j, c])
-            out[i, c] += flow
-            out[j, c] -= flow
-
-
-@kernel
-def solve_curvature(
-    left: Array,
-    right: Array,
-    weight: Array,
-    precision: float,
-    diagonal: Array,
-    target: Array,
-    tolerance: float,
-    most: int,
-    x: Array,
-) -> int:
-    """Solve the system of `apply_curvature` for `target`, from x = 0, by conjugate gradients; the result is in `x`.
-
-    Every column ends when its residual, in the norm of the inverse diagonal, is `tolerance` times that of `target`.
-    Return the number of iterations, or -1 if the matrix turns out to be indefinite. The matrix is never built: memory
-    is linear in votes.
-    """
-    n_items, n_columns = target.shape
-    # Few arrays, since each takes .03 s to compile.
-    of_items, of_columns = np.empty((3, n_items, n_columns)), np.empty((4, n_columns))
-    residual, direction, image = of_items[0], of_items[1], of_items[2]
-    size, aim, step, new_size = of_columns[0], of_columns[1], of_columns[2], of_columns[3]
-    for c in range(n_columns):
-        size[c] = 0.0
-    for i in range(n_items):
-        for c in range(n_columns):
-            x[i, c] = 0.0
-            residual[i, c] = target[i, c]
-            direction[i, c] = residual[i, c] / diagonal[i]
-            size[c] += residual[i, c] * direction[i, c]
-    for c in range(n_columns):
-        aim[c] = tolerance * tolerance * size[c]
-    n_iterations = 0
-    while n_iterations < most:
-        open_columns = 0
-        for c in range(n_columns):
-            open_columns += size[c] > aim[c]
-        if open_columns == 0:
-            break
-        n_iterations += 1
-        apply_curvature(left, right, weight, precision, direction, image)
-        for c in range(n_columns):
-            step[c] = 0.0
-            new_size[c] = 0.0
-        for i in range(n_items):
-            for c in range(n_columns):
-                step[c] += direction[i, c] * image[i, c]
-        for c in range(n_columns):
-            if size[c] > aim[c] and step[c] <= 0.0:
-                return -1
-            step[c] = size[c] / step[c] if size[c] > aim[c] else 0.0
-        for i in range(n_items):
-            for c in range(n_columns):
-                x[i, c] += step[c] * direction[i, c]
-                residual[i, c] -= step[c] * image[i, c]
-                new_size[c] += residual[i, c] * residual[i, c] / diagonal[i]
-        for c in range(n_columns):
-            # A column that has ended stays as it is, because its next steps are 0.
-            step[c] = new_size[c] / size[c] if size[c] > aim[c] else 0.0
-        for i in range(n_items):
-            for c in range(n_columns):
-                direction[i, c] = residual[i, c] / diagonal[i] + step[c] * direction[i, c]
-        for c in range(n_columns):
-            if size[c] > aim[c]:
-                size[c] = new_size[c]
-    return n_iterations
-
-
-@helper
 def oversight_terms(chances: Chances, oversight: float) -> Slips:
     """Return the derivatives of answers in their oversight.
 
@@ -344,30 +252,6 @@ def row_terms(votes: Votes, voters: GroupParameters, theta: Array, out: RowTerms
         if fits_nu:
             out.tie[k], out.tie_mixed[k] = chances[1], -n * (chances[3] + chances[4])
     return total + math.log(product)
-
-
-@kernel
-def voter_information(votes: Votes, voters: GroupParameters, theta: Array, out: Array) -> None:
-    """Fill `out`, shape (n_groups, 3, 3), with the expected information on log a, the log odds of e, and s."""
-    left, right, _, group, _ = votes
-    discrimination, oversight, side, nu, link, half = voters
-    out[:] = 0.0
-    for k in range(left.size):
-        v = group[k]
-        difference = discrimination[v] * (theta[left[k]] - theta[right[k]])
-        margin = difference + side[v]
-        of_odds = oversight[v] * (1.0 - oversight[v])
-        chances = outcome_chances(margin, nu, link)
-        sides, slips = side_terms(chances, oversight[v], link, margin), oversight_terms(chances, oversight[v])
-        for outcome in range(-1, 2):
-            if outcome == 0 and (half or nu == 0.0):  # not a separate outcome
-                continue
-            probability, score, _ = answer_terms(outcome, sides, half)
-            in_oversight = 0.0 if outcome == 0 else slips[2] if outcome > 0 else slips[5]
-            slopes = (score * difference, in_oversight * of_odds, score)
-            for i in range(3):
-                for j in range(3):
-                    out[v, i, j] += probability * slopes[i] * slopes[j]
 
 
 @kernel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -22,6 +22,7 @@ from adaptive.model._likelihood import (
     check_bounded,
     fill_terms,
     laplacian,
+    solve_system,
 )
 from rankcorr._results import read_only
 from rankcorr._workers import Progress
@@ -29,7 +30,6 @@ from rankcorr._workers import Progress
 if TYPE_CHECKING:
     from adaptive.model._likelihood_kernels import RowTerms
 Array: TypeAlias = NDArray[Any]
-Couplings: TypeAlias = dict[int, Array]  # of log a, log odds of e, s: those that are fitted
 _LARGEST_STEP: Final = 4.0  # of the difference of two items that met
 _FORCING: Final = (1e-10, 1e-2)  # of conjugate gradients: steps that end far from the solution need not be exact
 _FAR: Final = 0.5  # a step from which the next may still be far from the peak
@@ -41,6 +41,7 @@ TOLERANCE: Final = 1e-9  # of the largest change, relative to the spread of the 
 FOLLOW_TOLERANCE: Final = 1e-6  # of parameters that follow e or t
 SLIPS_RANGE: Final = (1e-9, 0.35)  # beyond a half, the order would be mirrored
 _VOTES_PER_BLOCK: Final = 1 << 20
+_CELLS_PER_ROW: Final = 4
 _NU_RANGE: Final = (1e-6, 1e4)
 
 
@@ -72,6 +73,12 @@ class Point:
     def terms(self) -> RowTerms:
         """What each row of votes adds to the derivatives."""
         return self.curved.terms
+
+    @cached_property
+    def difference(self) -> Array:
+        """Difference of the two strengths of each row."""
+        rows = self.curved.rows
+        return np.asarray(self.at.theta[rows.left] - self.at.theta[rows.right])
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,18 +258,15 @@ class JointFit:
         theta = rows.by_item(flow, -1.0)
         groups = np.zeros((rows.n_groups, 3))
         if self.is_active[0]:
-            groups[:, 0] = self._by_group(flow * (at.theta[rows.left] - at.theta[rows.right]))
+            groups[:, 0] = rows.by_group(flow * point.difference)
             groups[:, 0] -= np.log(at.discrimination) / prior.discrimination_sd**2
         if self.is_active[1]:
-            groups[:, 1] = self._by_group(point.terms.oversight_score) * at.oversight * (1 - at.oversight)
+            groups[:, 1] = rows.by_group(point.terms.oversight_score) * at.oversight * (1 - at.oversight)
             groups[:, 1] += prior.oversight_votes * (self.oversight - at.oversight)
         if self.is_active[2]:
-            groups[:, 2] = self._by_group(score) - at.side / prior.side_sd**2
+            groups[:, 2] = rows.by_group(score) - at.side / prior.side_sd**2
         log_nu = float(np.sum(self.answers[:, 1] - self.count * point.terms.tie)) if self.fits_nu else 0.0
         return Move(theta - at.precision * at.theta, groups, log_nu)
-
-    def _by_group(self, values: Array) -> Array:
-        return self.rows.by_group(values)
 
     def solve(self, point: Point, targets: Sequence[Move], is_observed: bool) -> list[Move]:
         """Return the curvature's inverse times each target, with the mean of log a over the voters held.
@@ -273,15 +277,15 @@ class JointFit:
             The curvature is not positive definite, which cannot happen to expected ones.
         """
         n_items, at, n_targets = self.rows.n_items, point.at, len(targets)
-        blocks, coupling, weight = self._groups(point, is_observed)
+        voters, weight = self._eliminated(point, is_observed)
         log_nu = np.array([target.log_nu for target in targets])
         is_at_end = at.nu in _NU_RANGE and bool(((log_nu > 0) == (at.nu == _NU_RANGE[1])).all())
-        columns = [np.concatenate([target.theta, target.groups.ravel()]) for target in targets]
+        columns = [np.concatenate([target.theta, target.groups[:, self.is_free].ravel()]) for target in targets]
         fits_nu = self.fits_nu and not is_at_end
         if fits_nu:
             border, corner = self._border(point)
             columns.append(border)
-        solved = self._solve_blocks(blocks, coupling, weight, at.precision, np.column_stack(columns)).T
+        solved = self._solve_blocks(voters, weight, at.precision, np.column_stack(columns)).T
         whole, moves = solved[:n_targets], np.zeros(n_targets)
         if fits_nu:
             rest = corner - float(border @ solved[-1])  # of log nu, once the others are eliminated
@@ -289,28 +293,26 @@ class JointFit:
                 raise np.linalg.LinAlgError
             moves = (log_nu - whole @ border) / rest
             whole = whole - np.outer(moves, solved[-1])
-        return [Move(x[:n_items], x[n_items:].reshape(-1, 3), float(y)) for x, y in zip(whole, moves, strict=True)]
-
-    @property
-    def holds_mean(self) -> bool:
-        """True if the mean of log a is held."""
-        return bool(self.is_active[0] and self.shares.any())
+        groups = np.zeros((n_targets, self.rows.n_groups, 3))
+        groups[..., self.is_free] = whole[:, n_items:].reshape(groups[..., self.is_free].shape)
+        return [Move(x[:n_items], y, float(z)) for x, y, z in zip(whole, groups, moves, strict=True)]
 
     def _border(self, point: Point) -> tuple[Array, float]:
         """Return the curvature in log nu and all other parameters, and that in log nu alone."""
         rows, at = self.rows, point.at
         tie, mixed = point.terms.tie, point.terms.tie_mixed
         flow = at.discrimination[rows.group] * mixed
-        margins = self._by_group(flow * (at.theta[rows.left] - at.theta[rows.right]))
-        by_group = np.stack([margins, np.zeros(rows.n_groups), self._by_group(mixed)], axis=1) * self.is_free
+        groups = np.zeros((rows.n_groups, 3))
+        if self.is_free[0]:
+            groups[:, 0] = rows.by_group(flow * point.difference)
+        groups[:, 2] = rows.by_group(mixed)
         corner = float(np.sum(self.count * tie * (1.0 - tie)))  # a product of BLAS would wait for threads
-        return np.concatenate([rows.by_item(flow, -1.0), by_group.ravel()]), corner
+        return np.concatenate([rows.by_item(flow, -1.0), groups[:, self.is_free].ravel()]), corner
 
     def absorbed(self, at: Parameters) -> Array:
         """Return the part of the expected curvature in the strengths that the other fitted parameters take from it."""
         point, n_items = self.point(at), self.rows.n_items
-        blocks, coupling, _ = self._groups(point, is_observed=False)
-        voters = self._eliminated(blocks, coupling)
+        voters, _ = self._eliminated(point, is_observed=False)
         if not self.fits_nu:
             return voters.absorbed_matrix()
         border, corner = self._border(point)
@@ -318,85 +320,77 @@ class JointFit:
         remainder = border[:n_items] - voters.mixed @ inner
         return voters.absorbed_matrix() + np.outer(remainder, remainder) / (corner - border[n_items:] @ inner)
 
-    def _groups(self, point: Point, is_observed: bool) -> tuple[Array, Couplings, Array]:
-        """Return the blocks of the groups, the coupling of each row's margin with its group, and weights of pairs.
+    def voter_variances(self, at: Parameters) -> Array:
+        """Return the variances of log a, log odds of e and s by group, given the strengths; nan if not fitted."""
+        voters, _ = self._eliminated(self.point(at), is_observed=False)
+        variances = np.full((self.rows.n_groups, 3), math.nan)
+        variances[:, self.is_free] = np.diagonal(voters.inverse, axis1=1, axis2=2)
+        return variances
+
+    def _eliminated(self, point: Point, is_observed: bool) -> tuple[Voters, Array]:
+        """Return the parameters of voters, to be eliminated, and the curvature of each row in its two strengths.
 
         A group whose observed block has no maximum has the expected curvatures.
         """
-        rows, at, prior = self.rows, point.at, self.prior
-        group, a = rows.group, at.discrimination[rows.group]
+        rows, at, prior, terms = self.rows, point.at, self.prior, point.terms
+        group, a, free = rows.group, at.discrimination[rows.group], self.is_free
+        margin, odds = a * point.difference, at.oversight * (1 - at.oversight)
         observed = np.full(rows.n_groups, is_observed)
-        margin = a * (at.theta[rows.left] - at.theta[rows.right])
         while True:
             choose = partial(_where, observed, group)
-            curved = choose(point.terms.observed, point.terms.expected)
+            curved = choose(terms.observed, terms.expected)
             blocks = np.zeros((rows.n_groups, 3, 3))
-            coupling = dict.fromkeys(np.flatnonzero(self.is_free).tolist(), curved)  # that of s; others follow
-            if self.is_free[0]:
-                coupling[0] = curved * margin - choose(point.terms.score, np.zeros(margin.size))
-                blocks[:, 0, 0] = self._by_group(coupling[0] * margin) + prior.discrimination_sd**-2
-            if self.is_free[1]:
-                mixed = choose(point.terms.observed_mixed, point.terms.mixed)
-                alone = choose(point.terms.observed_alone, point.terms.alone)
-                odds = at.oversight * (1 - at.oversight)
-                coupling[1] = mixed * odds[group]
-                slips = self._by_group(point.terms.oversight_score) * odds * (1 - 2 * at.oversight)
-                blocks[:, 1, 1] = self._by_group(alone) * odds**2 - observed * slips + prior.oversight_votes * odds
-            if self.is_free[2]:
-                blocks[:, 2, 2] = self._by_group(curved) + prior.side_sd**-2
-            if self.is_free[0] and self.is_free[1]:
-                blocks[:, 0, 1] = blocks[:, 1, 0] = self._by_group(coupling[1] * margin)
-            if self.is_free[0] and self.is_free[2]:
-                blocks[:, 0, 2] = blocks[:, 2, 0] = self._by_group(curved * margin)
-            if self.is_free[1] and self.is_free[2]:
-                blocks[:, 1, 2] = blocks[:, 2, 1] = self._by_group(coupling[1])
-            for k in np.flatnonzero(~self.is_free):
-                blocks[:, k, k] = 1.0
-            is_definite = np.linalg.eigvalsh(blocks)[:, 0] > 0
+            coupling = dict.fromkeys(np.flatnonzero(free).tolist(), curved)  # of margin and s; others follow
+            if free[0]:
+                coupling[0] = curved * margin - choose(terms.score, np.zeros(margin.size))
+            if free[1]:
+                coupling[1] = choose(terms.observed_mixed, terms.mixed) * odds[group]
+                alone = rows.by_group(choose(terms.observed_alone, terms.alone)) * odds**2
+                slips = rows.by_group(terms.oversight_score) * odds * (1 - 2 * at.oversight)
+                blocks[:, 1, 1] = alone - observed * slips + prior.oversight_votes * odds
+            for k, of_row in coupling.items():
+                if free[0]:
+                    blocks[:, 0, k] = blocks[:, k, 0] = rows.by_group(of_row * margin)
+                if free[2] and k != 0:
+                    blocks[:, 2, k] = blocks[:, k, 2] = rows.by_group(of_row)
+            blocks += np.diag([prior.discrimination_sd**-2, 0.0, prior.side_sd**-2])
+            blocks = blocks[:, free][:, :, free]
+            is_definite = np.linalg.eigvalsh(blocks).min(axis=1, initial=math.inf) > 0
             if is_definite.all():
-                return blocks, {k: a * of_row for k, of_row in coupling.items()}, curved * a * a
+                break
             if not observed[~is_definite].any():
                 raise np.linalg.LinAlgError
             observed = observed & is_definite
+        shares = np.zeros((rows.n_groups, 3))
+        shares[:, 0] = self.shares
+        mixed = self._mixed([a * of_row for of_row in coupling.values()])
+        return Voters(np.linalg.inv(blocks), mixed, shares[:, free].ravel()), curved * a * a
 
-    def _eliminated(self, blocks: Array, coupling: Couplings) -> Voters:
-        """Return the parameters of voters as they are eliminated."""
-        inverse, mixed = self._coupled(blocks, coupling)
-        shares = np.zeros(inverse.shape[0])
-        if self.holds_mean:
-            shares[::3] = self.shares
-        return Voters(inverse, mixed, shares, bool(self.is_free.any()))
+    def _mixed(self, coupling: list[Array]) -> Any:
+        """Return the curvature in strengths and groups, which may be sparse, from that of each row."""
+        from scipy.sparse import csr_array
 
-    def _coupled(self, blocks: Array, coupling: Couplings) -> tuple[Any, Any]:
-        """Return the inverse of all blocks, and the curvature in strengths and groups; both may be sparse."""
-        from scipy.sparse import bsr_array, csr_array
-
-        rows, n_items = self.rows, self.rows.n_items
-        n_groups = rows.n_groups
-        inverse = bsr_array(
-            (np.linalg.inv(blocks), np.arange(n_groups), np.arange(n_groups + 1)), shape=(3 * n_groups, 3 * n_groups)
-        ).tocsr()
-        if n_items * n_groups <= rows.left.size:  # counting is faster than sorting
-            dense = np.zeros((n_items, 3 * n_groups))
-            for k, values in coupling.items():
-                dense[:, k::3] = rows.by_item_and_group(values)
-            return inverse, dense
+        rows, n_free = self.rows, len(coupling)
+        n_items, n_groups = rows.n_items, rows.n_groups
+        # Counting is faster than sorting, and a dense product than one of many sparse rows.
+        n_dense = rows.left.size * (_CELLS_PER_ROW if rows.has_dense_matrix else 1)
+        if n_items * n_groups * n_free <= n_dense * n_free:
+            dense = np.zeros((n_items, n_groups, n_free))
+            for k, of_row in enumerate(coupling):
+                dense[..., k] = rows.by_item_and_group(of_row)
+            return dense.reshape(n_items, n_groups * n_free)
         place, other, starts = rows.neighbours
         sign = np.where(rows.right[place] == other, 1.0, -1.0)
-        values = np.array([of_row[place] * sign for of_row in coupling.values()]).reshape(len(coupling), place.size).T
-        parameters = 3 * rows.group[place][:, np.newaxis] + np.array([*coupling], np.int32)
+        values = np.stack([of_row[place] * sign for of_row in coupling], axis=1)
+        parameters = n_free * rows.group[place][:, np.newaxis] + np.arange(n_free, dtype=np.int32)
         # Entries of one voter and item stay apart: to sum them takes longer than the products.
-        mixed = csr_array((values.ravel(), parameters.ravel(), starts * len(coupling)), shape=(n_items, 3 * n_groups))
-        return inverse, mixed
+        return csr_array((values.ravel(), parameters.ravel(), starts * n_free), shape=(n_items, n_groups * n_free))
 
-    def _solve_blocks(
-        self, blocks: Array, coupling: Couplings, weight: Array, precision: float, columns: Array
-    ) -> Array:
-        """Solve for strengths and groups, shape (n_items + 3 n_groups, n_columns), with the groups eliminated."""
-        from scipy.linalg import cho_factor, cho_solve
+    def _solve_blocks(self, voters: Voters, weight: Array, precision: float, columns: Array) -> Array:
+        """Solve for strengths and groups, one column for each target, with the groups eliminated."""
+        from scipy.linalg.lapack import dposv
 
         rows, n_items = self.rows, self.rows.n_items
-        voters = self._eliminated(blocks, coupling)
         target = columns[:n_items] - voters.mixed @ voters.solve(columns[n_items:])
         # Far below the curvature of the votes, a prior cannot be told from rounding errors. The common level, which
         # only the prior limits, is then solved for separately. Elsewhere, items never compared remain exactly tied.
@@ -407,12 +401,18 @@ class JointFit:
             matrix = laplacian(rows, weight)
             most = float(matrix.diagonal().max()) if is_flat else 0.0
             matrix[np.diag_indices(n_items)] += precision + _LEAST_PART * most
-            if voters.is_free:
+            if voters.shares.size:
                 matrix -= voters.absorbed_matrix()
-            matrix += most / n_items
-            theta = cho_solve(cho_factor(matrix, check_finite=False), target, check_finite=False)
+            if is_flat:
+                matrix += most / n_items
+            _, theta, failed = dposv(matrix.T, target, overwrite_a=True)  # symmetric, in the order of Fortran
+            if failed:
+                raise np.linalg.LinAlgError
         else:
-            theta = _by_gradients(rows, weight, precision, voters, target, self.forcing)
+            diagonal = rows.by_item(weight, 1.0) + precision
+            diagonal += _LEAST_PART * diagonal.max()
+            absorb = voters.absorb if voters.shares.size else None
+            theta = solve_system(rows.pairs(weight), diagonal, target, self.forcing, absorb)
         if is_flat:
             theta += (level / precision if precision > 0 else 0.0) - theta.mean(axis=0)
         return np.concatenate([theta, voters.solve(columns[n_items:] - voters.mixed.T @ theta)])
@@ -426,90 +426,44 @@ class Voters:
     moves that leave this mean unchanged is B^-1 - z z' / h'z with z = B^-1 h.
     """
 
-    inverse: Any  # of B, which may be sparse
+    inverse: Array  # of the blocks, shape (n_groups, n_free, n_free)
     mixed: Any  # curvature in strengths and parameters of voters, which may be sparse
-    shares: Array  # of the voters in the mean of log a
-    is_free: bool
+    shares: Array  # of the parameters of voters in the mean of log a; 0 where that is not fitted
+
+    def _times_inverse(self, target: Array) -> Array:
+        of_groups = target.reshape(*self.inverse.shape[:2], *target.shape[1:])
+        return np.asarray(np.einsum("gkl,gl...->gk...", self.inverse, of_groups).reshape(target.shape))
 
     @cached_property
     def multiplier(self) -> Array:
         """Z / sqrt(h'z)."""
-        z = np.asarray(self.inverse @ self.shares)
+        z = self._times_inverse(self.shares)
         size = float(self.shares @ z)
         return z / math.sqrt(size) if size > 0 else z
 
-    @cached_property
-    def absorbed(self) -> Any:
-        """Curvature in strengths and parameters of voters, times the inverse of B."""
-        return self.mixed @ self.inverse
-
-    @cached_property
-    def unabsorbed(self) -> Array:
-        """Part of each strength in what the held mean does not absorb."""
-        return np.asarray(self.mixed @ self.multiplier)
-
     def solve(self, target: Array) -> Array:
         """Return the moves of the parameters of voters for one target, or for columns of them."""
-        return np.asarray(self.inverse @ target - np.multiply.outer(self.multiplier, self.multiplier @ target))
+        return np.asarray(self._times_inverse(target) - np.multiply.outer(self.multiplier, self.multiplier @ target))
 
     def absorb(self, strengths: Array) -> Array:
         """Return the part of the curvature along some strengths that voters absorb."""
-        image = self.absorbed @ (self.mixed.T @ strengths)
-        return np.asarray(image - self.unabsorbed * float(self.unabsorbed @ strengths))
+        return np.asarray(self.mixed @ self.solve(self.mixed.T @ strengths))
 
     def absorbed_matrix(self) -> Array:
         """Return the same as a matrix."""
-        return np.asarray(_dense(self.absorbed @ self.mixed.T) - np.outer(self.unabsorbed, self.unabsorbed))
+        from scipy.sparse import csr_array
 
-
-def _by_gradients(
-    rows: Rows, weight: Array, precision: float, voters: Voters, target: Array, tolerance: float
-) -> Array:
-    """Solve for the strengths of many items by conjugate gradients."""
-    from scipy.sparse import csr_array
-
-    n_items = rows.n_items
-    place, other, starts = rows.neighbours
-    pairs = csr_array((weight[place], other, starts), (n_items, n_items))
-    diagonal = rows.by_item(weight, 1.0)
-    if (diagonal + precision <= 0).any():
-        raise np.linalg.LinAlgError
-    diagonal += precision + _LEAST_PART * diagonal.max()
-
-    def product(strengths: Array) -> Array:
-        image = np.asarray(diagonal * strengths - pairs @ strengths)
-        return image - voters.absorb(strengths) if voters.is_free else image
-
-    return np.stack([_conjugate_gradients(product, diagonal, column, tolerance) for column in target.T], axis=1)
-
-
-def _conjugate_gradients(product: Callable[[Array], Array], diagonal: Array, target: Array, tolerance: float) -> Array:
-    """Solve a linear system, scaled by its diagonal (Hestenes and Stiefel 1952).
-
-    SciPy's `cg` does not notice a direction without positive curvature, and would lead to a saddle point.
-
-    Raises
-    ------
-    LinAlgError
-        There is such a direction.
-    """
-    solution, residual = np.zeros(target.size), target.copy()
-    direction, last = np.zeros(target.size), 1.0
-    limit = tolerance * float(np.linalg.norm(target))
-    for _ in range(10 * target.size + 100):
-        if float(np.linalg.norm(residual)) <= limit:
-            break
-        scaled = residual / diagonal
-        rest = float(residual @ scaled)
-        direction = scaled + rest / last * direction
-        image = product(direction)
-        curvature = float(direction @ image)
-        if curvature <= 0:
-            raise np.linalg.LinAlgError
-        solution += rest / curvature * direction
-        residual -= rest / curvature * image
-        last = rest
-    return solution
+        mixed, (n_groups, n_free, _) = self.mixed, self.inverse.shape
+        held = mixed @ self.multiplier
+        if isinstance(mixed, np.ndarray):
+            of_groups = mixed.reshape(len(mixed), n_groups, n_free).transpose(1, 0, 2)
+            image = (of_groups @ self.inverse).transpose(1, 0, 2).reshape(mixed.shape) @ mixed.T
+        else:
+            inverse = self.inverse[mixed.indices[::n_free] // n_free]
+            values = np.einsum("vk,vkl->vl", mixed.data.reshape(-1, n_free), inverse)
+            scaled = csr_array((values.ravel(), mixed.indices, mixed.indptr), shape=mixed.shape)
+            image = (scaled @ mixed.T).toarray()
+        return np.asarray(image - np.outer(held, held))
 
 
 def _where(is_first: Array, group: Array, first: Array, second: Array) -> Array:
@@ -517,10 +471,6 @@ def _where(is_first: Array, group: Array, first: Array, second: Array) -> Array:
     if is_first.all() or not is_first.any():
         return first if is_first.any() else second
     return np.where(is_first[group], first, second)
-
-
-def _dense(matrix: Any) -> Array:
-    return np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
 
 
 def pool_rows(rows: Rows) -> Rows:

@@ -36,7 +36,6 @@ from adaptive.model._likelihood import (
     kernel_input,
     laplacian,
 )
-from rankcorr._results import read_only
 from rankcorr._workers import Progress, checked_workers, in_threads
 
 if TYPE_CHECKING:
@@ -231,13 +230,13 @@ class PooledVotes:
         count = np.diff(places, append=order.size).astype(np.float64)
         shared = np.array(columns[4:]) if columns[4:] else np.full((2, places.size), -1)
         n_opinions, sd = (0, 0.0) if opinions is None else (opinions.n_opinions, opinions.sd)
-        return cls(_rows_with(rows, *columns[:4]), count, shared, n_opinions, sd)._renumber()
+        return cls(rows.with_columns(*columns[:4]), count, shared, n_opinions, sd)._renumber()
 
     def select(self, mask: Array) -> PooledVotes:
         """Keep the rows where `mask` is true, and the opinions that several of their votes share."""
-        rows = self.rows
-        rows = _rows_with(rows, rows.left[mask], rows.right[mask], rows.winner[mask], rows.group[mask])
-        return replace(self, rows=rows, count=self.count[mask], opinions=self.opinions[:, mask])._renumber()
+        return replace(
+            self, rows=self.rows.select(mask), count=self.count[mask], opinions=self.opinions[:, mask]
+        )._renumber()
 
     @cached_property
     def spread(self) -> Array:
@@ -276,12 +275,6 @@ class PooledVotes:
         start = np.concatenate([[0], np.cumsum(np.bincount(opinion[has_opinion], minlength=self.n_opinions))])
         of_item = item[has_opinion][order][start[:-1]].astype(np.int64)
         return Shared(start, sides, self.spread, np.where(alone[of_item], -1, of_item))
-
-
-def _rows_with(rows: Rows, *columns: Array) -> Rows:
-    """Return other votes on the same items, with read-only columns as in `rows_of`."""
-    left, right, winner, group = read_only(list(map(np.ascontiguousarray, columns)))
-    return replace(rows, left=left, right=right, winner=winner, group=group)
 
 
 @dataclass(frozen=True, eq=False)
@@ -500,7 +493,7 @@ def _draw_by_solving(
         noise = rng.standard_normal((stop - start, n_items + causes.shape[1]))
         forcing = causes @ np.ascontiguousarray(noise[:, n_items:].T)
         forcing += curved.precision**0.5 * noise[:, :n_items].T
-        draws[start:stop] = curved.solve_definite(forcing, _TOLERANCE).T
+        draws[start:stop] = curved.solve(forcing, _TOLERANCE).T
         if progress is not None:
             progress(stop - start)
     return draws

@@ -233,6 +233,11 @@ class Strengths(DrawnStrengths):
         """Expected curvature of the log posterior, whose inverse is the posterior's covariance of independent votes."""
         return curvature_at(rows_of(self.comparisons, self.model), self.parameters)
 
+    def joint_fit(self) -> JointFit:
+        """Return the system of all parameters that Newton's steps solve."""
+        rows = pool_rows(rows_of(self.comparisons, self.model))
+        return JointFit(rows, self.prior, self.oversight, TOLERANCE, None, fits_nu=self.tie_parameter > 0)
+
     @cached_property
     def rank_chances(self) -> accuracy.RankChances:
         """Probabilities of ranks, given an item's own votes, with all other strengths as fitted."""
@@ -285,9 +290,8 @@ class Strengths(DrawnStrengths):
     def _covariance_of_items(self) -> NDArray[np.float64]:
         if len(self.items) > MAX_EXACT:
             raise ModelError(f"the covariance of more than {MAX_EXACT:,} strengths is not computed")
-        rows, nu = pool_rows(rows_of(self.comparisons, self.model)), self.tie_parameter
-        curved = curvature_at(rows, self.parameters) if self.opinions is None else self.curvature
-        fit = JointFit(rows, self.prior, self.oversight, TOLERANCE, None, fits_nu=nu > 0)
+        fit = self.joint_fit()
+        curved = curvature_at(fit.rows, self.parameters) if self.opinions is None else self.curvature
         with one_blas_thread(len(self.items)):
             return np.asarray(covariance(curved, self.opinions, fit.absorbed(self.parameters)))
 

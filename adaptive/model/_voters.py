@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeAlias
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from adaptive._record import item_table
 from adaptive.errors import ModelError
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._likelihood import kernel_input, solve_system
+from adaptive.model._likelihood import solve_system
 from adaptive.model._models import n_unbounded, refit
 from adaptive.model._strengths import Strengths
 from rankcorr import Ranking
@@ -63,18 +64,15 @@ def wilson_interval(share: float, n: float, z: float) -> tuple[float, float]:
 
 def omit_votes(strengths: Strengths, left_out: Array) -> Array:
     """Return the strengths without some of the votes, by one Newton step from the fit."""
-    curved, at = strengths.curvature, strengths.parameters
-    rows = curved.rows
-    weight = curved.weight.copy()
-    weight[left_out] = 0.0
-    slope, diagonal = curved.slope.copy(), curved.diagonal.copy()
-    for side, sign in ((rows.left[left_out], 1.0), (rows.right[left_out], -1.0)):
-        np.subtract.at(slope, side, sign * curved.flow[left_out])
-        np.subtract.at(diagonal, side, curved.weight[left_out])
+    curved, theta = strengths.curvature, strengths.theta
+    rows, weight, flow = curved.rows.select(left_out), curved.weight[left_out], curved.flow[left_out]
+    slope = curved.slope - rows.by_item(flow, -1.0) - curved.precision * theta
     # An item compared only by this voter keeps the prior's curvature; without a prior it keeps a little, and its place.
-    diagonal = np.maximum(diagonal, max(curved.precision, 1e-9))
-    step = solve_system(rows, weight, curved.precision, diagonal, slope - curved.precision * at.theta, 1e-4)
-    return at.theta if step is None else at.theta + np.clip(step, -4.0, 4.0)
+    diagonal = np.maximum(curved.diagonal - rows.by_item(weight, 1.0), max(curved.precision, 1e-9))
+    with suppress(np.linalg.LinAlgError):
+        step = solve_system(curved.pairs - rows.pairs(weight), diagonal, slope[:, np.newaxis], 1e-4)
+        return np.asarray(theta + np.clip(step[:, 0], -4.0, 4.0))
+    return theta
 
 
 @dataclass(frozen=True, eq=False)
@@ -335,41 +333,25 @@ def voter_report(strengths: Strengths, *, level: float = 0.9, coefficient: Coeff
 
 def _parameters(strengths: Strengths, z: float, n_voters: int) -> dict[str, Any]:
     """Return a_v, e_v and s of each voter with the ends of their intervals; nan where they are not fitted."""
-    from adaptive.model._likelihood_kernels import voter_information
+    from scipy.special import expit, logit
 
     ends = ("", "_low", "_high")
     names = [name + end for name in ("discrimination", "oversight", "side_bias") for end in ends]
-    estimates = {name: np.full(n_voters, np.nan) for name in names}
-    model, at, prior = strengths.model, strengths.parameters, strengths.prior
-    if not model.voters:
+    estimates: dict[str, Any] = {name: np.full(n_voters, np.nan) for name in names}
+    if not strengths.model.voters:
         return estimates
-    information = np.empty((n_voters, 3, 3))
-    voter_information(*kernel_input(strengths.curvature.rows, at), at.theta, information)
-    fits_e = strengths.oversight > 0
-    information[:, 0, 0] += prior.discrimination_sd**-2
-    # The beta prior on the scale of log odds; a parameter that is not fitted is known.
-    information[:, 1, 1] += prior.oversight_votes * at.oversight * (1 - at.oversight) if fits_e else 1e300
-    information[:, 2, 2] += prior.side_sd**-2 if model.side_bias else 1e300
-    if not fits_e:
-        information[:, 1, [0, 2]] = information[:, [0, 2], 1] = 0.0
-    if not model.side_bias:
-        information[:, 2, :2] = information[:, :2, 2] = 0.0
-    errors = z * np.sqrt(np.diagonal(np.linalg.inv(information), axis1=1, axis2=2))
-    logs = np.log(at.discrimination)
-    estimates["discrimination"] = at.discrimination.copy()
-    estimates["discrimination_low"], estimates["discrimination_high"] = (
-        np.exp(logs - errors[:, 0]),
-        np.exp(logs + errors[:, 0]),
-    )
-    if fits_e:
-        from scipy.special import expit, logit
-
-        odds = logit(at.oversight)
-        estimates["oversight"] = at.oversight.copy()
-        estimates["oversight_low"], estimates["oversight_high"] = expit(odds - errors[:, 1]), expit(odds + errors[:, 1])
-    if model.side_bias:
-        estimates["side_bias"] = at.side.copy()
-        estimates["side_bias_low"], estimates["side_bias_high"] = at.side - errors[:, 2], at.side + errors[:, 2]
+    fit, at = strengths.joint_fit(), strengths.parameters
+    fit.is_free[0] = True  # that of a single voter is held, but the votes have information on it
+    errors = z * np.sqrt(fit.voter_variances(at)).T
+    scales = {
+        "discrimination": (at.discrimination, np.log, np.exp),
+        "oversight": (at.oversight, logit, expit),
+        "side_bias": (at.side, np.asarray, np.asarray),
+    }
+    for is_free, error, (name, (value, to_line, from_line)) in zip(fit.is_free, errors, scales.items(), strict=True):
+        if is_free:
+            columns = value, from_line(to_line(value) - error), from_line(to_line(value) + error)
+            estimates |= {name + end: column for end, column in zip(ends, columns, strict=True)}
     return estimates
 
 

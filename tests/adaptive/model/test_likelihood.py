@@ -11,21 +11,28 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
+from scipy.sparse import csr_array
 
 from adaptive import Comparisons, ModelError, Prior, bradley_terry, run_matching, stopping_rule
 from adaptive._votes import LEFT, RIGHT, TIE
 from adaptive.errors import ComparisonError
 from adaptive.model._accuracy import SPREADS, STAKES, signal
-from adaptive.model._likelihood import Parameters, VoteModel, checked_oversight, checked_prior, curvature_at
+from adaptive.model._likelihood import (
+    Parameters,
+    VoteModel,
+    checked_oversight,
+    checked_prior,
+    curvature_at,
+    laplacian,
+    solve_system,
+)
 from adaptive.model._likelihood_kernels import (
     LOGISTIC,
     NORMAL,
     answer_terms,
-    apply_curvature,
     outcome_chances,
     oversight_terms,
     side_terms,
-    solve_curvature,
 )
 from adaptive.model._newton import JointFit, pool_rows
 from adaptive.model._strengths import rows_of
@@ -209,21 +216,19 @@ def test_linear_systems_are_those_of_the_dense_matrix(votes, seed, n_columns):
         ends = np.zeros(n_items)
         ends[left], ends[right] = 1, -1
         dense += w * np.outer(ends, ends)
-    x, out = rng.normal(size=(n_items, n_columns)), np.empty((n_items, n_columns))
-    apply_curvature(votes.left, votes.right, weight, 0.25, x, out)
-    assert_allclose(out, dense @ x, atol=1e-12)
-    solved = np.empty_like(x)
-    steps = solve_curvature(votes.left, votes.right, weight, 0.25, np.diagonal(dense).copy(), out, 1e-12, 1000, solved)
-    assert 0 <= steps < 100
-    assert_allclose(solved, x, atol=1e-9)
+    x, rows = rng.normal(size=(n_items, n_columns)), rows_of(votes, VoteModel())
+    assert_allclose(laplacian(rows, weight) + 0.25 * np.eye(n_items), dense, atol=1e-12)
+    diagonal = np.diagonal(dense).copy()
+    assert_allclose(np.diag(diagonal) - rows.pairs(weight).toarray(), dense, atol=1e-12)
+    assert_allclose(solve_system(rows.pairs(weight), diagonal, dense @ x, 1e-12), x, atol=1e-9)
 
 
 def test_an_indefinite_matrix_is_seen():
-    left, right, weight = np.array([0, 1], np.int32), np.array([1, 2], np.int32), np.array([1.0, -0.6])
-    left.flags.writeable = right.flags.writeable = False  # as in votes, for which the kernel is compiled anyhow
-    diagonal, x = np.array([1.1, 0.5, 0.1]), np.empty((3, 1))
-    wanted = np.array([[0.0], [1.0], [-1.0]])
-    assert solve_curvature(left, right, weight, 0.1, diagonal, wanted, 1e-6, 100, x) == -1
+    pairs, target = csr_array([[0, 1, 0], [1, 0, -0.6], [0, -0.6, 0]]), np.array([[0.0], [1.0], [-1.0]])
+    with pytest.raises(np.linalg.LinAlgError):
+        solve_system(pairs, np.array([1.1, 0.5, 0.1]), target, 1e-6)
+    with pytest.raises(np.linalg.LinAlgError):
+        solve_system(pairs, np.array([1.1, 0.5, 0.0]), target, 1e-6)
 
 
 def wealth(votes, n_items):
