@@ -62,11 +62,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark wide examples and tests on PostgreSQL, and begin with tests that start servers: they wait more than compute.
 
     Then come the doctests whose kernels many other tests need. Two processes compile different ones, and copy those of
-    the other.
+    the other. Long files come before short ones: the last process to end should not have begun one of them late.
     """
     servers = ("tests/service/server/", "tests/service/deploy/")
     compiling = ("adaptive/_draw.py", "adaptive/README.md", "rankcorr/errors.py", "adaptive/model/_accuracy.py")
-    first = (*servers, *compiling)
+    long = (
+        "tests/test_processes.py",
+        "tests/test_docs.py",
+        "tests/test_distributions.py",
+        "tests/service/test_contract.py",
+    )
+    first = (*servers, *compiling, *long)
     for item in items:
         postgresql = "[postgresql" in item.nodeid or "postgresql" in item.fixturenames
         if postgresql or item.nodeid.startswith(WIDE_EXAMPLES):
