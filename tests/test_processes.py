@@ -55,6 +55,7 @@ MOST = {
 @pytest.mark.parametrize("name", MOST)
 def test_a_first_call_compiles_few_loops(name, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")  # where the scripts find what they share
+    monkeypatch.setenv("NUMBA_OPT", "0")  # a quarter of the time; what is compiled is the same
     found = importlib.import_module("first_calls").in_new_process(name)
     assert 0 < found["signatures"] <= MOST[name][0]
     assert found["others"] <= MOST[name][1]

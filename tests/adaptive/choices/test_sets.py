@@ -1,6 +1,7 @@
 """Sets chosen by the votes so far."""
 
 from collections import Counter
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from adaptive import Choices, draw_sets, next_sets
 from adaptive.errors import DrawError, ModelError
 
 
+@cache
 def fitted(n_items, n_answers=30, seed=0):
     """Strengths of items whose order is that of their numbers, nearly always."""
     rng = np.random.default_rng(seed)
@@ -66,6 +68,7 @@ def test_items_of_a_set_are_in_random_order():
     assert_allclose(shares, 0.25, atol=0.05)
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("n_items", [20, 40])
 def test_sets_by_the_votes_rank_the_top_better_than_balanced_ones(n_items):
     """The expected accuracy at equal numbers of answers, over simulated voters."""

@@ -39,6 +39,8 @@ from tests.processes import guarded
 
 SERVER = os.environ.get("RANKCORR_TEST_POSTGRES", "postgresql://postgres@127.0.0.1/postgres")
 PATIENCE = 120.0  # seconds for a server to start or to end
+# No commit waits for the disk: this server is not killed. Tests that kill one start their own.
+NO_DISK = "ALTER DATABASE {} SET synchronous_commit = off"
 
 
 class PostgreSQL:
@@ -50,7 +52,7 @@ class PostgreSQL:
     def __init__(self, url: str = SERVER) -> None:
         self.server = sa.make_url(url).set(drivername="postgresql+psycopg")
         self.name = f"rankcorr_test_{secrets.token_hex(8)}"
-        self._run(self.server, f"CREATE DATABASE {self.name} TEMPLATE template0")
+        self._run(self.server, f"CREATE DATABASE {self.name} TEMPLATE template0", NO_DISK.format(self.name))
         self.tables: list[str] = []
 
     def _run(self, url: sa.URL, *statements: str) -> None:
@@ -337,6 +339,7 @@ def postgres():
         return
     with server:
         server.execute(f"CREATE DATABASE {name}")
+        server.execute(NO_DISK.format(name))
         yield f"{SERVER.rsplit('/', 1)[0]}/{name}"
         server.execute(f"DROP DATABASE {name} WITH (FORCE)")
 

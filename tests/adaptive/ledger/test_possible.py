@@ -98,6 +98,7 @@ def check_pairs(campaign):
     assert max(answers.values(), default=0) <= 1
 
 
+@pytest.mark.wide
 @example(5, 2, 2, 17, 6, 8, Probing(KNOWN, overlap=0.5, repeats=0.5), 1819)  # a part that nobody else may be asked
 @given(
     n_items=st.integers(3, 6),
@@ -130,6 +131,7 @@ def test_a_continuous_campaign_ends_at_its_budget_or_at_all_pairs(
     ledger.close()
 
 
+@pytest.mark.wide
 @given(
     n_items=st.integers(3, 7),
     presentations=st.integers(1, 5).map(lambda half: 2 * half),

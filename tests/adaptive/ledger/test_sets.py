@@ -18,6 +18,7 @@ from adaptive.ledger import (
     ConflictError,
     ContinuousPlan,
     KnownPair,
+    Ledger,
     LedgerError,
     Probing,
     VoteCast,
@@ -96,6 +97,7 @@ def test_a_campaign_is_ranked_by_the_answers_in_its_file(set_size, target, tmp_p
     )
 
 
+@pytest.mark.wide
 def test_voters_who_never_err_find_the_order_of_the_top(ledger):
     campaign = campaign_of_sets(ledger, 20, budget=120, n_voters=12)
     vote_to_the_end(campaign, 12)
@@ -109,6 +111,7 @@ def test_voters_who_never_err_find_the_order_of_the_top(ledger):
     )
 
 
+@pytest.mark.wide
 def test_the_top_is_shown_more_often_once_there_are_votes(ledger):
     campaign = campaign_of_sets(ledger, 40, budget=120, n_voters=3)
     vote_to_the_end(campaign, 3)
@@ -118,6 +121,7 @@ def test_the_top_is_shown_more_often_once_there_are_votes(ledger):
     assert min(by_place) >= 1
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(("n_items", "set_size", "n_voters"), [(4, 4, 3), (5, 4, 2), (5, 3, 3)])
 def test_nobody_is_asked_a_set_twice_and_all_sets_can_be_asked(n_items, set_size, n_voters, ledger):
     campaign = campaign_of_sets(ledger, n_items, set_size=set_size, budget=60, n_voters=n_voters, sheet_size=3)
@@ -217,6 +221,7 @@ def test_formats_of_pairs_say_so(ledger):
             campaign.export_votes(format_name)
 
 
+@pytest.mark.wide
 def test_a_campaign_ends_at_its_target(ledger):
     campaign = campaign_of_sets(ledger, 8, budget=400, target=0.8)
     vote_to_the_end(campaign, doubt=0.3)
@@ -249,6 +254,15 @@ def test_a_bundle_keeps_sets(items, sqlite, other, tmp_path):
         assert {"item_3", "item_4"} <= set(fields)
 
 
+@pytest.fixture(scope="module")
+def opened_bundle(tmp_path_factory):
+    """A bundle with an open batch, which has no votes yet."""
+    campaign = campaign_of_sets(Ledger.create(str(tmp_path_factory.mktemp("sets") / "ledger.db")))
+    campaign.open_next()
+    yield campaign.bundle()
+    campaign.database.close()
+
+
 def last_cell(text, cell):
     """The table with another last cell in its first row."""
     header, row, *rest = text.splitlines()
@@ -266,33 +280,30 @@ def last_cell(text, cell):
         (lambda text: text.replace("item_4", "item_5", 1), "the columns .*item_4 are expected"),
     ],
 )
-def test_a_forged_set_is_refused(change_of, message, sqlite, tmp_path):
-    campaign = campaign_of_sets(ledger_at(sqlite))
-    campaign.open_next()
-    (tmp_path / "b.zip").write_bytes(edited(campaign.bundle(), "comparisons.csv", change_of))
+def test_a_forged_set_is_refused(change_of, message, opened_bundle, tmp_path):
+    (tmp_path / "b.zip").write_bytes(edited(opened_bundle, "comparisons.csv", change_of))
     with pytest.raises(BundleError, match=message):
         verify_bundle(tmp_path / "b.zip")
 
 
-def test_the_digest_of_a_draw_covers_all_items(sqlite, tmp_path):
-    campaign = campaign_of_sets(ledger_at(sqlite))
-    campaign.open_next()
-    first = members_of(campaign.bundle())["comparisons.csv"].splitlines()[1].split(",")
+def test_the_digest_of_a_draw_covers_all_items(opened_bundle, tmp_path):
+    first = members_of(opened_bundle)["comparisons.csv"].splitlines()[1].split(",")
     free = next(str(item) for item in range(12) if str(item) not in {*first[2:4], *first[7:]})
-    forged = edited(campaign.bundle(), "comparisons.csv", lambda text: last_cell(text, free))
+    forged = edited(opened_bundle, "comparisons.csv", lambda text: last_cell(text, free))
     (tmp_path / "b.zip").write_bytes(forged)
     with pytest.raises(BundleError, match="its comparisons and checks do not have the digest"):
         verify_bundle(tmp_path / "b.zip")
 
 
-@pytest.mark.parametrize("size", [3, 5, 1, 7, "4", 2.0, True])
-def test_a_plan_with_another_size_is_refused(size, sqlite, tmp_path):
+def test_a_plan_with_another_size_is_refused(sqlite, tmp_path):
     campaign = campaign_of_sets(ledger_at(sqlite))
     vote_to_the_end(campaign, 2)
-    forged = edited_json(campaign.bundle(), "plan.json", lambda plan: plan["plan"].update(set_size=size))
-    (tmp_path / "b.zip").write_bytes(forged)
-    with pytest.raises(BundleError):
-        verify_bundle(tmp_path / "b.zip")
+    bundle = campaign.bundle()
+    for size in (3, 5, 1, 7, "4", 2.0, True):
+        forged = edited_json(bundle, "plan.json", lambda plan, size=size: plan["plan"].update(set_size=size))
+        (tmp_path / "b.zip").write_bytes(forged)
+        with pytest.raises(BundleError):
+            verify_bundle(tmp_path / "b.zip")
 
 
 def test_voters_are_compared_by_the_best_and_the_worst_of_their_sets(ledger):
@@ -453,6 +464,7 @@ def test_files_of_sets_in_other_forms(ending, sqlite, tmp_path):
     assert campaign.import_votes(other).n_new == len(rows)
 
 
+@pytest.mark.wide
 def test_the_offset_of_the_plan_says_how_much_the_top_is_preferred(sqlite, other):
     shares = []
     for target, n0 in ((sqlite, 0.0), (other, 1_000.0)):
