@@ -308,29 +308,6 @@ def test_scikit_learn_scores_with_a_value():
     assert not math.isnan(search.fit(inputs, target).best_score_)
 
 
-def test_every_function_that_takes_a_coefficient_takes_a_value_or_its_name():
-    x, y, z = (FRAME[name].to_numpy()[:12] for name in "abc")
-    calls = {
-        rankcorr.correlate_many: ((x, [y]), {}),
-        rankcorr.correlation_matrix: (([x, y],), {}),
-        rankcorr.contributions: ((x, y), {}),
-        rankcorr.correlation_interval: ((x, y), {"n_resamples": 20}),
-        rankcorr.null_distribution: ((x, y), {"n_resamples": 20}),
-        rankcorr.permutation_test: ((x, y), {"n_resamples": 20}),
-        rankcorr.compare_systems: ((x, y, z), {"n_resamples": 20}),
-        rankcorr.leaderboard: ((x, {"y": y, "z": z}), {"n_resamples": 30}),
-        rankcorr.coefficient_bounds: (({"a": 2, "b": 1, "c": 0}, {"b": 2, "a": 1, "d": 0}), {}),
-    }
-    for function, (rankings, options) in calls.items():
-        by_name = function(*rankings, coefficient="rho_w", **options)
-        by_value = function(*rankings, coefficient=RhoW(), **options)
-        other = function(*rankings, coefficient=RhoW(n0=0), **options)
-        assert by_name == by_value != other, function
-        assert (by_value.n0, other.n0) == (2, 0), function
-        with pytest.raises(OptionError, match="coefficient must be one of"):
-            function(*rankings, coefficient="rho_v", **options)
-
-
 def test_the_base_class_is_for_isinstance():
     assert all(isinstance(value, Coefficient) for value in VALUES)
     assert not isinstance("tau_w", Coefficient)

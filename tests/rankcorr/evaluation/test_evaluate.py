@@ -225,23 +225,6 @@ def test_an_error_names_the_run(good, bad):
         evaluate(GOLD, {"good": good, "bad": bad})
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"unjudged": "last"}, "unjudged must be one of 'zero'"),
-        ({"unretrieved": "zero"}, "unretrieved must be one of 'last'"),
-        ({"undefined": "nan"}, "undefined must be one of 'omit'"),
-        ({"standardized": "yes"}, "standardized must be True or False"),
-        ({"n_resamples": 0}, "n_resamples must be a positive whole number"),
-        ({"seed": -1}, "seed must be a whole number"),
-        ({"workers": 0}, "workers must be a positive whole number"),
-    ],
-)
-def test_options_are_checked(options, message):
-    with pytest.raises(OptionError, match=message):
-        evaluate(GOLD, SYSTEM, **options)
-
-
 def test_metrics_by_name_and_value():
     named = as_metrics(["TAU_W", TauW(n0=10), "P@5", "map", TauAP("b"), "rbo", "NDCG@10", "rr", ir_measures.ERR @ 20])
     assert list(named) == ["tau_w", "TauW(n0=10)", "p@5", "ap", "tau_ap(b)", "rbo", "ndcg@10", "rr", "ERR@20"]
@@ -381,8 +364,6 @@ def test_bad_columns_of_groups():
         correlate_groups(SCORES, [math.nan, *GOLD_SCORES[1:]], GROUPS)
     with pytest.raises(ColumnError, match="group ids must be all text or all whole numbers"):
         correlate_groups(SCORES, GOLD_SCORES, [*GROUPS[:-1], 3])
-    with pytest.raises(OptionError, match="undefined must be one of"):
-        correlate_groups(SCORES, GOLD_SCORES, GROUPS, undefined="nan")
 
 
 TWO_QUERIES = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 1, "b": 0}}

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import feather, ipc, parquet
 
-from rankcorr import NonNumericError, OptionError, TableError
+from rankcorr import NonNumericError, TableError
 from rankcorr._checks import collected_notices
 from rankcorr.errors import MissingArrowError, MissingValueError, RankingError
 from rankcorr.evaluation import (
@@ -276,13 +276,6 @@ def test_ranks_that_contradict_scores_are_said_and_scores_decide(write):
         run = read_run(path)
     assert run["q"] == {"a": 0.5, "b": 0.7}
     assert w[0].filename == __file__
-
-
-def test_unknown_options(write):
-    with pytest.raises(OptionError, match="form must be one of 'trec'"):
-        read_run(write(RUN), form="csv")
-    with pytest.raises(OptionError, match="duplicates must be one of 'error'"):
-        read_run(write(RUN), duplicates="mean")
 
 
 @pytest.mark.parametrize(

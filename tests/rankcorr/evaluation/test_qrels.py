@@ -38,7 +38,7 @@ from rankcorr.evaluation import (
     read_run,
     worst,
 )
-from rankcorr.evaluation._matching import checked_depth, join_run, matched, trec_order
+from rankcorr.evaluation._matching import join_run, matched, trec_order
 from rankcorr.evaluation._sources import grouped_queries
 from tests.rankcorr.evaluation.cases import QRELS, RUNS, naive_match, naive_order
 from tests.rankcorr.evaluation.test_compare import case
@@ -625,13 +625,6 @@ def test_a_query_must_be_in_both():
         evaluate({"q": {"a": 1, "b": 0}}, {"good": {"q": {"a": 1.0}}, "bad": {"r": {"a": 1.0}}})
 
 
-@pytest.mark.parametrize("depth", [0, -1, 1.5, "3", True])
-def test_a_depth_is_a_positive_whole_number(depth):
-    with pytest.raises(OptionError, match="depth must be a positive whole number"):
-        checked_depth(depth)
-    assert checked_depth(None) is None
-
-
 class TestSelfHits:
     """Queries that are documents of the collection, as in ArguAna."""
 
@@ -670,7 +663,3 @@ class TestSelfHits:
         options = {"metric": "ap", "self_hits": "omit"}
         assert compare_runs(self.gold, runs, n_resamples=9, **options).pairs[0].difference == 0
         assert [pair.difference for pair in worst(self.gold, runs, **options)] == [0, 0, 0]
-
-    def test_an_unknown_treatment(self):
-        with pytest.raises(OptionError, match="self_hits must be one of 'warn', 'keep', 'omit'; got 'drop'"):
-            evaluate(self.gold, self.run, self_hits="drop")

@@ -157,14 +157,6 @@ def test_undefined_swaps_count_against_a_difference():
     assert board.rows[1].pvalue == 1
 
 
-@pytest.mark.needs_numba
-def test_the_same_call_gives_the_same_answer_whatever_the_workers():
-    gold, systems = data()
-    boards = [leaderboard(gold, systems, n_resamples=200, workers=workers).to_dict() for workers in (1, 2, None)]
-    assert boards[0] == boards[1] == boards[2]
-    assert leaderboard(gold, systems, n_resamples=200, seed=1).to_dict() != boards[0]
-
-
 @pytest.mark.wide
 @pytest.mark.needs_numba
 def test_the_answer_does_not_depend_on_the_executor():
@@ -183,13 +175,6 @@ def test_what_is_no_executor():
     gold, systems = data()
     with pytest.raises(OptionError, match=r"executor must be a concurrent.futures.Executor; got 2"):
         leaderboard(gold, systems, executor=2)
-
-
-def test_progress_counts_resamples_of_intervals_and_tests():
-    gold, systems = data(noise={"a": 0.1, "b": 2.0})
-    done = []
-    leaderboard(gold, systems, n_resamples=200, progress=done.append)
-    assert sum(done) == 3 * 200  # two gold sets, one test
 
 
 @pytest.mark.needs_numba

@@ -276,11 +276,6 @@ def test_persistence_out_of_range(p):
         rank_biased_overlap([1, 2], [1, 2], p=p)
 
 
-def test_unknown_ties():
-    with pytest.raises(OptionError, match="ties must be one of 'w', 'a', 'b'; got 'c'"):
-        rank_biased_overlap([1, 2], [1, 2], ties="c")
-
-
 def test_lists_that_cannot_be_matched():
     with pytest.raises(LengthError, match="must have the same length"):
         rank_biased_overlap([1, 2], [1, 2, 3])

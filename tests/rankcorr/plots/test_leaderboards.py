@@ -229,11 +229,6 @@ def test_other_chance_levels_are_refused(changed, message):
         plot_leaderboard(board(), chance=chance)
 
 
-def test_unknown_options_are_refused():
-    with pytest.raises(rankcorr.OptionError, match="missing must be one of"):
-        chance_levels(ONE_GOLD, THREE, missing="x")
-
-
 def test_an_unranked_system_says_so():
     gold = dict(zip("abcdef", range(6), strict=True))
     systems = {"late": gold, "fair": gold | {"f": 3.5}, "poor": gold | {"f": -1}}

@@ -174,18 +174,6 @@ def test_vectors_that_cannot_be_used(vectors, error, message):
         WordVectors.of(vectors)
 
 
-def test_options_that_cannot_be_used():
-    vectors, gold = case()
-    for options, message in (
-        ({"oov": "zero"}, "oov must be one of 'omit', 'error', 'lowest'; got 'zero'"),
-        ({"lower": "no"}, "lower must be True or False"),
-        ({"coefficients": "rho"}, "coefficients must be a list of different coefficients; got 'rho'"),
-        ({"coefficients": ["rho", "rho"]}, "coefficients must be a list of different coefficients"),
-    ):
-        with pytest.raises(OptionError, match=message):
-            evaluate_vectors(vectors, gold, **options)
-
-
 def test_the_columns_of_pairs(tmp_path):
     file = tmp_path / "pairs.tsv"
     file.write_text("word1\tword2\tgold\tlch\ngem\tjewel\t3.94\t3.6\ncord\tsmile\t0.02\t1.5\n")
@@ -568,14 +556,6 @@ def test_json_and_repr():
     assert repr(found) == (
         f"<RelataEvaluation of 6 words, {len(gold)} relata: tau_w {found.mean('tau_w'):.4f}, ap {found.mean('ap'):.4f}>"
     )
-
-
-def test_options_of_relata_that_cannot_be_used():
-    vectors, gold = relata_case()
-    with pytest.raises(OptionError, match="candidates must be one of 'gold', 'all'; got 'vocabulary'"):
-        evaluate_relata(vectors, gold, candidates="vocabulary")
-    with pytest.raises(OptionError, match="oov must be one of"):
-        evaluate_relata(vectors, gold, oov="zero")
 
 
 @given(st.integers(0, 1000), st.sampled_from(["omit", "lowest"]))

@@ -118,17 +118,10 @@ def test_ids_of_two_types():
     [
         ({"metrics": "ap"}, MetricError, "ap: documents with equal scores go by their ids; .* document="),
         ({"metrics": ["p@3", "ndcg@5", "tau"]}, MetricError, "p@3, ndcg@5: documents with equal scores"),
-        ({"metrics": []}, MetricError, "metrics must be a list of different metrics"),
         ({"scores": ()}, OptionError, "scores must name a column at least"),
         ({"scores": ("a", "a")}, OptionError, "names of columns must be unique; more than once: 'a'"),
         ({"scores": 3}, OptionError, "scores must be a name or a list of names; got 3"),
         ({"query": ""}, OptionError, "names of columns must be text; got: ''"),
-        ({"unjudged": "ignore"}, OptionError, "unjudged must be one of 'error', 'zero', 'omit'; got 'ignore'"),
-        ({"unretrieved": "zero"}, OptionError, "unretrieved must be one of 'error', 'last', 'omit'"),
-        ({"undefined": "null"}, OptionError, "undefined must be one of"),
-        ({"standardized": "yes"}, OptionError, "standardized must be True or False"),
-        ({"n_resamples": 0}, OptionError, "n_resamples must be a positive whole number"),
-        ({"seed": -1}, OptionError, "seed must be a whole number"),
     ],
 )
 def test_bad_options(arguments, error, message):
