@@ -58,7 +58,7 @@ FUNCTIONS = {"tau_w": weighted_tau, "rho_w": weighted_rho}
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.needs_numba) for seed in (1, 2, 3))])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.needs_numba)])
 def test_scipy_permutation_test_of_the_scores_of_few_items(coefficient, alternative, seed):
     rng = np.random.default_rng(seed)
     gold, a, b = rng.integers(0, 6, (3, 7)).astype(float)
@@ -335,17 +335,6 @@ def test_exchanged_scores_are_matched_by_label():
     lowest = {"i": min(*a.values(), *b.values()) - 1}
     lacking = compare_systems(gold | {"i": 0.3}, a | {"i": 0.1}, b, missing="bottom", **options)
     assert lacking.pvalue == compare_systems(gold | {"i": 0.3}, a | {"i": 0.1}, b | lowest, **options).pvalue
-
-
-@pytest.mark.needs_numba
-def test_a_drawn_p_value_counts_the_difference_itself():
-    gold = np.arange(200.0)
-    worst = np.random.default_rng(0).permutation(gold)
-    found = compare_systems(gold, gold, worst, coefficient="rho", n_resamples=99)
-    assert not found.exact
-    assert found.pvalue == 1 / 100
-    assert compare_systems(gold, gold, worst, coefficient="rho", n_resamples=99, alternative="less").pvalue == 1
-    assert found.low > 0
 
 
 @pytest.mark.needs_numba

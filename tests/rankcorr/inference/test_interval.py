@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rankcorr import Ranking, TauW, TooFewItemsError, TopK, UndefinedCorrelationWarning, weighted_rho, weighted_tau
+from rankcorr import Ranking, TauW, TopK, UndefinedCorrelationWarning, weighted_rho, weighted_tau
 from rankcorr._coefficients import COEFFICIENTS, named_coefficient
 from rankcorr._weights import SCHEMES
 from rankcorr.inference._interval import (
@@ -185,11 +185,6 @@ def test_all_resamples_may_be_undefined():
     assert 0 < len(alone) < 8
     assert all(np.isnan([each.low, each.high, each.standard_error]).all() for each in alone)
     assert all(each.statistic == 1 for each in found)
-
-
-def test_rankings_without_items_in_common():
-    with pytest.raises(TooFewItemsError, match="at least two labels in common"):
-        correlation_interval({"a": 1, "b": 2}, {"c": 1, "d": 2}, missing="intersection")
 
 
 def test_parts_of_a_computation_draw_from_seeds_of_their_own():
