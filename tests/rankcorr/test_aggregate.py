@@ -1,6 +1,5 @@
 import itertools
 import math
-from functools import partial
 
 import numpy as np
 import pytest
@@ -79,52 +78,23 @@ def test_many_submissions_do_not_overflow():
     assert combined.weights[1999] == pytest.approx(1 - math.exp(-1))
 
 
-ONE = {"a": {"x": 1}}
-
-
 @pytest.mark.parametrize(
-    ("function", "arguments", "error", "message"),
+    ("submissions", "results", "options", "error", "message"),
     [
-        (combine_submissions, ({}, {}), RankingError, "submissions are needed; got none"),
-        (combine_submissions, ([1], {}), RankingError, "submissions must be a mapping"),
-        (combine_submissions, ({"a": [1]}, {"a": 1}), RankingError, "submission must map items to scores; not: 'a'"),
-        (combine_submissions, (ONE, {"b": 1}), LabelMismatchError, "submissions and results must name the same ones"),
-        (
-            partial(combine_submissions, teams={}),
-            (ONE, {"a": 1}),
-            LabelMismatchError,
-            "submissions and teams must .*: 'a'",
-        ),
-        (
-            combine_submissions,
-            (ONE | {"b": {"y": 1}}, {"a": 2, "b": 1}),
-            LabelMismatchError,
-            "different items: 'x', 'y'",
-        ),
-        (
-            combine_submissions,
-            ({"a": {"x": math.nan}}, {"a": 1}),
-            NonNumericError,
-            "scores of 'a' must be finite numbers.*: 'x'",
-        ),
-        (
-            combine_submissions,
-            (ONE, {"a": math.inf}),
-            NonNumericError,
-            "results must be finite numbers; not those of: 'a'",
-        ),
-        (partial(combine_submissions, weights="log"), (ONE, {"a": 1}), OptionError, "weights must be one of"),
-        (rank_weights, ([1],), RankingError, "results must be a mapping"),
-        (rank_weights, ({},), RankingError, "results are needed; got none"),
-        *(
-            (partial(reciprocal_rank_fusion, k=k), ([[1, 2]],), OptionError, "k must be a finite number, not negative")
-            for k in (-1, math.nan, math.inf, "60")
-        ),
+        ({}, {}, {}, RankingError, "submissions are needed; got none"),
+        ([1], {}, {}, RankingError, "submissions must be a mapping"),
+        ({"a": [1]}, {"a": 1}, {}, RankingError, "each submission must map items to scores; not: 'a'"),
+        ({"a": {"x": 1}}, {"b": 1}, {}, LabelMismatchError, "submissions and results must name the same ones"),
+        ({"a": {"x": 1}}, {"a": 1}, {"teams": {}}, LabelMismatchError, "submissions and teams must .*: 'a'"),
+        ({"a": {"x": 1}, "b": {"y": 1}}, {"a": 2, "b": 1}, {}, LabelMismatchError, "different items: 'x', 'y'"),
+        ({"a": {"x": math.nan}}, {"a": 1}, {}, NonNumericError, "scores of 'a' must be finite numbers.*: 'x'"),
+        ({"a": {"x": 1}}, {"a": math.inf}, {}, NonNumericError, "results must be finite numbers; not those of: 'a'"),
+        ({"a": {"x": 1}}, {"a": 1}, {"weights": "log"}, OptionError, "weights must be one of"),
     ],
 )
-def test_bad_input_is_named(function, arguments, error, message):
+def test_bad_input_is_named(submissions, results, options, error, message):
     with pytest.raises(error, match=message):
-        function(*arguments)
+        combine_submissions(submissions, results, **options)
 
 
 def sets_of_rankings(max_items):
@@ -317,3 +287,18 @@ def test_rankings_that_cannot_be_merged(rankings, options, error, message):
     for merge in (borda, mean_rank, reciprocal_rank_fusion, kemeny, consensus):
         with pytest.raises(error, match=message):
             merge(rankings, **options)
+
+
+@pytest.mark.parametrize("k", [-1, math.nan, math.inf, "60"])
+def test_offset_of_reciprocal_ranks(k):
+    with pytest.raises(OptionError, match="k must be a finite number, not negative"):
+        reciprocal_rank_fusion([[1, 2]], k=k)
+
+
+@pytest.mark.parametrize(
+    ("results", "error", "message"),
+    [([1], RankingError, "results must be a mapping"), ({}, RankingError, "results are needed; got none")],
+)
+def test_results_without_weights(results, error, message):
+    with pytest.raises(error, match=message):
+        rank_weights(results)

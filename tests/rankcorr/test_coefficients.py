@@ -8,7 +8,6 @@ import warnings
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 import scipy.stats
 from hypothesis import given
@@ -269,14 +268,6 @@ def test_pandas_takes_a_value_as_a_method(coefficient):
             x, y = FRAME[one].to_numpy(), FRAME[other].to_numpy()
             if one != other:  # pandas computes a triangle, and mirrors it
                 assert matrix.loc[one, other] in (coefficient(x, y), coefficient(y, x))
-    a, b = FRAME["a"].to_numpy(), FRAME["b"].to_numpy()
-    assert FRAME.corrwith(FRAME["a"], method=coefficient)["b"] in (coefficient(a, b), coefficient(b, a))
-
-
-def test_polars_series_are_scores():
-    columns = pl.DataFrame({"x": X, "y": Y})
-    assert TauW()(columns["x"], columns["y"]) == TauW()(X, Y)
-    assert correlate_many(columns["x"], {"y": columns["y"]}).statistic[0] == TauW()(X, Y)
 
 
 @pytest.mark.wide

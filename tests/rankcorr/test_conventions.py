@@ -119,6 +119,25 @@ def test_a_coefficient_may_be_a_value_or_its_name(call):
     assert (by_value.n0, other.n0) == (2, 0)
 
 
+@pytest.mark.parametrize("missing", ["intersection", "bottom", "gold"])
+@pytest.mark.parametrize(
+    "function",
+    [rankcorr.contributions, rankcorr.correlation_interval, rankcorr.null_distribution, rankcorr.permutation_test],
+)
+def test_items_are_matched_by_label_and_missing_ones_count_as_in_aligned_rankings(function, missing):
+    x = {f"item {number}": score for number, score in enumerate(X)}
+    y = {f"item {number}": score for number, score in reversed(list(enumerate(Y, 3)))}
+    few = {"n_resamples": 30} if "n_resamples" in options_of(function) else {}
+    result, expected = function(x, y, missing=missing, **few), function(*rankcorr.align(x, y, missing=missing), **few)
+    assert (result.missing, result.n_items) == (missing, {"intersection": 9, "bottom": 15, "gold": 12}[missing])
+    assert getattr(result, "n_missing", 6) == 6
+    numbers, others = (
+        {key: value for key, value in each.to_dict().items() if key not in ("missing", "n_missing", "null", "in_x")}
+        for each in (result, expected)
+    )
+    assert numbers == others
+
+
 LONG = np.random.default_rng(2).normal(size=(3, 400)).round(1)
 THREADED = [
     (rankcorr.null_distribution, LONG[:2], 100),

@@ -353,15 +353,18 @@ def test_values_of_groups_are_an_array_and_a_table():
     assert repr(found) == f"<GroupCorrelations of 3 groups, 7 rows, tau_w: mean {found.mean:.4f}>"
 
 
-def test_bad_columns_of_groups():
-    with pytest.raises(ColumnError, match="same length; got 7 groups, 6 gold scores and 7 scores"):
-        correlate_groups(SCORES, GOLD_SCORES[:-1], GROUPS)
-    with pytest.raises(ColumnError, match="there is no row"):
-        correlate_groups([], [], [])
-    with pytest.raises(MissingValueError, match="every document needs a gold score; nan in row 0"):
-        correlate_groups(SCORES, [math.nan, *GOLD_SCORES[1:]], GROUPS)
-    with pytest.raises(ColumnError, match="group ids must be all text or all whole numbers"):
-        correlate_groups(SCORES, GOLD_SCORES, [*GROUPS[:-1], 3])
+@pytest.mark.parametrize(
+    ("columns", "error", "message"),
+    [
+        ((SCORES, GOLD_SCORES[:-1], GROUPS), ColumnError, "same length; got 7 groups, 6 gold scores and 7 scores"),
+        (([], [], []), ColumnError, "there is no row"),
+        ((SCORES, [math.nan, *GOLD_SCORES[1:]], GROUPS), MissingValueError, "needs a gold score; nan in row 0"),
+        ((SCORES, GOLD_SCORES, [*GROUPS[:-1], 3]), ColumnError, "group ids must be all text or all whole numbers"),
+    ],
+)
+def test_bad_columns_of_groups(columns, error, message):
+    with pytest.raises(error, match=message):
+        correlate_groups(*columns)
 
 
 TWO_QUERIES = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 1, "b": 0}}

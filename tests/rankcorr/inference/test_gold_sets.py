@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose
 
 from rankcorr import (
     DimensionError,
-    DuplicateLabelError,
     LabelError,
     LabelMismatchError,
     LengthError,
@@ -52,18 +51,6 @@ def test_one_gold_ranking_alone():
     named = leaderboard({"g": Ranking.from_scores(gold["set 0"])}, systems, n_resamples=100)
     assert named.to_dict()["rows"][0]["total"] == board.to_dict()["rows"][0]["total"]
     assert [row.corrected_pvalue for row in named.rows[1:]] == [row.corrected_pvalue for row in board.rows[1:]]
-
-
-def test_pandas_series_and_frames():
-    pandas = pytest.importorskip("pandas")
-    gold, systems = data(sizes=(30,))
-    board = leaderboard(gold["set 0"], systems, n_resamples=100)
-    series = pandas.Series(gold["set 0"])
-    assert leaderboard(series, pandas.DataFrame(systems), n_resamples=100).to_dict() == board.to_dict()
-    two = pandas.DataFrame({"a": series, "b": -series})
-    assert leaderboard(two, systems, n_resamples=100).gold_sets == ("a", "b")
-    with pytest.raises(DuplicateLabelError, match="names of columns must be unique; more than once: 'x'"):
-        leaderboard(series, pandas.DataFrame(np.ones((30, 2)), index=series.index, columns=["x", "x"]))
 
 
 def test_missing_items():

@@ -129,18 +129,6 @@ def test_the_result_says_what_was_computed():
     assert "n_undefined=0" in repr(found)
 
 
-def test_labels_are_matched_and_missing_items_counted():
-    rng = np.random.default_rng(4)
-    x, y = ({f"i{i}": v for i, v in enumerate(rng.normal(size=30))} for _ in range(2))
-    shuffled = dict(sorted(y.items(), key=lambda item: item[1]))
-    assert correlation_interval(x, shuffled, n_resamples=50) == correlation_interval(x, y, n_resamples=50)
-    less = {label: y[label] for label in list(y)[:25]}
-    both = correlation_interval({label: x[label] for label in less}, less, n_resamples=50)
-    found = correlation_interval(x, less, missing="intersection", n_resamples=50)
-    assert (found.low, found.high, found.n_items, found.n_missing) == (both.low, both.high, 25, 5)
-    assert correlation_interval(x, less, missing="bottom", n_resamples=50).n_items == 30
-
-
 @COEFFICIENT
 def test_a_ranking_with_itself_has_no_width(coefficient):
     x = np.random.default_rng(0).normal(size=30)

@@ -128,16 +128,6 @@ def test_the_order_of_the_items_does_not_matter(random):
     assert quiet(x, y, n_resamples=20).values.tolist() == expected
 
 
-def test_labels_are_matched_and_missing_ones_treated_as_asked():
-    x = {"a": 3, "b": 2, "c": 1, "d": 0}
-    y = {"d": 5, "c": 4, "e": 3, "a": 1}
-    null = null_distribution(x, y, missing="intersection")
-    assert (null.n_items, null.missing) == (3, "intersection")
-    null = null_distribution(x, y, missing="bottom")
-    assert null.n_items == 5
-    assert null.values.tolist() == null_distribution([3, 2, 1, 0, -1], [5, 4, 3, 1, 0]).values.tolist()
-
-
 # What is kept, and what is told on the way.
 
 
@@ -233,11 +223,11 @@ def test_memory_grows_by_the_values_alone():
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("n0", [0, 1, 2, 10])
 def test_over_all_permutations_the_standardized_mean_is_0(coefficient, scheme, n0):
-    longest = 7 if COMPILED else 5
+    longest = 6 if COMPILED else 5
     for x, y in [
         (range(longest), range(longest)),
-        ([1, 2, 2, 3, 4, 4, 4][:longest], range(longest)),
-        ([1, 2, 2, 3, 4, 4, 4][:longest], [1, 1, 1, 1, 0, 5, 5][:longest]),
+        ([1, 2, 2, 4, 4, 4][:longest], range(longest)),
+        ([1, 2, 2, 4, 4, 4][:longest], [1, 1, 1, 0, 5, 5][:longest]),
         (range(4), [1, 1, 2, 3]),
         (range(3), range(3)),
         (range(2), range(2)),

@@ -179,7 +179,7 @@ def test_other_options_reach_the_null_distribution():
     done = []
     x, y = {"a": 3, "b": 2, "c": 1}, {"b": 2, "a": 1, "d": 0}
     test = permutation_test(x, y, missing="bottom", n_resamples=3, progress=done.append)
-    assert (test.n_items, test.missing, test.null.missing, sum(done)) == (4, "bottom", "bottom", 24)
+    assert (test.null.missing, sum(done)) == ("bottom", 24)
 
     first, second = (permutation_test(range(9), range(9), n_resamples=9, seed=seed) for seed in (1, 2))
     assert first.null.values.tolist() != second.null.values.tolist()

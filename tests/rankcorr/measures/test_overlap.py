@@ -267,13 +267,6 @@ def test_persistence_out_of_range(p):
         rank_biased_overlap([1, 2], [1, 2], p=p)
 
 
-def test_lists_that_cannot_be_matched():
-    with pytest.raises(LengthError, match="must have the same length"):
-        rank_biased_overlap([1, 2], [1, 2, 3])
-    with pytest.raises(LabelError, match="x has labels and y has none"):
-        rank_biased_overlap({"a": 1, "b": 2}, [1, 2])
-
-
 WORDS = ["queen", "king", "knave"]
 
 
@@ -367,30 +360,26 @@ def test_missing_items():
         average_precision({"a": 0, "b": 0, "c": 1}, system, missing="intersection")
 
 
-def test_relevance_that_is_not_binary():
-    with pytest.raises(RelevanceError, match=r"must be 0 or 1; got 2.0; wrong at: 'b', 'c'"):
-        average_precision({"a": 1, "b": 2, "c": 0.5}, {"a": 1, "b": 2, "c": 3})
-    with pytest.raises(RelevanceError, match=r"must be 0 or 1; got -1; wrong at: 1"):
-        average_precision([1, -1], [1, 2])
-    with pytest.raises(RelevanceError, match=r"must be 0 or 1; got inf; wrong at: 1"):
-        average_precision([1, math.inf], [1, 2])
-    with pytest.raises(RelevanceError, match=r"must be 0 or 1; got 1000.*; wrong at: 'b'"):
-        average_precision({"a": 1, "b": 10**400}, {"a": 1, "b": 2})
+AB = {"a": 1, "b": 2}
 
 
-def test_no_relevant_item():
-    with pytest.raises(RelevanceError, match="gold must have a relevant item; none of its 2 items is"):
-        average_precision([0, 0], [1, 2])
-
-
-def test_inputs_that_do_not_fit():
-    with pytest.raises(LengthError, match="gold has 2 items and system has 3"):
-        average_precision([1, 0], [1, 2, 3])
-    with pytest.raises(LabelError, match="system has labels and gold has none"):
-        average_precision([1, 0], {"a": 1, "b": 2})
-    with pytest.raises(OptionError, match="gold: scores are needed; a Ranking keeps only their order"):
-        average_precision(Ranking.from_scores([1, 0]), [1, 2])
-    with pytest.raises(MissingValueError, match=r"gold: every item needs a score .*; nan: scores\[1\]"):
-        average_precision([1, math.nan], [1, 2])
-    with pytest.raises(NonNumericError, match="gold: every score must be a real number"):
-        average_precision(["1", "0"], [1, 2])
+@pytest.mark.parametrize(
+    ("function", "gold", "system", "error", "message"),
+    [
+        (rank_biased_overlap, [1, 2], [1, 2, 3], LengthError, "must have the same length"),
+        (rank_biased_overlap, AB, [1, 2], LabelError, "x has labels and y has none"),
+        (average_precision, [1, 0], [1, 2, 3], LengthError, "gold has 2 items and system has 3"),
+        (average_precision, [1, 0], AB, LabelError, "system has labels and gold has none"),
+        (average_precision, Ranking.from_scores([1, 0]), [1, 2], OptionError, "gold: scores are needed; a Ranking"),
+        (average_precision, [1, math.nan], [1, 2], MissingValueError, r"gold: every item needs a .*; nan: scores\[1\]"),
+        (average_precision, ["1", "0"], [1, 2], NonNumericError, "gold: every score must be a real number"),
+        (average_precision, [0, 0], [1, 2], RelevanceError, "gold must have a relevant item; none of its 2 items is"),
+        (average_precision, [1, -1], [1, 2], RelevanceError, "must be 0 or 1; got -1; wrong at: 1"),
+        (average_precision, [1, math.inf], [1, 2], RelevanceError, "must be 0 or 1; got inf; wrong at: 1"),
+        (average_precision, AB | {"a": 1, "c": 0.5}, AB | {"c": 3}, RelevanceError, r"got 2.0; wrong at: 'b', 'c'"),
+        (average_precision, AB | {"b": 10**400}, AB, RelevanceError, r"must be 0 or 1; got 1000.*; wrong at: 'b'"),
+    ],
+)
+def test_inputs_that_do_not_fit(function, gold, system, error, message):
+    with pytest.raises(error, match=message):
+        function(gold, system)
