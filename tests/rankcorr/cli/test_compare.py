@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rankcorr import Hyperbolic, Logarithmic, Ranking, TopK, Uniform, correlate, weighted_rho, weighted_tau
+from rankcorr import Ranking, TopK, Uniform, correlate, weighted_rho, weighted_tau
 from rankcorr._coefficients import named_coefficient
 from rankcorr._contributions import contributions
 from rankcorr.inference._interval import correlation_interval
@@ -26,16 +26,9 @@ pytestmark = pytest.mark.usefixtures("folder")
     ("arguments", "options"),
     [
         ([], {}),
-        (["--n0", "-0.5"], {"n0": -0.5}),
-        (["--weigher", "hyperbolic"], {"weigher": Hyperbolic()}),
-        (["--weigher", "logarithmic"], {"weigher": Logarithmic()}),
-        (["--weigher", "top-k:3"], {"weigher": TopK(3)}),
-        (["--weigher", "uniform"], {"weigher": Uniform()}),
-        (["--scheme", "multiplicative"], {"scheme": "multiplicative"}),
-        (["--scheme", "first"], {"scheme": "first"}),
-        (["--scheme", "second"], {"scheme": "second"}),
-        (["--tied-weights", "expected"], {"tied_weights": "expected"}),
-        (["--variant", "a"], {"variant": "a"}),
+        (["--n0", "-0.5", "--scheme", "multiplicative"], {"n0": -0.5, "scheme": "multiplicative"}),
+        (["--weigher", "top-k:3", "--scheme", "first"], {"weigher": TopK(3), "scheme": "first"}),
+        (["--tied-weights", "expected", "--variant", "a"], {"tied_weights": "expected", "variant": "a"}),
     ],
 )
 def test_options_are_those_of_the_library(arguments, options):

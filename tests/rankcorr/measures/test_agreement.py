@@ -110,17 +110,6 @@ def test_pairwise_agreement_is_that_of_the_call_for_a_pair(options):
         assert_allclose(agreement.pairs[i, j], correlation(rows[i], rows[j], **keywords).statistic, rtol=1e-14)
 
 
-@pytest.mark.real_data
-def test_human_and_machine_judgements_of_russian_pairs(data_dir):
-    """Spearman .789 of 333 pairs, as the folder's README says; .790 in Table 3 of Panchenko et al. for all 398."""
-    with (data_dir / "russe_hj_vs_mj.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    ratings = {name: {(row["word1"], row["word2"]): float(row[name]) for row in rows} for name in ("hj", "mj")}
-    agreement = mean_pairwise_agreement(ratings)
-    assert agreement.mean == pytest.approx(0.789, rel=0, abs=5e-4)
-    assert agreement.n_common[0, 1] == 333
-
-
 # One value for each item.
 
 RATED = {"ann": {"a": 3, "b": 0, "c": 1}, "bob": {"a": 3, "b": 1}, "eve": {"a": 1, "b": 1, "d": 2}}

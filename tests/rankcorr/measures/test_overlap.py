@@ -216,9 +216,6 @@ def test_the_closed_forms_of_webber_et_al(x, y, p):
 
 
 def test_by_hand():
-    # Agreements 1, 1/2, 1/3 and then 1/3 for the extrapolation: 1/2 (1 + 1/4 + 1/12) + 1/8 (1/3).
-    result = overlap(["a", "b", "c"], ["a", "d", "e"], p=0.5)
-    assert float(result) == pytest.approx(1 / 2 + 1 / 8 + 1 / 24 + 1 / 24, rel=1e-15, abs=0)
     # Webber et al. 2010, Eq. 32, for lists of one item.
     assert float(overlap(["a", "b", "c"], ["a"], p=0.4)) == 1
     assert float(overlap([1, 2, 3, 4], [2], p=0.9)) == pytest.approx(0.25425, rel=1e-15, abs=0)
@@ -228,8 +225,6 @@ def test_by_hand():
         1,
         0,
     ]
-    # One common item at the top: (1 - p)/p sum p^d / d = -ln(1 - p) for p = 1/2.
-    assert result.minimum == pytest.approx(math.log(2), rel=1e-15, abs=0)
 
 
 @given(tied_pairs(), TIES)
