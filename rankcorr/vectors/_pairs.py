@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import check_choice, checked_flag, counted, give_notice, offending, shown
+from rankcorr._checks import check_choice, checked_flag, checked_level, counted, give_notice, offending, shown
 from rankcorr._coefficients import COEFFICIENTS, Coefficient, CoefficientLike, different_coefficients
 from rankcorr._input.frames import is_rank_column
 from rankcorr._io.table import Duplicates, read_numbers
@@ -373,6 +373,7 @@ def evaluate_vectors(
     different = different_coefficients(coefficients).values()
     check_choice("oov", oov, OOV)
     check_choice("self_pairs", self_pairs, SELF_PAIRS)
+    checked_level(level)
     pairs = as_pairs(gold, unordered=True)
     looked_up = words_of(pairs, lower=checked_flag(lower, "lower"))
     pairs_of_one_word = [(first, second) for first, second in pairs if looked_up[first] == looked_up[second]]

@@ -153,11 +153,6 @@ def test_undefined_pairs_are_named():
     assert np.isnan(matrix).tolist() == [[False, True], [False, False]]
 
 
-def test_the_values_are_read_only():
-    with pytest.raises(ValueError, match="read-only"):
-        np.asarray(correlate_many([1, 2], [[1, 2]]))[0] = 5
-
-
 def test_a_weigher_is_called_from_the_threads_and_its_error_arrives():
     threads = set()
 
@@ -177,7 +172,6 @@ def test_a_weigher_is_called_from_the_threads_and_its_error_arrives():
         ([1, 2], [1, 2], rankcorr.DimensionError, r"system scores must have 2 dimensions; got .* \(2,\)"),
         ([1, 2], [[1, 2], {"a": 1, "b": 2}], rankcorr.LabelError, "system 1 has labels and gold has none"),
         ([1, 2], ([1, 2] for _ in range(2)), rankcorr.DimensionError, r"got <generator .*: write list\(...\)$"),
-        ([1, 2], {"s": [1, 2]}.values(), rankcorr.DimensionError, r"got dict_values\(.*: write list\(...\)$"),
         ([1, 2], {"s": [1, 2]}.items(), rankcorr.DimensionError, r"got dict_items\(.*: write list\(...\)$"),
         ([1, 2], {"s": [1, math.nan]}, rankcorr.MissingValueError, "^system 's': every item needs a score .*; nan: "),
         ([1, 2], pd.Series([1, 2]), rankcorr.DimensionError, "system 0: scores must have one dimension"),
@@ -197,15 +191,29 @@ def test_invalid_systems(gold, systems, error, message):
         correlate_many(gold, systems)
 
 
-def test_rankings_that_do_not_match_are_named():
-    with pytest.raises(rankcorr.LengthError, match="ranking 'p' has 2 items and ranking 'q' has 3"):
-        correlation_matrix({"p": [1, 2], "q": [1, 2, 3]})
-
-
-@pytest.mark.parametrize("workers", [0, -1, 1.5, True, "2"])
-def test_invalid_workers(workers):
-    with pytest.raises(rankcorr.OptionError, match="workers must be a positive whole number; got"):
-        correlate_many([1, 2], [[1, 2]], workers=workers)
+@pytest.mark.parametrize(
+    ("function", "rankings", "missing", "error", "message"),
+    [
+        (correlation_matrix, ({"p": [1, 2], "q": [1, 2, 3]},), "raise", rankcorr.LengthError, "'p' has 2 .* 'q' has 3"),
+        (
+            correlation_matrix,
+            ({"p": {"a": 1, "b": 2}, "q": {"c": 1, "d": 2}},),
+            "intersection",
+            rankcorr.TooFewItemsError,
+            r"ranking 'p' and ranking 'q' must have .*; they have 2 and 2 items, 0 in common",
+        ),
+        (
+            correlate_many,
+            ({"a": 1, "b": 2}, {"s": {"a": 1, "c": 2}}),
+            "intersection",
+            rankcorr.TooFewItemsError,
+            "gold and system 's' must have at least two labels in common",
+        ),
+    ],
+)
+def test_rankings_that_do_not_match_are_named(function, rankings, missing, error, message):
+    with pytest.raises(error, match=message):
+        function(*rankings, missing=missing)
 
 
 @pytest.mark.parametrize("missing", ["intersection", "bottom"])
@@ -250,21 +258,6 @@ def test_matrices_have_nothing_missing(missing):
 def test_nothing_is_counted_where_nothing_may_be_missing():
     for result in (correlate_many([1, 2], [[1, 2]]), correlation_matrix([[1, 2], [2, 1]])):
         assert (result.missing, result.n_compared, result.n_missing) == (None, None, None)
-
-
-def test_rankings_with_nothing_in_common_are_named():
-    with pytest.raises(rankcorr.TooFewItemsError, match="gold and system 's' must have at least two labels in common"):
-        correlate_many({"a": 1, "b": 2}, {"s": {"a": 1, "c": 2}}, missing="intersection")
-    message = r"ranking 'p' and ranking 'q' must have .*; they have 2 and 2 items, 0 in common"
-    with pytest.raises(rankcorr.TooFewItemsError, match=message):
-        correlation_matrix({"p": {"a": 1, "b": 2}, "q": {"c": 1, "d": 2}}, missing="intersection")
-
-
-def test_an_unknown_value_of_missing_lists_the_choices():
-    message = "missing must be one of 'raise', 'intersection', 'bottom', 'gold'; got"
-    for function, rankings in ((correlate_many, ([1, 2], [[1, 2]])), (correlation_matrix, ([[1, 2]],))):
-        with pytest.raises(rankcorr.OptionError, match=message):
-            function(*rankings, missing="drop")
 
 
 def test_each_pair_of_lists_that_differ_can_be_stopped():

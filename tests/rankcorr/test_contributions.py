@@ -17,18 +17,14 @@ from tests.strategies import N0S, SCHEME, TIED_WEIGHT, distinguishing_pairs, wei
 
 def naive_parts(a, b, weights, difference, variant="b"):
     """Per item: sum_j a_ij b_ij over the denominator of Eq. 7, and its part of 1 - gamma, by the double sum."""
-    items = range(len(a))
-    x = [[math.sqrt(weights[i] * weights[j]) * difference(a[j] - a[i]) for j in items] for i in items]
-    y = [[math.sqrt(weights[i] * weights[j]) * difference(b[j] - b[i]) for j in items] for i in items]
+    x, y = (np.array(naive.pair_matrix(ranks, weights, difference)) for ranks in (a, b))
     if variant == "a":
-        norm = math.fsum(weights[i] * weights[j] for i in items for j in items if i != j)
-        parts = [math.fsum(x[i][j] * y[i][j] for j in items) / norm for i in items]
-        cost = [math.fsum(weights[i] * weights[j] - x[i][j] * y[i][j] for j in items if i != j) / norm for i in items]
-        return parts, cost, norm
-    x_norm, y_norm = (math.sqrt(math.fsum(v * v for row in m for v in row)) for m in (x, y))
-    parts = [math.fsum(x[i][j] * y[i][j] for j in items) / (x_norm * y_norm) for i in items]
-    cost = [math.fsum((x[i][j] / x_norm - y[i][j] / y_norm) ** 2 for j in items) / 2 for i in items]
-    return parts, cost, x_norm * y_norm
+        products = np.outer(weights, weights) * (1 - np.eye(len(a)))
+        norm = math.fsum(products.flat)
+        return [math.fsum(row) / norm for row in x * y], [math.fsum(row) / norm for row in products - x * y], norm
+    x_norm, y_norm = (math.sqrt(math.fsum((matrix**2).flat)) for matrix in (x, y))
+    parts = [math.fsum(row) / (x_norm * y_norm) for row in x * y]
+    return parts, [math.fsum(row) / 2 for row in (x / x_norm - y / y_norm) ** 2], x_norm * y_norm
 
 
 def defined(pair, weights):
@@ -130,19 +126,17 @@ def test_the_worst_items_come_first():
     costs = [row.cost for row in result.worst(5)]
     assert costs == sorted(costs, reverse=True)
     assert costs[-1] == 0
-
-
-def test_equal_costs_are_in_the_order_of_x():
-    assert [row.label for row in contributions([1, 3, 2], [1, 3, 2]).worst()] == [1, 2, 0]
+    assert [row.label for row in contributions([1, 3, 2], [1, 3, 2]).worst()] == [1, 2, 0]  # equal costs: as in x
+    assert repr(result).startswith("Contributions(statistic=0.")
+    assert "array" not in repr(result)
+    with pytest.raises(rankcorr.OptionError, match="k must be a positive whole number; got 0"):
+        result.worst(0)
 
 
 def test_items_that_one_ranking_lacks():
     gold, system = Ranking.from_order(["a", "b", "c"]), Ranking.from_order(["c", "x", "a"])
-    for missing, n_items in (("intersection", 2), ("bottom", 4)):
-        result = contributions(gold, system, missing=missing)
-        one = weighted_tau(gold, system, missing=missing)
-        assert (result.statistic, result.n_items, result.n_missing) == (one.statistic, n_items, 2)
-        assert result.x.labels == result.y.labels
+    result = contributions(gold, system, missing="bottom")
+    assert result.x.labels == result.y.labels
     with pytest.raises(rankcorr.LabelMismatchError, match="labels in x only: 'b'; labels in y only: 'x'"):
         contributions(gold, system)
 
@@ -173,18 +167,3 @@ def test_heavy_items_deep_in_the_other_list_keep_their_digits(base):
     y[:2] = y[1::-1]
     weigher = lambda ranks: base ** np.minimum(ranks - 1, 20)  # noqa: E731
     check_sums(contributions(x, y, coefficient=RhoW(weigher=weigher, scheme="first")))
-
-
-def test_the_repr_is_short_and_the_arrays_read_only():
-    result = contributions([3, 2, 1], [3, 1, 2])
-    assert repr(result).startswith("Contributions(statistic=0.")
-    assert "array" not in repr(result)
-    for array in (result.weights, result.contribution, result.cost):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 1
-
-
-@pytest.mark.parametrize("k", [0, -1, 1.5, True, None])
-def test_the_number_of_worst_items(k):
-    with pytest.raises(rankcorr.OptionError, match="k must be a positive whole number; got"):
-        contributions([3, 2, 1], [3, 1, 2]).worst(k)

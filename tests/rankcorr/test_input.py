@@ -70,7 +70,7 @@ class TestFrames:
         found = correlate_many(gold, frame)
         assert (found.names, found.statistic.tolist()) == (expected.names, expected.statistic.tolist())
         board = leaderboard(gold, frame, n_resamples=100)
-        assert {row.system for row in board.rows} == set(COLUMNS)
+        assert board == leaderboard(COLUMNS["gold"], COLUMNS, n_resamples=100)
 
     def test_gold_sets_are_columns(self, frame):
         systems = {"s": pd.Series(COLUMNS["near"]) if isinstance(frame, pd.DataFrame) else COLUMNS["near"]}
@@ -101,14 +101,6 @@ def test_a_column_named_rank_holds_ranks(kind, name):
     with pytest.warns(RankColumnWarning):
         assert [row.total.statistic for row in leaderboard(gold, frame, n_resamples=100).rows] == [1.0, 1.0]
     assert correlate_many([3, 2, 1], {"rank": [1, 2, 3]}, coefficient="tau").statistic.tolist() == [-1.0]
-
-
-def test_a_long_frame_has_as_many_rankings_as_columns():
-    rng = np.random.default_rng(0)
-    scores = rng.normal(size=(50, 3))
-    found = correlation_matrix(pl.DataFrame(scores, schema=["a", "b", "c"]))
-    assert found.statistic.shape == (3, 3)
-    assert found.statistic.tolist() == correlation_matrix(scores.T).statistic.tolist()
 
 
 def test_the_index_of_pandas_labels_the_items():
@@ -159,7 +151,6 @@ class TestSeries:
         (pd.Series([2**60, 2**60 + 1], dtype="Int64"), [2, 1]),
         (pd.Series([True, False], dtype="boolean"), [1, 2]),
         (pd.Series([1.0, 0.0], dtype="Sparse[float]"), [1, 2]),
-        (pd.Series([Fraction(1, 3), Decimal("0.3")], dtype=object), [1, 2]),
         (pd.Series([1, 2], dtype="int64[pyarrow]"), [2, 1]),
         (pl.Series([1, 2], dtype=pl.Int128), [2, 1]),
         (pl.Series([2**64 - 1, 2**64 - 2], dtype=pl.UInt64), [1, 2]),
@@ -411,20 +402,6 @@ def test_infinities_come_before_and_after_all_others():
     assert order_codes(np.array(scores, object)).tolist() == [0, 4, 3, 1, 4, 2]
 
 
-FIRST, SECOND = [BIG + 1, BIG, 5.5, 4], [BIG, BIG + 1, 4.0, 3]
-SYSTEMS = {
-    "lists": (FIRST, SECOND),
-    "tuples": (tuple(FIRST), tuple(SECOND)),
-    "arrays of objects": (np.array(FIRST, object), np.array(SECOND, object)),
-    "pandas": (pd.Series(FIRST, dtype=object), pd.Series(SECOND, dtype=object)),
-    "fractions and decimals": (list(map(Fraction, FIRST)), list(map(Decimal, SECOND))),
-    "unsigned": (np.array([BIG + 1, BIG, 6, 5], np.uint64), SECOND),
-    "numpy's scalars": ([np.uint64(BIG + 1), np.int64(BIG), np.float32(5.5), 4], [*map(np.int64, SECOND[:2]), 4.0, 3]),
-    "long doubles": (FIRST, [np.longdouble(score) if score < BIG else score for score in SECOND]),
-    "mappings": (dict(zip("abcd", FIRST, strict=True)), dict(zip("abcd", SECOND, strict=True))),
-}
-
-
 def exchange_pvalue(gold, first, second):
     """P-value of the difference in tau over all exchanges of scores, as fractions."""
     weights = [1 / len(gold)] * len(gold)
@@ -438,19 +415,6 @@ def exchange_pvalue(gold, first, second):
     first, second = ([Fraction(score) for score in scores] for scores in (first, second))
     values = [(difference(a, b), kept) for a, b, kept in naive.exchanges(first, second)]
     return naive.share_as_extreme(0, difference(first, second), values)
-
-
-def test_the_oracle_of_exchanges_sees_integers_beyond_2_to_53():
-    assert exchange_pvalue([4, 3, 2, 1], FIRST, SECOND) == 0.375
-
-
-@pytest.mark.parametrize("systems", SYSTEMS.values(), ids=SYSTEMS)
-def test_integers_beyond_2_to_53_do_not_tie_in_exchanges(systems):
-    labels = systems[0].keys() if hasattr(systems[0], "keys") else None
-    gold = [4, 3, 2, 1] if labels is None else dict(zip(labels, [4, 3, 2, 1], strict=True))
-    comparison = compare_systems(gold, *systems, swap="scores", coefficient="tau")
-    scores = [system.values() if isinstance(system, dict) else list(system) for system in systems]
-    assert comparison.pvalue == exchange_pvalue([4, 3, 2, 1], *([*map(exact, row)] for row in scores))
 
 
 DISTINCT = (lambda row: exact(row[0]), lambda row: exact(row[1]))

@@ -81,8 +81,8 @@ RESULTS = correlate(GOLD, A)
         ),
     ],
 )
-@pytest.mark.parametrize("name", ["figure.svg", "figure.PNG"])
-def test_figures_are_those_of_the_library(folder, arguments, expected, name):
+def test_figures_are_those_of_the_library(folder, arguments, expected):
+    name = "figure.PNG" if arguments.startswith("offset") else "figure.svg"
     assert run_ok("plot", *arguments.split(" "), "--out", name) == f"{name}\n"
     reference = save_figure(expected(), folder / f"expected-{name}")
     assert (folder / name).read_bytes() == reference.read_bytes()

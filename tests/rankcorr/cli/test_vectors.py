@@ -145,15 +145,6 @@ def test_pairs_that_some_vectors_lack_are_lowest_if_asked(three):
     assert {row["comparison"]["n_items"] for row in document["comparisons"]} == {40}
 
 
-def test_low_coverage_is_a_note():
-    pairs = "".join(f"w{number},other{number},1\n" for number in range(4))
-    result = run(
-        "evaluate-vectors", "v.bin", "--gold", "-", "--resamples", "5", stdin=f"w1,w2,3\nw3,w4,2\nw3,w5,1\n{pairs}"
-    )
-    assert result.exit_code == 0
-    assert "rankcorr: note: -: only 3 of 7 pairs have vectors" in result.stderr
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -206,10 +206,7 @@ def test_runs_with_one_query_in_common_or_none():
         ({"metric": ["ap", "tau_w"]}, OptionError, "one metric is needed"),
         ({"metric": "nonsense"}, MetricError, "unknown metric"),
         ({"metric": "ap", "standardized": True}, OptionError, "only rank correlations can be standardized"),
-        ({"test": "sign"}, OptionError, "test must be one of 'randomization'"),
         ({"baseline": "z"}, OptionError, "baseline must be one of 'a', 'b', 'c'"),
-        ({"level": 1}, OptionError, "level must be a number above 0 and below 1"),
-        ({"n_resamples": 0}, OptionError, "n_resamples must be a positive whole number"),
     ],
 )
 def test_options_are_checked(options, error, message):
@@ -278,7 +275,6 @@ def test_a_query_that_a_run_lacks_has_no_documents():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"k": 0}, "k must be a positive whole number; got 0"),
         ({"first": "a"}, "second must be one of"),
         ({"first": "a", "second": "a"}, "two different runs are needed"),
         ({}, "first must be one of"),
@@ -299,8 +295,6 @@ def test_an_evaluation_is_compared_without_evaluating_again():
     for metric, options, message in (
         (None, {}, "metric must be one of 'ap', 'tau_w'"),
         ("ap", {"standardized": True}, "only rank correlations can be standardized; got 'ap'"),
-        ("ap", {"baseline": "z"}, "baseline must be one of"),
-        ("ap", {"test": "z"}, "test must be one of"),
     ):
         with pytest.raises(OptionError, match=message):
             compare_evaluated(evaluation, metric, **options)
@@ -368,7 +362,6 @@ def test_verdicts_of_pairs():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"equivalent_within": 0}, "equivalent_within must be a positive number; got 0"),
         ({"equivalent_within": "x"}, "equivalent_within must be a positive number; got 'x'"),
         ({"equivalent_within": 0.1, "level": 0.5}, "equivalent_within needs a level above 0.5; got 0.5"),
     ],

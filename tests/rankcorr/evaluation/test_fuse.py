@@ -58,10 +58,6 @@ ONE = {"q": {"a": 2.0, "b": 1.0}}
         ({"a": ONE}, {}, OptionError, "at least two runs are needed to fuse; got 'a'"),
         (ONE, {}, OptionError, "at least two runs are needed to fuse; got 'run'"),
         ({"a": ONE, "b": {"r": {"a": 1}}}, {}, QueryMismatchError, "'a' lacks queries of other runs: 'r'; missing="),
-        ({"a": ONE, "b": ONE}, {"method": "borda"}, OptionError, "method must be one of"),
-        ({"a": ONE, "b": ONE}, {"norm": "l2"}, OptionError, "norm must be one of"),
-        ({"a": ONE, "b": ONE}, {"missing": "bottom"}, OptionError, "missing must be one of"),
-        ({"a": ONE, "b": ONE}, {"k": -1}, OptionError, "k must be a finite number, not negative; got -1"),
         ({"a": ONE, "b": ONE}, {"k": math.nan}, OptionError, "k must be a finite number"),
         ({"a": ONE, "b": {"q": {"a": math.nan}}}, {}, MissingValueError, "nan"),
         (

@@ -81,11 +81,12 @@ def test_each_group_is_as_by_itself(pairs):
 
 
 @pytest.mark.needs_numba
-@pytest.mark.parametrize("levels", [2, 6, 10**6])
+@pytest.mark.parametrize("levels", [1, 2, 6, 10**6])
 @pytest.mark.parametrize("n_items", [MOST_PAIRED - 1, MOST_PAIRED, MOST_PAIRED + 1, 2_000])
 def test_small_and_large_groups_are_as_by_themselves(n_items, levels):
     rng = np.random.default_rng(n_items)
-    pairs = [(rng.integers(0, levels, n).astype(float), rng.integers(0, 9, n).astype(float)) for n in (3, n_items, 2)]
+    sizes = (3, n_items, 2, n_items + 1)
+    pairs = [(rng.integers(0, levels, n).astype(float), rng.integers(0, 9, n).astype(float)) for n in sizes]
     for coefficient in (TauW(), TauW(n0=0, tied_weights="expected", variant="a"), RhoW(tied_weights="expected"), Tau()):
         np.testing.assert_allclose(
             group_coefficients(coefficient, *flat(pairs)), alone(coefficient, pairs), rtol=0, atol=1e-12
@@ -146,16 +147,6 @@ def test_what_is_undefined_has_a_reason():
     top = TauW(weigher=TopK(1), scheme="multiplicative")
     nothing = group_coefficients(top, np.array([2.0, 1.0]), np.array([1.0, 2.0]), np.array([0, 2]))
     assert reasons(nothing, np.array([2.0, 1.0]), np.array([1.0, 2.0]), np.array([0, 2])) == {0: NO_WEIGHT}
-
-
-@pytest.mark.parametrize("coefficient", [TauW(), TauW(variant="a"), TauW(tied_weights="expected"), RhoW()])
-def test_groups_of_more_items_than_are_paired_are_as_by_themselves(coefficient):
-    rng = np.random.default_rng(5)
-    sizes = (MOST_PAIRED + 2, 3, MOST_PAIRED + 1)
-    pairs = [tuple(rng.integers(0, 9, size).astype(float) for _ in range(2)) for size in sizes]
-    pairs.append((np.ones(MOST_PAIRED + 1), rng.random(MOST_PAIRED + 1)))
-    x, y, offsets = flat(pairs)
-    np.testing.assert_allclose(group_coefficients(coefficient, x, y, offsets), alone(coefficient, pairs), atol=1e-12)
 
 
 OPTIONS = {"n_resamples": 500, "seed": 1}

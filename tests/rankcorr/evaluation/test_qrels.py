@@ -38,7 +38,7 @@ from rankcorr.evaluation import (
     read_run,
     worst,
 )
-from rankcorr.evaluation._matching import checked_depth, join_run, matched, trec_order
+from rankcorr.evaluation._matching import join_run, matched, trec_order
 from rankcorr.evaluation._sources import grouped_queries
 from tests.rankcorr.evaluation.cases import QRELS, RUNS, naive_match, naive_order
 from tests.rankcorr.evaluation.test_compare import case
@@ -106,10 +106,7 @@ def test_an_encoded_column_of_arrow_may_have_its_own_order_and_unused_ids():
     assert run.to_dict() == {"early": {"a": 1.0, "b": 2.0}, "late": {"a": 3.0}}
 
 
-@pytest.mark.parametrize("values", [[2.5, 0.0, 2.5], [3, 1, 3], [Decimal("0.5"), Decimal(2), Decimal("0.5")]])
-def test_numbers_that_arrow_keeps_in_a_dictionary(values):
-    table = pa.table({"query": ["q"] * 3, "document": ["a", "b", "c"], "score": pa.array(values).dictionary_encode()})
-    assert Run.of(table).values.tolist() == [float(value) for value in values]
+def test_the_conversion_that_is_suggested_for_categories_keeps_values():
     with pytest.raises(NonNumericError, match=r"every score .* in polars by \.cast\(pl\.String\)\.cast\(pl\.Float64\)"):
         Run.of(pl.DataFrame({"query": ["q"], "document": ["a"], "score": pl.Series(["1"], dtype=pl.Enum(["1"]))}))
 
@@ -235,11 +232,8 @@ def test_infinite_scores_and_numbers_of_other_kinds_can_be_ordered():
 @pytest.mark.parametrize(
     "scores",
     [
-        [2**53, 2**53 + 1],
         [-(2**53) - 1, 0],
         [2**53 + 1, 0.5],  # numpy makes floats of both
-        [2**63, -1],  # here too
-        [2**64, 2**64 + 1],
         [10**400, 1],
         [Decimal(2**53 + 1), Decimal(2**53)],
         pytest.param([np.longdouble(2**53) + 1, 2.0], marks=WIDE),
@@ -578,8 +572,7 @@ def test_unjudged_documents_can_be_an_error():
     assert evaluate(qrels, {"q": run["q"]}, unjudged="error").coverage[0].n_unjudged == 0
 
 
-@pytest.mark.parametrize("query", [int, np.int64, np.uint8, np.str_])
-@pytest.mark.parametrize("document", [int, np.int32, np.str_])
+@pytest.mark.parametrize(("query", "document"), [(int, np.str_), (np.int64, int), (np.uint8, np.int32), (np.str_, int)])
 def test_whole_numbers_equal_their_decimal_text(query, document):
     gold = {"7": {"1": 2, "2": 0, "3": 1}, "12": {"1": 0, "4": 1}}
     runs = {"same": {"7": {"1": 3, "3": 2, "9": 1}, "12": {"4": 2}}, "other": {"7": {"2": 3}, "12": {"1": 2, "4": 1}}}
@@ -625,13 +618,6 @@ def test_a_query_must_be_in_both():
         evaluate({"q": {"a": 1, "b": 0}}, {"good": {"q": {"a": 1.0}}, "bad": {"r": {"a": 1.0}}})
 
 
-@pytest.mark.parametrize("depth", [0, -1, 1.5, "3", True])
-def test_a_depth_is_a_positive_whole_number(depth):
-    with pytest.raises(OptionError, match="depth must be a positive whole number"):
-        checked_depth(depth)
-    assert checked_depth(None) is None
-
-
 class TestSelfHits:
     """Queries that are documents of the collection, as in ArguAna."""
 
@@ -670,7 +656,3 @@ class TestSelfHits:
         options = {"metric": "ap", "self_hits": "omit"}
         assert compare_runs(self.gold, runs, n_resamples=9, **options).pairs[0].difference == 0
         assert [pair.difference for pair in worst(self.gold, runs, **options)] == [0, 0, 0]
-
-    def test_an_unknown_treatment(self):
-        with pytest.raises(OptionError, match="self_hits must be one of 'warn', 'keep', 'omit'; got 'drop'"):
-            evaluate(self.gold, self.run, self_hits="drop")

@@ -56,6 +56,7 @@ def forms(folder):
 def test_every_form_of_a_table_gives_the_same_board(tmp_path):
     expected = leaderboard_of_scores(TABLE)
     assert means(expected) == pytest.approx({"a": 4.7 / 3, "b": 1.1, "c": 1.4 / 3})
+    assert expected.verdicts is None
     for table in forms(tmp_path):
         assert leaderboard_of_scores(table) == expected
     options = {"system": "who", "task": "on", "score": "got"}
@@ -223,24 +224,6 @@ def test_missing_scores():
     assert "tasks that some system lacks are left out: 'y'" in notices[0]
 
 
-def test_verdicts_of_pairs():
-    rng = np.random.default_rng(8)
-    noise = {name: rng.normal(0, 0.1, 14) for name in "abcd"}
-    table = {name: dict(enumerate(noise[name] + level)) for name, level in zip("abcd", (0, 0, 1, 0.4), strict=True)}
-    table["d"] = {task: score + 3 * rng.normal() for task, score in table["d"].items()}
-    board = leaderboard_of_scores(table, equivalent_within=0.2)
-    names = [row.system for row in board.rows]
-    judged = {
-        pair: board.verdicts[names.index(pair[0])][names.index(pair[1])] for pair in itertools.product(names, names)
-    }
-    assert judged["a", "b"] == judged["b", "a"] == judged["c", "c"] == "equivalent"
-    assert (judged["c", "a"], judged["a", "c"]) == ("better", "worse")
-    assert judged["d", "a"] == judged["a", "d"] == "undecided"
-    assert leaderboard_of_scores(table).verdicts is None
-    with pytest.raises(OptionError, match="equivalent_within must be a positive number; got -1"):
-        leaderboard_of_scores(table, equivalent_within=-1)
-
-
 @given(st.integers(0, 1000), st.floats(0.05, 2.0), st.sampled_from([0.8, 0.9, 0.95]))
 def test_verdicts_are_those_of_both_tests_of_every_pair(seed, margin, level):
     scores = np.random.default_rng(seed).normal(size=(9, 5)).round(1) + np.array([0, 0, 0.5, 1, 3])
@@ -318,8 +301,6 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
         ({"p": ["a", "b"], "x": [1, 2]}, {"within": "x"}, ColumnError, "within needs a long table"),
         ({"dataset": ["x", "y"], "a": [1, 2], "b": [1, 2]}, {}, ColumnError, "a row for each task: transpose it, so t"),
         (pd.DataFrame(ROWS).rename_axis("task"), {}, ColumnError, "a row for each task: transpose it"),
-        (ROWS, {"aggregate": "sum"}, OptionError, "aggregate must be one of"),
-        (ROWS, {"missing": "zero"}, OptionError, "missing must be one of"),
         (ROWS, {"tasks": "x"}, OptionError, "tasks must be a list of names; got 'x'"),
         (ROWS, {"tasks": ["x", "x"]}, OptionError, "tasks must be unique"),
         (ROWS, {"tasks": ["x", "w"]}, OptionError, "the table has no task: 'w'; it has 'x', 'y'"),

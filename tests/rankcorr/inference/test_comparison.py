@@ -58,7 +58,7 @@ FUNCTIONS = {"tau_w": weighted_tau, "rho_w": weighted_rho}
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 @pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.needs_numba) for seed in (1, 2, 3))])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.needs_numba)])
 def test_scipy_permutation_test_of_the_scores_of_few_items(coefficient, alternative, seed):
     rng = np.random.default_rng(seed)
     gold, a, b = rng.integers(0, 6, (3, 7)).astype(float)
@@ -215,12 +215,11 @@ def test_equal_systems_do_not_differ(n_items, swap):
     assert found.statistic_a == found.statistic_b == weighted_tau(gold, a).statistic
 
 
-def test_progress_counts_the_exchanges():
+def test_the_comparison_without_each_item_can_be_stopped_too():
     done = []
     gold, a, b = np.random.default_rng(2).normal(size=(3, 300))
     compare_systems(gold, a, b, n_resamples=500, progress=done.append)
-    assert sum(done) == 500
-    assert done[-1] == 0  # the comparison without each item can be stopped too
+    assert (sum(done), done[-1]) == (500, 0)
 
 
 def test_a_constant_system_has_no_test():
@@ -339,17 +338,6 @@ def test_exchanged_scores_are_matched_by_label():
 
 
 @pytest.mark.needs_numba
-def test_a_drawn_p_value_counts_the_difference_itself():
-    gold = np.arange(200.0)
-    worst = np.random.default_rng(0).permutation(gold)
-    found = compare_systems(gold, gold, worst, coefficient="rho", n_resamples=99)
-    assert not found.exact
-    assert found.pvalue == 1 / 100
-    assert compare_systems(gold, gold, worst, coefficient="rho", n_resamples=99, alternative="less").pvalue == 1
-    assert found.low > 0
-
-
-@pytest.mark.needs_numba
 @pytest.mark.parametrize("swap", ["ranks", "scores"])
 def test_items_that_gold_lacks_do_not_tell_which_system_came_first(swap):
     numbers = np.random.default_rng(1).normal(size=(3, 16))
@@ -359,14 +347,6 @@ def test_items_that_gold_lacks_do_not_tell_which_system_came_first(swap):
     one, other = (compare_systems(gold, *systems, **options) for systems in ((a, b), (b, a)))
     assert (one.difference, one.pvalue) == (-other.difference, other.pvalue)
     assert (one.low, one.high) == (-other.high, -other.low)
-
-
-@pytest.mark.needs_numba
-def test_the_same_call_gives_the_same_answer_whatever_the_workers():
-    gold, a, b = np.random.default_rng(2).normal(size=(3, 300))
-    found = [compare_systems(gold, a, b, n_resamples=400, workers=workers) for workers in (1, 2, None)]
-    assert found[0] == found[1] == found[2]
-    assert compare_systems(gold, a, b, n_resamples=400, seed=1) != found[0]
 
 
 def labelled(order):
@@ -399,11 +379,6 @@ def test_items_that_not_all_three_have():
 @pytest.mark.parametrize(
     ("three", "options", "error", "message"),
     [
-        (([1, 2], [1, 2], [1, 2]), {"n_resamples": 0}, OptionError, "n_resamples must be a positive whole number"),
-        (([1, 2], [1, 2], [1, 2]), {"level": 0}, OptionError, "level must be a number above 0 and below 1"),
-        (([1, 2], [1, 2], [1, 2]), {"seed": None}, OptionError, "seed must be a whole number"),
-        (([1, 2], [1, 2], [1, 2]), {"alternative": "both"}, OptionError, "alternative must be one of 'two-sided'"),
-        (([1, 2], [1, 2], [1, 2]), {"swap": "items"}, OptionError, "swap must be one of 'auto', 'scores', 'ranks'"),
         (([1, 2], [1, 2], labelled("ab")), {"swap": "scores"}, LabelError, "b has labels and gold has none"),
         (
             ([1, 2], [1, 2], Ranking.from_ranks([1, 2])),
@@ -411,7 +386,6 @@ def test_items_that_not_all_three_have():
             OptionError,
             'swap="scores" exchanges scores, but b has only ranks; give its scores',
         ),
-        (([1, 2], [1, 2], [1, 2]), {"missing": "drop"}, OptionError, "missing must be one of"),
         (([1, 2], [1, 2], [1, 2, 3]), {}, LengthError, "gold has 2 items and b has 3"),
         (([1, 2], [1, 2], {"a": 1, "b": 2}), {"missing": "bottom"}, LabelError, "b has labels and gold has none"),
         (

@@ -93,17 +93,6 @@ def test_groups_and_ranks_agree(board):
         assert (rows[system]["group"], rows[system]["least_rank"]) == (group, least)
 
 
-def test_a_group_goes_on_while_one_of_those_below_may_be_as_good():
-    corrected = np.full((4, 4), 0.01)
-    corrected[0, 3] = corrected[3, 0] = 0.3
-    leads = np.subtract.outer(np.arange(4.0), np.arange(4.0)).T
-    standings = judge_pairs(corrected[0], corrected, leads, 0.95)
-    assert standings.groups == [1, 1, 1, 1]
-    assert standings.least_ranks == [1, 2, 3, 3]
-    corrected[0, 3] = corrected[3, 0] = 0.05
-    assert judge_pairs(corrected[0], corrected, leads, 0.95).groups == [1, 2, 3, 4]
-
-
 PVALUES = st.lists(st.one_of(st.just(float("nan")), st.sampled_from([0.0, 0.01, 0.02, 1.0]), st.floats(0, 1)))
 
 
@@ -123,17 +112,9 @@ def naive_holm(pvalues):
 
 @given(PVALUES)
 def test_the_definition(pvalues):
-    assert_allclose(holm(pvalues), naive_holm(pvalues), rtol=1e-15)
-
-
-def test_the_textbook_example():
-    # m = 4: 0.005 * 4, 0.01 * 3, 0.03 * 2, and 0.04 * 1 raised to the one before.
-    assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02], rtol=1e-15)
-
-
-def test_one_p_value_and_no_p_values():
-    assert_array_equal(holm([0.2]), [0.2])
-    assert holm([]).shape == (0,)
+    corrected = holm(pvalues)
+    assert corrected.shape == (len(pvalues),)
+    assert_allclose(corrected, naive_holm(pvalues), rtol=1e-15)
 
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.1, float("inf")])

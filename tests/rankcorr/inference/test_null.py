@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from rankcorr import Hyperbolic, OptionError, Ranking, TauW, TopK, UndefinedCorrelationWarning, Uniform, WeightError
+from rankcorr import Hyperbolic, Ranking, TauW, TopK, UndefinedCorrelationWarning, Uniform, WeightError
 from rankcorr._coefficients import named_coefficient
 from rankcorr._input.numbers import ROUNDING
 from rankcorr._weights import SCHEMES, TIED_WEIGHTS
@@ -128,25 +128,6 @@ def test_the_order_of_the_items_does_not_matter(random):
     assert quiet(x, y, n_resamples=20).values.tolist() == expected
 
 
-@pytest.mark.parametrize("coefficient", ["tau_w", "rho_w"])
-def test_neither_workers_nor_blocks_change_a_value_but_the_seed_does(coefficient):
-    x, y = np.arange(700) % 7, np.arange(700) % 3
-    chosen = {"coefficient": coefficient, "n_resamples": 100}
-    nulls = [null_distribution(x, y, **chosen, workers=workers) for workers in (1, 2, 3)]
-    assert nulls[0].values.tolist() == nulls[1].values.tolist() == nulls[2].values.tolist()
-    assert nulls[0].values.tolist() != quiet(x, y, coefficient=coefficient, n_resamples=100, seed=1).values.tolist()
-
-
-def test_labels_are_matched_and_missing_ones_treated_as_asked():
-    x = {"a": 3, "b": 2, "c": 1, "d": 0}
-    y = {"d": 5, "c": 4, "e": 3, "a": 1}
-    null = null_distribution(x, y, missing="intersection")
-    assert (null.n_items, null.missing) == (3, "intersection")
-    null = null_distribution(x, y, missing="bottom")
-    assert null.n_items == 5
-    assert null.values.tolist() == null_distribution([3, 2, 1, 0, -1], [5, 4, 3, 1, 0]).values.tolist()
-
-
 # What is kept, and what is told on the way.
 
 
@@ -242,11 +223,11 @@ def test_memory_grows_by_the_values_alone():
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("n0", [0, 1, 2, 10])
 def test_over_all_permutations_the_standardized_mean_is_0(coefficient, scheme, n0):
-    longest = 7 if COMPILED else 5
+    longest = 6 if COMPILED else 5
     for x, y in [
         (range(longest), range(longest)),
-        ([1, 2, 2, 3, 4, 4, 4][:longest], range(longest)),
-        ([1, 2, 2, 3, 4, 4, 4][:longest], [1, 1, 1, 1, 0, 5, 5][:longest]),
+        ([1, 2, 2, 4, 4, 4][:longest], range(longest)),
+        ([1, 2, 2, 4, 4, 4][:longest], [1, 1, 1, 0, 5, 5][:longest]),
         (range(4), [1, 1, 2, 3]),
         (range(3), range(3)),
         (range(2), range(2)),
@@ -350,24 +331,16 @@ def test_permutations_that_leave_no_weight_are_left_out_and_counted(coefficient,
 
 
 @pytest.mark.parametrize("n_items", [4, 12])
-def test_bad_options_are_errors_however_few_the_items(n_items):
-    x = range(n_items)
-    for options, message in [
-        ({"n_resamples": 0}, "n_resamples must be a positive whole number; got 0"),
-        ({"seed": -1}, "seed must be a whole number of 0 or more; got -1"),
-        ({"workers": 0}, "workers must be a positive whole number; got 0"),
-        ({"coefficient": "spearman"}, "coefficient must be one of"),
-        ({"scheme": "hyperbolic"}, "scheme must be one of"),
-        ({"missing": "drop"}, "missing must be one of"),
-    ]:
-        with pytest.raises(OptionError, match=message):
-            null_distribution(x, x, **collapsed(**options))
-    for weigher, message in [
+@pytest.mark.parametrize(
+    ("weigher", "message"),
+    [
         (lambda ranks: -ranks, "must return weights that are finite and not negative"),
         (lambda ranks: 0 * ranks, "all weights are zero"),
-    ]:
-        with pytest.raises(WeightError, match=message):
-            null_distribution(x, x, coefficient=TauW(weigher=weigher), n_resamples=5)
+    ],
+)
+def test_bad_weights_are_errors_however_few_the_items(n_items, weigher, message):
+    with pytest.raises(WeightError, match=message):
+        null_distribution(range(n_items), range(n_items), coefficient=TauW(weigher=weigher), n_resamples=5)
 
 
 def test_a_kept_distribution_cannot_be_changed_through_a_result():

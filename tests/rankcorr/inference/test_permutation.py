@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankcorr import (
-    OptionError,
     Ranking,
     TauW,
     TopK,
@@ -176,18 +175,12 @@ def test_an_offset_near_minus_1_has_no_standardized_value_and_says_so():
     assert np.isfinite([test.pvalue, test.percentile, test.zscore]).all()
 
 
-def test_an_unknown_alternative_is_refused_first():
-    with pytest.raises(OptionError, match="alternative must be one of 'two-sided', 'greater', 'less'; got 'more'"):
-        permutation_test(range(9), range(9), alternative="more", progress=pytest.fail)
-
-
 def test_other_options_reach_the_null_distribution():
     done = []
     x, y = {"a": 3, "b": 2, "c": 1}, {"b": 2, "a": 1, "d": 0}
     test = permutation_test(x, y, missing="bottom", n_resamples=3, progress=done.append)
-    assert (test.n_items, test.missing, test.null.missing, sum(done)) == (4, "bottom", "bottom", 24)
-    with pytest.raises(OptionError, match="seed must be a whole number"):
-        permutation_test(range(9), range(9), seed=None)
+    assert (test.null.missing, sum(done)) == ("bottom", 24)
+
     first, second = (permutation_test(range(9), range(9), n_resamples=9, seed=seed) for seed in (1, 2))
     assert first.null.values.tolist() != second.null.values.tolist()
 

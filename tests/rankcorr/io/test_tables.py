@@ -401,14 +401,6 @@ def test_any_bytes_are_a_ranking_or_an_error(data):
 
 
 @pytest.mark.real_data
-def test_real_pairs(data_dir: Path):
-    ranking = read_ranking(data_dir / "EN-RG-65_wordnet30.tsv", id_columns=["word1", "word2"], score_column="gold")
-    assert ranking.n_items == 65
-    assert ranking.labels[0] == ("gem", "jewel")
-    assert ranking.ranks[0] == 1.5  # 3.94, as midday and noon
-
-
-@pytest.mark.real_data
 def test_real_pairs_without_a_value(data_dir: Path):
     path = data_dir / "EN-WS-353-SIM_wordnet30.tsv"
     with pytest.raises(TableError, match=r'\.tsv:27: column "lch": empty cell'):  # drink, eat: two parts of speech

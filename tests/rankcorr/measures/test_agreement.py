@@ -110,26 +110,6 @@ def test_pairwise_agreement_is_that_of_the_call_for_a_pair(options):
         assert_allclose(agreement.pairs[i, j], correlation(rows[i], rows[j], **keywords).statistic, rtol=1e-14)
 
 
-def test_options_of_pairwise_agreement():
-    with pytest.raises(OptionError, match="min_common must be a whole number of 2 or more; got 1"):
-        mean_pairwise_agreement([[1, 2], [1, 2]], min_common=1)
-    with pytest.raises(OptionError, match="few_common must be one of 'raise', 'leave_out'; got 'skip'"):
-        mean_pairwise_agreement([[1, 2], [1, 2]], few_common="skip")
-    with pytest.raises(OptionError, match="coefficient must be one of"):
-        mean_pairwise_agreement([[1, 2], [1, 2]], coefficient="spearman")
-
-
-@pytest.mark.real_data
-def test_human_and_machine_judgements_of_russian_pairs(data_dir):
-    """Spearman .789 of 333 pairs, as the folder's README says; .790 in Table 3 of Panchenko et al. for all 398."""
-    with (data_dir / "russe_hj_vs_mj.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    ratings = {name: {(row["word1"], row["word2"]): float(row[name]) for row in rows} for name in ("hj", "mj")}
-    agreement = mean_pairwise_agreement(ratings)
-    assert agreement.mean == pytest.approx(0.789, rel=0, abs=5e-4)
-    assert agreement.n_common[0, 1] == 333
-
-
 # One value for each item.
 
 RATED = {"ann": {"a": 3, "b": 0, "c": 1}, "bob": {"a": 3, "b": 1}, "eve": {"a": 1, "b": 1, "d": 2}}
@@ -171,8 +151,7 @@ def test_ties_of_votes_are_an_error_by_default():
         AnnotatorError, match=r"two ratings have the most votes \(the option ties decides\); items: 'x'"
     ):
         majority_vote({"ann": {"x": 0}, "bob": {"x": 1}})
-    with pytest.raises(OptionError, match="ties must be one of"):
-        majority_vote(RATED, ties="first")
+
     frame = majority_vote(RATED, ties="omit").to_frame()
     assert frame.iloc[0].to_dict() == {"item": "a", "score": 3.0, "ratings": 3}
 
@@ -325,12 +304,6 @@ def test_memory_grows_with_the_ratings_alone(level, n_items):
     assert peak < 200 * ratings.size  # bytes; a matrix of the different ratings takes 8 for each pair of them
 
 
-def test_alpha_of_equal_ratings_warns_here():
-    with pytest.warns(UndefinedCorrelationWarning, match="all ratings of items with two ratings are equal") as caught:
-        assert math.isnan(krippendorff_alpha([[1, 1, 2], [1, 1, NAN]]))
-    assert caught[0].filename == __file__
-
-
 def test_invalid_inputs():
     with pytest.raises(AnnotatorError, match="agreement needs at least two annotators; got 1"):
         krippendorff_alpha([[1, 2, 3]])
@@ -339,9 +312,6 @@ def test_invalid_inputs():
             krippendorff_alpha(unpaired)
     with pytest.raises(NonNumericError, match=r"ratings at level 'ratio' must not be negative; got: -1\.0"):
         krippendorff_alpha([[1, -1], [1, 2]], level="ratio")
-    message = "level must be one of 'nominal', 'ordinal', 'interval', 'ratio'; got 'count'"
-    with pytest.raises(OptionError, match=message):
-        krippendorff_alpha([[1, 2], [1, 2]], level="count")
 
 
 @pytest.mark.real_data
@@ -453,8 +423,6 @@ def test_perfect_and_undefined_agreement():
         undefined = alpha_interval([[1, 1, 1], [1, 1, 1]])
     assert undefined.to_dict()["low"] is None
     assert math.isnan(alpha_interval([[1, 2], [2, 2]]).low)
-    with pytest.raises(OptionError, match="confidence must be a number above 0 and below 1"):
-        alpha_interval([[1, 2], [2, 2]], confidence=95)
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
@@ -483,7 +451,6 @@ def test_decisions_replace_means_of_disputed_items():
         ({"z": 3}, 1, AnnotatorError, "decision is given on: 'z'"),
         ({"b": NAN}, 1, NonNumericError, "decisions must be finite numbers; not those on: 'b'"),
         ([1], 1, OptionError, "decisions must map items to ratings"),
-        ({}, 0, OptionError, "limit must be a positive number; got 0"),
     ],
 )
 def test_bad_decisions_are_named(decisions, limit, error, message):

@@ -30,7 +30,7 @@ from rankcorr.measures import (
 )
 from rankcorr.measures._lists import as_list
 from tests import naive
-from tests.strategies import LABELS, grouped, grouped_alike, tied_pairs, tied_scores, untied_pairs
+from tests.strategies import LABELS, grouped, grouped_alike, tied_pairs, tied_scores
 
 TIES = st.sampled_from(["w", "a", "b"])
 P = st.sampled_from([0.1, 0.5, 0.7])
@@ -190,15 +190,6 @@ def test_a_list_with_itself(x, p):
     assert (overlap(x, x, p=p, ties="a").extrapolated < 1 - 1e-12) == tied
 
 
-@given(grouped(), grouped(), st.floats(0.01, 0.999))
-def test_without_ties_the_variants_agree(x, y, p):
-    x, y = naive.items(x), naive.items(y)
-    results = [overlap(x, y, p=p, ties=ties) for ties in ("w", "a", "b")]
-    for result in results[1:]:
-        for name in ("extrapolated", "minimum", "residual"):
-            assert_allclose(getattr(result, name), getattr(results[0], name), rtol=0, atol=1e-14)
-
-
 @given(grouped(), grouped(), st.floats(0.05, 0.99))
 def test_the_closed_forms_of_webber_et_al(x, y, p):
     """RBO_MIN (Eq. 11), RBO_RES for lists of different lengths, and RBO_EXT (Eq. 32), for lists without ties."""
@@ -225,9 +216,6 @@ def test_the_closed_forms_of_webber_et_al(x, y, p):
 
 
 def test_by_hand():
-    # Agreements 1, 1/2, 1/3 and then 1/3 for the extrapolation: 1/2 (1 + 1/4 + 1/12) + 1/8 (1/3).
-    result = overlap(["a", "b", "c"], ["a", "d", "e"], p=0.5)
-    assert float(result) == pytest.approx(1 / 2 + 1 / 8 + 1 / 24 + 1 / 24, rel=1e-15, abs=0)
     # Webber et al. 2010, Eq. 32, for lists of one item.
     assert float(overlap(["a", "b", "c"], ["a"], p=0.4)) == 1
     assert float(overlap([1, 2, 3, 4], [2], p=0.9)) == pytest.approx(0.25425, rel=1e-15, abs=0)
@@ -237,8 +225,6 @@ def test_by_hand():
         1,
         0,
     ]
-    # One common item at the top: (1 - p)/p sum p^d / d = -ln(1 - p) for p = 1/2.
-    assert result.minimum == pytest.approx(math.log(2), rel=1e-15, abs=0)
 
 
 @given(tied_pairs(), TIES)
@@ -274,18 +260,6 @@ def test_result_shows_what_was_computed():
 def test_persistence_out_of_range(p):
     with pytest.raises(OptionError, match="p must be a number above 0 and below 1; got"):
         rank_biased_overlap([1, 2], [1, 2], p=p)
-
-
-def test_unknown_ties():
-    with pytest.raises(OptionError, match="ties must be one of 'w', 'a', 'b'; got 'c'"):
-        rank_biased_overlap([1, 2], [1, 2], ties="c")
-
-
-def test_lists_that_cannot_be_matched():
-    with pytest.raises(LengthError, match="must have the same length"):
-        rank_biased_overlap([1, 2], [1, 2, 3])
-    with pytest.raises(LabelError, match="x has labels and y has none"):
-        rank_biased_overlap({"a": 1, "b": 2}, [1, 2])
 
 
 WORDS = ["queen", "king", "knave"]
@@ -357,28 +331,12 @@ def test_average_precision_is_the_mean_over_all_ways_to_break_ties(case):
     assert_allclose(found, float(sum(values) / len(values)), rtol=1e-14)
 
 
-@given(untied_pairs(), st.integers(1, 3))
-def test_average_precision_is_the_mean_precision_at_the_relevant_items(pair, n_relevant):
-    scores, system = pair
-    gold = scores >= min(scores.size - n_relevant, scores.size - 1)
-    places = np.flatnonzero(gold[np.argsort(-system)]) + 1
-    precision = np.arange(1, places.size + 1) / places
-    assert_allclose(average_precision(gold, system), precision.mean(), rtol=1e-14)
-
-
 def test_one_item():
     assert average_precision({"a": 1}, ["a"]) == average_precision([1], [0.5]) == 1
     assert average_precision({"a": 1}, ["b", "a"], missing="intersection") == 1
     assert average_precision({"a": 1}, ["b", "a"], missing="bottom") == 0.5
     with pytest.raises(TooFewItemsError, match=r"must have at least one label in common; .* 0 in common"):
         average_precision({"a": 1}, ["b"], missing="intersection")
-
-
-def test_precision_by_hand():
-    # The relevant items come 1st, 3rd and 4th: (1/1 + 2/3 + 3/4)/3.
-    assert average_precision([1, 0, 1, 1], [9, 8, 7, 6]) == pytest.approx(29 / 36, rel=1e-15, abs=0)
-    # All tied, one of n relevant: the mean of 1/place, (1 + 1/2 + 1/3 + 1/4)/4.
-    assert average_precision([0, 0, 1, 0], [5, 5, 5, 5]) == pytest.approx(25 / 48, rel=1e-15, abs=0)
 
 
 def test_all_relevant_is_perfect_whatever_the_ties():
@@ -397,30 +355,26 @@ def test_missing_items():
         average_precision({"a": 0, "b": 0, "c": 1}, system, missing="intersection")
 
 
-def test_relevance_that_is_not_binary():
-    with pytest.raises(RelevanceError, match=r"must be 0 or 1; got 2.0; wrong at: 'b', 'c'"):
-        average_precision({"a": 1, "b": 2, "c": 0.5}, {"a": 1, "b": 2, "c": 3})
-    with pytest.raises(RelevanceError, match=r"must be 0 or 1; got -1; wrong at: 1"):
-        average_precision([1, -1], [1, 2])
-    with pytest.raises(RelevanceError, match=r"must be 0 or 1; got inf; wrong at: 1"):
-        average_precision([1, math.inf], [1, 2])
-    with pytest.raises(RelevanceError, match=r"must be 0 or 1; got 1000.*; wrong at: 'b'"):
-        average_precision({"a": 1, "b": 10**400}, {"a": 1, "b": 2})
+AB = {"a": 1, "b": 2}
 
 
-def test_no_relevant_item():
-    with pytest.raises(RelevanceError, match="gold must have a relevant item; none of its 2 items is"):
-        average_precision([0, 0], [1, 2])
-
-
-def test_inputs_that_do_not_fit():
-    with pytest.raises(LengthError, match="gold has 2 items and system has 3"):
-        average_precision([1, 0], [1, 2, 3])
-    with pytest.raises(LabelError, match="system has labels and gold has none"):
-        average_precision([1, 0], {"a": 1, "b": 2})
-    with pytest.raises(OptionError, match="gold: scores are needed; a Ranking keeps only their order"):
-        average_precision(Ranking.from_scores([1, 0]), [1, 2])
-    with pytest.raises(MissingValueError, match=r"gold: every item needs a score .*; nan: scores\[1\]"):
-        average_precision([1, math.nan], [1, 2])
-    with pytest.raises(NonNumericError, match="gold: every score must be a real number"):
-        average_precision(["1", "0"], [1, 2])
+@pytest.mark.parametrize(
+    ("function", "gold", "system", "error", "message"),
+    [
+        (rank_biased_overlap, [1, 2], [1, 2, 3], LengthError, "must have the same length"),
+        (rank_biased_overlap, AB, [1, 2], LabelError, "x has labels and y has none"),
+        (average_precision, [1, 0], [1, 2, 3], LengthError, "gold has 2 items and system has 3"),
+        (average_precision, [1, 0], AB, LabelError, "system has labels and gold has none"),
+        (average_precision, Ranking.from_scores([1, 0]), [1, 2], OptionError, "gold: scores are needed; a Ranking"),
+        (average_precision, [1, math.nan], [1, 2], MissingValueError, r"gold: every item needs a .*; nan: scores\[1\]"),
+        (average_precision, ["1", "0"], [1, 2], NonNumericError, "gold: every score must be a real number"),
+        (average_precision, [0, 0], [1, 2], RelevanceError, "gold must have a relevant item; none of its 2 items is"),
+        (average_precision, [1, -1], [1, 2], RelevanceError, "must be 0 or 1; got -1; wrong at: 1"),
+        (average_precision, [1, math.inf], [1, 2], RelevanceError, "must be 0 or 1; got inf; wrong at: 1"),
+        (average_precision, AB | {"a": 1, "c": 0.5}, AB | {"c": 3}, RelevanceError, r"got 2.0; wrong at: 'b', 'c'"),
+        (average_precision, AB | {"b": 10**400}, AB, RelevanceError, r"must be 0 or 1; got 1000.*; wrong at: 'b'"),
+    ],
+)
+def test_inputs_that_do_not_fit(function, gold, system, error, message):
+    with pytest.raises(error, match=message):
+        function(gold, system)

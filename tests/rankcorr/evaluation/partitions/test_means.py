@@ -170,22 +170,37 @@ def test_zero_has_no_sign_when_turned():
     assert [math.copysign(1, value) for value in (found.difference, found.low, found.high)] == [1, 1, 1]
 
 
-def test_names_that_are_not_there_are_answered_with_those_that_are():
-    found = means_of([by_query(TWO, [0.5, 0.25], [0.5, 0.75])], TWO)
-    with pytest.raises(OptionError, match="first must be one of 'a', 'b'; got 'c'"):
-        found.difference("c", "a")
-    with pytest.raises(OptionError, match="second must be one of 'a', 'b'; got 'c'"):
-        found.difference("a", "c")
-    with pytest.raises(OptionError, match="metric must be one of 'tau'; got 'ap'"):
-        found.difference("a", "b", metric="ap")
-    with pytest.raises(OptionError, match="two different runs are needed; got 'a' twice"):
-        found.difference("a", "a")
-    with pytest.raises(OptionError, match="run must be one of 'a', 'b'; got 'c'"):
-        found.of(run="c")
-    with pytest.raises(OptionError, match="values were not standardized: make the QueryEvaluator with standardized=T"):
-        found.difference("a", "b", standardized=True)
-    with pytest.raises(OptionError, match="a difference is of two columns of scores, and there is one: 'score'"):
-        means_of([by_query(ONE, [0.5, 0.25])], ONE).difference()
+MEANS = means_of([by_query(TWO, [0.5, 0.25], [0.5, 0.75])], TWO)
+TEXT, NUMBERS = by_query(ONE, [0.5]), by_query(ONE, [0.5], ids=[3])
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: MEANS.difference("c", "a"), OptionError, "first must be one of 'a', 'b'; got 'c'"),
+        (lambda: MEANS.difference("a", "c"), OptionError, "second must be one of 'a', 'b'; got 'c'"),
+        (lambda: MEANS.difference("a", "b", metric="ap"), OptionError, "metric must be one of 'tau'; got 'ap'"),
+        (lambda: MEANS.difference("a", "a"), OptionError, "two different runs are needed; got 'a' twice"),
+        (lambda: MEANS.of(run="c"), OptionError, "run must be one of 'a', 'b'; got 'c'"),
+        (lambda: MEANS.difference(standardized=True), OptionError, "not standardized: make the QueryEvaluator with st"),
+        (lambda: means_of([TEXT], ONE).difference(), OptionError, "is of two columns of scores, and there is one: 's"),
+        (lambda: combined_means([]), OptionError, "there is no part to combine"),
+        (lambda: combined_means([0.5]), OptionError, r"parts must come from partial_means; got 0\.5"),
+        (lambda: partial_means(TEXT[["query"]], ONE), ColumnError, "the frame has no column 'tau'; it has 'query'"),
+        (lambda: partial_means(by_query(ONE, [7.0]), ONE), MetricError, "tau: means .* between -1 and 1; got 7"),
+        (lambda: partial_means(TEXT.astype({"tau": str}), ONE), MetricError, "'tau' must hold values .* of type"),
+        (lambda: means_of([TEXT, NUMBERS], ONE), PartialMismatchError, "are text in one part, and whole numbers in"),
+        (
+            lambda: combined_means([partial_means(TEXT, ONE)], level=95),
+            OptionError,
+            "level must be a number above 0 and",
+        ),
+        (lambda: partial_means(TEXT, ONE, n_resamples=0), OptionError, "n_resamples must be a positive whole number"),
+    ],
+)
+def test_names_and_parts_that_are_not_there(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
 
 
 def test_a_split_query_is_named():
@@ -222,26 +237,6 @@ def test_rows_know_who_made_them():
     with pytest.raises(PartialMismatchError, match="seed is 1 in the rows, and 0 in the evaluator"):
         partial_means(values, ONE)
     assert means_of([QueryEvaluator("tau").batch(rows)], ONE).of().mean == -1.0
-
-
-def test_bad_parts():
-    with pytest.raises(OptionError, match="there is no part to combine"):
-        combined_means([])
-    with pytest.raises(OptionError, match=r"parts must come from partial_means; got 0\.5"):
-        combined_means([0.5])
-    with pytest.raises(ColumnError, match="the frame has no column 'tau'; it has 'query'"):
-        partial_means(pd.DataFrame({"query": ["q"]}), ONE)
-    with pytest.raises(MetricError, match="tau: means with intervals are of values between -1 and 1; got 7"):
-        partial_means(by_query(ONE, [7.0]), ONE)
-    with pytest.raises(MetricError, match="column 'tau' must hold values of a metric; it is of type string"):
-        partial_means(pa.table({"query": ["q"], "tau": ["high"]}), ONE)
-    text, numbers = by_query(ONE, [0.5]), by_query(ONE, [0.5], ids=[3])
-    with pytest.raises(PartialMismatchError, match="query ids are text in one part, and whole numbers in another"):
-        means_of([text, numbers], ONE)
-    with pytest.raises(OptionError, match="level must be a number above 0 and below 1"):
-        combined_means([partial_means(text, ONE)], level=95)
-    with pytest.raises(OptionError, match="n_resamples must be a positive whole number"):
-        partial_means(text, ONE, n_resamples=0)
 
 
 FLOATS = st.floats(-1, 1, allow_subnormal=True)
