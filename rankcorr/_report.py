@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from rankcorr._checks import counted
+from rankcorr._results import LATEX_SIGNS
 from rankcorr.errors import OptionError
 
 # Authors and years by the keys of _references.bib.
@@ -38,10 +39,6 @@ _MATH: Final = re.compile(
     r"(f\(a\)(?: \+)? f\(b\)|f\(n\) = 1/\(n \+ [0-9.]+\)\^2|f\([ab]\)|(?<!\w)[\u03c4\u03c1\u03bd](?:_w)?(?!\w))"
 )
 _GREEK: Final = {"\u03c4": r"\tau", "\u03c1": r"\rho", "\u03bd": r"\nu"}
-_LATEX: Final = str.maketrans(
-    {sign: f"\\{sign}" for sign in "&%$#_{}"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$"}
-)
 _MARKDOWN: Final = re.compile(r"([\\*`<\[])")
 ENDINGS: Final = (".md", ".tex", ".txt")
 MOST_NAMED: Final = 12  # systems or pairs; a table shows more of them better than a paragraph
@@ -185,7 +182,7 @@ def _markdown(text: str) -> str:
 
 def _latex(text: str) -> str:
     return _written(
-        text, _latex_text, lambda name: rf"\texttt{{{name.translate(_LATEX)}}}", lambda key: rf"~\cite{{{key}}}"
+        text, _latex_text, lambda name: rf"\texttt{{{name.translate(LATEX_SIGNS)}}}", lambda key: rf"~\cite{{{key}}}"
     )
 
 
@@ -202,7 +199,7 @@ def _written(text: str, words: Written, name: Written, source: Written) -> str:
 
 def _latex_text(text: str) -> str:
     texts = _MATH.split(text)  # text and formula in turn
-    texts[::2] = [re.sub(r"(?<![\w.])-(?=[0-9])", "$-$", part.translate(_LATEX)) for part in texts[::2]]
+    texts[::2] = [re.sub(r"(?<![\w.])-(?=[0-9])", "$-$", part.translate(LATEX_SIGNS)) for part in texts[::2]]
     texts[1::2] = [f"${''.join(_GREEK.get(sign, sign) for sign in formula)}$" for formula in texts[1::2]]
     return "".join(texts)
 

@@ -24,18 +24,19 @@ Kind = TypeVar("Kind")
 
 _NAN: Final = ("nan",)
 _JSON_KEYS: Final = (str, int, bool)
-_SYMBOLS: Final = {
+SYMBOLS: Final = {
     "tau_w": r"$\tau_w$",
     "rho_w": r"$\rho_w$",
     "tau_ap": r"$\tau_{\mathrm{AP}}$",
     "tau": r"$\tau$",
     "rho": r"$\rho$",
 }
-_COEFFICIENT: Final = re.compile(rf"(?<!\w)({'|'.join(_SYMBOLS)})(?!\w)")
+_COEFFICIENT: Final = re.compile(rf"(?<!\w)({'|'.join(SYMBOLS)})(?!\w)")
 _SNAKE: Final = re.compile(r"[a-z]+(?:_[a-z]+)+")
-_LATEX: Final = str.maketrans(
+LATEX_SIGNS: Final = str.maketrans(
     {sign: f"\\{sign}" for sign in "&%$#_{}"}
-    | {"\\": r"\textbackslash{}", "†": r"$\dagger$", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"<": "$<$", ">": "$>$", "†": r"$\dagger$"}
 )
 
 
@@ -497,12 +498,12 @@ def latex_table(rows: Sequence[Sequence[str]], right: Sequence[bool], notes: Tab
 
 def _latex_text(text: str) -> str:
     """Text with the symbols of coefficients."""
-    return "".join(_SYMBOLS.get(part, part.translate(_LATEX)) for part in _COEFFICIENT.split(text))
+    return "".join(SYMBOLS.get(part, part.translate(LATEX_SIGNS)) for part in _COEFFICIENT.split(text))
 
 
 def _latex_heading(name: str) -> str:
     """Name of a column: without the underscores of a name in Python."""
-    return _latex_text(name.replace("_", " ") if _SNAKE.fullmatch(name) and name not in _SYMBOLS else name)
+    return _latex_text(name.replace("_", " ") if _SNAKE.fullmatch(name) and name not in SYMBOLS else name)
 
 
 def _latex_cell(cell: str, is_right: bool) -> str:
@@ -513,7 +514,7 @@ def _latex_cell(cell: str, is_right: bool) -> str:
         return r"$-\infty$" if cell[0] == "-" else r"$\infty$"
     if cell.startswith("-") and real_text(cell):
         return f"$-${cell[1:]}"
-    return _SYMBOLS.get(cell, cell.translate(_LATEX))
+    return SYMBOLS.get(cell, cell.translate(LATEX_SIGNS))
 
 
 def html_table(columns: Mapping[Any, Sequence[Any]]) -> str:

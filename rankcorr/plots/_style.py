@@ -25,7 +25,7 @@ import numpy as np
 from rankcorr._checks import check_choice, shown
 from rankcorr._io.files import write_atomically
 from rankcorr._options import check_declared, declare
-from rankcorr._results import Computed
+from rankcorr._results import SYMBOLS, Computed
 from rankcorr.errors import OptionError
 
 if TYPE_CHECKING:
@@ -57,7 +57,6 @@ PROSE: Final = 0.53  # the same in titles, which have many narrow letters
 HANDLE: Final = 45  # of a legend, with the space around it, in points
 BELOW: Final = 42  # from the axes down to a legend below the label of the x-axis, in points
 
-SYMBOLS: Final = {"tau_w": r"$\tau_w$", "rho_w": r"$\rho_w$", "tau": r"$\tau$", "rho": r"$\rho$"}
 UNWEIGHTED: Final = ("tau", "rho")
 OFFSET_SYMBOL: Final = "$n_0$"
 SHARE_SYMBOL: Final = "$R(n_0)$"
