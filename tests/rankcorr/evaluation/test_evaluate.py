@@ -158,6 +158,11 @@ def test_what_does_not_exist_can_count_zero_or_be_an_error():
     assert found.of(standardized=True).tolist()[1:] == [0.0, 0.0, 0.0]
     assert found.mean() == pytest.approx(float(weighted_tau([2, 1, 0], [9, 7, 8])) / 4)
     assert len(found.undefined) == 3
+    (mean,) = found.means
+    assert (mean.n_queries, mean.n_undefined) == (4, 3)
+    assert found.table() == [vars(mean)]
+    (first, others) = found.group_table({query: query == "q1" for query in found.queries})
+    assert (first["n_queries"], others["n_queries"], others["mean"]) == (1, 3, 0.0)
     with pytest.raises(UndefinedQueryError, match="run 'run', tau_w: fewer than two documents; queries: 'q2'"):
         evaluate(GOLD, SYSTEM, undefined="error")
 

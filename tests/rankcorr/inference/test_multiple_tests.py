@@ -234,6 +234,8 @@ def test_rank_sets_of_ties_and_of_numbers_without_error():
     assert isinstance(same, RankSets)
     named = rank_sets({"a": 2.0, "b": 9.0}, standard_errors={"b": 0.1, "a": 5.0}, n_resamples=99)
     assert named == rank_sets({"a": 2.0, "b": 9.0}, standard_errors=[5.0, 0.1], n_resamples=99)
+    assert [(row.name, row.rank, row.estimate) for row in named.rows] == [("b", 1, 9), ("a", 2, 2)]
+    assert named.table() == list(map(vars, named.rows))
 
 
 @pytest.mark.parametrize(
