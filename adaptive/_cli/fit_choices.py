@@ -13,7 +13,7 @@ from adaptive._cli.output import print_items, write_items
 from adaptive._cli.vote_files import (
     SQLITE,
     Reading,
-    check_once,
+    check_repeated_files,
     check_selection,
     first_bytes,
     named_pairs,
@@ -84,7 +84,7 @@ def answers_of_choices(
         return None
     if not names and (reading.format != "auto" or reading.instances is not None):
         return None
-    check_once(paths)
+    check_repeated_files(paths)
     records = {path: choice_records(path, reading.encoding) for path in paths}
     columns = {
         path: {role: name for role, name in (reading.columns or {}).items() if _has(records, path, name)}

@@ -110,7 +110,7 @@ vote_options = console.stacked(
 )
 
 
-def check_once(paths: Sequence[str]) -> None:
+def check_repeated_files(paths: Sequence[str]) -> None:
     """Refuse a file that is given twice."""
     if again := repeated(paths):
         raise OptionError(f"each file can be given only once; repeated: {printable(str(again[0]))}")
@@ -204,7 +204,7 @@ def read_files(
     TableError, VoteError
         As `adaptive.read_comparisons`.
     """
-    check_once(paths)
+    check_repeated_files(paths)
     known = None if items is None else read_items(items)
     if not paths:
         if known is None:

@@ -22,8 +22,8 @@ def ledger_argument(command: Command) -> Command:
 
     @functools.wraps(command)
     def with_campaign(ledger: str, campaign: str | None, **values: Any) -> Any:
-        with opened(ledger, campaign) as opened_campaign:
-            return command(campaign=opened_campaign, **values)
+        with open_campaign(ledger, campaign) as campaign_in_ledger:
+            return command(campaign=campaign_in_ledger, **values)
 
     option = click.option("--campaign", metavar="KEY", help="Key or name of the campaign, if LEDGER has several.")
     argument = click.argument("ledger")
@@ -31,14 +31,14 @@ def ledger_argument(command: Command) -> Command:
 
 
 @contextmanager
-def opened(ledger: str, campaign: str | None = None) -> Iterator[Campaign]:
+def open_campaign(ledger: str, campaign: str | None = None) -> Iterator[Campaign]:
     """Open a ledger and one of its campaigns, and close the connections after the block."""
     with closing(Ledger.open(ledger)) as connection:
         yield connection.campaign(campaign)
 
 
 @contextmanager
-def created(ledger: str) -> Iterator[Ledger]:
+def create_ledger(ledger: str) -> Iterator[Ledger]:
     """Open a ledger, or create it; a new file appears only after the block is done.
 
     The file is created under a temporary name and then moved. If the block fails or the process is killed, no ledger
@@ -62,23 +62,23 @@ def check_other(out: str | None, campaign: Campaign) -> None:
         raise ProtocolError(f"{out}: is the ledger itself; choose another file for --out")
 
 
-def described(now: CampaignStatus) -> str:
+def describe_status(status: CampaignStatus) -> str:
     """Return the status of a campaign in one line."""
-    if now.mode == "continuous":
-        return _described_batches(now)
-    where = f"ballot {now.ballot} of {now.n_ballots}"
-    if now.state == "finished":
-        return f"all {now.n_ballots} ballots are closed; the result is ready"
-    if now.state == "ready":
-        return f"{where} can be opened: {now.n_items:,} items, {now.n_comparisons:,} comparisons"
-    is_open = "is open" if now.state == "open" else "is being closed"
-    return f"{where} {is_open}: {now.n_answered:,} of {now.n_comparisons:,} comparisons answered"
+    if status.mode == "continuous":
+        return _describe_batches(status)
+    where = f"ballot {status.ballot} of {status.n_ballots}"
+    if status.state == "finished":
+        return f"all {status.n_ballots} ballots are closed; the result is ready"
+    if status.state == "ready":
+        return f"{where} can be opened: {status.n_items:,} items, {status.n_comparisons:,} comparisons"
+    is_open = "is open" if status.state == "open" else "is being closed"
+    return f"{where} {is_open}: {status.n_answered:,} of {status.n_comparisons:,} comparisons answered"
 
 
-def _described_batches(now: CampaignStatus) -> str:
-    if now.state == "finished":
-        return f"the campaign has ended with {counted(now.n_votes, 'vote')}; the result is ready"
-    if now.state == "ready":
+def _describe_batches(status: CampaignStatus) -> str:
+    if status.state == "finished":
+        return f"the campaign has ended with {counted(status.n_votes, 'vote')}; the result is ready"
+    if status.state == "ready":
         return "batch 1 can be opened"
-    batches = "1 batch" if now.ballot == 1 else f"{now.ballot:,} batches"
-    return f"{batches} so far: {now.n_answered:,} of {now.n_comparisons:,} comparisons answered"
+    batches = "1 batch" if status.ballot == 1 else f"{status.ballot:,} batches"
+    return f"{batches} so far: {status.n_answered:,} of {status.n_comparisons:,} comparisons answered"

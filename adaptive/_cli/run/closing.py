@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from adaptive._cli.output import emit, print_note
-from adaptive._cli.run.campaign import check_other, described, ledger_argument
+from adaptive._cli.run.campaign import check_other, describe_status, ledger_argument
 from adaptive._tables import item_cells
 from adaptive.errors import ProtocolError
 from adaptive.ledger import Campaign, CampaignResult, CampaignSettings, CampaignStatus, ClosePreview, Preview
@@ -51,7 +51,7 @@ def _show_status(campaign: Campaign, as_json: bool) -> None:
     if as_json:
         console.print_json(asdict(now))
         return
-    click.echo(described(now))
+    click.echo(describe_status(now))
     if now.n_votes:
         click.echo(f"{counted(now.n_votes, 'vote')} by {counted(now.n_voters, 'voter')}")
     if now.n_conflicts or now.n_late:
@@ -138,7 +138,7 @@ def close(campaign: Campaign, preview: bool, least_answered: float | None, as_js
     now = campaign.status()
     if closed is None:
         about: dict[str, Any] = {"batches": now.ballot}
-        text = described(now)
+        text = describe_status(now)
     else:
         record = {name: getattr(closed, name) for name in ("number", "b", "n_tied_at_cut")}
         about = {"closed": {**record, "n_answered": before.n_answered}}
@@ -185,7 +185,7 @@ def _show_batches(view: Preview, now: CampaignStatus, as_json: bool) -> None:
             {"status": asdict(now), "expected_tau_w": view.expected, "least_answered": least_answered, "ready": ready}
         )
         return
-    click.echo(f"{described(now)} {_shares(view)}")
+    click.echo(f"{describe_status(now)} {_shares(view)}")
     if view.expected is not None and view.cut is not None:
         click.echo(
             f"expected tau_w {view.expected:.2f}; the top {view.cut.k:,} are correct with probability "

@@ -13,7 +13,7 @@ import click
 
 from adaptive._cli.output import emit, print_verified, write_whole
 from adaptive._cli.plan import BatchArguments, PlanArguments, batch_options, plan_options, print_cost, print_plan
-from adaptive._cli.run.campaign import check_other, created, ledger_argument, opened
+from adaptive._cli.run.campaign import check_other, create_ledger, ledger_argument, open_campaign
 from adaptive._cli.vote_files import Reading, reading_options
 from adaptive.errors import ProtocolError
 from adaptive.ledger import (
@@ -139,7 +139,7 @@ def init(
         plan = batches.plan(options, len(labels), voters, settings)
     else:
         plan = _plan_of_groups(groups, answers, options, batches)
-    with created(ledger) as new_ledger:
+    with create_ledger(ledger) as new_ledger:
         new_ledger.new_campaign(plan, labels, voters, seed, name=name, settings=settings, contents=contents)
     where = console.whole(new_ledger.name if "://" in ledger else ledger)
     print_plan(plan, voters, options.seconds)
@@ -237,7 +237,7 @@ def import_command(ledger: str, file: str, campaign: str | None, reading: Readin
       ballots run import voting.db votes.csv --columns winner=choice --answers A=left,B=right,same=tie
     """
     if file != "-" and zipfile.is_zipfile(file):
-        with created(ledger) as new_ledger:
+        with create_ledger(ledger) as new_ledger:
             restored = new_ledger.restore(file)
         click.echo(
             f"campaign {console.whole(restored.info.name)} is restored: {counted(restored.info.n_items, 'item')}"
@@ -247,7 +247,7 @@ def import_command(ledger: str, file: str, campaign: str | None, reading: Readin
         raise ProtocolError(
             f"{ledger}: does not exist; only a bundle can be imported into a new ledger, and {file} is not one"
         )
-    with opened(ledger, campaign) as into:
+    with open_campaign(ledger, campaign) as into:
         recorded = into.import_votes(file, **vars(reading))
     aside = recorded.n_conflicts + recorded.n_late
     aside_text = f", {aside:,} set aside" if aside else ""

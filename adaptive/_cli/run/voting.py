@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from adaptive._cli.output import emit
-from adaptive._cli.run.campaign import check_other, described, ledger_argument
+from adaptive._cli.run.campaign import check_other, describe_status, ledger_argument
 from adaptive._cli.vote_files import Reading, reading_options
 from adaptive._formats.votes import read_votes
 from adaptive._tables import item_cells
@@ -100,7 +100,7 @@ def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> N
         if number
     )
     checks = f", {counted(recorded.n_probes, 'answer')} to checks" if recorded.n_probes else ""
-    click.echo(f"{counted(recorded.n_new, 'new vote')}{checks}{aside}; {described(status)}")
+    click.echo(f"{counted(recorded.n_new, 'new vote')}{checks}{aside}; {describe_status(status)}")
 
 
 @command(short_help="Correct a vote, with a reason.")
