@@ -128,8 +128,10 @@ def signal(comparisons: Comparisons) -> Signal:
     votes = comparisons.left, comparisons.right, comparisons.winner
     lower, upper = np.minimum(*votes[:2]).astype(np.int64), np.maximum(*votes[:2])
     pairs, pair = np.unique(lower * comparisons.n_items + upper, return_inverse=True)
-    won = np.zeros((pairs.size, 2))
-    wealth_of_bets(*votes, comparisons.n_items, pair, won, np.array(SPREADS), np.array(STAKES), log_wealth)
+    won, means = np.zeros((pairs.size, 2)), np.zeros((len(SPREADS), comparisons.n_items))
+    variances = means + np.square(SPREADS)[:, np.newaxis]
+    logs = np.zeros((len(SPREADS) + 1, len(STAKES)))
+    wealth_of_bets(*votes, pair, won, means, variances, np.array(STAKES), logs, log_wealth)
     largest = max(0.0, float(log_wealth.max(initial=0.0)))
     reached = np.flatnonzero(log_wealth >= -math.log(SIGNAL_LEVEL))
     first = int(reached[0]) + 1 if reached.size else None
