@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adaptive.choices._events import Events
-from adaptive.model._likelihood import SD_RANGE
-from rankcorr._checks import counted
 
 Array: TypeAlias = NDArray[Any]
 _LEAST_CURVATURE: Final = 1e-9  # of the largest one
-
-
-def caveats(events: Events, n_items: int, sd: float, *, is_estimated: bool) -> Iterator[str]:
-    """Yield caveats for a reader of a ranking with this spread of the strengths."""
-    n_parts, n_never = count_parts(events, n_items)
-    if n_never:
-        was = "was" if n_never == 1 else "were"
-        yield f"{counted(n_never, 'item')} {was} never compared: the prior alone decides the rank"
-    if n_parts > 1:
-        yield f"the answers fall into {n_parts} parts: only the prior orders one part against another"
-    for n_extreme, verb in zip(count_extremes(events, n_items), ("won", "lost"), strict=True):
-        if n_extreme:
-            yield f"{counted(n_extreme, 'item')} {verb} every comparison, so only the prior limits the strength"
-    if is_estimated and sd > 0.999 * SD_RANGE[1]:
-        yield f"the answers hardly contradict one order: the spread of the strengths is held at {sd:g}"
 
 
 def score_test(events: Events, n_items: int, probabilities: Array, cluster_products: Array | None) -> float:

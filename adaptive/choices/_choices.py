@@ -19,12 +19,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from adaptive._blas import one_blas_thread
 from adaptive._protocol import checked_labels
-from adaptive.choices._caveats import caveats, score_test
+from adaptive.choices._caveats import count_extremes, count_parts, score_test
 from adaptive.choices._events import Events
 from adaptive.choices._standard_errors import cluster_products, covariance_of, is_flat
 from adaptive.choices._strengths import ChoiceStrengths
 from adaptive.errors import ModelError
-from adaptive.model._accuracy import SIGNAL_LEVEL
+from adaptive.model._accuracy import SIGNAL_LEVEL, order_caveats
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._likelihood import SD_RANGE, SD_START, is_spread
 from rankcorr import Ranking
@@ -374,7 +374,9 @@ class Choices:
             )
             if self.chance_pvalue() > SIGNAL_LEVEL:
                 warnings.append("the answers do not rule out chance: the order may be random")
-            warnings += caveats(self.events, n_items, sd, is_estimated=prior is None)
+            n_parts, n_never = count_parts(self.events, n_items)
+            extremes, estimated_sd = count_extremes(self.events, n_items), sd if prior is None else math.nan
+            warnings += order_caveats("answers", "answers", n_never, n_parts, extremes, estimated_sd)
         errors = np.sqrt(np.maximum(0.0, np.diagonal(covariance)))
         return ChoiceStrengths(
             items=self.items,

@@ -26,7 +26,7 @@ because the loss is large: rho_w falls by the square of the distance times the w
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
@@ -38,9 +38,9 @@ from scipy.special import expit
 from adaptive._record import item_table, json_label, places_best_first
 from adaptive.errors import ComparisonError, ModelError
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._likelihood import Parameters, Rows, kernel_input
+from adaptive.model._likelihood import SD_RANGE, Parameters, Rows, kernel_input
 from rankcorr import Ranking
-from rankcorr._checks import checked_count, checked_flag, checked_level, checked_seed, shown, whole_number
+from rankcorr._checks import checked_count, checked_flag, checked_level, checked_seed, counted, shown, whole_number
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._input.scores import midrank_rows
 from rankcorr._results import JsonResult, Result, TableResult, read_only
@@ -128,12 +128,44 @@ def signal(comparisons: Comparisons) -> Signal:
     votes = comparisons.left, comparisons.right, comparisons.winner
     lower, upper = np.minimum(*votes[:2]).astype(np.int64), np.maximum(*votes[:2])
     pairs, pair = np.unique(lower * comparisons.n_items + upper, return_inverse=True)
-    won = np.zeros((pairs.size, 2))
-    wealth_of_bets(*votes, comparisons.n_items, pair, won, np.array(SPREADS), np.array(STAKES), log_wealth)
+    won, means = np.zeros((pairs.size, 2)), np.zeros((len(SPREADS), comparisons.n_items))
+    variances = means + np.square(SPREADS)[:, np.newaxis]
+    logs = np.zeros((len(SPREADS) + 1, len(STAKES)))
+    wealth_of_bets(*votes, pair, won, means, variances, np.array(STAKES), logs, log_wealth)
     largest = max(0.0, float(log_wealth.max(initial=0.0)))
     reached = np.flatnonzero(log_wealth >= -math.log(SIGNAL_LEVEL))
     first = int(reached[0]) + 1 if reached.size else None
     return Signal(first is not None, first, math.exp(-largest), largest, comparisons.n_comparisons)
+
+
+def order_caveats(
+    comparisons: str, answers: str, n_never: int, n_parts: int, extremes: tuple[int, int], estimated_sd: float
+) -> Iterator[str]:
+    """Yield caveats on items that only the prior places, for a reader of a ranking.
+
+    Parameters
+    ----------
+    comparisons, answers : str
+        Nouns for the two.
+    n_never : int
+        Items that were never compared.
+    n_parts : int
+        Groups of the other items that no comparison connects.
+    extremes : tuple of (int, int)
+        Numbers of items that won every comparison and that lost every one.
+    estimated_sd : float
+        Spread of the strengths; nan if it was given.
+    """
+    if n_never:
+        was = "was" if n_never == 1 else "were"
+        yield f"{counted(n_never, 'item')} {was} never compared: the prior alone decides the rank"
+    if n_parts > 1:
+        yield f"the {comparisons} fall into {n_parts} parts: only the prior orders one part against another"
+    for n_extreme, verb in zip(extremes, ("won", "lost"), strict=True):
+        if n_extreme:
+            yield f"{counted(n_extreme, 'item')} {verb} every comparison, so only the prior limits the strength"
+    if estimated_sd > 0.999 * SD_RANGE[1]:
+        yield f"the {answers} hardly contradict one order: the spread of the strengths is held at {estimated_sd:g}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -441,7 +441,7 @@ def columns_of_ballots(
         voter = places_among(ballot.voters, all_voters, "voter", where)[ballot.voter]
         parts.append((places[ballot.left], places[ballot.right], codes, voter))
     left, right, winner, voter = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    return _split_answers(all_items, left, right, winner, all_voters, voter)
+    return _split_answers(Columns(all_items, left, right, winner, all_voters, voter))
 
 
 def columns_of_pairs(pairs: ArrayLike, n_items: int) -> Columns:
@@ -485,29 +485,20 @@ def _number_labels(
     for names, noun in ((all_items, "item"), (all_voters or (), "voter")):
         if not isinstance(names, range):
             warn_unicode_twins(names, noun, stacklevel=6)
+    columns = Columns(all_items, left, right, winner, all_voters, casts)
     if counts is not None:
-        left, right, winner = np.repeat(left, counts), np.repeat(right, counts), np.repeat(winner, counts)
-        casts = None if casts is None else np.repeat(casts, counts)
-    return _split_answers(all_items, left, right, winner, all_voters, casts)
+        columns = select_rows(columns, np.repeat(np.arange(counts.size), counts))
+    return _split_answers(columns)
 
 
-def _split_answers(
-    items: Sequence[Hashable],
-    left: NDArray[np.int32],
-    right: NDArray[np.int32],
-    winner: NDArray[np.int8],
-    voters: Sequence[Hashable] | None,
-    voter: NDArray[np.int32] | None,
-) -> Columns:
+def _split_answers(columns: Columns) -> Columns:
     """Separate answered from unanswered comparisons."""
-    is_answered = winner != UNANSWERED
+    is_answered = columns.winner != UNANSWERED
     if is_answered.all():
-        return Columns(items, left, right, winner, voters, voter)
-    silent = ShownPairs(left[~is_answered], right[~is_answered], None if voter is None else voter[~is_answered])
-    voter = None if voter is None else voter[is_answered]
-    return Columns(
-        items, left[is_answered], right[is_answered], winner[is_answered], voters, voter, len(silent), silent
-    )
+        return columns
+    silent = select_rows(columns, ~is_answered)
+    shown_pairs = ShownPairs(silent.left, silent.right, silent.voter)
+    return select_rows(columns, is_answered)._replace(n_unanswered=len(shown_pairs), unanswered=shown_pairs)
 
 
 def _check_ids(votes: VoteColumns) -> None:

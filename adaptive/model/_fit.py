@@ -17,16 +17,7 @@ from numpy.typing import NDArray
 
 from adaptive._votes import TIE
 from adaptive.errors import ModelError
-from adaptive.model._likelihood import (
-    INDEFINITE,
-    MAX_DENSE,
-    SD_RANGE,
-    SD_START,
-    Parameters,
-    Prior,
-    Rows,
-    expected_weight,
-)
+from adaptive.model._likelihood import INDEFINITE, MAX_DENSE, SD_RANGE, SD_START, Parameters, Prior, Rows, curvature_at
 from adaptive.model._newton import (
     FOLLOW_TOLERANCE,
     MAX_ITERATIONS,
@@ -259,8 +250,8 @@ class MarginalLikelihood:
         """Return trace(H^-1 dH) / 2, the slope of log det(H) / 2 along a move."""
         leverage = point.curved.trace_and_leverage[1]
         nudge = -_NUDGE if point.at.oversight[0] >= SLIPS_RANGE[1] else _NUDGE
-        change = expected_weight(self.fit.rows, self.fit.moved(point.at, move, nudge)) - point.curved.weight
-        return 0.5 * float(leverage @ change) / nudge
+        ahead = curvature_at(self.fit.rows, self.fit.moved(point.at, move, nudge), has_slope=False)
+        return 0.5 * float(leverage @ (ahead.weight - point.curved.weight)) / nudge
 
 
 def _step_uphill(here: Slopes, curvature: Array, longest: Array) -> Array:

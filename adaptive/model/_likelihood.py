@@ -279,7 +279,7 @@ class Parameters(Result):
 
 @dataclass(frozen=True, eq=False)
 class Curvature:
-    """Curvature of the penalised log-likelihood in the strengths, at some parameters.
+    """Expected curvature of the penalised log-likelihood in the strengths, at some parameters.
 
     `terms` are what each vote adds to the derivatives, and `discrimination` is that of each group of votes.
     """
@@ -289,7 +289,6 @@ class Curvature:
     log_likelihood: float
     terms: RowTerms
     discrimination: Array
-    observed: bool = False
 
     @cached_property
     def flow(self) -> Array:
@@ -309,9 +308,8 @@ class Curvature:
 
     @cached_property
     def weight(self) -> Array:
-        """Curvature of each vote in the difference of its two strengths."""
-        curvature = self.terms.observed if self.observed else self.terms.expected
-        return np.asarray(curvature * self.discrimination[self.rows.group] ** 2)
+        """Expected curvature of each vote in the difference of its two strengths."""
+        return np.asarray(self.terms.expected * self.discrimination[self.rows.group] ** 2)
 
     @cached_property
     def diagonal(self) -> Array:
@@ -360,12 +358,19 @@ class Curvature:
         if self.rows.has_dense_matrix:
             diagonal = np.diagonal(self.inverse)
             return float(diagonal.sum()), diagonal[left] + diagonal[right] - 2.0 * self.inverse[left, right]
-        # The trace has a relative standard error of about sqrt(2 / (n_items n_columns)).
-        n_columns = max(2, PROBE_NUMBERS // n_items)
-        signs = np.random.default_rng(0).choice([-1.0, 1.0], (n_items, n_columns))
+        signs = random_signs(n_items)
         solved = self.solve(signs, _PROBE_TOLERANCE)
         contrasts = np.einsum("vc,vc->v", signs[left] - signs[right], solved[left] - solved[right])
-        return float(np.sum(signs * solved)) / n_columns, contrasts / n_columns
+        return float(np.sum(signs * solved)), contrasts
+
+
+def random_signs(n_items: int) -> Array:
+    """Return random columns whose products sum to about a trace (Hutchinson 1990), always the same ones.
+
+    The estimate has a relative standard error of about sqrt(2 / (n_items n_columns)).
+    """
+    n_columns = max(2, PROBE_NUMBERS // n_items)
+    return np.random.default_rng(0).choice([-1.0, 1.0], (n_items, n_columns)) / math.sqrt(n_columns)
 
 
 def solve_system(
@@ -456,22 +461,12 @@ def fill_terms(rows: Rows, at: Parameters, terms: RowTerms) -> float:
     return math.fsum(in_threads(fill, parts, checked_workers(None)))
 
 
-def curvature_at(rows: Rows, at: Parameters, *, observed: bool = False) -> Curvature:
-    """Return log-likelihood, slopes and curvature at some parameters; expected curvature is never indefinite."""
+def curvature_at(rows: Rows, at: Parameters, *, has_slope: bool = True) -> Curvature:
+    """Return log-likelihood, slopes and expected curvature, which is never indefinite, or the curvature alone."""
     from adaptive.model._likelihood_kernels import RowTerms
 
-    terms = RowTerms.of(rows.left.size)
-    total = fill_terms(rows, at, terms)
-    return Curvature(rows, at.precision, total, terms, at.discrimination, observed)
-
-
-def expected_weight(rows: Rows, at: Parameters) -> Array:
-    """Return the expected curvature of each row in the difference of its two strengths."""
-    from adaptive.model._likelihood_kernels import RowTerms
-
-    terms = RowTerms.of(rows.left.size, has_slope=False)
-    fill_terms(rows, at, terms)
-    return np.asarray(terms.expected * at.discrimination[rows.group] ** 2)
+    terms = RowTerms.of(rows.left.size, has_slope=has_slope)
+    return Curvature(rows, at.precision, fill_terms(rows, at, terms), terms, at.discrimination)
 
 
 def check_bounded(rows: Rows, weight: Array) -> None:

@@ -282,35 +282,28 @@ def wealth_of_bets(
     left: Array,
     right: Array,
     winner: Array,
-    n_items: int,
     pair: Array,
     won: Array,
-    spreads: Array,
+    means: Array,
+    variances: Array,
     stakes: Array,
+    logs: Array,
     log_wealth: Array,
 ) -> None:
-    """Logarithm of a gambler's wealth after each vote, who bets on the winner by the votes before it.
+    """Set the logarithm of a gambler's wealth after each vote, who bets on the winner by the votes before it.
 
-    Strengths are normal and independent, with a mean and a variance for each item and each of the `spreads`. A vote
-    moves both as one step of an extended Kalman filter does. One more predictor, the last row, looks at the votes on
-    the same pair alone: `pair` numbers the pairs, whichever item is on the left, and `won`, a row of zeros for each,
-    counts what the item of the smaller index won, and the other. `stakes` are shares of Kelly's stake,
-    2 p - 1 at even odds for a probability p. The wealth is the mean over predictors and stakes; a tie is no bet.
+    Strengths are normal and independent, with a mean and a variance for each item in each row of `means` and
+    `variances`. A vote moves both as one step of an extended Kalman filter does. One more predictor, the last row,
+    looks at the votes on the same pair alone: `pair` numbers the pairs, whichever item is on the left, and `won`, a row
+    of zeros for each, counts what the item of the smaller index won, and the other. `stakes` are shares of Kelly's
+    stake, 2 p - 1 at even odds for a probability p. The wealth is the mean over predictors and stakes, whose logarithms
+    begin as zeros in `logs`; a tie is no bet.
     """
-    means, variances = np.empty((spreads.size, n_items)), np.empty((spreads.size, n_items))
-    logs = np.empty((spreads.size + 1, stakes.size))
-    for row in range(spreads.size):
-        for item in range(n_items):
-            means[row, item] = 0.0
-            variances[row, item] = spreads[row] * spreads[row]
-    for row in range(spreads.size + 1):
-        for column in range(stakes.size):
-            logs[row, column] = 0.0
     total = 0.0
     for vote in range(left.size):
         one, other = left[vote], right[vote]
         if winner[vote] != 0:
-            for row in range(spreads.size):
+            for row in range(len(means)):
                 variance = variances[row, one] + variances[row, other]
                 # The logistic curve, averaged over a normal distribution (MacKay 1992).
                 margin = (means[row, one] - means[row, other]) / math.sqrt(1.0 + math.pi * variance / 8.0)
@@ -325,19 +318,17 @@ def wealth_of_bets(
                 means[row, other] -= variances[row, other] * step
                 variances[row, one] *= 1.0 - variances[row, one] * curvature * part
                 variances[row, other] *= 1.0 - variances[row, other] * curvature * part
-            first, other_first = won[pair[vote], 0], won[pair[vote], 1]
-            if one > other:
-                first, other_first = other_first, first
-            gain = (first - other_first) / (first + other_first + 1.0) * winner[vote]  # Krichevsky and Trofimov
+            of_left, of_right = (0, 1) if one < other else (1, 0)
+            lead = won[pair[vote], of_left] - won[pair[vote], of_right]
+            n_decided = won[pair[vote], of_left] + won[pair[vote], of_right]
+            gain = lead / (n_decided + 1.0) * winner[vote]  # Krichevsky and Trofimov
             for column in range(stakes.size):
-                logs[spreads.size, column] += math.log1p(stakes[column] * gain)
-            won[pair[vote], 0 if (one < other) == (winner[vote] > 0) else 1] += 1.0
+                logs[len(means), column] += math.log1p(stakes[column] * gain)
+            won[pair[vote], of_left if winner[vote] > 0 else of_right] += 1.0
             most, mean = logs[0, 0], 0.0
-            for row in range(spreads.size + 1):
-                for column in range(stakes.size):
-                    most = max(most, logs[row, column])
-            for row in range(spreads.size + 1):
-                for column in range(stakes.size):
-                    mean += math.exp(logs[row, column] - most)
+            for logarithm in logs.flat:
+                most = max(most, logarithm)
+            for logarithm in logs.flat:
+                mean += math.exp(logarithm - most)
             total = most + math.log(mean / logs.size)
         log_wealth[vote] = total

@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 from adaptive.errors import ModelError
 from adaptive.model._likelihood import (
     MAX_DENSE,
-    PROBE_NUMBERS,
     Curvature,
     Parameters,
     Rows,
@@ -35,6 +34,7 @@ from adaptive.model._likelihood import (
     inverse_of,
     kernel_input,
     laplacian,
+    random_signs,
 )
 from rankcorr._workers import Progress, checked_workers, in_threads
 
@@ -134,7 +134,7 @@ def shared_opinions(curved: Curvature, voter: Array) -> Opinions:
         return float(base - 2.0 * cube)
 
     is_estimated = (moved.nnz + shared.nnz) * rows.n_items > _MOST_PRODUCTS
-    information = information_by([_signs(rows.n_items)] if is_estimated else _unit_columns(rows.n_items))
+    information = information_by([random_signs(rows.n_items)] if is_estimated else _unit_columns(rows.n_items))
     if is_estimated and information < _LEAST_REST * total:  # few voters: the estimate would lose what is left
         information = information_by(_unit_columns(rows.n_items))
     pushes = np.bincount(opinions[0], slope, n_opinions) - np.bincount(opinions[1], slope, n_opinions)
@@ -152,12 +152,6 @@ def _differences(rows: tuple[Array, Array], columns: tuple[Array, Array], values
 
     places = np.concatenate([*rows, *rows]), np.concatenate([*columns, *reversed(columns)])
     return coo_array((np.concatenate([values, values, -values, -values]), places), shape).tocsr()
-
-
-def _signs(n_items: int) -> Array:
-    """Return random columns whose products sum to about a trace (Hutchinson 1990)."""
-    n_columns = max(2, PROBE_NUMBERS // n_items)
-    return np.random.default_rng(0).choice([-1.0, 1.0], (n_items, n_columns)) / math.sqrt(n_columns)
 
 
 def _unit_columns(n_items: int) -> Iterator[Array]:
@@ -255,10 +249,7 @@ class PooledVotes:
         """Convert the votes to the arrays that the loops take."""
         from adaptive.model._sweep_kernels import ReadVotes
 
-        rows = self.rows
-        ends = np.concatenate([rows.left, rows.right])
-        first = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=rows.n_items))])
-        of_item = np.argsort(ends, kind="stable") % max(1, rows.left.size)
+        rows, (of_item, _, first) = self.rows, self.rows.neighbours
         return ReadVotes(rows.left, rows.right, rows.winner, rows.group, self.count, first, of_item)
 
     def kernel_opinions(self, others: Rows) -> Shared:
@@ -472,51 +463,38 @@ def _draw_by_chains(
 def _draw_by_solving(
     curved: Curvature, opinions: Opinions | None, n_draws: int, rng: np.random.Generator, progress: Progress | None
 ) -> Array:
-    """Draw around zero, each time by solving a linear system; the numbers do not depend on the size of blocks."""
+    """Draw around zero, each time by solving a linear system; the numbers do not depend on the size of blocks.
+
+    If votes are many, the system is solved by a dense Cholesky factor L of H, which also replaces the noise of votes
+    and prior: L^-T (z + L^-1 b) has the covariance H^-1 (H + C) H^-1, if b has C.
+    """
+    from scipy.linalg import solve_triangular
     from scipy.sparse import coo_array, hstack
 
-    rows = curved.rows
-    n_votes, n_items = rows.left.size, rows.n_items
-    if n_items**2 <= _PAIRS_PER_VOTE * n_votes and curved.precision > 0:
-        return _draw_by_factor(curved, opinions, n_draws, rng, progress)
-    vote = np.arange(n_votes)
-    width = np.sqrt(curved.weight)
-    places = np.concatenate([rows.left, rows.right]), np.concatenate([vote, vote])
-    causes = coo_array((np.concatenate([width, -width]), places), (n_items, n_votes))
+    rows, n_votes, n_items = curved.rows, curved.rows.left.size, curved.rows.n_items
+    causes = coo_array((n_items, 0))
     if opinions is not None and opinions.sd > 0:
-        causes = hstack([causes, _moves(rows, curved.weight, (opinions.left, opinions.right), opinions.spread)])
+        causes = _moves(rows, curved.weight, (opinions.left, opinions.right), opinions.spread)
+    is_dense = n_items**2 <= _PAIRS_PER_VOTE * n_votes and curved.precision > 0
+    if is_dense:
+        factor = np.linalg.cholesky(curved.matrix())
+    else:
+        width, vote = np.sqrt(curved.weight), np.arange(n_votes)
+        places = np.concatenate([rows.left, rows.right]), np.concatenate([vote, vote])
+        causes = hstack([coo_array((np.concatenate([width, -width]), places), (n_items, n_votes)), causes])
     causes = causes.tocsr()
     draws = np.empty((n_draws, n_items))
-    block = max(1, min(64, _BLOCK_NUMBERS // max(1, causes.shape[1] + n_items)))
+    block = max(1, min(_COLUMNS, _BLOCK_NUMBERS // max(1, causes.shape[1] + n_items)))
     for start in range(0, n_draws, block):
         stop = min(n_draws, start + block)
-        noise = rng.standard_normal((stop - start, n_items + causes.shape[1]))
-        forcing = causes @ np.ascontiguousarray(noise[:, n_items:].T)
-        forcing += curved.precision**0.5 * noise[:, :n_items].T
-        draws[start:stop] = curved.solve(forcing, _TOLERANCE).T
-        if progress is not None:
-            progress(stop - start)
-    return draws
-
-
-def _draw_by_factor(
-    curved: Curvature, opinions: Opinions | None, n_draws: int, rng: np.random.Generator, progress: Progress | None
-) -> Array:
-    """Draw as `_draw_by_solving` does, from a dense Cholesky factor of H; many votes take as much memory."""
-    from scipy.linalg import solve_triangular
-
-    rows, n_items = curved.rows, curved.rows.n_items
-    factor = np.linalg.cholesky(curved.matrix())
-    spread = np.zeros(1) if opinions is None else opinions.spread
-    sides = np.zeros((2, rows.left.size), np.int64) if opinions is None else (opinions.left, opinions.right)
-    moves = _moves(rows, curved.weight, sides, spread).tocsr()
-    draws = np.empty((n_draws, n_items))
-    for start in range(0, n_draws, 64):
-        stop = min(n_draws, start + 64)
-        noise = rng.standard_normal((stop - start, n_items + moves.shape[1])).T
-        pushed = moves @ noise[n_items:] if moves.shape[1] else np.zeros((n_items, stop - start))
-        noise = noise[:n_items] + solve_triangular(factor, pushed, lower=True, check_finite=False)
-        draws[start:stop] = solve_triangular(factor, noise, lower=True, trans="T", check_finite=False).T
+        noise = rng.standard_normal((stop - start, n_items + causes.shape[1])).T
+        forcing, noise = causes @ np.ascontiguousarray(noise[n_items:]), noise[:n_items]
+        if is_dense:
+            noise = noise + solve_triangular(factor, forcing, lower=True, check_finite=False)
+            solution = solve_triangular(factor, noise, lower=True, trans="T", check_finite=False)
+        else:
+            solution = curved.solve(forcing + curved.precision**0.5 * noise, _TOLERANCE)
+        draws[start:stop] = solution.T
         if progress is not None:
             progress(stop - start)
     return draws

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,14 +16,13 @@ from adaptive._record import item_table, json_label, places_best_first
 from adaptive._rows import FittedVoter, ItemStrength
 from adaptive.errors import ComparisonError, ModelError
 from adaptive.model import _accuracy as accuracy
-from adaptive.model._accuracy import N_SAMPLES, DrawnStrengths, StopDecision
+from adaptive.model._accuracy import N_SAMPLES, DrawnStrengths, StopDecision, order_caveats
 from adaptive.model._columns import places_among
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._likelihood import (
     MAX_DENSE,
     MISFIT_LIMIT,
     OVERSIGHT,
-    SD_RANGE,
     SD_START,
     Curvature,
     Misfit,
@@ -184,9 +184,8 @@ class Strengths(DrawnStrengths):
         n_never = len(self.never_compared)
         n_parts = self.parts - n_never
         voters = 0 if votes.voter is None else np.unique(votes.voter).size
-        was = "was" if n_never == 1 else "were"
-        unlimited = ", so only the prior limits the strength"
-        unsure = self.prior.sd is None
+        estimated_sd = self.prior_sd if self.prior.sd is None else math.nan
+        of_order = order_caveats("comparisons", "votes", n_never, n_parts, (only_won, only_lost), estimated_sd)
         warnings = (
             (not self.converged, f"the fit has not converged in {self.n_iterations} iterations"),
             (
@@ -207,17 +206,10 @@ class Strengths(DrawnStrengths):
                 self.cluster_ratio > LARGEST_RATIO,
                 f"variances are {self.cluster_ratio:.1f} times those stated: votes of one voter depend on each other",
             ),
-            (n_never > 0, f"{counted(n_never, 'item')} {was} never compared: the prior alone decides the rank"),
-            (n_parts > 1, f"the comparisons fall into {n_parts} parts: only the prior orders one part against another"),
-            (only_won > 0, f"{counted(only_won, 'item')} won every comparison{unlimited}"),
-            (only_lost > 0, f"{counted(only_lost, 'item')} lost every comparison{unlimited}"),
+            *((True, caveat) for caveat in of_order),
             (
-                unsure and self.prior_sd > 0.999 * SD_RANGE[1],
-                f"the votes hardly contradict one order: the spread of the strengths is held at {self.prior_sd:g}",
-            ),
-            (
-                unsure and self.prior_sd == SD_START,
-                f"the votes do not determine the spread of the strengths: it is held at {self.prior_sd:g}",
+                estimated_sd == SD_START,
+                f"the votes do not determine the spread of the strengths: it is held at {estimated_sd:g}",
             ),
             (0 < votes.n_ties == votes.n_comparisons, "every comparison is a tie"),
             (voters == 1, "all votes are from one voter: other voters may differ"),

@@ -30,6 +30,8 @@ Array: TypeAlias = NDArray[Any]
 
 _NODES: Final = 7  # of Gauss and Hermite, over log a
 _OVERSIGHT_TAILS: Final = (1 / 6, 1 / 2, 5 / 6)
+_SHARE_NODES: Final = 200  # of Gauss and Jacobi: exact for up to 399 voters
+_SHARE_PRIOR: Final = (0.5, 4.5)  # of a beta distribution of mean .1: few are likely, and many are possible
 
 
 def votes_of_voters(strengths: Strengths) -> tuple[Comparisons, Array]:
@@ -40,11 +42,6 @@ def votes_of_voters(strengths: Strengths) -> tuple[Comparisons, Array]:
     if votes.voter is None:
         raise ModelError("a report on voters needs a column of voters, which these votes lack")
     return votes, votes.voter
-
-
-def are_bounded(strengths: Strengths, others: Comparisons) -> bool:
-    """Tell whether strengths fitted like these to other votes are finite; under a prior they always are."""
-    return strengths.prior.sd != math.inf or n_unbounded(others) == 1
 
 
 def wilson_interval(share: float, n: float, z: float) -> tuple[float, float]:
@@ -104,20 +101,20 @@ class JudgedVotes:
         """Votes for the stronger item."""
         return int(np.count_nonzero(self.chose * self.margin > 0))
 
-    def chances(self, strengths: Strengths, discrimination: float, oversight: float, margin: Array) -> Array:
+    def chances(self, strengths: Strengths, a: Array | float, oversight: Array | float) -> Array:
         """Return P(left), given no tie, averaged over normal errors of the strengths."""
         from scipy.special import expit, ndtr
 
-        a, normal = discrimination, strengths.model.link == "normal"
+        normal = strengths.model.link == "normal"
         # MacKay (1992): the mean of a logistic curve over normal errors is nearly a logistic curve.
         scale = np.sqrt(1.0 + (1.0 if normal else math.pi / 8) * a * a * self.variance)
-        likely = (ndtr if normal else expit)((a * margin + strengths.side_bias) / scale)
+        likely = (ndtr if normal else expit)((a * self.margin + strengths.side_bias) / scale)
         return np.asarray(likely + oversight * (1 - 2 * likely))
 
     def expected(self, strengths: Strengths) -> float:
         """Return the mean probability that an average voter agrees."""
         decided = self.margin != 0
-        likely = self.chances(strengths, 1.0, strengths.oversight, self.margin)
+        likely = self.chances(strengths, 1.0, strengths.oversight)
         return float(np.where(self.margin > 0, likely, 1 - likely)[decided].mean())
 
     def evidence(self, strengths: Strengths) -> float:
@@ -126,19 +123,12 @@ class JudgedVotes:
 
         nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
         e, worth = strengths.oversight, strengths.prior.oversight_votes
-        rates = [float(betaincinv(worth * e, worth * (1 - e), tail)) for tail in _OVERSIGHT_TAILS] if e > 0 else [0.0]
-        logs, sizes = [], []
-        for node, weight in zip(nodes.tolist(), weights.tolist(), strict=True):
-            for rate in rates:
-                left = self.chances(strengths, math.exp(strengths.prior.discrimination_sd * node), rate, self.margin)
-                logs.append(float(np.log(np.maximum(np.where(self.chose > 0, left, 1 - left), 1e-300)).sum()))
-                sizes.append(weight)
-        model = float(logsumexp(logs, b=np.array(sizes) / sum(sizes)))
+        rates = betaincinv(worth * e, worth * (1 - e), _OVERSIGHT_TAILS) if e > 0 else np.zeros(1)
+        discriminations = np.exp(strengths.prior.discrimination_sd * nodes)[:, np.newaxis, np.newaxis]
+        left = self.chances(strengths, discriminations, rates[:, np.newaxis])
+        logs = np.log(np.maximum(np.where(self.chose > 0, left, 1 - left), 1e-300)).sum(axis=-1)
+        model = float(logsumexp(logs, b=weights[:, np.newaxis] / (rates.size * weights.sum())))
         return -math.log(2.0) * self.chose.size - model
-
-
-_SHARE_NODES: Final = 200  # of Gauss and Jacobi: exact for up to 399 voters
-_SHARE_PRIOR: Final = (0.5, 4.5)  # of a beta distribution of mean .1: few are likely, and many are possible
 
 
 def random_chances(evidence: Array) -> Array:
@@ -296,7 +286,7 @@ def voter_report(strengths: Strengths, *, level: float = 0.9, coefficient: Coeff
     from scipy.special import ndtri
 
     z = float(ndtri((1 + confidence) / 2))
-    n_voters = votes.n_voters
+    n_voters, has_prior = votes.n_voters, strengths.prior.sd != math.inf
     n_votes = np.bincount(voters, minlength=n_voters)
     agreement, agreement_low, agreement_high, expected = np.full((4, n_voters), np.nan)
     evidence, without = np.zeros(n_voters), np.ones(n_voters)
@@ -306,7 +296,7 @@ def voter_report(strengths: Strengths, *, level: float = 0.9, coefficient: Coeff
         rows = places[voter]
         others = omit_votes(strengths, rows)
         without[voter] = np.nan
-        if are_bounded(strengths, votes.select(voters != voter)):
+        if has_prior or n_unbounded(votes.select(voters != voter)) == 1:
             without[voter] = coefficient_value.of_pair(
                 strengths.ranking, Ranking.from_scores(others, labels=strengths.items)
             )
@@ -444,7 +434,7 @@ def influence(strengths: Strengths, voter: Hashable, coefficient: CoefficientLik
     coefficient_value = as_coefficient(coefficient)
     votes, _ = votes_of_voters(strengths)
     others = votes.without_voter(voter)
-    if not are_bounded(strengths, others):
+    if strengths.prior.sd == math.inf and n_unbounded(others) > 1:
         raise ModelError(
             f"without the votes of {shown(voter)} the strengths are infinite, because they have no prior; "
             "fit them with prior=, a standard deviation"
