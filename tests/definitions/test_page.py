@@ -43,6 +43,7 @@ def answers(tables=(), cases=()):
     return json.loads(done.stdout)
 
 
+@pytest.mark.wide
 def test_500_random_cases_with_ties_are_those_of_the_library():
     rng = np.random.default_rng(5)
     cases, rankings = [], []

@@ -352,7 +352,7 @@ def test_the_estimated_spread_maximises_its_posterior(seed):
     votes, theta = simulated(60, 1800, seed, sd=[0.7, 1.0, 1.5, 2.0][seed])
     found = bradley_terry(votes, prior=Prior(None), oversight=0.03)
 
-    steps = np.log(found.prior_sd) + np.linspace(-0.4, 0.4, 161)
+    steps = np.log(found.prior_sd) + np.union1d(np.linspace(-0.4, 0.4, 17), np.linspace(-0.05, 0.05, 21))
     logs = [evidence_of(votes, math.exp(step), oversight=found.oversight) + log_prior(step) for step in steps]
     best = steps[np.argmax(logs)]
     assert_allclose(np.log(found.prior_sd), best, atol=0.006)

@@ -459,6 +459,7 @@ def drawn_from(strengths, rng):
     return Comparisons(votes.items, votes.left, votes.right, winner, votes.voters, votes.voter)
 
 
+@pytest.mark.wide
 def test_the_numbers_are_small_where_the_model_holds():
     """On random pairs of 20 items, of which each is asked about three times."""
     rng = np.random.default_rng(1)

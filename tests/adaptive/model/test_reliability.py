@@ -68,6 +68,7 @@ def test_a_voter_at_random_and_an_item_without_votes():
     assert np.isnan(result.infit).tolist() == [False] * 8 + [True]
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(("n_votes", "prior"), [(80, None), (300, None), (2_000, math.inf)])
 def test_reliability_is_the_share_of_the_variance_that_is_no_error(n_votes, prior):
     shares, stated, halves = [], [], []

@@ -15,8 +15,9 @@ pytestmark = pytest.mark.wide
 axe = pytest.importorskip("axe_playwright_python.sync_playwright")
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-RULES = {"runOnly": {"type": "tag", "values": TAGS}}
-COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}  # the only rule that looks at them
+VIOLATIONS = {"resultTypes": ["violations"]}  # all else would come with its elements, too
+RULES = {"runOnly": {"type": "tag", "values": TAGS}, **VIOLATIONS}
+COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast"]}, **VIOLATIONS}  # the only rule that looks at them
 LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
 SENTENCE = " ".join(["each of these thirty words is here so that a voter reads a long item"] * 2)
 HEBREW = {"he": PageTexts("עצים", "איזה עץ גבוה יותר?", "הסתכלו על **שני** העצים.", "אני מסכים להשתתף.", "תודה!")}
@@ -24,7 +25,8 @@ HEBREW = {"he": PageTexts("עצים", "איזה עץ גבוה יותר?", "הס�
 
 def check(page, rules=RULES):
     """No rule of WCAG 2.2 AA that axe knows is broken, and none of its best practices."""
-    found = axe.Axe().run(page, options=rules)
+    script = ["0"] if page.evaluate("'axe' in window") else []  # half a megabyte, which a page needs once
+    found = axe.Axe(*script).run(page, options=rules)
     assert found.violations_count == 0, found.generate_report()
 
 

@@ -308,22 +308,6 @@ def test_label_studio_8083_not_usable_on_a_phone(site, visit):
     assert list(votes(campaign).values()) == ["right"] * 4
 
 
-def test_allourideas_56_the_same_pair_twice_to_a_voter(site, visit):
-    campaign = site.campaign(sheet_size=2)
-    page = voter(site, visit, campaign)
-    seen = []
-    for sheet in range(2):
-        if sheet:
-            page.get_by_role("button", name="Next part").click()
-        for _ in range(2):
-            ready(page)
-            seen.append(frozenset(shown(page)))
-            answer(page)
-        expect(page.get_by_role("heading", name="This part is complete")).to_be_visible()
-    assert len(seen) == 4
-    assert len(set(seen)) == len(seen)
-
-
 def test_a_change_of_the_pages_between_two_sheets_loses_nothing(site, visit):
     campaign = site.campaign(sheet_size=2)
     page = voter(site, visit, campaign)

@@ -331,20 +331,23 @@ def test_who_stands_out_is_looked_at_left_out_and_taken_back(site, visit, organi
     expect(page.get_by_text("withdrawn").first).to_be_visible()
 
 
-@pytest.mark.parametrize(("width", "locale"), [(1024, "en-GB"), (1024, "de-AT"), (768, "en-GB"), (768, "de-AT")])
-def test_the_table_of_voters_fits_a_small_desk(site, visit, organiser, width, locale):
+def test_the_table_of_voters_fits_a_small_desk(site, visit, organiser):
     (token,) = organiser.invite("carla.rodriguez@university.example")
     voter = arrived(site.app, organiser, token=token)
     key = voter.me().json["voter"]
     voter.answer_sheet()
     organiser.post(f"/voters/{key}/exclude", {"reason": "in no time"}, status=204)
-    page = page_of(site, visit, organiser, "/voters", viewport={"width": width, "height": 800}, locale=locale)
-    page.locator("#show-names").check()
-    expect(page.locator("#voters").get_by_text("carla.rodriguez")).to_be_visible()
-    expect(page.locator("#voters .badge-bad")).to_be_visible()
-    expect(page.locator("#voters .button")).to_have_count(2)
-    expect(page.locator("#agreement .figure").first).to_be_visible(timeout=60_000)
-    assert page.locator("#voters").evaluate("(place) => place.scrollWidth - place.clientWidth") == 0
+    for locale in ("en-GB", "de-AT"):
+        page = page_of(site, visit, organiser, "/voters", viewport={"width": 1024, "height": 800}, locale=locale)
+        page.locator("#show-names").check()
+        expect(page.locator("#voters").get_by_text("carla.rodriguez")).to_be_visible()
+        expect(page.locator("#voters .badge-bad")).to_be_visible()
+        expect(page.locator("#voters .button")).to_have_count(2)
+        expect(page.locator("#agreement .figure").first).to_be_visible(timeout=60_000)
+        for width in (1024, 768):
+            page.set_viewport_size({"width": width, "height": 800})
+            outside = page.locator("#voters").evaluate("(place) => place.scrollWidth - place.clientWidth")
+            assert (locale, width, outside) == (locale, width, 0)
 
 
 @pytest.mark.parametrize("locale", ["en-GB", "de-AT"])
@@ -386,13 +389,14 @@ def test_items_are_counted_while_a_ballot_is_open(site, visit):
     expect(page.locator("#items thead th")).to_have_text(["Item", "Comparisons", "Answered", "Share"])
 
 
-@pytest.mark.parametrize("width", [320, 768])
-def test_what_it_takes_comes_before_the_button_where_the_page_is_narrow(site, visit, width):
-    page = visit(f"{site.url}/o/new#{ADMIN}", viewport={"width": width, "height": 800})
+def test_what_it_takes_comes_before_the_button_where_the_page_is_narrow(site, visit):
+    page = visit(f"{site.url}/o/new#{ADMIN}")
     expect(page.locator("#form")).to_be_visible()
-    outlook, button = (page.locator(each).bounding_box() for each in ("aside", "#make"))
-    assert outlook["y"] + outlook["height"] <= button["y"]
-    check_all(page)
+    for width in (320, 768):
+        page.set_viewport_size({"width": width, "height": 800})
+        outlook, button = (page.locator(each).bounding_box() for each in ("aside", "#make"))
+        assert outlook["y"] + outlook["height"] <= button["y"]
+        check_all(page)
 
 
 def test_settings_are_changed(site, visit, organiser):
