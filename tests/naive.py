@@ -83,16 +83,6 @@ def weighted_tau(a, b, weights, variant="b"):
     return top / math.fsum(w_i * w_j for i, w_i in enumerate(weights) for j, w_j in enumerate(weights) if i != j)
 
 
-def by_group(x, y, groups, of_group):
-    """A coefficient of the rows of each group, by group; nan for one row."""
-    values = {}
-    for group in groups:
-        rows = [row for row, other in enumerate(groups) if other == group]
-        own = [x[row] for row in rows], [y[row] for row in rows]
-        values[group] = of_group(*own) if len(rows) > 1 else math.nan
-    return values
-
-
 def exchanges(a, b):
     """Two lists after each choice of places to exchange, and the share of places kept less that of those exchanged."""
     for swap in itertools.product((False, True), repeat=len(a)):
@@ -105,9 +95,7 @@ def pearson_exchanges(gold, a, b, standardized):
     """Differences of Pearson's correlations of gold with a and b, after each exchange; the first changes nothing."""
     if standardized:
         a, b = ([(value - statistics.fmean(x)) / statistics.pstdev(x) for value in x] for x in (a, b))
-    for swaps in itertools.product([False, True], repeat=len(gold)):
-        first = [y if swap else x for x, y, swap in zip(a, b, swaps, strict=True)]
-        second = [x if swap else y for x, y, swap in zip(a, b, swaps, strict=True)]
+    for first, second, _ in exchanges(a, b):
         yield statistics.correlation(gold, first) - statistics.correlation(gold, second)
 
 
@@ -525,9 +513,6 @@ def vigna_tau(x, y, combine):
     n = len(x)
     order = sorted(range(n), key=lambda i: (-x[i], -y[i]))
     weight = {item: 1 / place for place, item in enumerate(order, start=1)}
-
-    def sign(number):
-        return int(number > 0) - int(number < 0)
 
     def product(a, b):
         return sum(

@@ -63,6 +63,7 @@ CALLS = [
     (NullDistribution.pvalue, rankcorr.null_distribution(range(3), range(3)), 0.5),
     (plot_null, rankcorr.null_distribution(range(3), range(3)), 0.5),
     (QueryEvaluator,),
+    (vectors.compare_reliability, GROUPS, VECTORS, VECTORS),
     (vectors.evaluate_relata, VECTORS, PAIRS),
     (vectors.evaluate_vectors, VECTORS, PAIRS),
     (vectors.reliability_score, GROUPS, VECTORS),

@@ -1,15 +1,12 @@
 """The packaged table, number by number as published, and the synthetic files."""
 
-import json
 from dataclasses import FrozenInstanceError
-from importlib.resources import as_file, files
+from importlib.resources import files
 from itertools import pairwise
 
 import pytest
-from click.testing import CliRunner
 
-from rankcorr import datasets, weighted_rho
-from rankcorr._cli import main as cli
+from rankcorr import datasets
 from rankcorr.datasets import Dataset, load_battles, load_search_runs, load_word_similarity, russian_relatedness_systems
 from rankcorr.evaluation import evaluate
 from rankcorr.vectors import evaluate_vectors
@@ -51,17 +48,6 @@ def test_a_change_does_not_last():
         systems["XX"]
     systems["HJ"]["5-rt-3"] = 0.0
     assert russian_relatedness_systems()["HJ"]["5-rt-3"] == 0.763
-
-
-def test_the_file_can_be_given_to_the_command():
-    columns = [part for name in ("HJ", "RT", "AE") for part in ("--score", name)]
-    with as_file(files("rankcorr.datasets") / "russian_relatedness_systems.csv") as path:
-        result = CliRunner().invoke(cli.main, ["compare", *[str(path)] * 3, "--id", "system", *columns, "--json"])
-    rows = json.loads(result.stdout)["systems"]
-    systems = russian_relatedness_systems()
-    assert [row["ties"] for row in rows] == [0, 2]
-    for row, name in zip(rows, ("RT", "AE"), strict=True):
-        assert row["rho_w"] == weighted_rho(systems["HJ"], systems[name]).statistic
 
 
 def test_each_set_names_its_terms_and_has_its_files():

@@ -46,12 +46,13 @@ def test_the_better_runs_lead_and_the_poor_one_is_told_apart():
     assert (found.unit, found.metric, found.test) == ("queries", "tau_w", "randomization")
 
 
-@pytest.mark.parametrize("test", ["randomization", "t"])
+@pytest.mark.parametrize("test", ["randomization", "t", "bootstrap"])
 def test_a_pair_is_described_in_full(test):
     qrels, runs = case(noises=(0.5, 1.0, 1.0))
     found = compare_runs(qrels, runs, metric="ap", baseline="c", test=test, n_resamples=999)
     assert [(pair.first, pair.second) for pair in found.pairs] == [(run, "c") for run in found.runs if run != "c"]
     pair = found.pairs[0]
+    assert (found.test, all(each.corrected_pvalue >= each.pvalue for each in found.pairs)) == (test, True)
     differences = found.differences(pair.first, "c")
     assert pair.difference == pytest.approx(differences.mean())
     assert pair.effect_size == pytest.approx(differences.mean() / differences.std(ddof=1))
@@ -143,7 +144,7 @@ def test_equal_runs_tie():
 
 
 @pytest.mark.parametrize("test", ["randomization", "t"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_queries_that_matter_most_are_those_of_the_comparisons_without_each(seed, test):
     qrels, runs = case(8, noises=(1.0, 1.5, 2.0), seed=seed)
     options = {"metric": "rho", "test": test, "level": 0.8, "n_resamples": 100}
@@ -336,16 +337,6 @@ def test_queries_of_one_cluster_are_not_independent():
         compare_runs(qrels, runs, clusters={"q0": 1})
     with pytest.raises(OptionError, match="every query of qrels needs a group; that of 'q1' is ''"):
         compare_runs(qrels, runs, clusters=families | {"q1": ""})
-
-
-def test_a_bootstrap_compares_means():
-    qrels, runs = case()
-    found = compare_runs(qrels, runs, test="bootstrap", n_resamples=2_000)
-    assert found.test == "bootstrap"
-    for pair in found.pairs:
-        assert (pair.low > 0 or pair.high < 0) == (pair.pvalue <= 0.05)
-        assert pair.low < pair.difference < pair.high
-        assert pair.corrected_pvalue >= pair.pvalue
 
 
 def test_verdicts_of_pairs():

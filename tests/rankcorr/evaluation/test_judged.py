@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -53,6 +54,7 @@ def test_a_judge_on_another_scale_who_knows_the_order_gives_the_mean_of_all(valu
         assert mean.mean == pytest.approx(truth.mean(), abs=1e-9)
 
 
+@cache
 def evaluations(n_people=20, n_queries=60, noise=0.3):
     rng = np.random.default_rng(4)
     grades = {f"q{q}": {f"d{d}": int(g) for d, g in enumerate(rng.integers(0, 3, 8))} for q in range(n_queries)}
@@ -62,8 +64,8 @@ def evaluations(n_people=20, n_queries=60, noise=0.3):
         for name, sd in (("good", 0.5), ("poor", 2.0))
     }
     people = {q: grades[q] for q in list(grades)[::-1][:n_people]}
-    metrics = ["ndcg@5", "tau_w"]
-    return evaluate(people, runs, metrics=metrics), evaluate(guesses, runs, metrics=metrics), runs
+    options = {"metrics": ["ndcg@5", "tau_w"], "standardized": False}
+    return evaluate(people, runs, **options), evaluate(guesses, runs, **options), runs
 
 
 def test_the_queries_of_two_evaluations_are_matched_by_name():

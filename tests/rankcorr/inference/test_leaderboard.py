@@ -166,7 +166,7 @@ def test_what_is_no_executor():
 
 @pytest.mark.needs_numba
 def test_the_steps_before_resampling_and_each_pair_of_a_test_can_be_stopped():
-    gold, systems = data()
+    gold, systems = data(sizes=(8, 7))
     calls = []
     leaderboard(gold, systems, n_resamples=100, workers=1, progress=calls.append)
     assert next(i for i, call in enumerate(calls) if call) >= len(gold) * len(

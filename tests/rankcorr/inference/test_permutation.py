@@ -36,7 +36,7 @@ ALTERNATIVES = ["two-sided", "greater", "less"]
     [
         ([5, 4, 3, 2, 1], [4, 5, 2, 3, 1]),
         ([5, 4, 3, 2, 1], [1, 2, 4, 3, 5]),
-        ([3, 3, 2, 2, 1, 1], [5, 3, 3, 4, 1, 1]),
+        ([3, 3, 2, 2, 1], [5, 3, 3, 4, 1]),
         ([1, 2, 2, 2, 3], [5, 4, 4, 1, 1]),
     ],
 )
@@ -183,17 +183,6 @@ def test_other_options_reach_the_null_distribution():
 
     first, second = (permutation_test(range(9), range(9), n_resamples=9, seed=seed) for seed in (1, 2))
     assert first.null.values.tolist() != second.null.values.tolist()
-
-
-def test_the_result_says_what_was_computed():
-    test = permutation_test(range(12), range(12), coefficient=TauW(n0=0), n_resamples=5, alternative="less")
-    assert (test.coefficient, test.n0, test.variant, test.n_items) == ("tau_w", 0.0, "b", 12)
-    assert repr(test) == (
-        f"PermutationTest(statistic=1.0, pvalue=1.0, standardized=1.0, percentile={test.percentile}, "
-        f"zscore={test.zscore}, alternative='less', null={test.null!r})"
-    )
-    with pytest.raises(AttributeError, match="cannot assign to field"):
-        test.pvalue = 0.0
 
 
 def permuted(seed, ranks, n_rows):
