@@ -10,6 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from scipy.special import softmax
 from scipy.stats import chi2, kendalltau, multivariate_normal
 
 from adaptive import Choices, Comparisons, ModelError, bradley_terry
@@ -326,6 +328,58 @@ def test_chance_allows_for_clusters():
     assert Choices.from_pairs(copied).chance_pvalue() < 0.1 * alone
     clustered = Choices.from_pairs(copied, clusters=np.repeat(np.arange(200), 10).tolist())
     assert clustered.chance_pvalue() == pytest.approx(alone, abs=0.1)
+
+
+def naive_score_pvalue(choices):
+    """Naive: event by event, with the other parameters fitted by a general optimiser, and a pseudo-inverse."""
+    events, n_items = choices.events, len(choices.items)
+    parts = np.split(events.design.toarray(), events.outcome_starts[1:-1])
+    chosen = events.chosen - events.outcome_starts[:-1]
+
+    def chances(others):
+        return [softmax(design[:, n_items:] @ others) for design in parts]
+
+    def cost(others):
+        of_events = zip(events.count, chances(others), chosen, strict=True)
+        return -sum(count * math.log(likely[place]) for count, likely, place in of_events)
+
+    others = minimize(cost, np.zeros(len(choices.names)), tol=1e-10).x
+    means = [likely @ design for likely, design in zip(chances(others), parts, strict=True)]
+    scores = np.array([design[place] - mean for design, place, mean in zip(parts, chosen, means, strict=True)])
+    information = sum(
+        count * ((design - mean).T * likely @ (design - mean))
+        for count, design, likely, mean in zip(events.count, parts, chances(others), means, strict=True)
+    )
+    adjusted = np.eye(n_items, len(information))
+    adjusted[:, n_items:] = -information[:n_items, n_items:] @ np.linalg.inv(information[n_items:, n_items:])
+    variance = inverse = adjusted @ information @ adjusted.T
+    inverse = np.linalg.pinv(inverse, rcond=1e-9, hermitian=True)
+    slopes = scores * events.count[:, np.newaxis] @ adjusted.T
+    if choices.clusters is not None:
+        n_clusters = len(set(choices.clusters.tolist()))
+        sums = [slopes[choices.clusters == cluster].sum(axis=0) for cluster in range(n_clusters)]
+        variance = n_clusters / (n_clusters - 1) * np.transpose(sums) @ sums
+    total, squares = np.trace(inverse @ variance), np.trace(inverse @ variance @ inverse @ variance)
+    slope = slopes.sum(axis=0)
+    return chi2.sf(slope @ inverse @ slope * total / squares, total**2 / squares)
+
+
+@pytest.mark.parametrize("has_clusters", [False, True])
+def test_the_chance_test_is_its_formula(has_clusters):
+    """Two parts of the graph and an item without a vote, with ties, a bias for a side and a covariate."""
+    rng = np.random.default_rng(4)
+    part = rng.integers(0, 2, 150)
+    left = 4 * part + rng.integers(0, 4, 150)
+    right = 4 * part + (left + rng.integers(1, 4, 150)) % 4
+    lengths = rng.normal(size=150), rng.normal(size=150)
+    choices = Choices.from_pairs(
+        Comparisons(9, left, right, rng.choice([1, 1, 0, -1], 150)),
+        weights=rng.integers(1, 4, 150),
+        side_bias=True,
+        covariates={"length": lengths},
+        clusters=rng.integers(0, 12, 150).tolist() if has_clusters else None,
+    )
+    assert choices.chance_pvalue() == pytest.approx(naive_score_pvalue(choices), rel=1e-5)
 
 
 @pytest.mark.parametrize(
