@@ -318,7 +318,7 @@ class Curvature:
 
     @cached_property
     def pairs(self) -> Any:
-        """Curvature of all votes on each pair of items, a sparse matrix."""
+        """Curvature of all votes on each pair of items, a sparse matrix that takes longer to sum than to solve for."""
         pairs = self.rows.pairs(self.weight).copy()  # the indices of the first are those of `neighbours`
         pairs.sum_duplicates()
         return pairs
@@ -332,7 +332,7 @@ class Curvature:
             target = target - target.mean(axis=0)
             diagonal = diagonal + 1e-12 * diagonal.max() * (diagonal > 0)
         try:
-            solution = solve_system(self.pairs, diagonal, target, tolerance)
+            solution = solve_system(self.rows.pairs(self.weight), diagonal, target, tolerance)
         except np.linalg.LinAlgError:
             raise ModelError(INDEFINITE) from None
         return solution - solution.mean(axis=0) if is_singular else solution
