@@ -228,7 +228,14 @@ class Ballot(Result):
         return self.left.size
 
     def by_voter(self) -> list[VoterComparisons]:
-        """Return the comparisons of each voter, by their labels and in the order shown."""
+        """Return the comparisons of each voter, by their labels and in the order shown.
+
+        Examples
+        --------
+        >>> ballot = draw_ballot(["apple", "pear"], 2, ["Ann"], np.random.default_rng(0))
+        >>> ballot.by_voter()
+        [VoterComparisons(voter='Ann', left=['apple', 'pear'], right=['pear', 'apple'])]
+        """
         order = self.voter.argsort(kind="stable")
         ends = np.bincount(self.voter, minlength=self.n_voters).cumsum().tolist()
         left, right = (labels_at(self.items, places[order]) for places in (self.left, self.right))

@@ -326,6 +326,14 @@ class InterimResult(Result):
         ------
         ProtocolError
             When a label is not a string, an integer or a tuple of those.
+
+        Examples
+        --------
+        >>> from adaptive import plan_ballots
+        >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2)
+        >>> votes = BallotVotes(["fig", "fig", "plum", "pear"], ["plum", "pear", "kiwi", "kiwi"], [1, 1, 0, 1])
+        >>> score_ballots(plan, [votes], items=["kiwi", "plum", "pear", "fig"], seed=1).to_dict()["next_ballot"]
+        {'number': 2, 'items': ['fig', 'pear'], 'presentations': 2}
         """
         columns = self.result._columns()
         return {

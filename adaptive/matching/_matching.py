@@ -123,7 +123,14 @@ class Matches(Result):
         return list(zip(labels.left, labels.right, strict=True))
 
     def labelled(self) -> NextComparisons:
-        """Return the comparisons by the labels of items, voters and prompts."""
+        """Return the comparisons by the labels of items, voters and prompts.
+
+        Examples
+        --------
+        >>> votes = Comparisons.from_labels(["a"], ["b"], ["left"], voter=["Ann"])
+        >>> next_comparisons(bradley_terry(votes), 1, rng=np.random.default_rng(1), voters=["Bob"]).labelled().voter
+        ['Bob']
+        """
         left, right = labels_at(self.items, self.left), labels_at(self.items, self.right)
         prompt = None if self.prompts is None or self.prompt is None else labels_at(self.prompts, self.prompt)
         return NextComparisons(left, right, labels_at(self.voters, self.voter), prompt)

@@ -22,23 +22,10 @@ from adaptive._protocol import ballot_rng
 from adaptive._record import BallotRecord
 from adaptive._rows import NextBallot, VoterComparisons
 from service.openapi.blueprint import Blueprint
-from service.schemas import fields
+from service.schemas import fields, shapes
 from service.schemas.ballot_fields import LABELS, LARGEST, SIDES, ItemCount, ItemNames, Labels, VotedBallots, VoterNames
 from service.schemas.base import WAYS, Budget, Money, Request, check_one
 from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY
-from service.schemas.shapes import (
-    COUNTS,
-    NUMBER_OR_NULL,
-    TEXT,
-    WHOLE,
-    Answer,
-    Component,
-    Shape,
-    exactly,
-    list_of,
-    properties_of,
-    use_shape,
-)
 
 
 class Sizes(Request):
@@ -107,13 +94,13 @@ class PlanInputs(Sizes):
         return BallotPlan(**data)
 
 
-PLAN_INPUTS: Final = Shape({"$ref": f"#/components/schemas/{PlanInputs.__name__}"})
-_OF_EACH_BALLOT: Final = list_of(WHOLE(minimum=1), minItems=2)
+PLAN_INPUTS: Final = shapes.Shape({"$ref": f"#/components/schemas/{PlanInputs.__name__}"})
+_OF_EACH_BALLOT: Final = shapes.list_of(shapes.WHOLE(minimum=1), minItems=2)
 
 
 class PlanAnswer(
-    Answer,
-    **properties_of(
+    shapes.Answer,
+    **shapes.properties_of(
         BallotPlan,
         *("n_comparisons", "top_presentations", "uniform_presentations", "advice"),
         has_nan=False,
@@ -125,7 +112,7 @@ class PlanAnswer(
     """Sizes and cost of all ballots, known before any vote."""
 
     plan = PLAN_INPUTS("The inputs, as /v1/scores and /v1/simulations take a plan.")
-    hours = NUMBER_OR_NULL("Cost in person-hours; null without seconds_per_comparison.")
+    hours = shapes.NUMBER_OR_NULL("Cost in person-hours; null without seconds_per_comparison.")
 
 
 class BallotRequest(Request):
@@ -159,29 +146,31 @@ class BallotRequest(Request):
         )
 
 
-Component.of(VoterComparisons, is_open=False, voter=fields.LABEL_SCHEMA, left=SIDES["left"], right=SIDES["right"])
+shapes.Component.of(
+    VoterComparisons, is_open=False, voter=fields.LABEL_SCHEMA, left=SIDES["left"], right=SIDES["right"]
+)
 
 
-class BallotAnswer(Answer, **properties_of(Ballot, "n_comparisons")):
+class BallotAnswer(shapes.Answer, **shapes.properties_of(Ballot, "n_comparisons")):
     """The comparisons of a ballot, and counts that show what the draw guarantees."""
 
-    number = WHOLE
-    comparisons = list_of(
-        use_shape(VoterComparisons),
+    number = shapes.WHOLE
+    comparisons = shapes.list_of(
+        shapes.use_shape(VoterComparisons),
         about="Voter by voter, in the order to show them. Add the answers to each as `votes`, an array of the same "
         "length, and send them to POST /v1/scores.",
         minItems=1,
     )
-    certificate = exactly(
+    certificate = shapes.exactly(
         "Counted again from the comparisons alone.",
-        **properties_of(
+        **shapes.properties_of(
             BallotCertificate,
             item_with_one_more={
                 "type": ["string", "integer", "null"],
                 "description": "The item that is presented once more, where the items and the presentations are odd in "
                 "number.",
             },
-            broken=list_of(TEXT, about="Guarantees that do not hold: none."),
+            broken=shapes.list_of(shapes.TEXT, about="Guarantees that do not hold: none."),
         ),
     )
 
@@ -208,29 +197,31 @@ class ScoresRequest(Request):
             raise ValidationError(f"the plan has {plan.n_ballots} ballots; got {len(data['ballots'])}", "ballots")
 
 
-SCORED_BALLOT: Final = Component.exactly(
+SCORED_BALLOT: Final = shapes.Component.exactly(
     "ScoredBallot",
-    **properties_of(
+    **shapes.properties_of(
         BallotRecord,
-        *("number", "items", "x", "y", "b", "ybar", *COUNTS, "n_tied_at_cut"),
+        *("number", "items", "x", "y", "b", "ybar", *shapes.COUNTS, "n_tied_at_cut"),
         has_nan=False,
         number={"minimum": 1},
         items=LABELS("Items of the ballot; the arrays below are in their order."),
     ),
 )
-Component.of(NextBallot, is_open=False, number={"minimum": 2}, items=LABELS(minItems=2), presentations={"minimum": 1})
+shapes.Component.of(
+    NextBallot, is_open=False, number={"minimum": 2}, items=LABELS(minItems=2), presentations={"minimum": 1}
+)
 
 
 class ScoresAnswer(
-    Answer,
-    **properties_of(
+    shapes.Answer,
+    **shapes.properties_of(
         ProtocolResult,
         *("ybar", "last_ballot"),
         has_nan=False,
         ybar={"description": "In the order of the ranking: mean of y up to the last ballot of each item."},
         last_ballot={"description": "In the order of the ranking: the last ballot that each item took part in."},
     ),
-    **properties_of(
+    **shapes.properties_of(
         InterimResult,
         "next_ballot",
         next_ballot={
@@ -240,7 +231,7 @@ class ScoresAnswer(
 ):
     """Scores of each ballot, the ranking so far, and the next ballot."""
 
-    ballots = list_of(SCORED_BALLOT.reference, minItems=1)
+    ballots = shapes.list_of(SCORED_BALLOT.reference, minItems=1)
     ranking = RANKS_ARRAY.reference(BEST_FIRST)
 
 

@@ -9,24 +9,14 @@ from marshmallow import ValidationError, validates_schema
 
 from rankcorr import RankingError
 from rankcorr._checks import collected_notices
-from rankcorr._coefficients import COEFFICIENTS, Coefficient, named_coefficient
+from rankcorr._coefficients import COEFFICIENTS, named_coefficient
 from rankcorr._options import default_of
 from rankcorr._results import json_ready
-from rankcorr.evaluation import (
-    Coverage,
-    Evaluation,
-    PairedDifference,
-    Qrels,
-    Run,
-    RunComparison,
-    compare_evaluated,
-    corrected_together,
-    evaluate,
-    fuse,
-)
+from rankcorr.evaluation import Coverage, Evaluation, PairedDifference, Qrels, Run, RunComparison, evaluate, fuse
+from rankcorr.evaluation._compare import compare_metrics
 from rankcorr.evaluation._evaluate import ChanceLevel, RunMean, Undefined
 from rankcorr.evaluation._matching import Policies
-from rankcorr.evaluation._metrics import METRIC_NAMES, Metric, as_metrics, ir_measures_package
+from rankcorr.evaluation._metrics import METRIC_NAMES, ir_measures_package
 from rankcorr.evaluation._nulls import RESAMPLES
 from rankcorr.evaluation._partitions.evaluator import QueryEvaluator
 from rankcorr.evaluation._reports import reports_of_tests
@@ -220,7 +210,9 @@ class ComparisonOptions(Request):
     """How runs are compared over queries."""
 
     seed = fields.Seed()
-    versus = fields.Text(about="Name of the run that others are compared with; by default all pairs are.")
+    versus = fields.Text(
+        attribute="baseline", about="Name of the run that others are compared with; by default all pairs are."
+    )
     standardized = fields.Flag(load_default=False, about="Compare standardized values, of rank correlations.")
     test = fields.Choice(fields.QUERY_TEST, load_default=fields.QUERY_TEST.words[0])
     groups = GroupsOfQueries()
@@ -276,7 +268,7 @@ class EvaluationRequest(ItemWeights):
                 raise ValidationError("a comparison needs two runs or more", "comparison")
             if comparison["standardized"] and "standardized" not in data:
                 raise ValidationError("standardized values can be compared only if they are requested", "comparison")
-            if "versus" in comparison and comparison["versus"] not in data["runs"]:
+            if "baseline" in comparison and comparison["baseline"] not in data["runs"]:
                 raise ValidationError({"comparison": {"versus": ["there is no run of this name"]}})
         n_queries = data["qrels"].n_queries
         fields.check_limit("max_queries", n_queries, of="queries of an evaluation", field="qrels")
@@ -392,18 +384,18 @@ def evaluate_runs(
     **policies: Any,
 ) -> dict[str, Any]:
     """Evaluate runs by query against qrels, and compare them over queries."""
-    named = as_metrics([named_coefficient(name, **options) if name in COEFFICIENTS else name for name in metrics])
+    named = [named_coefficient(name, **options) if name in COEFFICIENTS else name for name in metrics]
     with collected_notices() as notices:
         evaluation = evaluate(
             qrels,
             runs,
-            metrics=list(named.values()),
+            metrics=named,
             standardized=standardized is not None,
             workers=1,
             **policies,
             **(standardized or {}),
         )
-        compared = () if comparison is None else _comparisons(evaluation, named, comparison)
+        compared = () if comparison is None else compare_metrics(evaluation, workers=1, **comparison)
     reports = reports_of_tests(evaluation.report(), (tested.report() for tested in compared)) if report else []
     answer = EvaluationAnswer.dump(
         {
@@ -439,24 +431,6 @@ def fuse_runs(runs: Mapping[str, Run], **options: Any) -> dict[str, Any]:
     answer = {"run": dict(columns), "n_queries": fused.n_queries, "warnings": texts_of(notices)}
     refuse_long_text(answer)  # the answer repeats the name of a query for each document
     return answer
-
-
-def _comparisons(
-    evaluation: Evaluation, metrics: Mapping[str, Metric], comparison: Mapping[str, Any]
-) -> tuple[RunComparison, ...]:
-    options = dict(comparison)
-    versus, standardized = options.pop("versus", None), options.pop("standardized")
-    return corrected_together(
-        compare_evaluated(
-            evaluation,
-            name,
-            baseline=versus,
-            standardized=standardized and isinstance(metric, Coefficient),
-            workers=1,
-            **options,
-        )
-        for name, metric in metrics.items()
-    )
 
 
 def list_queries(result: Any) -> dict[str, Any]:

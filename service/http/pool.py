@@ -35,6 +35,7 @@ from service.http import metrics
 from service.http.child import BUDGET, DISK_FULL, DONE, LAST, NEWS, Answer, memory_file, read_work, work, write_work
 from service.http.jobs import Jobs
 from service.http.problems import CLIENT_LEFT, Problem
+from service.http.settings import HttpSettings
 
 SHORT_SECONDS: Final = 1.0  # of processor time; the system counts whole seconds, which adds up to one
 MOST_OF_CLIENT: Final = 6  # requests that run or wait: a browser sends as many to a host
@@ -67,31 +68,19 @@ class Pool:
 
     Parameters
     ----------
-    waiting : int
-        Most heavy requests at once, running or waiting for their turn; half of them with long work.
-    wait_seconds : float
-        Time that a request may wait for its turn.
-    work_seconds, job_seconds : float
-        Processor time of a request, and of a job.
-    work_bytes : int
-        Memory that a child may take beyond what it starts with.
+    settings : HttpSettings
+        How many heavy requests may run or wait (half of them with long work), how long one may wait, and the processor
+        time and the memory that it may take.
     jobs : Jobs, optional
-        Requests that go on after the answer 202.
+        Requests that go on after the answer 202, each with the processor time `job_seconds` of the settings.
     """
 
-    def __init__(
-        self,
-        *,
-        waiting: int,
-        wait_seconds: float,
-        work_seconds: float,
-        work_bytes: int,
-        job_seconds: float = 0.0,
-        jobs: Jobs | None = None,
-    ) -> None:
-        self.waiting, self.wait_seconds, self.work_bytes, self.jobs = waiting, wait_seconds, work_bytes, jobs
-        self.work_seconds = work_seconds
-        self.seconds = {Turn.SHORT: SHORT_SECONDS, Turn.LONG: work_seconds, Turn.JOB: job_seconds}
+    def __init__(self, settings: HttpSettings, jobs: Jobs | None = None) -> None:
+        self.waiting, self.wait_seconds = settings.max_waiting, settings.max_wait_seconds
+        self.work_seconds, self.work_bytes = settings.limits.max_seconds, settings.limits.max_work_bytes
+        self.jobs = jobs
+        job_seconds = getattr(settings, "job_seconds", 0.0)
+        self.seconds = {Turn.SHORT: SHORT_SECONDS, Turn.LONG: self.work_seconds, Turn.JOB: job_seconds}
         self.places = 1
         self._key = secrets.token_bytes(16)  # else a client could find names that count against another client
         self._control: socket.socket | None = None

@@ -68,14 +68,7 @@ class State:
     def __init__(self, http_settings: HttpSettings, jobs: Jobs | RedisJobs | None = None) -> None:
         self.settings = http_settings
         self.tokens = Tokens(http_settings.tokens)
-        self.pool = Pool(
-            waiting=http_settings.max_waiting,
-            wait_seconds=http_settings.max_wait_seconds,
-            work_seconds=http_settings.limits.max_seconds,
-            work_bytes=http_settings.limits.max_work_bytes,
-            job_seconds=getattr(http_settings, "job_seconds", 0.0),
-            jobs=jobs if isinstance(jobs, Jobs) else None,
-        )
+        self.pool = Pool(http_settings, jobs if isinstance(jobs, Jobs) else None)
         self.stopping = Stopping()
         self.jobs = jobs
         self.resources = ExitStack()  # closed when a worker ends

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, MutableMapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name
@@ -203,12 +203,8 @@ def work_jobs() -> None:
     """Answer jobs that servers have put into Redis."""
     settings: Any = SERVE.read()[1]
     app = resolve_name("service:create_app")(settings)
-    pool = resolve_name("service.http.pool:Pool")(
-        waiting=1,
-        wait_seconds=settings.max_wait_seconds,
-        work_seconds=settings.job_seconds,
-        work_bytes=settings.limits.max_work_bytes,
-    )
+    of_job = replace(settings, max_waiting=1, limits=replace(settings.limits, max_seconds=settings.job_seconds))
+    pool = resolve_name("service.http.pool:Pool")(of_job)
     answer = resolve_name("service.http.hooks:answer_alone")(app)
     resolve_name("service.http.redis_jobs:work")(settings.jobs_url, pool, answer)
 

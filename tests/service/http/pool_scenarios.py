@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import REGISTRY
 
+from service import Limits, Settings
 from service.http import child as module
 from service.http.hooks import answer_alone
 from service.http.jobs import Jobs
@@ -59,14 +60,9 @@ def answer(head, body):
 
 
 def opened(*, waiting=40, wait_seconds=60.0, work_seconds=60.0, places=1, work_bytes=1 << 28, jobs=None):
-    pool = Pool(
-        waiting=waiting,
-        wait_seconds=wait_seconds,
-        work_seconds=work_seconds,
-        work_bytes=work_bytes,
-        job_seconds=work_seconds,
-        jobs=jobs,
-    )
+    limits = Limits(max_seconds=work_seconds, max_work_bytes=work_bytes)
+    settings = Settings(limits=limits, max_waiting=waiting, max_wait_seconds=wait_seconds, job_seconds=work_seconds)
+    pool = Pool(settings, jobs)
     assert not pool.is_open
     pool.start(answer, places=places)
     assert pool.is_open

@@ -28,7 +28,7 @@ async function start() {
   token = secret || sessionStorage.getItem(SAVED);
   pages.fill({ ...JSON.parse(find("main").dataset.pages), texts: [emptyTexts(document.documentElement.lang)] });
   find("token-form").addEventListener("submit", enter);
-  show("shown");
+  show("shown", { focus: false });
   if (token === null || !(await isAccepted())) {
     find("token-form").hidden = false;
     return;

@@ -1,9 +1,10 @@
-// Shared by the organiser's pages: texts, numbers, elements, the session, dialogs, and messages for errors.
+// Shared by the organiser's pages: numbers, tables and other elements, the session, dialogs, and messages for errors.
 
+import { element, find, hasText, main, show, text } from "../elements.js";
 import { Campaign, Problem } from "./api.js";
 
-const main = document.getElementById("main");
-const texts = JSON.parse(main.dataset.texts);
+export { element, find, show, text };
+
 const language = main.dataset.language;
 // "en" alone would give dates in the format of the United States to every reader.
 const locale = navigator.languages.find((tag) => tag.toLowerCase().startsWith(language)) ?? language;
@@ -11,34 +12,6 @@ const locale = navigator.languages.find((tag) => tag.toLowerCase().startsWith(la
 export const key = main.dataset.campaign;
 export const query = main.dataset.query;
 export const campaign = key === undefined ? null : new Campaign(key);
-
-export function find(id) {
-  return document.getElementById(id);
-}
-
-/** A text of the interface, such as `text("voters.votes", {n: "12"})`. */
-export function text(name, values = {}) {
-  const template = name.split(".").reduce((section, step) => section?.[step], texts);
-  if (typeof template !== "string") throw new Error(`no text ${name}`);
-  return template.replace(/\{(\w+)\}/g, (_, value) => String(values[value]));
-}
-
-export function hasText(name) {
-  return typeof name.split(".").reduce((section, step) => section?.[step], texts) === "string";
-}
-
-/** An element with properties, children and text. */
-export function element(tag, properties = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(properties)) {
-    if (value === undefined || value === null || value === false) continue;
-    if (name === "class") node.className = value;
-    else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else node.setAttribute(name, value === true ? "" : value);
-  }
-  node.append(...children.filter((child) => child !== null && child !== undefined));
-  return node;
-}
 
 /** Replace the children of an element; a focused child keeps the focus if the new one has the same [data-focus]. */
 export function fill(place, ...children) {
@@ -218,13 +191,6 @@ export function plot(address, name, tag) {
   );
 }
 
-/** Show one of the sections with [data-view]. */
-export function show(view, focus = false) {
-  for (const section of main.querySelectorAll("[data-view]")) section.hidden = section.dataset.view !== view;
-  main.dataset.shown = view;
-  if (focus) main.querySelector(`[data-view="${view}"] [tabindex="-1"]`)?.focus();
-}
-
 /** The error as a sentence; it names the field if it concerns one. */
 export function explain(error) {
   if (!(error instanceof Problem)) return String(error);
@@ -236,7 +202,7 @@ export function explain(error) {
 /** Show an error at the top of the page; null removes it. */
 export function complain(error) {
   if (error instanceof Problem && error.status === 401) {
-    show("link", true);
+    show("link");
     return;
   }
   const place = find("message");
@@ -280,24 +246,24 @@ export async function begin(start) {
   find("reload")?.addEventListener("click", () => location.reload());
   find("sign-out").addEventListener("click", async () => {
     await campaign.end().catch(() => {});
-    show("link", true);
+    show("link");
   });
   document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   const token = location.hash.slice(1);
   if (token !== "") history.replaceState(null, "", location.pathname + location.search);
   try {
     if (token !== "" && !(await isAccepted(token))) {
-      show("link", true);
+      show("link");
       return;
     }
     const { json } = await campaign.get();
     find("campaign-name").textContent = json.name;
     document.title = `${json.name} – ${document.title}`;
     await start(json);
-    show("shown");
+    show("shown", { focus: false });
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    show(error.status === 401 ? "link" : "failed", true);
+    show(error.status === 401 ? "link" : "failed");
   }
 }
 
@@ -315,7 +281,7 @@ async function isAccepted(token) {
 /** Show when the figures were last updated; `error` comes from a watch. */
 export function freshness(error) {
   if (error !== null && error.status === 401) {
-    show("link", true);
+    show("link");
     return;
   }
   const now = new Intl.DateTimeFormat(locale, { timeStyle: "medium" }).format(new Date());

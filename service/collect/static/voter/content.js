@@ -1,5 +1,7 @@
 // An item as a voter sees it.
 
+import { element } from "../elements.js";
+
 const LONG = 60; // characters of a text that is read rather than recognised
 
 /** Put content into an element: text, markdown as sanitised HTML, a picture or a sound. */
@@ -42,11 +44,7 @@ function node(content) {
     const sound = element("audio", { src: content.url, controls: "", preload: "metadata" });
     if (!content.alt) return sound;
     sound.setAttribute("aria-label", content.alt);
-    const caption = element("figcaption", { dir: "auto" });
-    caption.textContent = content.alt;
-    const figure = element("figure", {});
-    figure.append(sound, caption);
-    return figure;
+    return element("figure", {}, sound, element("figcaption", { dir: "auto" }, content.alt));
   }
   const box = element("div", { dir: "auto" });
   if (content.html !== undefined) box.innerHTML = content.html;
@@ -54,10 +52,4 @@ function node(content) {
   if (content.html !== undefined) box.classList.add("prose");
   box.classList.toggle("is-long", (content.text ?? "").length > LONG);
   return box;
-}
-
-function element(name, attributes) {
-  const node = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-  return node;
 }

@@ -1,31 +1,13 @@
-// Shared by the voter's pages: texts, sections (one visible at a time), and messages read aloud.
+// Shared by the voter's pages: the campaign, addresses, and messages read aloud.
 
-const main = document.getElementById("main");
-const texts = JSON.parse(main.dataset.texts);
+import { find, main, show, text } from "../elements.js";
+
+export { find, show, text };
 
 export const campaign = main.dataset.campaign;
 export const home = main.dataset.home;
 export const data = main.dataset;
 export const isPreview = data.preview !== undefined; // an organiser tries the page, and no request is sent
-
-export function find(id) {
-  return document.getElementById(id);
-}
-
-/** A text of the interface, such as `text("said.saved", {done: 1, of: 9})`. */
-export function text(key, values = {}) {
-  const template = key.split(".").reduce((section, step) => section[step], texts);
-  return template.replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
-}
-
-/** Show one of the sections with [data-view] and move the focus to its heading, so that a screen reader goes there. */
-export function show(view, { focus = true } = {}) {
-  for (const section of main.querySelectorAll("[data-view]")) {
-    section.hidden = !section.dataset.view.split(" ").includes(view);
-  }
-  main.dataset.shown = view;
-  if (focus) main.querySelector(`[data-view~="${view}"] [tabindex="-1"]`)?.focus();
-}
 
 /**
  * Reload the page in the language that the reader chose before, if the address names none; true if it reloads.
