@@ -238,7 +238,7 @@ def test_a_package_of_the_folder_where_the_service_starts_is_not_ours(tmp_path):
 def test_a_first_start_compiles_what_threads_need_and_children_the_rest(tmp_path):
     kernels = tmp_path / "kernels"
     # The time to compile is not that of the request, whose limit is far below it.
-    environment = {**AMPLE, "NUMBA_CACHE_DIR": str(kernels), "NUMBA_OPT": "0", "RANKCORR_MAX_SECONDS": "2"}
+    environment = {**AMPLE, "NUMBA_CACHE_DIR": str(kernels), "RANKCORR_MAX_SECONDS": "2"}
     with running(tmp_path, environment) as server:
         before = {path.name for path in kernels.rglob("*.nbc")}
         assert server.ask("POST", "/v1/correlations", PAIR)[0] == 200
