@@ -112,6 +112,8 @@ def part_of(n_shown: int, n_all: int, place: str, noun: str) -> str:
 def finish_figure(panels: Sequence[tuple[Axes, slice]], title: str, ax: Axes | None) -> Figure | Axes:
     """Write the title, and return the figure, or `ax`."""
     axes = panels[0][0]
+    for panel, _ in panels if ax is None else ():
+        _style.break_x_label(panel, len(panels))
     _style.entitle(axes if len(panels) == 1 else cast("Figure", axes.figure), title, ax)
     return _style.axes_or_figure(axes, ax)
 
@@ -301,7 +303,7 @@ def plot_in_top(
 
 def _basis(strengths: AnyStrengths) -> str:
     if isinstance(strengths, ChoiceStrengths):
-        return f"{strengths.n_events:,g} choices"
+        return strengths.basis or f"{strengths.n_events:,.12g} choices"
     return f"{strengths.comparisons.left.size:,} votes"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -210,6 +210,7 @@ def prediction_powered(
             *(f"the votes of people: {warning}" for warning in people.warnings),
             *_limits(human, of_human, judge, of_judge, is_labelled, shared),
         ),
+        basis=f"{human.basis} and {judge.basis}",
         weight=weight,
         human=people,
         judge=machine,
@@ -221,17 +222,20 @@ def _choices_of(
     votes: Choices | ChoiceAnswers, prompts: Sequence[Hashable] | None, role: str
 ) -> tuple[Choices, Sequence[Hashable]]:
     """Return votes as choices, with the prompt of each."""
+    has_voters = False
     if isinstance(votes, ChoiceAnswers):
         if votes.kind not in ("pairs", "grades"):
             raise ModelError(f"{role} must have votes on pairs or grades; got {votes!r}")
         if not votes.rows:
             raise ModelError(f"there are no votes of {'people' if role == 'human' else 'the judge'}")
         prompts = votes.prompts if prompts is None else prompts
-        votes = votes.choices()
+        has_voters, votes = votes.voters is not None, votes.choices()
     if not isinstance(votes, Choices):
         raise ModelError(f"{role} must be Choices or ChoiceAnswers; got {shown(votes)}")
     if prompts is None:
         raise ModelError(f"the prompt of each vote is not known: answers need a column prompt, choices {role}_prompts")
+    if not has_voters:
+        votes = replace(votes, basis=f"{votes.basis} of {'people' if role == 'human' else 'the judge'}")
     return votes, prompts
 
 

@@ -51,6 +51,8 @@ class ChoiceStrengths(DrawnStrengths):
     n_events : int
         Number of choices, counted as often as they occurred.
     warnings : tuple of str
+    basis : str
+        How many answers these strengths are fitted to, and of whom if that is known, for titles.
 
     See Also
     --------
@@ -75,6 +77,7 @@ class ChoiceStrengths(DrawnStrengths):
     prior_sd: float
     n_events: float
     warnings: tuple[str, ...] = ()
+    basis: str = ""
 
     def elo(self) -> NDArray[np.float64]:
         """Return the strengths on the scale of chess: 1000 + 400 / ln 10 times the strength.

@@ -256,7 +256,7 @@ def test_the_top_and_the_accuracy_of_choices_are_those_of_their_draws():
     law = multivariate_normal(contrasts @ fit.theta, contrasts @ fit.covariance @ contrasts.T)
     assert in_top[0] == pytest.approx(1 - law.cdf([0, math.inf]) - law.cdf([math.inf, 0]) + law.cdf([0, 0]), abs=0.03)
     (axes,) = plot_in_top(fit, 1).axes
-    assert title_of(axes).endswith(", 18 choices")
+    assert title_of(axes).endswith(", 9 rankings")
     assert len(pickle.dumps(fit)) < 3_000
 
 
