@@ -147,7 +147,7 @@ def plot_strengths(
 ) -> Figure | Axes:
     """Draw the strengths of the best items, or their ranks, with intervals, best first.
 
-    The interval of a strength is ± z standard errors; strengths are known up to a constant, and their mean is 0. The
+    The interval of a strength is ± z standard errors, or ± t of `ChoiceStrengths` with clusters; strengths are known up to a constant, and their mean is 0. The
     interval of a rank is that of `Strengths.rank_intervals`. With more than 100 items, the intervals form a band, and
     places replace names.
 
@@ -200,7 +200,11 @@ def plot_strengths(
         values, low, high = intervals.rank[places], intervals.low[places], intervals.high[places]
     else:
         values = strengths.theta[places]
-        half = float(ndtri((1 + confidence) / 2)) * strengths.standard_errors[places]
+        if isinstance(strengths, ChoiceStrengths):
+            quantile = strengths.quantile(confidence)
+        else:
+            quantile = float(ndtri((1 + confidence) / 2))
+        half = quantile * strengths.standard_errors[places]
         low, high = values - half, values + half
     panels = columns_of(n_rows, ax, f"{scale.capitalize()}, with its {100 * level:g} % interval")
     for axes, part in panels:

@@ -377,7 +377,7 @@ class Choices:
             information = self.penalised(self.events.information(probabilities), sd)
             if is_flat(information, n_items):
                 raise ModelError(_INFINITE)
-            covariance, warnings = covariance_of(
+            covariance, degrees_of_freedom, warnings = covariance_of(
                 self.events, self.clusters, probabilities, information, n_items, 0.0 if sd == math.inf else sd**-2
             )
             if self.chance_pvalue() > SIGNAL_LEVEL:
@@ -400,6 +400,7 @@ class Choices:
             n_events=float(self.events.count.sum()),
             warnings=tuple(warnings),
             basis=self.basis,
+            degrees_of_freedom=degrees_of_freedom,
         )
 
     def chance_pvalue(self) -> float:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from adaptive.choices._answers import ChoiceAnswers
 from adaptive.choices._choices import Choices
+from adaptive.choices._standard_errors import effective_clusters
 from adaptive.choices._strengths import ChoiceStrengths
 from adaptive.errors import ModelError
 from rankcorr._checks import first_few, shown
@@ -211,6 +212,7 @@ def prediction_powered(
             *_limits(human, of_human, judge, of_judge, is_labelled, shared),
         ),
         basis=f"{human.basis} and {judge.basis}",
+        degrees_of_freedom=max(1.0, effective_clusters(human.events.count, of_human) - 1.0),
         weight=weight,
         human=people,
         judge=machine,
