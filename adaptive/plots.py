@@ -147,9 +147,9 @@ def plot_strengths(
 ) -> Figure | Axes:
     """Draw the strengths of the best items, or their ranks, with intervals, best first.
 
-    The interval of a strength is ± z standard errors, or ± t of `ChoiceStrengths` with clusters; strengths are known up to a constant, and their mean is 0. The
-    interval of a rank is that of `Strengths.rank_intervals`. With more than 100 items, the intervals form a band, and
-    places replace names.
+    The interval of a strength is ± z standard errors, or ± t if there are clusters; strengths are known up to a
+    constant, and their mean is 0. The interval of a rank is that of `Strengths.rank_intervals`. With more than 100
+    items, the intervals form a band, and places replace names.
 
     Parameters
     ----------

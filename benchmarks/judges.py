@@ -17,7 +17,7 @@ from scipy.special import expit, ndtri
 from adaptive import Choices, prediction_powered
 from adaptive.errors import ModelError
 
-N_ITEMS, LEVEL = 8, 0.9
+N_ITEMS, SPREAD, LEVEL = 8, 1.0, 0.9
 Answers = np.ndarray
 JUDGES: dict[str, Callable[[np.random.Generator, Answers, Answers], Answers]] = {
     "says what people say": lambda _, people, __: people,
@@ -39,7 +39,7 @@ def votes_of(left: np.ndarray, right: np.ndarray, is_left: Answers) -> Choices:
 def trial(seed: int, judge: str, n_prompts: int, n_labelled: int) -> tuple[float, float, float] | None:
     """Share of the intervals that hold the truth, their width over that of people alone, and the judge's weight."""
     rng = np.random.default_rng([seed, *judge.encode()])
-    theta = np.sort(rng.normal(0, 1, N_ITEMS))
+    theta = np.sort(rng.normal(0, SPREAD, N_ITEMS))
     theta -= theta.mean()
     left = rng.integers(0, N_ITEMS, n_prompts)
     right = (left + rng.integers(1, N_ITEMS, n_prompts)) % N_ITEMS
@@ -97,7 +97,7 @@ def limit_of(theta: np.ndarray, variance: float) -> np.ndarray:
 def clustered(seed: int, clusters: str, has_prompts: bool, has_voters: bool, n_clusters: int) -> np.ndarray:
     """Shares of intervals that hold the truth: as if independent, clustered but normal, clustered; and their width."""
     rng = np.random.default_rng([seed, n_clusters])
-    theta = np.sort(rng.normal(0, 1, N_ITEMS))
+    theta = np.sort(rng.normal(0, SPREAD, N_ITEMS))
     of_votes = crowd(rng, n_clusters, clusters)
     left = rng.integers(0, N_ITEMS, of_votes.shape[1])
     right = (left + rng.integers(1, N_ITEMS, left.size)) % N_ITEMS
@@ -107,8 +107,9 @@ def clustered(seed: int, clusters: str, has_prompts: bool, has_voters: bool, n_c
         difference += opinions[column, left] - opinions[column, right]
     votes = votes_of(left, right, rng.logistic(size=left.size) < difference)
     columns = of_votes.T if clusters == "both" else of_votes[int(clusters == "voter")]
-    truth, alone = limit_of(theta, 2.0 * (has_prompts + has_voters)), votes.fit()
-    fit = replace(votes, clusters=columns).fit()
+    truth = limit_of(theta, 2.0 * (has_prompts + has_voters))
+    fit = replace(votes, clusters=columns).fit(prior=SPREAD)
+    alone = votes.fit(prior=SPREAD)
     first, second = np.triu_indices(N_ITEMS, 1)
     contrasts = np.eye(N_ITEMS)[first] - np.eye(N_ITEMS)[second]
 

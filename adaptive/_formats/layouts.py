@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
@@ -305,9 +305,12 @@ class Layout(NamedTuple):
     words: Words | None
     read: Callable[[Records, object, Words, Sides], Winners]
 
-    def fits(self, records: Records) -> bool:
-        """Tell whether the columns are those of the format."""
-        return bool(self.marks) and all(map(records.has_side, self.marks))
+    def fits(self, records: Records, columns: Container[str] = ()) -> bool:
+        """Tell whether the columns are those of the format; that of the winner may have another name."""
+        has_winner = "winner" in columns and self.left != "winner"
+        return bool(self.marks) and all(
+            records.has_side(mark) or (mark == "winner" and has_winner) for mark in self.marks
+        )
 
 
 _MODELS: Final = ("model_a", "model_b")

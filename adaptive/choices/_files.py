@@ -19,8 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive._formats.layouts import ARENA_WORDS, OWN_WORDS, Answers
-from adaptive._formats.records import Frame, Objects, Records, is_missing, plain_entry, records_of_file
-from adaptive._formats.tasks import GAMES, votes_of_object
+from adaptive._formats.records import (
+    Frame,
+    Objects,
+    Records,
+    check_games,
+    is_missing,
+    plain_entry,
+    records_of_file,
+    split_games,
+)
 from adaptive._formats.votes import (
     PROMPT_NAMES,
     ROLES,
@@ -166,7 +174,7 @@ def choice_records(source: Any, encoding: str = "utf-8") -> Records:
     if isinstance(source, Records):
         return source
     if isinstance(source, str | os.PathLike):
-        return _votes_of_games(records_of_file(source, encoding=encoding))
+        return split_games(records_of_file(source, encoding=encoding))
     if isinstance(source, list):
         rows = list(source)
         table = TextTable("answers")
@@ -175,25 +183,11 @@ def choice_records(source: Any, encoding: str = "utf-8") -> Records:
         for line, row in enumerate(rows):
             if not isinstance(row, Mapping) or not all(isinstance(name, str) for name in row):
                 table.fail(f"an answer is a dict by the names of its columns; got {shown(row)}", line)
-        objects = _objects(table, enumerate(rows))
+        plain = [{name: plain_entry(entry) for name, entry in row.items()} for row in rows]
+        objects = Objects(table, plain, list(range(len(rows))))
         objects.are_texts = True
-        return objects
-    return _votes_of_games(Frame(source))
-
-
-def _objects(table: TextTable, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Objects:
-    """Return numbered rows of any source as objects; a row with two games of a judge is two of them."""
-    plain = ((line, {name: plain_entry(entry) for name, entry in row.items()}) for line, row in rows)
-    votes = [(line, vote) for line, row in plain for vote in votes_of_object(table, row, line)]
-    return Objects(table, [vote for _, vote in votes], [line for line, _ in votes])
-
-
-def _votes_of_games(records: Records) -> Records:
-    if not set(records.names) >= GAMES:
-        return records
-    columns = [records.column(name, optional=True) for name in records.names]
-    rows = (dict(zip(records.names, row, strict=True)) for row in zip(*columns, strict=True))
-    return _objects(records.table, zip(records.lines, rows, strict=True))
+        return split_games(objects)
+    return split_games(Frame(source))
 
 
 class _Reader:
@@ -202,6 +196,7 @@ class _Reader:
     def __init__(
         self, records: Records, columns: dict[str, Any], ignore: tuple[str, ...], covariates: tuple[str, ...]
     ) -> None:
+        check_games(records, columns)
         self.records, self.columns, self.ignore, self.covariates = records, columns, ignore, covariates
         self.names = [name for name in records.names if name not in ignore]
         self.used: set[str] = {"comparison"}

@@ -84,8 +84,10 @@ def effective_clusters(count: Array, clusters: Array) -> float:
 
     Examples
     --------
-    >>> effective_clusters(np.ones(6), np.array([0, 0, 1, 1, 2, 2])), effective_clusters(np.ones(4), np.array([0, 1, 1, 1]))
-    (3.0, 1.6)
+    >>> effective_clusters(np.ones(6), np.array([0, 0, 1, 1, 2, 2]))
+    3.0
+    >>> effective_clusters(np.ones(4), np.array([0, 1, 1, 1]))
+    1.6
     """
     sizes = (np.bincount(column, weights=count) for column in clusters.reshape(len(clusters), -1).T)
     return min(float(size.sum()) ** 2 / max(1e-300, float(size @ size)) for size in sizes)
