@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, TypeAlias, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive._tables import csv_text
+from adaptive._tables import check_decimals, csv_text
 from adaptive.choices._choices import Choices
 from adaptive.errors import ComparisonError, ModelError
 from adaptive.model._comparisons import Comparisons
@@ -443,7 +443,7 @@ def joined_answers(parts: Sequence[ChoiceAnswers]) -> ChoiceAnswers:
     Raises
     ------
     ComparisonError
-        Only some of them know the voters, or the prompts.
+        Only some of them know the voters, or the prompts; or a whole number is written with decimals in one source.
 
     A source without turns is about no turn that another one has.
 
@@ -468,6 +468,8 @@ def joined_answers(parts: Sequence[ChoiceAnswers]) -> ChoiceAnswers:
                 f"column {column}, such as one name in all rows"
             )
         names[noun] = None if None in columns else tuple(chain.from_iterable(columns))
+        check_decimals(names[noun] or (), column, ComparisonError)
+    check_decimals(chain.from_iterable(part.items for part in parts), "item", ComparisonError)
     covariates = {
         name: tuple(np.concatenate([(part.covariates or {})[name][side] for part in parts]) for side in (0, 1))
         for name in first.covariates or {}

@@ -39,6 +39,7 @@ from adaptive._formats.votes import (
     name_words,
     vote_columns,
 )
+from adaptive._tables import check_decimals
 from adaptive.choices._answers import NOUNS, ChoiceAnswers, Kind
 from rankcorr._checks import real_number, shown
 from rankcorr._io.source import printable
@@ -340,6 +341,7 @@ class _Reader:
         for name in names:
             if type(texts.setdefault(str(name), name)) is not type(name):
                 self.records.table.fail(f"the {role} {shown(str(name))} is text in one row, and a number in another")
+        check_decimals(texts, role, self.records.table.error)
 
     def weights(self) -> NDArray[np.float64]:
         """Return how often each answer counts: its weight times its count."""

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from adaptive._tables import check_decimals
 from adaptive.choices._answers import ChoiceAnswers
 from adaptive.choices._choices import Choices
 from adaptive.choices._standard_errors import effective_clusters
@@ -153,6 +154,9 @@ def prediction_powered(
     """
     if isinstance(human, ChoiceAnswers) and isinstance(judge, ChoiceAnswers) and _types(human) != _types(judge):
         human, judge = human.with_text_labels(), judge.with_text_labels()  # a number in JSON is a text in CSV
+    if isinstance(human, ChoiceAnswers) and isinstance(judge, ChoiceAnswers):
+        check_decimals((*human.items, *judge.items), "item", ModelError)
+        check_decimals((*(human.prompts or ()), *(judge.prompts or ())), "prompt", ModelError)
     # Prompts on which people saw a pair but preferred none are as random as the others.
     seen = human.seen_prompts if isinstance(human, ChoiceAnswers) and human_prompts is None else set()
     human, human_prompts = _choices_of(human, human_prompts, "human")

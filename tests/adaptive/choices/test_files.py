@@ -17,6 +17,7 @@ from adaptive import (
     TableError,
     VoteError,
     merge_swapped,
+    prediction_powered,
     read_choices,
     read_comparisons,
 )
@@ -341,7 +342,35 @@ def test_both_games_are_read_whatever_the_file(read, written, tmp_path):
             {"left": "model_1"},
         ):
             with pytest.raises(OptionError, match="two games of a judge of MT-bench, and both are read"):
-                read(source, columns=columns, ignore=ignored)
+                read(source, ignore=ignored, **({"columns": columns} if read is read_choices else columns))
+
+
+ONE_AS_DECIMAL = "is also written '1.0', and names are compared as text: write all in one way"
+
+
+@pytest.mark.parametrize("role", ["left", "voter", "prompt"])
+def test_a_number_with_decimals_is_no_other_name(role, written):
+    """pandas writes 1 as 1.0 if other cells of a column are empty; nothing decides whether they are the same."""
+    row = {"left": "7", "right": "x", "winner": "left", "voter": "3", "prompt": "5"}
+    files = []
+    for name in ("1", "1.0"):
+        table = pd.DataFrame([{**row, role: name}]).to_csv(index=False)
+        files.append(written(table, f"{name}.csv"))
+    noun = "item" if role == "left" else role
+    message = f"the {noun} '1' {ONE_AS_DECIMAL}"
+    parts = [read_choices(file) for file in files]
+    with pytest.raises(ComparisonError, match=message):
+        joined_answers(parts)
+    both = pd.concat([pd.read_csv(file, dtype=str) for file in files]).to_csv(index=False)
+    with pytest.raises(TableError, match=message):
+        read_choices(written(both, "both.csv"))
+    if role != "voter":
+        with pytest.raises(ModelError, match=message):
+            prediction_powered(*parts)
+    if role != "prompt":
+        with pytest.raises(ComparisonError, match=message):
+            read_comparisons(written(both, "both.csv"))
+    assert joined_answers(parts[:1] * 2).rows == parts[0].rows * 2
 
 
 def test_a_winner_of_another_name_keeps_the_format_of_the_other_columns(written):
