@@ -48,7 +48,7 @@ def covariance_of(
     of_model: Array = centring @ inverse @ centring.T
     if clusters is None:
         return of_model, np.inf, []
-    n_clusters = min(len(np.unique(column)) for column in clusters.reshape(len(clusters), -1).T)
+    n_clusters = min(len(np.unique(column[events.count > 0])) for column in clusters.reshape(len(clusters), -1).T)
     if n_clusters < 2:
         raise ModelError(
             "all choices are of one cluster, such as one voter: standard errors between clusters need several"

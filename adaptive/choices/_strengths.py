@@ -223,5 +223,6 @@ def choice_content(
         "others": others,
         "log_likelihood": fitted.log_likelihood,
         "prior_sd": fitted.prior_sd if math.isfinite(fitted.prior_sd) else None,
+        "degrees_of_freedom": fitted.degrees_of_freedom if math.isfinite(fitted.degrees_of_freedom) else None,
         "warnings": list(fitted.warnings),
     }
