@@ -83,8 +83,8 @@ class Reading:
         "--answers",
         type=PairsType(*NAMED_ANSWERS),
         metavar=f"WORD=ANSWER,...|{'|'.join(NAMED_ANSWERS)}",
-        help="Meaning of other answers: A=left,B=right,same=tie; left_won (1 left, 0 right) or codes (1 left, 0 tie, "
-        "-1 right).",
+        help="Meaning of other answers: A=left,B=right,same=tie,neither=both bad; left_won (1 left, 0 right) or codes "
+        "(1 left, 0 tie, -1 right).",
     )
     encoding: str = console.setting(
         "--encoding", default="utf-8", help="Encoding of the files, such as utf-16 or latin-1."

@@ -18,7 +18,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive._formats.layouts import ARENA_WORDS, OWN_WORDS, Answers
+from adaptive._formats.layouts import ARENA_WORDS, BOTH_BAD, OWN_WORDS, Answers, answer_text
 from adaptive._formats.records import (
     Frame,
     Objects,
@@ -61,7 +61,7 @@ CHOICE_ROLES: Final = (
     "count",
 )
 GRADE_WORDS: Final = {"A>>B": 2, "A>B": 1, "A=B": 0, "B>A": -1, "B>>A": -2}
-_BOTH_BAD: Final = frozenset({"tie (bothbad)", "both_bad", "both bad", "bothbad"})
+_BOTH_BAD: Final = ("tie (bothbad)", "both_bad", BOTH_BAD, "bothbad")
 _NAMES: Final[dict[str, tuple[str, ...]]] = {
     "left": ("left", "model_a"),
     "right": ("right", "model_b"),
@@ -110,9 +110,10 @@ def read_choices(
 
     Each answer may have a voter (or judge, worker, annotator), a prompt (or question_id, query, topic), a weight from 0
     and a count, and, for pairs and grades, covariates: left_length and right_length, or length_left and length_right,
-    or length_a and length_b, also inside conv_metadata of arenas. A covariate may be a number, a dict of numbers, which
-    are added, or a conversation, the list of its turns, whose characters by the assistant are counted; with a column
-    `turn`, up to that turn. Answers on two turns are answers to different questions on one prompt.
+    or length_a and length_b, or with the names of the columns of both sides; also inside conv_metadata of arenas. A
+    covariate may be a number, a dict of numbers, which are added, or a conversation, the list of its turns, whose
+    characters by the assistant are counted; with a column `turn`, up to that turn. Answers on two turns are answers to
+    different questions on one prompt.
 
     Parameters
     ----------
@@ -123,7 +124,8 @@ def read_choices(
         Names of columns that differ from the table above, by role: left, right, winner, voter, prompt, grade, items,
         best, worst, ranking, item, rank, weight, count.
     answers : mapping of answer to meaning, or {"left_won", "codes"}, optional
-        Meanings of winners, as in `read_comparisons`; of grades, whole numbers: ``{"much better": 2, ...}``.
+        Meanings of winners, as in `read_comparisons`, or "both bad"; of grades, whole numbers:
+        ``{"much better": 2, ...}``.
     covariates : sequence of str
         Names of covariates to read, such as "length".
     encoding : str
@@ -367,7 +369,12 @@ class _Reader:
 
     def covariate(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return a covariate of both sides."""
-        forms = [(f"left_{name}", f"right_{name}"), (f"{name}_left", f"{name}_right"), (f"{name}_a", f"{name}_b")]
+        sides = str(self.columns.get("left", "left")), str(self.columns.get("right", "right"))
+        forms = [(f"{left}_{name}", f"{right}_{name}") for left, right in dict.fromkeys([("left", "right"), sides])]
+        forms += [
+            (f"{name}_{left}", f"{name}_{right}")
+            for left, right in dict.fromkeys([("left", "right"), ("a", "b"), sides])
+        ]
         for first, second in forms:
             if {first, second} <= set(self.names):
                 return self.values(first, self.entries(first)), self.values(second, self.entries(second))
@@ -402,10 +409,12 @@ class _Reader:
         self.used |= set(votes.names.values()) | (set(self.records.names) - set(votes.unused) - set(self.ignore))
         answers = list(votes.answer)
         if "winner" in votes.names and votes.names["winner"] in self.names:
-            said = self.records.column(votes.names["winner"], optional=True)
+            named = meanings if isinstance(meanings, Mapping) else {}
+            words = {*_BOTH_BAD, *(answer_text(word) for word, meaning in named.items() if meaning == BOTH_BAD)}
+            entries = self.records.column(votes.names["winner"], optional=True)
             answers = [
-                "both bad" if answer == "tie" and isinstance(word, str) and word in _BOTH_BAD else answer
-                for answer, word in zip(answers, said, strict=True)
+                BOTH_BAD if answer == "tie" and answer_text(entry) in words else answer
+                for answer, entry in zip(answers, entries, strict=True)
             ]
         left, right = votes.left or (), votes.right or ()
         winner = votes.names.get("winner", "winner")
