@@ -95,9 +95,7 @@ def answers_of_choices(
     kinds = {path: kind_of_choices(records[path], columns[path], ignore[path]) for path in paths}
     if not flags and set(kinds.values()) <= {"pairs"}:
         if "prompt" in (reading.columns or {}):
-            raise OptionError(
-                "--columns prompt= names the prompts of votes, but no option reads them: add --cluster prompt"
-            )
+            raise OptionError("--columns names prompts, but no option reads them: add --cluster prompt")
         return None
     if len(set(kinds.values())) > 1:
         texts = ", ".join(f"{printable(path)}: {NOUNS[kind]}" for path, kind in kinds.items())

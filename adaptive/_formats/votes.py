@@ -182,7 +182,10 @@ class VoteColumns:
         if None in distinct(numbers):
             row = numbers.index(None)
             place, leave_out = self.records.place(row, names[0]), _leave_out(names[0])
-            message = f"a count of votes must be a whole number of 0 or more; got {shown(entries[row])}. {leave_out}"
+            message = (
+                f"a count of votes must be a whole number of 0 or more; got {shown(entries[row])}. A weight that is "
+                f"none needs read_choices, or the role weight of `ballots fit --columns`. {leave_out}"
+            )
             raise self.records.table.error(f"{place}: {message}")
         if (total := int(np.array(numbers, float).sum())) > _MOST_VOTES:
             _refuse(self.records, names[0], f"counts {total:,} votes; at most {_MOST_VOTES:,} can be read")
