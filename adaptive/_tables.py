@@ -22,7 +22,7 @@ Label: TypeAlias = str | tuple[str, ...]
 _WITH_DECIMALS: Final = re.compile(r"(-?[0-9]+)\.0+")
 
 
-def check_decimals(names: Iterable[Hashable], noun: str, error: type[ValueError]) -> None:
+def check_decimals(names: Iterable[Hashable], noun: str, error: type[Exception]) -> None:
     """Refuse a whole number that is also written with decimals, as pandas does if a column has empty cells.
 
     Examples

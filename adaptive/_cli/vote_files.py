@@ -213,13 +213,13 @@ def read_files(
     with collected_notices() as notices:
         read = [_read(path, reading, known, with_prompts) for path in paths]
         files = [_as_text(file.votes) for file in read]
-        names = {
+        names_of_files = {
             "item": list(chain.from_iterable(votes.items for votes in files)),
             "voter": list(chain.from_iterable(votes.voters or () for votes in files)),
         }
-        for noun, labels in names.items():
-            check_decimals(labels, noun, ComparisonError)
-            warn_unicode_twins(labels, noun)
+        for noun, all_names in names_of_files.items():
+            check_decimals(all_names, noun, ComparisonError)
+            warn_unicode_twins(all_names, noun)
     for notice in dict.fromkeys(notices):
         print_note(notice)
     if len({votes.voters is None for votes in files}) > 1:
