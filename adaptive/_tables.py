@@ -12,13 +12,34 @@ import os
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from rankcorr._checks import shown
 from rankcorr._io.table import Record, TextTable, delimiters_of, is_formula, list_names
 from rankcorr.errors import TableError
 
 Label: TypeAlias = str | tuple[str, ...]
+_WITH_DECIMALS: Final = re.compile(r"(-?[0-9]+)\.0+")
+
+
+def check_decimals(names: Iterable[Hashable], noun: str, error: type[Exception]) -> None:
+    """Refuse a whole number that is also written with decimals, as pandas does if a column has empty cells.
+
+    Examples
+    --------
+    >>> check_decimals(["1", "2.0"], "prompt", ValueError)
+    >>> check_decimals(["1", "2", "2.0"], "prompt", ValueError)
+    Traceback (most recent call last):
+        ...
+    ValueError: the prompt '2' is also written '2.0', and names are compared as text: write all in one way
+    """
+    texts = set(map(str, names))
+    for text in texts:
+        if (match := _WITH_DECIMALS.fullmatch(text)) and match[1] in texts:
+            raise error(
+                f"the {noun} {shown(match[1])} is also written {shown(text)}, and names are compared as text: write "
+                "all in one way"
+            )
 
 
 def check_spelling(table: TextTable, header: Record, columns: Iterable[str]) -> None:

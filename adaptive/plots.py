@@ -112,6 +112,8 @@ def part_of(n_shown: int, n_all: int, place: str, noun: str) -> str:
 def finish_figure(panels: Sequence[tuple[Axes, slice]], title: str, ax: Axes | None) -> Figure | Axes:
     """Write the title, and return the figure, or `ax`."""
     axes = panels[0][0]
+    for panel, _ in panels if ax is None else ():
+        _style.break_x_label(panel, len(panels))
     _style.entitle(axes if len(panels) == 1 else cast("Figure", axes.figure), title, ax)
     return _style.axes_or_figure(axes, ax)
 
@@ -145,9 +147,9 @@ def plot_strengths(
 ) -> Figure | Axes:
     """Draw the strengths of the best items, or their ranks, with intervals, best first.
 
-    The interval of a strength is ± z standard errors; strengths are known up to a constant, and their mean is 0. The
-    interval of a rank is that of `Strengths.rank_intervals`. With more than 100 items, the intervals form a band, and
-    places replace names.
+    The interval of a strength is ± z standard errors, or ± t if there are clusters; strengths are known up to a
+    constant, and their mean is 0. The interval of a rank is that of `Strengths.rank_intervals`. With more than 100
+    items, the intervals form a band, and places replace names.
 
     Parameters
     ----------
@@ -198,7 +200,11 @@ def plot_strengths(
         values, low, high = intervals.rank[places], intervals.low[places], intervals.high[places]
     else:
         values = strengths.theta[places]
-        half = float(ndtri((1 + confidence) / 2)) * strengths.standard_errors[places]
+        if isinstance(strengths, ChoiceStrengths):
+            quantile = strengths.quantile(confidence)
+        else:
+            quantile = float(ndtri((1 + confidence) / 2))
+        half = quantile * strengths.standard_errors[places]
         low, high = values - half, values + half
     panels = columns_of(n_rows, ax, f"{scale.capitalize()}, with its {100 * level:g} % interval")
     for axes, part in panels:
@@ -301,7 +307,7 @@ def plot_in_top(
 
 def _basis(strengths: AnyStrengths) -> str:
     if isinstance(strengths, ChoiceStrengths):
-        return f"{strengths.n_events:,g} choices"
+        return strengths.basis or f"{strengths.n_events:,.12g} choices"
     return f"{strengths.comparisons.left.size:,} votes"
 
 

@@ -35,7 +35,9 @@ from adaptive._cli.vote_files import (
 )
 from adaptive._formats.votes import votes_csv
 from adaptive._record import json_label, places_best_first
+from adaptive._tables import check_decimals
 from adaptive.choices._strengths import ChoiceStrengths, elo_ratings
+from adaptive.errors import ComparisonError
 from adaptive.matching._matching import Matches, Matching, next_comparisons
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, N_SAMPLES, Better
 from adaptive.model._comparisons import Comparisons
@@ -314,6 +316,7 @@ def next_command(
         check_voter_name(name)
     names = None if prompts is None else read_prompts(prompts)
     comparisons, first, history = read_files(votes, reading, items, with_prompts=names is not None)
+    check_decimals((*(names or ()), *history), "prompt", ComparisonError)
     if voters and comparisons.n_comparisons and comparisons.voters is None:
         raise OptionError("--voter needs a column of voters, which the votes lack")
     strengths = bradley_terry(comparisons)

@@ -78,11 +78,12 @@ def answers_of_choices(
     """
     names = [name for name in _OF_CHOICES if options.get(name) not in (None, ())]
     flags = [f"--{name.replace('_', '-').removesuffix('s')}" for name in names]
+    flags += [f"--columns {role}=" for role in ("weight", "count") if role in (reading.columns or {})]
     if any(path == "-" or path.startswith("postgresql") or first_bytes(path) == SQLITE for path in paths):
         if flags:
             raise OptionError(f"{flags[0]} needs files of votes; it cannot read a ledger or standard input")
         return None
-    if not names and (reading.format != "auto" or reading.instances is not None):
+    if not flags and (reading.format != "auto" or reading.instances is not None):
         return None
     check_repeated_files(paths)
     records = {path: choice_records(path, reading.encoding) for path in paths}
@@ -92,7 +93,9 @@ def answers_of_choices(
     }
     ignore = {path: [name for name in reading.ignore if _has(records, path, name)] for path in paths}
     kinds = {path: kind_of_choices(records[path], columns[path], ignore[path]) for path in paths}
-    if not names and set(kinds.values()) <= {"pairs"}:
+    if not flags and set(kinds.values()) <= {"pairs"}:
+        if "prompt" in (reading.columns or {}):
+            raise OptionError("--columns names prompts, but no option reads them: add --cluster prompt")
         return None
     if len(set(kinds.values())) > 1:
         texts = ", ".join(f"{printable(path)}: {NOUNS[kind]}" for path, kind in kinds.items())

@@ -17,7 +17,7 @@ from adaptive._cli.output import print_note
 from adaptive._formats.layouts import NAMED_ANSWERS, Answers
 from adaptive._formats.records import Records, records_of_file
 from adaptive._formats.votes import FORMATS, PROMPT_NAMES, read_votes
-from adaptive._tables import item_cells, read_items
+from adaptive._tables import check_decimals, item_cells, read_items
 from adaptive.choices._files import CHOICE_ROLES
 from adaptive.choices._judges import SideBias
 from adaptive.errors import ComparisonError
@@ -83,8 +83,8 @@ class Reading:
         "--answers",
         type=PairsType(*NAMED_ANSWERS),
         metavar=f"WORD=ANSWER,...|{'|'.join(NAMED_ANSWERS)}",
-        help="Meaning of other answers: A=left,B=right,same=tie; left_won (1 left, 0 right) or codes (1 left, 0 tie, "
-        "-1 right).",
+        help="Meaning of other answers: A=left,B=right,same=tie,neither=both bad; left_won (1 left, 0 right) or codes "
+        "(1 left, 0 tie, -1 right).",
     )
     encoding: str = console.setting(
         "--encoding", default="utf-8", help="Encoding of the files, such as utf-16 or latin-1."
@@ -213,8 +213,13 @@ def read_files(
     with collected_notices() as notices:
         read = [_read(path, reading, known, with_prompts) for path in paths]
         files = [_as_text(file.votes) for file in read]
-        warn_unicode_twins(chain.from_iterable(votes.items for votes in files), "item")
-        warn_unicode_twins(chain.from_iterable(votes.voters or () for votes in files), "voter")
+        names_of_files = {
+            "item": list(chain.from_iterable(votes.items for votes in files)),
+            "voter": list(chain.from_iterable(votes.voters or () for votes in files)),
+        }
+        for noun, all_names in names_of_files.items():
+            check_decimals(all_names, noun, ComparisonError)
+            warn_unicode_twins(all_names, noun)
     for notice in dict.fromkeys(notices):
         print_note(notice)
     if len({votes.voters is None for votes in files}) > 1:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
@@ -30,6 +30,7 @@ Answers: TypeAlias = Mapping[Any, str | None] | Literal["left_won", "codes"]
 Sides: TypeAlias = Mapping[str, Sequence[Hashable]]
 
 MEANINGS: Final = get_args(Answer)
+BOTH_BAD: Final = "both bad"
 # pandas writes a column of whole numbers with gaps as 1.0 and 0.0.
 _MARKS: Final = {
     **dict.fromkeys(("1", "1.0", "True", "true"), True),
@@ -84,9 +85,10 @@ def words_of(answers: Answers | None) -> dict[str, str | None]:
         raise OptionError(f"answers must be {names}, or a mapping of answers to their meanings; got {shown(answers)}")
     words: dict[str, str | None] = {}
     for answer, meaning in meanings.items():
-        text = _text(answer)
+        text = answer_text(answer)
+        meaning = "tie" if meaning == BOTH_BAD else meaning  # noqa: PLW2901 - only answers of any kind tell them apart
         if text is None or not (meaning is None or meaning == "" or meaning in MEANINGS):
-            choices = ", ".join(map(repr, MEANINGS))
+            choices = ", ".join(map(repr, (*MEANINGS, BOTH_BAD)))
             raise OptionError(
                 f"an answer, text or a number, means {choices}, or None for no answer; got {shown({answer: meaning})}"
             )
@@ -115,7 +117,7 @@ def read_answers(entries: Sequence[Any], words: Words, where: Callable[[int], st
     try:
         # 1, 1.0 and True are the same dictionary key, but three answers.
         keys: Sequence[Any] = entries if kinds <= {str} else list(zip(map(type, entries), entries, strict=True))
-        texts = {key: _text(key if isinstance(key, str) else key[1]) for key in dict.fromkeys(keys)}
+        texts = {key: answer_text(key if isinstance(key, str) else key[1]) for key in dict.fromkeys(keys)}
     except TypeError:  # a list, as JSON has them
         row, entry = next((row, entry) for row, entry in enumerate(entries) if isinstance(entry, list | dict | set))
         raise VoteError(_unknown(where(row), words, [entry])) from None
@@ -127,7 +129,7 @@ def read_answers(entries: Sequence[Any], words: Words, where: Callable[[int], st
     return list(map(meaning_of.__getitem__, keys))
 
 
-def _text(entry: object) -> str | None:
+def answer_text(entry: object) -> str | None:
     """Return the text of an answer, "" for an empty one; None for anything but text or a number."""
     if isinstance(entry, str):
         return entry if entry.strip() else ""
@@ -211,7 +213,7 @@ def _marks_in_columns(records: Records, *_: object) -> Winners:
     names = [name for name in _ONE_HOT if name in records.names or name != "winner_tie"]
     winners: list[str | None] = []
     for row, entries in enumerate(zip(*map(records.column, names), strict=True)):
-        marks = [_MARKS.get(_text(entry) or "") for entry in entries]
+        marks = [_MARKS.get(answer_text(entry) or "") for entry in entries]
         if all(entry == "" or is_missing(entry) for entry in entries):
             winners.append(None)
         elif None in marks or marks.count(True) != 1:
@@ -305,9 +307,12 @@ class Layout(NamedTuple):
     words: Words | None
     read: Callable[[Records, object, Words, Sides], Winners]
 
-    def fits(self, records: Records) -> bool:
-        """Tell whether the columns are those of the format."""
-        return bool(self.marks) and all(map(records.has_side, self.marks))
+    def fits(self, records: Records, columns: Container[str] = ()) -> bool:
+        """Tell whether the columns are those of the format; that of the winner may have another name."""
+        has_winner = "winner" in columns and self.left != "winner"
+        return bool(self.marks) and all(
+            records.has_side(mark) or (mark == "winner" and has_winner) for mark in self.marks
+        )
 
 
 _MODELS: Final = ("model_a", "model_b")

@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from adaptive._formats.tasks import json_rows
+from adaptive._formats.tasks import GAMES, json_rows, votes_of_object
 from adaptive._record import has_half_a_pair
 from adaptive._tables import check_spelling, check_text, guarded, header_and_records, label_columns
 from adaptive.errors import ComparisonError
@@ -93,6 +93,8 @@ class Records(ABC):
         Columns of the answers of this tool, and the type of each.
     are_texts : bool
         Whether items are texts of any kind rather than names that fit in one line.
+    has_games : bool
+        Whether rows were both games of a judge of MT-bench, and are now a vote each.
     """
 
     def __init__(self, table: TextTable, header: Record, lines: Sequence[int]) -> None:
@@ -102,6 +104,7 @@ class Records(ABC):
         self.tool: str | None = None
         self.schemes: dict[str, str] = {}
         self.are_texts = False
+        self.has_games = False
 
     @property
     def names(self) -> list[str]:
@@ -388,6 +391,39 @@ def is_missing(value: object) -> bool:
         return True
     except ValueError:  # an array, whose entries are compared one by one
         return False
+
+
+def split_games(records: Records) -> Records:
+    """Return the votes of a judge of MT-bench, two of each row with both games; other rows stay as they are."""
+    if not set(records.names) >= GAMES:
+        return records
+    rows: Iterable[dict[str, Any]]
+    if isinstance(records, Objects):
+        rows = records.objects
+    else:
+        columns = [map(plain_entry, records.column(name, optional=True)) for name in records.names]
+        rows = (dict(zip(records.names, row, strict=True)) for row in zip(*columns, strict=True))
+    votes = [
+        (line, vote)
+        for line, row in zip(records.lines, rows, strict=True)
+        for vote in votes_of_object(records.table, _without_missing_games(row), line)
+    ]
+    split = Objects(records.table, [vote for _, vote in votes], [line for line, _ in votes])
+    split.are_texts, split.has_games = records.are_texts, True
+    return split
+
+
+def _without_missing_games(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: "" if name in GAMES and is_missing(entry) else entry for name, entry in row.items()}
+
+
+def check_games(records: Records, columns: Mapping[str, Any]) -> None:
+    """Refuse columns of one game: both are read already."""
+    if named := [name for name in columns.values() if isinstance(name, str) and name in GAMES and records.has_games]:
+        raise OptionError(
+            f"each row has two games of a judge of MT-bench, and both are read, the second with exchanged sides; leave "
+            f"{printable(named[0])} out of the columns"
+        )
 
 
 def _is_no_text(label: str | int) -> bool:

@@ -58,7 +58,7 @@ def json_rows(
         elif tool == "potato":
             rows.append((line, _instance(table, value, line, schemes)))
         else:
-            rows += ((line, row) for row in votes_of_object(table, value, line))
+            rows.append((line, value))
     # If a field of the data has the name of a control, the result of the control counts, not the field.
     answers = {name for name, kind in schemes.items() if kind in _ANSWERED_KINDS}
     for line, data, results in annotations:
@@ -90,10 +90,10 @@ def votes_of_object(table: TextTable, judgment: dict[str, Any], line: int) -> It
     models = {name: judgment[name] for name in ("model_1", "model_2")}
     sides = ("model_1", "model_2"), ("model_2", "model_1")
     for name, (left, right), rest in zip(("g1_winner", "g2_winner"), sides, rests, strict=True):
-        winners = {left: "model_a", right: "model_b", "tie": "tie", "error": ""}
+        winners = {left: "model_a", right: "model_b", "tie": "tie", "error": "", "": ""}
         winner = judgment[name]
         if not isinstance(winner, str) or winner not in winners:
-            table.fail(f"one of {', '.join(winners)} is expected; got {shown(winner)}", line, name)
+            table.fail(f"one of {', '.join(filter(None, winners))} is expected; got {shown(winner)}", line, name)
         yield {**rest, "model_a": models[left], "model_b": models[right], "winner": winners[winner]}
 
 

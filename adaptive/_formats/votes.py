@@ -19,7 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive._formats.layouts import LAYOUTS, Answers, words_of
-from adaptive._formats.records import WHOLE_NUMBER, Objects, Records, map_column, records_of_file
+from adaptive._formats.records import (
+    WHOLE_NUMBER,
+    Objects,
+    Records,
+    check_games,
+    map_column,
+    records_of_file,
+    split_games,
+)
 from adaptive._formats.tasks import potato_instances
 from adaptive._tables import Label, check_spelling, csv_text, item_cells, item_columns
 from adaptive._votes import Comparison
@@ -174,7 +182,10 @@ class VoteColumns:
         if None in distinct(numbers):
             row = numbers.index(None)
             place, leave_out = self.records.place(row, names[0]), _leave_out(names[0])
-            message = f"a count of votes must be a whole number of 0 or more; got {shown(entries[row])}. {leave_out}"
+            message = (
+                f"a count of votes must be a whole number of 0 or more; got {shown(entries[row])}. A weight that is "
+                f"none needs read_choices, or the role weight of `ballots fit --columns`. {leave_out}"
+            )
             raise self.records.table.error(f"{place}: {message}")
         if (total := int(np.array(numbers, float).sum())) > _MOST_VOTES:
             _refuse(self.records, names[0], f"counts {total:,} votes; at most {_MOST_VOTES:,} can be read")
@@ -346,6 +357,8 @@ def vote_columns(
         raise OptionError(f"columns: unknown role {shown(unknown[0])}; use {', '.join(ROLES)}")
     if isinstance(ignore, str):
         raise OptionError(f"ignore is a list of columns; got {shown(ignore)}")
+    records = split_games(records)
+    check_games(records, columns)
     if absent := [name for name in ignore if name not in records.names]:
         raise OptionError(f"ignore: there is no column {shown(absent[0])}")
     if records.tool == "potato" and "left" in needed and not records.has_side("left"):
@@ -489,7 +502,7 @@ def _format_of(records: Records, columns: Columns) -> str:
         return records.tool
     if {"left", "right"} <= columns.keys():
         return "label_studio" if "winner" not in columns and LAYOUTS["label_studio"].fits(records) else "csv"
-    formats = [name for name, layout in LAYOUTS.items() if layout.fits(records)]
+    formats = [name for name, layout in LAYOUTS.items() if layout.fits(records, columns)]
     if "crowd_kit" in formats:
         formats.remove("csv" if "winner" not in records.names else "crowd_kit")
     if len(formats) > 1:

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, TypeAlias, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive._tables import csv_text
+from adaptive._tables import check_decimals, csv_text
 from adaptive.choices._choices import Choices
 from adaptive.errors import ComparisonError, ModelError
 from adaptive.model._comparisons import Comparisons
@@ -144,14 +144,29 @@ class ChoiceAnswers:
         """What limits any ranking by these answers: they are of one voter, or mostly of one."""
         if self.voters is None or not self.rows:
             return ()
-        (voter, number), *rest = Counter(self.voters).most_common(2)
-        if number == len(self.rows):
+        if len(set(self.voters)) == 1:
             return ("all votes are from one voter: other voters may differ",)
-        is_far_ahead = number > _FAR_AHEAD * rest[0][1] and 3 * number > len(self.rows)
-        if number <= _MOST_OF_ONE * len(self.rows) and not is_far_ahead:
+        if (dominant := self._dominant_voter()) is None:
             return ()
-        share = math.floor(100 * number / len(self.rows))
+        voter, share = dominant
         return (f"{share} % of the answers are of the voter {shown(voter)}, so the ranking is largely theirs",)
+
+    def _dominant_voter(self) -> tuple[Hashable, int] | None:
+        """Return the voter whose answers decide the ranking, and their share in percent; None without such a voter."""
+        (voter, number), *rest = Counter(self.voters).most_common(2)
+        is_far_ahead = bool(rest) and number > _FAR_AHEAD * rest[0][1] and 3 * number > len(self.rows)
+        is_dominant = number > _MOST_OF_ONE * len(self.rows) or is_far_ahead
+        return (voter, math.floor(100 * number / len(self.rows))) if is_dominant else None
+
+    def basis_of(self, n_answers: str) -> str:
+        """Return the number of answers and whose they are, for a title."""
+        if self.voters is None or not self.rows:
+            return n_answers
+        if len(set(self.voters)) == 1:
+            return f"{n_answers} of {self.voters[0]}"
+        dominant = self._dominant_voter()
+        share = "" if dominant is None else f" ({dominant[1]} % of {dominant[0]})"
+        return f"{n_answers} of {len(set(self.voters)):,} voters{share}"
 
     def counts(self, both_bad: BothBad = "tie") -> dict[Hashable, dict[str, float]]:
         """Return the presentations, wins, ties and losses of each item, of votes on pairs with their weights.
@@ -332,7 +347,8 @@ class ChoiceAnswers:
                 place = {item: number for number, item in enumerate(self.items)}
                 places = [np.array([place[item] for item in side], np.int64) for side in (left, right)]
                 built = Choices.from_grades(self.items, places[0], places[1], np.array(answers, np.int64), **options)
-        return built if numbers is None else replace(built, clusters=numbers[built.clusters])
+        clusters = built.clusters if numbers is None else numbers[built.clusters]
+        return replace(built, clusters=clusters, basis=self.basis_of(built.basis))
 
     def _clusters(self, cluster: Cluster | None) -> tuple[list[Hashable] | None, NDArray[np.int64] | None]:
         """Return the cluster of each answer, and the two numbers of each cluster if it is one of a voter and prompt."""
@@ -427,7 +443,7 @@ def joined_answers(parts: Sequence[ChoiceAnswers]) -> ChoiceAnswers:
     Raises
     ------
     ComparisonError
-        Only some of them know the voters, or the prompts.
+        Only some of them know the voters, or the prompts; or a whole number is written with decimals in one source.
 
     A source without turns is about no turn that another one has.
 
@@ -452,6 +468,8 @@ def joined_answers(parts: Sequence[ChoiceAnswers]) -> ChoiceAnswers:
                 f"column {column}, such as one name in all rows"
             )
         names[noun] = None if None in columns else tuple(chain.from_iterable(columns))
+        check_decimals(names[noun] or (), column, ComparisonError)
+    check_decimals(chain.from_iterable(part.items for part in parts), "item", ComparisonError)
     covariates = {
         name: tuple(np.concatenate([(part.covariates or {})[name][side] for part in parts]) for side in (0, 1))
         for name in first.covariates or {}

@@ -28,7 +28,7 @@ from adaptive.model._accuracy import SIGNAL_LEVEL, order_caveats
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._likelihood import SD_RANGE, SD_START, is_spread
 from rankcorr import Ranking
-from rankcorr._checks import check_choice, is_unhashable, offending, real_number, shown, whole_number
+from rankcorr._checks import check_choice, counted, is_unhashable, offending, real_number, shown, whole_number
 
 Array: TypeAlias = NDArray[Any]
 Unlisted: TypeAlias = Literal["absent", "below"]
@@ -59,6 +59,8 @@ class Choices:
     clusters : ndarray of int64, shape (n_events,) or (n_events, 2), or None
         Number of the cluster of each event, such as its voter or prompt; two columns if events depend in two ways
         (Cameron, Gelbach and Miller 2011).
+    basis : str
+        How many answers these are, and of whom if that is known, for titles: "600 votes of 12 voters".
 
     See Also
     --------
@@ -87,6 +89,7 @@ class Choices:
     events: Events
     names: tuple[str, ...] = ()
     clusters: NDArray[np.int64] | None = field(default=None)
+    basis: str = ""
 
     def __repr__(self) -> str:
         return f"<Choices of {len(self.items)} items: {self.events.chosen.size:,} events>"
@@ -126,7 +129,8 @@ class Choices:
             raise ModelError(f"votes on pairs are Comparisons; got {shown(votes)}")
         grades = np.asarray(votes.winner, np.int64)
         sides = np.asarray(votes.left, np.int64), np.asarray(votes.right, np.int64)
-        return cls._graded(votes.items, sides, grades, weights, side_bias, covariates, clusters)
+        choices = cls._graded(votes.items, sides, grades, weights, side_bias, covariates, clusters)
+        return replace(choices, basis=counted_answers(choices.events.count, "vote"))
 
     @classmethod
     def from_grades(
@@ -216,7 +220,9 @@ class Choices:
         chosen = [levels.index(level) for level in grades.tolist()]
         count = _checked_weights(weights, n_votes)
         events = Events.of([len(levels)] * n_votes, terms, chosen, count, n_items + len(names))
-        return cls(labels, events, tuple(names), _checked_clusters(clusters, n_votes))
+        return cls(
+            labels, events, tuple(names), _checked_clusters(clusters, n_votes), counted_answers(count, "graded vote")
+        )
 
     @classmethod
     def from_rankings(
@@ -280,11 +286,11 @@ class Choices:
                 chosen.append(outcomes.index(members))
                 rows.append(row)
                 rest -= set(members)
-        count = _checked_weights(weights, len(orders))[rows]
+        count = _checked_weights(weights, len(orders))
         groups = _checked_clusters(clusters, len(orders))
         names = tuple(f"tie of {size}" for size in range(2, n_tied + 1))
-        events = Events.of(sizes, terms, chosen, count, len(labels) + len(names))
-        return cls(labels, events, names, None if groups is None else groups[rows])
+        events = Events.of(sizes, terms, chosen, count[rows], len(labels) + len(names))
+        return cls(labels, events, names, None if groups is None else groups[rows], counted_answers(count, "ranking"))
 
     @classmethod
     def from_best_worst(
@@ -330,8 +336,10 @@ class Choices:
             terms += [{place[first]: 1.0, place[second]: -1.0} for first, second in pairs]
             sizes.append(len(pairs))
             chosen.append(pairs.index((best, worst)))
-        events = Events.of(sizes, terms, chosen, _checked_weights(weights, len(rows)), len(labels))
-        return cls(labels, events, (), _checked_clusters(clusters, len(rows)))
+        count = _checked_weights(weights, len(rows))
+        events = Events.of(sizes, terms, chosen, count, len(labels))
+        groups = _checked_clusters(clusters, len(rows))
+        return cls(labels, events, (), groups, counted_answers(count, "best-worst answer"))
 
     def fit(self, *, prior: float | None = None) -> ChoiceStrengths:
         """Fit all parameters by penalised maximum likelihood.
@@ -369,7 +377,7 @@ class Choices:
             information = self.penalised(self.events.information(probabilities), sd)
             if is_flat(information, n_items):
                 raise ModelError(_INFINITE)
-            covariance, warnings = covariance_of(
+            covariance, degrees_of_freedom, warnings = covariance_of(
                 self.events, self.clusters, probabilities, information, n_items, 0.0 if sd == math.inf else sd**-2
             )
             if self.chance_pvalue() > SIGNAL_LEVEL:
@@ -391,6 +399,8 @@ class Choices:
             prior_sd=sd,
             n_events=float(self.events.count.sum()),
             warnings=tuple(warnings),
+            basis=self.basis,
+            degrees_of_freedom=degrees_of_freedom,
         )
 
     def chance_pvalue(self) -> float:
@@ -513,6 +523,17 @@ class Choices:
         log_sd = float(minimize_scalar(cost, bounds=ends, method="bounded", options={"xatol": 1e-5}).x)
         cost(log_sd)
         return math.exp(log_sd), current
+
+
+def counted_answers(weights: Array, noun: str) -> str:
+    """Return how many answers there are: as often as they count, unless weights are no counts.
+
+    Examples
+    --------
+    >>> counted_answers(np.array([2.0, 3.0]), "vote"), counted_answers(np.array([0.5, 0.5]), "vote")
+    ('5 votes', '2 votes')
+    """
+    return counted(int(weights.sum()) if (weights % 1 == 0).all() else weights.size, noun)
 
 
 def _solved(matrix: Array, target: Array) -> Array:

@@ -18,9 +18,17 @@ from typing import Any, Final, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive._formats.layouts import ARENA_WORDS, OWN_WORDS, Answers
-from adaptive._formats.records import Frame, Objects, Records, is_missing, plain_entry, records_of_file
-from adaptive._formats.tasks import GAMES, votes_of_object
+from adaptive._formats.layouts import ARENA_WORDS, BOTH_BAD, OWN_WORDS, Answers, answer_text
+from adaptive._formats.records import (
+    Frame,
+    Objects,
+    Records,
+    check_games,
+    is_missing,
+    plain_entry,
+    records_of_file,
+    split_games,
+)
 from adaptive._formats.votes import (
     PROMPT_NAMES,
     ROLES,
@@ -31,6 +39,7 @@ from adaptive._formats.votes import (
     name_words,
     vote_columns,
 )
+from adaptive._tables import check_decimals
 from adaptive.choices._answers import NOUNS, ChoiceAnswers, Kind
 from rankcorr._checks import real_number, shown
 from rankcorr._io.source import printable
@@ -52,7 +61,7 @@ CHOICE_ROLES: Final = (
     "count",
 )
 GRADE_WORDS: Final = {"A>>B": 2, "A>B": 1, "A=B": 0, "B>A": -1, "B>>A": -2}
-_BOTH_BAD: Final = frozenset({"tie (bothbad)", "both_bad", "both bad", "bothbad"})
+_BOTH_BAD: Final = ("tie (bothbad)", "both_bad", BOTH_BAD, "bothbad")
 _NAMES: Final[dict[str, tuple[str, ...]]] = {
     "left": ("left", "model_a"),
     "right": ("right", "model_b"),
@@ -101,9 +110,10 @@ def read_choices(
 
     Each answer may have a voter (or judge, worker, annotator), a prompt (or question_id, query, topic), a weight from 0
     and a count, and, for pairs and grades, covariates: left_length and right_length, or length_left and length_right,
-    or length_a and length_b, also inside conv_metadata of arenas. A covariate may be a number, a dict of numbers, which
-    are added, or a conversation, the list of its turns, whose characters by the assistant are counted; with a column
-    `turn`, up to that turn. Answers on two turns are answers to different questions on one prompt.
+    or length_a and length_b, or with the names of the columns of both sides; also inside conv_metadata of arenas. A
+    covariate may be a number, a dict of numbers, which are added, or a conversation, the list of its turns, whose
+    characters by the assistant are counted; with a column `turn`, up to that turn. Answers on two turns are answers to
+    different questions on one prompt.
 
     Parameters
     ----------
@@ -114,7 +124,8 @@ def read_choices(
         Names of columns that differ from the table above, by role: left, right, winner, voter, prompt, grade, items,
         best, worst, ranking, item, rank, weight, count.
     answers : mapping of answer to meaning, or {"left_won", "codes"}, optional
-        Meanings of winners, as in `read_comparisons`; of grades, whole numbers: ``{"much better": 2, ...}``.
+        Meanings of winners, as in `read_comparisons`, or "both bad"; of grades, whole numbers:
+        ``{"much better": 2, ...}``.
     covariates : sequence of str
         Names of covariates to read, such as "length".
     encoding : str
@@ -166,7 +177,7 @@ def choice_records(source: Any, encoding: str = "utf-8") -> Records:
     if isinstance(source, Records):
         return source
     if isinstance(source, str | os.PathLike):
-        return _votes_of_games(records_of_file(source, encoding=encoding))
+        return split_games(records_of_file(source, encoding=encoding))
     if isinstance(source, list):
         rows = list(source)
         table = TextTable("answers")
@@ -175,25 +186,11 @@ def choice_records(source: Any, encoding: str = "utf-8") -> Records:
         for line, row in enumerate(rows):
             if not isinstance(row, Mapping) or not all(isinstance(name, str) for name in row):
                 table.fail(f"an answer is a dict by the names of its columns; got {shown(row)}", line)
-        objects = _objects(table, enumerate(rows))
+        plain = [{name: plain_entry(entry) for name, entry in row.items()} for row in rows]
+        objects = Objects(table, plain, list(range(len(rows))))
         objects.are_texts = True
-        return objects
-    return _votes_of_games(Frame(source))
-
-
-def _objects(table: TextTable, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Objects:
-    """Return numbered rows of any source as objects; a row with two games of a judge is two of them."""
-    plain = ((line, {name: plain_entry(entry) for name, entry in row.items()}) for line, row in rows)
-    votes = [(line, vote) for line, row in plain for vote in votes_of_object(table, row, line)]
-    return Objects(table, [vote for _, vote in votes], [line for line, _ in votes])
-
-
-def _votes_of_games(records: Records) -> Records:
-    if not set(records.names) >= GAMES:
-        return records
-    columns = [records.column(name, optional=True) for name in records.names]
-    rows = (dict(zip(records.names, row, strict=True)) for row in zip(*columns, strict=True))
-    return _objects(records.table, zip(records.lines, rows, strict=True))
+        return split_games(objects)
+    return split_games(Frame(source))
 
 
 class _Reader:
@@ -202,6 +199,7 @@ class _Reader:
     def __init__(
         self, records: Records, columns: dict[str, Any], ignore: tuple[str, ...], covariates: tuple[str, ...]
     ) -> None:
+        check_games(records, columns)
         self.records, self.columns, self.ignore, self.covariates = records, columns, ignore, covariates
         self.names = [name for name in records.names if name not in ignore]
         self.used: set[str] = {"comparison"}
@@ -345,6 +343,7 @@ class _Reader:
         for name in names:
             if type(texts.setdefault(str(name), name)) is not type(name):
                 self.records.table.fail(f"the {role} {shown(str(name))} is text in one row, and a number in another")
+        check_decimals(texts, role, self.records.table.error)
 
     def weights(self) -> NDArray[np.float64]:
         """Return how often each answer counts: its weight times its count."""
@@ -370,7 +369,12 @@ class _Reader:
 
     def covariate(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return a covariate of both sides."""
-        forms = [(f"left_{name}", f"right_{name}"), (f"{name}_left", f"{name}_right"), (f"{name}_a", f"{name}_b")]
+        sides = str(self.columns.get("left", "left")), str(self.columns.get("right", "right"))
+        forms = [(f"{left}_{name}", f"{right}_{name}") for left, right in dict.fromkeys([("left", "right"), sides])]
+        forms += [
+            (f"{name}_{left}", f"{name}_{right}")
+            for left, right in dict.fromkeys([("left", "right"), ("a", "b"), sides])
+        ]
         for first, second in forms:
             if {first, second} <= set(self.names):
                 return self.values(first, self.entries(first)), self.values(second, self.entries(second))
@@ -405,10 +409,12 @@ class _Reader:
         self.used |= set(votes.names.values()) | (set(self.records.names) - set(votes.unused) - set(self.ignore))
         answers = list(votes.answer)
         if "winner" in votes.names and votes.names["winner"] in self.names:
-            said = self.records.column(votes.names["winner"], optional=True)
+            named = meanings if isinstance(meanings, Mapping) else {}
+            words = {*_BOTH_BAD, *(answer_text(word) for word, meaning in named.items() if meaning == BOTH_BAD)}
+            entries = self.records.column(votes.names["winner"], optional=True)
             answers = [
-                "both bad" if answer == "tie" and isinstance(word, str) and word in _BOTH_BAD else answer
-                for answer, word in zip(answers, said, strict=True)
+                BOTH_BAD if answer == "tie" and answer_text(entry) in words else answer
+                for answer, entry in zip(answers, entries, strict=True)
             ]
         left, right = votes.left or (), votes.right or ()
         winner = votes.names.get("winner", "winner")

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from adaptive._tables import check_decimals
 from adaptive.choices._answers import ChoiceAnswers
 from adaptive.choices._choices import Choices
+from adaptive.choices._standard_errors import effective_clusters
 from adaptive.choices._strengths import ChoiceStrengths
 from adaptive.errors import ModelError
 from rankcorr._checks import first_few, shown
@@ -152,6 +154,9 @@ def prediction_powered(
     """
     if isinstance(human, ChoiceAnswers) and isinstance(judge, ChoiceAnswers) and _types(human) != _types(judge):
         human, judge = human.with_text_labels(), judge.with_text_labels()  # a number in JSON is a text in CSV
+    if isinstance(human, ChoiceAnswers) and isinstance(judge, ChoiceAnswers):
+        check_decimals((*human.items, *judge.items), "item", ModelError)
+        check_decimals((*(human.prompts or ()), *(judge.prompts or ())), "prompt", ModelError)
     # Prompts on which people saw a pair but preferred none are as random as the others.
     seen = human.seen_prompts if isinstance(human, ChoiceAnswers) and human_prompts is None else set()
     human, human_prompts = _choices_of(human, human_prompts, "human")
@@ -210,6 +215,8 @@ def prediction_powered(
             *(f"the votes of people: {warning}" for warning in people.warnings),
             *_limits(human, of_human, judge, of_judge, is_labelled, shared),
         ),
+        basis=f"{human.basis} and {judge.basis}",
+        degrees_of_freedom=max(1.0, effective_clusters(human.events.count, of_human) - 1.0),
         weight=weight,
         human=people,
         judge=machine,
@@ -221,17 +228,20 @@ def _choices_of(
     votes: Choices | ChoiceAnswers, prompts: Sequence[Hashable] | None, role: str
 ) -> tuple[Choices, Sequence[Hashable]]:
     """Return votes as choices, with the prompt of each."""
+    has_voters = False
     if isinstance(votes, ChoiceAnswers):
         if votes.kind not in ("pairs", "grades"):
             raise ModelError(f"{role} must have votes on pairs or grades; got {votes!r}")
         if not votes.rows:
             raise ModelError(f"there are no votes of {'people' if role == 'human' else 'the judge'}")
         prompts = votes.prompts if prompts is None else prompts
-        votes = votes.choices()
+        has_voters, votes = votes.voters is not None, votes.choices()
     if not isinstance(votes, Choices):
         raise ModelError(f"{role} must be Choices or ChoiceAnswers; got {shown(votes)}")
     if prompts is None:
         raise ModelError(f"the prompt of each vote is not known: answers need a column prompt, choices {role}_prompts")
+    if not has_voters:
+        votes = replace(votes, basis=f"{votes.basis} of {'people' if role == 'human' else 'the judge'}")
     return votes, prompts
 
 

@@ -18,8 +18,8 @@ ROBUST_RATIO: Final = 1.5
 
 def covariance_of(
     events: Events, clusters: Array | None, probabilities: Array, information: Array, n_items: int, precision: float
-) -> tuple[Array, list[str]]:
-    """Return the covariance of the parameters, and what clusters change about it.
+) -> tuple[Array, float, list[str]]:
+    """Return the covariance of the parameters, its degrees of freedom, and what clusters change about it.
 
     Where answers of one item are all alike, clusters tell nothing of its variance. The standard error of a parameter is
     therefore the larger of the clusters' and the model's, as Angrist and Pischke (Mostly Harmless Econometrics, 2009,
@@ -47,16 +47,20 @@ def covariance_of(
     centring[:n_items, :n_items] -= 1.0 / n_items
     of_model: Array = centring @ inverse @ centring.T
     if clusters is None:
-        return of_model, []
-    n_clusters = min(len(np.unique(column)) for column in clusters.reshape(len(clusters), -1).T)
+        return of_model, np.inf, []
+    n_clusters = min(len(np.unique(column[events.count > 0])) for column in clusters.reshape(len(clusters), -1).T)
     if n_clusters < 2:
         raise ModelError(
             "all choices are of one cluster, such as one voter: standard errors between clusters need several"
         )
     warnings = []
-    if n_clusters < LEAST_CLUSTERS:
+    n_equal = effective_clusters(events.count, clusters)
+    if n_equal < LEAST_CLUSTERS:
+        few = f"there are only {n_clusters} clusters"
+        unequal = f"the {n_clusters} clusters are of unequal size and count as {n_equal:.1f}"
         warnings.append(
-            f"there are only {n_clusters} clusters: standard errors from fewer than {LEAST_CLUSTERS} are too small"
+            f"{few if n_clusters < LEAST_CLUSTERS else unequal}: standard errors from fewer than {LEAST_CLUSTERS} are "
+            "too small; intervals are wider to allow for that"
         )
     middle = cluster_products(events, clusters, probabilities)
     middle[:n_items, :n_items] += precision * np.eye(n_items)  # the prior bounds what the choices do not tell
@@ -68,7 +72,25 @@ def covariance_of(
             "independent choices"
         )
     shortfall = np.maximum(0.0, np.diagonal(of_model) - np.diagonal(of_clusters))
-    return of_clusters + np.diag(shortfall), warnings
+    return of_clusters + np.diag(shortfall), max(1.0, n_equal - 1.0), warnings
+
+
+def effective_clusters(count: Array, clusters: Array) -> float:
+    """Return the number of clusters of equal size that tell as much: (sum of sizes)^2 / sum of squared sizes.
+
+    Intervals take Student's t with one degree of freedom less than this number (Carter, Schnepel and Steigerwald, The
+    Review of Economics and Statistics 99, 2017, of clusters of unequal size). Of clusters in two ways it is the smaller
+    number (Cameron and Miller, Journal of Human Resources 50, 2015, section VI.D).
+
+    Examples
+    --------
+    >>> effective_clusters(np.ones(6), np.array([0, 0, 1, 1, 2, 2]))
+    3.0
+    >>> effective_clusters(np.ones(4), np.array([0, 1, 1, 1]))
+    1.6
+    """
+    sizes = (np.bincount(column, weights=count) for column in clusters.reshape(len(clusters), -1).T)
+    return min(float(size.sum()) ** 2 / max(1e-300, float(size @ size)) for size in sizes)
 
 
 def cluster_products(events: Events, clusters: Array, probabilities: Array) -> Array:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit
 
 from adaptive._record import item_table
 from adaptive._rows import ChoiceItem, OtherParameter
@@ -51,6 +51,11 @@ class ChoiceStrengths(DrawnStrengths):
     n_events : int
         Number of choices, counted as often as they occurred.
     warnings : tuple of str
+    basis : str
+        How many answers these strengths are fitted to, and of whom if that is known, for titles.
+    degrees_of_freedom : float
+        Of Student's t distribution of the strengths: one less than the number of clusters, counted as if they were of
+        equal size; infinity without clusters.
 
     See Also
     --------
@@ -75,6 +80,8 @@ class ChoiceStrengths(DrawnStrengths):
     prior_sd: float
     n_events: float
     warnings: tuple[str, ...] = ()
+    basis: str = ""
+    degrees_of_freedom: float = math.inf
 
     def elo(self) -> NDArray[np.float64]:
         """Return the strengths on the scale of chess: 1000 + 400 / ln 10 times the strength.
@@ -92,7 +99,8 @@ class ChoiceStrengths(DrawnStrengths):
     def better(self, first: Hashable, second: Hashable, *, level: float = 0.9) -> Better:
         """Return the probability that one item is better than another, and the difference of their strengths.
 
-        Both follow from the normal distribution with the fitted covariance, without draws.
+        Both follow from the normal distribution with the fitted covariance, without draws; if there are clusters, from
+        Student's t distribution.
 
         Raises
         ------
@@ -116,16 +124,30 @@ class ChoiceStrengths(DrawnStrengths):
         covariance = self.covariance
         variance = covariance[one, one] + covariance[two, two] - 2 * covariance[one, two]
         value, error = float(self.theta[one] - self.theta[two]), math.sqrt(max(1e-300, variance))
-        width = NormalDist().inv_cdf((1 + share) / 2) * error
-        interval = value - width, value + width
-        return Better(first, second, NormalDist().cdf(value / error), 0.0, value, interval, share, 0)
+        width = self.quantile(share) * error
+        probability = float(stdtr(self.degrees_of_freedom, value / error))
+        return Better(first, second, probability, 0.0, value, (value - width, value + width), share, 0)
+
+    def quantile(self, level: float) -> float:
+        """Return half the width of an interval with this level, in standard errors.
+
+        Examples
+        --------
+        >>> from adaptive import Choices
+        >>> rankings = [["a", "b", "c"], ["a", "c", "b"], ["b", "a", "c"]] * 2
+        >>> round(Choices.from_rankings(rankings).fit(prior=1).quantile(0.9), 3)
+        1.645
+        >>> round(Choices.from_rankings(rankings, clusters=range(6)).fit(prior=1).quantile(0.9), 3)
+        2.015
+        """
+        return float(stdtrit(self.degrees_of_freedom, (1 + level) / 2))
 
     def _covariance_of_items(self) -> NDArray[np.float64]:
         n_items = len(self.items)
         return self.covariance[:n_items, :n_items]
 
     def sample(self, n: int, rng: np.random.Generator, *, progress: Progress | None = None) -> NDArray[np.float64]:
-        """Draw strengths from their normal distribution.
+        """Draw strengths from their normal distribution, or from Student's t if there are clusters.
 
         Parameters
         ----------
@@ -156,7 +178,10 @@ class ChoiceStrengths(DrawnStrengths):
         check_rng(rng, ModelError)
         values, vectors = np.linalg.eigh(self._covariance_of_items())
         root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T  # the one that no sign of a vector changes
-        theta: NDArray[np.float64] = self.theta + rng.standard_normal((number, len(self.items))) @ root
+        draws: NDArray[np.float64] = rng.standard_normal((number, len(self.items))) @ root
+        if math.isfinite(df := self.degrees_of_freedom):
+            draws *= np.sqrt(df / rng.chisquare(df, number))[:, np.newaxis]
+        theta: NDArray[np.float64] = self.theta + draws
         if progress is not None:
             progress(number)
         return theta
@@ -198,5 +223,6 @@ def choice_content(
         "others": others,
         "log_likelihood": fitted.log_likelihood,
         "prior_sd": fitted.prior_sd if math.isfinite(fitted.prior_sd) else None,
+        "degrees_of_freedom": fitted.degrees_of_freedom if math.isfinite(fitted.degrees_of_freedom) else None,
         "warnings": list(fitted.warnings),
     }

@@ -20,6 +20,7 @@ from adaptive._formats.layouts import OWN_WORDS, Answers, read_answers, words_of
 from adaptive._formats.records import is_missing, listed_column
 from adaptive._formats.votes import VoteColumns
 from adaptive._protocol import Items, checked_labels
+from adaptive._tables import check_decimals
 from adaptive._votes import LEFT, RIGHT, UNANSWERED, WORDS, checked_answers
 from adaptive.errors import ComparisonError, NumberedItemsWarning, VoteError
 from rankcorr._checks import counted, give_notice, is_unhashable, shown
@@ -484,6 +485,7 @@ def _number_labels(
         winner = np.fromiter(map(_CODES.__getitem__, answers), np.int8, len(answers))
     for names, noun in ((all_items, "item"), (all_voters or (), "voter")):
         if not isinstance(names, range):
+            check_decimals(names, noun, ComparisonError)
             warn_unicode_twins(names, noun, stacklevel=6)
     columns = Columns(all_items, left, right, winner, all_voters, casts)
     if counts is not None:

@@ -50,6 +50,7 @@ STYLES: Final = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (3, 1)), (0,
 Theme: TypeAlias = Literal["light", "dark"]
 THEMES: Final = ("light", "dark")
 LONGEST_LABEL: Final = 36
+LONG_NAME: Final = 14  # letters
 TICK: Final = 26  # that the label of a tick needs, in points
 MOST_LEGEND_COLUMNS: Final = 4
 CHARACTER: Final = 0.58  # width, in sizes of the font
@@ -235,12 +236,28 @@ def add_axes(figure: Figure, place: tuple[int, int, int], x_label: str, y_label:
     return axes
 
 
+def longest_name(axes: Axes) -> int:
+    """Return the most letters of a name on the left of axes."""
+    return max((len(label.get_text()) for label in axes.get_yticklabels()), default=0)
+
+
+def break_x_label(axes: Axes, n_columns: int) -> None:
+    """Break the label below new axes, which share the width of the figure with their names and with other columns."""
+    width = 72 * axes.figure.bbox.width / axes.figure.dpi / n_columns - CHARACTER * NAMES * longest_name(axes)
+    lines = wrap(axes.get_xlabel(), max(12, int(width / (CHARACTER * NAMES))), break_long_words=False)
+    axes.set_xlabel("\n".join(lines))
+
+
 def entitle(of: Axes | Figure, title: str, ax: Axes | None = None) -> None:
     """Write a title above axes or a figure, broken into lines that fit its width, or that of the caller's axes."""
     if ax is None and not _paper.get().has_title:
         return
     figure = cast("Any", of.figure)
-    target = cast("Any", of) if ax is not None or _paper.get().width is None else figure
+    # Beside long names, axes are narrower than their title.
+    is_over_all = ax is None and (
+        of is figure or _paper.get().width is not None or longest_name(cast("Axes", of)) > LONG_NAME
+    )
+    target = figure if is_over_all else cast("Any", of)
     size = TITLE if ax is None else LABEL - 1
     width = room(ax) if ax is not None else 0.9 * 72 * figure.bbox.width / figure.dpi
     longest = max(16, int(width / (PROSE * size)))

@@ -176,6 +176,7 @@ class ChoicesAnswer(WarnedAnswer, **shapes.properties_of(ChoiceAnswers, "n_unans
     others = shapes.list_of(OTHER_PARAMETER.reference)
     log_likelihood = shapes.NUMBER
     prior_sd = shapes.NUMBER_OR_NULL("Standard deviation of the strengths before any answer.")
+    degrees_of_freedom = shapes.NUMBER_OR_NULL("Of Student's t distribution of the strengths; null without clusters.")
     side_biases = shapes.list_of(SIDE_BIAS.reference, about="Of each voter, with `swapped` or `judge` in the request.")
     agreement = JUDGE_AGREEMENT.reference.or_null("null without a judge.")
     prediction_powered = POWER.reference.or_null("null without powered_by.")

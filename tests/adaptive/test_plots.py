@@ -80,6 +80,23 @@ def test_the_best_of_some():
     assert max(plot_strengths(each, top=None).get_size_inches()[1] for each in (FEW, SOME, MANY)) <= 8
 
 
+def test_titles_and_quantities_have_room_beside_long_names():
+    """The title is that of the whole figure, and the label below fits the axes, or what is left of them in columns."""
+    for n_items, n_columns in ((10, 1), (45, 2)):
+        votes = votes_of(n_items)
+        named = Comparisons(
+            [f"a/name-of-many-letters-{name}" for name in votes.items], votes.left, votes.right, votes.winner
+        )
+        figure = plot_strengths(bradley_terry(named))
+        figure.draw_without_rendering()
+        assert len(figure.axes) == n_columns
+        assert title_of(figure) == f"Strengths of all {n_items} items, 400 votes"
+        for axes in figure.axes:
+            label = axes.xaxis.label.get_window_extent()
+            assert figure.bbox.x0 <= label.x0 < label.x1 <= figure.bbox.x1
+        assert figure._suptitle.get_window_extent().x1 <= figure.bbox.x1
+
+
 def test_many_items_are_a_band():
     (axes,) = plot_strengths(MANY, top=None).axes
     assert names_on(axes)[0] == "1"

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import softmax
-from scipy.stats import chi2, kendalltau, multivariate_normal
+from scipy.stats import chi2, kendalltau, multivariate_normal, t
 
 from adaptive import Choices, Comparisons, ModelError, bradley_terry
 from adaptive.choices._standard_errors import cluster_products
 from adaptive.errors import AdaptiveError
-from adaptive.plots import plot_in_top
+from adaptive.plots import plot_in_top, plot_strengths
 from rankcorr import OptionError, Ranking
 from tests.adaptive import naive
 from tests.adaptive.strategies import simulated
@@ -258,8 +258,43 @@ def test_the_top_and_the_accuracy_of_choices_are_those_of_their_draws():
     law = multivariate_normal(contrasts @ fit.theta, contrasts @ fit.covariance @ contrasts.T)
     assert in_top[0] == pytest.approx(1 - law.cdf([0, math.inf]) - law.cdf([math.inf, 0]) + law.cdf([0, 0]), abs=0.03)
     (axes,) = plot_in_top(fit, 1).axes
-    assert title_of(axes).endswith(", 18 choices")
+    assert title_of(axes).endswith(", 9 rankings")
     assert len(pickle.dumps(fit)) < 3_000
+
+
+def test_few_clusters_widen_every_interval_by_students_t():
+    """Quantiles are those of scipy.stats.t, with one degree less than the clusters count as of equal size."""
+    rng = np.random.default_rng(4)
+    sizes = [8, 4, 4, 2, 2]
+    left = rng.integers(0, 3, 20)
+    votes = Comparisons(3, left, (left + rng.integers(1, 3, 20)) % 3, rng.choice([-1, 1], 20).astype(np.int8))
+    cluster = np.repeat(np.arange(5), sizes)
+    alone, few = (Choices.from_pairs(votes, clusters=names).fit(prior=1) for names in (None, cluster.tolist()))
+    df = 20**2 / (64 + 16 + 16 + 4 + 4) - 1
+    assert (alone.degrees_of_freedom, few.degrees_of_freedom) == (math.inf, pytest.approx(df))
+    assert any("there are only 5 clusters" in warning for warning in few.warnings)
+    difference, covariance = few.theta[0] - few.theta[1], few.covariance[:2, :2]
+    error = math.sqrt(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1])
+    better = few.better(0, 1, level=0.8)
+    assert better.probability == pytest.approx(t.cdf(difference / error, df))
+    assert better.interval == pytest.approx(t.interval(0.8, df, difference, error))
+    (axes,) = plot_strengths(few, level=0.8).axes
+    ends = np.array([segment[:, 0] for segment in axes.collections[0].get_segments()])
+    best_first = np.argsort(-few.theta)
+    expected = np.array(t.interval(0.8, df, few.theta, few.standard_errors)).T[best_first]
+    assert_allclose(ends, expected)
+    draws = few.sample(100_000, np.random.default_rng(1))
+    for level in (0.05, 0.5, 0.9):
+        expected = few.theta + t.ppf(level, df) * np.sqrt(np.diagonal(few.covariance)[:3])
+        assert_allclose(np.quantile(draws, level, axis=0), expected, atol=0.03 * few.standard_errors.max())
+    # Two ways: the smaller number; votes of weight 0 are no cluster.
+    two_ways = replace(Choices.from_pairs(votes), clusters=np.column_stack([np.arange(20), cluster]))
+    assert two_ways.fit(prior=1).degrees_of_freedom == pytest.approx(df)
+    weights = (cluster < 3).astype(float)
+    weighted = Choices.from_pairs(votes, weights=weights, clusters=cluster.tolist()).fit(prior=1)
+    assert weighted.degrees_of_freedom == pytest.approx(16**2 / (64 + 16 + 16) - 1)
+    unequal = Choices.from_pairs(votes, clusters=[0] * 9 + list(range(1, 12))).fit(prior=1)
+    assert "the 12 clusters are of unequal size and count as 4.3" in "".join(unequal.warnings)
 
 
 def test_clusters_in_two_ways_are_summed_less_both():

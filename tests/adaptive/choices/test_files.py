@@ -10,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from adaptive import ChoiceAnswers, ComparisonError, ModelError, TableError, VoteError, merge_swapped, read_choices
+from adaptive import (
+    ChoiceAnswers,
+    ComparisonError,
+    ModelError,
+    TableError,
+    VoteError,
+    merge_swapped,
+    prediction_powered,
+    read_choices,
+    read_comparisons,
+)
 from adaptive.choices._answers import joined_answers
 from rankcorr.errors import OptionError
 
@@ -313,6 +323,59 @@ def test_both_games_of_an_mt_bench_judge_are_votes(written):
     assert (from_file.voters, from_file.prompts, from_file.n_unanswered) == (("gpt-4",) * 3, (81,) * 3, 1)
     with pytest.raises(TableError, match=r'answers:1: column "g2_winner": one of model_2, .* got .A.'):
         read_choices([GAMES, {**GAMES, "g2_winner": "A"}])
+
+
+@pytest.mark.parametrize("read", [read_choices, read_comparisons])
+def test_both_games_are_read_whatever_the_file(read, written, tmp_path):
+    """A table of MT-bench is never read as its first game alone, also if columns name this game."""
+    rows = [{**GAMES, "judge": "gpt-4", "question_id": number} for number in (81, 82)]
+    frame = pd.DataFrame([rows[0], {**rows[1], "g2_winner": ""}])
+    frame.to_parquet(tmp_path / "judge.parquet")
+    ignored = ["question_id"]
+    for source in (written(frame.to_csv(index=False), "judge.csv"), tmp_path / "judge.parquet"):
+        answers = read(source, ignore=ignored)
+        n_answers = len(answers.rows) if read is read_choices else answers.n_comparisons
+        assert (n_answers, answers.n_unanswered) == (3, 1)
+        for columns in (
+            {"winner": "g1_winner"},
+            {"left": "model_1", "right": "model_2", "winner": "g1_winner"},
+            {"left": "model_1"},
+        ):
+            with pytest.raises(OptionError, match="two games of a judge of MT-bench, and both are read"):
+                read(source, ignore=ignored, **({"columns": columns} if read is read_choices else columns))
+
+
+ONE_AS_DECIMAL = "is also written '1.0', and names are compared as text: write all in one way"
+
+
+@pytest.mark.parametrize("role", ["left", "voter", "prompt"])
+def test_a_number_with_decimals_is_no_other_name(role, written):
+    """pandas writes 1 as 1.0 if other cells of a column are empty; nothing decides whether they are the same."""
+    row = {"left": "7", "right": "x", "winner": "left", "voter": "3", "prompt": "5"}
+    files = []
+    for name in ("1", "1.0"):
+        table = pd.DataFrame([{**row, role: name}]).to_csv(index=False)
+        files.append(written(table, f"{name}.csv"))
+    noun = "item" if role == "left" else role
+    message = f"the {noun} '1' {ONE_AS_DECIMAL}"
+    parts = [read_choices(file) for file in files]
+    with pytest.raises(ComparisonError, match=message):
+        joined_answers(parts)
+    both = pd.concat([pd.read_csv(file, dtype=str) for file in files]).to_csv(index=False)
+    with pytest.raises(TableError, match=message):
+        read_choices(written(both, "both.csv"))
+    if role != "voter":
+        with pytest.raises(ModelError, match=message):
+            prediction_powered(*parts)
+    if role != "prompt":
+        with pytest.raises(ComparisonError, match=message):
+            read_comparisons(written(both, "both.csv"))
+    assert joined_answers(parts[:1] * 2).rows == parts[0].rows * 2
+
+
+def test_a_winner_of_another_name_keeps_the_format_of_the_other_columns(written):
+    file = written("model_a,model_b,vote\nx,y,model_a\ny,x,tie (bothbad)\n", "arena.csv")
+    assert read_choices(file, columns={"winner": "vote"}).rows == (("x", "y", "left"), ("y", "x", "both bad"))
 
 
 def test_the_second_game_has_the_covariates_of_the_exchanged_sides():

@@ -239,3 +239,37 @@ def test_what_does_not_fit_is_refused():
         prediction_powered(no_weight, judge, range(50), range(300))
     with pytest.raises(ModelError, match="the votes of people: without a prior some strengths are infinite"):
         prediction_powered(choices(left[:3], right[:3], people[:3]), judge, range(3), range(300))
+
+
+VOTES = [("a", "b", "left"), ("b", "c", "left"), ("c", "a", "left"), ("a", "c", "left"), ("c", "b", "left")]
+
+
+@pytest.mark.parametrize(
+    ("names", "weights", "basis"),
+    [
+        (None, [1] * 5, "5 votes"),
+        (None, [2, 3, 1, 1, 1], "8 votes"),
+        (None, [0.5, 1, 1, 1, 1], "5 votes"),
+        (["Ann"] * 5, [1] * 5, "5 votes of Ann"),
+        (["Ann", "Ann", "Bob", "Bob", "Cem"], [1] * 5, "5 votes of 3 voters"),
+        (["J", "J", "J", "Bob", "Cem"], [1] * 5, "5 votes of 3 voters (60 % of J)"),
+    ],
+)
+def test_titles_say_whose_answers_a_ranking_is_made_of(names, weights, basis):
+    answers = ChoiceAnswers("pairs", tuple(VOTES), np.array(weights, float), voters=names and tuple(names))
+    assert answers.choices().fit(prior=1).basis == basis
+
+
+def test_titles_name_the_judge_beside_people():
+    left, right, people, machine = votes(9)
+    human, judge = choices(left[:60], right[:60], people[:60]), choices(left, right, machine)
+    both = prediction_powered(human, judge, range(60), range(300))
+    assert both.basis == "60 graded votes of people and 300 graded votes of the judge"
+    rows = [
+        {"left": str(i), "right": str(j), "winner": "left" if wins else "right", "voter": voter, "prompt": prompt}
+        for voter, answers, number in (("gpt-4", machine, 300), ("Ann", people, 30), ("Bob", people, 60))
+        for prompt, (i, j, wins) in enumerate(zip(left[:number], right[:number], answers[:number], strict=True))
+    ]
+    answers = read_choices(rows)
+    both = prediction_powered(answers.of_voters(["gpt-4"], others=True), answers.of_voters(["gpt-4"]))
+    assert both.basis == "90 votes of 2 voters (66 % of Bob) and 300 votes of gpt-4"

@@ -181,6 +181,10 @@ def test_everything_on_pairs_is_printed(kind, tmp_path):
         ("pairs.csv --judge Z", "no voter is called 'Z'; there are 'J', 'Ann'"),
         ("pairs.csv --cluster voter --oversight 0", "--oversight cannot be used with --cluster"),
         ("pairs.csv --judge J --only J", "--judge J compares this voter with all others: leave out --only"),
+        (
+            "pairs.csv --columns prompt=prompt",
+            "--columns names prompts, but no option reads them: add --cluster prompt",
+        ),
         ("pairs.csv --cluster voter --only Z", "no voter is called 'Z'; there are 'J', 'Ann'"),
         ("pairs.csv --cluster voter --only J", "all choices are of one cluster, such as one voter"),
         ("votes.csv --only Z", "no voter is called 'Z'"),
@@ -223,6 +227,27 @@ def test_a_table_may_be_markdown():
     assert result.stdout.startswith("| item | rank | strength | standard error | rank low | rank high | wins | ties |")
     assert "2 prompts" in result.stderr
     assert invoke("fit", "votes.csv", "--table", "csv").stdout.startswith("item,rank,strength,standard error,")
+
+
+def test_roles_and_words_of_arenas_with_other_names(tmp_path):
+    """A weight that is no count, a word for "both bad", and covariates beside named sides."""
+    rows = ["first,second,pick,importance,first_length,second_length"]
+    rows += ["a,b,A,0.5,9,1", "b,a,neither,2,1,9", "b,c,A,1,3,2", "a,c,B,1.5,2,3", "c,b,A,1,5,4"]
+    (tmp_path / "own.csv").write_text("\n".join(rows))
+    columns = "left=first,right=second,winner=pick"
+    options = ["--answers", "A=left,B=right,neither=both bad", "--prior", "1"]
+    text = printed_by("fit", "own.csv", "--columns", f"{columns},weight=importance", *options, "--covariate", "length")
+    assert "5 votes on pairs, their weights 6 in all, 1 both bad (a tie)" in text
+    assert "length " in text
+    message = (
+        "a count of votes must be a whole number of 0 or more; got '0.5'. A weight that is none needs read_choices"
+    )
+    assert message in refusal("fit", "own.csv", "--columns", columns, *options)
+    plain = ["--columns", columns, *options, "--ignore", "importance"]
+    assert "(1 tie)" in printed_by("fit", "own.csv", *plain)
+    for word, answers in (("-2", {"-2": "both bad", "1": "left"}), ("nein", {"nein": "both bad", "1": "left"})):
+        (tmp_path / "codes.csv").write_text(f"left,right,winner\na,b,1\nb,c,{word}\n")
+        assert read_choices(tmp_path / "codes.csv", answers=answers).n_both_bad == 1
 
 
 def test_counts_of_millions_have_all_their_digits(tmp_path):
