@@ -183,8 +183,8 @@ class VoteColumns:
             row = numbers.index(None)
             place, leave_out = self.records.place(row, names[0]), _leave_out(names[0])
             message = (
-                f"a count of votes must be a whole number of 0 or more; got {shown(entries[row])}. A weight that is "
-                f"none needs read_choices, or the role weight of `ballots fit --columns`. {leave_out}"
+                f"a count of votes must be a whole number of 0 or more; got {shown(entries[row])}. {leave_out}, or "
+                "read weights that are no counts by read_choices or the role weight of `ballots fit --columns`"
             )
             raise self.records.table.error(f"{place}: {message}")
         if (total := int(np.array(numbers, float).sum())) > _MOST_VOTES:

@@ -102,7 +102,10 @@ def test_an_encoding_that_is_not_that_of_the_file(write, written, read, message)
         ({"answers": ["left"]}, "answers must be 'left_won' or 'codes', or a mapping"),
         ({"answers": "0/1"}, "answers must be 'left_won' or 'codes', or a mapping"),
         ({"answers": {("a",): "left"}}, "an answer, text or a number, means"),
-        ({"answers": {"A": "won"}}, r"means 'left', 'right', 'tie', 'cannot say', or None .* got {'A': 'won'}"),
+        (
+            {"answers": {"A": "won"}},
+            r"means 'left', 'right', 'tie', 'cannot say', 'both bad', or None .* got {'A': 'won'}",
+        ),
     ],
 )
 def test_refused_options(write, options, message):
