@@ -17,11 +17,11 @@ from adaptive._cli.output import emit, print_note
 from adaptive._cli.vote_files import Reading, reading_options
 from adaptive._draw import Ballot, draw_ballot, draw_sets
 from adaptive._formats.votes import VoteColumns, comparisons_csv, read_votes
-from adaptive._pairing import pair_tokens, pairing_csv, read_tokens
 from adaptive._plan import LEAST_SET, MOST_SET, Advice, BallotPlan, checked_integer, checked_positive
 from adaptive._record import places_best_first
 from adaptive._scores import score_ballot
 from adaptive._tables import csv_text, items_csv, read_items, set_columns
+from adaptive._token_pairs import pair_tokens, pairing_csv, read_tokens
 from adaptive._votes import UNANSWERED, comparisons_of
 from adaptive.errors import VoteError
 from adaptive.model._columns import columns_of_votes

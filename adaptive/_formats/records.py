@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from adaptive._formats.tasks import GAMES, json_rows, votes_of_object
+from adaptive._formats.annotation_tools import GAMES, json_rows, votes_of_object
 from adaptive._record import has_half_a_pair
 from adaptive._tables import check_spelling, check_text, guarded, header_and_records, label_columns
 from adaptive.errors import ComparisonError

@@ -18,6 +18,7 @@ from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from adaptive._formats.annotation_tools import potato_instances
 from adaptive._formats.layouts import LAYOUTS, Answers, words_of
 from adaptive._formats.records import (
     WHOLE_NUMBER,
@@ -28,7 +29,6 @@ from adaptive._formats.records import (
     records_of_file,
     split_games,
 )
-from adaptive._formats.tasks import potato_instances
 from adaptive._tables import Label, check_spelling, csv_text, item_cells, item_columns
 from adaptive._votes import Comparison
 from adaptive.errors import VoteError

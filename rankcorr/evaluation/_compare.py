@@ -19,12 +19,12 @@ from rankcorr.errors import OptionError
 from rankcorr.evaluation import _query_tests as query_tests
 from rankcorr.evaluation._evaluate import Evaluation, evaluate
 from rankcorr.evaluation._matching import SelfHits, Unjudged, Unretrieved
+from rankcorr.evaluation._metric_values import UndefinedPolicy
 from rankcorr.evaluation._metrics import MetricLike, as_metrics, largest_difference
 from rankcorr.evaluation._nulls import RESAMPLES
 from rankcorr.evaluation._query_tests import PAIRED, RANDOMIZATION, Clusters, Means, PairedDifference, Test, Verdict
 from rankcorr.evaluation._run_comparison import HOLM, STEP_DOWN, GroupComparison, RunComparison, RunScore
 from rankcorr.evaluation._sources import QrelsLike, RunsLike, cluster_numbers, grouped_queries, runs_of
-from rankcorr.evaluation._values import UndefinedPolicy
 from rankcorr.inference._multiple_tests import holm
 
 COLUMNS, PAIRS, GROUPS = range(3)  # parts of the resamples

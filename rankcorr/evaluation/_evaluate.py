@@ -34,12 +34,12 @@ from rankcorr.evaluation._matching import (
     Unretrieved,
     match_runs,
 )
+from rankcorr.evaluation._metric_values import UNDEFINED, RunMetrics, UndefinedPolicy
 from rankcorr.evaluation._metrics import Metric, MetricLike, as_metrics
 from rankcorr.evaluation._nulls import RESAMPLES, standardization
 from rankcorr.evaluation._qrels import Qrels, with_common_ids
 from rankcorr.evaluation._reports import evaluation_report
 from rankcorr.evaluation._sources import QrelsLike, RunsLike, grouped_queries, qrels_of, runs_of
-from rankcorr.evaluation._values import UNDEFINED, RunMetrics, UndefinedPolicy
 from rankcorr.inference._standardization import standardize
 
 

@@ -1,4 +1,4 @@
-"""Metrics by name or value -> the object that computes a value for each query."""
+"""Metrics by name or value; `_metric_values` computes their values by query."""
 
 from __future__ import annotations
 

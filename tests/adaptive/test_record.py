@@ -29,11 +29,11 @@ from adaptive import (
     select_top,
     simulate,
 )
-from adaptive._pairing import FewRareTokensWarning, pairing_csv
 from adaptive._protocol import Position
 from adaptive._record import places_best_first
 from adaptive._scores import score_ballot
 from adaptive._tables import check_spelling, csv_text, item_columns, read_items
+from adaptive._token_pairs import FewRareTokensWarning, pairing_csv
 from adaptive.errors import ProtocolError
 from rankcorr._io.table import Record, TextTable, read_ranking
 from rankcorr.errors import TableError

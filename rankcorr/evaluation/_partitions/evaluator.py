@@ -22,6 +22,7 @@ from rankcorr.errors import MetricError, MissingValueError, OptionError, Undefin
 from rankcorr.evaluation._columns import Codes
 from rankcorr.evaluation._grouped import group_coefficients
 from rankcorr.evaluation._matching import Coverage, Joined, Matched, matched
+from rankcorr.evaluation._metric_values import UNDEFINED, QueryValues, RunMetrics, UndefinedPolicy
 from rankcorr.evaluation._metrics import NDCG, AveragePrecision, Familiar, Metric, MetricLike, PrecisionAt, as_metrics
 from rankcorr.evaluation._nulls import RESAMPLES, drawn_exponents
 from rankcorr.evaluation._partitions.joined_columns import (
@@ -32,7 +33,6 @@ from rankcorr.evaluation._partitions.joined_columns import (
     whole_queries,
 )
 from rankcorr.evaluation._qrels import Qrels, Rows
-from rankcorr.evaluation._values import UNDEFINED, QueryValues, RunMetrics, UndefinedPolicy
 from rankcorr.inference._standardization import standardize
 
 Unjudged: TypeAlias = Literal["error", "zero", "omit"]

@@ -10,7 +10,6 @@ from rankcorr import (
     TauW,
     TopK,
     Uniform,
-    align,
     contributions,
     correlate,
     correlate_many,
@@ -110,7 +109,10 @@ class TestBatch:
     @pytest.mark.parametrize("missing", ["raise", "bottom"])
     def test_rankings_are_matched_once_for_all_coefficients(self, monkeypatch, missing):
         calls = []
-        monkeypatch.setattr(batch, "align", lambda *pair, **options: calls.append(pair) or align(*pair, **options))
+        counted = batch.align_rankings
+        monkeypatch.setattr(
+            batch, "align_rankings", lambda *pair, **options: calls.append(pair) or counted(*pair, **options)
+        )
         answer = posted(self.PATH, gold=GOLD, systems=self.SYSTEMS, missing=missing)
         assert set(answer.json["systems"][0]["coefficients"]) == {"tau_w", "rho_w", "tau", "rho"}
         assert len(calls) == len(self.SYSTEMS)

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from adaptive._pairing import FewRareTokensWarning, Pairing, Token, pair_tokens, read_tokens
+from adaptive._token_pairs import FewRareTokensWarning, Pairing, Token, pair_tokens, read_tokens
 from adaptive.errors import TokenError
 from rankcorr.errors import TableError
 

@@ -82,7 +82,10 @@ class RunMetrics:
             return self._precision(metric.k)
         if isinstance(metric, NDCG):
             return self._gain(metric)
-        return self._tau_ap(metric) if isinstance(metric, TauAP) else self._overlap(metric)  # type: ignore[arg-type]
+        if isinstance(metric, TauAP):
+            return self._tau_ap(metric)
+        assert isinstance(metric, RBO), metric  # those of other packages are computed together
+        return self._overlap(metric)
 
     def _correlation(self, coefficient: Coefficient) -> QueryValues:
         x, y, offsets = self._pairs.x, self._pairs.y, self._pairs.offsets
