@@ -395,7 +395,7 @@ def is_missing(value: object) -> bool:
 
 def split_games(records: Records) -> Records:
     """Return the votes of a judge of MT-bench, two of each row with both games; other rows stay as they are."""
-    if not set(records.names) >= GAMES:
+    if not set(records.names) >= GAMES or not records.lines:
         return records
     rows: Iterable[dict[str, Any]]
     if isinstance(records, Objects):

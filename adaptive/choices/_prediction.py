@@ -21,7 +21,7 @@ from rankcorr._checks import first_few, shown
 
 Array: TypeAlias = NDArray[Any]
 _OUTCOME: Final = re.compile("tie|grade [0-9]+|tie of [0-9]+")  # names of parameters
-LEAST_PROMPTS: Final = 50  # of people, for intervals from a normal distribution
+LEAST_PROMPTS: Final = 50  # of people, for the covariance of their scores
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,8 +93,8 @@ def prediction_powered(
     variances of the strengths, and is held between 0 and 1. The covariance is that of the joint scores, summed by
     prompt.
 
-    Prompts must be drawn from one population, and those with votes of people at random. The intervals are normal:
-    they need some fifty prompts with votes of people.
+    Prompts must be drawn from one population, and those with votes of people at random. The intervals follow Student's
+    t, with one degree of freedom less than the prompts of people count as of equal size. They need some fifty of them.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def _limits(
     if shared.size < LEAST_PROMPTS:
         yield (
             f"only {shared.size} prompts have votes of people and of the judge: with fewer than {LEAST_PROMPTS}, "
-            "intervals are too narrow"
+            "intervals may be too narrow"
         )
     if not _comparisons(human, of_human, shared) & _comparisons(judge, of_judge, shared):
         yield "people and the judge compare different items on every prompt: check that their prompts are the same"

@@ -14,6 +14,7 @@ from adaptive.model._strengths import LEAST_CLUSTERS
 Array: TypeAlias = NDArray[Any]
 FLAT: Final = 1e-10  # of the largest curvature: a direction with less has no maximum
 ROBUST_RATIO: Final = 1.5
+_ROUNDING: Final = 1e-9  # of the number of clusters of equal size
 
 
 def covariance_of(
@@ -54,8 +55,10 @@ def covariance_of(
             "all choices are of one cluster, such as one voter: standard errors between clusters need several"
         )
     warnings = []
-    n_equal = effective_clusters(events.count, clusters)
-    if n_equal < LEAST_CLUSTERS:
+    ways = [column[events.count > 0] for column in clusters.reshape(len(clusters), -1).T]
+    weights = events.count[events.count > 0]
+    n_equal, n_clusters = min((effective_clusters(weights, way), len(np.unique(way))) for way in ways)
+    if n_equal < LEAST_CLUSTERS - _ROUNDING:
         few = f"there are only {n_clusters} clusters"
         unequal = f"the {n_clusters} clusters are of unequal size and count as {n_equal:.1f}"
         warnings.append(

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
+from scipy.special import ndtri, stdtr, stdtrit
 
 from adaptive._record import item_table
 from adaptive._rows import ChoiceItem, OtherParameter
@@ -145,6 +145,11 @@ class ChoiceStrengths(DrawnStrengths):
     def _covariance_of_items(self) -> NDArray[np.float64]:
         n_items = len(self.items)
         return self.covariance[:n_items, :n_items]
+
+    def _covariance_at(self, level: float) -> NDArray[np.float64]:
+        share = checked_level(level, error=ModelError)
+        widening = self.quantile(share) / float(ndtri((1 + share) / 2))
+        return self._covariance_of_items() * widening**2
 
     def sample(self, n: int, rng: np.random.Generator, *, progress: Progress | None = None) -> NDArray[np.float64]:
         """Draw strengths from their normal distribution, or from Student's t if there are clusters.

@@ -164,8 +164,12 @@ def next_sheet(
         if not sheets.has_room(transaction, origin):
             return _state(transaction, pages, voter_id, sheet, "wait")
 
+    is_due = False
+
     def may_draw() -> bool:
-        return may_get_batch and batches.may_draw(transaction, voter_id)
+        nonlocal is_due  # stays: the claim has passed over parts of sheets because of it
+        is_due = is_due or (may_get_batch and batches.may_draw(transaction, voter_id))
+        return is_due
 
     sheet = sheets.claim_sheet(transaction, voter_id, origin, is_batch_due=may_draw)
     if sheet is not None:

@@ -730,6 +730,10 @@ class DrawnStrengths(TableResult):
         """Return the covariance of the strengths, shape (n_items, n_items)."""
         raise NotImplementedError
 
+    def _covariance_at(self, level: float) -> NDArray[np.float64]:  # noqa: ARG002 (it matters with clusters)
+        """Return the covariance with which a normal distribution has the intervals of this level."""
+        return self._covariance_of_items()
+
     @cached_property
     def ranking(self) -> Ranking:
         """All items ranked by their strengths, labelled; strengths that rounding errors alone separate are ties."""
@@ -806,7 +810,7 @@ class DrawnStrengths(TableResult):
         Asymptotic Confidence Sequences, Annals of Statistics 52 (2024).
         """
         if checked_flag(anytime, "anytime"):
-            return anytime_rank_intervals_of(self.ranking, self.theta, self._covariance_of_items(), level)
+            return anytime_rank_intervals_of(self.ranking, self.theta, self._covariance_at(level), level)
         return rank_intervals_of(self.drawn(n_samples, seed), level, simultaneous)
 
     def n_certain_of_top(self, k: int, level: float = 0.9) -> int:
@@ -835,7 +839,7 @@ class DrawnStrengths(TableResult):
         number, share = checked_k(k, ranks.size), checked_level(level, error=ModelError)
         if np.count_nonzero(ranks <= number) != number:
             return 0
-        return certain_above(ranks, self.theta, self._covariance_of_items(), number, share)
+        return certain_above(ranks, self.theta, self._covariance_at(share), number, share)
 
     def in_top(self, k: int, *, n_samples: int = N_SAMPLES, seed: int = 0) -> TopProbabilities:
         """Return the probability that each item is among the true top k; they sum to k.

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from adaptive._record import item_table
 from adaptive.errors import ModelError
+from adaptive.model._accuracy import DECIMALS
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._likelihood import solve_system
 from adaptive.model._models import n_unbounded, refit
@@ -294,7 +295,7 @@ def voter_report(strengths: Strengths, *, level: float = 0.9, coefficient: Coeff
     places = np.split(order, np.cumsum(n_votes)[:-1])
     for voter in np.flatnonzero(n_votes).tolist():
         rows = places[voter]
-        others = omit_votes(strengths, rows)
+        others = np.round(omit_votes(strengths, rows), DECIMALS)  # without votes, they are rounding errors
         without[voter] = np.nan
         if has_prior or n_unbounded(votes.select(voters != voter)) == 1:
             without[voter] = coefficient_value.of_pair(

@@ -167,7 +167,7 @@ def studentize(columns: Values, draws: Draws, clusters: Clusters = None) -> Valu
     parts = [unit_sums, unit_sums**2, sizes]
     if clusters is not None:
         parts += [unit_sums * sizes, sizes**2, np.sign(sizes)]
-    # By rows: with a matrix by columns OpenBLAS starts threads, and products of 30 columns take 20 times as long.
+    # By rows: OpenBLAS multiplies up to some 30 columns on one thread, and by columns starts threads that wait.
     matrix, n_rows = np.ascontiguousarray(np.hstack(parts)), len(unit_sums)
 
     def task(rng: np.random.Generator, size: int) -> Values:

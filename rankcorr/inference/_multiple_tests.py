@@ -456,7 +456,8 @@ def _root_of_errors(errors: Any, names: tuple[Hashable, ...]) -> Values:
     labels, numbers = split_labels(errors, "standard error")
     if labels is not None and names != tuple(range(len(names))):
         if different := set(labels) ^ set(names):
-            raise LabelMismatchError(offending("estimates and standard errors must have the same names", different))
+            mismatches = [name for name in (*names, *labels) if name in different]
+            raise LabelMismatchError(offending("estimates and standard errors must have the same names", mismatches))
         by_name = dict(zip(labels, list(np.asarray(numbers, dtype=object)), strict=True))
         numbers = [by_name[name] for name in names]
     values = _finite(numbers, "standard error", names)

@@ -229,7 +229,7 @@ class ScoredItems(Resampled):
         `counts` holds how often each item was drawn.
         """
         shares = counts / counts.sum(axis=1, keepdims=True)
-        y = np.ascontiguousarray(self.y.T)  # a matrix by columns takes OpenBLAS up to 100 times as long
+        y = np.ascontiguousarray(self.y.T)  # by columns, OpenBLAS starts threads for few rankings too
         x_means, y_means = shares @ self.x, shares @ y
         x_squares, y_squares = shares @ self.x**2, shares @ y**2
         products = shares @ (self.x[:, np.newaxis] * y)

@@ -151,8 +151,10 @@ def admit_voter() -> None:
     if holder is None:
         detail = "you are not signed in as a voter: open the link of the campaign again"
         raise Problem(401, detail, kind="session-needed")
-    origin = g.origin if g.origin.most else None
-    g.session = VoterSession(campaign, voter_of(campaign, holder), holder.consent_version, origin)
+    origin = g.origin if "origin" in g else _origin()  # requests with OPTIONS come without
+    g.session = VoterSession(
+        campaign, voter_of(campaign, holder), holder.consent_version, origin if origin.most else None
+    )
 
 
 def admit_organiser() -> None:

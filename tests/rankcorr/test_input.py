@@ -402,6 +402,20 @@ def test_infinities_come_before_and_after_all_others():
     assert order_codes(np.array(scores, object)).tolist() == [0, 4, 3, 1, 4, 2]
 
 
+FIRST, SECOND = [BIG + 1, BIG, 5.5, 4], [BIG, BIG + 1, 4.0, 3]
+SYSTEMS = {
+    "lists": (FIRST, SECOND),
+    "tuples": (tuple(FIRST), tuple(SECOND)),
+    "arrays of objects": (np.array(FIRST, object), np.array(SECOND, object)),
+    "pandas": (pd.Series(FIRST, dtype=object), pd.Series(SECOND, dtype=object)),
+    "fractions and decimals": (list(map(Fraction, FIRST)), list(map(Decimal, SECOND))),
+    "unsigned": (np.array([BIG + 1, BIG, 6, 5], np.uint64), SECOND),
+    "numpy's scalars": ([np.uint64(BIG + 1), np.int64(BIG), np.float32(5.5), 4], [*map(np.int64, SECOND[:2]), 4.0, 3]),
+    "long doubles": (FIRST, [np.longdouble(score) if score < BIG else score for score in SECOND]),
+    "mappings": (dict(zip("abcd", FIRST, strict=True)), dict(zip("abcd", SECOND, strict=True))),
+}
+
+
 def exchange_pvalue(gold, first, second):
     """P-value of the difference in tau over all exchanges of scores, as fractions."""
     weights = [1 / len(gold)] * len(gold)
@@ -415,6 +429,19 @@ def exchange_pvalue(gold, first, second):
     first, second = ([Fraction(score) for score in scores] for scores in (first, second))
     values = [(difference(a, b), kept) for a, b, kept in naive.exchanges(first, second)]
     return naive.share_as_extreme(0, difference(first, second), values)
+
+
+def test_the_oracle_of_exchanges_sees_integers_beyond_2_to_53():
+    assert exchange_pvalue([4, 3, 2, 1], FIRST, SECOND) == 0.375
+
+
+@pytest.mark.parametrize("systems", SYSTEMS.values(), ids=SYSTEMS)
+def test_integers_beyond_2_to_53_do_not_tie_in_exchanges(systems):
+    labels = systems[0].keys() if hasattr(systems[0], "keys") else None
+    gold = [4, 3, 2, 1] if labels is None else dict(zip(labels, [4, 3, 2, 1], strict=True))
+    comparison = compare_systems(gold, *systems, swap="scores", coefficient="tau")
+    scores = [system.values() if isinstance(system, dict) else list(system) for system in systems]
+    assert comparison.pvalue == exchange_pvalue([4, 3, 2, 1], *([*map(exact, row)] for row in scores))
 
 
 DISTINCT = (lambda row: exact(row[0]), lambda row: exact(row[1]))

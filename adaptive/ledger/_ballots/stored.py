@@ -16,6 +16,7 @@ from adaptive._record import BallotRecord
 from adaptive._scores import Tally
 from adaptive._votes import UNANSWERED, Vote
 from adaptive.choices._choices import Choices
+from adaptive.choices._standard_errors import effective_clusters
 from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
@@ -359,7 +360,8 @@ def full_votes(transaction: Transaction, excluded: Collection[int]) -> Choices |
 def choices_of(votes: Comparisons, grades: Array, sets: Array) -> Choices | None:
     """Return votes on pairs with grades, or on sets, in the form that can be fitted; None if none prefers an item.
 
-    Votes of one voter are a cluster from 10 voters on; fewer say too little of how voters differ.
+    Votes of one voter are a cluster from 10 voters on, unless very few of them gave most votes; fewer say too little of
+    how voters differ.
 
     Parameters
     ----------
@@ -371,8 +373,10 @@ def choices_of(votes: Comparisons, grades: Array, sets: Array) -> Choices | None
     """
     if not grades.any():
         return None
-    voters = votes.voter
-    clusters = voters.tolist() if voters is not None and np.unique(voters).size >= LEAST_CLUSTERS else None
+    voters, clusters = votes.voter, None
+    if voters is not None and np.unique(voters).size >= LEAST_CLUSTERS:
+        is_spread = effective_clusters(np.ones(voters.size), voters) >= LEAST_CLUSTERS / 2
+        clusters = voters.tolist() if is_spread else None
     if sets.shape[1] == 2:
         return Choices.from_grades(votes.items, votes.left, votes.right, grades, clusters=clusters)
     items, is_first_best = votes.items, votes.winner == Vote.LEFT

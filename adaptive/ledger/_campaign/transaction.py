@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from adaptive._plan import BallotPlan
 from adaptive._protocol import Items, checked_items, checked_labels
-from adaptive._tables import item_cells
+from adaptive._tables import check_decimals, item_cells
 from adaptive.errors import VoteError
 from adaptive.ledger._campaign.content import ItemContent, VotingPages
 from adaptive.ledger._campaign.info import CampaignInfo, CampaignSettings, ContinuousPlan, Mode
@@ -319,8 +319,9 @@ def insert_campaign(
         If the items are not those of a plan of ballots, or a label repeats or is not a string, an integer or a tuple
         of those.
     LedgerError
-        If the items are not those of a continuous plan, there is no voter, a label does not fit in a file of votes, the
-        contents are not one for each item, the seed is invalid, or the settings do not fit.
+        If the items are not those of a continuous plan, there is no voter, a label does not fit in a file of votes or
+        differs from another only by decimals (1 and 1.0), the contents are not one for each item, the seed is invalid,
+        or the settings do not fit.
     """
     mode: Mode
     if isinstance(plan, BallotPlan):
@@ -333,6 +334,8 @@ def insert_campaign(
     if not slots:
         raise LedgerError("voting needs at least one voter; got none")
     _check_writable(labels)
+    check_decimals(labels, "item", LedgerError)
+    check_decimals(slots, "voter", LedgerError)
     texts = [label_text(label) for label in labels]
     campaign_settings = CampaignSettings() if settings is None else settings
     if campaign_settings.probing is not None:

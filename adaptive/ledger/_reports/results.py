@@ -1,5 +1,6 @@
 """Compute a campaign's results: the paper's ranking, strengths fitted to all votes, and the effect of one voter."""
 
+import math
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -136,9 +137,11 @@ class CampaignResult(TableResult):
             return self.strengths.warnings
         of_pairs = self.strengths.warnings if self.set_size == 2 else ()  # the other items of a set count too
         kind = "graded votes" if self.set_size == 2 else "votes on sets"
-        of_few = (f"with fewer than {LEAST_CLUSTERS} voters, intervals of {kind} are as if all votes were independent",)
-        has_few = 1 < self.n_voters < LEAST_CLUSTERS
-        return of_pairs + self.graded.warnings + (of_few if has_few else ())
+        has_few = self.n_voters < LEAST_CLUSTERS
+        few = f"fewer than {LEAST_CLUSTERS} voters" if has_few else "most votes by very few voters"
+        of_few = f"with {few}, intervals of {kind} are as if all votes were independent"
+        is_clustered = math.isfinite(self.graded.degrees_of_freedom)
+        return of_pairs + self.graded.warnings + (() if is_clustered or self.n_voters < 2 else (of_few,))
 
     @property
     def signal(self) -> bool:

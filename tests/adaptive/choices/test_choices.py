@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import softmax
-from scipy.stats import chi2, kendalltau, multivariate_normal, t
+from scipy.stats import chi2, kendalltau, multivariate_normal, norm, t
 
 from adaptive import Choices, Comparisons, ModelError, bradley_terry
 from adaptive.choices._standard_errors import cluster_products
@@ -295,6 +295,31 @@ def test_few_clusters_widen_every_interval_by_students_t():
     assert weighted.degrees_of_freedom == pytest.approx(16**2 / (64 + 16 + 16) - 1)
     unequal = Choices.from_pairs(votes, clusters=[0] * 9 + list(range(1, 12))).fit(prior=1)
     assert "the 12 clusters are of unequal size and count as 4.3" in "".join(unequal.warnings)
+
+
+def test_warnings_of_unequal_clusters_count_the_way_that_is_unequal():
+    left = np.arange(30) % 3
+    votes = Comparisons(3, left, (left + 1) % 3, np.resize([-1, 1, 1], 30).astype(np.int8))
+    names = np.column_stack([np.arange(30), np.repeat([0, 1, 2], [28, 1, 1])])
+    with_few = replace(Choices.from_pairs(votes), clusters=names).fit(prior=1)
+    assert "there are only 3 clusters" in "".join(with_few.warnings)
+    tenths = Choices.from_pairs(votes, weights=[0.1] * 30, clusters=(np.arange(30) % 10).tolist()).fit(prior=1)
+    assert "too small" not in "".join(tenths.warnings)
+
+
+def test_intervals_for_every_look_are_wider_by_students_t_too():
+    rng = np.random.default_rng(4)
+    left = rng.integers(0, 6, 300)
+    votes = Comparisons(6, left, (left + rng.integers(1, 6, 300)) % 6, np.where(left < 3, 1, -1).astype(np.int8))
+    few = Choices.from_pairs(votes, clusters=(np.arange(300) % 3).tolist()).fit(prior=1)
+    widening = t.ppf(0.95, few.degrees_of_freedom) / norm.ppf(0.95)
+    wider = replace(few, covariance=few.covariance * widening**2, degrees_of_freedom=math.inf)
+    intervals, expected = few.rank_intervals(anytime=True), wider.rank_intervals(anytime=True)
+    assert intervals.low.tolist() == expected.low.tolist()
+    assert intervals.high.tolist() == expected.high.tolist()
+    assert few.n_certain_of_top(3) == wider.n_certain_of_top(3)
+    as_normal = replace(few, degrees_of_freedom=math.inf).rank_intervals(anytime=True)
+    assert (as_normal.high - as_normal.low).sum() < (intervals.high - intervals.low).sum()
 
 
 def test_clusters_in_two_ways_are_summed_less_both():

@@ -331,7 +331,10 @@ def test_both_games_are_read_whatever_the_file(read, written, tmp_path):
     rows = [{**GAMES, "judge": "gpt-4", "question_id": number} for number in (81, 82)]
     frame = pd.DataFrame([rows[0], {**rows[1], "g2_winner": ""}])
     frame.to_parquet(tmp_path / "judge.parquet")
-    ignored = ["question_id"]
+    ignored = ["question_id", "g1_judgment"]
+    (tmp_path / "empty.csv").write_text(",".join(frame.columns) + "\n")
+    with pytest.raises(TableError, match="no votes"):
+        read(tmp_path / "empty.csv")
     for source in (written(frame.to_csv(index=False), "judge.csv"), tmp_path / "judge.parquet"):
         answers = read(source, ignore=ignored)
         n_answers = len(answers.rows) if read is read_choices else answers.n_comparisons

@@ -477,7 +477,7 @@ def test_a_name_that_somebody_took_meanwhile_is_not_replaced(source, tmp_path):
     copy = tmp_path / "copy.db"
     with (  # noqa: PT012
         pytest.raises(adaptive._cli.run.campaign.TableError, match=r"copy\.db: cannot be created: File exists"),
-        adaptive._cli.run.campaign.created(str(copy)) as made,
+        adaptive._cli.run.campaign.create_ledger(str(copy)) as made,
     ):
         made.restore(tmp_path / "b.zip")
         copy.write_text("of somebody else")

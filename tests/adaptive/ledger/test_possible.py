@@ -312,6 +312,7 @@ def test_ibex_20_a_receipt_although_nothing_was_stored(ledger):
         ([" a", "c", "d", "e", "f", "g"], r"one line of text, .* got ' a'"),
         (["", "c", "d", "e", "f", "g"], r"one line of text, .* got ''"),
         (["1", ("1",), "d", "e", "f", "g"], r"the labels '1' and \('1',\) look the same in a file of votes"),
+        (["1", "1.0", "d", "e", "f", "g"], "the item '1' is also written '1.0', and names are compared as text"),
         ([("a", "b\r"), "c", "d", "e", "f", "g"], r"one line of text, .* got \('a', 'b\\r'\)"),
     ],
 )

@@ -33,6 +33,11 @@ def voter(arrive):
     return found
 
 
+def test_what_a_route_of_voters_allows_is_told(voter):
+    answer = voter.client.options("/v1/finish", headers=voter.headers)
+    assert (answer.status_code, "POST" in answer.headers["Allow"]) == (200, True)
+
+
 def test_a_voter_goes_from_the_link_to_the_code(arrive, campaign):
     change_pages(campaign, sheets=1, completion_code="C0DE", completion_url="https://crowd.example/done?cc=C0DE")
     voter = arrive()
