@@ -21,6 +21,7 @@ class _BlasLimit:
         """Set the limit unless it is set."""
         with self._lock:
             if self._n_users == 0:
+                _let_this_thread_set()
                 self._limiter = _blas_libraries().limit(limits=1)
             self._n_users += 1
 
@@ -29,9 +30,7 @@ class _BlasLimit:
         with self._lock:
             self._n_users -= 1
             if self._n_users == 0:
-                for library in _blas_libraries().lib_controllers:
-                    if hasattr(library, "clear_controlling_thread"):  # only the thread that set a limit could change it
-                        library.clear_controlling_thread(force=True)
+                _let_this_thread_set()
                 self._limiter.restore_original_limits()
 
 
@@ -53,6 +52,15 @@ def one_blas_thread(n_rows: int) -> Iterator[None]:
         yield
     finally:
         _LIMIT.release()
+
+
+def _let_this_thread_set() -> None:
+    """Let this thread set the number of threads: otherwise only the one that set it last can, and no call of another
+    has an effect or fails.
+    """
+    for library in _blas_libraries().lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
 
 
 @cache

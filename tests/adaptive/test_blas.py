@@ -54,6 +54,22 @@ def test_the_limit_holds_until_the_last_thread_has_finished(libraries):
     assert n_threads(libraries) == before
 
 
+def test_every_thread_can_set_the_limit_after_another(libraries):
+    """OpenBLAS ignores all threads but the one that set the number last."""
+    seen = []
+
+    def limit():
+        with one_blas_thread(10):
+            seen.append(n_threads(libraries))
+
+    for _ in range(2):
+        limit()
+        other = threading.Thread(target=limit)
+        other.start()
+        other.join()
+    assert seen == [{1}] * 4
+
+
 def test_a_fit_leaves_the_number_of_threads_as_it_was(libraries):
     before = n_threads(libraries)
     rng = np.random.default_rng(0)
