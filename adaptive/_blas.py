@@ -55,9 +55,7 @@ def one_blas_thread(n_rows: int) -> Iterator[None]:
 
 
 def _let_this_thread_set() -> None:
-    """Let this thread set the number of threads: otherwise only the one that set it last can, and no call of another
-    has an effect or fails.
-    """
+    """Let this thread set the number of threads: OpenBLAS silently ignores all but the one that set it last."""
     for library in _blas_libraries().lib_controllers:
         if hasattr(library, "clear_controlling_thread"):
             library.clear_controlling_thread(force=True)
