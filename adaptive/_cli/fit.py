@@ -132,6 +132,8 @@ def fit_command(
     for option, is_used in needs_strengths.items():
         if is_used and model not in STRENGTH_MODELS:
             raise OptionError(f"{option} needs a model with strengths, not {model}")
+    if has_elo and model == "thurstone":
+        raise OptionError("--elo is a scale of logistic strengths, and those of thurstone are normal")
     comparisons = read_files(votes, reading, items).votes
     comparisons = select_voters(comparisons, only, without)
     better_pairs = named_pairs("--better", pairs, comparisons.items)

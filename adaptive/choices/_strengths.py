@@ -86,7 +86,8 @@ class ChoiceStrengths(DrawnStrengths):
     def elo(self) -> NDArray[np.float64]:
         """Return the strengths on the scale of chess: 1000 + 400 / ln 10 times the strength.
 
-        An item that is 400 points above another wins ten times as often as it loses.
+        An item that is 400 points above another wins ten times as often as it loses, in answers with a winner among two
+        items. Of graded answers, these are the odds of the two strongest grades.
 
         Examples
         --------

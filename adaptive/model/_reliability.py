@@ -47,7 +47,8 @@ class Reliability(TableResult):
         no error.
     split_half : float
         Median correlation of strengths from two halves of the votes, carried over to all votes by the formula of
-        Spearman and Brown; nan without splits, or if none has strengths that vary.
+        Spearman and Brown, which does not apply below 0: there it is the correlation itself. It is nan without splits,
+        with two items, or if no half has strengths that vary.
     unit : str
         What is split: "voters", or "votes" with fewer than four voters or if they are not known.
     n_splits, seed : int
@@ -153,7 +154,8 @@ def reliability(
     by_voter = votes.voter is not None and np.unique(votes.voter).size >= 4
     halves = _half_correlations(strengths, by_voter, number, np.random.default_rng(start), progress)
     with np.errstate(divide="ignore"):  # halves with opposite orders
-        split_half = float(np.median(2 * halves / (1 + halves))) if halves.size else math.nan
+        of_all = np.where(halves > 0, 2 * halves / (1 + halves), halves)
+    split_half = float(np.median(of_all)) if halves.size and votes.n_items > 2 else math.nan
     squares, expected = _squared_residuals(strengths)
     ends = np.concatenate([votes.left, votes.right])
     of_items = _ratio(np.tile(squares, 2), np.tile(expected, 2), ends, votes.n_items)
@@ -165,7 +167,7 @@ def reliability(
         voter_infit=None if of_voters is None else read_only(of_voters),
         separation=math.sqrt(true / error),
         scale_separation=true / (true + error),
-        split_half=split_half if math.isfinite(split_half) else math.nan,
+        split_half=split_half,
         unit="voters" if by_voter else "votes",
         n_splits=number,
         seed=start,

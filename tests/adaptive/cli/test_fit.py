@@ -206,6 +206,7 @@ def test_the_level_of_intervals_and_pairs(votes):
         f"differ by {better.difference:+.3f} (90 % interval {better.interval[0]:+.3f} to {better.interval[1]:+.3f})"
     )
     assert "--better: no item is called 'date'" in refusal("fit", "v.csv", "--better", "fig", "date")
+    assert "--elo is a scale of logistic strengths" in refusal("fit", "v.csv", "--elo", "--model", "thurstone")
     assert "--better needs a model with strengths" in refusal(
         "fit", "v.csv", "--better", "fig", "plum", "--model", "borda"
     )

@@ -101,6 +101,16 @@ def test_halves_are_those_of_voters_and_depend_on_the_seed_alone():
     assert list(result.to_frame().columns) == ["item", "infit"]
 
 
+def test_halves_of_coin_flips_have_a_reliability_of_at_least_minus_1():
+    rng = np.random.default_rng(0)
+    left = rng.integers(0, 5, 40)
+    votes = Comparisons(5, left, (left + rng.integers(1, 5, 40)) % 5, rng.choice([-1, 1], 40).astype(np.int8))
+    halves = [reliability(bradley_terry(votes, prior=1), n_splits=1, seed=seed).split_half for seed in range(10)]
+    assert -1 <= min(halves) < 0
+    two = Comparisons(2, [0] * 50, [1] * 50, [1] * 26 + [-1] * 24)
+    assert math.isnan(reliability(bradley_terry(two, prior=1), n_splits=5).split_half)
+
+
 # Chess in Venice, J. M. Linacre, Paired Comparisons with Standard Rasch Software, Rasch Measurement Transactions 11:3
 # (1997), 584-585: the results of the players above against each player, = for a draw. Strengths, infit, tie
 # parameter and log-likelihood are those of sirt::btm (R, version 4.2) with fix.eta=0, eps=0, conv=1e-10.
