@@ -93,8 +93,8 @@ class Records(ABC):
         Columns of the answers of this tool, and the type of each.
     are_texts : bool
         Whether items are texts of any kind rather than names that fit in one line.
-    has_games : bool
-        Whether rows were both games of a judge of MT-bench, and are now a vote each.
+    columns_of_games : sequence of str
+        The columns of the file, if its rows were both games of a judge of MT-bench, and are now a vote each.
     """
 
     def __init__(self, table: TextTable, header: Record, lines: Sequence[int]) -> None:
@@ -104,7 +104,7 @@ class Records(ABC):
         self.tool: str | None = None
         self.schemes: dict[str, str] = {}
         self.are_texts = False
-        self.has_games = False
+        self.columns_of_games: Sequence[str] = ()
 
     @property
     def names(self) -> list[str]:
@@ -395,8 +395,10 @@ def is_missing(value: object) -> bool:
 
 def split_games(records: Records) -> Records:
     """Return the votes of a judge of MT-bench, two of each row with both games; other rows stay as they are."""
-    if not set(records.names) >= GAMES or not records.lines:
+    if not set(records.names) >= GAMES:
         return records
+    if not records.lines:
+        records.table.fail("no votes, only the names of the columns", records.header.line)
     rows: Iterable[dict[str, Any]]
     if isinstance(records, Objects):
         rows = records.objects
@@ -409,7 +411,7 @@ def split_games(records: Records) -> Records:
         for vote in votes_of_object(records.table, _without_missing_games(row), line)
     ]
     split = Objects(records.table, [vote for _, vote in votes], [line for line, _ in votes])
-    split.are_texts, split.has_games = records.are_texts, True
+    split.are_texts, split.columns_of_games = records.are_texts, records.names
     return split
 
 
@@ -419,7 +421,9 @@ def _without_missing_games(row: dict[str, Any]) -> dict[str, Any]:
 
 def check_games(records: Records, columns: Mapping[str, Any]) -> None:
     """Refuse columns of one game: both are read already."""
-    if named := [name for name in columns.values() if isinstance(name, str) and name in GAMES and records.has_games]:
+    if named := [
+        name for name in columns.values() if isinstance(name, str) and name in GAMES and records.columns_of_games
+    ]:
         raise OptionError(
             f"each row has two games of a judge of MT-bench, and both are read, the second with exchanged sides; leave "
             f"{printable(named[0])} out of the columns"

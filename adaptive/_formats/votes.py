@@ -357,10 +357,10 @@ def vote_columns(
         raise OptionError(f"columns: unknown role {shown(unknown[0])}; use {', '.join(ROLES)}")
     if isinstance(ignore, str):
         raise OptionError(f"ignore is a list of columns; got {shown(ignore)}")
-    if absent := [name for name in ignore if name not in records.names]:
-        raise OptionError(f"ignore: there is no column {shown(absent[0])}")
     records = split_games(records)
     check_games(records, columns)
+    if absent := [name for name in ignore if name not in (*records.names, *records.columns_of_games)]:
+        raise OptionError(f"ignore: there is no column {shown(absent[0])}")
     if records.tool == "potato" and "left" in needed and not records.has_side("left"):
         records.table.fail("a user_state.json has no items: name the data file with instances=")
     ids = records.labels("comparison") if "comparison" in needed else None

@@ -162,7 +162,7 @@ def read_choices(
         raise OptionError(f"columns: unknown role {shown(unknown[0])}; use {', '.join(CHOICE_ROLES)}")
     if isinstance(covariates, str) or isinstance(ignore, str):
         raise OptionError("covariates and ignore are lists of names; got one name")
-    if absent := [name for name in ignore if name not in records.names]:
+    if absent := [name for name in ignore if name not in (*records.names, *records.columns_of_games)]:
         raise OptionError(f"ignore: there is no column {shown(absent[0])}")
     return _Reader(records, dict(columns or {}), tuple(ignore), tuple(covariates)).answers(format, answers)
 

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
-from scipy.special import softmax
+from scipy.special import expit, softmax
 from scipy.stats import chi2, kendalltau, multivariate_normal, norm, t
 
 from adaptive import Choices, Comparisons, ModelError, bradley_terry
@@ -309,9 +309,10 @@ def test_warnings_of_unequal_clusters_count_the_way_that_is_unequal():
 
 def test_intervals_for_every_look_are_wider_by_students_t_too():
     rng = np.random.default_rng(4)
-    left = rng.integers(0, 6, 300)
-    votes = Comparisons(6, left, (left + rng.integers(1, 6, 300)) % 6, np.where(left < 3, 1, -1).astype(np.int8))
-    few = Choices.from_pairs(votes, clusters=(np.arange(300) % 3).tolist()).fit(prior=1)
+    left = rng.integers(0, 6, 600)
+    right = (left + rng.integers(1, 6, 600)) % 6
+    winner = np.where(rng.random(600) < expit((right - left) / 2), 1, -1).astype(np.int8)
+    few = Choices.from_pairs(Comparisons(6, left, right, winner), clusters=(np.arange(600) % 3).tolist()).fit(prior=1)
     widening = t.ppf(0.95, few.degrees_of_freedom) / norm.ppf(0.95)
     wider = replace(few, covariance=few.covariance * widening**2, degrees_of_freedom=math.inf)
     intervals, expected = few.rank_intervals(anytime=True), wider.rank_intervals(anytime=True)
