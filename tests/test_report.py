@@ -236,7 +236,7 @@ def test_files(tmp_path):
 def test_results_are_json():
     """`to_dict` of each result that has a report can be written."""
     for result, *_ in results().values():
-        json.dumps(result.to_dict(), allow_nan=False)
+        assert json.loads(json.dumps(result.to_dict(), allow_nan=False))
 
 
 @pytest.mark.filterwarnings("ignore::rankcorr.UndefinedCorrelationWarning")

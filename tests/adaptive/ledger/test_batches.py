@@ -18,6 +18,8 @@ from adaptive.ledger import (
     NotReadyError,
     Probing,
     VoteCast,
+    VotingPages,
+    _voter,
     items_of_targets,
     plan_of_targets,
 )
@@ -402,3 +404,11 @@ def test_bundles_keep_target_groups(ledger, tmp_path):
     restored = Ledger.in_memory().restore(tmp_path / "copy.zip")
     assert restored.info.settings == campaign.info.settings
     assert restored.target_groups().shares == campaign.target_groups().shares
+
+
+def test_a_claim_that_passed_over_sheets_for_a_due_batch_asks_for_the_batch(ledger, monkeypatch):
+    """Another request may draw the batch between the two questions whether one is due."""
+    campaign = continuous(ledger, 6, 2, batch=4, budget=8, sheet_size=2)
+    voter, is_due = joined(campaign), iter([True, False])
+    monkeypatch.setattr(_voter.batches, "may_draw", lambda *_: next(is_due))
+    assert write(campaign, _voter.next_sheet, VotingPages(), voter, may_get_batch=True) is None
