@@ -377,7 +377,7 @@ class Choices:
             information = self.penalised(self.events.information(probabilities), sd)
             if is_flat(information, n_items):
                 raise ModelError(_INFINITE)
-            covariance, degrees_of_freedom, warnings = covariance_of(
+            covariance, errors, degrees_of_freedom, warnings = covariance_of(
                 self.events, self.clusters, probabilities, information, n_items, 0.0 if sd == math.inf else sd**-2
             )
             if self.chance_pvalue() > SIGNAL_LEVEL:
@@ -385,7 +385,6 @@ class Choices:
             n_parts, n_never = count_parts(self.events, n_items)
             extremes, estimated_sd = count_extremes(self.events, n_items), sd if prior is None else math.nan
             warnings += order_caveats("answers", "answers", n_never, n_parts, extremes, estimated_sd)
-        errors = np.sqrt(np.maximum(0.0, np.diagonal(covariance)))
         return ChoiceStrengths(
             items=self.items,
             theta=parameters[:n_items] - parameters[:n_items].mean(),

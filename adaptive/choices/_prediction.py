@@ -194,8 +194,8 @@ def prediction_powered(
     spread = float((difference * difference).sum())
     weight = 0.0 if spread <= 0 else min(1.0, max(0.0, -float((of_people * difference).sum()) / spread))
     influences = of_people + weight * difference
-    n_prompts = int(np.count_nonzero(influences.any(axis=1)))
-    covariance = n_prompts / max(1, n_prompts - 1) * influences.T @ influences
+    n_human = np.unique(of_human[human.events.count > 0]).size  # the fewest, as a rule, and those that matter most
+    covariance = n_human / max(1, n_human - 1) * influences.T @ influences
     (_, _, people), (_, _, machine), (_, _, labelled) = fits
     if prior < math.inf:  # it bounds what the votes of people do not tell, as in a fit of clusters
         _, inverse = human.scores_at(people, prior)

@@ -39,9 +39,11 @@ class ChoiceStrengths(DrawnStrengths):
         Strengths, with mean 0.
     standard_errors : ndarray of float64, shape (n_items,)
         Of the difference of each strength from their mean, with the uncertainty of all other parameters. If the
-        choices have clusters, the errors allow for dependence within clusters (sandwich).
+        choices have clusters, they are the errors from leaving out each cluster in turn (jackknife), or those of
+        independent choices where these are larger.
     covariance : ndarray of float64, shape (n_items + n_others, n_items + n_others)
-        Of the strengths and the other parameters, in this order.
+        Of the strengths and the other parameters, in this order. If there are clusters, the difference of each two
+        strengths has the larger of both variances.
     others : dict of str to tuple of float
         Estimate and standard error of each other parameter: "side", "tie", "grade 1", covariates by name.
     log_likelihood : float
@@ -153,7 +155,7 @@ class ChoiceStrengths(DrawnStrengths):
         return self._covariance_of_items() * widening**2
 
     def sample(self, n: int, rng: np.random.Generator, *, progress: Progress | None = None) -> NDArray[np.float64]:
-        """Draw strengths from their normal distribution, or from Student's t if there are clusters.
+        """Draw strengths with mean 0 from their normal distribution, or from Student's t if there are clusters.
 
         Parameters
         ----------
@@ -187,6 +189,7 @@ class ChoiceStrengths(DrawnStrengths):
         draws: NDArray[np.float64] = rng.standard_normal((number, len(self.items))) @ root
         if math.isfinite(df := self.degrees_of_freedom):
             draws *= np.sqrt(df / rng.chisquare(df, number))[:, np.newaxis]
+        draws -= draws.mean(axis=1, keepdims=True)  # rounding errors would grow by the root
         theta: NDArray[np.float64] = self.theta + draws
         if progress is not None:
             progress(number)

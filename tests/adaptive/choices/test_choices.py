@@ -1,13 +1,14 @@
 """Tests of choices among outcomes: likelihood, published fits, clusters, rank intervals and refusals."""
 
 import csv
+import itertools
 import math
 import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
@@ -342,12 +343,83 @@ def test_clusters_in_two_ways_are_summed_less_both():
     expected = middle(voter.tolist()) + middle(prompt.tolist()) - middle(pairs)
     assert np.linalg.eigvalsh(expected)[1:].min() > 0  # otherwise negative directions would be set to 0
     assert_allclose(cluster_products(choices.events, two_ways.clusters, probabilities), expected, atol=1e-10)
-    # The standard errors of the fit: those of this sandwich, or of the model where these are larger.
-    centring = np.eye(4) - 0.25
-    inverse = np.linalg.inv(choices.events.information(probabilities) + 0.25)
-    sandwich = centring @ inverse @ expected @ inverse @ centring
-    errors = np.sqrt(np.maximum(np.diagonal(sandwich), np.diagonal(centring @ inverse @ centring)))
-    assert_allclose(two_ways.fit(prior=math.inf).standard_errors, errors, atol=1e-10)
+    # The errors of the fit: by leaving out voters, prompts and both, or those of the model where these are larger.
+    columns = voter, prompt, np.array([pairs.index(pair) for pair in pairs])
+    spread = naive_jackknife(choices, columns[0], math.inf) + naive_jackknife(choices, columns[1], math.inf)
+    spread -= naive_jackknife(choices, columns[2], math.inf)
+    errors = np.sqrt(np.maximum(np.diagonal(spread), np.diagonal(choices.fit(prior=math.inf).covariance)))
+    assert_allclose(two_ways.fit(prior=math.inf).standard_errors, errors, rtol=1e-6)
+
+
+def naive_jackknife(choices: Choices, cluster: np.ndarray, prior: float) -> np.ndarray:
+    """Leave out each cluster and take one Newton step, with dense matrices: (G - 1) / G times the sum of squares.
+
+    The first columns and rows are those of strengths with mean 0.
+    """
+    fit, events = choices.fit(prior=prior), choices.events
+    n_items, n_parameters = len(choices.items), events.design.shape[1]
+    at = np.concatenate([fit.theta, [value for value, _ in fit.others.values()]])
+    slopes, curvatures = [], []
+    for event, (first, last) in enumerate(itertools.pairwise(events.outcome_starts.tolist())):
+        design = events.design[first:last].toarray()
+        likely = softmax(design @ at)
+        slopes.append(events.count[event] * (design[events.chosen[event] - first] - likely @ design))
+        curvatures.append(events.count[event] * design.T @ (np.diag(likely) - np.outer(likely, likely)) @ design)
+    penalty = np.zeros((n_parameters, n_parameters))
+    penalty[:n_items, :n_items] = 1 / n_items if prior == math.inf else np.eye(n_items) / prior**2
+    moves = []
+    for name in np.unique(cluster):
+        rest = np.sum(np.array(curvatures)[cluster != name], axis=0) + penalty
+        moves.append(np.linalg.solve(rest, np.sum(np.array(slopes)[cluster == name], axis=0)))
+    moves = np.array(moves)
+    moves[:, :n_items] -= moves[:, :n_items].mean(axis=1, keepdims=True)
+    return (1 - 1 / len(moves)) * moves.T @ moves
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), n_clusters=st.integers(2, 12), largest=st.integers(1, 60))
+def test_errors_of_clusters_are_those_of_leaving_out_each(seed, n_clusters, largest):
+    """Graded votes with ties, weights and a bias for a side; the clusters are of very unequal size."""
+    rng = np.random.default_rng(seed)
+    n_items = int(rng.integers(2, 6))
+    cluster = np.concatenate([np.arange(n_clusters), np.zeros(largest, int), rng.integers(0, n_clusters, 30)])
+    left = rng.integers(0, n_items, cluster.size)
+    choices = Choices.from_grades(
+        range(n_items),
+        left,
+        (left + rng.integers(1, n_items, cluster.size)) % n_items,
+        rng.integers(-1, 2, cluster.size),
+        weights=rng.integers(1, 4, cluster.size),
+        side_bias=True,
+    )
+    clustered = replace(choices, clusters=cluster).fit(prior=1)
+    alone, inverse = choices.fit(prior=1).covariance, choices.scores_at(choices.fit(prior=1), 1)[1]
+    centred = inverse[:n_items] - inverse[:n_items].mean(axis=0)
+    spread = naive_jackknife(choices, cluster, 1)
+    rows = np.concatenate([centred, inverse[n_items:]])
+    spread += rows[:, :n_items] @ rows[:, :n_items].T
+    assert_allclose(
+        clustered.standard_errors, np.sqrt(np.maximum(np.diagonal(spread), np.diagonal(alone)))[:n_items], rtol=1e-6
+    )
+    side = (n_items + choices.names.index("side"),) * 2
+    assert clustered.others["side"][1] == pytest.approx(math.sqrt(max(spread[side], alone[side])))
+    # A difference has the larger error of both, unless directions without any variance had to be left out.
+    contrast = np.zeros(len(spread))
+    contrast[:2] = 1, -1
+    variances = [contrast @ matrix @ contrast for matrix in (spread, alone, clustered.covariance)]
+    assert variances[2] >= max(variances[:2]) * (1 - 1e-6)
+    draws = clustered.sample(50, rng)
+    assert_allclose(draws.mean(axis=1), 0, atol=1e-12)
+
+
+def test_a_cluster_that_alone_tells_of_an_item_leaves_the_errors_finite():
+    """Item 2 is in votes of voter 0 alone: without them, its strength is unknown, and the model's error holds."""
+    left, right = np.array([0, 1, 0, 1, 0, 2, 2, 1]), np.array([1, 0, 1, 0, 2, 0, 1, 2])
+    votes = Comparisons(3, left, right, np.array([1, 1, -1, 1, 1, 1, -1, -1]))
+    fit = Choices.from_pairs(votes, clusters=[1, 2, 3, 4, 0, 0, 0, 0]).fit(prior=math.inf)
+    alone = Choices.from_pairs(votes).fit(prior=math.inf)
+    assert np.isfinite(fit.covariance).all()
+    assert fit.standard_errors[2] == pytest.approx(alone.standard_errors[2])
 
 
 def test_an_item_that_never_lost_has_no_small_error_by_clusters():
