@@ -91,7 +91,7 @@ def prediction_powered(
     judge adds no bias and only gets a small weight. Prompts on which people gave no answer, or "both bad" that is left
     out, are labelled too, because those with an answer alone are no random part. The weight minimises the sum of the
     variances of the strengths, and is held between 0 and 1. The covariance is that of the joint scores, summed by
-    prompt.
+    prompt, times P / (P - 1) for P prompts of people.
 
     Prompts must be drawn from one population, and those with votes of people at random. The intervals follow Student's
     t, with one degree of freedom less than the prompts of people count as of equal size. They need some fifty of them.
