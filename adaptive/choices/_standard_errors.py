@@ -129,9 +129,8 @@ def cluster_products(events: Events, clusters: Array, probabilities: Array) -> A
     scores = events.scores(probabilities)
 
     def products(cluster: Array) -> Array:
-        n_clusters = int(cluster.max()) + 1
-        counts = csr_array((events.count, (cluster, np.arange(cluster.size))), shape=(n_clusters, cluster.size))
-        sums = counts @ scores
+        counts = csr_array((events.count, (cluster, np.arange(cluster.size))))
+        sums, n_clusters = counts @ scores, _n_clusters(events, cluster)
         return np.asarray(n_clusters / max(1, n_clusters - 1) * (sums.T @ sums).toarray())
 
     return _summed(clusters, products)
@@ -200,8 +199,14 @@ def _jackknife(events: Events, cluster: Array, probabilities: Array, inverse: Ar
         power, previous = totals(residuals * steps), power
         ratio = np.divide(power, previous, out=np.zeros(n_clusters), where=is_open)[of_key]
         directions, images = steps + ratio * directions, residuals + ratio * images
-    of_clusters = csr_array((moved, (of_key, parameter)), shape=(n_clusters, n_parameters))
-    return np.asarray((n_clusters - 1) / n_clusters * inverse @ (of_clusters.T @ of_clusters).toarray() @ inverse)
+    moves = csr_array((moved, (of_key, parameter)), shape=(n_clusters, n_parameters))
+    share = 1.0 - 1.0 / _n_clusters(events, cluster)
+    return np.asarray(share * inverse @ (moves.T @ moves).toarray() @ inverse)
+
+
+def _n_clusters(events: Events, cluster: Array) -> int:
+    """Return the number of clusters; those of answers without weight are none."""
+    return len(np.unique(cluster[events.count > 0]))
 
 
 def is_flat(information: Array, n_items: int) -> bool:

@@ -412,6 +412,25 @@ def test_errors_of_clusters_are_those_of_leaving_out_each(seed, n_clusters, larg
     assert_allclose(draws.mean(axis=1), 0, atol=1e-12)
 
 
+def test_clusters_of_answers_without_weight_change_nothing():
+    rng = np.random.default_rng(3)
+    left = rng.integers(0, 4, 90)
+    votes = Comparisons(4, left, (left + rng.integers(1, 4, 90)) % 4, rng.choice([-1, 0, 1], 90))
+    cluster = np.where(np.arange(90) < 40, np.arange(90) % 5, np.arange(90))
+    weights = (np.arange(90) < 40) * 1.0
+    fits = [
+        Choices.from_pairs(
+            Comparisons(4, votes.left[rows], votes.right[rows], votes.winner[rows]),
+            weights=weights[rows],
+            clusters=cluster[rows].tolist(),
+        )
+        for rows in (slice(90), slice(40))
+    ]
+    first, second = (choices.fit(prior=1).covariance for choices in fits)
+    assert_allclose(first, second, rtol=1e-6)
+    assert fits[0].chance_pvalue() == pytest.approx(fits[1].chance_pvalue())
+
+
 def test_a_cluster_that_alone_tells_of_an_item_leaves_the_errors_finite():
     """Item 2 is in votes of voter 0 alone: without them, its strength is unknown, and the model's error holds."""
     left, right = np.array([0, 1, 0, 1, 0, 2, 2, 1]), np.array([1, 0, 1, 0, 2, 0, 1, 2])
