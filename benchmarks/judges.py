@@ -1,7 +1,8 @@
 """Print how often intervals from votes of people and of a judge hold the truth, and how wide they are.
 
 Each prompt asks for one pair of items. People vote on some prompts, drawn at random, and the judge on all of them. With
---clusters, the intervals are those of dependent votes instead: each prompt or voter shifts the strength of each item.
+several --votes, each prompt asks for as many pairs, and shifts the strength of each item. With --clusters, the
+intervals are those of dependent votes instead: each prompt or voter shifts the strength of each item.
 Run it with ``.venv/bin/python benchmarks/judges.py``; it checks nothing.
 """
 
@@ -36,24 +37,32 @@ def votes_of(left: np.ndarray, right: np.ndarray, is_left: Answers) -> Choices:
     return Choices.from_grades(range(N_ITEMS), left, right, grades)
 
 
-def trial(seed: int, judge: str, n_prompts: int, n_labelled: int) -> tuple[float, float, float] | None:
+def trial(
+    seed: int, judge: str, n_prompts: int, n_labelled: int, n_votes: int = 1
+) -> tuple[float, float, float] | None:
     """Share of the intervals that hold the truth, their width over that of people alone, and the judge's weight."""
     rng = np.random.default_rng([seed, *judge.encode()])
     theta = np.sort(rng.normal(0, SPREAD, N_ITEMS))
     theta -= theta.mean()
-    left = rng.integers(0, N_ITEMS, n_prompts)
-    right = (left + rng.integers(1, N_ITEMS, n_prompts)) % N_ITEMS
-    people = rng.logistic(size=n_prompts) < theta[left] - theta[right]
-    own = rng.permutation(theta)
-    independent = rng.logistic(size=n_prompts) < own[left] - own[right]
-    labelled = rng.permutation(n_prompts)[:n_labelled]
+    prompt = np.repeat(np.arange(n_prompts), n_votes)
+    left = rng.integers(0, N_ITEMS, prompt.size)
+    right = (left + rng.integers(1, N_ITEMS, prompt.size)) % N_ITEMS
+    difference = theta[left] - theta[right]
+    if n_votes > 1:
+        shifts = rng.normal(0, 1, (n_prompts, N_ITEMS))
+        difference += shifts[prompt, left] - shifts[prompt, right]
+        theta = limit_of(theta, 2.0)
+    people = rng.logistic(size=prompt.size) < difference
+    other = rng.permutation(theta)
+    independent = rng.logistic(size=prompt.size) < other[left] - other[right]
+    labelled = np.flatnonzero(np.isin(prompt, rng.permutation(n_prompts)[:n_labelled]))
     answers = JUDGES[judge](rng, people, independent)
     try:
         both = prediction_powered(
             votes_of(left[labelled], right[labelled], people[labelled]),
             votes_of(left, right, answers),
-            labelled.tolist(),
-            list(range(n_prompts)),
+            prompt[labelled].tolist(),
+            prompt.tolist(),
         )
     except ModelError:  # an item that never lost has no finite strength
         return None
@@ -151,6 +160,7 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=400)
     parser.add_argument("--prompts", type=int, default=1_000)
     parser.add_argument("--labelled", type=int, nargs="+", default=[100, 200])
+    parser.add_argument("--votes", type=int, default=1, help="of a prompt")
     parser.add_argument("--clusters", action="store_true", help="print intervals of dependent votes")
     options = parser.parse_args()
     machine("numpy")
@@ -158,13 +168,13 @@ def main() -> None:
         print_clusters(options.trials)
         return
     heading(
-        f"{N_ITEMS} items, {options.prompts:,} prompts, {options.trials} simulations",
+        f"{N_ITEMS} items, {options.prompts:,} prompts with {options.votes} votes each, {options.trials} simulations",
         *("judge", "prompts with people", "90 % intervals that hold the truth", "width, of people alone", "weight"),
         "simulations without finite strengths",
     )
     for judge in JUDGES:
         for n_labelled in options.labelled:
-            results = [trial(seed, judge, options.prompts, n_labelled) for seed in range(options.trials)]
+            results = [trial(seed, judge, options.prompts, n_labelled, options.votes) for seed in range(options.trials)]
             done = np.array([result for result in results if result is not None])
             coverage, width, weight = done.mean(axis=0) if done.size else [np.nan] * 3
             row(judge, n_labelled, f"{coverage:.3f}", f"{width:.2f}", f"{weight:.2f}", options.trials - len(done))
