@@ -57,19 +57,19 @@ def compare_columns(
     ranked = [run for run in order if not math.isnan(summary.means[run])]
     low, high = bounds(summary, studentize(values, plan.draws.of_part(COLUMNS), plan.clusters), plan.level)
     draws = plan.draws.of_part(PAIRS)
-    everyone = list(combinations(order, 2))
-    pairs = everyone
+    all_pairs = list(combinations(order, 2))
+    pairs = all_pairs
     if plan.baseline is not None:
         base = plan.names.index(plan.baseline)
         pairs = [(run, base) for run in order if run != base]
     differences = _compare_pairs(values, pairs, plan._replace(draws=draws))
-    listed = np.array([pair.pvalue for pair in differences])
+    pair_pvalues = np.array([pair.pvalue for pair in differences])
     if plan.baseline is None:
-        paired = listed
+        paired = pair_pvalues
     else:
-        one, other = np.array(everyone).T
+        one, other = np.array(all_pairs).T
         paired = pvalues(values[:, one] - values[:, other], plan.test, draws.of_part(PAIRED), plan.clusters)
-    is_ranked = np.array([run in ranked and other in ranked for run, other in everyone])
+    is_ranked = np.array([run in ranked and other in ranked for run, other in all_pairs])
     joint = draws.of_part(PAIRED).fewer(draws.n_resamples)
     tests = standings(values[:, ranked], paired[is_ranked], plan.level, joint, plan.clusters)
     rows = [
@@ -90,7 +90,7 @@ def compare_columns(
             for (one, other), pair_is_ranked in zip(pairs, is_ranked, strict=True)
         ]
     else:
-        corrected = corrected_pvalues(values, pairs, joint, listed, plan.clusters).tolist()
+        corrected = corrected_pvalues(values, pairs, joint, pair_pvalues, plan.clusters).tolist()
     return (
         order,
         tuple(rows),
@@ -482,9 +482,9 @@ def _flip_signs(columns: Values, signs: Values | None, draws: Draws) -> Values:
         return _sum_rows(signs, rows)
 
     def task(rng: np.random.Generator, size: int) -> Values:
-        drawn = np.empty((size, len(rows)))
-        draw_signs(rng, drawn)
-        return _sum_rows(drawn, rows)
+        random_signs = np.empty((size, len(rows)))
+        draw_signs(rng, random_signs)
+        return _sum_rows(random_signs, rows)
 
     return np.concatenate(draws.in_blocks(task, len(rows)))
 

@@ -1,4 +1,4 @@
-"""What a comparison of runs says: scores of runs, differences of pairs, groups of queries."""
+"""Results of a comparison of runs: scores of runs, differences of pairs, groups of queries."""
 
 from __future__ import annotations
 

@@ -271,12 +271,14 @@ def code_scores(coefficient: Coefficient, systems: Mapping[str, Ranking], swap: 
         The value of `swap` is unknown, or does not fit the coefficient or a system.
     """
     check_swap(coefficient, swap)
-    named = {f"system {name!r}": ranking for name, ranking in systems.items()}  # in full, since names must differ
-    scored = {name: ranking for name, ranking in named.items() if swap == "scores" or ranking.scores is not None}
-    if swap == "ranks" or not scored:
-        return [None] * len(named)
-    codes = dict(zip(scored, codes_of_scores(scored), strict=True))
-    return [codes.get(name) for name in named]
+    rankings = {f"system {name!r}": ranking for name, ranking in systems.items()}  # in full, since names must differ
+    with_scores = {
+        name: ranking for name, ranking in rankings.items() if swap == "scores" or ranking.scores is not None
+    }
+    if swap == "ranks" or not with_scores:
+        return [None] * len(rankings)
+    codes = dict(zip(with_scores, codes_of_scores(with_scores), strict=True))
+    return [codes.get(name) for name in rankings]
 
 
 def _align_pair(
