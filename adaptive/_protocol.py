@@ -17,7 +17,16 @@ from adaptive._draw import LIMIT, Ballot, Names, draw_ballot, labels_at
 from adaptive._plan import BallotPlan
 from adaptive._record import BallotRecord, Places, ProtocolResult, json_label
 from adaptive._rows import NextBallot
-from adaptive._scores import Average, Scores, Select, Selection, running_mean, score_ballot, select_by_mean
+from adaptive._scores import (
+    Average,
+    Scores,
+    Select,
+    Selection,
+    running_mean,
+    score_ballot,
+    select_by_mean,
+    select_items,
+)
 from adaptive.errors import AdaptiveError, ProtocolError, VoteError
 from rankcorr._checks import check_choice, check_unique, checked_seed, offending, shown
 from rankcorr._input.identifiers import identifier_text, plain_identifier
@@ -159,12 +168,11 @@ def close_ballot(
     number, places = position.n_closed + 1, position.places
     previous = position.mean[places] if position.n_closed else None
     scores = score_ballot(ballot, answers, ballot_number=number, previous_mean=previous, average=average)
+    selection = Selection(np.empty(0, np.intp), 0)
+    if number < plan.n_ballots:
+        selection = select_items(select, scores, plan.sizes[number], rng)
     mean = position.mean.copy()
     mean[places] = scores.ybar
-    if number < plan.n_ballots:
-        selection = _checked_selection(select(scores, plan.sizes[number], rng), plan.sizes[number], len(places))
-    else:
-        selection = Selection(np.empty(0, np.intp), 0)
     record = BallotRecord(
         number=number, items=ballot.items, places=places, n_tied_at_cut=selection.n_tied_at_cut, **vars(scores)
     )
@@ -227,16 +235,6 @@ def checked_labels(labels: Items, role: str, error: type[AdaptiveError] = Protoc
     except TypeError:
         raise error(f"{role} must be hashable, as strings and tuples are; got {shown(names)}") from None
     return names
-
-
-def _checked_selection(selection: Selection, n_selected: int, n_items: int) -> Selection:
-    places = np.asarray(selection.places)
-    indices = (
-        places.dtype.kind in "iu" and places.shape == (n_selected,) and places.min() >= 0 and places.max() < n_items
-    )
-    if not indices or np.bincount(places).max() > 1:
-        raise ProtocolError(f"select must return {n_selected} different indices below {n_items}; got {shown(places)}")
-    return selection
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from adaptive._draw import Ballot
 from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED, checked_answers
 from adaptive.errors import ProtocolError, VoteError
-from rankcorr._checks import offending
+from rankcorr._checks import offending, shown
 from rankcorr._results import Result, read_only
 
 Scores: TypeAlias = NDArray[np.float64]
@@ -329,6 +329,24 @@ class Selection(Result):
 
 Select: TypeAlias = Callable[[BallotScores, int, np.random.Generator], Selection]
 """Scores of ballot k, N_(k+1), and a generator for ties: gives the items of ballot k + 1."""
+
+
+def select_items(select: Select, scores: BallotScores, n_selected: int, rng: np.random.Generator) -> Selection:
+    """Select the items of the next ballot by a rule of the caller, whose result is checked.
+
+    Raises
+    ------
+    ProtocolError
+        When the rule does not return that many different items of the ballot.
+    """
+    selection, n_items = select(scores, n_selected, rng), scores.ybar.size
+    places = np.asarray(selection.places)
+    are_indices = (
+        places.dtype.kind in "iu" and places.shape == (n_selected,) and places.min() >= 0 and places.max() < n_items
+    )
+    if not are_indices or np.bincount(places).max() > 1:
+        raise ProtocolError(f"select must return {n_selected} different indices below {n_items}; got {shown(places)}")
+    return selection
 
 
 def select_top(scores: ArrayLike, n_selected: int, rng: np.random.Generator) -> Selection:

@@ -136,6 +136,18 @@ def checked_level(level: object, name: str = "level", error: type[ValueError] = 
     return value
 
 
+def checked_margin(margin: float | None, level: float) -> float | None:
+    """Return a margin of equivalence as a float, or raise OptionError."""
+    if margin is None:
+        return None
+    value = real_number(margin)
+    if not (math.isfinite(value) and value > 0):
+        raise OptionError(f"equivalent_within must be a positive number; got {shown(margin)}")
+    if level <= 0.5:
+        raise OptionError(f"equivalent_within needs a level above 0.5; got {level:g}")
+    return value
+
+
 def checked_flag(flag: object, name: str) -> bool:
     """Return a bool of Python or numpy as a bool, or raise OptionError: a text such as "no" would count as true."""
     if not isinstance(flag, bool | np.bool_):

@@ -100,7 +100,7 @@ def test_no_cell_on_the_page_of_papers_is_empty():
 
 
 def test_importing_leaves_heavy_packages_alone():
-    light = "rankcorr, rankcorr.datasets, rankcorr._io.table, rankcorr.evaluation, rankcorr.vectors"
+    light = "rankcorr, rankcorr.datasets, rankcorr._io.rankings, rankcorr.evaluation, rankcorr.vectors"
     heavy = "numba narwhals scipy.stats pandas matplotlib click ir_measures gensim sklearn polars evaluate torch"
     program = f"import sys, {light}, rankcorr.integrations.metric; print(*set('{heavy}'.split()) & set(sys.modules))"
     output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

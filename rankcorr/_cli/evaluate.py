@@ -41,9 +41,9 @@ from rankcorr.evaluation._nulls import RESAMPLES as NULL_RESAMPLES
 from rankcorr.evaluation._nulls import chance_level
 from rankcorr.evaluation._partitions.evaluator import QueryEvaluator
 from rankcorr.evaluation._qrels import Qrels, Run
-from rankcorr.evaluation._query_tests import TESTS, PairedDifference
+from rankcorr.evaluation._query_tests import TESTS
 from rankcorr.evaluation._reports import reports_of_tests
-from rankcorr.evaluation._run_comparison import HOLM, STEP_DOWN, RunComparison
+from rankcorr.evaluation._run_comparison import HOLM, STEP_DOWN, PairedDifference, RunComparison
 from rankcorr.evaluation._scores.sample_size import needed_items
 from rankcorr.evaluation._sources import grouped_queries, qrels_of, read_groups, read_qrels, read_run, runs_of
 from rankcorr.evaluation._worst import Direction, QueryDifference, worst_evaluated

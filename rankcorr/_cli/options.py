@@ -17,7 +17,7 @@ from rankcorr._checks import ALTERNATIVES, alpha_of, checked_level, collected_no
 from rankcorr._cli import console
 from rankcorr._cli.console import whole
 from rankcorr._coefficients import BY_NAME, COEFFICIENTS, Pearson, TauW, named_coefficient
-from rankcorr._io.table import DUPLICATES, read_numbers
+from rankcorr._io.rankings import DUPLICATES, read_ranking
 from rankcorr._io.trec import is_trec
 from rankcorr._options import default_of
 from rankcorr._ranking import MISSING, Missing, align
@@ -269,23 +269,22 @@ class Files:
     def _one(self, name: str, path: str, column: str | None) -> Named:
         try:
             with collected_notices() as notices:
-                table = read_numbers(
+                ranking = read_ranking(
                     path,
                     id_columns=self.ids or None,
                     score_column=column,
+                    ranks=self.ranks,
                     header=not self.no_header,
                     unordered=self.unordered,
                     duplicates=self.duplicates,
                 )
-                has_ranks = self.ranks or table.has_ranks()
         except TableError as error:
             if is_trec(path):
                 raise TableError(
                     f"{error}; this looks like a TREC file, which 'rankcorr evaluate QRELS RUN' reads"
                 ) from error
             raise
-        make = Ranking.from_ranks if has_ranks else Ranking.from_scores
-        return Named(name, make(table.numbers), messages=tuple(notices))
+        return Named(name, ranking, messages=tuple(notices))
 
     def read_clusters(self, path: str | None) -> dict[Hashable, str] | None:
         """Read the cluster of each item, with labels as in the other files."""

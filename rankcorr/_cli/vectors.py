@@ -13,7 +13,7 @@ from rankcorr._cli.compare import TEST_RESAMPLES
 from rankcorr._cli.console import label_text, number_text, pvalue_text, text_columns, whole
 from rankcorr._cli.options import Weights
 from rankcorr._coefficients import COEFFICIENTS
-from rankcorr._io.table import DUPLICATES
+from rankcorr._io.rankings import DUPLICATES
 from rankcorr._results import TableNotes, best_places, significance_notes
 from rankcorr._workers import progress_bar
 from rankcorr.errors import OptionError

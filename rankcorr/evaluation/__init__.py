@@ -61,8 +61,7 @@ from rankcorr.evaluation._partitions.means import (
     streamed_means,
 )
 from rankcorr.evaluation._qrels import Qrels, Run
-from rankcorr.evaluation._query_tests import PairedDifference
-from rankcorr.evaluation._run_comparison import GroupComparison, RunComparison, RunScore
+from rankcorr.evaluation._run_comparison import GroupComparison, PairedDifference, RunComparison, RunScore
 from rankcorr.evaluation._scores.leaderboard import ScoreLeaderboard, leaderboard_of_scores
 from rankcorr.evaluation._scores.sample_size import NeededItems, needed_items
 from rankcorr.evaluation._sources import read_groups, read_qrels, read_run

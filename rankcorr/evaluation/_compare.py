@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import replace
-from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from rankcorr._checks import alpha_of, check_choice, checked_flag, checked_level, shown
+from rankcorr._checks import check_choice, checked_flag, checked_level, checked_margin, shown
 from rankcorr._coefficients import Coefficient
-from rankcorr._input.numbers import ROUNDING
-from rankcorr._results import Rows, read_only
-from rankcorr._workers import Draws, Progress, Values
+from rankcorr._results import read_only
+from rankcorr._workers import Draws, Progress
 from rankcorr.errors import OptionError
-from rankcorr.evaluation import _query_tests as query_tests
 from rankcorr.evaluation._evaluate import Evaluation, evaluate
 from rankcorr.evaluation._matching import SelfHits, Unjudged, Unretrieved
 from rankcorr.evaluation._metric_values import UndefinedPolicy
 from rankcorr.evaluation._metrics import MetricLike, as_metrics, largest_difference
 from rankcorr.evaluation._nulls import RESAMPLES
-from rankcorr.evaluation._query_tests import PAIRED, RANDOMIZATION, Clusters, Means, PairedDifference, Test, Verdict
-from rankcorr.evaluation._run_comparison import HOLM, STEP_DOWN, GroupComparison, RunComparison, RunScore
+from rankcorr.evaluation._query_tests import RANDOMIZATION, TESTS, Plan, Test, compare_columns
+from rankcorr.evaluation._run_comparison import HOLM, STEP_DOWN, RunComparison, correct_pairs
 from rankcorr.evaluation._sources import QrelsLike, RunsLike, cluster_numbers, grouped_queries, runs_of
 from rankcorr.inference._multiple_tests import holm
-
-COLUMNS, PAIRS, GROUPS = range(3)  # parts of the resamples
-LEFT_OUT = 2  # a part of those of pairs, after the paired and the joint ones
 
 
 def compare_runs(
@@ -147,7 +140,7 @@ def compare_runs(
     if is_standardized and not isinstance(measure, Coefficient):
         raise OptionError(f"only rank correlations can be standardized; got {shown(metric)}")
     Draws.checked(n_resamples, seed, workers, progress)
-    query_tests.checked_margin(equivalent_within, _checked_level(named_runs, test, baseline, level))
+    checked_margin(equivalent_within, _checked_level(named_runs, test, baseline, level))
     policies: dict[str, Any] = {"unjudged": unjudged, "unretrieved": unretrieved, "depth": depth}
     policies["self_hits"] = self_hits
     tested: dict[str, Any] = {"test": test, "baseline": baseline, "level": level, "n_resamples": n_resamples}
@@ -216,9 +209,9 @@ def compare_evaluated(
     name = evaluation.metrics[0] if metric is None else metric
     bound = largest_difference(name)
     numbers = cluster_numbers(clusters, evaluation.queries)
-    margin = query_tests.checked_margin(equivalent_within, confidence)
+    margin = checked_margin(equivalent_within, confidence)
     plan = Plan(evaluation.runs, evaluation.queries, test, baseline, confidence, draws, bound, numbers, margin)
-    order, rows, pairs, by_group = _compare_columns(columns.T, parts, plan)
+    order, rows, pairs, by_group = compare_columns(columns.T, parts, plan)
     return RunComparison(
         rows=rows,
         pairs=pairs,
@@ -270,8 +263,10 @@ def corrected_together(comparisons: Iterable[RunComparison]) -> tuple[RunCompari
     return tuple(
         replace(
             comparison,
-            pairs=_corrected(comparison.pairs, overall_pvalues),
-            groups=tuple(replace(group, pairs=_corrected(group.pairs, group_pvalues)) for group in comparison.groups),
+            pairs=correct_pairs(comparison.pairs, overall_pvalues),
+            groups=tuple(
+                replace(group, pairs=correct_pairs(group.pairs, group_pvalues)) for group in comparison.groups
+            ),
             correction=HOLM,
         )
         for comparison in family
@@ -305,145 +300,11 @@ def compare_metrics(evaluation: Evaluation, *, standardized: bool = False, **opt
     )
 
 
-class Plan(NamedTuple):
-    """The runs to compare, the queries, and the options of the tests."""
-
-    names: tuple[str, ...]
-    queries: Sequence[Hashable]
-    test: Test
-    baseline: str | None
-    level: float
-    draws: Draws
-    bound: float  # of differences
-    clusters: Clusters  # those of the queries
-    margin: float | None = None  # within which runs are equivalent
-
-
 def _checked_level(runs: Collection[str], test: Test, baseline: str | None, level: float) -> float:
     """Check the options of a comparison of these runs, and return the level of confidence."""
-    check_choice("test", test, query_tests.TESTS)
+    check_choice("test", test, TESTS)
     if len(runs) < 2:
         raise OptionError(f"at least two runs are needed to compare; got {', '.join(map(shown, runs))}")
     if baseline is not None:
         check_choice("baseline", baseline, tuple(runs))
     return checked_level(level)
-
-
-def _compare_columns(
-    values: Values, groups: dict[Hashable, list[int]], plan: Plan
-) -> tuple[list[int], tuple[RunScore, ...], tuple[PairedDifference, ...], tuple[GroupComparison, ...]]:
-    """Compare columns of values, shape (n_queries, n_runs): order of the runs, rows, pairs and groups of queries."""
-    summary = Means.of(values, plan.clusters)
-    order = np.argsort(-summary.means, kind="stable").tolist()  # nan sorts last
-    ranked = [run for run in order if not math.isnan(summary.means[run])]
-    low, high = query_tests.bounds(
-        summary, query_tests.studentize(values, plan.draws.of_part(COLUMNS), plan.clusters), plan.level
-    )
-    draws = plan.draws.of_part(PAIRS)
-    everyone = list(combinations(order, 2))
-    pairs = everyone
-    if plan.baseline is not None:
-        base = plan.names.index(plan.baseline)
-        pairs = [(run, base) for run in order if run != base]
-    differences = _pairs(values, pairs, plan._replace(draws=draws))
-    listed = np.array([pair.pvalue for pair in differences])
-    if plan.baseline is None:
-        paired = listed
-    else:
-        one, other = np.array(everyone).T
-        paired = query_tests.pvalues(values[:, one] - values[:, other], plan.test, draws.of_part(PAIRED), plan.clusters)
-    is_ranked = np.array([run in ranked and other in ranked for run, other in everyone])
-    joint = draws.of_part(PAIRED).fewer(draws.n_resamples)
-    tests = query_tests.standings(values[:, ranked], paired[is_ranked], plan.level, joint, plan.clusters)
-    rows = [
-        RunScore(
-            run=plan.names[run],
-            mean=float(summary.means[run]),
-            low=float(low[run]),
-            high=float(high[run]),
-            n_queries=int(summary.n[run]),
-            **place,
-        )
-        for run, place in zip(order, tests.row_fields(summary.means[order]), strict=True)
-    ]
-    if plan.baseline is None:
-        places = {run: place for place, run in enumerate(ranked)}
-        corrected = [
-            tests.corrected[places[one], places[other]] if pair_is_ranked else math.nan
-            for (one, other), pair_is_ranked in zip(pairs, is_ranked, strict=True)
-        ]
-    else:
-        corrected = query_tests.corrected_pvalues(values, pairs, joint, listed, plan.clusters).tolist()
-    return order, tuple(rows), _corrected(differences, iter(corrected)), _by_group(values, order, pairs, groups, plan)
-
-
-def _pairs(values: Values, pairs: Sequence[tuple[int, int]], plan: Plan) -> list[PairedDifference]:
-    """Differences of pairs of runs, without correction of their p-values."""
-    one, other = np.array(pairs).T
-    differences = np.asarray(values[:, one] - values[:, other])
-    summary = Means.of(differences)
-    tests = query_tests.verdicts(
-        differences, plan.test, plan.level, plan.draws.of_part(PAIRED), plan.bound, plan.clusters
-    )
-    judged: list[Verdict | None] = [None] * len(pairs)
-    if plan.margin is not None:
-        draws = plan.draws.of_part(PAIRED)
-        inner = query_tests.verdicts(differences, plan.test, 2 * plan.level - 1, draws, plan.bound, plan.clusters)
-        judged = [*query_tests.judge_differences(tests, inner, summary.means, plan.margin, plan.level)]
-    sizes = query_tests.effect_sizes(differences)
-    better, worse = (differences > ROUNDING).sum(axis=0), (differences < -ROUNDING).sum(axis=0)
-    left_out = query_tests.without_one(
-        differences, plan.queries, plan.test, plan.draws.of_part(LEFT_OUT), plan.clusters
-    )
-    alpha = alpha_of(plan.level)
-    return [
-        PairedDifference(
-            first=plan.names[first],
-            second=plan.names[second],
-            difference=float(summary.means[pair]),
-            low=float(tests.lows[pair]),
-            high=float(tests.highs[pair]),
-            pvalue=float(tests.pvalues[pair]),
-            corrected_pvalue=math.nan,
-            effect_size=float(sizes[pair]),
-            n_queries=int(summary.n[pair]),
-            n_better=int(better[pair]),
-            n_worse=int(worse[pair]),
-            detectable=float(tests.detectable[pair]),
-            least=left_out[pair][0],
-            most=left_out[pair][1],
-            fragile=any(
-                (left_out_query.pvalue <= alpha) != (tests.pvalues[pair] <= alpha)
-                for left_out_query in left_out[pair]
-                if left_out_query is not None
-            ),
-            verdict=judged[pair],
-        )
-        for pair, (first, second) in enumerate(pairs)
-    ]
-
-
-def _corrected(pairs: Iterable[PairedDifference], corrected: Iterator[float]) -> tuple[PairedDifference, ...]:
-    return Rows(replace(pair, corrected_pvalue=float(next(corrected))) for pair in pairs)
-
-
-def _by_group(
-    values: Values, order: Sequence[int], pairs: list[tuple[int, int]], groups: dict[Hashable, list[int]], plan: Plan
-) -> tuple[GroupComparison, ...]:
-    parts = []
-    for number, members in enumerate(groups.values()):
-        queries, draws = [plan.queries[member] for member in members], plan.draws.of_part(GROUPS, number)
-        group_values = values[members]
-        clusters = None if plan.clusters is None else np.unique(plan.clusters[members], return_inverse=True)[1]
-        group_plan = plan._replace(queries=queries, draws=draws, clusters=clusters)
-        parts.append((group_values, _pairs(group_values, pairs, group_plan)))
-    corrected = iter(holm([pair.pvalue for _, group_pairs in parts for pair in group_pairs]))
-    return tuple(
-        GroupComparison(
-            group=group,
-            n_queries=len(group_values),
-            means=tuple(Means.of(group_values).means[order].tolist()),
-            pairs=_corrected(group_pairs, corrected),
-        )
-        for group, (group_values, group_pairs) in zip(groups, parts, strict=True)
-    )

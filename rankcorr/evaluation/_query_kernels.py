@@ -475,37 +475,48 @@ def group_traits(x: Column, y: Column, n_items: Array, scrambles: Array, pattern
 
 
 @kernel
-def flipped_sums(rng: np.random.Generator, differences: Array, sums: Array) -> None:
-    """Sum the rows of differences, each with a random sign; a row of `sums` for each resample.
-
-    All columns have the same signs. A random number has 53 bits, and gives as many signs. The inner loop runs over
-    columns, several of which are added at a time: for 45 columns this takes less than half of the time.
-    """
-    n_queries, n_pairs = differences.shape
-    signs = np.empty(n_queries)
-    for resample in range(sums.shape[0]):
+def draw_signs(rng: np.random.Generator, signs: Array) -> None:
+    """Draw a random sign for each query; a row for each resample. A random number has 53 bits, and gives as many."""
+    for resample in range(signs.shape[0]):
         bits = 0
-        for query in range(n_queries):
+        for query in range(signs.shape[1]):
             if query % 53 == 0:
                 bits = int(rng.random() * 2.0**53)
-            signs[query] = 1.0 if bits & 1 else -1.0
+            signs[resample, query] = 1.0 if bits & 1 else -1.0
             bits >>= 1
-        totals = sums[resample]
-        totals[:] = 0.0
-        for query in range(n_queries):
-            sign, row = signs[query], differences[query]
-            for pair in range(n_pairs):
-                totals[pair] += sign * row[pair]
 
 
 @kernel
-def drawn_counts(rng: np.random.Generator, counts: Array) -> None:
+def draw_counts(rng: np.random.Generator, counts: Array) -> None:
     """Draw as many queries with replacement as there are, and count the draws of each; a row for each resample."""
     n_queries = counts.shape[1]
     counts[:] = 0.0
     for resample in range(counts.shape[0]):
         for _ in range(n_queries):
             counts[resample, int(rng.random() * n_queries)] += 1.0
+
+
+@kernel
+def sum_rows(weights: Array, rows: Array, sums: Array) -> None:
+    """Set each row of `sums` to the sum of all rows, times the weights of a resample.
+
+    Four rows are added at a time, and in each several columns: for 1 to 3 columns this takes 60 % of the time of single
+    rows, for 46 columns 75 %, and a quarter of that of single columns.
+    """
+    n_rows, n_columns = rows.shape
+    n_in_fours = n_rows - n_rows % 4
+    for resample in range(sums.shape[0]):
+        totals = sums[resample]
+        totals[:] = 0.0
+        for first in range(0, n_in_fours, 4):
+            for column in range(n_columns):
+                total = totals[column]
+                for row in range(first, first + 4):
+                    total += weights[resample, row] * rows[row, column]
+                totals[column] = total
+        for row in range(n_in_fours, n_rows):
+            for column in range(n_columns):
+                totals[column] += weights[resample, row] * rows[row, column]
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Values by query -> intervals of their mean, and tests of differences of runs; the unit is the query.
+"""Values by query -> means with intervals, tests of differences, groups of queries; the unit is the query.
 
 Columns are runs or differences of runs, nan where a query has no value; each column is judged over its own queries.
 """
@@ -7,113 +7,161 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import alpha_of, real_number, shown
+from rankcorr._checks import alpha_of
 from rankcorr._input.numbers import ROUNDING
-from rankcorr._results import Result
 from rankcorr._workers import Draws, Values
-from rankcorr.errors import OptionError
+from rankcorr.evaluation._run_comparison import GroupComparison, PairedDifference, RunScore, Verdict, correct_pairs
 from rankcorr.inference._exchange_distribution import MAX_EXACT, POWER, ExchangeDistribution, all_swaps, power_margin
-from rankcorr.inference._multiple_tests import PairTests, judge_pairs, step_down
+from rankcorr.inference._multiple_tests import PairTests, holm, judge_pairs, step_down
 from rankcorr.inference._paired import N_LEFT_OUT, LeftOut
 
 Test: TypeAlias = Literal["randomization", "t", "bootstrap"]
-Verdict: TypeAlias = Literal["equivalent", "better", "worse", "undecided"]
 Clusters: TypeAlias = NDArray[np.intp] | None  # the number of each query's cluster, from 0
 
 TESTS: Final[tuple[Test, ...]] = get_args(Test)
 RANDOMIZATION: Final = "randomization"
 T: Final = "t"
-MIRRORED: Final[dict[Verdict, Verdict]] = {"better": "worse", "worse": "better"}
 BOOTSTRAP: Final = "bootstrap"
-PAIRED, JOINT = range(2)  # parts of the resamples
+COLUMNS, PAIRS, GROUPS = range(3)  # parts of the resamples
+PAIRED, LEFT_OUT = 0, 2  # parts of those of pairs
 MOST_COLUMNS: Final = 256  # that are kept in memory at a time, with all their resamples
 
 
-@dataclass(frozen=True, eq=False)
-class PairedDifference(Result):
-    """The difference of two runs over the queries that both have.
+class Plan(NamedTuple):
+    """The runs to compare, the queries, and the options of the tests."""
 
-    Attributes
-    ----------
-    first, second : str
-        Names of the runs; the difference is the mean of the first minus that of the second.
-    difference, low, high : float
-        Mean difference, and the differences that the same test does not reject: 0 is outside exactly if the p-value is
-        at most 1 - level.
-    pvalue, corrected_pvalue : float
-        Two-sided, and corrected for all pairs listed with it; `RunComparison.correction` names the method.
-    effect_size : float
-        Mean difference over the standard deviation of the differences.
-    n_queries, n_better, n_worse : int
-        Number of queries that both runs have, and of those where the first run is better or worse.
-    detectable : float
-        The least true difference that the test finds with a power of 0.8; nan if there is none, because no p-value can
-        reach 1 - level, or if the runs differ by the same on every query.
-    least, most : LeftOut or None
-        The query without which the difference is least, and the one without which it is largest; None with fewer than
-        two queries.
-    fragile : bool
-        Whether one query decides: the test rejects at 1 - level with it, and not without it, or the other way round.
-    verdict : str or None
-        With a margin (`equivalent_within`): "equivalent", "better", "worse" or "undecided", of the first run, by the
-        tests of this pair alone; else None.
+    names: tuple[str, ...]
+    queries: Sequence[Hashable]
+    test: Test
+    baseline: str | None
+    level: float
+    draws: Draws
+    bound: float  # of differences
+    clusters: Clusters  # those of the queries
+    margin: float | None = None  # within which runs are equivalent
 
-    See Also
-    --------
-    RunComparison : Lists the differences as `pairs`.
-    RunScore : The mean of one run.
 
-    Examples
-    --------
-    >>> from rankcorr.evaluation import compare_runs
-    >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(6)}
-    >>> good, poor = {"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 2, "c": 3}
-    >>> runs = {"good": dict.fromkeys(qrels, good), "poor": dict.fromkeys(qrels, poor)}
-    >>> pair = compare_runs(qrels, runs, metric="ap").pairs[0]
-    >>> pair.first, pair.second, round(pair.difference, 4), pair.pvalue, pair.n_better
-    ('good', 'poor', 0.4167, 0.03125, 6)
-    """
-
-    first: str
-    second: str
-    difference: float
-    low: float
-    high: float
-    pvalue: float
-    corrected_pvalue: float
-    effect_size: float
-    n_queries: int
-    n_better: int
-    n_worse: int
-    detectable: float
-    least: LeftOut | None
-    most: LeftOut | None
-    fragile: bool
-    verdict: Verdict | None = None
-
-    def turned(self) -> PairedDifference:
-        """Return the second run minus the first."""
-        return replace(
-            self,
-            first=self.second,
-            second=self.first,
-            difference=0.0 - self.difference,
-            low=0.0 - self.high,
-            high=0.0 - self.low,
-            effect_size=0.0 - self.effect_size,
-            n_better=self.n_worse,
-            n_worse=self.n_better,
-            least=self.most and self.most.reverse(),
-            most=self.least and self.least.reverse(),
-            verdict=MIRRORED.get(self.verdict, self.verdict) if self.verdict else None,
+def compare_columns(
+    values: Values, groups: dict[Hashable, list[int]], plan: Plan
+) -> tuple[list[int], tuple[RunScore, ...], tuple[PairedDifference, ...], tuple[GroupComparison, ...]]:
+    """Compare columns of values, shape (n_queries, n_runs): order of the runs, rows, pairs and groups of queries."""
+    summary = Means.of(values, plan.clusters)
+    order = np.argsort(-summary.means, kind="stable").tolist()  # nan sorts last
+    ranked = [run for run in order if not math.isnan(summary.means[run])]
+    low, high = bounds(summary, studentize(values, plan.draws.of_part(COLUMNS), plan.clusters), plan.level)
+    draws = plan.draws.of_part(PAIRS)
+    all_pairs = list(combinations(order, 2))
+    pairs = all_pairs
+    if plan.baseline is not None:
+        base = plan.names.index(plan.baseline)
+        pairs = [(run, base) for run in order if run != base]
+    differences = _compare_pairs(values, pairs, plan._replace(draws=draws))
+    pair_pvalues = np.array([pair.pvalue for pair in differences])
+    if plan.baseline is None:
+        paired = pair_pvalues
+    else:
+        one, other = np.array(all_pairs).T
+        paired = pvalues(values[:, one] - values[:, other], plan.test, draws.of_part(PAIRED), plan.clusters)
+    is_ranked = np.array([run in ranked and other in ranked for run, other in all_pairs])
+    joint = draws.of_part(PAIRED).fewer(draws.n_resamples)
+    tests = standings(values[:, ranked], paired[is_ranked], plan.level, joint, plan.clusters)
+    rows = [
+        RunScore(
+            run=plan.names[run],
+            mean=float(summary.means[run]),
+            low=float(low[run]),
+            high=float(high[run]),
+            n_queries=int(summary.n[run]),
+            **place,
         )
+        for run, place in zip(order, tests.row_fields(summary.means[order]), strict=True)
+    ]
+    if plan.baseline is None:
+        places = {run: place for place, run in enumerate(ranked)}
+        corrected = [
+            tests.corrected[places[one], places[other]] if pair_is_ranked else math.nan
+            for (one, other), pair_is_ranked in zip(pairs, is_ranked, strict=True)
+        ]
+    else:
+        corrected = corrected_pvalues(values, pairs, joint, pair_pvalues, plan.clusters).tolist()
+    return (
+        order,
+        tuple(rows),
+        correct_pairs(differences, iter(corrected)),
+        _compare_groups(values, order, pairs, groups, plan),
+    )
+
+
+def _compare_groups(
+    values: Values, order: Sequence[int], pairs: list[tuple[int, int]], groups: dict[Hashable, list[int]], plan: Plan
+) -> tuple[GroupComparison, ...]:
+    """Compare the pairs within each group of queries; their p-values are corrected over all groups."""
+    parts = []
+    for number, members in enumerate(groups.values()):
+        queries, draws = [plan.queries[member] for member in members], plan.draws.of_part(GROUPS, number)
+        group_values = values[members]
+        clusters = None if plan.clusters is None else np.unique(plan.clusters[members], return_inverse=True)[1]
+        group_plan = plan._replace(queries=queries, draws=draws, clusters=clusters)
+        parts.append((group_values, _compare_pairs(group_values, pairs, group_plan)))
+    corrected = iter(holm([pair.pvalue for _, group_pairs in parts for pair in group_pairs]))
+    return tuple(
+        GroupComparison(
+            group=group,
+            n_queries=len(group_values),
+            means=tuple(Means.of(group_values).means[order].tolist()),
+            pairs=correct_pairs(group_pairs, corrected),
+        )
+        for group, (group_values, group_pairs) in zip(groups, parts, strict=True)
+    )
+
+
+def _compare_pairs(values: Values, pairs: Sequence[tuple[int, int]], plan: Plan) -> list[PairedDifference]:
+    """Differences of pairs of runs, without correction of their p-values."""
+    one, other = np.array(pairs).T
+    differences = np.asarray(values[:, one] - values[:, other])
+    summary = Means.of(differences)
+    tests = verdicts(differences, plan.test, plan.level, plan.draws.of_part(PAIRED), plan.bound, plan.clusters)
+    judged: list[Verdict | None] = [None] * len(pairs)
+    if plan.margin is not None:
+        draws = plan.draws.of_part(PAIRED)
+        inner = verdicts(differences, plan.test, 2 * plan.level - 1, draws, plan.bound, plan.clusters)
+        judged = [*judge_differences(tests, inner, summary.means, plan.margin, plan.level)]
+    sizes = effect_sizes(differences)
+    better, worse = (differences > ROUNDING).sum(axis=0), (differences < -ROUNDING).sum(axis=0)
+    left_out = without_one(differences, plan.queries, plan.test, plan.draws.of_part(LEFT_OUT), plan.clusters)
+    alpha = alpha_of(plan.level)
+    return [
+        PairedDifference(
+            first=plan.names[first],
+            second=plan.names[second],
+            difference=float(summary.means[pair]),
+            low=float(tests.lows[pair]),
+            high=float(tests.highs[pair]),
+            pvalue=float(tests.pvalues[pair]),
+            corrected_pvalue=math.nan,
+            effect_size=float(sizes[pair]),
+            n_queries=int(summary.n[pair]),
+            n_better=int(better[pair]),
+            n_worse=int(worse[pair]),
+            detectable=float(tests.detectable[pair]),
+            least=left_out[pair][0],
+            most=left_out[pair][1],
+            fragile=any(
+                (left_out_query.pvalue <= alpha) != (tests.pvalues[pair] <= alpha)
+                for left_out_query in left_out[pair]
+                if left_out_query is not None
+            ),
+            verdict=judged[pair],
+        )
+        for pair, (first, second) in enumerate(pairs)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +205,7 @@ def studentize(columns: Values, draws: Draws, clusters: Clusters = None) -> Valu
     Whole queries, or whole clusters of them, are resampled, the same for all columns. The result is nan if fewer than
     two with a value were drawn. If all values drawn are equal, it is 0 if they equal the mean, else infinite.
     """
-    from rankcorr.evaluation._query_kernels import drawn_counts
+    from rankcorr.evaluation._query_kernels import draw_counts
 
     known = ~np.isnan(columns)
     centred = np.where(known, columns - Means.of(columns).means, 0.0)
@@ -167,13 +215,12 @@ def studentize(columns: Values, draws: Draws, clusters: Clusters = None) -> Valu
     parts = [unit_sums, unit_sums**2, sizes]
     if clusters is not None:
         parts += [unit_sums * sizes, sizes**2, np.sign(sizes)]
-    # By rows: OpenBLAS multiplies up to some 30 columns on one thread, and by columns starts threads that wait.
     matrix, n_rows = np.ascontiguousarray(np.hstack(parts)), len(unit_sums)
 
     def task(rng: np.random.Generator, size: int) -> Values:
         counts = np.empty((size, n_rows))
-        drawn_counts(rng, counts)
-        sums, squares, n, *others = np.hsplit(counts @ matrix, len(parts))
+        draw_counts(rng, counts)
+        sums, squares, n, *others = np.hsplit(_sum_rows(counts, matrix), len(parts))
         products, size_squares, n_units = others or (sums, n, n)
         means = _divide(sums, n)
         spread = squares - 2 * means * products + means**2 * size_squares
@@ -247,18 +294,6 @@ def verdicts(
         verdict.pvalues[column], verdict.detectable[column] = orbit.pvalue(), orbit.detectable(level, bound)
         verdict.lows[column], verdict.highs[column] = orbit.interval(level)
     return verdict
-
-
-def checked_margin(margin: float | None, level: float) -> float | None:
-    """Return a margin of equivalence as a float, or raise OptionError."""
-    if margin is None:
-        return None
-    value = real_number(margin)
-    if not (math.isfinite(value) and value > 0):
-        raise OptionError(f"equivalent_within must be a positive number; got {shown(margin)}")
-    if level <= 0.5:
-        raise OptionError(f"equivalent_within needs a level above 0.5; got {level:g}")
-    return value
 
 
 def judge_differences(tests: Verdicts, inner: Verdicts, means: Values, margin: float, level: float) -> list[Verdict]:
@@ -440,18 +475,30 @@ def corrected_pvalues(
 
 def _flip_signs(columns: Values, signs: Values | None, draws: Draws) -> Values:
     """Sums of columns with the given signs, or with random ones, shape (n_draws, n_columns)."""
-    from rankcorr.evaluation._query_kernels import flipped_sums
+    from rankcorr.evaluation._query_kernels import draw_signs
 
-    if signs is not None:
-        return np.asarray(signs @ columns)
     rows = np.ascontiguousarray(columns)
+    if signs is not None:
+        return _sum_rows(signs, rows)
 
     def task(rng: np.random.Generator, size: int) -> Values:
-        sums = np.empty((size, rows.shape[1]))
-        flipped_sums(rng, rows, sums)
-        return sums
+        random_signs = np.empty((size, len(rows)))
+        draw_signs(rng, random_signs)
+        return _sum_rows(random_signs, rows)
 
-    return np.concatenate(draws.in_blocks(task, columns.shape[0]))
+    return np.concatenate(draws.in_blocks(task, len(rows)))
+
+
+def _sum_rows(weights: Values, rows: Values) -> Values:
+    """Return ``weights @ rows``, without the threads of BLAS, which wait for each other on a busy machine.
+
+    With 655 resamples of 50 queries of 10 runs they took 16 ms, this 0.1 ms, and BLAS on one thread 0.05 ms.
+    """
+    from rankcorr.evaluation._query_kernels import sum_rows
+
+    sums = np.empty((len(weights), rows.shape[1]))
+    sum_rows(weights, rows, sums)
+    return sums
 
 
 def standings(values: Values, paired: Values, level: float, draws: Draws, clusters: Clusters = None) -> PairTests:

@@ -1,24 +1,27 @@
-"""What a comparison of runs says: scores of runs, differences of pairs, groups of queries."""
+"""Results of a comparison of runs: scores of runs, differences of pairs, groups of queries."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import counted, first_few, shown
 from rankcorr._report import Report
-from rankcorr._results import Result, TableNotes, TableResult, best_places, columns_of, significance_notes
+from rankcorr._results import Result, Rows, TableNotes, TableResult, best_places, columns_of, significance_notes
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._matching import Coverage
-from rankcorr.evaluation._query_tests import PairedDifference
 from rankcorr.evaluation._reports import run_comparison_report
+from rankcorr.inference._paired import LeftOut
+
+Verdict: TypeAlias = Literal["equivalent", "better", "worse", "undecided"]
 
 STEP_DOWN: Final = "step-down"
 HOLM: Final = "holm"
+MIRRORED: Final[dict[Verdict, Verdict]] = {"better": "worse", "worse": "better"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +77,86 @@ class RunScore(Result):
     pvalue: float
     corrected_pvalue: float
     n_queries: int
+
+
+@dataclass(frozen=True, eq=False)
+class PairedDifference(Result):
+    """The difference of two runs over the queries that both have.
+
+    Attributes
+    ----------
+    first, second : str
+        Names of the runs; the difference is the mean of the first minus that of the second.
+    difference, low, high : float
+        Mean difference, and the differences that the same test does not reject: 0 is outside exactly if the p-value is
+        at most 1 - level.
+    pvalue, corrected_pvalue : float
+        Two-sided, and corrected for all pairs listed with it; `RunComparison.correction` names the method.
+    effect_size : float
+        Mean difference over the standard deviation of the differences.
+    n_queries, n_better, n_worse : int
+        Number of queries that both runs have, and of those where the first run is better or worse.
+    detectable : float
+        The least true difference that the test finds with a power of 0.8; nan if there is none, because no p-value can
+        reach 1 - level, or if the runs differ by the same on every query.
+    least, most : LeftOut or None
+        The query without which the difference is least, and the one without which it is largest; None with fewer than
+        two queries.
+    fragile : bool
+        Whether one query decides: the test rejects at 1 - level with it, and not without it, or the other way round.
+    verdict : str or None
+        With a margin (`equivalent_within`): "equivalent", "better", "worse" or "undecided", of the first run, by the
+        tests of this pair alone; else None.
+
+    See Also
+    --------
+    RunComparison : Lists the differences as `pairs`.
+    RunScore : The mean of one run.
+
+    Examples
+    --------
+    >>> from rankcorr.evaluation import compare_runs
+    >>> qrels = {f"q{q}": {"a": 2, "b": 1, "c": 0} for q in range(6)}
+    >>> good, poor = {"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 2, "c": 3}
+    >>> runs = {"good": dict.fromkeys(qrels, good), "poor": dict.fromkeys(qrels, poor)}
+    >>> pair = compare_runs(qrels, runs, metric="ap").pairs[0]
+    >>> pair.first, pair.second, round(pair.difference, 4), pair.pvalue, pair.n_better
+    ('good', 'poor', 0.4167, 0.03125, 6)
+    """
+
+    first: str
+    second: str
+    difference: float
+    low: float
+    high: float
+    pvalue: float
+    corrected_pvalue: float
+    effect_size: float
+    n_queries: int
+    n_better: int
+    n_worse: int
+    detectable: float
+    least: LeftOut | None
+    most: LeftOut | None
+    fragile: bool
+    verdict: Verdict | None = None
+
+    def turned(self) -> PairedDifference:
+        """Return the second run minus the first."""
+        return replace(
+            self,
+            first=self.second,
+            second=self.first,
+            difference=0.0 - self.difference,
+            low=0.0 - self.high,
+            high=0.0 - self.low,
+            effect_size=0.0 - self.effect_size,
+            n_better=self.n_worse,
+            n_worse=self.n_better,
+            least=self.most and self.most.reverse(),
+            most=self.least and self.least.reverse(),
+            verdict=MIRRORED.get(self.verdict, self.verdict) if self.verdict else None,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,3 +321,8 @@ class RunComparison(TableResult):
     def __repr__(self) -> str:
         best = first_few([f"{row.run} {row.mean:.4f}" for row in self.rows])
         return f"<RunComparison of {len(self.rows)} runs over {len(self.queries):,} queries, {self.metric}: {best}>"
+
+
+def correct_pairs(pairs: Iterable[PairedDifference], pvalues: Iterator[float]) -> tuple[PairedDifference, ...]:
+    """Return the pairs, each with the next of the corrected p-values."""
+    return Rows(replace(pair, corrected_pvalue=float(next(pvalues))) for pair in pairs)

@@ -26,7 +26,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import equals_itself, is_unhashable, offending, repeated, shown
+from rankcorr._checks import check_choice, equals_itself, is_unhashable, offending, repeated, shown
 from rankcorr._coefficients import Coefficient, Pearson, scores_of, unit_rows
 from rankcorr._input.frames import labelled_values, python_values
 from rankcorr._input.identifiers import comparable
@@ -357,7 +357,8 @@ def common_scale(halves: NDArray[Any], has: NDArray[np.bool_]) -> Values:
 
 
 def check_swap(coefficient: Coefficient, swap: Swap) -> None:
-    """Raise an `OptionError` if ranks are to be exchanged, and the coefficient compares scores."""
+    """Raise an `OptionError` unless systems can exchange this, as with ranks if the coefficient compares scores."""
+    check_choice("swap", swap, SWAPS)
     if swap == "ranks" and isinstance(coefficient, Pearson):
         raise OptionError('pearson compares scores, but swap="ranks" exchanges ranks; use swap="auto" or swap="scores"')
 

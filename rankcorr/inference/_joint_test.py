@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,10 @@ from rankcorr.inference._exchange import (
     Codes,
     Exchange,
     Swap,
+    check_swap,
     clusters_of_items,
     codes_of_items,
+    codes_of_scores,
     draw_exchanges,
     on_one_scale,
 )
@@ -47,7 +49,7 @@ class RankedSystem:
     total : float
         The value that it is ranked by: the sum of its coefficients in these.
     codes : Codes or None
-        Those of `codes_of_scores`, if it may exchange scores.
+        Those of `code_scores`, if it may exchange scores.
     exponents : ndarray of float64, shape (n_gold_sets,), or None
         Exponents of the maps that standardize its coefficient in each gold set.
     """
@@ -104,7 +106,7 @@ class JointTest:
         """Number of systems."""
         return len(self._systems)
 
-    @property
+    @cached_property
     def is_exact(self) -> bool | None:
         """Whether all swaps are enumerated; None without a test. More than two systems exchange places at random."""
         if self.n_systems < 2:
@@ -256,6 +258,27 @@ class JointTest:
         exchange = Exchange.of(self._coefficient, gold, rankings, np.array(codes) if codes else None, has, numbers)
         exponents = [system.exponents[number] for system in systems if system.exponents is not None]
         return replace(exchange, exponents=np.array(exponents)) if exponents else exchange
+
+
+def code_scores(coefficient: Coefficient, systems: Mapping[str, Ranking], swap: Swap) -> list[Codes | None]:
+    """Check `swap`, and return codes of the scores of all systems together.
+
+    None stands for a system that has ranks alone, or exchanges them.
+
+    Raises
+    ------
+    OptionError
+        The value of `swap` is unknown, or does not fit the coefficient or a system.
+    """
+    check_swap(coefficient, swap)
+    rankings = {f"system {name!r}": ranking for name, ranking in systems.items()}  # in full, since names must differ
+    with_scores = {
+        name: ranking for name, ranking in rankings.items() if swap == "scores" or ranking.scores is not None
+    }
+    if swap == "ranks" or not with_scores:
+        return [None] * len(rankings)
+    codes = dict(zip(with_scores, codes_of_scores(with_scores), strict=True))
+    return [codes.get(name) for name in rankings]
 
 
 def _align_pair(

@@ -24,13 +24,12 @@ from rankcorr._checks import (
     warn_undefined,
 )
 from rankcorr._coefficients import Coefficient, Pearson, ScoreCoefficientLike, as_coefficient
-from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike
+from rankcorr._ranking import Missing, Ranking, RankingLike
 from rankcorr._report import Report
 from rankcorr._results import Computed, Result, TableNotes, TableResult, best_places, json_ready, significance_notes
 from rankcorr._workers import Draws, Progress, Values
 from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError
-from rankcorr.inference._exchange import SWAPS, Codes, Swap, check_swap, codes_of_scores
-from rankcorr.inference._exchange_distribution import MAX_EXACT
+from rankcorr.inference._exchange import Swap
 from rankcorr.inference._gold_sets import (
     MEAN,
     PLACES,
@@ -42,7 +41,7 @@ from rankcorr.inference._gold_sets import (
     name_systems,
     read_gold_sets,
 )
-from rankcorr.inference._joint_test import JointTest, RankedSystem
+from rankcorr.inference._joint_test import JointTest, RankedSystem, code_scores
 from rankcorr.inference._multiple_tests import TESTED
 from rankcorr.inference._null import null_of
 from rankcorr.inference._reports import leaderboard_report
@@ -393,15 +392,13 @@ def leaderboard(
     [('quiet', 1), ('calm', 1), ('loud', 2)]
     """
     formula = as_coefficient(coefficient, of_scores=True)
-    check_choice("missing", missing, MISSING)
     standardized = checked_flag(standardized, "standardized")
     confidence = checked_level(level)
     draws = Draws.checked(n_resamples, seed, workers, progress, executor)
     sets, rankings = read_gold_sets(gold), name_systems(systems)
     set_names, names = list(sets), list(rankings)
     check_choice("by", by, (*TOTALS, *sets))
-    check_choice("swap", swap, SWAPS)
-    check_swap(formula, swap)
+    codes = code_scores(formula, rankings, swap)
     is_ranked = _are_ranked(names, unranked)
     if standardized and isinstance(formula, Pearson):
         raise OptionError("pearson averages 0 by chance as it is: leave standardized out")
@@ -419,7 +416,6 @@ def leaderboard(
         lacking = [cell for cell, entry in zip(cells, chain(*entries), strict=True) if entry.n_missing]
         if lacking:
             raise OptionError(offending("pearson needs a score for each item; without one (system, gold set)", lacking))
-    codes = _codes(rankings, swap)
     columns = list(range(len(sets))) if by in TOTALS else [set_names.index(by)]
 
     values = np.column_stack([_coefficients(formula, column) for column in by_set])
@@ -439,16 +435,15 @@ def leaderboard(
         )
         for system in best_first[: np.count_nonzero(~np.isnan(sums))]
     ]
-    n_compared = min((sum(part.gold.n_items for part in system.parts) for system in ranked_systems), default=0)
-    if len(ranked_systems) > 2 or (len(ranked_systems) == 2 and n_compared > MAX_EXACT):  # exchanges are drawn
+    golds = {set_names[column]: _whole(sets[set_names[column]], by_set[column]) for column in columns}
+    test = JointTest(formula, golds, ranked_systems, draws.of_part(1), swap, clusters)
+    if test.is_exact is False:
         draws.check_reach(confidence)
 
     resamples = [_resample(formula, column, draws.of_part(0, number)) for number, column in enumerate(by_set)]
     if exponents is not None:
         resamples = [standardize(part, exponents[:, number]) for number, part in enumerate(resamples)]
     scores, totals = _score(values, resamples, entries, confidence, draws)
-    golds = {set_names[column]: _whole(sets[set_names[column]], by_set[column]) for column in columns}
-    test = JointTest(formula, golds, ranked_systems, draws.of_part(1), swap, clusters)
     results = test.run(confidence)
     if untested := [one.name for one, p in zip(ranked_systems[1:], results.pvalues[1:], strict=True) if math.isnan(p)]:
         why = "all items that have weight are tied among those that the best system and each of these has"
@@ -534,16 +529,6 @@ def _sum(scores: Sequence[Score], n_undefined: int) -> Score:
         sum(score.n_missing for score in scores),
         n_undefined,
     )
-
-
-def _codes(systems: Mapping[str, Ranking], swap: Swap) -> list[Codes | None]:
-    """Codes of the scores of all systems together; None for a system that has ranks alone, or exchanges them."""
-    named = {f"system {name!r}": ranking for name, ranking in systems.items()}  # in full, since names must differ
-    scored = {name: ranking for name, ranking in named.items() if swap == "scores" or ranking.scores is not None}
-    if swap == "ranks" or not scored:
-        return [None] * len(named)
-    codes = dict(zip(scored, codes_of_scores(scored), strict=True))
-    return [codes.get(name) for name in named]
 
 
 def _divided(total: Score, number: int) -> Score:

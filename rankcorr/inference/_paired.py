@@ -30,7 +30,6 @@ from rankcorr._results import Computed, Result, TableNotes, TableResult, signifi
 from rankcorr._workers import Draws, Progress
 from rankcorr.errors import LabelError, OptionError, RankingError, TooFewItemsError, UndefinedCorrelationWarning
 from rankcorr.inference._exchange import (
-    SWAPS,
     Exchange,
     Swap,
     check_swap,
@@ -254,7 +253,7 @@ def compare_systems(
     """
     formula = as_coefficient(coefficient, of_scores=True)
     check_choice("alternative", alternative, ALTERNATIVES)
-    check_choice("swap", swap, SWAPS)
+    check_swap(formula, swap)
     confidence, draws = checked_level(level), Draws.checked(n_resamples, seed, workers, progress)
     systems = as_ranking(a), as_ranking(b)
     (first, second, third), n_lone = align_three(gold, *systems, missing)
@@ -511,7 +510,6 @@ def _exchange(
     """The exchange of two systems, the second of which comes first if `is_reversed`."""
     gold, *systems = aligned
     codes = None
-    check_swap(coefficient, swap)
     if swap == "scores" or (swap == "auto" and all(system.scores is not None for system in unaligned)):
         named = dict(zip(NAMES[1:], unaligned, strict=True))
         codes = np.array([codes_of_items(codes, gold.labels) for codes in codes_of_scores(named)])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankcorr._checks import check_choice, checked_flag, checked_level, counted, give_notice, offending, shown
 from rankcorr._coefficients import COEFFICIENTS, Coefficient, CoefficientLike, different_coefficients
 from rankcorr._input.frames import is_rank_column
-from rankcorr._io.table import Duplicates, read_numbers
+from rankcorr._io.rankings import Duplicates, read_numbers
 from rankcorr._ranking import as_ranking
 from rankcorr._results import Result, TableResult, columns_of, read_only
 from rankcorr._workers import Progress

@@ -27,7 +27,8 @@ from rankcorr._options import declaration_of, default_of
 from rankcorr._ranking import MISSING
 from rankcorr.aggregate._rankings import ABSENT, MERGE_METHODS
 from rankcorr.evaluation._fuse import FUSIONS, MISSING_QUERIES, NORMS
-from rankcorr.evaluation._query_tests import TESTS, Verdict
+from rankcorr.evaluation._query_tests import TESTS
+from rankcorr.evaluation._run_comparison import Verdict
 from rankcorr.evaluation._scores.leaderboard import AGGREGATES, MISSING_SCORES
 from rankcorr.inference._exchange import SWAPS
 from rankcorr.inference._interval import METHODS, correlation_interval

@@ -35,7 +35,8 @@ from adaptive._scores import score_ballot
 from adaptive._tables import check_spelling, csv_text, item_columns, read_items
 from adaptive._token_pairs import FewRareTokensWarning, pairing_csv
 from adaptive.errors import ProtocolError
-from rankcorr._io.table import Record, TextTable, read_ranking
+from rankcorr._io.rankings import read_ranking
+from rankcorr._io.table import Record, TextTable
 from rankcorr.errors import TableError
 from tests.adaptive import naive
 from tests.adaptive.strategies import PAIRS, PLAN, PLANS, SEEDS, run_and_watch, spelt_out

@@ -10,7 +10,16 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import check_choice, checked_level, counted, first_few, give_notice, offending, shown
+from rankcorr._checks import (
+    check_choice,
+    checked_level,
+    checked_margin,
+    counted,
+    first_few,
+    give_notice,
+    offending,
+    shown,
+)
 from rankcorr._input.numbers import DECIMALS
 from rankcorr._input.scores import midrank_rows
 from rankcorr._report import Report
@@ -18,8 +27,9 @@ from rankcorr._results import TableNotes
 from rankcorr._workers import Draws, Progress, Values
 from rankcorr.errors import FewTasksWarning, MissingValueError, OptionError, TooFewItemsError
 from rankcorr.evaluation import _query_tests as query_tests
-from rankcorr.evaluation._query_tests import MIRRORED, PAIRED, RANDOMIZATION, Means, Verdict, Verdicts
+from rankcorr.evaluation._query_tests import PAIRED, RANDOMIZATION, Means, Verdicts
 from rankcorr.evaluation._reports import score_leaderboard_report
+from rankcorr.evaluation._run_comparison import MIRRORED, Verdict
 from rankcorr.evaluation._scores.tables import ScoreTable, read_score_table
 from rankcorr.inference._exchange_distribution import MAX_EXACT
 from rankcorr.inference._gold_sets import COLUMNS, MEAN, SUM, TOTALS
@@ -211,7 +221,7 @@ def leaderboard_of_scores(
     check_choice("missing", missing, MISSING_SCORES)
     confidence = checked_level(level)
     draws = Draws.checked(n_resamples, seed, workers, progress)
-    margin = query_tests.checked_margin(equivalent_within, confidence)
+    margin = checked_margin(equivalent_within, confidence)
     read = read_score_table(table, system=system, task=task, score=score, within=within, tasks=tasks)
     signs = _signs(read.tasks, lower_is_better)
     scores, left_out, n_missing = _complete(read._replace(values=read.values * signs), missing)

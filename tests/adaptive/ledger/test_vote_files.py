@@ -14,7 +14,8 @@ from adaptive.errors import VoteError
 from adaptive.ledger import CampaignSettings
 from adaptive.ledger._votes import exports
 from adaptive.model._comparisons import read_comparisons
-from rankcorr._io.table import read_ranking, unguarded
+from rankcorr._io.rankings import read_ranking
+from rankcorr._io.table import unguarded
 from rankcorr.errors import OptionError, TableError
 from tests.adaptive.ledger.campaigns import read
 from tests.adaptive.ledger.databases import ITEMS, PAIRS, PLAN, VOTERS, ledger_at, record, rows_of, voted

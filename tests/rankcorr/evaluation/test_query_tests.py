@@ -12,7 +12,7 @@ from rankcorr import OptionError
 from rankcorr._checks import alpha_of
 from rankcorr._workers import Draws
 from rankcorr.evaluation import PairedDifference, leaderboard_of_scores, needed_items
-from rankcorr.evaluation._query_kernels import flipped_sums
+from rankcorr.evaluation._query_kernels import draw_signs
 from rankcorr.evaluation._query_tests import (
     TESTS,
     Means,
@@ -230,10 +230,9 @@ def test_pairs_are_corrected_by_the_largest_difference_of_the_same_flips(values)
 
 
 def drawn_signs(rng, size, n_queries):
-    """The signs of `flipped_sums`: those of one value of 1 at each place."""
-    sums = np.empty((size, n_queries))
-    flipped_sums(rng, np.eye(n_queries), sums)
-    return sums
+    signs = np.empty((size, n_queries))
+    draw_signs(rng, signs)
+    return signs
 
 
 def test_near_duplicates_do_not_make_other_runs_differ():

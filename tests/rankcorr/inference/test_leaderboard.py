@@ -264,6 +264,12 @@ def test_too_few_resamples_to_tell_systems_apart():
     leaderboard(twelve, {"a": twelve, "b": twelve[::-1]}, coefficient="tau", n_resamples=18)
     with pytest.raises(OptionError, match="n_resamples must be at least 19"):
         leaderboard(thirteen, {"a": thirteen, "b": thirteen[::-1]}, coefficient="tau", n_resamples=18)
+    # So are those of 12 clusters, and of 12 items that both systems have.
+    systems = {"a": thirteen, "b": thirteen[::-1]}
+    assert leaderboard(thirteen, systems, coefficient="tau", n_resamples=18, clusters=[0, *range(12)]).exact
+    systems = {name: {item: item for item in set(range(14)) - {missing}} for name, missing in (("a", 0), ("b", 1))}
+    gold = dict(zip(range(14), range(14), strict=True))
+    assert leaderboard(gold, systems, coefficient="tau", n_resamples=18, missing="intersection").exact
 
 
 @pytest.mark.needs_numba

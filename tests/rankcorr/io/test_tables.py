@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from rankcorr import LabelMismatchError, OptionError, Ranking, RankingError, TableError, weighted_tau
 from rankcorr._checks import collected_notices
 from rankcorr._io.files import write_atomically
-from rankcorr._io.table import read_numbers, read_ranking
+from rankcorr._io.rankings import read_numbers, read_ranking
 from rankcorr.errors import RankColumnWarning
 from tests.repository import ROOT
 
