@@ -154,8 +154,8 @@ def _jackknife(events: Events, cluster: Array, probabilities: Array, inverse: Ar
     Without cluster g, the parameters move by (A - A_g)^-1 s_g, where A is the information of all clusters, A_g that of
     g and s_g its slope. This is CV3 of MacKinnon, Nielsen and Webb (Journal of Econometrics 232, 2023); A^-1 s_g alone
     makes errors too small where some clusters are large. Conjugate gradients with A^-1 as the preconditioner solve the
-    systems of all clusters at once. They work on A times the moves, which is zero for each parameter that the answers of a
-    cluster do not involve.
+    systems of all clusters at once. They work on A times the moves, which is zero for every parameter that does not
+    occur in the answers of a cluster.
     """
     from scipy.sparse import csr_array
 
