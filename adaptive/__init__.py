@@ -67,7 +67,8 @@ from adaptive.model._scoring import (
     score_leaderboard,
     score_system,
 )
-from adaptive.model._strengths import StoppingRule, Strengths, TopStoppingRule, stopping_rule
+from adaptive.model._stopping import StoppingRule, TopStoppingRule, stopping_rule
+from adaptive.model._strengths import Strengths
 from adaptive.model._voters import Influence, VoterReport, influence, voter_report
 from adaptive.simulation._population import PopulationFit, fit_population
 from adaptive.simulation._similarity import (

@@ -44,7 +44,8 @@ from adaptive.matching._matching import (
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._likelihood import MISFIT_LIMIT
 from adaptive.model._models import bradley_terry
-from adaptive.model._strengths import SHORT, Strengths, stopping_rule
+from adaptive.model._stopping import SHORT, stopping_rule
+from adaptive.model._strengths import Strengths
 from adaptive.model._voters import voter_report
 from rankcorr import Ranking, weighted_rho, weighted_tau
 

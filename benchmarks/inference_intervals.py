@@ -18,7 +18,7 @@ from report import heading, machine, row
 
 from rankcorr.inference._interval import correlation_interval
 from rankcorr.inference._leaderboard import leaderboard
-from rankcorr.inference._paired import compare_systems
+from rankcorr.inference._system_comparison import compare_systems
 
 MEMORY = """
 import numpy as np, sys

@@ -65,7 +65,13 @@ from rankcorr.inference._interval import CorrelationInterval, correlation_interv
 from rankcorr.inference._leaderboard import Leaderboard, LeaderboardRow, leaderboard
 from rankcorr.inference._multiple_tests import RankSet, RankSets, holm, rank_sets
 from rankcorr.inference._null import NullDistribution, PermutationTest, null_distribution, permutation_test
-from rankcorr.inference._paired import ComparedPair, SystemComparison, SystemComparisons, compare_many, compare_systems
+from rankcorr.inference._system_comparison import (
+    ComparedPair,
+    SystemComparison,
+    SystemComparisons,
+    compare_many,
+    compare_systems,
+)
 
 __version__ = "0.1.0"
 

@@ -1,4 +1,4 @@
-"""Hold the result of a fit: strengths, their ranking, their posterior with every uncertainty, and a stopping rule."""
+"""Hold the result of a fit: strengths, their ranking, their posterior with every uncertainty."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from adaptive._record import item_table, json_label, places_best_first
 from adaptive._rows import FittedVoter, ItemStrength
 from adaptive.errors import ComparisonError, ModelError
 from adaptive.model import _accuracy as accuracy
-from adaptive.model._accuracy import N_SAMPLES, DrawnStrengths, StopDecision, order_caveats
+from adaptive.model._accuracy import N_SAMPLES, DrawnStrengths, order_caveats
 from adaptive.model._columns import places_among
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._likelihood import (
@@ -35,19 +35,7 @@ from adaptive.model._likelihood import (
 )
 from adaptive.model._newton import TOLERANCE, JointFit, pool_rows
 from adaptive.model._posterior import Opinions, cluster_ratio, covariance, draw, shared_opinions
-from rankcorr import TauW
-from rankcorr._checks import (
-    check_rng,
-    checked_count,
-    checked_level,
-    checked_seed,
-    counted,
-    real_number,
-    shown,
-    told_apart,
-    whole_number,
-)
-from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
+from rankcorr._checks import check_rng, checked_count, counted, shown
 from rankcorr._results import json_ready, read_only, table_rows
 from rankcorr._workers import Progress
 
@@ -57,8 +45,6 @@ if TYPE_CHECKING:
 MAX_EXACT: Final = 3_000  # most items for exact standard errors: 0.1 s at 1,000, 2 s at 3,000
 LEAST_CLUSTERS: Final = 10  # fewer say too little about their spread
 LARGEST_RATIO: Final = 1.5  # at most 1.03 in 180 simulations of nine crowds, up to 200 items and 2,000 votes
-SHORT: Final = 0.05  # a coefficient so far below the target is too low
-RISK: Final = 0.05  # most drawn rankings that may be too low when a rule stops
 SE_DRAWS: Final = 1_000  # for more items: a relative error of 1 / sqrt(2 * 1000) = 2.2 %
 
 
@@ -436,162 +422,3 @@ class Strengths(DrawnStrengths):
         name = "Thurstone" if self.model.link == "normal" else "Bradley-Terry"
         suffix = "" if self.converged else ", not converged"
         return f"<Strengths ({name}) of {counted(self.comparisons.n_comparisons, 'vote')}: {self.ranking!r}{suffix}>"
-
-
-@dataclass(frozen=True)
-class StoppingRule:
-    """Stop once the expected coefficient has reached a target, and hardly any drawn ranking is far below it.
-
-    Attributes
-    ----------
-    target : float
-    coefficient : Coefficient
-    n_samples, seed : int
-
-    See Also
-    --------
-    stopping_rule : Returns it.
-    StopDecision : The decision that a call returns.
-
-    Examples
-    --------
-    >>> from adaptive import stopping_rule
-    >>> rule = stopping_rule(0.95, "tau")
-    >>> rule.target, rule.coefficient, rule.n_samples
-    (0.95, Tau(), 1000)
-    """
-
-    target: float
-    coefficient: Coefficient = TauW()  # noqa: RUF009, it is frozen
-    n_samples: int = N_SAMPLES
-    seed: int = 0
-
-    def __call__(self, strengths: Strengths) -> StopDecision:
-        """Decide from the votes so far."""
-        expected = strengths.expected_correlation(self.coefficient, n_samples=self.n_samples, seed=self.seed)
-        after = f"after {counted(strengths.comparisons.n_comparisons, 'vote')}"
-        if not strengths.signal.found:
-            return StopDecision(False, expected, f"the votes do not rule out chance {after}")
-        statement = f"expected {self.coefficient.name} is {told_apart(expected.mean, self.target, 3)} {after}"
-        if not expected.mean >= self.target:
-            return StopDecision(False, expected, f"{statement}, below the target of {self.target}")
-        least = self.target - SHORT
-        short = float(np.mean(~(expected.values >= least)))  # nan is not known to be good enough
-        if short > RISK:
-            return StopDecision(False, expected, f"{statement}, but below {least:g} in {short:.1%} of draws")
-        return StopDecision(True, expected, f"{statement}, at least the target of {self.target}")
-
-
-@dataclass(frozen=True)
-class TopStoppingRule:
-    """Stop once the votes tell which items are the top k.
-
-    Attributes
-    ----------
-    top : int
-    level : float
-
-    See Also
-    --------
-    stopping_rule : Returns it.
-    Strengths.n_certain_of_top : Decides.
-
-    Examples
-    --------
-    >>> from adaptive import stopping_rule
-    >>> stopping_rule(top=5)
-    TopStoppingRule(top=5, level=0.9)
-    """
-
-    top: int
-    level: float = 0.9
-
-    def __call__(self, strengths: DrawnStrengths) -> StopDecision:
-        """Decide from the votes so far: `Strengths`, or `ChoiceStrengths` of other answers."""
-        n_certain = strengths.n_certain_of_top(self.top, self.level)
-        reason = f"{n_certain} of the top {self.top} are certain at the level {self.level:g}"
-        return StopDecision(n_certain == self.top, None, reason)
-
-
-@overload
-def stopping_rule(
-    target: float, coefficient: CoefficientLike = "tau_w", *, n_samples: int = N_SAMPLES, seed: int = 0
-) -> StoppingRule: ...
-
-
-@overload
-def stopping_rule(*, top: int, level: float = 0.9) -> TopStoppingRule: ...
-
-
-def stopping_rule(
-    target: float | None = None,
-    coefficient: CoefficientLike = "tau_w",
-    *,
-    top: int | None = None,
-    level: float = 0.9,
-    n_samples: int = N_SAMPLES,
-    seed: int = 0,
-) -> StoppingRule | TopStoppingRule:
-    """Return a rule that decides whether there are enough votes: for a target, or for certainty about the top.
-
-    The rule for a target stops when three things hold: the votes rule out coin flips (`signal`), the expected
-    coefficient is at least the target, and at most 5 % of the drawn rankings are more than .05 below it. The true
-    coefficient may still be lower where the model does not hold (docs/results/crowds.md). Fit with ``voters=True``, as
-    campaigns do.
-
-    The rule for the top stops when each of the first k items is certain to be above each of the others. In the limit of
-    many votes, the probability that it ever stops with a wrong top is at most 1 - level, also if pairs are chosen by
-    the votes so far. Where the items around the cut hardly differ, it does not stop.
-
-    Parameters
-    ----------
-    target : float
-        What the expected coefficient must reach, between -1 and 1.
-    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
-    top : int
-        In place of a target: k, the number of items at the top that must be certain; their order need not be.
-    level : float
-        Probability that the top is right when the rule stops, for `top`.
-    n_samples : int
-        Rankings drawn for each decision about a target.
-    seed : int
-
-    Returns
-    -------
-    StoppingRule or TopStoppingRule
-        Called with `Strengths` (for `top` also with `ChoiceStrengths`), it returns a `StopDecision`, which is true to
-        stop and has the reason.
-
-    Raises
-    ------
-    ModelError, OptionError
-        A target that is not between -1 and 1, both or neither of target and top, or an option out of range.
-
-    See Also
-    --------
-    Strengths.expected_correlation : The number that it compares with the target.
-    Strengths.n_certain_of_top : The number that it compares with k.
-    votes_needed : The votes that a target takes, before there are any.
-
-    Examples
-    --------
-    >>> from adaptive import Comparisons, bradley_terry, stopping_rule
-    >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
-    >>> decision = stopping_rule(0.95)(bradley_terry(votes, prior=2))
-    >>> decision.stop, decision.reason
-    (False, 'the votes do not rule out chance after 3 votes')
-    >>> stopping_rule(top=1)(bradley_terry(votes, prior=2)).reason
-    '0 of the top 1 are certain at the level 0.9'
-    """
-    if (target is None) == (top is None):
-        raise ModelError(f"exactly one of target and top is needed; got target={target!r} and top={top!r}")
-    if top is not None:
-        k = whole_number(top)
-        if k is None or k < 1:
-            raise ModelError(f"top must be a whole number of at least 1; got {shown(top)}")
-        return TopStoppingRule(k, checked_level(level, error=ModelError))
-    value = real_number(target)
-    if not -1 < value < 1:
-        raise ModelError(f"target must be a number above -1 and below 1; got {shown(target)}")
-    number = checked_count(n_samples, "n_samples", ModelError)
-    return StoppingRule(value, as_coefficient(coefficient), number, checked_seed(seed, ModelError))

@@ -27,7 +27,7 @@ from rankcorr.inference._gold_comparison import compare_with_gold
 from rankcorr.inference._interval import METHODS, correlation_interval
 from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._null import PermutationTest, permutation_test
-from rankcorr.inference._paired import ComparedPair, SystemComparison, SystemComparisons, compare_systems
+from rankcorr.inference._system_comparison import ComparedPair, SystemComparison, SystemComparisons, compare_systems
 
 Result = TypeVar("Result")
 

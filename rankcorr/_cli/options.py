@@ -27,7 +27,7 @@ from rankcorr.evaluation._sources import read_clusters
 from rankcorr.inference._exchange import SWAPS
 from rankcorr.inference._interval import correlation_interval
 from rankcorr.inference._null import MAX_EXACT_ITEMS
-from rankcorr.inference._paired import LeftOut
+from rankcorr.inference._system_comparison import LeftOut
 
 UNIFORM: Final = [name for name, coefficient in BY_NAME.items() if type(coefficient.weighting.weigher) is Uniform]
 PLAIN: Final = (*UNIFORM, Pearson.name)  # without weights

@@ -18,7 +18,7 @@ from rankcorr._results import TableNotes, best_places, significance_notes
 from rankcorr._workers import progress_bar
 from rankcorr.errors import OptionError
 from rankcorr.inference._multiple_tests import holm
-from rankcorr.inference._paired import SystemComparisons, compare_many
+from rankcorr.inference._system_comparison import SystemComparisons, compare_many
 from rankcorr.vectors._hubness import hubness
 from rankcorr.vectors._pairs import (
     OOV,

@@ -29,15 +29,15 @@ from rankcorr.evaluation._metrics import (
     NDCG,
     RBO,
     AveragePrecision,
-    Familiar,
+    IrMeasure,
     Metric,
     PrecisionAt,
     TauAP,
     ir_measures_package,
 )
 from rankcorr.evaluation._qrels import Qrels
-from rankcorr.measures._correlations import tau_ap
 from rankcorr.measures._overlap import rank_biased_overlap
+from rankcorr.measures._rank_correlations import tau_ap
 
 UndefinedPolicy: TypeAlias = Literal["omit", "zero", "error"]
 
@@ -66,10 +66,10 @@ class RunMetrics:
 
     def values(self, metrics: Mapping[str, Metric]) -> dict[str, QueryValues]:
         """Values of each metric by its name; those of ir_measures are computed in one pass."""
-        familiar = [metric for metric in metrics.values() if isinstance(metric, Familiar)]
-        familiar_results = self._familiar(familiar) if familiar else {}
+        ir_metrics = [metric for metric in metrics.values() if isinstance(metric, IrMeasure)]
+        of_ir_measures = self._ir_measures(ir_metrics) if ir_metrics else {}
         return {
-            name: familiar_results[name] if name in familiar_results else self._of(metric)
+            name: of_ir_measures[name] if name in of_ir_measures else self._of(metric)
             for name, metric in metrics.items()
         }
 
@@ -169,12 +169,11 @@ class RunMetrics:
             self._ordered = (place, values[trec_order(joint)], group)
         return self._ordered
 
-    def _familiar(self, metrics: Sequence[Familiar]) -> dict[str, QueryValues]:
-        familiar_results = familiar_values(metrics, self._joint, self._progress)
+    def _ir_measures(self, metrics: Sequence[IrMeasure]) -> dict[str, QueryValues]:
         why = "ir_measures gives no value"
         return {
             name: QueryValues(values, dict.fromkeys(np.flatnonzero(np.isnan(values)).tolist(), why))
-            for name, values in familiar_results.items()
+            for name, values in ir_measure_values(metrics, self._joint, self._progress).items()
         }
 
     def _explain(self, values: Values, why: dict[int, str]) -> QueryValues:
@@ -189,7 +188,7 @@ def _discount(place: Codes, gains: NDArray[Any], group: Codes, depth: float, n_q
     return np.asarray(np.bincount(group, weights=weights, minlength=n_queries), np.float64)
 
 
-def familiar_values(metrics: Sequence[Familiar], joint: Joined, step: Progress) -> dict[str, Values]:
+def ir_measure_values(metrics: Sequence[IrMeasure], joint: Joined, step: Progress) -> dict[str, Values]:
     """Value of each query of qrels by each metric, by the names of the metrics; nan where ir_measures has none.
 
     Raises
@@ -197,7 +196,7 @@ def familiar_values(metrics: Sequence[Familiar], joint: Joined, step: Progress) 
     MetricError
         A grade that ir_measures cannot take, or a metric that it cannot compute here.
     """
-    groups: dict[Any, list[Familiar]] = {}
+    groups: dict[Any, list[IrMeasure]] = {}
     for metric in metrics:
         groups.setdefault(_batch_key(metric.measure), []).append(metric)
     query_values: dict[str, Values] = {}
@@ -206,7 +205,7 @@ def familiar_values(metrics: Sequence[Familiar], joint: Joined, step: Progress) 
     return query_values
 
 
-def _batch_values(metrics: list[Familiar], joint: Joined, step: Progress) -> dict[str, Values]:
+def _batch_values(metrics: list[IrMeasure], joint: Joined, step: Progress) -> dict[str, Values]:
     """Values of measures that ir_measures can compute in one call."""
     qrels, listed = joint.qrels, ", ".join(metric.name for metric in metrics)
     gold: dict[str, dict[str, int]] = {}

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Final, TypeAlias, get_args
 from rankcorr._checks import check_choice, checked_count, checked_level, shown, whole_number
 from rankcorr._coefficients import BY_NAME, Coefficient
 from rankcorr.errors import MetricError, MissingMeasuresError
-from rankcorr.measures._correlations import ApTies
 from rankcorr.measures._overlap import OverlapTies
+from rankcorr.measures._rank_correlations import ApTies
 
 # trec_eval reserves 8 bytes for each grade up to the largest, and its nDCG takes steps by the square of their number:
 # 0.3 ms a query for 1,000 grades, 28 ms for 10,000.
@@ -170,7 +170,7 @@ class RBO:
 
 
 @dataclass(frozen=True)
-class Familiar:
+class IrMeasure:
     """A measure of ir_measures."""
 
     measure: Any
@@ -188,7 +188,7 @@ def ir_measures_package() -> Any:
     return ir_measures
 
 
-def familiar_of(name: str) -> Familiar:
+def ir_measure_named(name: str) -> IrMeasure:
     """Find a measure of ir_measures by its name, in upper or lower case.
 
     Raises
@@ -208,7 +208,7 @@ def familiar_of(name: str) -> Familiar:
         raise MetricError(
             f"unknown metric {shown(name)}: use {', '.join(METRIC_NAMES)}, or one of ir_measures, such as rr"
         ) from error
-    return checked(measure, name.lower())
+    return checked_measure(measure, name.lower())
 
 
 def parsed_measure(text: str, registry: Mapping[str, Any]) -> Any:
@@ -236,7 +236,7 @@ def parsed_measure(text: str, registry: Mapping[str, Any]) -> Any:
     return measure(**options)
 
 
-def checked(measure: Any, name: str) -> Familiar:
+def checked_measure(measure: Any, name: str) -> IrMeasure:
     """Refuse a measure without a required option, and options that would end the process, such as ``nDCG@0``.
 
     Raises
@@ -260,10 +260,10 @@ def checked(measure: Any, name: str) -> Familiar:
         )
     if max(gains.values(), default=0) > LARGEST_GRADE:
         raise MetricError(f"{called}: gains must be at most {LARGEST_GRADE:,}; got {shown(gains)}")
-    return Familiar(measure, name)
+    return IrMeasure(measure, name)
 
 
-Metric: TypeAlias = Coefficient | AveragePrecision | PrecisionAt | NDCG | TauAP | RBO | Familiar
+Metric: TypeAlias = Coefficient | AveragePrecision | PrecisionAt | NDCG | TauAP | RBO | IrMeasure
 MetricLike: TypeAlias = Metric | str | Any
 
 METRICS_BY_NAME: Final[dict[str, Metric]] = {
@@ -302,9 +302,9 @@ def as_metric(metric: MetricLike) -> Metric:
             return METRICS_BY_NAME["ap" if lower == "map" else lower]
         if match := re.fullmatch(r"(p|precision|ndcg)@([0-9]{1,9})", lower):
             return (NDCG if match[1] == "ndcg" else PrecisionAt)(int(match[2]))
-        return familiar_of(metric.strip())
+        return ir_measure_named(metric.strip())
     if type(metric).__module__.partition(".")[0] == "ir_measures":
-        return checked(metric, str(metric))
+        return checked_measure(metric, str(metric))
     raise MetricError(f"a metric is a name, a coefficient or a measure of ir_measures; got {shown(metric)}")
 
 
@@ -341,7 +341,7 @@ def check_different(metrics: Sequence[Metric], requests: Sequence[object]) -> No
     by_name: dict[str, list[object]] = {}
     for metric, request in zip(metrics, requests, strict=True):
         # ir_measures knows a measure by its text: "ndcg@10" and "nDCG@010" are one.
-        identity = str(metric.measure) if isinstance(metric, Familiar) else name_of(metric).replace("ndcg", "nDCG")
+        identity = str(metric.measure) if isinstance(metric, IrMeasure) else name_of(metric).replace("ndcg", "nDCG")
         by_name.setdefault(identity, []).append(request)
     for name, asked_by in by_name.items():
         if len(asked_by) > 1:

@@ -20,7 +20,7 @@ from rankcorr._workers import Draws, Values
 from rankcorr.evaluation._run_comparison import GroupComparison, PairedDifference, RunScore, Verdict, correct_pairs
 from rankcorr.inference._exchange_distribution import MAX_EXACT, POWER, ExchangeDistribution, all_swaps, power_margin
 from rankcorr.inference._multiple_tests import PairTests, holm, judge_pairs, step_down
-from rankcorr.inference._paired import N_LEFT_OUT, LeftOut
+from rankcorr.inference._system_comparison import N_LEFT_OUT, LeftOut
 
 Test: TypeAlias = Literal["randomization", "t", "bootstrap"]
 Clusters: TypeAlias = NDArray[np.intp] | None  # the number of each query's cluster, from 0

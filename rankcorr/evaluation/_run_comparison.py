@@ -15,7 +15,7 @@ from rankcorr._results import Result, Rows, TableNotes, TableResult, best_places
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._matching import Coverage
 from rankcorr.evaluation._reports import run_comparison_report
-from rankcorr.inference._paired import LeftOut
+from rankcorr.inference._system_comparison import LeftOut
 
 Verdict: TypeAlias = Literal["equivalent", "better", "worse", "undecided"]
 

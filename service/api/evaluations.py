@@ -21,7 +21,7 @@ from rankcorr.evaluation._nulls import RESAMPLES
 from rankcorr.evaluation._partitions.evaluator import QueryEvaluator
 from rankcorr.evaluation._reports import reports_of_tests
 from rankcorr.evaluation._run_comparison import GroupComparison, RunScore
-from rankcorr.inference._paired import LeftOut
+from rankcorr.inference._system_comparison import LeftOut
 from service.http.problems import Name, shown
 from service.openapi.blueprint import Blueprint
 from service.schemas import fields, shapes
@@ -38,9 +38,9 @@ from service.schemas.base import (
 from service.schemas.ranking_fields import check_labels
 
 _DEPTH: Final = "@[1-9][0-9]{0,5}"
-_FAMILIAR: Final = ("rr", "r@K")
-_NAMES: Final = ", ".join((*METRIC_NAMES, *_FAMILIAR))
-METRICS: Final = f"({'|'.join((*METRIC_NAMES, *_FAMILIAR)).replace('@K', _DEPTH)})"
+_IR_MEASURES: Final = ("rr", "r@K")
+_NAMES: Final = ", ".join((*METRIC_NAMES, *_IR_MEASURES))
+METRICS: Final = f"({'|'.join((*METRIC_NAMES, *_IR_MEASURES)).replace('@K', _DEPTH)})"
 MOST_METRICS: Final = 20
 
 _LABELS: Final = {
@@ -175,12 +175,12 @@ def metric_names(names: list[Any]) -> tuple[str, ...]:
             raise ValidationError(f"unknown metric {shown(name)}: use {_NAMES}, with a number for K")
     if len(set(names)) < len(names):
         raise ValidationError(f"entries must not repeat; got {shown(names)}")
-    familiar = [name for name in names if re.sub("@.*", "@K", name) in _FAMILIAR]
-    if familiar:
+    ir_metrics = [name for name in names if re.sub("@.*", "@K", name) in _IR_MEASURES]
+    if ir_metrics:
         try:
             ir_measures_package()
         except ImportError as error:
-            raise ValidationError(f"{', '.join(familiar)}: this service was installed without ir_measures") from error
+            raise ValidationError(f"{', '.join(ir_metrics)}: this service was installed without ir_measures") from error
     return tuple(names)
 
 

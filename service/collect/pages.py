@@ -19,8 +19,8 @@ from werkzeug.wrappers import Response
 from adaptive.ledger import Campaign, VotingPages
 from service.collect import access
 from service.collect.content import TYPES, asset_file, render
-from service.collect.schemas.answers import EXPORTS
 from service.collect.schemas.campaigns import CampaignRequest, PagesRequest, PlanChoice, SettingsRequest
+from service.collect.schemas.running_campaigns import EXPORTS
 from service.collect.state import collecting
 from service.collect.texts import LANGUAGES, Texts, direction, language_name
 from service.http.problems import Problem

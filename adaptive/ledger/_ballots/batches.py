@@ -27,7 +27,8 @@ from adaptive.ledger.errors import ChangedError, LedgerError, NotReadyError
 from adaptive.matching._matching import WHILE_MATCHING, Matches, interim_strengths, next_comparisons
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._models import bradley_terry
-from adaptive.model._strengths import RISK, SHORT, StoppingRule, Strengths
+from adaptive.model._stopping import RISK, SHORT, StoppingRule
+from adaptive.model._strengths import Strengths
 from rankcorr import TauW
 
 Waits: TypeAlias = Literal["target", "pairs"]

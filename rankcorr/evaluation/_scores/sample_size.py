@@ -12,7 +12,7 @@ from rankcorr.errors import OptionError
 from rankcorr.evaluation._run_comparison import PairedDifference
 from rankcorr.evaluation._scores.leaderboard import ScoreLeaderboard
 from rankcorr.inference._exchange_distribution import POWER, power_margin
-from rankcorr.inference._paired import SystemComparison
+from rankcorr.inference._system_comparison import SystemComparison
 
 
 @dataclass(frozen=True, eq=False)

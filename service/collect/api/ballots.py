@@ -13,7 +13,7 @@ from service.collect.api.blueprints import (
     read_if_match,
     set_etag,
 )
-from service.collect.schemas import answers
+from service.collect.schemas import running_campaigns
 from service.http.problems import Problem
 from service.http.state import state
 
@@ -27,15 +27,15 @@ _quality = ValueCache(8)
 
 
 @blueprint.get("/<key>/ballots", name="listBallots")
-@blueprint.response(200, answers.BallotsAnswer)
+@blueprint.response(200, running_campaigns.BallotsAnswer)
 def read_all(key: str) -> Any:
     """Return all ballots opened so far."""
     return {"ballots": organiser(key).ballot_progress()}
 
 
 @blueprint.post("/<key>/ballots", name="openBallot")
-@blueprint.arguments(answers.OpenRequest)
-@blueprint.response(201, answers.BallotAnswer)
+@blueprint.arguments(running_campaigns.OpenRequest)
+@blueprint.response(201, running_campaigns.BallotAnswer)
 def open_next(key: str, at_once: bool) -> Any:
     """Draw the next ballot, or the next batch of a continuous campaign."""
     campaign = organiser(key)
@@ -43,14 +43,14 @@ def open_next(key: str, at_once: bool) -> Any:
 
 
 @blueprint.get("/<key>/ballots/<int:number>", name="readBallot")
-@blueprint.response(200, answers.BallotAnswer)
+@blueprint.response(200, running_campaigns.BallotAnswer)
 def read(key: str, number: int) -> Any:
     """Return a ballot; its ETag, needed to close it, changes with its state and with exclusions, not with votes."""
     return tagged_ballot(campaign_with_ballot(key, number), number)
 
 
 @blueprint.get("/<key>/ballots/<int:number>/preview", name="previewClose")
-@blueprint.response(200, answers.PreviewAnswer)
+@blueprint.response(200, running_campaigns.PreviewAnswer)
 def preview_close(key: str, number: int) -> Any:
     """Show what closing the ballot now would do; send the ETag of this answer to close it."""
     campaign = campaign_with_ballot(key, number)
@@ -61,9 +61,9 @@ def preview_close(key: str, number: int) -> Any:
 
 
 @blueprint.post("/<key>/ballots/<int:number>/close", name="closeBallot")
-@blueprint.arguments(answers.CloseRequest)
+@blueprint.arguments(running_campaigns.CloseRequest)
 @blueprint.doc(**CONDITIONAL)
-@blueprint.response(200, answers.BallotAnswer)
+@blueprint.response(200, running_campaigns.BallotAnswer)
 def close(key: str, number: int, least_answered: float | None = None) -> Any:
     """Close a ballot: its votes are scored, and the next ballot can be opened; a continuous campaign ends.
 
@@ -76,8 +76,8 @@ def close(key: str, number: int, least_answered: float | None = None) -> Any:
 
 
 @blueprint.post("/<key>/ballots/<int:number>/reopen", name="reopenBallot")
-@blueprint.arguments(answers.ReasonRequest)
-@blueprint.response(200, answers.BallotAnswer)
+@blueprint.arguments(running_campaigns.ReasonRequest)
+@blueprint.response(200, running_campaigns.BallotAnswer)
 def reopen(key: str, number: int, reason: str) -> Any:
     """Reopen the last closed ballot, as long as no later ballot was opened."""
     campaign = campaign_with_ballot(key, number)
@@ -86,7 +86,7 @@ def reopen(key: str, number: int, reason: str) -> Any:
 
 
 @monitoring.get("/<key>/progress", name="readProgress")
-@monitoring.response(200, answers.ProgressAnswer)
+@monitoring.response(200, running_campaigns.ProgressAnswer)
 def progress(key: str) -> Any:
     """Return the progress of the campaign; 304 if it is unchanged since the ETag that the client sends."""
     campaign = organiser(key)
@@ -100,8 +100,8 @@ def progress(key: str) -> Any:
 
 
 @monitoring.get("/<key>/quality", name="readQuality")
-@monitoring.arguments(answers.QualityQuery, location="query")
-@monitoring.response(200, answers.QualityAnswer)
+@monitoring.arguments(running_campaigns.QualityQuery, location="query")
+@monitoring.response(200, running_campaigns.QualityAnswer)
 def quality(key: str, fast: float, names: bool) -> Any:
     """Report how reliable the votes are, voter by voter, and which voters to check; this excludes no voter."""
     campaign = organiser(key)
@@ -118,8 +118,8 @@ def quality(key: str, fast: float, names: bool) -> Any:
 
 
 @monitoring.get("/<key>/ledger", name="readLedger")
-@monitoring.arguments(answers.LedgerQuery, location="query")
-@monitoring.response(200, answers.LedgerAnswer)
+@monitoring.arguments(running_campaigns.LedgerQuery, location="query")
+@monitoring.response(200, running_campaigns.LedgerAnswer)
 def read_ledger(key: str, after: int, limit: int) -> Any:
     """Return the vote events after the last one read, in order; voters are identified by random keys."""
     events = organiser(key).events_after(after, most=limit)

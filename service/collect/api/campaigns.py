@@ -9,8 +9,8 @@ from service.collect.access import admit_founder, organiser, public_origin
 from service.collect.api import blueprints
 from service.collect.api.links import organiser_url
 from service.collect.content import store_image
-from service.collect.schemas import answers
 from service.collect.schemas import campaigns as schemas
+from service.collect.schemas import running_campaigns
 from service.collect.state import collecting
 from service.environment import variable
 from service.http import logs
@@ -101,8 +101,8 @@ def read(key: str) -> dict[str, Any]:
 
 
 @items.get("/<key>/items", name="listItems")
-@items.arguments(answers.PageQuery, location="query")
-@items.response(200, answers.ItemsAnswer)
+@items.arguments(running_campaigns.PageQuery, location="query")
+@items.response(200, running_campaigns.ItemsAnswer)
 def read_items(key: str, offset: int, limit: int) -> Any:
     """Return the items with their answers in open ballots; sorted by answers, fewest first."""
     campaign = organiser(key)

@@ -16,7 +16,7 @@ from adaptive.ledger import guarded
 from service.collect import access
 from service.collect.access import organiser, public_origin
 from service.collect.api.blueprints import organiser_blueprint
-from service.collect.schemas import answers
+from service.collect.schemas import running_campaigns
 from service.collect.schemas.voting import NoFields
 from service.collect.state import collecting
 from service.http.problems import Problem
@@ -30,8 +30,8 @@ _PROLIFIC = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID=
 
 
 @blueprint.post("/<key>/invitations", name="inviteVoters")
-@blueprint.arguments(answers.InvitationRequest)
-@blueprint.response(201, answers.InvitationsAnswer)
+@blueprint.arguments(running_campaigns.InvitationRequest)
+@blueprint.response(201, running_campaigns.InvitationsAnswer)
 def invitations(key: str, qr: bool, voters: list[str] | None = None, number: int = 0) -> Any:
     """Make a link for each voter, which only that voter can use; a voter who already has a link gets another."""
     names = voters or [f"guest {secrets.token_hex(4)}" for _ in range(number)]
@@ -44,7 +44,7 @@ def invitations(key: str, qr: bool, voters: list[str] | None = None, number: int
 
 
 @blueprint.get("/<key>/links", name="readLinks")
-@blueprint.response(200, answers.LinksAnswer)
+@blueprint.response(200, running_campaigns.LinksAnswer)
 def links(key: str) -> Any:
     """Return the address of the voters' page, and the open link if the pages of the campaign allow it."""
     _, pages = organiser(key).pages()
@@ -55,7 +55,7 @@ def links(key: str) -> Any:
 
 @blueprint.post("/<key>/study-links", name="makeStudyLink")
 @blueprint.arguments(NoFields)
-@blueprint.response(201, answers.StudyLinkAnswer)
+@blueprint.response(201, running_campaigns.StudyLinkAnswer)
 def study_link(key: str) -> Any:
     """Make a link for the campaign's platform; earlier links continue to work."""
     campaign = organiser(key)
@@ -68,8 +68,8 @@ def study_link(key: str) -> Any:
 
 
 @tokens.get("/<key>/tokens", name="listTokens")
-@tokens.arguments(answers.VotersQuery, location="query")
-@tokens.response(200, answers.TokensAnswer)
+@tokens.arguments(running_campaigns.VotersQuery, location="query")
+@tokens.response(200, running_campaigns.TokensAnswer)
 def read_tokens(key: str, offset: int, limit: int, names: bool) -> Any:
     """List the tokens of organisers, invitations and study links, newest first, without their secrets."""
     n_tokens, rows = organiser(key).tokens.rows(start=offset, most=limit, names=names)
@@ -78,7 +78,7 @@ def read_tokens(key: str, offset: int, limit: int, names: bool) -> Any:
 
 @tokens.post("/<key>/tokens", name="makeOrganiserToken")
 @tokens.arguments(NoFields)
-@tokens.response(201, answers.OrganiserLinkAnswer)
+@tokens.response(201, running_campaigns.OrganiserLinkAnswer)
 def make_token(key: str) -> Any:
     """Make another token for an organiser: for a second person, or to replace one that you revoke."""
     token = organiser(key).tokens.issue("organiser")
@@ -101,7 +101,7 @@ def revoke(key: str, token_id: str) -> None:
 
 
 @browsers.post("", name="beginOrganiserSession")
-@browsers.arguments(answers.OrganiserSessionRequest)
+@browsers.arguments(running_campaigns.OrganiserSessionRequest)
 @browsers.response(204)
 def begin(campaign: str, token: str) -> Response:
     """Exchange an organiser's token for the cookie of a session that lasts a week."""

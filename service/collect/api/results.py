@@ -20,7 +20,7 @@ from rankcorr.plots._style import figure_bytes
 from service.collect.access import organiser
 from service.collect.api.blueprints import ValueCache, answer_if_changed, organiser_blueprint
 from service.collect.content import ASSETS
-from service.collect.schemas.answers import EXPORTS, RESULT_FIELDS, ExportQuery, ResultsAnswer, ResultsQuery
+from service.collect.schemas.running_campaigns import EXPORTS, RESULT_FIELDS, ExportQuery, ResultsAnswer, ResultsQuery
 from service.collect.state import collecting
 from service.http.problems import Problem
 from service.http.state import state

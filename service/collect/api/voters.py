@@ -13,7 +13,7 @@ from adaptive.ledger import DECISIONS
 from service.collect.access import organiser
 from service.collect.api.blueprints import ValueCache, answer_if_changed, organiser_blueprint
 from service.collect.api.results import download
-from service.collect.schemas import answers
+from service.collect.schemas import running_campaigns
 from service.collect.schemas.voting import NoFields
 from service.http.problems import Problem
 from service.http.state import state
@@ -26,8 +26,8 @@ _participants = ValueCache()
 
 
 @blueprint.get("/<key>/voters", name="listVoters")
-@blueprint.arguments(answers.VotersQuery, location="query")
-@blueprint.response(200, answers.VotersAnswer)
+@blueprint.arguments(running_campaigns.VotersQuery, location="query")
+@blueprint.response(200, running_campaigns.VotersAnswer)
 def read(key: str, offset: int, limit: int, names: bool) -> Any:
     """Return the voters in order of arrival, by random keys unless you ask for names."""
     campaign = organiser(key)
@@ -42,7 +42,7 @@ def read(key: str, offset: int, limit: int, names: bool) -> Any:
 
 
 @blueprint.get("/<key>/voters/<voter>/exclusion", name="previewExclusion")
-@blueprint.response(200, answers.ExclusionAnswer)
+@blueprint.response(200, running_campaigns.ExclusionAnswer)
 def preview(key: str, voter: str) -> Any:
     """Show how excluding a voter, or including one again, would change the ranking by strengths."""
     campaign = organiser(key)
@@ -51,7 +51,7 @@ def preview(key: str, voter: str) -> Any:
 
 
 @blueprint.post("/<key>/voters/<voter>/exclude", name="excludeVoter")
-@blueprint.arguments(answers.ReasonRequest)
+@blueprint.arguments(running_campaigns.ReasonRequest)
 @blueprint.response(204)
 def exclude(key: str, voter: str, reason: str) -> None:
     """Exclude a voter's votes from all scores from now on; closed ballots keep them, and no vote is deleted."""
@@ -59,7 +59,7 @@ def exclude(key: str, voter: str, reason: str) -> None:
 
 
 @blueprint.post("/<key>/voters/<voter>/include", name="includeVoter")
-@blueprint.arguments(answers.ReasonRequest)
+@blueprint.arguments(running_campaigns.ReasonRequest)
 @blueprint.response(204)
 def include(key: str, voter: str, reason: str) -> None:
     """Include the votes of an excluded voter again."""
@@ -68,7 +68,7 @@ def include(key: str, voter: str, reason: str) -> None:
 
 @blueprint.post("/<key>/voters/<voter>/withdraw", name="withdrawVoter")
 @blueprint.arguments(NoFields)
-@blueprint.response(200, answers.WithdrawalAnswer)
+@blueprint.response(200, running_campaigns.WithdrawalAnswer)
 def withdraw(key: str, voter: str) -> Any:
     """Withdraw a voter on request: personal data are erased, and votes in open ballots no longer count.
 
@@ -79,7 +79,7 @@ def withdraw(key: str, voter: str) -> Any:
 
 @blueprint.post("/<key>/voters/<voter>/ask-others", name="askOthers")
 @blueprint.arguments(NoFields)
-@blueprint.response(200, answers.WithdrawalAnswer)
+@blueprint.response(200, running_campaigns.WithdrawalAnswer)
 def ask_others(key: str, voter: str) -> Any:
     """Ask other voters the comparisons of an excluded voter, in open ballots.
 
@@ -89,7 +89,7 @@ def ask_others(key: str, voter: str) -> Any:
 
 
 @of_platform.get("/<key>/participants", name="listParticipants")
-@of_platform.response(200, answers.ParticipantsAnswer)
+@of_platform.response(200, running_campaigns.ParticipantsAnswer)
 def read_participants(key: str) -> Any:
     """Return participants in order of arrival, by their platform ids, which are personal data.
 
@@ -101,7 +101,7 @@ def read_participants(key: str) -> Any:
 
 
 @of_platform.get("/<key>/participants/<decision>", name="exportParticipants")
-@of_platform.arguments(answers.StudyQuery, location="query")
+@of_platform.arguments(running_campaigns.StudyQuery, location="query")
 @of_platform.doc(responses={200: {"content": {"text/csv": {"schema": {"type": "string", "format": "binary"}}}}})
 @of_platform.response(200)
 def export(key: str, decision: str, study: str | None = None) -> Response:

@@ -1,1 +1,1 @@
-"""Define requests and answers of the collection; `shapes` makes JSON Schema of the dataclasses in answers."""
+"""Define requests and answers of the collection; `shapes` makes JSON Schema of result dataclasses."""

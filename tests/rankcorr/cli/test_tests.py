@@ -11,7 +11,7 @@ from rankcorr._cli.console import pvalue_text
 from rankcorr._results import json_ready
 from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._null import permutation_test
-from rankcorr.inference._paired import compare_systems
+from rankcorr.inference._system_comparison import compare_systems
 from tests.rankcorr.cli.conftest import CONSTANT, GOLD, LONG, SYSTEM, refusal, run, run_json, run_ok, write_scores
 from tests.rankcorr.inference.cases import decided_by_one
 from tests.results import collapsed

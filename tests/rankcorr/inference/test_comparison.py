@@ -27,7 +27,7 @@ from rankcorr._checks import alpha_of, collected_notices
 from rankcorr._coefficients import named_coefficient
 from rankcorr._workers import Draws
 from rankcorr.inference._exchange import Exchange, draw_exchanges
-from rankcorr.inference._paired import align_three, compare_systems
+from rankcorr.inference._system_comparison import align_three, compare_systems
 from tests import naive
 from tests.rankcorr.inference.cases import decided_by_one
 from tests.results import collapsed
@@ -182,7 +182,7 @@ def test_of_many_items_those_are_left_out_whose_ranks_differ_most(monkeypatch):
     options = {"n_resamples": 100, "swap": "ranks"}
     whole = compare_systems(gold, a, b, **options)
     assert whole.least.label == gold.argmax()
-    monkeypatch.setattr("rankcorr.inference._paired.MOST_LEFT_OUT", 2)
+    monkeypatch.setattr("rankcorr.inference._system_comparison.MOST_LEFT_OUT", 2)
     assert compare_systems(gold, a, b, **options).least == whole.least
 
 

@@ -30,7 +30,7 @@ from rankcorr import (
 from rankcorr._checks import collected_notices
 from rankcorr.inference._gold_comparison import compare_with_gold, rank_against_gold
 from rankcorr.inference._leaderboard import leaderboard
-from rankcorr.inference._paired import compare_systems
+from rankcorr.inference._system_comparison import compare_systems
 from tests.rankcorr.inference.cases import by_name, data
 from tests.results import collapsed
 from tests.strategies import tied_pairs

@@ -35,7 +35,7 @@ from rankcorr.inference._gold_sets import COLUMNS, TOTALS, align_systems, group_
 from rankcorr.inference._joint_test import JointTest, RankedSystem
 from rankcorr.inference._leaderboard import leaderboard
 from rankcorr.inference._null import null_distribution
-from rankcorr.inference._paired import compare_many, compare_systems
+from rankcorr.inference._system_comparison import compare_many, compare_systems
 from tests import naive
 from tests.rankcorr.inference.cases import by_name, data
 from tests.results import collapsed

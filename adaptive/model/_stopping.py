@@ -1,0 +1,186 @@
+"""Rules that decide whether there are enough votes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, overload
+
+import numpy as np
+
+from adaptive.errors import ModelError
+from adaptive.model._accuracy import N_SAMPLES, DrawnStrengths, StopDecision
+from adaptive.model._strengths import Strengths
+from rankcorr import TauW
+from rankcorr._checks import (
+    checked_count,
+    checked_level,
+    checked_seed,
+    counted,
+    real_number,
+    shown,
+    told_apart,
+    whole_number,
+)
+from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
+
+SHORT: Final = 0.05  # a coefficient so far below the target is too low
+RISK: Final = 0.05  # most drawn rankings that may be too low when a rule stops
+
+
+@dataclass(frozen=True)
+class StoppingRule:
+    """Stop once the expected coefficient has reached a target, and hardly any drawn ranking is far below it.
+
+    Attributes
+    ----------
+    target : float
+    coefficient : Coefficient
+    n_samples, seed : int
+
+    See Also
+    --------
+    stopping_rule : Returns it.
+    StopDecision : The decision that a call returns.
+
+    Examples
+    --------
+    >>> from adaptive import stopping_rule
+    >>> rule = stopping_rule(0.95, "tau")
+    >>> rule.target, rule.coefficient, rule.n_samples
+    (0.95, Tau(), 1000)
+    """
+
+    target: float
+    coefficient: Coefficient = TauW()  # noqa: RUF009, it is frozen
+    n_samples: int = N_SAMPLES
+    seed: int = 0
+
+    def __call__(self, strengths: Strengths) -> StopDecision:
+        """Decide from the votes so far."""
+        expected = strengths.expected_correlation(self.coefficient, n_samples=self.n_samples, seed=self.seed)
+        after = f"after {counted(strengths.comparisons.n_comparisons, 'vote')}"
+        if not strengths.signal.found:
+            return StopDecision(False, expected, f"the votes do not rule out chance {after}")
+        statement = f"expected {self.coefficient.name} is {told_apart(expected.mean, self.target, 3)} {after}"
+        if not expected.mean >= self.target:
+            return StopDecision(False, expected, f"{statement}, below the target of {self.target}")
+        least = self.target - SHORT
+        short = float(np.mean(~(expected.values >= least)))  # nan is not known to be good enough
+        if short > RISK:
+            return StopDecision(False, expected, f"{statement}, but below {least:g} in {short:.1%} of draws")
+        return StopDecision(True, expected, f"{statement}, at least the target of {self.target}")
+
+
+@dataclass(frozen=True)
+class TopStoppingRule:
+    """Stop once the votes tell which items are the top k.
+
+    Attributes
+    ----------
+    top : int
+    level : float
+
+    See Also
+    --------
+    stopping_rule : Returns it.
+    Strengths.n_certain_of_top : Decides.
+
+    Examples
+    --------
+    >>> from adaptive import stopping_rule
+    >>> stopping_rule(top=5)
+    TopStoppingRule(top=5, level=0.9)
+    """
+
+    top: int
+    level: float = 0.9
+
+    def __call__(self, strengths: DrawnStrengths) -> StopDecision:
+        """Decide from the votes so far: `Strengths`, or `ChoiceStrengths` of other answers."""
+        n_certain = strengths.n_certain_of_top(self.top, self.level)
+        reason = f"{n_certain} of the top {self.top} are certain at the level {self.level:g}"
+        return StopDecision(n_certain == self.top, None, reason)
+
+
+@overload
+def stopping_rule(
+    target: float, coefficient: CoefficientLike = "tau_w", *, n_samples: int = N_SAMPLES, seed: int = 0
+) -> StoppingRule: ...
+
+
+@overload
+def stopping_rule(*, top: int, level: float = 0.9) -> TopStoppingRule: ...
+
+
+def stopping_rule(
+    target: float | None = None,
+    coefficient: CoefficientLike = "tau_w",
+    *,
+    top: int | None = None,
+    level: float = 0.9,
+    n_samples: int = N_SAMPLES,
+    seed: int = 0,
+) -> StoppingRule | TopStoppingRule:
+    """Return a rule that decides whether there are enough votes: for a target, or for certainty about the top.
+
+    The rule for a target stops when three things hold: the votes rule out coin flips (`signal`), the expected
+    coefficient is at least the target, and at most 5 % of the drawn rankings are more than .05 below it. The true
+    coefficient may still be lower where the model does not hold (docs/results/crowds.md). Fit with ``voters=True``, as
+    campaigns do.
+
+    The rule for the top stops when each of the first k items is certain to be above each of the others. In the limit of
+    many votes, the probability that it ever stops with a wrong top is at most 1 - level, also if pairs are chosen by
+    the votes so far. Where the items around the cut hardly differ, it does not stop.
+
+    Parameters
+    ----------
+    target : float
+        What the expected coefficient must reach, between -1 and 1.
+    coefficient : Coefficient or {"tau_w", "rho_w", "tau", "rho"}
+    top : int
+        In place of a target: k, the number of items at the top that must be certain; their order need not be.
+    level : float
+        Probability that the top is right when the rule stops, for `top`.
+    n_samples : int
+        Rankings drawn for each decision about a target.
+    seed : int
+
+    Returns
+    -------
+    StoppingRule or TopStoppingRule
+        Called with `Strengths` (for `top` also with `ChoiceStrengths`), it returns a `StopDecision`, which is true to
+        stop and has the reason.
+
+    Raises
+    ------
+    ModelError, OptionError
+        A target that is not between -1 and 1, both or neither of target and top, or an option out of range.
+
+    See Also
+    --------
+    Strengths.expected_correlation : The number that it compares with the target.
+    Strengths.n_certain_of_top : The number that it compares with k.
+    votes_needed : The votes that a target takes, before there are any.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry, stopping_rule
+    >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
+    >>> decision = stopping_rule(0.95)(bradley_terry(votes, prior=2))
+    >>> decision.stop, decision.reason
+    (False, 'the votes do not rule out chance after 3 votes')
+    >>> stopping_rule(top=1)(bradley_terry(votes, prior=2)).reason
+    '0 of the top 1 are certain at the level 0.9'
+    """
+    if (target is None) == (top is None):
+        raise ModelError(f"exactly one of target and top is needed; got target={target!r} and top={top!r}")
+    if top is not None:
+        k = whole_number(top)
+        if k is None or k < 1:
+            raise ModelError(f"top must be a whole number of at least 1; got {shown(top)}")
+        return TopStoppingRule(k, checked_level(level, error=ModelError))
+    value = real_number(target)
+    if not -1 < value < 1:
+        raise ModelError(f"target must be a number above -1 and below 1; got {shown(target)}")
+    number = checked_count(n_samples, "n_samples", ModelError)
+    return StoppingRule(value, as_coefficient(coefficient), number, checked_seed(seed, ModelError))
