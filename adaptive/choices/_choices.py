@@ -362,8 +362,8 @@ class Choices:
         Raises
         ------
         ModelError
-            There are fewer than two items or no choice, the prior is not a positive number, all answers are ties, or the
-            choices alone give no finite strengths.
+            There are fewer than two items or no choice, the prior is not a positive number, all answers are ties, or
+            the choices alone give no finite strengths.
         """
         n_items = len(self.items)
         if n_items < 2 or not self.events.chosen.size:

@@ -10,7 +10,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Any, Final, NoReturn
@@ -399,8 +399,9 @@ class _Reader:
         pairs = [text[:-2] for text in self.names if text.endswith("_a") and f"{text[:-2]}_b" in self.names]
         pairs += [text[5:] for text in self.names if text.startswith("left_") and f"right_{text[5:]}" in self.names]
         known = ", ".join(printable(pair) for pair in pairs if pair != "model")
-        self.records.table.fail(
-            f"no columns left_{name} and right_{name}, or {name}_a and {name}_b, for the "
+        source = self.records.table.name  # empty for a data frame
+        raise self.records.table.error(
+            f"{source and f'{source}: '}no columns left_{name} and right_{name}, or {name}_a and {name}_b, for the "
             f"covariate {shown(name)}; "
             + (f"covariates of this file: {known}" if known else f"got {', '.join(map(printable, self.names))}")
         )
@@ -488,7 +489,9 @@ class _Reader:
         column = self.column_of("items")
         numbered = [] if column else self.numbered(_SHOWN)
         if not column and not numbered:
-            self.records.table.fail("best-worst answers need a column items, or item_1, item_2, ...", self.records.header.line)
+            self.records.table.fail(
+                "best-worst answers need a column items, or item_1, item_2, ...", self.records.header.line
+            )
         best, worst = (self.entries(name, optional=True) for name in names)
         lists: Sequence[Any]
         if column:

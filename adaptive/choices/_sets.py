@@ -26,9 +26,10 @@ def next_sets(
 ) -> NDArray[np.int64]:
     """Choose sets of items by the votes so far, for a precise order of the top.
 
-    For each set, strengths are drawn from their normal approximation, or from Student's t if the fit has clusters. The first item is drawn with a probability
-    proportional to ``1 / ((n + n0)^2 sqrt(m + 1))``, where n is its rank by these strengths, counted from 1, and m the
-    number of sets that had it. The other items are those nearest to it in strength.
+    For each set, strengths are drawn from their normal approximation, or from Student's t if the fit has clusters. The
+    first item is drawn with a probability proportional to ``1 / ((n + n0)^2 sqrt(m + 1))``, where n is its rank by
+    these strengths, counted from 1, and m the number of sets that had it. The other items are those nearest to it in
+    strength.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ class Reliability(TableResult):
         apart.
     scale_separation : float
         Scale separation reliability, separation^2 / (1 + separation^2): the share of the variance of strengths that is
-        no error.
+        no error. Items that were never compared are left out of both.
     split_half : float
         Median correlation of strengths from two halves of the votes, carried over to all votes by the formula of
         Spearman and Brown, which does not apply below 0: there it is the correlation itself. It is nan without splits,
@@ -96,9 +96,9 @@ def reliability(
 
     Separation and its reliability compare the spread of the strengths with their standard errors. Strengths that were
     fitted with a prior are shrunk, and have the spread of the true ones without their errors; without a prior, the mean
-    squared error is taken off. Items that were never compared have no part in them, nor in the agreement of halves, as
-    in sirt's `btm`: only the prior places them. Votes that were chosen by earlier votes, as by `next_comparisons`, make both too large
-    (Bramley 2015): halves of the votes then share the choice, and their agreement is too large as well.
+    squared error is taken off. Items that were never compared are left out, also from the agreement of halves, as in
+    sirt's `btm`: only the prior places them. Votes that were chosen by earlier votes, as by `next_comparisons`, make
+    both too large (Bramley 2015): halves of the votes then share the choice, and their agreement is too large as well.
 
     Parameters
     ----------
@@ -152,6 +152,9 @@ def reliability(
     is_compared = votes.presentations > 0
     variance = float(strengths.theta[is_compared].var(ddof=1))
     error = float(np.mean(np.square(strengths.standard_errors[is_compared])))
+    if n_never := len(strengths.never_compared):
+        # Standard errors are of differences from the mean of all items, which varies with those never compared.
+        error -= strengths.prior_sd**2 * n_never / (votes.n_items * (votes.n_items - n_never))
     true = max(0.0, variance - error) if strengths.prior.sd == math.inf else variance
     by_voter = votes.voter is not None and np.unique(votes.voter).size >= 4
     halves = _half_correlations(strengths, by_voter, number, np.random.default_rng(start), progress)
