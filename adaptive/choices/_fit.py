@@ -123,13 +123,13 @@ def named_voter(answers: ChoiceAnswers, name: Hashable) -> Hashable:
 
 
 def _people_notes(answers: ChoiceAnswers, judge: Hashable) -> tuple[str, ...]:
-    """Return who counts as people beside a judge: those with the most answers first, as programs have."""
+    """Return a note on the voters who count as people, most answers first: programs often have the most."""
     numbers = Counter(voter for voter in answers.voters or () if voter != judge)
     if judge is None or not numbers:
         return ()
     names = first_few([shown(voter) for voter, _ in numbers.most_common()])
     return (
-        f"beside {shown(judge)}, {counted(len(numbers), 'voter')} {'counts' if len(numbers) == 1 else 'count'} as "
+        f"{counted(len(numbers), 'voter')} other than {shown(judge)} {'counts' if len(numbers) == 1 else 'count'} as "
         f"people: {names}; leave out programs among them",
     )
 

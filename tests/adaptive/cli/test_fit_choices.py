@@ -98,7 +98,7 @@ def test_a_judge_makes_the_ranking_of_people_more_precise():
     assert f"240 of the judge with the weight {prediction_powered(*_parts(answers)).weight:.2f}" in text
     assert "clustered by prompt, 61 of which have votes of people and the judge" in text
     assert "with gpt " in text
-    assert "beside 'gpt', 1 voter counts as people: 'Ann'; leave out programs among them" in content["warnings"]
+    assert "1 voter other than 'gpt' counts as people: 'Ann'; leave out programs among them" in content["warnings"]
     for option, message in {
         "--swapped=tie": "leave out swapped beside powered_by: both votes",
         "--cluster=prompt": "leave out cluster beside powered_by: intervals are clustered by prompt",
@@ -277,7 +277,7 @@ def test_notes_say_who_counts_as_people(tmp_path):
     rows = [f"a,b,{'left' if n % 3 else 'right'},{voter},{n}\n" for voter in ("gpt", "claude") for n in range(9)]
     rows += [f"a,b,left,person {n},{n}\n" for n in range(6)]
     (tmp_path / "votes.csv").write_text("left,right,winner,voter,prompt\n" + "".join(rows))
-    people = "beside 'gpt', 7 voters count as people: 'claude', 'person 0', 'person 1', 'person 2', 'person 3', ...;"
+    people = "7 voters other than 'gpt' count as people: 'claude', 'person 0', 'person 1', 'person 2', 'person 3', ...;"
     assert people in _notes("fit", "votes.csv", "--judge", "gpt")
     assert people.replace(", ...", "").replace("7", "5").replace("'claude', ", "").replace("3'", "3', 'person 4'") in (
         _notes("fit", "votes.csv", "--judge", "gpt", "--without", "person 5", "--without", "claude")
