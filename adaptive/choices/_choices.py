@@ -37,6 +37,7 @@ UNLISTED: Final[tuple[Unlisted, ...]] = get_args(Unlisted)
 MAX_ITERATIONS: Final = 100
 TOLERANCE: Final = 1e-10
 MOST_OUTCOMES: Final = 5_000_000
+MOST_UNCERTAIN: Final = 1000.0  # standard error of a logit: no answers limit the effect
 LARGEST: Final = 50.0  # strengths beyond it are infinite: no vote tells them from larger ones
 _INFINITE: Final = (
     "without a prior some strengths are infinite: an item or a group of items never lost to the others, or an outcome "
@@ -391,6 +392,9 @@ class Choices:
             n_parts, n_never = count_parts(self.events, n_items)
             extremes, estimated_sd = count_extremes(self.events, n_items), sd if prior is None else math.nan
             warnings += order_caveats("answers", "answers", n_never, n_parts, extremes, estimated_sd)
+        sizes = abs(self.events.design[:, n_items:]).max(axis=0).toarray().ravel() if self.names else np.zeros(0)
+        if (errors[n_items:] * sizes > MOST_UNCERTAIN).any():  # the likelihood is flat to rounding, and no peak
+            raise ModelError(_INFINITE_EFFECT)
         return ChoiceStrengths(
             items=self.items,
             theta=parameters[:n_items] - parameters[:n_items].mean(),

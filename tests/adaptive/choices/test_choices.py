@@ -628,6 +628,7 @@ ONE_SIDED = Comparisons.from_labels(["a", "b", "c"], ["b", "c", "a"], ["left"] *
         (lambda: Choices.from_pairs(VOTES).fit(prior=math.inf), "without a prior some strengths are infinite"),
         (lambda: Choices.from_pairs(ALL_TIED).fit(prior=1), "all answers are ties, which say nothing about the order"),
         (lambda: Choices.from_rankings([[["a", "b", "c"]]] * 2).fit(prior=1), "all answers are ties"),
+        (lambda: Choices.from_pairs(ONE_SIDED, side_bias=True).fit(prior=1), "an effect other than the strengths is"),
         (lambda: Choices.from_pairs(ONE_SIDED, side_bias=True).fit(), "an effect other than the strengths is"),
     ],
 )
