@@ -22,8 +22,12 @@ Label: TypeAlias = str | tuple[str, ...]
 _WITH_DECIMALS: Final = re.compile(r"(-?[0-9]+)\.0+")
 
 
-def check_decimals(names: Iterable[Hashable], noun: str, error: type[Exception]) -> None:
+def check_decimals(
+    names: Iterable[Hashable], noun: str, error: type[Exception], place: Callable[[str], str] | None = None
+) -> None:
     """Refuse a whole number that is also written with decimals, as pandas does if a column has empty cells.
+
+    The message begins with the place of the name with decimals, if `place` returns one.
 
     Examples
     --------
@@ -33,12 +37,13 @@ def check_decimals(names: Iterable[Hashable], noun: str, error: type[Exception])
         ...
     ValueError: the prompt '2' is also written '2.0', and names are compared as text: write all in one way
     """
-    texts = set(map(str, names))
+    texts = dict.fromkeys(map(str, names))
     for text in texts:
         if (match := _WITH_DECIMALS.fullmatch(text)) and match[1] in texts:
+            where = place(text) if place is not None else ""
             raise error(
-                f"the {noun} {shown(match[1])} is also written {shown(text)}, and names are compared as text: write "
-                "all in one way"
+                f"{where and f'{where}: '}the {noun} {shown(match[1])} is also written {shown(text)}, and names are "
+                "compared as text: write all in one way"
             )
 
 

@@ -2,8 +2,9 @@
 
 For each similarity, the table shows the share of 90 % rank intervals that contain the true rank, for all items and for
 the top 30. For items with a given probability to be in the top 10, it shows the share that really is. It compares the
-expected with the true tau_w. --scores prints the coverage of the intervals of `score_system` instead. --drawn draws the
-items at random from many, not at even steps. The script checks nothing.
+expected with the true tau_w. --scores prints the coverage of the intervals of `score_system` instead, and --better that
+of differences of two items, with the share of probabilities that are right. --drawn draws the items at random from
+many, not at even steps. The script checks nothing.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import numpy as np
 from report import heading, machine, row
 
 from adaptive import (
+    Choices,
     Comparisons,
     Matching,
     VoterPopulation,
@@ -38,6 +40,8 @@ SIMILARITIES: dict[str, Callable[[int], np.ndarray]] = {
 BINS = ((0.05, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 0.85), (0.85, 0.95))
 TOP, K, LEVEL = 30, 10, 0.9
 TAU_W = TauW()
+PAIRED, SPREADS, N_VOTES, NU = 20, (0.5, 1.5), (60, 200, 1_000), 0.5  # --better: items, strengths, votes, ties
+PROBABILITIES = ((0.5, 0.7), (0.7, 0.9), (0.9, 1.01))
 POPULATION, NOISE = 20_000, 0.7  # number of items to sample from; noise of a system
 
 
@@ -79,6 +83,52 @@ def simulate(
         strengths.in_top(K).probability,
         truth.ranks <= K,
     ]
+
+
+def compare_pairs(spread: float, n_votes: int, seed: int) -> np.ndarray:
+    """Return, by fit and pair of items, whether the interval holds the difference, the probability, and if it is right.
+
+    Votes are on random pairs by Davidson's model of ties; each item is in one of the pairs that are compared.
+    """
+    rng = np.random.default_rng([seed, n_votes])
+    theta = spread * rng.standard_normal(PAIRED)
+    left = rng.integers(0, PAIRED, n_votes)
+    right = (left + rng.integers(1, PAIRED, n_votes)) % PAIRED
+    half = np.exp((theta[left] - theta[right]) / 2)
+    limits = np.cumsum([half, np.full(n_votes, NU), 1 / half], axis=0)
+    votes = Comparisons(PAIRED, left, right, 1 - (rng.random(n_votes) * limits[-1] > limits[:-1]).sum(axis=0))
+    pairs = rng.permutation(PAIRED).reshape(-1, 2).tolist()
+    figures = []
+    for fit in (bradley_terry(votes), Choices.from_pairs(votes).fit()):
+        for first, second in pairs:
+            better, difference = fit.better(first, second, level=LEVEL), theta[first] - theta[second]
+            low, high = better.interval
+            is_right = (difference > 0) == (better.probability > 0.5)
+            figures.append([low <= difference <= high, max(better.probability, 1 - better.probability), is_right])
+    return np.array(figures, float).reshape(2, len(pairs), 3)
+
+
+def print_better(options: argparse.Namespace, pool: ProcessPoolExecutor) -> None:
+    """Print the coverage of differences of two items, and how often stated probabilities are right."""
+    heading(
+        f"{PAIRED} items, {options.simulations:,} simulations: two items compared",
+        *("fit", "spread of strengths", "votes", "90 % intervals that hold the difference"),
+        *(f"right of those stated {low:g} to {min(high, 1):g} (stated, number)" for low, high in PROBABILITIES),
+    )
+    seeds = range(options.first_seed, options.first_seed + options.simulations)
+    for spread in SPREADS:
+        for n_votes in N_VOTES:
+            results = np.array(list(pool.map(partial(compare_pairs, spread, n_votes), seeds)))
+            for place, name in enumerate(("bradley_terry", "Choices")):
+                is_held, probability, is_right = np.moveaxis(results[:, place], 2, 0)
+                bins = [(low <= probability) & (probability < high) for low, high in PROBABILITIES]
+                cells = [
+                    f"{is_right[part].mean():.2f} ({probability[part].mean():.2f}, {part.sum():,})"
+                    if part.any()
+                    else "-"
+                    for part in bins
+                ]
+                row(name, spread, f"{n_votes:,}", with_error(is_held.mean(axis=1)), *cells)
 
 
 def sample_true_and_drawn(name: str, n_items: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -167,10 +217,11 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--only", choices=list(SIMILARITIES), nargs="+", default=list(SIMILARITIES))
     parser.add_argument("--scores", action="store_true", help="print the coverage of score_system instead")
+    parser.add_argument("--better", action="store_true", help="print the calibration of two items compared instead")
     options = parser.parse_args()
     machine("numpy", "scipy", "numba")
     with ProcessPoolExecutor(options.workers) as pool:
-        (print_scores if options.scores else print_ranks)(options, pool)
+        (print_better if options.better else print_scores if options.scores else print_ranks)(options, pool)
 
 
 if __name__ == "__main__":

@@ -109,7 +109,8 @@ def answers_of_choices(
         raise OptionError(f"--{unusable[0]} cannot be used with {reason}")
     settings = {"format": reading.format, "answers": reading.answers, "covariates": options.get("covariates", ())}
     answers = joined_answers(
-        [read_choices(records[path], columns=columns[path], ignore=ignore[path], **settings) for path in paths]
+        [read_choices(records[path], columns=columns[path], ignore=ignore[path], **settings) for path in paths],
+        list(map(printable, paths)),
     )
     only, without = options.get("only", ()), options.get("without", ())
     check_selection(only, without)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Hashable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -180,6 +180,12 @@ def prompt_column(records: Records) -> str | None:
     return next((name for name in PROMPT_NAMES if name in records.names), None)
 
 
+def _file_of_name(paths: Sequence[str], files: Sequence[Comparisons], text: str) -> str:
+    """Return the first file with an item or a voter of this name."""
+    names = (map(str, (*votes.items, *(votes.voters or ()))) for votes in files)
+    return next(printable(path) for path, texts in zip(paths, names, strict=True) if text in texts)
+
+
 def read_files(
     paths: Sequence[str], reading: Reading, items: str | None, *, with_prompts: bool = False
 ) -> NumberedVotes:
@@ -218,7 +224,7 @@ def read_files(
             "voter": list(chain.from_iterable(votes.voters or () for votes in files)),
         }
         for noun, all_names in names_of_files.items():
-            check_decimals(all_names, noun, ComparisonError)
+            check_decimals(all_names, noun, ComparisonError, partial(_file_of_name, paths, files))
             warn_unicode_twins(all_names, noun)
     for notice in dict.fromkeys(notices):
         print_note(notice)

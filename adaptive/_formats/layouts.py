@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
@@ -56,6 +57,7 @@ ARENA_WORDS: Final = {
     "tie (inconsistent)": "tie",
 }
 _ONE_HOT: Final = {"winner_model_a": "left", "winner_model_b": "right", "winner_tie": "tie"}
+_DECIMALS: Final = re.compile(r"(?<=[0-9])\.0+$")
 _MOST_NAMED: Final = 10  # unknown answers that a message names
 _ADVICE: Final = (
     'For other answers, set answers= to "left_won" (1 left, 0 right), to "codes" (1 left, 0 tie, -1 right; many scales '
@@ -65,7 +67,7 @@ _ADVICE: Final = (
 
 
 def words_of(answers: Answers | None) -> dict[str, str | None]:
-    """Return the meaning of each answer that the option `answers` names, by its text.
+    """Return the meaning of each answer that the option `answers` names, by its text; 1.0 also means the number 1.
 
     Raises
     ------
@@ -92,8 +94,11 @@ def words_of(answers: Answers | None) -> dict[str, str | None]:
             raise OptionError(
                 f"an answer, text or a number, means {choices}, or None for no answer; got {shown({answer: meaning})}"
             )
-        if words.setdefault(text, meaning or None) != (meaning or None):
-            raise OptionError(f"the answer {shown(text)} has two meanings: {shown(words[text])} and {shown(meaning)}")
+        for spelling in {text, _DECIMALS.sub("", text)}:
+            if words.setdefault(spelling, meaning or None) != (meaning or None):
+                raise OptionError(
+                    f"the answer {shown(spelling)} has two meanings: {shown(words[spelling])} and {shown(meaning)}"
+                )
     return words
 
 

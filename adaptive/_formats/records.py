@@ -26,6 +26,7 @@ from rankcorr.errors import OptionError, TableError
 
 EXPORT_COLUMNS: Final = ("seconds", "received_at")  # the last columns of a campaign's export
 WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,9}")
+_NO_ROW: Final = -1  # the line of the names of a data frame
 
 
 def records_of_file(
@@ -122,9 +123,9 @@ class Records(ABC):
     def _check_entries(self, place: int) -> None:  # noqa: B027 - only votes in JSON may lack one
         """Refuse a column that some votes lack, as JSON allows."""
 
-    def place(self, row: int, column: str) -> str:
-        """Describe the place of an entry, for messages."""
-        return f'{self.table.name}:{self.lines[row]}: column "{printable(column)}"'
+    def place(self, row: int, column: str | None) -> str:
+        """Describe the place of an entry, or of a row, for messages."""
+        return self.table.place_of(self.lines[row], column)
 
     def column(self, name: object, *, optional: bool = False) -> Sequence[Any]:
         """Return the entries of a column unchanged; None where a vote in JSON lacks an optional one."""
@@ -319,11 +320,8 @@ class Frame(Records):
             raise ComparisonError(f"a data frame of pandas, polars or pyarrow is expected; got {shown(frame)}")
         self.columns = list(columns.values())
         n_rows = len(self.columns[0]) if self.columns else 0
-        super().__init__(_FrameTable("", error=ComparisonError), Record(1, list(map(str, columns))), range(n_rows))
-
-    def place(self, row: int, column: str) -> str:
-        """Describe the place of an entry, for messages."""
-        return f"{column}[{row}]"
+        header = Record(_NO_ROW, list(map(str, columns)))
+        super().__init__(_FrameTable("", error=ComparisonError), header, range(n_rows))
 
     def _entries(self, place: int) -> Sequence[Any]:
         return listed_column(self.columns[place], self.names[place])
@@ -341,12 +339,18 @@ class ColumnFile(Records):
 
 
 class _FrameTable(TextTable):
-    """Errors about a data frame, which has no file and no lines."""
+    """Errors about a data frame, which has no file: its lines are rows, counted from 0."""
 
     def fail(self, message: str, line: int | None = None, column: str | None = None) -> NoReturn:
         """Raise the error."""
-        del line
-        raise self.error(message if column is None else f'column "{printable(column)}": {message}')
+        place = self.place_of(line, column)
+        raise self.error(f"{place}: {message}" if place else message)
+
+    def place_of(self, line: int | None, column: str | None) -> str:
+        """Describe a place, for messages."""
+        if line is None or line == _NO_ROW:
+            return "" if column is None else f'column "{printable(column)}"'
+        return f"row {line}" if column is None else f"{printable(column)}[{line}]"
 
 
 def map_column(function: Callable[[Any], Any], column: Sequence[Any]) -> Sequence[Any]:
@@ -411,6 +415,7 @@ def split_games(records: Records) -> Records:
         for vote in votes_of_object(records.table, _without_missing_games(row), line)
     ]
     split = Objects(records.table, [vote for _, vote in votes], [line for line, _ in votes])
+    split.header = Record(records.header.line, split.names)
     split.are_texts, split.columns_of_games = records.are_texts, records.names
     return split
 

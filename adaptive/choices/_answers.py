@@ -53,12 +53,14 @@ class ChoiceOptions:
         choices=get_args(BothBad),
         about='Treatment of the answer "both bad" on a pair: a tie, which is the default, or left out.',
     )
-    judge: str | None = declare(str, None, about="Also report how far this voter agrees with the others.")
+    judge: str | None = declare(
+        str, None, about="Also report how far this voter agrees with all others, who count as people."
+    )
     powered_by: str | None = declare(
         str,
         None,
-        about="Rank by the votes of all others, made more precise by those of this judge on more prompts; without a "
-        "prior, unless one is given.",
+        about="Rank by the votes of all others, who count as people, made more precise by those of this judge on more "
+        "prompts; without a prior, unless one is given.",
     )
     swapped: str | None = declare(
         str,
@@ -132,7 +134,7 @@ class ChoiceAnswers:
     @property
     def items(self) -> tuple[Hashable, ...]:
         """Items, in the order of first appearance."""
-        return tuple(dict.fromkeys(chain.from_iterable(map(self._items_of, self.rows))))
+        return tuple(dict.fromkeys(chain.from_iterable(items_of_row(self.kind, row) for row in self.rows)))
 
     @property
     def n_both_bad(self) -> int:
@@ -233,11 +235,6 @@ class ChoiceAnswers:
             names = [shown(name) for name in dict.fromkeys(self.voters)]
             rest = f", and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
             raise ModelError(f"no voter is called {shown(voter)}; there are {', '.join(names[:_MOST_NAMED])}{rest}")
-
-    def _items_of(self, row: Any) -> Sequence[Hashable]:
-        if self.kind == "rankings":
-            return list(chain.from_iterable(row))
-        return row[0] if self.kind == "best-worst" else row[:2]  # type: ignore[no-any-return]
 
     def select(self, places: Sequence[int]) -> ChoiceAnswers:
         """Return some of the answers.
@@ -433,12 +430,21 @@ class ChoiceAnswers:
         return f"<ChoiceAnswers: {len(self.rows):,} {NOUNS[self.kind]} on {len(self.items):,} items>"
 
 
+def items_of_row(kind: Kind, row: Any) -> Sequence[Hashable]:
+    """Return the items of a row of `ChoiceAnswers`."""
+    if kind == "rankings":
+        return list(chain.from_iterable(row))
+    return row[0] if kind == "best-worst" else row[:2]  # type: ignore[no-any-return]
+
+
 def _text(label: Hashable) -> Hashable:
     return tuple(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
-def joined_answers(parts: Sequence[ChoiceAnswers]) -> ChoiceAnswers:
+def joined_answers(parts: Sequence[ChoiceAnswers], sources: Sequence[str] = ()) -> ChoiceAnswers:
     """Return the answers of several sources of one kind; names are text, as a number in JSON is text in CSV.
+
+    Messages name the sources, if they are known.
 
     Raises
     ------
@@ -468,8 +474,8 @@ def joined_answers(parts: Sequence[ChoiceAnswers]) -> ChoiceAnswers:
                 f"column {column}, such as one name in all rows"
             )
         names[noun] = None if None in columns else tuple(chain.from_iterable(columns))
-        check_decimals(names[noun] or (), column, ComparisonError)
-    check_decimals(chain.from_iterable(part.items for part in parts), "item", ComparisonError)
+        _check_decimals_of([getattr(part, noun) or () for part in parts], column, sources)
+    _check_decimals_of([part.items for part in parts], "item", sources)
     covariates = {
         name: tuple(np.concatenate([(part.covariates or {})[name][side] for part in parts]) for side in (0, 1))
         for name in first.covariates or {}
@@ -482,3 +488,12 @@ def joined_answers(parts: Sequence[ChoiceAnswers]) -> ChoiceAnswers:
         unanswered=sum((Counter(part.unanswered) for part in parts), Counter()),
         **names,
     )
+
+
+def _check_decimals_of(names: Sequence[Sequence[Hashable]], noun: str, sources: Sequence[str]) -> None:
+    """Refuse a name of one source that is also written with decimals in another."""
+
+    def source_of(text: str) -> str:
+        return next((source for source, part in zip(sources, names, strict=False) if text in map(str, part)), "")
+
+    check_decimals(chain.from_iterable(names), noun, ComparisonError, source_of)

@@ -37,10 +37,15 @@ UNLISTED: Final[tuple[Unlisted, ...]] = get_args(Unlisted)
 MAX_ITERATIONS: Final = 100
 TOLERANCE: Final = 1e-10
 MOST_OUTCOMES: Final = 5_000_000
+MOST_UNCERTAIN: Final = 1000.0  # standard error of a logit: no answers limit the effect
 LARGEST: Final = 50.0  # strengths beyond it are infinite: no vote tells them from larger ones
 _INFINITE: Final = (
     "without a prior some strengths are infinite: an item or a group of items never lost to the others, or an outcome "
     "never occurred; set prior= to a standard deviation, such as 1"
+)
+_INFINITE_EFFECT: Final = (
+    "an effect other than the strengths is infinite: a side won every time, or a covariate decides every answer; leave "
+    "it out"
 )
 _SD_STEP: Final = 0.5  # of log t, the first
 
@@ -358,14 +363,16 @@ class Choices:
         Raises
         ------
         ModelError
-            There are fewer than two items or no choice, the prior is not a positive number, or the choices alone give
-            no finite strengths.
+            There are fewer than two items or no choice, the prior is not a positive number, all answers are ties, or
+            the choices alone give no finite strengths.
         """
         n_items = len(self.items)
         if n_items < 2 or not self.events.chosen.size:
             raise ModelError(
                 f"a fit needs two items and a choice; got {n_items} items, {self.events.chosen.size} choices"
             )
+        if self.is_all_ties:
+            raise ModelError("all answers are ties, which say nothing about the order of the items")
         sd = math.nan if prior is None else real_number(prior)
         if prior is not None and not is_spread(sd):
             raise ModelError(f"prior must be a positive number, from 1e-100 to 1e100, or infinite; got {shown(prior)}")
@@ -376,7 +383,7 @@ class Choices:
             parameters, total, probabilities = self.maximum(parameters, sd)
             information = self.penalised(self.events.information(probabilities), sd)
             if is_flat(information, n_items):
-                raise ModelError(_INFINITE)
+                raise ModelError(_INFINITE if sd == math.inf else _INFINITE_EFFECT)
             covariance, errors, degrees_of_freedom, warnings = covariance_of(
                 self.events, self.clusters, probabilities, information, n_items, 0.0 if sd == math.inf else sd**-2
             )
@@ -385,6 +392,9 @@ class Choices:
             n_parts, n_never = count_parts(self.events, n_items)
             extremes, estimated_sd = count_extremes(self.events, n_items), sd if prior is None else math.nan
             warnings += order_caveats("answers", "answers", n_never, n_parts, extremes, estimated_sd)
+        sizes = abs(self.events.design[:, n_items:]).max(axis=0).toarray().ravel() if self.names else np.zeros(0)
+        if (errors[n_items:] * sizes > MOST_UNCERTAIN).any():  # the likelihood is flat to rounding, and no peak
+            raise ModelError(_INFINITE_EFFECT)
         return ChoiceStrengths(
             items=self.items,
             theta=parameters[:n_items] - parameters[:n_items].mean(),
@@ -401,6 +411,13 @@ class Choices:
             basis=self.basis,
             degrees_of_freedom=degrees_of_freedom,
         )
+
+    @property
+    def is_all_ties(self) -> bool:
+        """Whether each answer is a tie of all items shown: it alone has no slope where all outcomes are as likely."""
+        equal = (1.0 / np.diff(self.events.outcome_starts))[self.events.event]
+        slopes = self.events.scores(equal)[self.events.count > 0][:, : len(self.items)]
+        return slopes.shape[0] > 0 and bool(abs(slopes).max() < TOLERANCE)
 
     def chance_pvalue(self) -> float:
         """Return the p-value of a score test that all strengths are equal; nan if ties alone have no finite fit."""
@@ -492,7 +509,7 @@ class Choices:
                 break
             if float(np.abs(scale * step).max()) < TOLERANCE * max(1.0, float(np.abs(parameters).max())):
                 return parameters, self.events.probabilities(parameters)[0], probabilities
-        raise ModelError(_INFINITE)
+        raise ModelError(_INFINITE if sd == math.inf else _INFINITE_EFFECT)
 
     def _estimate_spread(self, parameters: Array) -> tuple[float, Array]:
         """Return the standard deviation of the prior, at the peak next to 2, and the parameters there.

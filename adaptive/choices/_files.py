@@ -10,7 +10,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Any, Final, NoReturn
@@ -18,7 +18,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive._formats.layouts import ARENA_WORDS, BOTH_BAD, OWN_WORDS, Answers, answer_text
+from adaptive._formats.layouts import ARENA_WORDS, BOTH_BAD, OWN_WORDS, Answers, answer_text, words_of
 from adaptive._formats.records import (
     Frame,
     Objects,
@@ -40,7 +40,7 @@ from adaptive._formats.votes import (
     vote_columns,
 )
 from adaptive._tables import check_decimals
-from adaptive.choices._answers import NOUNS, ChoiceAnswers, Kind
+from adaptive.choices._answers import NOUNS, ChoiceAnswers, Kind, items_of_row
 from rankcorr._checks import real_number, shown
 from rankcorr._io.source import printable
 from rankcorr._io.table import TextTable, parse_number
@@ -267,6 +267,7 @@ class _Reader:
         else:
             rows = self.rankings()
         self.check_pairs(kind, rows)
+        self.check_types("item", [self.items_of(kind, row) for row in rows])
         if not self.records.lines:
             self.records.table.fail("no answers, only the names of the columns", self.records.header.line)
         if kind == "rankings" and self._has_ranked_items:
@@ -300,9 +301,8 @@ class _Reader:
         return bool(self.column_of("rank") and self.column_of("item"))
 
     def checked(self, everything: ChoiceAnswers) -> ChoiceAnswers:
-        """Count rows without an answer, and check that no item is written in two ways."""
+        """Count rows without an answer, and freeze the weights."""
         answers = everything.without_gaps()
-        self.check_types("item", answers.items)
         read_only(answers.weights)
         return answers
 
@@ -334,16 +334,28 @@ class _Reader:
         if role == "voter":  # MT-bench writes the name of a judge, and that of what it was told to do
             entries = [entry[0] if isinstance(entry, list) and entry else entry for entry in entries]
         names = list(map(_name, entries))
-        self.check_types(role, names)
+        self.check_types(role, [[entry] for entry in names])
         return tuple(names)
 
-    def check_types(self, role: str, names: Iterable[Hashable]) -> None:
-        """Refuse a name that is text in one row, and a number in another."""
-        texts: dict[str, Hashable] = {}
-        for name in names:
-            if type(texts.setdefault(str(name), name)) is not type(name):
-                self.records.table.fail(f"the {role} {shown(str(name))} is text in one row, and a number in another")
-        check_decimals(texts, role, self.records.table.error)
+    def items_of(self, kind: Kind, row: Any) -> Sequence[Hashable]:
+        """Return the items of a row of `pairs` and the like; none of one without an answer."""
+        if kind == "rankings" and self._has_ranked_items:
+            return row[:1]  # type: ignore[no-any-return]
+        return () if row is None else items_of_row(kind, row)
+
+    def check_types(self, role: str, names: Sequence[Sequence[Hashable]]) -> None:
+        """Refuse a name that is text in one row and a number in another, or is also written with decimals."""
+        rows: dict[str, int] = {}
+        types: dict[str, type] = {}
+        for row, names_of_row in enumerate(names):
+            for name in names_of_row:
+                text = str(name)
+                rows.setdefault(text, row)
+                if types.setdefault(text, type(name)) is not type(name):
+                    place = self.records.place(row, None)
+                    message = f"the {role} {shown(text)} is text in one row, and a number in another"
+                    raise self.records.table.error(f"{place}: {message}")
+        check_decimals(rows, role, self.records.table.error, lambda text: self.records.place(rows[text], None))
 
     def weights(self) -> NDArray[np.float64]:
         """Return how often each answer counts: its weight times its count."""
@@ -387,8 +399,9 @@ class _Reader:
         pairs = [text[:-2] for text in self.names if text.endswith("_a") and f"{text[:-2]}_b" in self.names]
         pairs += [text[5:] for text in self.names if text.startswith("left_") and f"right_{text[5:]}" in self.names]
         known = ", ".join(printable(pair) for pair in pairs if pair != "model")
+        source = self.records.table.name  # empty for a data frame
         raise self.records.table.error(
-            f"{self.records.table.name}: no columns left_{name} and right_{name}, or {name}_a and {name}_b, for the "
+            f"{source and f'{source}: '}no columns left_{name} and right_{name}, or {name}_a and {name}_b, for the "
             f"covariate {shown(name)}; "
             + (f"covariates of this file: {known}" if known else f"got {', '.join(map(printable, self.names))}")
         )
@@ -410,7 +423,7 @@ class _Reader:
         answers = list(votes.answer)
         if "winner" in votes.names and votes.names["winner"] in self.names:
             named = meanings if isinstance(meanings, Mapping) else {}
-            words = {*_BOTH_BAD, *(answer_text(word) for word, meaning in named.items() if meaning == BOTH_BAD)}
+            words = {*_BOTH_BAD, *words_of({word: meaning for word, meaning in named.items() if meaning == BOTH_BAD})}
             entries = self.records.column(votes.names["winner"], optional=True)
             answers = [
                 BOTH_BAD if answer == "tie" and answer_text(entry) in words else answer
@@ -476,7 +489,9 @@ class _Reader:
         column = self.column_of("items")
         numbered = [] if column else self.numbered(_SHOWN)
         if not column and not numbered:
-            self.records.table.fail("best-worst answers need a column items, or item_1, item_2, ...", 1)
+            self.records.table.fail(
+                "best-worst answers need a column items, or item_1, item_2, ...", self.records.header.line
+            )
         best, worst = (self.entries(name, optional=True) for name in names)
         lists: Sequence[Any]
         if column:

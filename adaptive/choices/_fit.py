@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -13,7 +14,7 @@ from adaptive.choices._judges import JudgeAgreement, SideBias, judge_agreement, 
 from adaptive.choices._prediction import PredictionPoweredStrengths, prediction_powered
 from adaptive.choices._strengths import ChoiceStrengths, choice_content
 from adaptive.model._accuracy import Better
-from rankcorr._checks import collected_notices, shown
+from rankcorr._checks import collected_notices, counted, first_few, shown
 from rankcorr.errors import OptionError
 
 _BESIDE_A_JUDGE: Final = {
@@ -93,7 +94,13 @@ def fit_answers(
     agreement = None if judge is None else judge_agreement(answers, judge, level=level)
     better = tuple(strengths.better(first, second, level=level) for first, second in pairs)
     content = choice_content(strengths, level=level, elo=elo, counts=counts)
-    notes = (*notices, *merged.warnings, *_merging_notes(answers, swapped, merged), *_turn_notes(answers, judge))
+    notes = (
+        *notices,
+        *(note for name in dict.fromkeys((judge, powered_by)) for note in _people_notes(answers, name)),
+        *merged.warnings,
+        *_merging_notes(answers, swapped, merged),
+        *_turn_notes(answers, judge),
+    )
     warnings = tuple(dict.fromkeys((*notes, *strengths.warnings)))
     content = {
         "kind": answers.kind,
@@ -113,6 +120,18 @@ def fit_answers(
 def named_voter(answers: ChoiceAnswers, name: Hashable) -> Hashable:
     """Return the voter whom an option names, if any; voters of JSON may be numbers."""
     return next((voter for voter in answers.voters or () if str(voter) == str(name)), name)
+
+
+def _people_notes(answers: ChoiceAnswers, judge: Hashable) -> tuple[str, ...]:
+    """Return a note on the voters who count as people, most answers first: programs often have the most."""
+    numbers = Counter(voter for voter in answers.voters or () if voter != judge)
+    if judge is None or not numbers:
+        return ()
+    names = first_few([shown(voter) for voter, _ in numbers.most_common()])
+    return (
+        f"{counted(len(numbers), 'voter')} other than {shown(judge)} {'counts' if len(numbers) == 1 else 'count'} as "
+        f"people: {names}; leave out programs among them",
+    )
 
 
 def _turn_notes(answers: ChoiceAnswers, judge: Hashable) -> tuple[str, ...]:

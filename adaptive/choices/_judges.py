@@ -266,6 +266,8 @@ def judge_agreement(answers: ChoiceAnswers, judge: Hashable, *, level: float = 0
     checked = checked_level(level, error=ModelError)
     _check_pairs(answers)
     answers.check_voter(judge)
+    if set(answers.voters or ()) == {judge}:
+        raise ModelError(f"{shown(judge)} is the only voter: the agreement with others needs votes of others")
     questions: dict[Any, Votes] = defaultdict(Counter)
     for (left, right, answer), voter, question, weight in zip(
         answers.rows, answers.voters or (), answers.questions, answers.weights.tolist(), strict=True

@@ -157,6 +157,8 @@ def prediction_powered(
     if isinstance(human, ChoiceAnswers) and isinstance(judge, ChoiceAnswers):
         check_decimals((*human.items, *judge.items), "item", ModelError)
         check_decimals((*(human.prompts or ()), *(judge.prompts or ())), "prompt", ModelError)
+    is_named = isinstance(judge, ChoiceAnswers) and len(set(judge.voters or ())) == 1
+    judge_name = f"the judge {shown(judge.voters[0])}" if is_named else "the judge"  # type: ignore[union-attr, index]
     # Prompts on which people saw a pair but preferred none are as random as the others.
     seen = human.seen_prompts if isinstance(human, ChoiceAnswers) and human_prompts is None else set()
     human, human_prompts = _choices_of(human, human_prompts, "human")
@@ -179,8 +181,8 @@ def prediction_powered(
     of_judge, is_labelled = of_judge[is_kept], is_labelled[is_kept]
     parts = {
         "the votes of people": (human, of_human),
-        "the votes of the judge": (judge, of_judge),
-        "the judge's votes on prompts of people": (judge.of_events(is_labelled), of_judge[is_labelled]),
+        f"the votes of {judge_name}": (judge, of_judge),
+        f"the votes of {judge_name} on prompts of people": (judge.of_events(is_labelled), of_judge[is_labelled]),
     }
     fits = []
     for role, (part, codes) in parts.items():

@@ -1,5 +1,6 @@
 """Choose the next sets of items, for votes on the best and the worst item of each."""
 
+import math
 from contextlib import suppress
 
 import numpy as np
@@ -25,9 +26,10 @@ def next_sets(
 ) -> NDArray[np.int64]:
     """Choose sets of items by the votes so far, for a precise order of the top.
 
-    For each set, strengths are drawn from their normal approximation. The first item is drawn with a probability
-    proportional to ``1 / ((n + n0)^2 sqrt(m + 1))``, where n is its rank by these strengths, counted from 1, and m the
-    number of sets that had it. The other items are those nearest to it in strength.
+    For each set, strengths are drawn from their normal approximation, or from Student's t if the fit has clusters. The
+    first item is drawn with a probability proportional to ``1 / ((n + n0)^2 sqrt(m + 1))``, where n is its rank by
+    these strengths, counted from 1, and m the number of sets that had it. The other items are those nearest to it in
+    strength.
 
     Parameters
     ----------
@@ -82,9 +84,13 @@ def next_sets(
     Matching(n0=n0)  # refuses one that is out of range
     check_rng(rng, DrawError)
     counts = _checked_counts(n_shown, n_items)
+    degrees_of_freedom = strengths.degrees_of_freedom if isinstance(strengths, ChoiceStrengths) else math.inf
     sets = np.empty((number, members), np.int64)
     for row in sets:
-        strength = strengths.theta + strengths.standard_errors * rng.standard_normal(n_items)
+        errors = strengths.standard_errors * rng.standard_normal(n_items)
+        if math.isfinite(degrees_of_freedom):
+            errors *= math.sqrt(degrees_of_freedom / rng.chisquare(degrees_of_freedom))
+        strength = strengths.theta + errors
         rank = np.empty(n_items)
         rank[np.argsort(-strength)] = np.arange(1, n_items + 1)
         weights = 1 / ((rank + n0) ** 2 * np.sqrt(counts + 1))

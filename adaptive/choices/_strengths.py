@@ -88,8 +88,14 @@ class ChoiceStrengths(DrawnStrengths):
     def elo(self) -> NDArray[np.float64]:
         """Return the strengths on the scale of chess: 1000 + 400 / ln 10 times the strength.
 
-        An item that is 400 points above another wins ten times as often as it loses, in answers with a winner among two
-        items. Of graded answers, these are the odds of the two strongest grades.
+        An item that is 400 points above another has these odds, ties aside:
+
+        - votes on pairs: it wins ten times as often as it loses
+        - rankings without ties: it is above the other ten times as often as below
+        - grades up to m: grade g occurs 10^(g / m) times as often as -g, so m ten times as often as -m
+        - best-worst: it is the best and the other the worst 100 times as often as the reverse
+        - votes merged by `merge_swapped`: it wins ten times as often as it loses. If both votes on a pair are
+          independent, single ones without a side bias have the odds √10 = 3.2.
 
         Examples
         --------

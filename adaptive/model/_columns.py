@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, count, repeat
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
@@ -485,12 +486,19 @@ def _number_labels(
         winner = np.fromiter(map(_CODES.__getitem__, answers), np.int8, len(answers))
     for names, noun in ((all_items, "item"), (all_voters or (), "voter")):
         if not isinstance(names, range):
-            check_decimals(names, noun, ComparisonError)
+            columns_of_names = sides if noun == "item" else {"voter": voter or ()}
+            check_decimals(names, noun, ComparisonError, partial(_place_of_name, columns_of_names, where))
             warn_unicode_twins(names, noun, stacklevel=6)
     columns = Columns(all_items, left, right, winner, all_voters, casts)
     if counts is not None:
         columns = select_rows(columns, np.repeat(np.arange(counts.size), counts))
     return _split_answers(columns)
+
+
+def _place_of_name(columns: Mapping[str, Sequence[Any]], where: Where, text: str) -> str:
+    """Describe where a name first occurs in columns, for messages; nothing if it does not."""
+    places = ((name, row) for name, labels in columns.items() for row, label in enumerate(labels) if str(label) == text)
+    return next((where(*place) for place in places), "")
 
 
 def _split_answers(columns: Columns) -> Columns:

@@ -44,7 +44,7 @@ class Reliability(TableResult):
         apart.
     scale_separation : float
         Scale separation reliability, separation^2 / (1 + separation^2): the share of the variance of strengths that is
-        no error.
+        no error. Items that were never compared are left out of both.
     split_half : float
         Median correlation of strengths from two halves of the votes, carried over to all votes by the formula of
         Spearman and Brown, which does not apply below 0: there it is the correlation itself. It is nan without splits,
@@ -96,8 +96,9 @@ def reliability(
 
     Separation and its reliability compare the spread of the strengths with their standard errors. Strengths that were
     fitted with a prior are shrunk, and have the spread of the true ones without their errors; without a prior, the mean
-    squared error is taken off. Votes that were chosen by earlier votes, as by `next_comparisons`, make both too large
-    (Bramley 2015): halves of the votes then share the choice, and their agreement is too large as well.
+    squared error is taken off. Items that were never compared are left out, also from the agreement of halves, as in
+    sirt's `btm`: only the prior places them. Votes that were chosen by earlier votes, as by `next_comparisons`, make
+    both too large (Bramley 2015): halves of the votes then share the choice, and their agreement is too large as well.
 
     Parameters
     ----------
@@ -148,14 +149,18 @@ def reliability(
     if not votes.n_comparisons:
         raise ModelError("reliability needs votes; there are none")
     number, start = checked_count(n_splits, "n_splits", least=0), checked_seed(seed)
-    variance = float(strengths.theta.var(ddof=1))
-    error = float(np.mean(np.square(strengths.standard_errors)))
+    is_compared = votes.presentations > 0
+    variance = float(strengths.theta[is_compared].var(ddof=1))
+    error = float(np.mean(np.square(strengths.standard_errors[is_compared])))
+    if n_never := len(strengths.never_compared):
+        # Standard errors are of differences from the mean of all items, which varies with those never compared.
+        error -= strengths.prior_sd**2 * n_never / (votes.n_items * (votes.n_items - n_never))
     true = max(0.0, variance - error) if strengths.prior.sd == math.inf else variance
     by_voter = votes.voter is not None and np.unique(votes.voter).size >= 4
     halves = _half_correlations(strengths, by_voter, number, np.random.default_rng(start), progress)
     with np.errstate(divide="ignore"):  # halves with opposite orders
         of_all = np.where(halves > 0, 2 * halves / (1 + halves), halves)
-    split_half = float(np.median(of_all)) if halves.size and votes.n_items > 2 else math.nan
+    split_half = float(np.median(of_all)) if halves.size and is_compared.sum() > 2 else math.nan
     squares, expected = _squared_residuals(strengths)
     ends = np.concatenate([votes.left, votes.right])
     of_items = _ratio(np.tile(squares, 2), np.tile(expected, 2), ends, votes.n_items)
@@ -207,12 +212,12 @@ def _half_correlations(
     """Pearson's correlation of the strengths of two halves, of each split where both vary."""
     votes = strengths.comparisons
     unit = np.arange(votes.n_comparisons) if votes.voter is None or not by_voter else votes.voter
-    units = np.unique(unit)
+    units, is_compared = np.unique(unit), votes.presentations > 0
     correlations = []
     for _ in range(number):
         chosen = rng.permutation(units)[: units.size // 2]
         in_first = np.isin(unit, chosen)
-        halves = [_strengths_of(strengths, votes.select(rows)) for rows in (in_first, ~in_first)]
+        halves = [_strengths_of(strengths, votes.select(rows))[is_compared] for rows in (in_first, ~in_first)]
         if min(theta.std() for theta in halves) > 0:
             correlations.append(float(np.corrcoef(halves[0], halves[1])[0, 1]))
         if progress is not None:

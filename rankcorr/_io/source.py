@@ -69,10 +69,12 @@ class Source:
 
     def fail(self, message: str, line: int | None = None, column: str | None = None) -> NoReturn:
         """Raise the error, with the place where it occurred; no line, or line 0, means the whole file."""
-        place = self.name if not line else f"{self.name}:{line}"
-        if column is not None:
-            place += f': column "{printable(column)}"'
-        raise self.error(f"{place}: {message}")
+        raise self.error(f"{self.place_of(line or None, column)}: {message}")
+
+    def place_of(self, line: int | None, column: str | None) -> str:
+        """Describe a place, for messages; no line means the whole file."""
+        place = self.name if line is None else f"{self.name}:{line}"
+        return place if column is None else f'{place}: column "{printable(column)}"'
 
     def read_bytes(self) -> bytes:
         """Read the whole content of the file, unpacked if compressed by gzip."""

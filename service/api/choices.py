@@ -65,7 +65,7 @@ RANKING_ANSWER: Final = shapes.Component(
         ranking=shapes.list_of(shapes.one_of(_LABEL, shapes.list_of(_LABEL, minItems=1)), minItems=1),
     ),
 )
-_KEYS: Final = frozenset({"left", "right", "winner", "grade", "items", "best", "worst", "ranking", *_BESIDE})
+_KEYS: Final = ("left", "right", "winner", "grade", "items", "best", "worst", "ranking", *_BESIDE)
 
 
 class AnswerRows(fields.Documented):
@@ -89,7 +89,7 @@ class AnswerRows(fields.Documented):
             is_pair = "left" in row or "right" in row
             odd = [name for name in row if name not in _KEYS and not (is_pair and name.startswith(("left_", "right_")))]
             if odd:
-                raise fields.placed(["is no part of an answer"], str(place), odd[0])
+                raise fields.placed([f"is no part of an answer; its parts are {', '.join(_KEYS)}"], str(place), odd[0])
             for name in ("left", "right", "best", "worst", "voter", "prompt", "turn"):
                 if name in row:
                     row[name] = read_label(row[name], str(place), name)

@@ -5,6 +5,7 @@ import itertools
 import math
 import pickle
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, softmax
 from scipy.stats import chi2, kendalltau, multivariate_normal, norm, t
 
-from adaptive import Choices, Comparisons, ModelError, bradley_terry
+from adaptive import ChoiceAnswers, Choices, Comparisons, ModelError, bradley_terry, merge_swapped
 from adaptive.choices._standard_errors import cluster_products
 from adaptive.errors import AdaptiveError
 from adaptive.plots import plot_in_top, plot_strengths
@@ -581,6 +582,7 @@ def test_top_lists_rank_above_what_they_lack():
 
 VOTES = Comparisons.from_labels(["a", "b"], ["b", "c"], ["left", "tie"])
 ALL_TIED = Comparisons.from_labels(["a", "b"], ["b", "c"], ["tie", "tie"])
+ONE_SIDED = Comparisons.from_labels(["a", "b", "c"], ["b", "c", "a"], ["left"] * 3)
 
 
 @pytest.mark.parametrize(
@@ -624,9 +626,50 @@ ALL_TIED = Comparisons.from_labels(["a", "b"], ["b", "c"], ["tie", "tie"])
         (lambda: Choices.from_rankings([["a"]]).fit(), "a fit needs two items and a choice"),
         (lambda: Choices.from_pairs(VOTES).fit(prior=0), "prior must be a positive number"),
         (lambda: Choices.from_pairs(VOTES).fit(prior=math.inf), "without a prior some strengths are infinite"),
-        (lambda: Choices.from_pairs(ALL_TIED).fit(prior=1), "an outcome never occurred"),
+        (lambda: Choices.from_pairs(ALL_TIED).fit(prior=1), "all answers are ties, which say nothing about the order"),
+        (lambda: Choices.from_rankings([[["a", "b", "c"]]] * 2).fit(prior=1), "all answers are ties"),
+        (lambda: Choices.from_pairs(ONE_SIDED, side_bias=True).fit(prior=1), "an effect other than the strengths is"),
+        (lambda: Choices.from_pairs(ONE_SIDED, side_bias=True).fit(), "an effect other than the strengths is"),
     ],
 )
 def test_wrong_choices_are_named(call, message):
     with pytest.raises((AdaptiveError, OptionError), match=message):
         call()
+
+
+def odds_at_400_points(built):
+    """Probability of each outcome of the first event over that of the last, if the first item is 400 points ahead."""
+    theta = np.zeros(built.events.design.shape[1])
+    theta[0] = math.log(10)
+    probabilities = built.events.probabilities(theta)[1][: built.events.outcome_starts[1]]
+    return probabilities / probabilities[::-1]
+
+
+def test_400_points_mean_other_odds_for_other_answers():
+    """The odds that the docstring of `elo` states, from the probabilities of the model."""
+    assert_allclose(odds_at_400_points(Choices.from_pairs(VOTES))[0], 10)
+    grades = Choices.from_grades(["a", "b"], [0, 0, 0, 0], [1, 1, 1, 1], [2, 1, 0, -2])
+    assert_allclose(odds_at_400_points(grades), [10, 10**0.5, 1, 10**-0.5, 0.1])
+    best_worst = Choices.from_best_worst([(["a", "b", "c"], "a", "b")])
+    shares = best_worst.events.probabilities(np.array([math.log(10), 0, 0.7]))[1]
+    assert_allclose(shares[0] / shares[2], 100)  # (a, b), (a, c), (b, a), ...
+    above = Choices.from_rankings([["a", "b"], ["b", "a"]])
+    assert_allclose(odds_at_400_points(above)[0], 10)
+
+
+@pytest.mark.parametrize("side", [0.0, 0.8])
+def test_merged_votes_have_the_product_of_the_odds_of_single_ones(side):
+    """All outcomes of two independent votes from both sides, weighted by their probabilities at half of 400 points."""
+    half, names = math.log(10) / 2, ("left", "tie", "right")
+    exponents = {
+        shown: [(shift + side) / 2, -0.4, -(shift + side) / 2] for shown, shift in (("ab", half), ("ba", -half))
+    }
+    shares = {shown: np.exp(values) / np.exp(values).sum() for shown, values in exponents.items()}
+    rows, weights, prompts = [], [], []
+    for number, (one, two) in enumerate(product(range(3), repeat=2)):
+        rows += [("a", "b", names[one]), ("b", "a", names[two])]
+        weights += [shares["ab"][one] * shares["ba"][two]] * 2
+        prompts += [number] * 2
+    merged = merge_swapped(ChoiceAnswers("pairs", tuple(rows), np.array(weights), prompts=tuple(prompts)))
+    theta = merged.choices().fit(prior=math.inf).theta
+    assert_allclose(theta[0] - theta[1], 2 * half, atol=1e-8)

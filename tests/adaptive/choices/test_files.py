@@ -362,16 +362,18 @@ def test_a_number_with_decimals_is_no_other_name(role, written):
     noun = "item" if role == "left" else role
     message = f"the {noun} '1' {ONE_AS_DECIMAL}"
     parts = [read_choices(file) for file in files]
-    with pytest.raises(ComparisonError, match=message):
-        joined_answers(parts)
+    with pytest.raises(ComparisonError, match=f"^1.0: {message}"):
+        joined_answers(parts, ["1", "1.0"])
     both = pd.concat([pd.read_csv(file, dtype=str) for file in files]).to_csv(index=False)
-    with pytest.raises(TableError, match=message):
+    with pytest.raises(TableError, match=rf"both\.csv:3: {message}"):
         read_choices(written(both, "both.csv"))
+    with pytest.raises(ComparisonError, match=f"^row 1: {message}"):
+        read_choices(pd.read_csv(written(both, "both.csv"), dtype=str))
     if role != "voter":
         with pytest.raises(ModelError, match=message):
             prediction_powered(*parts)
     if role != "prompt":
-        with pytest.raises(ComparisonError, match=message):
+        with pytest.raises(ComparisonError, match=rf'both\.csv:3: column "{role}": {message}'):
             read_comparisons(written(both, "both.csv"))
     assert joined_answers(parts[:1] * 2).rows == parts[0].rows * 2
 
@@ -543,3 +545,37 @@ def test_a_file_is_what_it_begins_with(data, tmp_path):
             read_choices(path)
     else:
         assert read_choices(path).rows == (("a", "b", "left"),)
+
+
+@pytest.mark.parametrize("write", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"g2_winner": "A"}, r"^g2_winner\[1\]: one of model_2"),
+        ({"model_2": "x"}, r"^winner\[1\]: an item is compared with itself: 'x'"),
+        ({"model_2": ""}, r"^model_a\[1\]: a label is text"),
+        ({"judge": ""}, r"^judge\[1\]: a voter is missing here"),
+        ({"n": -1}, r"^n\[1\]: a count is a whole number"),
+    ],
+)
+def test_games_in_a_frame_have_the_places_of_its_rows(write, change, message):
+    row = {**GAMES, "judge": "gpt-4", "n": 1}
+    frame = write([row, {**row, **change}, {**row, **change}])
+    with pytest.raises(ComparisonError, match=message):
+        read_choices(frame)
+
+
+def test_a_name_that_is_text_and_a_number_has_the_place_of_the_second():
+    rows = [{"left": "a", "right": "b", "winner": "left", "voter": voter} for voter in (7, 8, "8")]
+    with pytest.raises(TableError, match=r"^answers:2: the voter '8' is text in one row, and a number in another"):
+        read_choices(rows)
+
+
+@pytest.mark.parametrize("code", [1.5, "1.5", 1.0, "1.0", "1"])
+def test_an_answer_that_is_a_number_is_named_with_or_without_decimals(code):
+    """JSON has the number 1.0, and an option can only name its text."""
+    rows = [{"left": "a", "right": "b", "winner": winner} for winner in (code, 0.0)]
+    meanings = {"1.0": "left", "1.5": "left", "0.0": "both bad"}
+    assert [row[2] for row in read_choices(rows, answers=meanings).rows] == ["left", "both bad"]
+    with pytest.raises(OptionError, match="the answer '1' has two meanings"):
+        read_choices(rows, answers={"1": "left", "1.0": "right"})

@@ -164,7 +164,8 @@ def test_the_interval_of_an_agreement_covers_with_prompts_of_their_own_difficult
         (lambda: side_biases(read_choices([{"ranking": "a > b"}])), ModelError, "votes on pairs are expected"),
         (lambda: side_biases(SWAPPED, level=1), ModelError, "level must be"),
         (lambda: judge_agreement(SWAPPED, "Z"), ModelError, "no voter is called 'Z'"),
-        (lambda: judge_agreement(SWAPPED.select([0, 1]), "J"), ModelError, "no pair and prompt in common"),
+        (lambda: judge_agreement(SWAPPED.select([0, 1]), "J"), ModelError, "'J' is the only voter: the agreement"),
+        (lambda: judge_agreement(SWAPPED.select([0, 6]), "J"), ModelError, "no pair and prompt in common"),
         (lambda: judge_agreement(ChoiceAnswers("pairs", (), np.ones(0)), "J"), ModelError, "voters are not known"),
         (
             lambda: merge_swapped(ChoiceAnswers("pairs", (("a", "b", "left"), ("b", "a", "left")), np.arange(1, 3))),

@@ -1,6 +1,7 @@
 """Prediction-powered strengths are those of the definition, and the judge's bias does not reach them."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -212,6 +213,26 @@ def test_a_judge_without_votes_on_more_prompts_adds_nothing_and_a_note_says_so()
     both = prediction_powered(human, choices(left, right, machine), range(300), range(300))
     assert (both.weight, both.theta.tolist()) == (0.0, both.human.theta.tolist())
     assert "people voted on all prompts of the judge, who therefore adds nothing" in both.warnings[-1]
+
+
+@pytest.mark.parametrize(("tied", "where"), [(range(80), ""), (range(40), " on prompts of people")])
+def test_a_judge_who_only_ties_is_named(tied, where):
+    sides = [("a", "b", "c")[n % 3] + ("b", "c", "a")[n % 3] for n in range(80)]
+    answers = {voter: ["left" if n % 5 else "right" for n in range(80)] for voter in ("Ann", "gpt")}
+    answers["gpt"] = ["tie" if n in tied else winner for n, winner in enumerate(answers["gpt"])]
+    rows = [
+        {"left": pair[0], "right": pair[1], "winner": winner, "voter": voter, "prompt": n}
+        for voter, winners in answers.items()
+        for n, (pair, winner) in enumerate(zip(sides, winners, strict=True))
+        if voter == "gpt" or n < 40
+    ]
+    all_answers = read_choices(rows)
+    people, judge = all_answers.of_voters(["Ann"]), all_answers.of_voters(["gpt"])
+    message = f"^the votes of the judge 'gpt'{where}: all answers are ties, which say nothing about the order"
+    with pytest.raises(ModelError, match=message):
+        prediction_powered(people, judge)
+    with pytest.raises(ModelError, match=message.replace(" 'gpt'", "")):
+        prediction_powered(people, replace(judge, voters=None))
 
 
 def test_what_does_not_fit_is_refused():

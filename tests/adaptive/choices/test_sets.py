@@ -1,6 +1,8 @@
 """Sets chosen by the votes so far."""
 
+import math
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -66,6 +68,18 @@ def test_items_of_a_set_are_in_random_order():
     sets = next_sets(strengths, 1_200, set_size=4, rng=np.random.default_rng(2))
     shares = np.array([np.bincount(column, minlength=4) for column in sets.T]) / len(sets)
     assert_allclose(shares, 0.25, atol=0.05)
+
+
+def test_sets_after_few_clusters_follow_students_t():
+    """Items of two groups that are eight standard errors apart meet by Student's t alone."""
+    groups = {"theta": np.repeat([8.0, 0.0], 3), "standard_errors": np.ones(6)}
+    mixed = {}
+    for df in (1.0, math.inf):
+        strengths = replace(fitted(6), **groups, degrees_of_freedom=df)
+        sets = next_sets(strengths, 2_000, set_size=3, rng=np.random.default_rng(7))
+        mixed[df] = np.mean(np.ptp(sets // 3, axis=1))
+    assert mixed[math.inf] < 0.005
+    assert mixed[1.0] > 0.05
 
 
 @pytest.mark.wide

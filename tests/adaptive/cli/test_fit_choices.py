@@ -98,6 +98,7 @@ def test_a_judge_makes_the_ranking_of_people_more_precise():
     assert f"240 of the judge with the weight {prediction_powered(*_parts(answers)).weight:.2f}" in text
     assert "clustered by prompt, 61 of which have votes of people and the judge" in text
     assert "with gpt " in text
+    assert "1 voter other than 'gpt' counts as people: 'Ann'; leave out programs among them" in content["warnings"]
     for option, message in {
         "--swapped=tie": "leave out swapped beside powered_by: both votes",
         "--cluster=prompt": "leave out cluster beside powered_by: intervals are clustered by prompt",
@@ -266,3 +267,19 @@ def test_items_of_several_columns_keep_their_columns(tmp_path):
         assert re.findall(r"^\w, \w(?= )", text, re.MULTILINE) == ["a, b", "c, d", "e, f", "a, b"]
         printed_by("fit", "tuples.csv", *options, "--out", str(out))
         assert out.read_text().startswith("item_1,item_2,rank,strength,")
+
+
+def _notes(*args):
+    return invoke(*args).stderr
+
+
+def test_notes_say_who_counts_as_people(tmp_path):
+    rows = [f"a,b,{'left' if n % 3 else 'right'},{voter},{n}\n" for voter in ("gpt", "claude") for n in range(9)]
+    rows += [f"a,b,left,person {n},{n}\n" for n in range(6)]
+    (tmp_path / "votes.csv").write_text("left,right,winner,voter,prompt\n" + "".join(rows))
+    people = "7 voters other than 'gpt' count as people: 'claude', 'person 0', 'person 1', 'person 2', 'person 3', ...;"
+    assert people in _notes("fit", "votes.csv", "--judge", "gpt")
+    assert people.replace(", ...", "").replace("7", "5").replace("'claude', ", "").replace("3'", "3', 'person 4'") in (
+        _notes("fit", "votes.csv", "--judge", "gpt", "--without", "person 5", "--without", "claude")
+    )
+    assert "count as people" not in _notes("fit", "votes.csv", "--cluster", "prompt")

@@ -164,6 +164,14 @@ def test_chess_is_as_published(has_draws, strengths, infit, log_likelihood):
     assert math.isnan(result.split_half)
 
 
+def test_items_never_compared_have_no_part_in_reliability():
+    votes, _ = simulated(8, 300, 2)
+    more = Comparisons(11, votes.left, votes.right, votes.winner)
+    with_them, without = (reliability(bradley_terry(of, prior=1.5, oversight=0), n_splits=3) for of in (more, votes))
+    assert_allclose(with_them.scale_separation, without.scale_separation, rtol=1e-9)
+    assert_allclose(with_them.split_half, without.split_half, atol=1e-6)
+
+
 def test_refused():
     votes, _ = simulated(4, 40, 1)
     strengths = bradley_terry(votes)
