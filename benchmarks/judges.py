@@ -168,7 +168,7 @@ def main() -> None:
         print_clusters(options.trials)
         return
     heading(
-        f"{N_ITEMS} items, {options.prompts:,} prompts with {options.votes} votes each, {options.trials} simulations",
+        f"{N_ITEMS} items, {options.prompts:,} prompts, votes on each: {options.votes}, {options.trials} simulations",
         *("judge", "prompts with people", "90 % intervals that hold the truth", "width, of people alone", "weight"),
         "simulations without finite strengths",
     )

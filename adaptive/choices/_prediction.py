@@ -17,11 +17,11 @@ from adaptive.choices._choices import Choices
 from adaptive.choices._standard_errors import effective_clusters
 from adaptive.choices._strengths import ChoiceStrengths
 from adaptive.errors import ModelError
+from adaptive.model._strengths import LEAST_CLUSTERS
 from rankcorr._checks import first_few, shown
 
 Array: TypeAlias = NDArray[Any]
 _OUTCOME: Final = re.compile("tie|grade [0-9]+|tie of [0-9]+")  # names of parameters
-LEAST_PROMPTS: Final = 50  # of people, for the covariance of their scores
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,7 +94,8 @@ def prediction_powered(
     prompt, times P / (P - 1) for P prompts of people.
 
     Prompts must be drawn from one population, and those with votes of people at random. The intervals follow Student's
-    t, with one degree of freedom less than the prompts of people count as of equal size. They need some fifty of them.
+    t, with one degree of freedom less than the prompts of people count as of equal size. docs/results/accuracy.md
+    says how often they hold the truth.
 
     Parameters
     ----------
@@ -269,9 +270,9 @@ def _limits(
     """Yield what limits the estimate: few prompts, none of the judge alone, or prompts that seem to differ."""
     if is_labelled[judge.events.count > 0].all():
         yield "people voted on all prompts of the judge, who therefore adds nothing: it needs votes on more prompts"
-    if shared.size < LEAST_PROMPTS:
+    if shared.size < LEAST_CLUSTERS:
         yield (
-            f"only {shared.size} prompts have votes of people and of the judge: with fewer than {LEAST_PROMPTS}, "
+            f"only {shared.size} prompts have votes of people and of the judge: with fewer than {LEAST_CLUSTERS}, "
             "intervals may be too narrow"
         )
     if not _comparisons(human, of_human, shared) & _comparisons(judge, of_judge, shared):

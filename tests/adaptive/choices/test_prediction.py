@@ -114,7 +114,9 @@ def test_answers_bring_their_prompts_and_doubtful_ones_are_noted():
     assert repr(both).startswith(
         "<PredictionPoweredStrengths of 60 choices of people and 300 of a judge with weight 0."
     )
-    assert "only 40 prompts have votes" in prediction_powered(human.select(range(40)), judge).warnings[0]
+    few = prediction_powered(human.select(range(9)), judge, prior=1)
+    assert "only 9 prompts have votes" in "".join(few.warnings)
+    assert "prompts have votes" not in "".join(prediction_powered(human.select(range(10)), judge, prior=1).warnings)
     other = [place for place in range(300) if set(rows[place][:2]) == {"a", "b"}]
     apart = [place for place in range(60) if set(of_people[place][:2]) != {"a", "b"}][: len(other)]
     mixed = prediction_powered(human.select(apart), judge, other[: len(apart)], prior=1)
