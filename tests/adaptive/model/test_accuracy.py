@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
+from scipy.stats import norm
 
 from adaptive import Choices, Comparisons, bradley_terry, next_comparisons, stopping_rule
 from adaptive._votes import LEFT, RIGHT
@@ -227,6 +228,22 @@ def test_better_is_of_the_draws_of_the_other_intervals():
     assert_allclose(found.probability, (ranks[:, 0] < ranks[:, 2]).mean(), atol=1e-12)
     assert json.loads(json.dumps(found.to_dict()))["first"] == "a"
     assert repr(found).startswith("<Better: 'a' than 'c', probability 0.")
+
+
+def test_the_interval_of_better_reaches_as_far_as_draws_and_as_the_fit():
+    """With few votes on close items the normal interval is the wider, with an item far ahead the draws."""
+    rng = np.random.default_rng(5)
+    left = rng.integers(0, 20, 200)
+    right = (left + rng.integers(1, 20, 200)) % 20
+    for theta in (rng.normal(0, 0.3, 20), np.append(rng.normal(0, 0.3, 19), 6.0)):
+        is_left = rng.logistic(size=200) < theta[left] - theta[right]
+        fit = bradley_terry(Comparisons(20, left, right, np.where(is_left, 1, -1).astype(np.int8)))
+        better = fit.better(19, 0, level=0.8)
+        draws = fit.drawn().theta
+        low, high = np.quantile(draws[:, 19] - draws[:, 0], [0.1, 0.9])
+        contrast = np.eye(20)[19] - np.eye(20)[0]
+        normal = norm(contrast @ fit.theta, math.sqrt(contrast @ fit._covariance_of_items() @ contrast)).interval(0.8)
+        assert better.interval == pytest.approx((min(low, normal[0]), max(high, normal[1])))
 
 
 @pytest.mark.parametrize(
