@@ -37,7 +37,7 @@ def ledger(request, tmp_path):
         target = str(tmp_path / "ledger.db")
         shutil.copy(empty_file(), target)
     else:
-        target = request.getfixturevalue("postgresql").new_schema(with_tables=True)
+        target = request.getfixturevalue("postgresql").empty_tables()
     made = Ledger.open(target)
     yield made
     made.close()

@@ -32,7 +32,6 @@ from adaptive._plan import plan_ballots
 from adaptive._tables import item_cells
 from adaptive.ledger import CampaignSettings, Ledger
 from adaptive.ledger._ballots.stored import load_ballot
-from adaptive.ledger._store.migrations import create_tables
 from adaptive.ledger._votes.imports import record_file
 from tests.adaptive.ledger.campaigns import pair_ids
 from tests.processes import guarded
@@ -43,17 +42,29 @@ PATIENCE = 120.0  # seconds for a server to start or to end
 NO_DISK = "ALTER DATABASE {} SET synchronous_commit = off"
 
 
-class PostgreSQL:
-    """A database of a running server, in which each test has a schema of its own.
+# Without triggers, which would forbid it, and without files for new tables.
+EMPTY = """
+SET session_replication_role = replica;
+SET lock_timeout = '120s';
+DO $$ DECLARE name text; BEGIN
+  FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'ledger_revision'
+  LOOP EXECUTE 'DELETE FROM ' || quote_ident(name); END LOOP;
+  PERFORM setval(quote_ident(sequencename)::regclass, 1, false) FROM pg_sequences WHERE schemaname = current_schema();
+END $$
+"""
 
-    To drop a database makes the server write everything to the disk: one for each test would take seconds.
+
+class PostgreSQL:
+    """A database of a running server.
+
+    To drop a database or a table makes the server write to the disk: one for each test would take minutes in all.
     """
 
     def __init__(self, url: str = SERVER) -> None:
         self.server = sa.make_url(url).set(drivername="postgresql+psycopg")
         self.name = f"rankcorr_test_{secrets.token_hex(8)}"
         self._run(self.server, f"CREATE DATABASE {self.name} TEMPLATE template0", NO_DISK.format(self.name))
-        self.tables: list[str] = []
+        self._tables = ""
 
     def _run(self, url: sa.URL, *statements: str) -> None:
         engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", connect_args={"connect_timeout": 60})
@@ -64,36 +75,24 @@ class PostgreSQL:
         finally:
             engine.dispose()
 
-    def new_schema(self, *, with_tables: bool = False) -> str:
-        """URL of an empty schema, or of one with the tables of a ledger."""
+    def new_schema(self) -> str:
+        """URL of an empty schema."""
         schema = f"test_{secrets.token_hex(8)}"
         self._run(self.server.set(database=self.name), f"CREATE SCHEMA {schema}")
         url = self.server.set(drivername="postgresql", database=self.name)
-        url = url.update_query_dict({"options": f"-csearch_path={schema}"})
-        text = url.render_as_string(hide_password=False)
-        if with_tables:
-            if not self.tables:
-                self.tables = migration_of(text)
-            else:
-                self._run(url.set(drivername="postgresql+psycopg"), ";\n".join(self.tables))
-        return text
+        return url.update_query_dict({"options": f"-csearch_path={schema}"}).render_as_string(hide_password=False)
+
+    def empty_tables(self) -> str:
+        """URL of the tables of a ledger without rows, which all tests use; one that changes tables takes a schema."""
+        if self._tables:
+            self._run(sa.make_url(self._tables).set(drivername="postgresql+psycopg"), EMPTY)
+        else:
+            self._tables = self.new_schema()
+            Ledger.create(self._tables).close()
+        return self._tables
 
     def drop(self) -> None:
         self._run(self.server, f"DROP DATABASE {self.name} WITH (FORCE)")
-
-
-def migration_of(target: str) -> list[str]:
-    """Make the tables of a ledger, and return the statements that did it: to run them again is faster."""
-    ledger, statements = Ledger(target), []
-
-    def keep(_connection, _cursor, statement, parameters, _context, _many):
-        if statement.lstrip().split()[0] not in ("SELECT", "SHOW"):
-            statements.append(statement % {name: f"'{value}'" for name, value in (parameters or {}).items()})
-
-    sa.event.listen(ledger.database.engine, "before_cursor_execute", keep)
-    ledger.database.write(create_tables)
-    ledger.close()
-    return statements
 
 
 def binaries() -> Path | None:
@@ -135,8 +134,9 @@ class OwnServer:
         return f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
 
     def start(self) -> None:
-        options = {"listen_addresses": "127.0.0.1", "unix_socket_directories": "", "max_connections": "60"}
-        given = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
+        # Processes are killed, and the machine goes on: nothing has to wait for the disk.
+        options = ("listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=60", "fsync=off")
+        given = [part for option in options for part in ("-c", option)]
         with (self.folder / "log").open("ab") as log:
             command = [self.programs / "postgres", "-D", self.data, "-p", str(self.port), *given]
             options: Any = {"stdout": log, "stderr": log, "cwd": self.folder, **self._as}

@@ -335,7 +335,7 @@ def test_a_copy_is_the_same_campaign(ledger, tmp_path):
 
 @pytest.mark.skipif(not (shutil.which("pg_dump") and shutil.which("pg_restore")), reason="needs pg_dump and pg_restore")
 def test_a_dump_of_postgresql_is_restored_to_the_same_campaign(postgresql, tmp_path):
-    target = postgresql.new_schema(with_tables=True)
+    target = postgresql.empty_tables()
     ledger = Ledger.open(target)
     campaign = campaign_with_votes(ledger)
     url = sa.make_url(target)

@@ -27,6 +27,14 @@ from tests.adaptive.ledger.campaigns import (
 
 
 @pytest.fixture
+def ledger(empty_target):
+    """A ledger whose tables a test may change."""
+    made = Ledger.create(empty_target)
+    yield made
+    made.close()
+
+
+@pytest.fixture
 def full(ledger):
     """A ledger with a row in each table of the past."""
     campaign, place, voter = one_asked(ledger)
