@@ -43,10 +43,13 @@ collect: .venv/.service ## Install the service, and collect votes on a sample ca
 PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder --durations 10
 
 # Half the time of tests of ledgers is spent on waiting for the disk, so their folders are in memory where 1 GB is free.
-test: export PYTEST_DEBUG_TEMPROOT := $(shell df -Pk /dev/shm 2> /dev/null | awk 'END { if ($$4 + 0 > 1000000) print "/dev/shm" }')
+test test-wide test-all: export PYTEST_DEBUG_TEMPROOT := $(shell df -Pk /dev/shm 2> /dev/null | awk 'END { if ($$4 + 0 > 1000000) print "/dev/shm" }')
 
 test: .venv/.test ## Run the tests of the libraries and of the service, and the doctests, on all processors
 	$(PYTEST) -p no:schemathesis -o tmp_path_retention_count=1 --ignore rankcorr/integrations/huggingface.py -m "not figures and not wide"
+
+# These wait for servers and browsers half of the time: there is one process more than processors.
+test-wide test-all: PYTEST := $(subst logical,$(shell expr `getconf _NPROCESSORS_ONLN` + 1),$(PYTEST))
 
 test-wide: .venv/.dev ## Run what make test leaves out: servers, browsers, kills, PostgreSQL, documents
 	$(PYTEST) -m "wide and not nightly and not figures"

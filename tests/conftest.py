@@ -19,6 +19,9 @@ WIDE_EXAMPLES = (
     *("docs/how-to/integrations.md", "rankcorr/integrations/huggingface.py"),  # need packages that it does not install
 )
 
+# Tests of what the two databases do differently; `make test-wide` runs no other wide test on PostgreSQL.
+DATABASE_FILES = {f"test_{name}.py" for name in ("crashes", "database", "files", "live", "memory", "races")}
+
 # A file whose tests are all wide says so in this form.
 WIDE_FILE = re.compile(rb"^pytestmark = (\[\s*)?pytest\.mark\.wide\b", re.MULTILINE)
 
@@ -61,6 +64,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark wide examples and tests on PostgreSQL, and begin with tests that start servers: they wait more than compute.
 
+    A wide test that runs on SQLite by day runs on PostgreSQL at night.
+
     Then come the doctests whose kernels many other tests need. Two processes compile different ones, and copy those of
     the other. Long files come before short ones: the last process to end should not have begun one of them late.
     """
@@ -70,11 +75,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         "tests/test_processes.py",
         "tests/test_docs.py",
         "tests/test_distributions.py",
+        "tests/service/http/test_pool.py",
         "tests/service/test_contract.py",
     )
     first = (*servers, *compiling, *long)
     for item in items:
         postgresql = "[postgresql" in item.nodeid or "postgresql" in item.fixturenames
+        if "[postgresql" in item.nodeid and item.get_closest_marker("wide") and item.path.name not in DATABASE_FILES:
+            item.add_marker("nightly")
         if postgresql or item.nodeid.startswith(WIDE_EXAMPLES):
             item.add_marker("wide")
     items.sort(key=lambda item: [not item.nodeid.startswith(start) for start in first])

@@ -49,10 +49,11 @@ MOST = {
     "bradley_terry": (6, 4),
     "draw_ballot": (25, 13),
 }
+AT_NIGHT = ("weighted_rho", "correlate_many", "compare_systems", "compare_runs")  # most of their loops are the others'
 
 
 @pytest.mark.needs_numba
-@pytest.mark.parametrize("name", MOST)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.nightly] * (n in AT_NIGHT)) for n in MOST])
 def test_a_first_call_compiles_few_loops(name, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")  # where the scripts find what they share
     monkeypatch.setenv("NUMBA_OPT", "0")  # a quarter of the time; what is compiled is the same

@@ -285,7 +285,7 @@ def test_a_large_plan_is_simulated_with_scores_alone_and_a_larger_one_not_at_all
 
 
 def test_more_votes_reach_more():
-    few, many = (outlook_of_matching(30, budget, 20, Matching()) for budget in (60, 600))
+    few, many = (outlook_of_matching(12, budget, 20, Matching()) for budget in (24, 120))
     assert few.strengths.mean < many.strengths.mean
     assert few.scores is None
 
@@ -298,6 +298,7 @@ def test_two_items_are_enough(n_items):
 pytest.importorskip("distributed", reason="distributed is not installed: it is the extra 'cluster'")
 
 
+@pytest.mark.nightly  # by day, simulations run in two processes
 def test_two_worker_processes_find_the_same_plan():
     with two_workers() as client:
         arguments = {"similarity": exponential_similarity(12), "voters": VoterPopulation(6)}

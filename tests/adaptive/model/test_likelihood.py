@@ -311,15 +311,16 @@ def test_evidence_never_falls(history, data):
 
 @pytest.mark.wide
 @pytest.mark.needs_numba
-def test_coin_flippers_are_found_out_in_one_campaign_of_twenty_at_most():
+# At a rate of .05, more come once in 300 times of 40, and once in 170 of 200.
+@pytest.mark.parametrize(("n_campaigns", "most"), [(40, 6), pytest.param(200, 18, marks=pytest.mark.nightly)])
+def test_coin_flippers_are_found_out_in_one_campaign_of_twenty_at_most(n_campaigns, most):
     # Campaigns that choose what to ask by the answers so far, looked at after each vote.
     found = []
-    for seed in range(200):
+    for seed in range(n_campaigns):
         rng = np.random.default_rng(seed)
         votes = run_matching(8, lambda matches, rng=rng: rng.choice([-1, 1], len(matches)), 150, rng=rng, voters=5)
         found.append(signal(votes.comparisons).found)
-    # Of 200 at a rate of .05, 19 or more come once in 340 times.
-    assert sum(found) <= 18
+    assert sum(found) <= most
 
 
 @pytest.mark.wide
