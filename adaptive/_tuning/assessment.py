@@ -171,7 +171,7 @@ def outlook_of_matching(n_items: int, budget: int, n_voters: int, matching: Matc
 
     Examples
     --------
-    >>> outlook_of_matching(40, 400, 20, Matching()).strengths.mean > 0.8
+    >>> outlook_of_matching(12, 60, 20, Matching()).strengths.mean > 0.8
     True
     """
     seconds_per_run = _MATCHED[1] + _MATCHED_AGAIN * budget / matching.batch_of(n_items)

@@ -539,10 +539,9 @@ def test_sweeps_keep_the_joint_law(n_voters, n_measured):
     rng = np.random.default_rng(n_voters)
     n_items, n_votes, n_runs, sd, error = 4, 12, 4_000, 0.8, 0.7
     before, after = [], []
-    for _ in range(n_runs):
+    for power in math.log(2) + truncnorm.rvs(-math.log(2), math.inf, size=n_runs, random_state=rng):
         logs = math.log(WIDTH) - SPREAD * np.abs(rng.standard_normal(2))
         degrees = rng.uniform(math.log(LEAST), math.log(MOST))
-        power = math.log(2) + truncnorm.rvs(-math.log(2), math.inf, random_state=rng)
         below, above = np.exp(logs)
         upper = rng.random(n_items) < above / (below + above)
         # Of the generalized t, |x|^power / degrees is a ratio of two gamma variables.

@@ -465,10 +465,10 @@ def test_random_numbers_do_not_depend_on_the_other_approaches():
 
 @pytest.mark.needs_numba
 def test_matching_is_better_at_the_top():
-    plan = plan_ballots(200, n_ballots=5, fraction=0.5, presentations=10)
+    plan = plan_ballots(100, n_ballots=5, fraction=0.5, presentations=10)
     approaches = ("adaptive", "matched", "matched_ballots")
-    options = {"n_simulations": 8, "seed": 2, "approaches": approaches}
-    mean = simulate(plan, VoterPopulation(), exponential_similarity(200), **options).mean
+    options = {"n_simulations": 4, "seed": 2, "approaches": approaches}
+    mean = simulate(plan, VoterPopulation(), exponential_similarity(100), **options).mean
     for approach in approaches[1:]:
         assert mean[approach]["tau_w"] > mean["adaptive"]["tau_w"] + 0.1
         assert mean[approach]["rho_w"] > mean["adaptive"]["rho_w"]

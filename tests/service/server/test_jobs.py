@@ -168,7 +168,7 @@ def busy_descendant(pid):
 
 def test_jobs_in_redis_survive_kills_and_a_restart(redis_url, tmp_path):
     settings = {"RANKCORR_JOBS_URL": redis_url, "RANKCORR_MAX_WAIT_SECONDS": "120"}
-    body = {**BODY, "n_simulations": 3_000}
+    body = {**BODY, "n_simulations": 2_000}
     expected = create_app(Settings(limits=Limits(max_seconds=600.0))).test_client().post("/v1/simulations", json=body)
     with running(tmp_path, settings) as server:
         places = [begun(server, body), begun(server, {**BODY, "seed": -1})]

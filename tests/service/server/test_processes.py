@@ -138,7 +138,7 @@ def test_replacing_workers_loses_no_request(tmp_path):
 
 def test_a_stop_loses_no_request_that_has_begun(tmp_path):
     with running(tmp_path, AMPLE | PROXIED) as server:
-        document = seconds_of_work(server, 2.0)
+        document = seconds_of_work(server, 1.0)
         folder = server.folder(METRICS_FOLDER)
         statuses = []
 
@@ -170,7 +170,7 @@ def test_without_room_for_metrics_requests_are_answered(tmp_path):
 
 def test_a_stop_begins_with_a_drain(tmp_path):
     with running(tmp_path, AMPLE | PROXIED | {"RANKCORR_DRAIN_SECONDS": "600"}) as server:  # until the second signal
-        document = seconds_of_work(server, 2.0)
+        document = seconds_of_work(server, 1.0)
         statuses = []
 
         def stop():

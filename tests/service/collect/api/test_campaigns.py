@@ -281,7 +281,7 @@ def test_a_plan_is_of_a_number_of_items_or_of_a_table(admin, fields, pointer, sa
 
 @pytest.mark.wide
 def test_the_accuracy_of_a_plan_is_simulated(admin):
-    body = {"n_items": 30, "plan": {"presentations": 10}, "accuracy": True}
+    body = {"n_items": 12, "plan": {"presentations": 10}, "accuracy": True}
     found = planned(admin, **body)["outlook"]
     assert found["n_simulations"] == 40
     for name in ("scores", "strengths"):
@@ -312,7 +312,7 @@ def test_nobody_is_advised_to_have_fewer_than_two_items_in_the_last_ballot(admin
 
 @pytest.mark.wide
 def test_the_accuracy_of_a_continuous_plan_is_simulated_too(admin):
-    found = planned(admin, n_items=10, plan={"mode": "continuous", "budget": 150}, accuracy=True)
+    found = planned(admin, n_items=10, plan={"mode": "continuous", "budget": 50}, accuracy=True)
     assert found["plan"]["batch"] == 10
     assert found["outlook"]["scores"] is None
     assert found["outlook"]["strengths"]["mean"] > 0.7
