@@ -40,13 +40,14 @@ collect: .venv/.service ## Install the service, and collect votes on a sample ca
 
 # "logical", because "auto" is the number of physical cores. A file stays in one process, because its tests share fixtures;
 # files begin in the order of tests/conftest.py.
-PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder --durations 10
+PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder --durations 10 \
+	-o tmp_path_retention_count=1
 
 # Half the time of tests of ledgers is spent on waiting for the disk, so their folders are in memory where 1 GB is free.
 test test-wide test-all: export PYTEST_DEBUG_TEMPROOT := $(shell df -Pk /dev/shm 2> /dev/null | awk 'END { if ($$4 + 0 > 1000000) print "/dev/shm" }')
 
 test: .venv/.test ## Run the tests of the libraries and of the service, and the doctests, on all processors
-	$(PYTEST) -p no:schemathesis -o tmp_path_retention_count=1 --ignore rankcorr/integrations/huggingface.py -m "not figures and not wide"
+	$(PYTEST) -p no:schemathesis --ignore rankcorr/integrations/huggingface.py -m "not figures and not wide"
 
 # These wait for servers and browsers half of the time: there is one process more than processors.
 test-wide test-all: PYTEST := $(subst logical,$(shell expr `getconf _NPROCESSORS_ONLN` + 1),$(PYTEST))
