@@ -357,7 +357,7 @@ def common_scale(halves: NDArray[Any], has: NDArray[np.bool_]) -> Values:
 
 
 def check_swap(coefficient: Coefficient, swap: Swap) -> None:
-    """Raise an `OptionError` unless systems can exchange this, as with ranks if the coefficient compares scores."""
+    """Raise an `OptionError` if `swap` is unknown, or exchanges ranks for a coefficient that compares scores."""
     check_choice("swap", swap, SWAPS)
     if swap == "ranks" and isinstance(coefficient, Pearson):
         raise OptionError('pearson compares scores, but swap="ranks" exchanges ranks; use swap="auto" or swap="scores"')

@@ -154,8 +154,8 @@ class Leaderboard(Computed, TableResult):
     swap : str
         What all systems exchange together, "ranks" or "scores"; with `Pearson` "scores" or "standardized scores".
     exact : bool or None
-        Whether tests enumerate all swaps, as for two systems with at most 12 items; otherwise they are drawn. None if
-        fewer than two systems have a coefficient, because nothing is tested then.
+        Whether tests enumerate all swaps, as for two systems with at most 12 items, or clusters, in common; otherwise
+        they are drawn. None if fewer than two systems have a coefficient, because nothing is tested then.
     unit : str
         What tests exchange, "items", or "clusters" if these were given, within each gold set. Intervals always resample
         items. Both apply to further items of the same gold sets, not to further gold sets.
@@ -279,9 +279,10 @@ def leaderboard(
       to further gold sets. More than five gold sets give a `ManyGoldSetsWarning`.
     - Intervals are those of `correlation_interval` by the method "envelope", from the same items for all systems. In
       the interval of a sum, squared distances between the coefficients and their ends add up, as variances do.
-    - P-values are those of the paired test of `compare_systems`, two-sided, each system against the best; for several
-      gold sets the sum of the differences counts. All swaps are enumerated if two systems have at most 12 items in all.
-      More than two systems take 199 swaps each, or more for a higher level.
+    - P-values are those of the paired test of `compare_systems`, two-sided, each system against the best; for
+      several gold sets the sum of the differences counts. All swaps of two systems are enumerated if they have at
+      most 12 items, or clusters, in common. Otherwise `n_resamples` are drawn, or with more than two systems 199
+      for each, and more for a higher level.
     - Corrected p-values are corrected for all pairs of systems, and so for having picked the best after seeing the same
       data. All systems exchange their places at random. The largest lead is compared with the largest difference of two
       systems in these exchanges, the next one with the largest of the remaining pairs, and so on (step-down). The lead
@@ -331,8 +332,8 @@ def leaderboard(
     level : float, default 0.95
         Level of confidence.
     n_resamples : int, default 1000
-        Number of resamples of each interval and of the test of all pairs, at least 1 / (1 - level) - 1: with fewer, no
-        test could tell two systems apart.
+        Number of resamples of each interval and of the test of all pairs, at least 1 / (1 - level) - 1 unless all swaps
+        are enumerated: with fewer, no test could tell two systems apart.
     seed : int, default 0
         The same seed gives the same result; another one shows the Monte Carlo error.
     workers : int, optional

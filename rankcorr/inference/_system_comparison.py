@@ -176,8 +176,8 @@ def compare_systems(
     The null hypothesis is that items are independent, and that the two systems are exchangeable on each item: either of
     them could as well have given the other's score. If items share errors, such as those of one topic, give `clusters`.
     Items are exchanged with probability 1/2, both systems are ranked again, and the difference of the coefficients is
-    computed anew. Up to 12 items all 2^n exchanges are enumerated. Above, the p-value
-    is (1 + count) / (1 + n_resamples), where count is the number of exchanges with a difference at least as extreme.
+    computed anew. Up to 12 items, or clusters, all 2^n exchanges are enumerated. Above, the p-value is
+    (1 + count) / (1 + n_resamples), where count is the number of exchanges with a difference at least as extreme.
 
     If the systems share a scale, their scores are exchanged, and the test is exact. If only their orders are known, or
     the scores have different distributions, ranks are exchanged on two scales, and the test rejects only if it does so

@@ -272,6 +272,25 @@ def test_too_few_resamples_to_tell_systems_apart():
     assert leaderboard(gold, systems, coefficient="tau", n_resamples=18, missing="intersection").exact
 
 
+@pytest.mark.parametrize("swap", ["scores", "ranks"])
+@pytest.mark.parametrize("missing", ["intersection", "gold"])
+def test_tests_that_enumerate_all_swaps_depend_on_no_resamples(missing, swap):
+    # Six clusters of two items in each of two gold sets; unranked systems are not tested.
+    gold, systems = data(sizes=(12, 12))
+    del systems["fair"]["0-0"], systems["poor"]["1-3"]
+    clusters = {label: f"{label[0]}-{int(label[2:]) // 2}" for scores in gold.values() for label in scores}
+    options = {"coefficient": "tau", "swap": swap, "missing": missing, "unranked": ["good", "alike"]}
+    few, many = (
+        leaderboard(gold, systems, clusters=clusters, n_resamples=number, seed=number, **options) for number in (1, 400)
+    )
+    tested = ("system", "pvalue", "corrected_pvalue", "group", "least_rank", "largest_rank")
+    rows, expected = ([[getattr(row, name) for name in tested] for row in board.rows[:2]] for board in (few, many))
+    assert few.exact
+    assert rows[1] == expected[1]
+    with pytest.raises(OptionError, match="n_resamples must be at least 19"):
+        leaderboard(gold, systems, clusters=clusters | {"0-4": "another"}, n_resamples=18, **options)
+
+
 @pytest.mark.needs_numba
 def test_standardized_coefficients():
     gold, systems = data(sizes=(8, 7), noise={"good": 0.2, "poor": 2.0})
