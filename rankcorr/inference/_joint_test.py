@@ -49,7 +49,7 @@ class RankedSystem:
     total : float
         The value that it is ranked by: the sum of its coefficients in these.
     codes : Codes or None
-        Those of `code_scores`, if it may exchange scores.
+        Those of `codes_for_swap`, if it may exchange scores.
     exponents : ndarray of float64, shape (n_gold_sets,), or None
         Exponents of the maps that standardize its coefficient in each gold set.
     """
@@ -260,7 +260,7 @@ class JointTest:
         return replace(exchange, exponents=np.array(exponents)) if exponents else exchange
 
 
-def code_scores(coefficient: Coefficient, systems: Mapping[str, Ranking], swap: Swap) -> list[Codes | None]:
+def codes_for_swap(coefficient: Coefficient, systems: Mapping[str, Ranking], swap: Swap) -> list[Codes | None]:
     """Check `swap`, and return codes of the scores of all systems together.
 
     None stands for a system that has ranks alone, or exchanges them.

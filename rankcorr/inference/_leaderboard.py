@@ -41,7 +41,7 @@ from rankcorr.inference._gold_sets import (
     name_systems,
     read_gold_sets,
 )
-from rankcorr.inference._joint_test import JointTest, RankedSystem, code_scores
+from rankcorr.inference._joint_test import JointTest, RankedSystem, codes_for_swap
 from rankcorr.inference._multiple_tests import TESTED
 from rankcorr.inference._null import null_of
 from rankcorr.inference._reports import leaderboard_report
@@ -399,7 +399,7 @@ def leaderboard(
     sets, rankings = read_gold_sets(gold), name_systems(systems)
     set_names, names = list(sets), list(rankings)
     check_choice("by", by, (*TOTALS, *sets))
-    codes = code_scores(formula, rankings, swap)
+    codes = codes_for_swap(formula, rankings, swap)
     is_ranked = _are_ranked(names, unranked)
     if standardized and isinstance(formula, Pearson):
         raise OptionError("pearson averages 0 by chance as it is: leave standardized out")
