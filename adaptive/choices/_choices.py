@@ -11,6 +11,7 @@ import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any, Final, Literal, TypeAlias, get_args
 
@@ -21,7 +22,7 @@ from adaptive._blas import one_blas_thread
 from adaptive._protocol import checked_labels
 from adaptive.choices._caveats import count_extremes, count_parts, score_test
 from adaptive.choices._events import Events
-from adaptive.choices._standard_errors import cluster_products, covariance_of, is_flat
+from adaptive.choices._standard_errors import FLAT, cluster_products, covariance_of, is_flat, with_level
 from adaptive.choices._strengths import ChoiceStrengths
 from adaptive.errors import ModelError
 from adaptive.model._accuracy import SIGNAL_LEVEL, order_caveats
@@ -37,15 +38,15 @@ UNLISTED: Final[tuple[Unlisted, ...]] = get_args(Unlisted)
 MAX_ITERATIONS: Final = 100
 TOLERANCE: Final = 1e-10
 MOST_OUTCOMES: Final = 5_000_000
-MOST_UNCERTAIN: Final = 1000.0  # standard error of a logit: no answers limit the effect
-LARGEST: Final = 50.0  # strengths beyond it are infinite: no vote tells them from larger ones
+LARGEST: Final = 50.0  # logits beyond it are infinite: no vote tells them from larger ones
+MOST_DIFFERENT: Final = 1e100  # sides in a covariate: squares must stay finite
 _INFINITE: Final = (
-    "without a prior some strengths are infinite: an item or a group of items never lost to the others, or an outcome "
-    "never occurred; set prior= to a standard deviation, such as 1"
+    " some strengths are infinite: an item or a group of items never lost to the others, or an outcome never occurred; "
+    "set prior= to a standard deviation, such as 1"
 )
 _INFINITE_EFFECT: Final = (
-    "an effect other than the strengths is infinite: a side won every time, or a covariate decides every answer; leave "
-    "it out"
+    "an effect other than the strengths has no finite estimate: a side won every time, an outcome never or always "
+    "occurred, or a covariate decides every answer or is the same on both sides; leave it out"
 )
 _SD_STEP: Final = 0.5  # of log t, the first
 
@@ -218,9 +219,8 @@ class Choices:
                     outcome[parameter[abs(level)]] = 1.0
                 if side_bias:
                     outcome[n_items + len(middle)] = share / 2
-                for number, (of_left, of_right) in enumerate(values):
-                    slope = (1 + share) / 2 * of_left[vote] + (1 - share) / 2 * of_right[vote]
-                    outcome[n_items + len(middle) + side_bias + number] = slope
+                for number, differences in enumerate(values):
+                    outcome[n_items + len(middle) + side_bias + number] = share / 2 * differences[vote]
                 terms.append({place: value for place, value in outcome.items() if value})
         chosen = [levels.index(level) for level in grades.tolist()]
         count = _checked_weights(weights, n_votes)
@@ -243,6 +243,7 @@ class Choices:
 
         Plackett-Luce: a ranking chooses its first item among all, the next one among the others, and so on. Ties of d
         items have the parameter "tie of d"; a group of ties has the geometric mean of its worths (Turner et al. 2020).
+        Ties of a number of items that no ranking has are impossible in the model.
 
         Parameters
         ----------
@@ -269,7 +270,8 @@ class Choices:
         place = {label: number for number, label in enumerate(labels)}
         if unknown := [item for item in ranked if item not in place]:
             raise ModelError(offending("rankings name items that `items` lacks", unknown))
-        n_tied = max((len(group) for order in orders for group in order), default=1)
+        tied = sorted({len(group) for order in orders for group in order} - {0, 1})
+        parameter = {size: len(labels) + number for number, size in enumerate(tied)}
         sizes: list[int] = []
         terms: list[dict[int, float]] = []
         chosen: list[int] = []
@@ -282,18 +284,19 @@ class Choices:
             for group in order:
                 if len(rest) < 2:
                     break
-                if len(terms) + sum(math.comb(len(rest), size) for size in range(1, n_tied + 1)) > MOST_OUTCOMES:
-                    raise ModelError(f"ties of {n_tied} among so many items have more than {MOST_OUTCOMES:,} outcomes")
-                outcomes = [subset for size in range(1, n_tied + 1) for subset in combinations(sorted(rest), size)]
+                if len(terms) + sum(math.comb(len(rest), size) for size in (1, *tied)) > MOST_OUTCOMES:
+                    most = max(tied, default=1)
+                    raise ModelError(f"ties of {most} among so many items have more than {MOST_OUTCOMES:,} outcomes")
+                outcomes = [subset for size in (1, *tied) for subset in combinations(sorted(rest), size)]
                 members = tuple(sorted(place[item] for item in group))
-                terms += [_of_subset(subset, len(labels)) for subset in outcomes]
+                terms += [_of_subset(subset, parameter) for subset in outcomes]
                 sizes.append(len(outcomes))
                 chosen.append(outcomes.index(members))
                 rows.append(row)
                 rest -= set(members)
         count = _checked_weights(weights, len(orders))
         groups = _checked_clusters(clusters, len(orders))
-        names = tuple(f"tie of {size}" for size in range(2, n_tied + 1))
+        names = tuple(f"tie of {size}" for size in tied)
         events = Events.of(sizes, terms, chosen, count[rows], len(labels) + len(names))
         return cls(labels, events, names, None if groups is None else groups[rows], counted_answers(count, "ranking"))
 
@@ -382,8 +385,11 @@ class Choices:
                 sd, parameters = self._estimate_spread(parameters)
             parameters, total, probabilities = self.maximum(parameters, sd)
             information = self.penalised(self.events.information(probabilities), sd)
-            if is_flat(information, n_items):
-                raise ModelError(_INFINITE if sd == math.inf else _INFINITE_EFFECT)
+            least = FLAT * self.events.count.sum() * self._units[n_items:] ** 2
+            has_flat_effect = bool((np.diagonal(information)[n_items:] < least).any())
+            if has_flat_effect or is_flat(information, n_items):
+                is_of_strengths = not has_flat_effect and is_flat(information[:n_items, :n_items], n_items)
+                raise _without_estimate(sd, of_strengths=is_of_strengths)
             covariance, errors, degrees_of_freedom, warnings = covariance_of(
                 self.events, self.clusters, probabilities, information, n_items, 0.0 if sd == math.inf else sd**-2
             )
@@ -392,9 +398,6 @@ class Choices:
             n_parts, n_never = count_parts(self.events, n_items)
             extremes, estimated_sd = count_extremes(self.events, n_items), sd if prior is None else math.nan
             warnings += order_caveats("answers", "answers", n_never, n_parts, extremes, estimated_sd)
-        sizes = abs(self.events.design[:, n_items:]).max(axis=0).toarray().ravel() if self.names else np.zeros(0)
-        if (errors[n_items:] * sizes > MOST_UNCERTAIN).any():  # the likelihood is flat to rounding, and no peak
-            raise ModelError(_INFINITE_EFFECT)
         return ChoiceStrengths(
             items=self.items,
             theta=parameters[:n_items] - parameters[:n_items].mean(),
@@ -467,16 +470,27 @@ class Choices:
         parameters = np.concatenate([fit.theta, [value for value, _ in fit.others.values()]])
         probabilities = self.events.probabilities(parameters)[1]
         scores = self.events.scores(probabilities).toarray() * self.events.count[:, np.newaxis]
-        return scores, np.linalg.inv(self.penalised(self.events.information(probabilities), prior))
+        information = self.penalised(self.events.information(probabilities), prior)
+        return scores, np.linalg.inv(with_level(information, len(self.items)))
 
     def penalised(self, information: Array, sd: float) -> Array:
-        """Add the curvature of the prior; without one, fix the mean of the strengths."""
+        """Add the curvature of the prior."""
         n_items, information = len(self.items), information.copy()
-        if sd == math.inf:
-            information[:n_items, :n_items] += 1.0 / n_items
-        else:
+        if sd < math.inf:
             information[:n_items, :n_items] += np.eye(n_items) / sd**2
         return information
+
+    @cached_property
+    def _units(self) -> Array:
+        """Typical change of a logit by each parameter: 1 for strengths, the median of covariates that differ."""
+        from scipy.sparse import csc_array
+
+        n_items = len(self.items)
+        has_weight = (self.events.count > 0)[self.events.event]
+        effects = csc_array(abs(self.events.design[has_weight][:, n_items:]))
+        columns = np.split(effects.data, effects.indptr[1:-1])
+        units = [float(np.median(column)) if column.size else 1.0 for column in columns[: effects.shape[1]]]
+        return np.concatenate([np.ones(n_items), units])
 
     def maximum(self, parameters: Array, sd: float) -> tuple[Array, float, Array]:
         """Return the parameters at the maximum, the log-likelihood and the probabilities there."""
@@ -494,10 +508,9 @@ class Choices:
             np.add.at(residual, self.events.chosen, self.events.count)
             slope = self.events.design.T @ residual - precision * parameters
             information = self.penalised(self.events.information(probabilities), sd)
-            information[:n_items, :n_items] += np.diagonal(information)[:n_items].sum() / max(1, n_items) ** 2
-            step = _solved(information, slope)
+            step = _solved(with_level(information, n_items), slope)
             step[:n_items] -= step[:n_items].sum() / max(1, n_items)  # no choice tells anything of the common level
-            scale = min(1.0, 4.0 / max(1e-300, float(np.abs(step).max())))
+            scale = min(1.0, 4.0 / max(1e-300, float(np.abs(step * self._units).max())))
             while True:
                 trial = parameters + scale * step
                 new_value, new_probabilities = objective(trial)
@@ -505,11 +518,12 @@ class Choices:
                     break
                 scale /= 2
             parameters, value, probabilities = trial, new_value, new_probabilities
-            if sd == math.inf and np.abs(parameters).max() > LARGEST:  # a prior bounds them
+            largest = float(np.abs(parameters * self._units).max())
+            if sd == math.inf and largest > LARGEST:  # a prior bounds them
                 break
-            if float(np.abs(scale * step).max()) < TOLERANCE * max(1.0, float(np.abs(parameters).max())):
+            if float(np.abs(scale * step * self._units).max()) < TOLERANCE * max(1.0, largest):
                 return parameters, self.events.probabilities(parameters)[0], probabilities
-        raise ModelError(_INFINITE if sd == math.inf else _INFINITE_EFFECT)
+        raise _without_estimate(sd, of_strengths=bool(np.abs(parameters * self._units).argmax() < n_items))
 
     def _estimate_spread(self, parameters: Array) -> tuple[float, Array]:
         """Return the standard deviation of the prior, at the peak next to 2, and the parameters there.
@@ -539,6 +553,11 @@ class Choices:
         log_sd = float(minimize_scalar(cost, bounds=ends, method="bounded", options={"xatol": 1e-5}).x)
         cost(log_sd)
         return math.exp(log_sd), current
+
+
+def _without_estimate(sd: float, *, of_strengths: bool) -> ModelError:
+    prior = "without a prior" if sd == math.inf else "with so wide a prior"
+    return ModelError(prior + _INFINITE if of_strengths else _INFINITE_EFFECT)
 
 
 def counted_answers(weights: Array, noun: str) -> str:
@@ -584,10 +603,10 @@ def _best_worst_of(row: int, answer: Any) -> tuple[Sequence[Hashable], Hashable,
     return answer[0], answer[1], answer[2]
 
 
-def _of_subset(subset: tuple[int, ...], n_items: int) -> dict[int, float]:
+def _of_subset(subset: tuple[int, ...], parameter: Mapping[int, int]) -> dict[int, float]:
     """Linear form of a group of ties: the mean of its strengths, and its parameter."""
     terms = dict.fromkeys(subset, 1.0 / len(subset))
-    return terms if len(subset) == 1 else {**terms, n_items + len(subset) - 2: 1.0}
+    return terms if len(subset) == 1 else {**terms, parameter[len(subset)]: 1.0}
 
 
 def _whole_numbers(name: str, values: ArrayLike) -> NDArray[np.int64]:
@@ -624,9 +643,8 @@ def _checked_clusters(clusters: Sequence[Hashable] | None, number: int) -> NDArr
     return np.array([numbers.setdefault(name, len(numbers)) for name in clusters], np.int64)
 
 
-def _checked_covariates(
-    covariates: Mapping[str, tuple[ArrayLike, ArrayLike]] | None, number: int
-) -> list[tuple[Array, Array]]:
+def _checked_covariates(covariates: Mapping[str, tuple[ArrayLike, ArrayLike]] | None, number: int) -> list[Array]:
+    """Return the difference of each covariate between the sides: all that a choice between them depends on."""
     columns = []
     if covariates is not None and not isinstance(covariates, Mapping):
         raise ModelError(f"covariates are a dict of names to (left, right); got {shown(covariates)}")
@@ -637,5 +655,9 @@ def _checked_covariates(
             sides = ()
         if len(sides) != 2 or any(side.shape != (number,) or not np.isfinite(side).all() for side in sides):
             raise ModelError(f"covariate {shown(name)} needs {number:,} finite numbers for either side")
-        columns.append((sides[0], sides[1]))
+        with np.errstate(over="ignore"):
+            differences = sides[0] - sides[1]
+        if np.abs(differences).max(initial=0.0) > MOST_DIFFERENT:
+            raise ModelError(f"covariate {shown(name)} differs between the sides by more than {MOST_DIFFERENT:g}")
+        columns.append(differences)
     return columns

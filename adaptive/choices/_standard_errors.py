@@ -16,7 +16,8 @@ Array: TypeAlias = NDArray[Any]
 FLAT: Final = 1e-10  # of the largest curvature: a direction with less has no maximum
 ROBUST_RATIO: Final = 1.5
 _ROUNDING: Final = 1e-9  # of the number of clusters of equal size
-_PRECISION: Final = 1e-14  # of squared moves of the parameters
+_PRECISION: Final = 1e-20  # of squared moves of the parameters
+_SPARE_STEPS: Final = 50  # of conjugate gradients: with few parameters, rounding errors take more than one each
 
 
 def covariance_of(
@@ -43,9 +44,9 @@ def covariance_of(
     Raises
     ------
     ModelError
-        There is one cluster alone.
+        There is one cluster alone, or no choice with a weight.
     """
-    inverse = np.linalg.inv(information)
+    inverse = np.linalg.inv(with_level(information, n_items))
     centring = np.eye(len(information))
     centring[:n_items, :n_items] -= 1.0 / n_items
     of_model: Array = centring @ inverse @ centring.T
@@ -53,6 +54,8 @@ def covariance_of(
         return of_model, _errors(of_model), np.inf, []
     ways = [column[events.count > 0] for column in clusters.reshape(len(clusters), -1).T]
     weights = events.count[events.count > 0]
+    if not weights.size:
+        raise ModelError("standard errors between clusters need choices with a weight above 0")
     n_equal, n_clusters = min((effective_clusters(weights, way), len(np.unique(way))) for way in ways)
     if n_clusters < 2:
         raise ModelError(
@@ -64,7 +67,7 @@ def covariance_of(
         unequal = f"the {n_clusters} clusters are of unequal size and count as {n_equal:.1f}"
         warnings.append(
             f"{few if n_clusters < LEAST_CLUSTERS else unequal}: standard errors from fewer than {LEAST_CLUSTERS} are "
-            "too small; intervals are wider to allow for that"
+            "imprecise; intervals are wider to allow for that"
         )
     spread = _summed(clusters, lambda way: _jackknife(events, way, probabilities, inverse))
     spread += precision * inverse[:, :n_items] @ inverse[:n_items]  # the prior bounds what the choices do not tell
@@ -145,7 +148,11 @@ def _summed(clusters: Array, products: Callable[[Array], Array]) -> Array:
     if len(columns) == 1:
         return products(columns[0])
     both = np.unique(columns, axis=1, return_inverse=True)[1].ravel()
-    return _without_negative(products(columns[0]) + products(columns[1]) - products(both))
+    total = products(columns[0]) + products(columns[1])
+    units = np.sqrt(np.diagonal(total))  # a covariate may have any
+    units[units == 0] = 1.0
+    scale = np.outer(units, units)
+    return scale * _without_negative((total - products(both)) / scale)
 
 
 def _jackknife(events: Events, cluster: Array, probabilities: Array, inverse: Array) -> Array:
@@ -186,7 +193,7 @@ def _jackknife(events: Events, cluster: Array, probabilities: Array, inverse: Ar
     directions, images = steps, residuals  # images: A d
     moved = np.zeros(keys.size)
     power = start = totals(residuals * steps)
-    for _ in range(n_parameters):
+    for _ in range(n_parameters + _SPARE_STEPS):
         remainder = images - informed(directions)
         curvature = totals(directions * remainder)
         is_open = (power > _PRECISION * start) & (curvature > _PRECISION * totals(directions * images))
@@ -209,10 +216,16 @@ def _n_clusters(events: Events, cluster: Array) -> int:
     return len(np.unique(cluster[events.count > 0]))
 
 
+def with_level(information: Array, n_items: int) -> Array:
+    """Return the information with curvature in the common level of the strengths, of which no choice tells anything."""
+    fixed = information.copy()
+    fixed[:n_items, :n_items] += np.diagonal(information)[:n_items].sum() / max(1, n_items) ** 2
+    return fixed
+
+
 def is_flat(information: Array, n_items: int) -> bool:
     """Return whether some direction has next to no curvature, whatever the units of covariates and the common level."""
-    fixed = information.copy()
-    fixed[:n_items, :n_items] += np.diagonal(information)[:n_items].mean() / n_items
+    fixed = with_level(information, n_items)
     scale = np.sqrt(np.diagonal(fixed))
     if not (scale > 0).all():
         return True

@@ -15,7 +15,7 @@ from adaptive._votes import LEFT, RIGHT
 from adaptive.errors import ModelError
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._models import n_unbounded, refit
-from adaptive.model._strengths import Strengths, rows_of
+from adaptive.model._strengths import MAX_EXACT, SE_DRAWS, Strengths, rows_of
 from rankcorr._checks import checked_count, checked_seed, counted, shown
 from rankcorr._results import TableResult, read_only
 from rankcorr._workers import Progress
@@ -151,10 +151,7 @@ def reliability(
     number, start = checked_count(n_splits, "n_splits", least=0), checked_seed(seed)
     is_compared = votes.presentations > 0
     variance = float(strengths.theta[is_compared].var(ddof=1))
-    error = float(np.mean(np.square(strengths.standard_errors[is_compared])))
-    if n_never := len(strengths.never_compared):
-        # Standard errors are of differences from the mean of all items, which varies with those never compared.
-        error -= strengths.prior_sd**2 * n_never / (votes.n_items * (votes.n_items - n_never))
+    error = _mean_squared_error(strengths, is_compared)
     true = max(0.0, variance - error) if strengths.prior.sd == math.inf else variance
     by_voter = votes.voter is not None and np.unique(votes.voter).size >= 4
     halves = _half_correlations(strengths, by_voter, number, np.random.default_rng(start), progress)
@@ -177,6 +174,20 @@ def reliability(
         n_splits=number,
         seed=start,
     )
+
+
+def _mean_squared_error(strengths: Strengths, is_compared: Array) -> float:
+    """Return the mean variance of the strengths of compared items, less the mean of these."""
+    n_items = is_compared.size
+    if n_items > MAX_EXACT:
+        draws = strengths.sample(SE_DRAWS, np.random.default_rng(0))[:, is_compared]
+        draws -= draws.mean(axis=1, keepdims=True)
+        return float(draws.var(axis=0).mean())
+    error = float(np.mean(np.square(strengths.standard_errors[is_compared])))
+    if n_never := len(strengths.never_compared):
+        # Standard errors are of differences from the mean of all items, which varies with those never compared.
+        error -= strengths.prior_sd**2 * n_never / (n_items * (n_items - n_never))
+    return error
 
 
 def _squared_residuals(strengths: Strengths) -> tuple[Array, Array]:

@@ -187,14 +187,64 @@ def test_a_covariate_has_its_slope():
     assert np.polyfit(truth, plain.theta, 1)[0] > 1.2 > np.polyfit(truth, fit.theta, 1)[0]
 
 
-def test_the_unit_of_a_covariate_and_a_wide_prior_do_not_matter():
+@pytest.mark.parametrize("prior", [1, math.inf])
+@pytest.mark.parametrize(
+    ("unit", "origin"), [(1e-9, 0), (1e-3, 0), (1e4, 0), (1e9, 0), (1, 2e9)], ids=["nano", "milli", "4", "9", "origin"]
+)
+def test_unit_and_origin_of_a_covariate_do_not_matter(unit, origin, prior):
+    votes, _ = simulated(6, 300, seed=5)
+    lengths = np.random.default_rng(2).integers(0, 9, (2, 300))
+    clusters = np.random.default_rng(3).integers(0, 12, (300, 2))
+    first, second = (
+        replace(Choices.from_pairs(votes, covariates={"length": tuple(column)}), clusters=clusters).fit(prior=prior)
+        for column in (lengths, lengths * unit + origin)
+    )
+    assert_allclose(first.theta, second.theta, rtol=1e-6)
+    assert_allclose(first.standard_errors, second.standard_errors, rtol=1e-6)
+    assert_allclose(first.others["length"], np.array(second.others["length"]) * unit, rtol=1e-6)
+
+
+def test_one_outlier_among_the_values_of_a_covariate_is_no_reason_to_leave_it_out():
+    rng = np.random.default_rng(2)
+    lengths = rng.normal(size=(2, 300))
+    lengths[:, 0] = 1e7, -1e7
+    left = rng.integers(0, 6, 300)
+    winner = np.where(rng.logistic(size=300) < lengths[0] - lengths[1], 1, -1)
+    votes = Comparisons(6, left, (left + 1) % 6, winner)
+    slope, error = Choices.from_pairs(votes, covariates={"length": tuple(lengths)}).fit(prior=1).others["length"]
+    assert abs(slope - 1) < 3 * error < 1
+
+
+def test_a_wide_prior_is_none():
+    """Errors too: rounding of the common level, of which no answer tells anything, must not reach them."""
     votes, _ = simulated(8, 3_000, seed=5)
-    lengths = np.random.default_rng(2).uniform(5_000, 15_000, (2, 3_000))
-    in_characters = Choices.from_pairs(votes, covariates={"length": tuple(lengths)}).fit(prior=1)
-    in_pages = Choices.from_pairs(votes, covariates={"length": tuple(lengths / 1e4)}).fit(prior=1)
-    assert_allclose(in_characters.theta, in_pages.theta, atol=1e-7)
-    assert in_characters.others["length"][1] * 1e4 == pytest.approx(in_pages.others["length"][1])
-    assert_allclose(Choices.from_pairs(votes).fit(prior=1e5).theta, Choices.from_pairs(votes).fit(prior=math.inf).theta)
+    without = Choices.from_pairs(votes).fit(prior=math.inf)
+    for prior in (1e5, 1e8, 1e100):
+        wide = Choices.from_pairs(votes).fit(prior=prior)
+        assert_allclose(wide.theta, without.theta, rtol=1e-6)
+        assert_allclose(wide.standard_errors, without.standard_errors, rtol=1e-6)
+
+
+@pytest.mark.parametrize("weight", [1e-12, 1e-9, 1e9])
+def test_the_unit_of_weights_matters_to_errors_alone(weight):
+    rng = np.random.default_rng(4)
+    left = rng.integers(0, 5, 300)
+    votes = Comparisons(5, left, (left + rng.integers(1, 5, 300)) % 5, rng.choice([-1, 0, 1], 300))
+    whole = Choices.from_pairs(votes, side_bias=True).fit(prior=math.inf)
+    part = Choices.from_pairs(votes, weights=[weight] * 300, side_bias=True).fit(prior=math.inf)
+    assert_allclose(part.theta, whole.theta, atol=1e-6)
+    assert_allclose(part.standard_errors * weight**0.5, whole.standard_errors, rtol=1e-6)
+    clusters = (np.arange(300) % 25).tolist()
+    heavy = Choices.from_pairs(votes, weights=[1e9] * 300, side_bias=True, clusters=clusters).fit(prior=math.inf)
+    assert heavy.others["side"][1] > 1e3 * heavy.n_events**-0.5
+
+
+def test_ties_of_a_number_of_items_that_no_ranking_has_are_impossible():
+    rankings = [[["a", "b", "c"], "d"], ["a", "b", "c", "d"], ["d", "a", "c", "b"]]
+    choices = Choices.from_rankings(rankings)
+    assert choices.names == ("tie of 3",)
+    assert np.diff(choices.events.outcome_starts).tolist() == [8, 8, 4, 2, 8, 4, 2]
+    assert choices.fit(prior=1).ranking.best_first[0] == 0
 
 
 def test_weights_count_and_clusters_widen():
@@ -350,6 +400,23 @@ def test_clusters_in_two_ways_are_summed_less_both():
     spread -= naive_jackknife(choices, columns[2], math.inf)
     errors = np.sqrt(np.maximum(np.diagonal(spread), np.diagonal(choices.fit(prior=math.inf).covariance)))
     assert_allclose(two_ways.fit(prior=math.inf).standard_errors, errors, rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_cluster_of_nearly_all_answers_is_left_out_exactly(seed):
+    """Few answers are left, and a wide prior has the last word: conjugate gradients need more steps than parameters."""
+    rng = np.random.default_rng(seed)
+    left = rng.integers(0, 8, 400)
+    votes = Comparisons(8, left, (left + rng.integers(1, 8, 400)) % 8, rng.choice([-1, 0, 1], 400, p=[0.3, 0.1, 0.6]))
+    cluster = np.maximum(0, np.arange(400) - 394)
+    choices = Choices.from_pairs(votes)
+    fit = choices.fit(prior=1000)
+    inverse = choices.scores_at(fit, 1000)[1][:, :8]
+    inverse[:8] -= inverse[:8].mean(axis=0)
+    spread = naive_jackknife(choices, cluster, 1000) + inverse @ inverse.T / 1000**2
+    expected = np.sqrt(np.maximum(np.diagonal(spread), np.diagonal(fit.covariance)))
+    errors = replace(choices, clusters=cluster).fit(prior=1000).standard_errors
+    assert_allclose(errors, expected[:8], rtol=1e-4)
 
 
 def naive_jackknife(choices: Choices, cluster: np.ndarray, prior: float) -> np.ndarray:
@@ -582,7 +649,14 @@ def test_top_lists_rank_above_what_they_lack():
 
 VOTES = Comparisons.from_labels(["a", "b"], ["b", "c"], ["left", "tie"])
 ALL_TIED = Comparisons.from_labels(["a", "b"], ["b", "c"], ["tie", "tie"])
+CHAIN = Comparisons.from_labels(["a", "b"], ["b", "c"], ["left", "left"])
 ONE_SIDED = Comparisons.from_labels(["a", "b", "c"], ["b", "c", "a"], ["left"] * 3)
+
+
+def covariate_of(left, right):
+    """Six votes on one pair, won by turns, with a covariate."""
+    votes = Comparisons.from_labels(["a"] * 6, ["b"] * 6, ["left", "right"] * 3)
+    return Choices.from_pairs(votes, covariates={"x": (left, right)})
 
 
 @pytest.mark.parametrize(
@@ -628,8 +702,17 @@ ONE_SIDED = Comparisons.from_labels(["a", "b", "c"], ["b", "c", "a"], ["left"] *
         (lambda: Choices.from_pairs(VOTES).fit(prior=math.inf), "without a prior some strengths are infinite"),
         (lambda: Choices.from_pairs(ALL_TIED).fit(prior=1), "all answers are ties, which say nothing about the order"),
         (lambda: Choices.from_rankings([[["a", "b", "c"]]] * 2).fit(prior=1), "all answers are ties"),
-        (lambda: Choices.from_pairs(ONE_SIDED, side_bias=True).fit(prior=1), "an effect other than the strengths is"),
-        (lambda: Choices.from_pairs(ONE_SIDED, side_bias=True).fit(), "an effect other than the strengths is"),
+        (lambda: Choices.from_pairs(ONE_SIDED, side_bias=True).fit(prior=1), "an effect other than the strengths has"),
+        (lambda: Choices.from_pairs(ONE_SIDED, side_bias=True).fit(), "an effect other than the strengths has"),
+        (lambda: Choices.from_pairs(ONE_SIDED, side_bias=True).fit(prior=math.inf), "an effect other than the"),
+        (lambda: Choices.from_pairs(CHAIN).fit(prior=1e10), "with so wide a prior some strengths are infinite"),
+        (lambda: covariate_of([5] * 6, [5] * 6).fit(prior=1), "a covariate decides every answer or is the same on"),
+        (lambda: covariate_of([1e-3, 0] * 3, [0, 1e-3] * 3).fit(prior=1), "a covariate decides every answer"),
+        (lambda: covariate_of([1e308] * 6, [-1e308] * 6), "covariate 'x' differs between the sides by more than 1e"),
+        (
+            lambda: Choices.from_pairs(ONE_SIDED, weights=[0, 0, 0], clusters=[1, 2, 3]).fit(prior=1),
+            "standard errors between clusters need choices with a weight above 0",
+        ),
     ],
 )
 def test_wrong_choices_are_named(call, message):

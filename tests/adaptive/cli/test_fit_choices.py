@@ -145,7 +145,7 @@ def test_what_limits_a_ranking_by_few_is_noted(tmp_path):
     notes = invoke("fit", "unknown.csv", "--swapped", "tie", "--prior", "1").stderr
     assert "note: prompts are not known: votes of a voter on a pair from both sides are merged" in notes
     assert (
-        "note: there are only 2 clusters: standard errors from fewer than 10 are too small"
+        "note: there are only 2 clusters: standard errors from fewer than 10 are imprecise"
         in invoke("fit", "pairs.csv", "--cluster", "voter", "--prior", "1").stderr
     )
 

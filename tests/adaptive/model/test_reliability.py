@@ -172,6 +172,14 @@ def test_items_never_compared_have_no_part_in_reliability():
     assert_allclose(with_them.split_half, without.split_half, atol=1e-6)
 
 
+def test_errors_from_draws_are_of_compared_items_too():
+    """Errors of more than 3,000 items are estimated, and nearly all of their size is that of the common level."""
+    votes, _ = simulated(8, 300, 2)
+    more = Comparisons(3_100, votes.left, votes.right, votes.winner)
+    with_them, without = (reliability(bradley_terry(of, prior=5, oversight=0), n_splits=0) for of in (more, votes))
+    assert with_them.separation == pytest.approx(without.separation, rel=0.1)
+
+
 def test_refused():
     votes, _ = simulated(4, 40, 1)
     strengths = bradley_terry(votes)
