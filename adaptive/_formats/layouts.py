@@ -57,7 +57,7 @@ ARENA_WORDS: Final = {
     "tie (inconsistent)": "tie",
 }
 _ONE_HOT: Final = {"winner_model_a": "left", "winner_model_b": "right", "winner_tie": "tie"}
-_DECIMALS: Final = re.compile(r"(?<=[0-9])\.0+$")
+_WITH_DECIMALS: Final = re.compile(r"^(-?[0-9]+)\.0+$")  # no version, as in "gpt-4.0"
 _MOST_NAMED: Final = 10  # unknown answers that a message names
 _ADVICE: Final = (
     'For other answers, set answers= to "left_won" (1 left, 0 right), to "codes" (1 left, 0 tie, -1 right; many scales '
@@ -94,7 +94,7 @@ def words_of(answers: Answers | None) -> dict[str, str | None]:
             raise OptionError(
                 f"an answer, text or a number, means {choices}, or None for no answer; got {shown({answer: meaning})}"
             )
-        for spelling in {text, _DECIMALS.sub("", text)}:
+        for spelling in {text, _WITH_DECIMALS.sub(r"\1", text)}:
             if words.setdefault(spelling, meaning or None) != (meaning or None):
                 raise OptionError(
                     f"the answer {shown(spelling)} has two meanings: {shown(words[spelling])} and {shown(meaning)}"

@@ -149,7 +149,7 @@ def _summed(clusters: Array, products: Callable[[Array], Array]) -> Array:
         return products(columns[0])
     both = np.unique(columns, axis=1, return_inverse=True)[1].ravel()
     total = products(columns[0]) + products(columns[1])
-    units = np.sqrt(np.diagonal(total))  # a covariate may have any
+    units = np.sqrt(np.maximum(0.0, np.diagonal(total)))  # a covariate may have any
     units[units == 0] = 1.0
     scale = np.outer(units, units)
     return scale * _without_negative((total - products(both)) / scale)

@@ -579,3 +579,6 @@ def test_an_answer_that_is_a_number_is_named_with_or_without_decimals(code):
     assert [row[2] for row in read_choices(rows, answers=meanings).rows] == ["left", "both bad"]
     with pytest.raises(OptionError, match="the answer '1' has two meanings"):
         read_choices(rows, answers={"1": "left", "1.0": "right"})
+    versions = [{"left": "a", "right": "b", "winner": winner} for winner in ("v1", "v1.0")]
+    meanings = {"v1": "left", "v1.0": "right"}
+    assert [row[2] for row in read_choices(versions, answers=meanings).rows] == ["left", "right"]
