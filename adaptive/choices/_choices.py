@@ -556,7 +556,7 @@ class Choices:
 
 
 def _without_estimate(sd: float, *, of_strengths: bool) -> ModelError:
-    prior = "without a prior" if sd == math.inf else "with so wide a prior"
+    prior = "without a prior" if sd == math.inf else "with a prior as wide as this"
     return ModelError(prior + _INFINITE if of_strengths else _INFINITE_EFFECT)
 
 

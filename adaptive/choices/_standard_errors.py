@@ -217,7 +217,7 @@ def _n_clusters(events: Events, cluster: Array) -> int:
 
 
 def with_level(information: Array, n_items: int) -> Array:
-    """Return the information with curvature in the common level of the strengths, of which no choice tells anything."""
+    """Return the information with curvature in the common level of the strengths, which no choice determines."""
     fixed = information.copy()
     fixed[:n_items, :n_items] += np.diagonal(information)[:n_items].sum() / max(1, n_items) ** 2
     return fixed

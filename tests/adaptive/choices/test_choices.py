@@ -705,7 +705,7 @@ def covariate_of(left, right):
         (lambda: Choices.from_pairs(ONE_SIDED, side_bias=True).fit(prior=1), "an effect other than the strengths has"),
         (lambda: Choices.from_pairs(ONE_SIDED, side_bias=True).fit(), "an effect other than the strengths has"),
         (lambda: Choices.from_pairs(ONE_SIDED, side_bias=True).fit(prior=math.inf), "an effect other than the"),
-        (lambda: Choices.from_pairs(CHAIN).fit(prior=1e10), "with so wide a prior some strengths are infinite"),
+        (lambda: Choices.from_pairs(CHAIN).fit(prior=1e10), "with a prior as wide as this some strengths are infinite"),
         (lambda: covariate_of([5] * 6, [5] * 6).fit(prior=1), "a covariate decides every answer or is the same on"),
         (lambda: covariate_of([1e-3, 0] * 3, [0, 1e-3] * 3).fit(prior=1), "a covariate decides every answer"),
         (lambda: covariate_of([1e308] * 6, [-1e308] * 6), "covariate 'x' differs between the sides by more than 1e"),
