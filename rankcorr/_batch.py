@@ -406,8 +406,8 @@ def _matrix(rankings: Any, gold: Ranking | None, *, role: str, missing: Missing 
     """Return a matrix of checked scores that fits gold."""
     if isinstance(rankings, list | tuple) and any(is_masked(row) for row in rankings):
         raise MissingValueError(f"every item needs a {role} score; some rows have masked ones")
-    what = f"{role} score"
-    scores = sortable(checked_numbers(rankings, what=what, n_dimensions=2), what)
+    noun = f"{role} score"
+    scores = sortable(checked_numbers(rankings, noun=noun, n_dimensions=2), noun)
     _check_any(len(scores), role)
     if gold is not None and gold.labels is not None:
         raise LabelError(

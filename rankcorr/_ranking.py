@@ -145,7 +145,7 @@ class Ranking:
         >>> Ranking.from_scores([0.2, 0.7, 0.7]).ranks
         array([3. , 1.5, 1.5])
         """
-        return cls._from_numbers(scores, labels, what="score", descending=True)
+        return cls._from_numbers(scores, labels, noun="score", descending=True)
 
     @classmethod
     def from_ranks(cls, ranks: ScoresLike, labels: Iterable[Hashable] | None = None) -> Ranking:
@@ -170,7 +170,7 @@ class Ranking:
         >>> Ranking.from_ranks([1, 2, 2, 4]).ranks
         array([1. , 2.5, 2.5, 4. ])
         """
-        return cls._from_numbers(ranks, labels, what="rank", descending=False)
+        return cls._from_numbers(ranks, labels, noun="rank", descending=False)
 
     @classmethod
     def from_order(cls, order: Iterable[Any]) -> Ranking:
@@ -214,7 +214,7 @@ class Ranking:
 
     @classmethod
     def _from_numbers(
-        cls, numbers_: ScoresLike, labels: Iterable[Hashable] | None, *, what: str, descending: bool, least: int = 1
+        cls, numbers_: ScoresLike, labels: Iterable[Hashable] | None, *, noun: str, descending: bool, least: int = 1
     ) -> Ranking:
         if labels is None and type(numbers_) is np.ndarray and numbers_.ndim == 1 and numbers_.size > 1:
             # Most calls pass plain numbers, and the checks below would take as long as the ranking of 100 of them.
@@ -226,12 +226,12 @@ class Ranking:
                     return cls.unchecked(ranks, best_first, n_ties, None, numbers_.copy() if descending else None)
         if isinstance(numbers_, Ranking):
             raise OptionError("this is already a Ranking; use it as it is")
-        keys, values = split_labels(numbers_, what)
+        keys, values = split_labels(numbers_, noun)
         if keys is not None and labels is not None:
-            raise OptionError(f"labels were given twice: as keys of the {what}s and as the argument 'labels'")
-        checked = checked_numbers(values, what=what, n_dimensions=1, labels=keys, least=least)
+            raise OptionError(f"labels were given twice: as keys of the {noun}s and as the argument 'labels'")
+        checked = checked_numbers(values, noun=noun, n_dimensions=1, labels=keys, least=least)
         names = keys if labels is None else labels
-        ranks, best_first, n_ties = midranks(sortable(checked, what), descending=descending)
+        ranks, best_first, n_ties = midranks(sortable(checked, noun), descending=descending)
         names = None if names is None else _checked_labels(names, checked.size)
         scores = None if not descending else checked if isinstance(values, list | tuple) else checked.copy()
         return cls.unchecked(ranks, best_first, n_ties, names, scores)
@@ -260,9 +260,11 @@ class Ranking:
             return Ranking.unchecked(self.ranks[positions], place[self.best_first], self.n_ties, labels, scores)
         place = np.full(self.n_items, -1, np.int32)
         place[positions] = np.arange(positions.size, dtype=np.int32)
-        kept = self.best_first[place[self.best_first] >= 0]
-        best_first = place[kept]
-        starts = np.flatnonzero(np.diff(self.ranks[kept], prepend=0.0))  # ranks are at least 1: the first is a start
+        best_left = self.best_first[place[self.best_first] >= 0]
+        best_first = place[best_left]
+        starts = np.flatnonzero(
+            np.diff(self.ranks[best_left], prepend=0.0)
+        )  # ranks are at least 1: the first is a start
         sizes = np.diff(starts, append=positions.size)
         ranks = np.empty(positions.size)
         ranks[best_first] = np.repeat(starts + 0.5 * (sizes + 1), sizes)
@@ -333,7 +335,7 @@ def as_ranking(ranking: RankingLike) -> Ranking:
     if isinstance(ranking, Ranking):
         check_count(ranking.n_items)
         return ranking
-    return Ranking._from_numbers(ranking, None, what="score", descending=True, least=2)
+    return Ranking._from_numbers(ranking, None, noun="score", descending=True, least=2)
 
 
 def named_rankings(rankings: Mapping[Any, RankingLike], role: str) -> dict[Any, Ranking]:
@@ -359,7 +361,9 @@ def named_rankings(rankings: Mapping[Any, RankingLike], role: str) -> dict[Any, 
 
 def stacked(rankings: Sequence[Ranking]) -> tuple[Ranks, NDArray[np.int64]]:
     """Return the ranks of rankings in the same order of items, a row each, and their numbers of ties."""
-    return read_only(np.array([each.ranks for each in rankings])), np.array([each.n_ties for each in rankings])
+    return read_only(np.array([ranking.ranks for ranking in rankings])), np.array(
+        [ranking.n_ties for ranking in rankings]
+    )
 
 
 def _is_no_list(value: object) -> bool:
@@ -459,9 +463,9 @@ def align_rankings(
     """Do what `align` does for rankings that must have `least` items in common, one or two."""
     check_choice("missing", missing, MISSING)
     if (first.labels is None) != (second.labels is None):
-        with_labels, without = names if second.labels is None else names[::-1]
+        with_labels, without_labels = names if second.labels is None else names[::-1]
         raise LabelError(
-            f"{with_labels} has labels and {without} has none, so their items cannot be matched: "
+            f"{with_labels} has labels and {without_labels} has none, so their items cannot be matched: "
             "give both labels, or neither (a dict is labelled by its keys, a pandas Series by its index)"
         )
     if first.labels is None or second.labels is None:
@@ -476,11 +480,11 @@ def align_rankings(
     place = dict(zip(second.labels, range(second.n_items), strict=True))
     if first.n_items == second.n_items:
         try:  # without a loop in Python: half of the time of a comparison of 100,000 labelled items
-            found = np.fromiter(map(place.__getitem__, first.labels), np.intp, first.n_items)
+            positions = np.fromiter(map(place.__getitem__, first.labels), np.intp, first.n_items)
         except KeyError:
             pass
         else:
-            return first, second.take(found, first.labels)
+            return first, second.take(positions, first.labels)
     x_only = [label for label in first.labels if label not in place]
     if x_only or len(second.labels) > len(first.labels):
         known = set(first.labels)
@@ -537,13 +541,13 @@ def needs_labels(missing: Missing) -> str:
 def _restricted(first: Ranking, second: Ranking, names: tuple[str, str], least: int) -> Ranking:
     """Items of the first ranking that are also in the second, ranked again."""
     both = set(second.labels or ())
-    kept = [position for position, label in enumerate(first.labels or ()) if label in both]
-    if len(kept) < least:
+    positions = [position for position, label in enumerate(first.labels or ()) if label in both]
+    if len(positions) < least:
         raise TooFewItemsError(
             f"{names[0]} and {names[1]} must have at least {'two labels' if least == 2 else 'one label'} in common; "
-            f"they have {first.n_items} and {second.n_items} items, {len(kept)} in common"
+            f"they have {first.n_items} and {second.n_items} items, {len(positions)} in common"
         )
-    return first.take(np.array(kept))
+    return first.take(np.array(positions))
 
 
 def _in_order_of(first: Ranking, second: Ranking) -> Ranking:

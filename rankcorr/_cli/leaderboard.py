@@ -256,12 +256,12 @@ def _print_score_leaderboard(
     click.echo(f"scores: {whole(path)} ({counted(len(board.rows), 'system')}, {counted(len(board.tasks), 'task')})")
     if board.left_out:
         click.echo(f"left out: {', '.join(map(whole, board.left_out))}")
-    drawn, drawn_swaps = (
+    resamples, resampled_swaps = (
         console.resamples_text(board.n_resamples, settings.seed, units) for units in ("tasks", "swaps of tasks")
     )
-    swaps = "all swaps of tasks" if board.exact else drawn_swaps
+    swaps = "all swaps of tasks" if board.exact else resampled_swaps
     direction = ", smaller is better" if board.aggregate == MEAN_RANK else ""
-    intervals = f"{console.percent_text(board.level)} intervals ({drawn})"
+    intervals = f"{console.percent_text(board.level)} intervals ({resamples})"
     click.echo(f"{board.coefficient}{direction}: {intervals}, tests against the best ({swaps})")
     detectable = console.detectable_text(board.detectable, 1.0)
     click.echo(f"detectable: {detectable} from the best, with a power of 0.8 (median over systems)")

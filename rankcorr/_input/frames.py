@@ -44,8 +44,8 @@ def arrow() -> Any:
     return pyarrow
 
 
-def series_of(value: object, what: str) -> Series | None:
-    """Read a series of numbers; None for anything but a series or a frame. `what` names the numbers in messages.
+def series_of(value: object, noun: str) -> Series | None:
+    """Read a series of numbers; None for anything but a series or a frame. `noun` names the numbers in messages.
 
     Raises
     ------
@@ -56,31 +56,33 @@ def series_of(value: object, what: str) -> Series | None:
     ColumnError
         Scores in a series that is named as one of ranks.
     """
-    found = _read(value)
-    if found is None:
+    series = _read(value)
+    if series is None:
         return None
     import narwhals.stable.v2 as nw
 
-    if not isinstance(found, nw.Series):
+    if not isinstance(series, nw.Series):
         raise DimensionError(
-            f"{what}s must have one dimension; got a data frame: pass one of its columns (correlate_many takes a frame)"
+            f"{noun}s must have one dimension; got a data frame: pass one of its columns (correlate_many takes a frame)"
         )
-    if what.endswith("score") and is_rank_column(found.name):
+    if noun.endswith("score") and is_rank_column(series.name):
         raise ColumnError(
-            f"the series {found.name!r} is named as ranks, but {what}s (larger is better) are needed: use "
+            f"the series {series.name!r} is named as ranks, but {noun}s (larger is better) are needed: use "
             "Ranking.from_ranks for ranks, or rename the series"
         )
-    index = nw.maybe_get_index(found)
+    index = nw.maybe_get_index(series)
     labels = None if index is None else list(index)
-    kept = getattr(found.to_native(), "dtype", None)
-    if isinstance(kept, np.dtype) and kept.kind in "biuf":  # numbers that pandas keeps in numpy, nan for nulls
-        return Series(labels, found.to_numpy())
-    kind = found.dtype
+    native_type = getattr(series.to_native(), "dtype", None)
+    if (
+        isinstance(native_type, np.dtype) and native_type.kind in "biuf"
+    ):  # numbers that pandas keeps in numpy, nan for nulls
+        return Series(labels, series.to_numpy())
+    kind = series.dtype
     if isinstance(kind, nw.Categorical | nw.Enum):
-        raise categories_are_no_numbers(what)
+        raise categories_are_no_numbers(noun)
     if not (kind.is_numeric() or isinstance(kind, nw.Boolean | nw.Object | nw.Unknown)):
-        raise NonNumericError(f"every {what} must be a real number; got a column of type {kind}")
-    return Series(labels, _values(found))
+        raise NonNumericError(f"every {noun} must be a real number; got a column of type {kind}")
+    return Series(labels, _values(series))
 
 
 def labelled_values(value: object) -> dict[Hashable, Any] | None:
@@ -91,22 +93,22 @@ def labelled_values(value: object) -> dict[Hashable, Any] | None:
     DuplicateLabelError
         Two values have one label.
     """
-    found = _read(value)
+    series = _read(value)
     import narwhals.stable.v2 as nw
 
-    index = nw.maybe_get_index(found) if isinstance(found, nw.Series) else None
+    index = nw.maybe_get_index(series) if isinstance(series, nw.Series) else None
     if index is None:
         return None
     labels = list(index)
     if again := repeated(labels):
         raise DuplicateLabelError(offending("labels must be unique; more than once", again))
-    return dict(zip(labels, found.to_list(), strict=True))
+    return dict(zip(labels, series.to_list(), strict=True))
 
 
-def categories_are_no_numbers(what: str) -> NonNumericError:
+def categories_are_no_numbers(noun: str) -> NonNumericError:
     """Return the error for a column of categories, which a cast may replace with its codes."""
     return NonNumericError(
-        f"every {what} must be a real number; got a column of categories: convert their text to numbers, in polars by "
+        f"every {noun} must be a real number; got a column of categories: convert their text to numbers, in polars by "
         ".cast(pl.String).cast(pl.Float64), in pandas by .astype(float)"
     )
 
@@ -143,12 +145,12 @@ def columns_of(value: object) -> dict[Any, Any] | None:
     DimensionError
         A lazy frame, which holds no data yet.
     """
-    found = _read(value)
+    frame = _read(value)
     import narwhals.stable.v2 as nw
 
-    if not isinstance(found, nw.DataFrame):
+    if not isinstance(frame, nw.DataFrame):
         return None
-    return {column: found.get_column(column).to_native() for column in found.columns}
+    return {column: frame.get_column(column).to_native() for column in frame.columns}
 
 
 def is_rank_column(name: object) -> bool:
@@ -197,13 +199,13 @@ def _read(value: object) -> Any:
     if pyarrow is not None and isinstance(value, pyarrow.RecordBatch):
         value = pyarrow.Table.from_batches([value])
     try:
-        found = nw.from_native(value, allow_series=True, pass_through=True)
+        wrapped = nw.from_native(value, allow_series=True, pass_through=True)
     except DuplicateError as error:
         names = repeated(getattr(value, "column_names", None) or value.columns)  # type: ignore[attr-defined]
         raise DuplicateLabelError(offending("names of columns must be unique; more than once", names)) from error
-    if isinstance(found, nw.LazyFrame):
+    if isinstance(wrapped, nw.LazyFrame):
         raise DimensionError("a lazy frame holds no data yet: collect it first")
-    return found if isinstance(found, nw.DataFrame | nw.Series) else None
+    return wrapped if isinstance(wrapped, nw.DataFrame | nw.Series) else None
 
 
 def _values(series: Any) -> ArrayLike:

@@ -83,13 +83,13 @@ def is_nan(value: Any) -> bool:
     return value.is_nan() if isinstance(value, Decimal) else bool(value != value)  # noqa: PLR0124
 
 
-def order_codes(array: NDArray[Any], what: str = "number") -> NDArray[np.int64]:
+def order_codes(array: NDArray[Any], noun: str = "number") -> NDArray[np.int64]:
     """Whole numbers from 0 in the order of real numbers, without nan; equal codes for equal numbers.
 
     Raises
     ------
     NonNumericError
-        Two numbers of unknown types cannot be compared; the message says `what` they are.
+        Two numbers of unknown types cannot be compared; the message says `noun` they are.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def order_codes(array: NDArray[Any], what: str = "number") -> NDArray[np.int64]:
     try:
         codes = np.unique(array, return_inverse=True)[1]
     except TypeError as error:
-        raise NonNumericError(f"every {what} must be a real number that compares with the others: {error}") from error
+        raise NonNumericError(f"every {noun} must be a real number that compares with the others: {error}") from error
     return codes.reshape(array.shape).astype(np.int64, copy=False)
 
 

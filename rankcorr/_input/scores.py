@@ -22,72 +22,72 @@ Ranks: TypeAlias = NDArray[np.float64]
 Positions: TypeAlias = NDArray[np.int32]
 
 
-def split_labels(numbers_: ScoresLike, what: str) -> tuple[list[Hashable] | None, ArrayLike]:
+def split_labels(numbers_: ScoresLike, noun: str) -> tuple[list[Hashable] | None, ArrayLike]:
     """Split a mapping or a pandas Series into labels and numbers; an array or another series has None as labels."""
     if isinstance(numbers_, Mapping):
         return list(numbers_), list(numbers_.values())
-    return series_of(numbers_, what) or (None, numbers_)
+    return series_of(numbers_, noun) or (None, numbers_)
 
 
 def checked_numbers(
-    values: ArrayLike, *, what: str, n_dimensions: int, labels: Sequence[Hashable] | None = None, least: int = 2
+    values: ArrayLike, *, noun: str, n_dimensions: int, labels: Sequence[Hashable] | None = None, least: int = 2
 ) -> NDArray[Any]:
     """Check real numbers of at least `least` items, and return them exactly, in float64 or int64 if these hold them."""
     if is_masked(values):
         masked = np.argwhere(np.ma.getmaskarray(values))
-        raise MissingValueError(f"{_need(what)}; null or masked: {_places(what, masked, labels)}")
+        raise MissingValueError(f"{_need(noun)}; null or masked: {_places(noun, masked, labels)}")
     if isinstance(values, bytearray | Set | Iterator | MappingView):
         form = "" if isinstance(values, bytearray) else ": write list(...)"
         instead = ", which has no order" if isinstance(values, set | frozenset) else form
-        raise DimensionError(f"{what}s must be a list or an array; got {shown(values)}{instead}")
+        raise DimensionError(f"{noun}s must be a list or an array; got {shown(values)}{instead}")
     try:
         array = exact_array(values)
     except ValueError as error:  # rows of different lengths
-        raise DimensionError(f"{what}s must form an array; their rows differ in length") from error
+        raise DimensionError(f"{noun}s must form an array; their rows differ in length") from error
     if array.ndim != n_dimensions:
-        wanted = "one dimension" if n_dimensions == 1 else f"{n_dimensions} dimensions"
+        dimensions = "one dimension" if n_dimensions == 1 else f"{n_dimensions} dimensions"
         got = shown(values) if array.ndim == 0 else f"an array of shape {array.shape}"
-        raise DimensionError(f"{what}s must have {wanted}; got {got}")
+        raise DimensionError(f"{noun}s must have {dimensions}; got {got}")
     check_count(array.shape[-1], least)
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind == "O":
-        _check_objects(array, what, labels)
+        _check_objects(array, noun, labels)
     elif kind not in "biuf":
-        raise NonNumericError(f"every {what} must be a real number; got an array of {array.dtype}")
+        raise NonNumericError(f"every {noun} must be a real number; got an array of {array.dtype}")
     elif kind == "f":
         array = array.astype(np.float64, copy=False) if size <= 8 else array
         if np.count_nonzero(np.isnan(array)):
-            places = _places(what, np.argwhere(np.isnan(array)), labels)
-            raise MissingValueError(f"{_need(what)}; nan: {places}")
+            places = _places(noun, np.argwhere(np.isnan(array)), labels)
+            raise MissingValueError(f"{_need(noun)}; nan: {places}")
     elif kind != "u" or size < 8:
         array = array.astype(np.int64, copy=False)
     return array
 
 
-def _need(what: str) -> str:
-    return f"every item needs {'an' if what[0] in 'aeiou' else 'a'} {what} (leave out items without one)"
+def _need(noun: str) -> str:
+    return f"every item needs {'an' if noun[0] in 'aeiou' else 'a'} {noun} (leave out items without one)"
 
 
-def _check_objects(array: NDArray[Any], what: str, labels: Sequence[Hashable] | None) -> None:
+def _check_objects(array: NDArray[Any], noun: str, labels: Sequence[Hashable] | None) -> None:
     real = np.array([isinstance(value, numbers.Real | Decimal) for value in array.flat], dtype=bool)
     if not real.all():
         wrong = np.argwhere(~real.reshape(array.shape))
         example = array[tuple(wrong[0])]
         raise NonNumericError(
-            f"every {what} must be a real number; got {shown(example)} at {_places(what, wrong, labels)}"
+            f"every {noun} must be a real number; got {shown(example)} at {_places(noun, wrong, labels)}"
         )
     nan = np.array([is_nan(value) for value in array.flat], dtype=bool)
     if nan.any():
-        places = _places(what, np.argwhere(nan.reshape(array.shape)), labels)
-        raise MissingValueError(f"{_need(what)}; nan: {places}")
+        places = _places(noun, np.argwhere(nan.reshape(array.shape)), labels)
+        raise MissingValueError(f"{_need(noun)}; nan: {places}")
 
 
-def sortable(checked: NDArray[Any], what: str) -> NDArray[Any]:
+def sortable(checked: NDArray[Any], noun: str) -> NDArray[Any]:
     """Return checked numbers as float64 or int64, without making or breaking a tie.
 
     uint64, long double and Python's own numbers do not all fit: their places in sorted order do.
     """
-    return checked if checked.dtype in (np.float64, np.int64) else order_codes(checked, what)
+    return checked if checked.dtype in (np.float64, np.int64) else order_codes(checked, noun)
 
 
 def is_masked(values: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
@@ -128,10 +128,10 @@ def check_count(n_items: int, least: int = 2) -> None:
         raise TooFewItemsError(f"a ranking needs at least {number}; got {n_items}")
 
 
-def _places(what: str, indices: NDArray[np.intp], labels: Sequence[Hashable] | None) -> str:
+def _places(noun: str, indices: NDArray[np.intp], labels: Sequence[Hashable] | None) -> str:
     """Name up to five positions in an array, by label if there are labels."""
     names = [
-        f"{what} of {shown(labels[index[0]])}" if labels else f"{what}s[{', '.join(map(str, index))}]"
+        f"{noun} of {shown(labels[index[0]])}" if labels else f"{noun}s[{', '.join(map(str, index))}]"
         for index in indices[:N_SHOWN].tolist()
     ]
     more = f", ... ({len(indices)} in all)" if len(indices) > N_SHOWN else ""

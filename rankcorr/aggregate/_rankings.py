@@ -222,8 +222,8 @@ def _shares(names: Sequence[Any], weights: Any) -> Matrix:
 def merge_result(
     inputs: Inputs, ranking: Ranking, method: str, coefficient: CoefficientLike, **fields: Any
 ) -> MergedRanking:
-    kind = as_coefficient(coefficient)
-    agreements = _agreements(kind, inputs.ranks, ranking.ranks[np.newaxis])[:, 0]
+    coefficient_value = as_coefficient(coefficient)
+    agreements = _agreements(coefficient_value, inputs.ranks, ranking.ranks[np.newaxis])[:, 0]
     if ranking.n_items > 1 and np.isnan(agreements).any():
         undefined = [name for name, value in zip(inputs.names, agreements, strict=True) if math.isnan(value)]
         warn_undefined(offending("items that have weight are tied in the merged ranking, or in", undefined))
@@ -232,7 +232,7 @@ def merge_result(
         method=method,
         agreements=dict(zip(inputs.names, agreements.tolist(), strict=True)),
         weights=dict(zip(inputs.names, inputs.weights.tolist(), strict=True)),
-        coefficient=kind.name,
+        coefficient=coefficient_value.name,
         missing=None if inputs.missing == "raise" else inputs.missing,
         **fields,
     )
@@ -552,15 +552,15 @@ def consensus(
     (<Ranking of 6 items, 6 tied: 'a' 1.5, 'b' 1.5, 'c' 3.5, 'd' 3.5, 'e' 5.5, ...>, 0.8098, True)
     """
     inputs = _read(rankings, weights, missing)
-    kind = as_coefficient(coefficient)
+    coefficient_value = as_coefficient(coefficient)
     n_items = inputs.ranks.shape[1]
     every = search.weak_orders(n_items) if n_items <= MOST_ENUMERATED else _starts(inputs)
-    values = _agreements(kind, inputs.ranks, every)
+    values = _agreements(coefficient_value, inputs.ranks, every)
     is_useful = ~np.isnan(values).all(axis=1) & (inputs.weights > 0)
     shares = inputs.weights[is_useful] / max(float(inputs.weights[is_useful].sum()), math.ulp(0.0))
 
     def mean_agreements(candidates: Matrix) -> Matrix:
-        means = shares @ _agreements(kind, inputs.ranks[is_useful], candidates)
+        means = shares @ _agreements(coefficient_value, inputs.ranks[is_useful], candidates)
         return np.asarray(np.where(np.isnan(means), -math.inf, means))
 
     if not is_useful.any():
@@ -574,7 +574,9 @@ def consensus(
         best, objective = max(climbed, key=lambda result: round(result[1], DECIMALS))
     ranking = Ranking.from_ranks(best, inputs.labels)
     is_exact = n_items <= MOST_ENUMERATED
-    return merge_result(inputs, ranking, "consensus", kind, scores=None, objective=objective, exact=is_exact)
+    return merge_result(
+        inputs, ranking, "consensus", coefficient_value, scores=None, objective=objective, exact=is_exact
+    )
 
 
 def _starts(inputs: Inputs) -> Matrix:

@@ -599,7 +599,7 @@ def correlate_groups(
     >>> found.groups, found.values.round(4).tolist()
     (('q', 'r'), [0.3333, 1.0])
     """
-    kind = as_coefficient(coefficient)
+    coefficient_value = as_coefficient(coefficient)
     check_choice("undefined", undefined, UNDEFINED)
     is_standardized = checked_flag(standardized, "standardized")
     draws = Draws.checked(n_resamples, seed, workers, progress)
@@ -616,16 +616,16 @@ def correlate_groups(
         codes, x, y = codes[order], x[order], y[order]
     sizes = np.bincount(codes, minlength=len(ids)).astype(np.int64)
     offsets = np.append(0, np.cumsum(sizes))
-    coefficients = group_coefficients(kind, x, y, offsets, workers=draws.workers, progress=draws.progress)
+    coefficients = group_coefficients(coefficient_value, x, y, offsets, workers=draws.workers, progress=draws.progress)
     why = reasons(coefficients, x, y, offsets)
     of_rows = {group: why[group].replace("documents", "rows").replace("of the run ", "") for group in why}
     by_reason = _by_reason(of_rows, ids)
     if by_reason and undefined == "error":
         reason, groups_without = next(iter(by_reason.items()))
-        raise UndefinedQueryError(offending(f"{kind.name}: {reason}; groups", groups_without))
+        raise UndefinedQueryError(offending(f"{coefficient_value.name}: {reason}; groups", groups_without))
     mapped = None
     if is_standardized:
-        null = standardization(kind, x, y, offsets, replace(draws, progress=silent))
+        null = standardization(coefficient_value, x, y, offsets, replace(draws, progress=silent))
         mapped = standardize(coefficients, null.exponents)
     if undefined == "zero":
         coefficients = np.nan_to_num(coefficients)
@@ -636,5 +636,5 @@ def correlate_groups(
         standardized=None if mapped is None else read_only(mapped),
         sizes=read_only(sizes),
         undefined=by_reason,
-        **kind.described(codes.size),
+        **coefficient_value.described(codes.size),
     )

@@ -90,8 +90,8 @@ def group_items(gold: RankingLike, groups: Any, *, name: str | None = None) -> d
         places.setdefault(group, []).append(place)
     if single := [group for group, members in places.items() if len(members) < 2]:
         raise TooFewItemsError(offending("a correlation needs two items; groups of one item", single))
-    whole = {} if name is None else {name: ranking}
-    return whole | {group: ranking.take(np.array(members)) for group, members in places.items()}
+    all_items = {} if name is None else {name: ranking}
+    return all_items | {group: ranking.take(np.array(members)) for group, members in places.items()}
 
 
 def read_gold_sets(gold: Any) -> dict[str, Ranking]:

@@ -443,7 +443,7 @@ def _ratios(differences: Values, spread: Values) -> Values:
 
 
 def _finite(numbers: ArrayLike, noun: str, labels: Sequence[Hashable] | None) -> Values:
-    values = checked_numbers(numbers, what=noun, n_dimensions=1, labels=labels).astype(np.float64)
+    values = checked_numbers(numbers, noun=noun, n_dimensions=1, labels=labels).astype(np.float64)
     if not np.isfinite(values).all():
         names = range(values.size) if labels is None else labels
         wrong = [name for name, value in zip(names, values.tolist(), strict=True) if not math.isfinite(value)]
@@ -473,7 +473,7 @@ def _root_of_covariance(covariance: ArrayLike, number: int) -> Values:
     expected = f"the covariance matrix of {number} estimates must have {number} rows and columns"
     if isinstance(covariance, list) and len(covariance) != number:  # of 1 row it would be refused as a short list
         raise LengthError(f"{expected}; got {counted(len(covariance), 'row')}")
-    matrix = checked_numbers(covariance, what="covariance", n_dimensions=2).astype(np.float64)
+    matrix = checked_numbers(covariance, noun="covariance", n_dimensions=2).astype(np.float64)
     if matrix.shape != (number, number):
         raise LengthError(f"{expected}; got shape {matrix.shape}")
     largest = float(np.abs(matrix).max())

@@ -286,9 +286,9 @@ class NullDistribution(Computed):
         # Not `missing`: only the length after alignment matters.
         names = [field.name for field in fields(Computed) if field.name != "missing"]
         for name in names:
-            own, other = getattr(self, name), getattr(result, name)
-            if own != other:
-                raise OptionError(f"this is the null distribution for {name}={own!r}; got a result with {other!r}")
+            expected, other = getattr(self, name), getattr(result, name)
+            if expected != other:
+                raise OptionError(f"this is the null distribution for {name}={expected!r}; got a result with {other!r}")
 
 
 def _numbers(values: Any) -> NDArray[np.float64] | None:
@@ -378,8 +378,8 @@ def null_distribution(
     >>> round(null.standardize(0.0), 2), round(null.pvalue(0.0, "greater"), 3)
     (0.44, 0.023)
     """
-    chosen, draws = as_coefficient(coefficient), Draws.checked(n_resamples, seed, workers, progress)
-    null = null_of(chosen, *align(x, y, missing=missing), draws, missing=missing)
+    coefficient_value, draws = as_coefficient(coefficient), Draws.checked(n_resamples, seed, workers, progress)
+    null = null_of(coefficient_value, *align(x, y, missing=missing), draws, missing=missing)
     if null.n_undefined:
         warn_undefined(left_out(null), stacklevel=3)
     return null
@@ -595,10 +595,13 @@ def permutation_test(
     >>> round(test.statistic, 2), round(test.null.mean, 2), round(test.standardized, 2), round(test.pvalue, 4)
     (0.48, -0.12, 0.58, 0.084)
     """
-    chosen, draws = as_coefficient(coefficient), Draws.checked(n_resamples, seed, workers, progress)
+    coefficient_value, draws = as_coefficient(coefficient), Draws.checked(n_resamples, seed, workers, progress)
     check_choice("alternative", alternative, ALTERNATIVES)
     first, second = align(x, y, missing=missing)
-    value, null = chosen.of_pair(first, second), null_of(chosen, first, second, draws, missing=missing)
+    value, null = (
+        coefficient_value.of_pair(first, second),
+        null_of(coefficient_value, first, second, draws, missing=missing),
+    )
     if math.isnan(value):
         warn_undefined(UNDEFINED, stacklevel=3)
     elif null.n_undefined:
@@ -613,5 +616,5 @@ def permutation_test(
         zscore=null.zscore(value),
         alternative=alternative,
         null=null,
-        **chosen.described(first.n_items, missing),
+        **coefficient_value.described(first.n_items, missing),
     )

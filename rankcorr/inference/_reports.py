@@ -200,11 +200,11 @@ def _is_significant(content: Content) -> bool:
 
 def _methods_of_pair(content: Content, others: str = "", correction: str = "") -> str:
     missing = f" {text.missing_text(content)}" if content["missing"] else ""
-    what = f"{content['swap']} on items ({_draws_text(content)})"
+    units = f"{content['swap']} on items ({_draws_text(content)})"
     return (
         f"We compared systems by their agreement with a gold ranking of {counted(content['n_items'], 'item')}, "
         f"measured by {text.coefficient_text(content)}.{others}{missing} A difference was tested by "
-        f"{_SIDES[content['alternative']]} paired randomization test, in which the two systems exchange their {what}. "
+        f"{_SIDES[content['alternative']]} paired randomization test, in which the two systems exchange their {units}. "
         f"Its interval holds the differences that the same test does not reject.{correction} "
         f"{text.software_text(content['seed'])}"
     )

@@ -176,7 +176,7 @@ def order_statistic(place: int, n_items: int, state: Any) -> float:
 
 @kernel
 def draw_places(
-    drawn_items: Array, starts: Array, sizes: Array, key: int, bits: int, seen: Array, values: Array, packed: Array
+    drawn_items: Array, starts: Array, sizes: Array, key: int, bits: int, n_copies: Array, values: Array, packed: Array
 ) -> None:
     """Draw a place between 0 and 1 for each copy of an item in each ranking, packed as `drawn_keys` reads them.
 
@@ -209,15 +209,15 @@ def draw_places(
             stream = scramble(of_draw + np.uint64(min(ranking, 1) + 1))
             if ranking < 2:
                 values[:] = -1.0
-            seen[:] = 0
+            n_copies[:] = 0
             for copy in range(n_items):
                 item = drawn_items[draw, copy]
                 position = starts[ranking, item]
                 if sizes[ranking, item] > 1:
                     share = uniform_of(scramble(stream ^ np.uint64(copy)))
                     position += min(int(share * sizes[ranking, item]), sizes[ranking, item] - 1)
-                earlier = seen[position]
-                seen[position] += 1
+                earlier = n_copies[position]
+                n_copies[position] += 1
                 value = values[earlier, position] if earlier < values.shape[0] else -1.0
                 if value < 0.0:
                     state = scramble(stream + np.uint64(earlier * n_items + position) * STEP) + np.uint64(1)

@@ -126,9 +126,9 @@ def read_vectors(
     form = form or _form_of(source)
     records = _binary_records(source) if form == "word2vec-binary" else _text_records(source, form == "word2vec")
     vocabulary = None if words is None else frozenset(words)
-    kept, n_words, n_undecodable, report = KeptVectors(source.name), 0, 0, progress or silent
+    builder, n_words, n_undecodable, report = KeptVectors(source.name), 0, 0, progress or silent
     for n_words, record in enumerate(records, start=1):
-        kept.dimension = record.dimension
+        builder.dimension = record.dimension
         try:
             word = record.raw.decode(encoding)
         except UnicodeDecodeError as error:
@@ -140,10 +140,10 @@ def read_vectors(
             n_undecodable += 1
         else:
             if vocabulary is None or word in vocabulary:
-                kept.add(word, record.vector(), record.place)
+                builder.add(word, record.vector(), record.place)
         if n_words % PROGRESS_WORDS == 0:
             report(PROGRESS_WORDS)
-    return kept.collect(n_words, form, n_undecodable)
+    return builder.collect(n_words, form, n_undecodable)
 
 
 def as_vectors(source: VectorsLike, words: Collection[str] | None = None) -> WordVectors:
