@@ -83,10 +83,10 @@ def campaign_report(
     """Return the report of `CampaignResult.report`; `rows` are those of its table, and `plan` how pairs were chosen."""
     state = "final" if content["is_final"] else "interim"
     size = content["set_size"]
-    shown = "pairs of items" if size == 2 else f"the best and the worst of {size} items"
+    questions = "pairs of items" if size == 2 else f"the best and the worst of {size} items"
     methods = (
         f"The {state} ranking of {counted(len(rows), 'item')} comes from {counted(content['n_votes'], 'vote')} of "
-        f"{counted(n_voters, 'voter')} on {shown}, chosen by {plan}. "
+        f"{counted(n_voters, 'voter')} on {questions}, chosen by {plan}. "
     )
     if content["excluded"]:
         methods += f"The votes of {counted(len(content['excluded']), 'further voter')} were left out. "

@@ -323,8 +323,8 @@ def next_command(
         raise OptionError("--voter needs a column of voters, which the votes lack")
     strengths = bradley_terry(comparisons)
     rng = np.random.default_rng(seed)
-    within: dict[str, Any] = {} if names is None else {"prompts": names, "prompt_history": history}
-    matches = next_comparisons(strengths, size, rng=rng, voters=voters or None, n0=n0, focus=focus, **within)
+    prompt_options: dict[str, Any] = {} if names is None else {"prompts": names, "prompt_history": history}
+    matches = next_comparisons(strengths, size, rng=rng, voters=voters or None, n0=n0, focus=focus, **prompt_options)
     known = bool(voters) or comparisons.voters is not None
     emit(_csv(matches, first, known=known), out, f"{matches.n_comparisons:,} comparisons written to {out}")
     if matches.reason:

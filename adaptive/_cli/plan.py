@@ -328,7 +328,7 @@ def _rows_of_sets(items: Sequence[Any], size: int, presentations: int, voters: i
     if voters < 1:
         raise OptionError(f"--voters must be at least 1; got {voters}")
     sets = draw_sets(items, size, presentations, np.random.default_rng(seed))
-    return [[voter, *drawn, "", ""] for voter in range(voters) for drawn in sets[voter::voters]]
+    return [[voter, *members, "", ""] for voter in range(voters) for members in sets[voter::voters]]
 
 
 @command("score", short_help="Rank items by the votes of one or several ballots.")
@@ -370,13 +370,13 @@ def score_command(votes: tuple[str, ...], reading: Reading, out: str | None, as_
 def _score(votes: VoteColumns, number: int, rows: dict[Hashable, dict[str, Any]]) -> dict[str, Any]:
     """Score one ballot and bring the rows of its items up to date."""
     comparisons = Comparisons(*columns_of_votes(votes, None))
-    name, items, shown = votes.records.table.name, tuple(comparisons.items), comparisons.shown_pairs
+    name, items, pairs = votes.records.table.name, tuple(comparisons.items), comparisons.shown_pairs
     for line, *pair in zip(votes.records.lines, votes.left or (), votes.right or (), strict=True):
         for item in pair if number > 1 else ():
             if rows.get(item, {}).get("last_ballot") != number - 1:
                 raise VoteError(f"{name}:{line}: {printable(repr(item))} is not an item of ballot {number - 1}")
-    most = int(np.bincount(shown.left).max())
-    ballot = Ballot(items, most, range(1), shown.left, shown.right, np.zeros(len(shown), np.int32))
+    most = int(np.bincount(pairs.left).max())
+    ballot = Ballot(items, most, range(1), pairs.left, pairs.right, np.zeros(len(pairs), np.int32))
     answers = np.append(comparisons.winner, np.full(comparisons.n_unanswered, UNANSWERED, np.int8))
     previous = None if number == 1 else np.array([rows[item]["ybar"] for item in items], np.float64)
     try:
@@ -388,4 +388,4 @@ def _score(votes: VoteColumns, number: int, rows: dict[Hashable, dict[str, Any]]
         before = rows.get(item, {})
         totals = {name: before.get(name, 0) + int(count[place]) for name, count in counts.items()}
         rows[item] = {"ybar": float(scores.ybar[place]), **totals, "last_ballot": number}
-    return {"n_items": len(items), "n_comparisons": len(shown), "b": scores.b}
+    return {"n_items": len(items), "n_comparisons": len(pairs), "b": scores.b}

@@ -270,8 +270,8 @@ def select_voters(votes: Comparisons, only: Sequence[str], without: Sequence[str
         raise ComparisonError(f"no voter is called {printable(repr(unknown[0]))}")
     is_named = np.array([name in names for name in votes.voters])
     selected = votes.select(is_named[votes.voter] != bool(without))
-    kept, voter = np.unique(np.asarray(selected.voter), return_inverse=True)
-    return replace(selected, voters=[votes.voters[place] for place in kept], voter=voter.astype(np.int32))
+    places, voter = np.unique(np.asarray(selected.voter), return_inverse=True)
+    return replace(selected, voters=[votes.voters[place] for place in places], voter=voter.astype(np.int32))
 
 
 class _VotesOfFile(NamedTuple):

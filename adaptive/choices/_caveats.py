@@ -53,7 +53,7 @@ def count_parts(events: Events, n_items: int) -> tuple[int, int]:
     outcomes = events.design[:, :n_items].tocoo()
     has_votes = events.count[events.event[outcomes.row]] > 0
     event, item = events.event[outcomes.row][has_votes], outcomes.col[has_votes]
-    size = n_items + events.chosen.size
+    size = n_items + events.choice.size
     graph = csr_array((np.ones(item.size), (item, n_items + event)), shape=(size, size))
     _, part = connected_components(graph, directed=False)
     compared = np.unique(item)
@@ -71,14 +71,14 @@ def count_extremes(events: Events, n_items: int) -> tuple[int, int]:
     largest, smallest = (np.where(is_everywhere, sign * np.inf, 0.0) for sign in (-1, 1))
     np.maximum.at(largest, place, outcomes.data)
     np.minimum.at(smallest, place, outcomes.data)
-    chosen = np.zeros(keys.size)
-    is_chosen = events.chosen[events.event[outcomes.row]] == outcomes.row
-    chosen[place[is_chosen]] = outcomes.data[is_chosen]
+    choice = np.zeros(keys.size)
+    is_chosen = events.choice[events.event[outcomes.row]] == outcomes.row
+    choice[place[is_chosen]] = outcomes.data[is_chosen]
     is_comparison = (largest > smallest) & (events.count[event] > 0)
     n_comparisons = np.bincount(item[is_comparison], minlength=n_items)
 
     def always(extreme: Array) -> int:
-        n_times = np.bincount(item[is_comparison & (chosen == extreme)], minlength=n_items)
+        n_times = np.bincount(item[is_comparison & (choice == extreme)], minlength=n_items)
         return int(np.count_nonzero((n_times == n_comparisons) & (n_comparisons > 0)))
 
     return always(largest), always(smallest)

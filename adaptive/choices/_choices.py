@@ -98,7 +98,7 @@ class Choices:
     basis: str = ""
 
     def __repr__(self) -> str:
-        return f"<Choices of {len(self.items)} items: {self.events.chosen.size:,} events>"
+        return f"<Choices of {len(self.items)} items: {self.events.choice.size:,} events>"
 
     @classmethod
     def from_pairs(
@@ -206,8 +206,8 @@ class Choices:
         middle = ["tie"] if most == 1 and parameter else [f"grade {size}" for size in parameter]
         names = [*middle, *(["side"] if side_bias else []), *(covariates or {})]
         values = _checked_covariates(covariates, n_votes)
-        if taken := [name for name in covariates or {} if name in ("tie", "side", *middle)]:
-            raise ModelError(f"a covariate cannot be called {shown(taken[0])}, which is the name of another parameter")
+        if clashing := [name for name in covariates or {} if name in ("tie", "side", *middle)]:
+            raise ModelError(f"a covariate cannot be called {shown(clashing[0])}, which is the name of another parameter")
         levels = sorted({sign * size for size in [*sizes, most] for sign in (1, -1)}, reverse=True)
         terms: list[dict[int, float]] = []
         for vote in range(n_votes):
@@ -222,9 +222,9 @@ class Choices:
                 for number, differences in enumerate(values):
                     outcome[n_items + len(middle) + side_bias + number] = share / 2 * differences[vote]
                 terms.append({place: value for place, value in outcome.items() if value})
-        chosen = [levels.index(level) for level in grades.tolist()]
+        choices = [levels.index(level) for level in grades.tolist()]
         count = _checked_weights(weights, n_votes)
-        events = Events.of([len(levels)] * n_votes, terms, chosen, count, n_items + len(names))
+        events = Events.of([len(levels)] * n_votes, terms, choices, count, n_items + len(names))
         return cls(
             labels, events, tuple(names), _checked_clusters(clusters, n_votes), counted_answers(count, "graded vote")
         )
@@ -274,7 +274,7 @@ class Choices:
         parameter = {size: len(labels) + number for number, size in enumerate(tied)}
         sizes: list[int] = []
         terms: list[dict[int, float]] = []
-        chosen: list[int] = []
+        choices: list[int] = []
         rows: list[int] = []
         for row, order in enumerate(orders):
             listed = [place[item] for group in order for item in group]
@@ -291,13 +291,13 @@ class Choices:
                 members = tuple(sorted(place[item] for item in group))
                 terms += [_of_subset(subset, parameter) for subset in outcomes]
                 sizes.append(len(outcomes))
-                chosen.append(outcomes.index(members))
+                choices.append(outcomes.index(members))
                 rows.append(row)
                 rest -= set(members)
         count = _checked_weights(weights, len(orders))
         groups = _checked_clusters(clusters, len(orders))
         names = tuple(f"tie of {size}" for size in tied)
-        events = Events.of(sizes, terms, chosen, count[rows], len(labels) + len(names))
+        events = Events.of(sizes, terms, choices, count[rows], len(labels) + len(names))
         return cls(labels, events, names, None if groups is None else groups[rows], counted_answers(count, "ranking"))
 
     @classmethod
@@ -329,23 +329,23 @@ class Choices:
         [0, 1, 2, 3]
         """
         rows = [_best_worst_of(row, answer) for row, answer in enumerate(answers)]
-        shown_items = dict.fromkeys(item for asked, _, _ in rows for item in asked)
+        shown_items = dict.fromkeys(item for members, _, _ in rows for item in members)
         labels = checked_labels(list(shown_items) if items is None else items, "items", ModelError)
         place = {label: number for number, label in enumerate(labels)}
         if unknown := [item for item in shown_items if item not in place]:
             raise ModelError(offending("answers name items that `items` lacks", unknown))
         sizes: list[int] = []
         terms: list[dict[int, float]] = []
-        chosen: list[int] = []
-        for row, (asked, best, worst) in enumerate(rows):
-            if len(set(asked)) < max(2, len(asked)) or best == worst or not {best, worst} <= set(asked):
+        choices: list[int] = []
+        for row, (members, best, worst) in enumerate(rows):
+            if len(set(members)) < max(2, len(members)) or best == worst or not {best, worst} <= set(members):
                 raise ModelError(f"answer {row} must have different items, and the best and the worst among them")
-            pairs = [(first, second) for first in asked for second in asked if first != second]
+            pairs = [(first, second) for first in members for second in members if first != second]
             terms += [{place[first]: 1.0, place[second]: -1.0} for first, second in pairs]
             sizes.append(len(pairs))
-            chosen.append(pairs.index((best, worst)))
+            choices.append(pairs.index((best, worst)))
         count = _checked_weights(weights, len(rows))
-        events = Events.of(sizes, terms, chosen, count, len(labels))
+        events = Events.of(sizes, terms, choices, count, len(labels))
         groups = _checked_clusters(clusters, len(rows))
         return cls(labels, events, (), groups, counted_answers(count, "best-worst answer"))
 
@@ -370,9 +370,9 @@ class Choices:
             the choices alone give no finite strengths.
         """
         n_items = len(self.items)
-        if n_items < 2 or not self.events.chosen.size:
+        if n_items < 2 or not self.events.choice.size:
             raise ModelError(
-                f"a fit needs two items and a choice; got {n_items} items, {self.events.chosen.size} choices"
+                f"a fit needs two items and a choice; got {n_items} items, {self.events.choice.size} choices"
             )
         if self.is_all_ties:
             raise ModelError("all answers are ties, which say nothing about the order of the items")
@@ -445,8 +445,8 @@ class Choices:
         """Return the choices of some events, for which `is_in` is true."""
         outcomes = np.flatnonzero(is_in[self.events.event])
         starts = np.concatenate([[0], np.cumsum(np.diff(self.events.outcome_starts)[is_in])])
-        chosen = starts[:-1] + (self.events.chosen - self.events.outcome_starts[:-1])[is_in]
-        events = Events(starts, self.events.design[outcomes], chosen, self.events.count[is_in])
+        choice = starts[:-1] + (self.events.choice - self.events.outcome_starts[:-1])[is_in]
+        events = Events(starts, self.events.design[outcomes], choice, self.events.count[is_in])
         return replace(self, events=events, clusters=None if self.clusters is None else self.clusters[is_in])
 
     def without_outcomes(self, names: Sequence[str]) -> tuple[Choices, Array]:
@@ -455,12 +455,12 @@ class Choices:
         is_dropped = np.array([name in names for name in self.names], bool)
         columns = np.concatenate([np.zeros(n_items, bool), is_dropped])
         is_outcome = np.asarray(abs(events.design[:, columns]).sum(axis=1)).ravel() == 0
-        is_event = is_outcome[events.chosen]
+        is_event = is_outcome[events.choice]
         is_outcome &= is_event[events.event]
         sizes = np.bincount(events.event[is_outcome], minlength=is_event.size)[is_event]
-        chosen = (np.cumsum(is_outcome) - 1)[events.chosen[is_event]]
+        choice = (np.cumsum(is_outcome) - 1)[events.choice[is_event]]
         design = events.design[is_outcome][:, ~columns]
-        rest = Events(np.concatenate([[0], np.cumsum(sizes)]), design, chosen, events.count[is_event])
+        rest = Events(np.concatenate([[0], np.cumsum(sizes)]), design, choice, events.count[is_event])
         clusters = None if self.clusters is None else self.clusters[is_event]
         left = tuple(name for name, dropped in zip(self.names, is_dropped, strict=True) if not dropped)
         return replace(self, events=rest, names=left, clusters=clusters), is_event
@@ -505,10 +505,10 @@ class Choices:
         value, probabilities = objective(parameters)
         for _ in range(MAX_ITERATIONS):
             residual = -probabilities * self.events.count[self.events.event]
-            np.add.at(residual, self.events.chosen, self.events.count)
+            np.add.at(residual, self.events.choice, self.events.count)
             slope = self.events.design.T @ residual - precision * parameters
             information = self.penalised(self.events.information(probabilities), sd)
-            step = _solved(with_level(information, n_items), slope)
+            step = _solve(with_level(information, n_items), slope)
             step[:n_items] -= step[:n_items].sum() / max(1, n_items)  # no choice tells anything of the common level
             scale = min(1.0, 4.0 / max(1e-300, float(np.abs(step * self._units).max())))
             while True:
@@ -571,7 +571,7 @@ def counted_answers(weights: Array, noun: str) -> str:
     return counted(int(weights.sum()) if (weights % 1 == 0).all() else weights.size, noun)
 
 
-def _solved(matrix: Array, target: Array) -> Array:
+def _solve(matrix: Array, target: Array) -> Array:
     """Solve a symmetric system; where the matrix has no inverse, by least squares."""
     from scipy.linalg import cho_factor, cho_solve
 

@@ -23,7 +23,7 @@ class Events:
         First outcome of each event, and the number of outcomes.
     design : scipy.sparse.csr_array, shape (n_outcomes, n_parameters)
         Coefficients of the linear form of each outcome.
-    chosen : ndarray of int64, shape (n_events,)
+    choice : ndarray of int64, shape (n_events,)
         The outcome that each event chose.
     count : ndarray of float64, shape (n_events,)
         How often each event occurred.
@@ -31,12 +31,12 @@ class Events:
 
     outcome_starts: Array
     design: Any
-    chosen: Array
+    choice: Array
     count: Array
 
     @classmethod
     def of(
-        cls, sizes: Sequence[int], terms: Sequence[Mapping[int, float]], chosen: ArrayLike, count: ArrayLike, n: int
+        cls, sizes: Sequence[int], terms: Sequence[Mapping[int, float]], choice: ArrayLike, count: ArrayLike, n: int
     ) -> Events:
         """Build events from the number of outcomes of each, and parameter to coefficient of each outcome."""
         from scipy.sparse import csr_array
@@ -46,12 +46,12 @@ class Events:
         parameter = np.array([number for outcome in terms for number in outcome], np.int64)
         coefficient = np.array([value for outcome in terms for value in outcome.values()], np.float64)
         design = csr_array((coefficient, parameter, ends), shape=(len(terms), n))
-        return cls(starts, design, starts[:-1] + np.asarray(chosen, np.int64), np.asarray(count, np.float64))
+        return cls(starts, design, starts[:-1] + np.asarray(choice, np.int64), np.asarray(count, np.float64))
 
     @cached_property
     def event(self) -> Array:
         """Event of each outcome."""
-        return np.repeat(np.arange(self.chosen.size), np.diff(self.outcome_starts))
+        return np.repeat(np.arange(self.choice.size), np.diff(self.outcome_starts))
 
     def probabilities(self, parameters: Array) -> tuple[float, Array]:
         """Return the log-likelihood and the probability of each outcome."""
@@ -60,18 +60,18 @@ class Events:
         largest = np.maximum.reduceat(logits, starts)
         exponentials = np.exp(logits - largest[self.event])
         totals = np.add.reduceat(exponentials, starts)
-        total = float(self.count @ (logits[self.chosen] - largest - np.log(totals)))
+        total = float(self.count @ (logits[self.choice] - largest - np.log(totals)))
         return total, exponentials / totals[self.event]
 
     def scores(self, probabilities: Array) -> Any:
         """Slope of the log-likelihood of each event, shape (n_events, n_parameters), without its count; sparse."""
-        return self.design[self.chosen] - self.means(probabilities)
+        return self.design[self.choice] - self.means(probabilities)
 
     def means(self, probabilities: Array) -> Any:
         """Mean of the coefficients over the outcomes of each event; sparse."""
         from scipy.sparse import csr_array
 
-        columns, shape = np.arange(probabilities.size), (self.chosen.size, probabilities.size)
+        columns, shape = np.arange(probabilities.size), (self.choice.size, probabilities.size)
         return csr_array((probabilities, columns, self.outcome_starts), shape=shape) @ self.design
 
     def information(self, probabilities: Array) -> Array:

@@ -78,7 +78,7 @@ _NAMES: Final[dict[str, tuple[str, ...]]] = {
 }
 _WEIGHT_WORDS: Final = frozenset({"weight", "weights", "w", "importance"})
 _PLACE: Final = re.compile(r"rank_?([1-9][0-9]*)")
-_SHOWN: Final = re.compile(r"[Ii]tem_?([1-9][0-9]*)")
+_SHOWN_ITEM: Final = re.compile(r"[Ii]tem_?([1-9][0-9]*)")
 _METADATA: Final = "conv_metadata"
 _TURN: Final = "turn"  # of a conversation on one prompt
 
@@ -487,7 +487,7 @@ class _Reader:
         """Return (items, best, worst) of each row; None without an answer."""
         names = [str(self.column_of(role)) for role in ("best", "worst")]
         column = self.column_of("items")
-        numbered = [] if column else self.numbered(_SHOWN)
+        numbered = [] if column else self.numbered(_SHOWN_ITEM)
         if not column and not numbered:
             self.records.table.fail(
                 "best-worst answers need a column items, or item_1, item_2, ...", self.records.header.line

@@ -81,8 +81,8 @@ def fit_answers(
             choices = merged.choices(side_bias=side_bias, cluster=cluster, both_bad=both_bad)
             strengths = choices.fit(prior=prior)
         else:
-            without = {"swapped": swapped, "cluster": cluster, "side_bias": side_bias}
-            if unusable := [name for name, value in without.items() if value]:
+            unusable_options = {"swapped": swapped, "cluster": cluster, "side_bias": side_bias}
+            if unusable := [name for name, value in unusable_options.items() if value]:
                 raise OptionError(f"leave out {unusable[0]} beside powered_by: {_BESIDE_A_JUDGE[unusable[0]]}")
             merged, program = (answers.of_voters([powered_by], others=is_other) for is_other in (True, False))
             people, program = (

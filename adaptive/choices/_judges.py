@@ -182,7 +182,7 @@ def merge_swapped(answers: ChoiceAnswers, disagreement: Disagreement = "tie") ->
                 f"{answers.weights[first]:g} and {answers.weights[second]:g}"
             )
         left, right, answer = rows[first]
-        if _turned(rows[second][2]) != answer:
+        if _opposite(rows[second][2]) != answer:
             rows[first] = (left, right, "tie")
             if disagreement == "left out":
                 left_out.add(first)
@@ -375,7 +375,7 @@ def _partners(answers: ChoiceAnswers) -> dict[int, int]:
     return partners
 
 
-def _turned(answer: str) -> str:
+def _opposite(answer: str) -> str:
     return _OPPOSITE.get(answer, answer)
 
 

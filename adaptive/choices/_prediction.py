@@ -255,8 +255,8 @@ def _types(answers: ChoiceAnswers) -> tuple[set[type], set[type]]:
 def _absent_outcomes(labelled: Choices) -> list[str]:
     """Return the parameters of outcomes that no labelled vote of the judge has, such as ties: they have no estimate."""
     events = labelled.events
-    chosen = events.design[events.chosen[events.count > 0]][:, len(labelled.items) :]
-    n_times = np.asarray(abs(chosen).sum(axis=0)).ravel()
+    choices = events.design[events.choice[events.count > 0]][:, len(labelled.items) :]
+    n_times = np.asarray(abs(choices).sum(axis=0)).ravel()
     return [
         name
         for name, number in zip(labelled.names, n_times.tolist(), strict=True)
@@ -303,8 +303,8 @@ def _codes(
     numbers: dict[Hashable, int] = {}
     codes = []
     for role, choices, prompts in (("human", human, human_prompts), ("judge", judge, judge_prompts)):
-        if isinstance(prompts, str) or not hasattr(prompts, "__len__") or len(prompts) != choices.events.chosen.size:
-            raise ModelError(f"{role}_prompts must be {choices.events.chosen.size:,} names, one for each vote")
+        if isinstance(prompts, str) or not hasattr(prompts, "__len__") or len(prompts) != choices.events.choice.size:
+            raise ModelError(f"{role}_prompts must be {choices.events.choice.size:,} names, one for each vote")
         if not all(isinstance(name, Hashable) for name in prompts):
             raise ModelError(f"{role}_prompts must be names, such as text or numbers, and no lists")
         codes.append(np.array([numbers.setdefault(name, len(numbers)) for name in prompts], np.int64))

@@ -187,7 +187,7 @@ def _jackknife(events: Events, cluster: Array, probabilities: Array, inverse: Ar
         return np.bincount(of_key, products, n_clusters)
 
     slopes = -weights
-    slopes[events.chosen] += events.count
+    slopes[events.choice] += events.count
     residuals = apart.T @ slopes
     steps = block_products(inverse, parameter, first, residuals)
     directions, images = steps, residuals  # images: A d

@@ -414,8 +414,8 @@ class Better(JsonResult):
 
     def __repr__(self) -> str:
         low, high = self.interval
-        apart = f"{self.difference:+.3g} ({low:+.3g} to {high:+.3g}, level {self.level:g})"
-        return f"<Better: {self.first!r} than {self.second!r}, probability {self.probability:.3g}, difference {apart}>"
+        difference = f"{self.difference:+.3g} ({low:+.3g} to {high:+.3g}, level {self.level:g})"
+        return f"<Better: {self.first!r} than {self.second!r}, probability {self.probability:.3g}, difference {difference}>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -469,10 +469,10 @@ class ExpectedCorrelation(JsonResult):
 def better_of(theta: Array, first: Hashable, second: Hashable, level: float) -> Better:
     """Compare two items by draws of their strengths, shape (n_samples, 2)."""
     share = checked_level(level, error=ModelError)
-    apart = theta[:, 0] - theta[:, 1]
-    n = apart.size
-    probability = float((apart > 0).mean() + 0.5 * (apart == 0).mean())
-    low, median, high = np.quantile(apart, [(1 - share) / 2, 0.5, (1 + share) / 2])
+    differences = theta[:, 0] - theta[:, 1]
+    n = differences.size
+    probability = float((differences > 0).mean() + 0.5 * (differences == 0).mean())
+    low, median, high = np.quantile(differences, [(1 - share) / 2, 0.5, (1 + share) / 2])
     smoothed = (probability * n + 1) / (n + 2)  # the share of all draws or of none has an error too
     error = math.sqrt(smoothed * (1 - smoothed) / n)
     return Better(first, second, probability, error, float(median), (float(low), float(high)), share, n)

@@ -260,9 +260,9 @@ def _fitted(
         )
     options: dict[str, Any] = {"max_iterations": n_iterations, "progress": progress}
     if model.voters and oversight is None:
-        alike = rows_of(comparisons, replace(model, voters=False, slips=True))
+        common_rows = rows_of(comparisons, replace(model, voters=False, slips=True))
         with one_blas_thread(comparisons.n_items):
-            rough = fit(alike, own_prior, own_oversight, tolerance=_ROUGH, **options)
+            rough = fit(common_rows, own_prior, own_oversight, tolerance=_ROUGH, **options)
         own_oversight = float(rough.parameters.oversight[0])
     rows = rows_of(comparisons, model)
     begin = None if start is None else _start(start, comparisons, model, own_oversight)

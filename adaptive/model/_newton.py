@@ -286,16 +286,16 @@ class JointFit:
             border, corner = self._border(point)
             columns.append(border)
         solved = self._solve_blocks(voters, weight, at.precision, np.column_stack(columns)).T
-        whole, moves = solved[:n_targets], np.zeros(n_targets)
+        solutions, moves = solved[:n_targets], np.zeros(n_targets)
         if fits_nu:
             rest = corner - float(border @ solved[-1])  # of log nu, once the others are eliminated
             if rest <= 0:
                 raise np.linalg.LinAlgError
-            moves = (log_nu - whole @ border) / rest
-            whole = whole - np.outer(moves, solved[-1])
+            moves = (log_nu - solutions @ border) / rest
+            solutions = solutions - np.outer(moves, solved[-1])
         groups = np.zeros((n_targets, self.rows.n_groups, 3))
-        groups[..., self.is_free] = whole[:, n_items:].reshape(groups[..., self.is_free].shape)
-        return [Move(x[:n_items], y, float(z)) for x, y, z in zip(whole, groups, moves, strict=True)]
+        groups[..., self.is_free] = solutions[:, n_items:].reshape(groups[..., self.is_free].shape)
+        return [Move(x[:n_items], y, float(z)) for x, y, z in zip(solutions, groups, moves, strict=True)]
 
     def _border(self, point: Point) -> tuple[Array, float]:
         """Return the curvature in log nu and all other parameters, and that in log nu alone."""
@@ -457,7 +457,7 @@ class Voters:
         from scipy.sparse import csr_array
 
         mixed, (n_groups, n_free, _) = self.mixed, self.inverse.shape
-        held = mixed @ self.multiplier
+        means = mixed @ self.multiplier
         if isinstance(mixed, np.ndarray):
             of_groups = mixed.reshape(len(mixed), n_groups, n_free).transpose(1, 0, 2)
             image = (of_groups @ self.inverse).transpose(1, 0, 2).reshape(mixed.shape) @ mixed.T
@@ -466,7 +466,7 @@ class Voters:
             values = np.einsum("vk,vkl->vl", mixed.data.reshape(-1, n_free), inverse)
             scaled = csr_array((values.ravel(), mixed.indices, mixed.indptr), shape=mixed.shape)
             image = (scaled @ mixed.T).toarray()
-        return np.asarray(image - np.outer(held, held))
+        return np.asarray(image - np.outer(means, means))
 
 
 def _where(is_first: Array, group: Array, first: Array, second: Array) -> Array:

@@ -226,8 +226,8 @@ def _half_correlations(
     units, is_compared = np.unique(unit), votes.presentations > 0
     correlations = []
     for _ in range(number):
-        chosen = rng.permutation(units)[: units.size // 2]
-        in_first = np.isin(unit, chosen)
+        first_half = rng.permutation(units)[: units.size // 2]
+        in_first = np.isin(unit, first_half)
         halves = [_strengths_of(strengths, votes.select(rows))[is_compared] for rows in (in_first, ~in_first)]
         if min(theta.std() for theta in halves) > 0:
             correlations.append(float(np.corrcoef(halves[0], halves[1])[0, 1]))

@@ -319,7 +319,7 @@ def fit_population(
     return PopulationFit(population, plugged.copy(), judged, level_value, uncorrected, ends, *counts)
 
 
-def _predict_levels(found: Array, means: Array, drawn: Array) -> tuple[Array, Array]:
+def _predict_levels(estimates: Array, means: Array, levels: Array) -> tuple[Array, Array]:
     """Predict the drawn levels from the estimates, by linear regression on all four means; return errors too.
 
     This is the regression of approximate Bayesian computation (Beaumont, Zhang and Balding 2002). If votes carry no
@@ -327,10 +327,10 @@ def _predict_levels(found: Array, means: Array, drawn: Array) -> tuple[Array, Ar
     """
     from scipy.linalg import lstsq
 
-    n = len(drawn)
-    design = np.column_stack([np.ones(n), means - found])
-    coefficients, _, rank, _ = lstsq(design, drawn)
-    residuals = drawn - design @ coefficients
+    n = len(levels)
+    design = np.column_stack([np.ones(n), means - estimates])
+    coefficients, _, rank, _ = lstsq(design, levels)
+    residuals = levels - design @ coefficients
     at_found = np.eye(1, 5)[0]
     leverage = float(at_found @ np.linalg.pinv(design.T @ design) @ at_found)
     variance = np.sum(residuals**2, axis=0) / max(1, n - int(rank))

@@ -141,7 +141,7 @@ class PairedDifference(Result):
     fragile: bool
     verdict: Verdict | None = None
 
-    def turned(self) -> PairedDifference:
+    def reverse(self) -> PairedDifference:
         """Return the second run minus the first."""
         return replace(
             self,
@@ -282,7 +282,7 @@ class RunComparison(TableResult):
             if (pair.first, pair.second) == (first, second):
                 return pair
             if (pair.second, pair.first) == (first, second):
-                return pair.turned()
+                return pair.reverse()
         raise OptionError(f"{shown(first)} and {shown(second)} were not compared; runs are {', '.join(self.runs)}")
 
     def differences(self, first: str | None = None, second: str | None = None) -> NDArray[np.float64]:

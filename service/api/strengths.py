@@ -413,10 +413,10 @@ def choose(
     rng = np.random.default_rng(seed)
     if prompts is None and comparisons.prompt:
         prompts = tuple(dict.fromkeys(comparisons.prompt))
-    within: dict[str, Any] = {}
+    prompt_options: dict[str, Any] = {}
     if prompts is not None:
-        within = {"prompts": prompts, "prompt_history": prompts_shown(comparisons)}
-    matches = next_comparisons(strengths_fit, size, rng=rng, voters=voters, n0=n0, focus=focus, **within)
+        prompt_options = {"prompts": prompts, "prompt_history": prompts_shown(comparisons)}
+    matches = next_comparisons(strengths_fit, size, rng=rng, voters=voters, n0=n0, focus=focus, **prompt_options)
     reasons = [f"{matches.n_comparisons} of {size} comparisons: {matches.reason}"] if matches.reason else []
     return {
         "n_comparisons": matches.n_comparisons,

@@ -333,10 +333,10 @@ def _schema(hint: Any) -> Shape:
     if origin in (list, Sequence) or (origin is tuple and inner[-1] is Ellipsis):
         return list_of(_schema(inner[0]))
     if origin is tuple:
-        parts = [_schema(each) for each in inner]
+        parts = [_schema(part) for part in inner]
         return Shape(type="array", prefixItems=parts, minItems=len(parts), maxItems=len(parts))
     if origin in (Union, types.UnionType):
-        (only,) = (_schema(each) for each in inner if each is not type(None))
+        (only,) = (_schema(choice) for choice in inner if choice is not type(None))
         is_plain = isinstance(only.get("type"), str) and only["type"] not in ("object", "array")
         return only(type=[only["type"], "null"]) if is_plain else only.or_null()
     raise TypeError(f"no JSON Schema for {hint}")

@@ -336,15 +336,15 @@ def _sets(
     No slot gets a set twice, or one that the waiting voter has answered.
     """
     info, rng = transaction.info, ballot_rng(transaction.info.seed, number, "draw")
-    drawn = _drawn_sets(transaction)
-    members = np.array([item for _, items in drawn for item in items], np.int64)
+    earlier_sets = _drawn_sets(transaction)
+    members = np.array([item for _, items in earlier_sets for item in items], np.int64)
     n_shown = np.bincount(members, minlength=info.n_items)
-    slots = _slots_with_fewest(info, np.array([slot for slot, _ in drawn], np.int64), size)
+    slots = _slots_with_fewest(info, np.array([slot for slot, _ in earlier_sets], np.int64), size)
     known = set() if voter_id is None else pairs_of_voter(transaction, voter_id).pairs()
-    seen: defaultdict[int, set[Pair]] = defaultdict(lambda: set(known))
+    sets_of_slot: defaultdict[int, set[Pair]] = defaultdict(lambda: set(known))
     if info.settings.assigned:  # the slot is one voter
-        for slot, items in drawn:
-            seen[slot].add(tuple(sorted(items)))
+        for slot, items in earlier_sets:
+            sets_of_slot[slot].add(tuple(sorted(items)))
     of_slot: dict[int, dict[Pair, list[int]]] = {slot: {} for slot in sorted(slots.tolist())}
 
     def draw(n_sets: int) -> Slots:
@@ -356,7 +356,7 @@ def _sets(
     def deal(sets: Iterable[list[int]]) -> None:
         for row in sets:
             members = tuple(sorted(row))
-            free = [slot for slot in of_slot if members not in of_slot[slot] and members not in seen[slot]]
+            free = [slot for slot in of_slot if members not in of_slot[slot] and members not in sets_of_slot[slot]]
             if free:
                 of_slot[min(free, key=lambda slot: len(of_slot[slot]))][members] = row
 
@@ -367,7 +367,7 @@ def _sets(
         others = [
             members
             for members in combinations(range(info.n_items), info.set_size)
-            if any(members not in seen[slot] for slot in of_slot)
+            if any(members not in sets_of_slot[slot] for slot in of_slot)
         ]
         deal([rng.permutation(others[at]).tolist() for at in rng.permutation(len(others))[:size]])
     voter = np.repeat(list(of_slot), [len(sets) for sets in of_slot.values()]).astype(np.int32)
@@ -379,8 +379,8 @@ def _sets(
 def _drawn_sets(transaction: Transaction) -> list[tuple[int, tuple[int, ...]]]:
     """Return slot and items of each set that was drawn so far."""
     pair = schema.comparison
-    drawn = sa.select(schema.sheet.c.slot, pair.c.left_item, pair.c.right_item, pair.c.other_items)
-    of_campaign = drawn.select_from(schema.PAIRS_ON_SHEETS).where(transaction.of_campaign(schema.ballot))
+    sets = sa.select(schema.sheet.c.slot, pair.c.left_item, pair.c.right_item, pair.c.other_items)
+    of_campaign = sets.select_from(schema.PAIRS_ON_SHEETS).where(transaction.of_campaign(schema.ballot))
     rows = transaction.execute(of_campaign)
     return [(row.slot, (row.left_item, row.right_item, *value_of(row.other_items))) for row in rows]
 
@@ -404,33 +404,33 @@ def _within_groups(
         n_asked[place[pair]] += 1
     shown_pairs = _shown_to_slots(transaction)
     slots = np.sort(_slots_with_fewest(info, shown_pairs.slot, size))
-    seen: dict[int, set[int]] = {slot: set() for slot in slots.tolist()}
+    pairs_of_slot: dict[int, set[int]] = {slot: set() for slot in slots.tolist()}
     if voter_id is not None:
         known = {place[pair] for pair in pairs_of_voter(transaction, voter_id).pairs() if pair in place}
-        seen = dict.fromkeys(slots.tolist(), known)
+        pairs_of_slot = dict.fromkeys(slots.tolist(), known)
     elif info.settings.assigned:
         for first, second, slot in zip(*(column.tolist() for column in shown_pairs), strict=True):
-            if slot in seen:
-                seen[slot].add(place[min(first, second), max(first, second)])
+            if slot in pairs_of_slot:
+                pairs_of_slot[slot].add(place[min(first, second), max(first, second)])
     most = -(-plan.budget // left.size)
     order = n_asked + rng.random(left.size)  # pairs asked least often first, at random among equals
-    of_slot: dict[int, list[int]] = {slot: [] for slot in seen}
+    of_slot: dict[int, list[int]] = {slot: [] for slot in pairs_of_slot}
     while sum(map(len, of_slot.values())) < size and order.min() < most:
         at = int(order.argmin())
-        free = [slot for slot in of_slot if at not in seen[slot]]
+        free = [slot for slot in of_slot if at not in pairs_of_slot[slot]]
         if not free:
             order[at] = np.inf
             continue
         slot = min(free, key=lambda slot: len(of_slot[slot]))
         of_slot[slot].append(at)
-        seen[slot] = seen[slot] | {at}
+        pairs_of_slot[slot] = pairs_of_slot[slot] | {at}
         order[at] += 1.0
-    drawn = [(at, slot) for slot, slot_pairs in of_slot.items() for at in rng.permutation(slot_pairs).tolist()]
-    places = np.array([at for at, _ in drawn], np.int64)
+    slots_of_pairs = [(at, slot) for slot, slot_pairs in of_slot.items() for at in rng.permutation(slot_pairs).tolist()]
+    places = np.array([at for at, _ in slots_of_pairs], np.int64)
     swaps = rng.random(places.size) < 0.5
     sides = np.where(swaps, right[places], left[places]), np.where(swaps, left[places], right[places])
-    voters = np.array([slot for _, slot in drawn], np.int32)
-    reason = "" if len(drawn) == size else "the voters have seen the pairs that still need answers"
+    voters = np.array([slot for _, slot in slots_of_pairs], np.int32)
+    reason = "" if len(slots_of_pairs) == size else "the voters have seen the pairs that still need answers"
     first, second = (side.astype(np.int32) for side in sides)
     return Matches(tuple(info.items), tuple(info.slots), first, second, voters, reason)
 

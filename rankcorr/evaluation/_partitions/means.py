@@ -312,7 +312,7 @@ class MeanDifference(Result):
     high: float
     n_queries: int
 
-    def turned(self) -> MeanDifference:
+    def reverse(self) -> MeanDifference:
         """Return the second run minus the first."""
         return replace(
             self,
@@ -400,7 +400,7 @@ class QueryMeans(TableResult):
             raise OptionError(f"a difference is of two columns of scores, and there is one: {self.rows[0].run!r}")
         rows = self.differences
         if first is not None or second is not None:
-            rows = tuple(difference for row in rows for difference in (row, row.turned()))
+            rows = tuple(difference for row in rows for difference in (row, row.reverse()))
         return _only(rows, first=first, second=second, metric=metric, standardized=standardized)
 
     def _check(self, metric: str | None, standardized: bool, **runs: str | None) -> None:

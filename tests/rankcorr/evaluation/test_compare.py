@@ -80,8 +80,8 @@ def test_the_run_that_is_named_first_comes_first(baseline):
         assert (pair.n_better, pair.n_worse) == ((values > 0).sum(), (values < 0).sum())
     pair, other = found.pair("a", "c"), found.pair("c", "a")
     assert (pair.pvalue, pair.corrected_pvalue) == (other.pvalue, other.corrected_pvalue)
-    assert other == pair.turned()
-    assert other.turned() == pair
+    assert other == pair.reverse()
+    assert other.reverse() == pair
 
 
 def test_queries_that_one_run_lacks_are_left_out_of_its_pairs():
@@ -183,7 +183,7 @@ def test_one_query_decides():
     assert (pair.pvalue, pair.fragile, pair.least.label, pair.least.pvalue) == (2 / 2**6, True, "tiger", 2 / 2**5)
     assert pair.low > 0
     assert pair.most.label in {"q0", "q1", "q2", "q3"}
-    assert pair.turned().most == pair.least.reverse()
+    assert pair.reverse().most == pair.least.reverse()
 
 
 def test_runs_with_one_query_in_common_or_none():
@@ -346,7 +346,7 @@ def test_verdicts_of_pairs():
     assert {judged.get(("a", "d")), judged.get(("d", "a"))} <= {"equivalent", None}
     assert found.pair("a", "c").verdict == "better"
     assert found.pair("c", "a").verdict == "worse"
-    assert found.pair("a", "d").turned().verdict == "equivalent"
+    assert found.pair("a", "d").reverse().verdict == "equivalent"
     assert {pair.verdict for pair in compare_runs(qrels, runs, n_resamples=50).pairs} == {None}
 
 

@@ -161,8 +161,8 @@ def test_the_run_that_is_named_first_comes_first():
     assert later.low < 0.25 < later.high
     assert (later.error, later.n_queries) == (earlier.error, 3)
     assert found.difference() is earlier
-    assert found.difference("b") == found.difference(second="a") == later == earlier.turned()
-    assert found.difference("a") == found.difference(second="b") == earlier == later.turned()
+    assert found.difference("b") == found.difference(second="a") == later == earlier.reverse()
+    assert found.difference("a") == found.difference(second="b") == earlier == later.reverse()
 
 
 def test_zero_has_no_sign_when_turned():
