@@ -424,6 +424,16 @@ def _without_missing_games(row: dict[str, Any]) -> dict[str, Any]:
     return {name: "" if name in GAMES and is_missing(entry) else entry for name, entry in row.items()}
 
 
+def check_columns(records: Records, columns: Iterable[str], ignore: Sequence[str], roles: Sequence[str]) -> None:
+    """Refuse roles of columns other than `roles`, and columns to ignore that the records lack."""
+    if unknown := [role for role in columns if role not in roles]:
+        raise OptionError(f"columns: unknown role {shown(unknown[0])}; use {', '.join(roles)}")
+    if isinstance(ignore, str):
+        raise OptionError(f"ignore is a list of columns; got {shown(ignore)}")
+    if absent := [name for name in ignore if name not in (*records.names, *records.columns_of_games)]:
+        raise OptionError(f"ignore: there is no column {shown(absent[0])}")
+
+
 def check_games(records: Records, columns: Mapping[str, Any]) -> None:
     """Refuse columns of one game: both are read already."""
     if named := [

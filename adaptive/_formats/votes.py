@@ -24,6 +24,7 @@ from adaptive._formats.records import (
     WHOLE_NUMBER,
     Objects,
     Records,
+    check_columns,
     check_games,
     map_column,
     records_of_file,
@@ -353,14 +354,9 @@ def vote_columns(
     `more_words` are meanings of further answers, for all formats that have words.
     """
     check_choice("format", format, FORMATS)
-    if unknown := [role for role in columns if role not in ROLES]:
-        raise OptionError(f"columns: unknown role {shown(unknown[0])}; use {', '.join(ROLES)}")
-    if isinstance(ignore, str):
-        raise OptionError(f"ignore is a list of columns; got {shown(ignore)}")
     records = split_games(records)
+    check_columns(records, columns, ignore, ROLES)
     check_games(records, columns)
-    if absent := [name for name in ignore if name not in (*records.names, *records.columns_of_games)]:
-        raise OptionError(f"ignore: there is no column {shown(absent[0])}")
     if records.tool == "potato" and "left" in needed and not records.has_side("left"):
         records.table.fail("a user_state.json has no items: name the data file with instances=")
     ids = records.labels("comparison") if "comparison" in needed else None

@@ -8,7 +8,7 @@ sides and covariates together.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -206,8 +206,8 @@ class Choices:
         middle = ["tie"] if most == 1 and parameter else [f"grade {size}" for size in parameter]
         names = [*middle, *(["side"] if side_bias else []), *(covariates or {})]
         values = _checked_covariates(covariates, n_votes)
-        if clashing := [name for name in covariates or {} if name in ("tie", "side", *middle)]:
-            raise ModelError(f"a covariate cannot be called {shown(clashing[0])}, which is the name of another parameter")
+        if known := [name for name in covariates or {} if name in ("tie", "side", *middle)]:
+            raise ModelError(f"a covariate cannot be called {shown(known[0])}, which is the name of another parameter")
         levels = sorted({sign * size for size in [*sizes, most] for sign in (1, -1)}, reverse=True)
         terms: list[dict[int, float]] = []
         for vote in range(n_votes):
@@ -266,10 +266,7 @@ class Choices:
             raise ModelError(f"rankings must be a list of rankings; got {shown(rankings)}")
         orders = [_order_of(row, ranking) for row, ranking in enumerate(rankings)]
         ranked = dict.fromkeys(item for order in orders for group in order for item in group)
-        labels = checked_labels(list(ranked) if items is None else items, "items", ModelError)
-        place = {label: number for number, label in enumerate(labels)}
-        if unknown := [item for item in ranked if item not in place]:
-            raise ModelError(offending("rankings name items that `items` lacks", unknown))
+        labels, place = _places_of_items(ranked, items, "rankings")
         tied = sorted({len(group) for order in orders for group in order} - {0, 1})
         parameter = {size: len(labels) + number for number, size in enumerate(tied)}
         sizes: list[int] = []
@@ -330,10 +327,7 @@ class Choices:
         """
         rows = [_best_worst_of(row, answer) for row, answer in enumerate(answers)]
         shown_items = dict.fromkeys(item for members, _, _ in rows for item in members)
-        labels = checked_labels(list(shown_items) if items is None else items, "items", ModelError)
-        place = {label: number for number, label in enumerate(labels)}
-        if unknown := [item for item in shown_items if item not in place]:
-            raise ModelError(offending("answers name items that `items` lacks", unknown))
+        labels, place = _places_of_items(shown_items, items, "answers")
         sizes: list[int] = []
         terms: list[dict[int, float]] = []
         choices: list[int] = []
@@ -601,6 +595,17 @@ def _best_worst_of(row: int, answer: Any) -> tuple[Sequence[Hashable], Hashable,
     if not is_triple or not isinstance(answer[0], list | tuple) or any(map(is_unhashable, (*answer[0], *answer[1:]))):
         raise ModelError(f"answer {row} must be (list of items shown, best, worst); got {shown(answer)}")
     return answer[0], answer[1], answer[2]
+
+
+def _places_of_items(
+    named: Collection[Hashable], items: Sequence[Hashable] | None, answers: str
+) -> tuple[Sequence[Hashable], dict[Hashable, int]]:
+    """Return all items, by default those that the answers name, and the place of each."""
+    labels = checked_labels(list(named) if items is None else items, "items", ModelError)
+    place = {label: number for number, label in enumerate(labels)}
+    if unknown := [item for item in named if item not in place]:
+        raise ModelError(offending(f"{answers} name items that `items` lacks", unknown))
+    return labels, place
 
 
 def _of_subset(subset: tuple[int, ...], parameter: Mapping[int, int]) -> dict[int, float]:

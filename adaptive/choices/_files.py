@@ -23,6 +23,7 @@ from adaptive._formats.records import (
     Frame,
     Objects,
     Records,
+    check_columns,
     check_games,
     is_missing,
     plain_entry,
@@ -158,12 +159,9 @@ def read_choices(
     ((('a', 'b', 'c'), 'a', 'c'),)
     """
     records = choice_records(source, encoding)
-    if unknown := [role for role in columns or () if role not in CHOICE_ROLES]:
-        raise OptionError(f"columns: unknown role {shown(unknown[0])}; use {', '.join(CHOICE_ROLES)}")
-    if isinstance(covariates, str) or isinstance(ignore, str):
-        raise OptionError("covariates and ignore are lists of names; got one name")
-    if absent := [name for name in ignore if name not in (*records.names, *records.columns_of_games)]:
-        raise OptionError(f"ignore: there is no column {shown(absent[0])}")
+    check_columns(records, columns or {}, ignore, CHOICE_ROLES)
+    if isinstance(covariates, str):
+        raise OptionError(f"covariates is a list of columns; got {shown(covariates)}")
     return _Reader(records, dict(columns or {}), tuple(ignore), tuple(covariates)).answers(format, answers)
 
 

@@ -414,8 +414,11 @@ class Better(JsonResult):
 
     def __repr__(self) -> str:
         low, high = self.interval
-        difference = f"{self.difference:+.3g} ({low:+.3g} to {high:+.3g}, level {self.level:g})"
-        return f"<Better: {self.first!r} than {self.second!r}, probability {self.probability:.3g}, difference {difference}>"
+        interval = f"({low:+.3g} to {high:+.3g}, level {self.level:g})"
+        return (
+            f"<Better: {self.first!r} than {self.second!r}, probability {self.probability:.3g}, "
+            f"difference {self.difference:+.3g} {interval}>"
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,6 +27,11 @@ _MOST_CHUNK_BYTES: Final = 1 << 31  # of text in one chunk of Arrow
 WHOLE_NUMBERS: Final = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")  # those of numpy
 
 
+def rows_of(offsets: Codes, group: int) -> slice:
+    """Return the rows of a group in columns that are sorted by group."""
+    return slice(int(offsets[group]), int(offsets[group + 1]))
+
+
 class Ids(NamedTuple):
     """A code for each row, and the id of each code, in the order of their first rows."""
 

@@ -15,6 +15,7 @@ from rankcorr._input.scores import read_only
 from rankcorr._weights import MAX_KEPT_ITEMS, READY_WEIGHERS, SCHEMES, kept_tables, rank_table
 from rankcorr._workers import Progress, Values, in_threads, silent
 from rankcorr.errors import WeightError
+from rankcorr.evaluation._columns import rows_of
 from rankcorr.inference._resampling import kind_of
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def reasons(values: Values, x: Values, y: Values, offsets: Offsets) -> dict[int,
     """Why the coefficient of a group is undefined, by the number of the group."""
     reason_of = {}
     for group in np.flatnonzero(np.isnan(values)).tolist():
-        rows = slice(int(offsets[group]), int(offsets[group + 1]))
+        rows = rows_of(offsets, group)
         reason_of[group] = _reason(x[rows], y[rows])
     return reason_of
 

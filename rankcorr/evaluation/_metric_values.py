@@ -21,7 +21,7 @@ from rankcorr._coefficients import Coefficient
 from rankcorr._ranking import Ranking
 from rankcorr._workers import Progress, Values, silent
 from rankcorr.errors import MetricError
-from rankcorr.evaluation._columns import Codes
+from rankcorr.evaluation._columns import Codes, rows_of
 from rankcorr.evaluation._grouped import group_coefficients, reasons
 from rankcorr.evaluation._matching import Joined, Matched, id_places, trec_order
 from rankcorr.evaluation._metrics import (
@@ -96,7 +96,7 @@ class RunMetrics:
         pairs, values = self._pairs, np.full(self._pairs.offsets.size - 1, math.nan)
         for query in np.flatnonzero(np.diff(pairs.offsets) > 1).tolist():
             self._progress(1)
-            rows = slice(int(pairs.offsets[query]), int(pairs.offsets[query + 1]))
+            rows = rows_of(pairs.offsets, query)
             with collected_notices():  # the reasons say it
                 values[query] = tau_ap(pairs.x[rows], pairs.y[rows], ties=metric.ties)
         return self._explain(values, reasons(values, pairs.x, pairs.y, pairs.offsets))
@@ -106,7 +106,7 @@ class RunMetrics:
         values = np.zeros(qrels.n_queries)  # an empty list has no item in common with another
         for query in np.flatnonzero(joint.retrieved).tolist():
             self._progress(1)
-            gold = slice(int(qrels.offsets[query]), int(qrels.offsets[query + 1]))
+            gold = rows_of(qrels.offsets, query)
             run = slice(int(joint.starts[query]), int(joint.stops[query]))
             lists = [
                 Ranking.from_scores(scores[rows], labels=codes[rows])

@@ -23,7 +23,7 @@ from rankcorr._results import mean_of
 from rankcorr._weights import Uniform
 from rankcorr._workers import Draws, Progress, Values, derived_seed, in_threads, silent
 from rankcorr.errors import StandardizationError
-from rankcorr.evaluation._columns import Codes
+from rankcorr.evaluation._columns import Codes, rows_of
 from rankcorr.evaluation._grouped import BLOCK_ROWS, blocks_of, coefficients_of, formula_of, group_coefficients
 from rankcorr.inference._null import MAX_EXACT_ITEMS, null_of
 from rankcorr.inference._standardization import MAX_EXPONENT, exponent_of, mean_standardized, standardize
@@ -87,8 +87,7 @@ def standardization(coefficient: Coefficient, x: Values, y: Values, offsets: Cod
     if type(coefficient.weighting.weigher) is Uniform:  # the mean over permutations is 0 by symmetry
         return Standardization(np.zeros(n_groups), 0, 0, math.nan)
     workers, progress = draws.workers, draws.progress
-    keys, traits = _traits(coefficient, x, y, offsets, workers, progress)
-    usable = np.flatnonzero((np.diff(offsets) > 1) & (traits[:, 4] > 0))
+    keys, traits, usable = _traits(coefficient, x, y, offsets, workers, progress)
     exponents = np.zeros(n_groups)
     if usable.size == 0:
         return Standardization(exponents, 0, 0, math.nan)
@@ -97,7 +96,7 @@ def standardization(coefficient: Coefficient, x: Values, y: Values, offsets: Cod
 
     def draw(number: int) -> Values:
         group = int(usable[firsts[number]])
-        rows = slice(int(offsets[group]), int(offsets[group + 1]))
+        rows = rows_of(offsets, group)
         # Sorted, and seeded by pattern: a pattern has the same null wherever its groups are.
         own_seed = derived_seed(draws.seed, *keys[group].tolist())
         sorted_scores = np.sort(x[rows]), np.sort(y[rows])
@@ -135,8 +134,7 @@ def drawn_exponents(
     exponents = np.zeros(offsets.size - 1)
     if type(coefficient.weighting.weigher) is Uniform:
         return exponents
-    keys, traits = _traits(coefficient, x, y, offsets, 1, silent)
-    usable = np.flatnonzero((np.diff(offsets) > 1) & (traits[:, 4] > 0))
+    keys, _, usable = _traits(coefficient, x, y, offsets, 1, silent)
     if usable.size == 0:
         return exponents
     firsts, pattern, _ = _patterns(keys[usable])
@@ -145,7 +143,7 @@ def drawn_exponents(
         key = tuple(keys[group].tolist())
         exponent = known.get(key)
         if exponent is None:
-            rows = slice(int(offsets[group]), int(offsets[group + 1]))
+            rows = rows_of(offsets, group)
             values = _draw_null(coefficient, np.sort(x[rows]), np.sort(y[rows]), n_resamples, derived_seed(seed, *key))
             exponent = exponent_of(values) if values.size else 0.0
             known[key] = exponent
@@ -196,8 +194,8 @@ def _check_exponents(exponents: Values) -> None:
 
 def _traits(
     coefficient: Coefficient, x: Values, y: Values, offsets: Codes, workers: int, progress: Progress
-) -> tuple[Codes, Values]:
-    """Length and patterns of ties of each group, shape (n_groups, 3), and its traits."""
+) -> tuple[Codes, Values, Codes]:
+    """Length and patterns of ties of each group, shape (n_groups, 3), its traits, and the groups with a coefficient."""
     from rankcorr.evaluation._query_kernels import N_TRAITS, group_traits
 
     n_groups = offsets.size - 1
@@ -210,7 +208,8 @@ def _traits(
         group_traits(*columns, sizes, scrambles, patterns[block], traits[block])
 
     in_threads(run, blocks_of(offsets), workers, progress)
-    return np.column_stack([np.diff(offsets), patterns]), traits
+    sizes = np.diff(offsets)
+    return np.column_stack([sizes, patterns]), traits, np.flatnonzero((sizes > 1) & (traits[:, 4] > 0))
 
 
 def _patterns(keys: Codes) -> tuple[Codes, Codes, Codes]:

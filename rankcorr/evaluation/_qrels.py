@@ -23,7 +23,16 @@ from rankcorr.errors import (
     RankColumnWarning,
     SplitQueryError,
 )
-from rankcorr.evaluation._columns import DUPLICATES, Codes, Duplicates, Ids, checked_values, encode_ids, is_number
+from rankcorr.evaluation._columns import (
+    DUPLICATES,
+    Codes,
+    Duplicates,
+    Ids,
+    checked_values,
+    encode_ids,
+    is_number,
+    rows_of,
+)
 
 QUERY: Final = ("query", "query_id", "qid", "q_id")
 DOCUMENT: Final = ("document", "document_id", "doc_id", "docno", "docid", "doc")
@@ -338,7 +347,7 @@ class QueryColumns:
         place = self.places.get(query)
         if place is None:
             raise LabelError(offending("there is no query", [query]))
-        rows = slice(int(self.offsets[place]), int(self.offsets[place + 1]))
+        rows = rows_of(self.offsets, place)
         ids = (self.documents[code] for code in self.codes[rows].tolist())
         return dict(zip(ids, self.values[rows].tolist(), strict=True))
 

@@ -15,6 +15,7 @@ from rankcorr._ranking import Ranking
 from rankcorr._results import Result, Rows
 from rankcorr._workers import Draws
 from rankcorr.errors import OptionError
+from rankcorr.evaluation._columns import rows_of
 from rankcorr.evaluation._evaluate import Evaluation, evaluate_matches
 from rankcorr.evaluation._matching import Matched, Policies, SelfHits, Unjudged, Unretrieved, match_runs
 from rankcorr.evaluation._metrics import Metric, MetricLike, as_metrics, name_of
@@ -227,7 +228,7 @@ def _documents(
 
 def _places(pairs: Matched, coefficient: Coefficient, query: int) -> dict[Hashable, tuple[float, float]]:
     """Return the rank and cost of each document of a query; empty if the coefficient is undefined."""
-    rows = slice(int(pairs.offsets[query]), int(pairs.offsets[query + 1]))
+    rows = rows_of(pairs.offsets, query)
     if rows.stop - rows.start < 2:
         return {}
     x, y = Ranking.from_scores(pairs.x[rows]), Ranking.from_scores(pairs.y[rows])

@@ -172,7 +172,9 @@ def asked_pairs(transaction: Transaction) -> Iterator[Pair]:
     """Yield the pair of each comparison that was drawn, without the unanswered ones of dropped sheets."""
     table, ballot = schema.comparison, schema.ballot
     columns = (table.c.ballot_id, table.c.sheet, *_ITEMS)
-    comparisons = sa.select(*columns, schema.IS_ANSWERED.label("is_answered")).join(ballot, ballot.c.id == table.c.ballot_id)
+    comparisons = sa.select(*columns, schema.IS_ANSWERED.label("is_answered")).join(
+        ballot, ballot.c.id == table.c.ballot_id
+    )
     dropped = dropped_sheets(transaction)
     for row in transaction.execute(comparisons.where(transaction.of_campaign(ballot), table.c.probe.is_(None))):
         if row.is_answered or (row.ballot_id, row.sheet) not in dropped:

@@ -580,9 +580,7 @@ def is_leased(transaction: Transaction) -> sa.ColumnElement[bool]:
 
 @lru_cache(maxsize=64)
 def _has_lease(is_lease_in_time: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
-    lease, sheet = schema.lease, schema.sheet
-    of_sheet = (lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number)
-    return sa.exists().where(*of_sheet, lease.c.ended_at.is_(None), is_lease_in_time)
+    return sa.exists().where(schema.LEASE_OF_SHEET, schema.lease.c.ended_at.is_(None), is_lease_in_time)
 
 
 def _unfinished_sheets(transaction: Transaction, voter_id: int) -> list[Sheet]:

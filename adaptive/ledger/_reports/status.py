@@ -331,8 +331,7 @@ def _ballots(transaction: Transaction) -> Sequence[Any]:
     ballot, sheet, lease = schema.ballot, schema.sheet, schema.lease
     is_done = sheet.c.n_answered == sheet.c.n_comparisons
     n_done = sa.case((is_done, 1), else_=0)
-    of_sheet = (lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number)
-    is_left = sa.exists().where(*of_sheet, lease.c.end_reason == "done")
+    is_left = sa.exists().where(schema.LEASE_OF_SHEET, lease.c.end_reason == "done")
     checks_dropped = sa.case((sa.and_(is_done, is_left), sheet.c.n_checks - sheet.c.n_checked), else_=0)
     return transaction.execute(
         sa.select(

@@ -597,6 +597,7 @@ LEASES: Final = lease.join(ballot, ballot.c.id == lease.c.ballot_id)
 PAIRS: Final = comparison.join(ballot, ballot.c.id == comparison.c.ballot_id)
 SHEETS: Final = sheet.join(ballot)
 PAIRS_ON_SHEETS: Final = comparison.join(sheet).join(ballot)
+LEASE_OF_SHEET: Final = sa.and_(lease.c.ballot_id == sheet.c.ballot_id, lease.c.sheet == sheet.c.number)
 LEASED_TO: Final = sa.and_(lease.c.ballot_id == comparison.c.ballot_id, lease.c.sheet == comparison.c.sheet)
 IS_NO_PRACTICE: Final = sa.or_(comparison.c.probe.is_(None), comparison.c.probe != "practice")
 

@@ -185,7 +185,11 @@ def test_a_wrong_file_is_named_with_its_line(written, text, message):
         ),
         (lambda path: read_choices(path, columns={"prompt": "y"}), OptionError, "one for prompt that is not there"),
         (lambda path: read_choices(path, ignore=["y"]), OptionError, "ignore: there is no column 'y'"),
-        (lambda path: read_choices(path, covariates="length"), OptionError, "are lists of names"),
+        (
+            lambda path: read_choices(path, covariates="length"),
+            OptionError,
+            "covariates is a list of columns; got 'length'",
+        ),
         (lambda path: read_choices(path, covariates=["x"]), TableError, "no columns left_x and right_x"),
         (lambda path: read_choices(path, covariates=["word"]), TableError, "a covariate is a finite number; got 'w'"),
         (lambda path: read_choices(path, answers={"left": 3}), OptionError, "an answer, text or a number, means"),

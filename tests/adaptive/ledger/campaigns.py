@@ -1,5 +1,6 @@
 """Small campaigns, and what stands in a ledger as plain SQL tells it."""
 
+import csv
 import uuid
 from collections import defaultdict
 
@@ -126,6 +127,14 @@ def in_second_ballot(ledger):
     place, _, voter = asked(campaign, 2)[0]
     campaign.cast(vote(voter, place, number=2))
     return campaign
+
+
+def write_rows(path, rows):
+    """Write rows, dicts by column, as a CSV file."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def check_ledger(ledger):

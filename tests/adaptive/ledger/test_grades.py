@@ -24,7 +24,7 @@ from adaptive.ledger import (
 from adaptive.ledger._ballots.stored import current_votes, stored_ballots
 from adaptive.ledger._bundle.files import verify_bundle
 from adaptive.ledger.errors import BundleError
-from tests.adaptive.ledger.campaigns import campaign_of, new_id, query, read
+from tests.adaptive.ledger.campaigns import campaign_of, new_id, query, read, write_rows
 from tests.adaptive.ledger.databases import ITEMS, PAIRS, ledger_at, record, rows_of, voted
 from tests.adaptive.ledger.test_bundle_members import edited_json, members_of
 
@@ -153,10 +153,7 @@ def test_files_bring_grades_also_for_items_on_the_other_sides(with_ids, sqlite, 
                 row["winner"] = flipped.get(row["winner"], row["winner"])
                 row["grade"] = str(-int(row["grade"])) if row["grade"] else ""
     path = tmp_path / "votes.csv"
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(path, rows)
     recorded = target.import_votes(path, guard=False)
     assert recorded.n_new == len(rows)
     events = [{event.comparison: event.answer for event in campaign.events_after(0)} for campaign in (source, target)]

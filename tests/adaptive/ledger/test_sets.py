@@ -29,7 +29,7 @@ from adaptive.ledger._store.schema import best_and_worst, directions_of
 from adaptive.ledger._votes.imports import set_file
 from adaptive.ledger.errors import BundleError
 from rankcorr import OptionError
-from tests.adaptive.ledger.campaigns import change, new_id, query
+from tests.adaptive.ledger.campaigns import change, new_id, query, write_rows
 from tests.adaptive.ledger.databases import ledger_at
 from tests.adaptive.ledger.test_bundle_members import edited, edited_json, members_of
 
@@ -368,10 +368,7 @@ def filled(campaign, number, path, *, only=slice(None)):
     for row in rows[only]:
         items = [row[f"item_{at}"] for at in range(1, campaign.info.set_size + 1)]
         row["best"], row["worst"] = min(items), max(items)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(path, rows)
     return rows
 
 
@@ -426,10 +423,7 @@ def test_a_file_that_does_not_fit_changes_nothing(change_of, message, ledger, tm
     campaign.open_next()
     rows = filled(campaign, 1, path)
     change_of(rows[0])
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(path, rows)
     with pytest.raises(VoteError, match=message):
         campaign.import_votes(path)
     assert campaign.events_after(0) == ()

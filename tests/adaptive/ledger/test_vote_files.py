@@ -17,7 +17,7 @@ from adaptive.model._comparisons import read_comparisons
 from rankcorr._io.rankings import read_ranking
 from rankcorr._io.table import unguarded
 from rankcorr.errors import OptionError, TableError
-from tests.adaptive.ledger.campaigns import read
+from tests.adaptive.ledger.campaigns import read, write_rows
 from tests.adaptive.ledger.databases import ITEMS, PAIRS, PLAN, VOTERS, ledger_at, record, rows_of, voted
 from tests.adaptive.ledger.test_bundle_members import edited
 
@@ -85,10 +85,7 @@ def test_without_ids_a_vote_is_about_its_voters_comparison_of_the_pair(form, sql
             if number % 2:
                 row["left"], row["right"] = row["right"], row["left"]
                 row["winner"] = {"left": "right", "right": "left"}.get(row["winner"], row["winner"])
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
+        write_rows(path, rows)
     else:
         text = path.read_text(encoding="utf-8")
         rows = json.loads(text) if form == "label_studio" else [json.loads(line) for line in text.splitlines()]

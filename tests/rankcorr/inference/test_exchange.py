@@ -214,6 +214,12 @@ def test_ranks_are_shares_of_the_items_that_a_system_has():
     assert found == [(0, 0), (1, 0), (0, 1), (0, 2), (1, 1), (0, 3)]
 
 
+def check_same_rows(coefficients, others):
+    """Rows of coefficients, nan among them, are the same in some order."""
+    rows = (np.nan_to_num(np.round(each, 9) + 0.0, nan=9.0).tolist() for each in (coefficients, others))
+    assert_allclose(*map(sorted, rows), rtol=0, atol=2e-9)
+
+
 @given(NAMES, SYSTEMS, st.booleans(), st.randoms(use_true_random=False))
 def test_the_order_of_the_items_does_not_matter(name, drawn, by_scores, random):
     gold, systems = drawn[0], drawn[1][:2]
@@ -224,8 +230,7 @@ def test_the_order_of_the_items_does_not_matter(name, drawn, by_scores, random):
         for rows in (np.arange(gold.size), order)
     )
     for own, others in zip(one.coefficients_after(choices), other.coefficients_after(choices), strict=True):
-        rows = (np.nan_to_num(np.round(each, 9) + 0.0, nan=9.0).tolist() for each in (own, others))
-        assert_allclose(*map(sorted, rows), rtol=0, atol=2e-9)
+        check_same_rows(own, others)
 
 
 @given(NAMES, SYSTEMS.filter(lambda drawn: drawn[0].size > 2), st.booleans(), st.data())
@@ -239,8 +244,7 @@ def test_an_exchange_without_an_item_is_that_of_the_others(name, drawn, by_score
     # All exchanges, sorted: items that are tied in gold may be in another order without the one.
     choices = np.where(all_swaps(gold.size - 1) == 1, GO, STAY)[:, :, np.newaxis]
     for own, other in zip(found.coefficients_after(choices), expected.coefficients_after(choices), strict=True):
-        rows = (np.nan_to_num(np.round(each, 9) + 0.0, nan=9.0).tolist() for each in (own, other))
-        assert_allclose(*map(sorted, rows), rtol=0, atol=2e-9)
+        check_same_rows(own, other)
 
 
 def test_every_permutation_of_the_systems_has_the_same_share_of_choices():
