@@ -45,9 +45,7 @@ def strengths_report(content: Content, model: Content, n_voters: int | None, *, 
     return _report(methods, items, content["signal"], content["warnings"])
 
 
-def graded_report(
-    graded: Content, signal: Content, n_voters: int, warnings: Sequence[str], set_size: int = 2
-) -> Report:
+def graded_report(graded: Content, signal: Content, n_voters: int, warnings: Sequence[str], set_size: int) -> Report:
     """Return the part of a report on strengths fitted to graded votes or sets; `graded` is that of `choice_content`."""
     items = graded["items"]
     votes = "graded vote"

@@ -62,15 +62,13 @@ def check_spelling(table: TextTable, header: Record, columns: Iterable[str]) -> 
             table.fail(f'did you mean "{near}"? Capitals and spaces count in the names of columns', header.line, cell)
 
 
-def open_table(path: str | os.PathLike[str], columns: str) -> tuple[TextTable, Record, Iterator[Record]]:
-    """Open a table whose first line names the columns, and return the rows after it."""
+def open_table(path: str | os.PathLike[str]) -> tuple[TextTable, Record, Iterator[Record]]:
+    """Open a table whose first line names the columns, `item` among them, and return the rows after it."""
     table = TextTable(os.fspath(path))
     text = table.text()
     if text.lstrip()[0] in "{[":
-        table.fail(
-            f'is JSON; a table like CSV is expected, whose first line names the columns, with "{columns}" among them'
-        )
-    return table, *header_and_records(table, text, columns)
+        table.fail('is JSON; a table like CSV is expected, whose first line names the columns, with "item" among them')
+    return table, *header_and_records(table, text, "item")
 
 
 def header_and_records(table: TextTable, text: str, *columns: str) -> tuple[Record, Iterator[Record]]:
@@ -164,7 +162,7 @@ def read_items(path: str | os.PathLike[str]) -> tuple[Label, ...]:
     ...     read_items(file)
     (('salary', 'wage'), ('salary', 'tax'))
     """
-    table, header, records = open_table(path, "item")
+    table, header, records = open_table(path)
     columns = item_label_columns(table, header)
     lines: dict[Label, int] = {}
     for record in records:

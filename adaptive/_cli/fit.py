@@ -136,7 +136,7 @@ def fit_command(
         raise OptionError("--elo is a scale of logistic strengths, and those of thurstone are normal")
     comparisons = read_files(votes, reading, items).votes
     comparisons = select_voters(comparisons, only, without)
-    better_pairs = named_pairs("--better", pairs, comparisons.items)
+    better_pairs = named_pairs(pairs, comparisons.items)
     of_model = {name: value for name, value in options.items() if name not in CHOICE_OPTIONS}
     fitted = fit_named(comparisons, model, **of_model)
     if isinstance(fitted, Strengths) and report_path is not None:

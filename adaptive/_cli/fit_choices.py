@@ -141,7 +141,7 @@ def fit_choices(
     top: int | None, most_printed: int, out: str | None, as_json: bool,
 ) -> AnswersFit:  # fmt: skip
     """Fit answers, write what was fitted, and return it with the pairs of --better."""
-    result = fit_of_choices(answers, options, level=level, pairs=named_pairs("--better", pairs, answers.items))
+    result = fit_of_choices(answers, options, level=level, pairs=named_pairs(pairs, answers.items))
     rows = result.content["items"][:top]
     if as_json:
         console.print_json({**result.content, "items": rows})

@@ -116,14 +116,12 @@ def check_repeated_files(paths: Sequence[str]) -> None:
         raise OptionError(f"each file can be given only once; repeated: {printable(str(again[0]))}")
 
 
-def named_pairs(
-    option: str, pairs: Iterable[tuple[str, str]], items: Iterable[Hashable]
-) -> list[tuple[Hashable, Hashable]]:
-    """Return the items that pairs of names stand for, or refuse a name; the message has the first items."""
+def named_pairs(pairs: Iterable[tuple[str, str]], items: Iterable[Hashable]) -> list[tuple[Hashable, Hashable]]:
+    """Return the items that the pairs of --better stand for, or refuse a name; the message has the first items."""
     labels = {", ".join(item_cells(item)): item for item in items}
     if unknown := [name for name in chain.from_iterable(pairs) if name not in labels]:
         known = first_few([printable(label) for label in labels])
-        raise OptionError(f"{option}: no item is called {printable(repr(unknown[0]))}; there are {known}")
+        raise OptionError(f"--better: no item is called {printable(repr(unknown[0]))}; there are {known}")
     return [(labels[first], labels[second]) for first, second in pairs]
 
 

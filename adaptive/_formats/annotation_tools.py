@@ -34,7 +34,7 @@ _JSON: Final = json.JSONDecoder(object_pairs_hook=_unique_keys)
 
 
 def json_rows(
-    table: TextTable, text: str, instances: Mapping[str, tuple[str, str]] | None = None
+    table: TextTable, text: str, instances: Mapping[str, tuple[str, str]] | None
 ) -> tuple[list[tuple[int, dict[str, Any]]], str | None, dict[str, str]]:
     """Return the rows of a text with their lines, the tool that wrote them, and the type of each of its answer columns.
 

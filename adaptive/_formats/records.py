@@ -221,7 +221,7 @@ class Cells(Records):
         return cls(table, header, columns, lines, guard)
 
     @classmethod
-    def of_plain(cls, table: TextTable, guard: bool | None = None) -> Cells | None:
+    def of_plain(cls, table: TextTable, guard: bool | None) -> Cells | None:
         """Read the rows of a large plain file by pyarrow; None for any other file, which `of` reads."""
         data = plain_bytes(table.data or b"")
         line = data[: data.find(b"\n") + 1]

@@ -165,12 +165,12 @@ def read_choices(
     return _Reader(records, dict(columns or {}), tuple(ignore), tuple(covariates)).answers(format, answers)
 
 
-def kind_of_choices(records: Records, columns: Columns | None = None, ignore: Sequence[str] = ()) -> Kind:
+def kind_of_choices(records: Records, columns: Columns | None, ignore: Sequence[str]) -> Kind:
     """Return the kind of answers of a file, by the names of its columns; errors are those of `read_choices`."""
     return _Reader(records, dict(columns or {}), tuple(ignore), ()).kind()
 
 
-def choice_records(source: Any, encoding: str = "utf-8") -> Records:
+def choice_records(source: Any, encoding: str) -> Records:
     """Return the rows of a source of answers."""
     if isinstance(source, Records):
         return source

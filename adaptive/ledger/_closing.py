@@ -185,7 +185,7 @@ def preview_closing(
 
 
 def _preview_ballot(
-    transaction: Transaction, *, least_answered: float | None = None, progress: Progress | None = None
+    transaction: Transaction, *, least_answered: float | None, progress: Progress | None
 ) -> ClosePreview:
     """Return the effect of closing the open ballot now, without changing anything."""
     plan = transaction.info.ballot_plan

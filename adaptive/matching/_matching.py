@@ -119,16 +119,16 @@ class Matches(Result):
     @property
     def pairs(self) -> list[tuple[Hashable, Hashable]]:
         """Labels of the items on the left and on the right of each comparison."""
-        labels = self.labelled()
+        labels = self.by_labels()
         return list(zip(labels.left, labels.right, strict=True))
 
-    def labelled(self) -> NextComparisons:
+    def by_labels(self) -> NextComparisons:
         """Return the comparisons by the labels of items, voters and prompts.
 
         Examples
         --------
         >>> votes = Comparisons.from_labels(["a"], ["b"], ["left"], voter=["Ann"])
-        >>> next_comparisons(bradley_terry(votes), 1, rng=np.random.default_rng(1), voters=["Bob"]).labelled().voter
+        >>> next_comparisons(bradley_terry(votes), 1, rng=np.random.default_rng(1), voters=["Bob"]).by_labels().voter
         ['Bob']
         """
         left, right = labels_at(self.items, self.left), labels_at(self.items, self.right)

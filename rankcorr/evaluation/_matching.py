@@ -180,7 +180,7 @@ class MatchedRun(NamedTuple):
 
 
 def match_runs(
-    qrels: Qrels, runs: Mapping[str, Run], policies: Policies, workers: int = 1, progress: Progress | None = None
+    qrels: Qrels, runs: Mapping[str, Run], policies: Policies, workers: int, progress: Progress | None = None
 ) -> Iterator[MatchedRun]:
     """Match each run with qrels when it is asked for, so that one match is in memory at a time.
 

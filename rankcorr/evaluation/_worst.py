@@ -189,7 +189,7 @@ def worst_evaluated(
     second: str,
     *,
     k: int,
-    direction: Direction = "either",
+    direction: Direction,
 ) -> tuple[QueryDifference, ...]:
     """Do what `worst` does for runs that are already evaluated and matched, with checked arguments."""
     values = [evaluation.of(name_of(metric), run) for run in (first, second)]

@@ -146,7 +146,7 @@ def read_vectors(
     return builder.collect(n_words, form, n_undecodable)
 
 
-def as_vectors(source: VectorsLike, words: Collection[str] | None = None) -> WordVectors:
+def as_vectors(source: VectorsLike, words: Collection[str] | None) -> WordVectors:
     """Vectors of a mapping, of KeyedVectors, or of the file at a path; of `words` and their Unicode forms, or all."""
     words = None if words is None else unicode_forms(words)
     return read_vectors(source, words=words) if isinstance(source, str | os.PathLike) else WordVectors.of(source, words)

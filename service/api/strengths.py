@@ -420,7 +420,7 @@ def choose(
     reasons = [f"{matches.n_comparisons} of {size} comparisons: {matches.reason}"] if matches.reason else []
     return {
         "n_comparisons": matches.n_comparisons,
-        "comparisons": matches.labelled(),
+        "comparisons": matches.by_labels(),
         "converged": strengths_fit.converged,
         "warnings": base.notices_of([*strengths_fit.warnings, *reasons, *notices]),
     }

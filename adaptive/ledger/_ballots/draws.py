@@ -177,7 +177,7 @@ def store_comparisons(
     )
 
 
-def draw_lines(info: CampaignInfo, comparisons: DrawnColumns, probes: Sequence[Probe] = ()) -> list[str]:
+def draw_lines(info: CampaignInfo, comparisons: DrawnColumns, probes: Sequence[Probe]) -> list[str]:
     """Return the lines that the digest of a draw covers: place, sheet, position and items, as JSON lists.
 
     The lines of the probes follow, as in `probe_lines`. A position is the number of comparisons that the sheet shows

@@ -445,7 +445,7 @@ def sheet_of_voter(transaction: Transaction, voter_id: int) -> VoterSheet | None
     return VoterSheet(lease.number, lease.sheet, lease.expires_at, pairs, of_voter)
 
 
-def is_sheet_left(transaction: Transaction, voter_id: int | None = None) -> bool:
+def is_sheet_left(transaction: Transaction, voter_id: int | None) -> bool:
     """Return whether this voter, or a new one, could claim a sheet, without locking or changing anything."""
     if any(True for _ in _sheets_for(transaction, voter_id)):
         return True

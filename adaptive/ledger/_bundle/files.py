@@ -59,7 +59,7 @@ def write_bundle(campaign: OpenCampaign, path: str | os.PathLike[str], *, names:
         raise BundleError(f"{os.fspath(path)}: cannot be written: {error.strerror or error}") from error
 
 
-def bundle_bytes(campaign: OpenCampaign, *, names: bool = False) -> bytes:
+def bundle_bytes(campaign: OpenCampaign, *, names: bool) -> bytes:
     """Return a campaign as a zip; see `Campaign.bundle`."""
     contents = campaign.read(read_contents, names=names)
     members = data_members(contents)
@@ -183,7 +183,7 @@ def _bytes(path: str | os.PathLike[str], most_bytes: int) -> tuple[str, bytes]:
     return name, data
 
 
-def restore_bundle(database: Database, path: str | os.PathLike[str], *, most_bytes: int = MOST_BYTES) -> CampaignInfo:
+def restore_bundle(database: Database, path: str | os.PathLike[str], *, most_bytes: int) -> CampaignInfo:
     """Verify a bundle and make its campaign in a ledger, in one transaction.
 
     Voters keep their keys. Voters whose names the bundle does not have are found only by key, and their old links are

@@ -472,7 +472,7 @@ def read_item_file(path: str | os.PathLike[str]) -> tuple[tuple[Label, ...], tup
     ...     read_item_file(file)[1][0]
     ItemContent(kind='markdown', content='**fig**', alt_text=None)
     """
-    table, header, records = open_table(path, "item")
+    table, header, records = open_table(path)
     reading = _Reading(table, None)
     columns, content = reading.columns_of(header)
     rows = [row for record in records if (row := reading.row(header, record, columns, content)) is not None]

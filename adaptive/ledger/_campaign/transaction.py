@@ -301,8 +301,8 @@ def insert_campaign(
     seed: int,
     *,
     name: str,
-    settings: CampaignSettings | None = None,
-    contents: Sequence[ItemContent] | None = None,
+    settings: CampaignSettings | None,
+    contents: Sequence[ItemContent] | None,
 ) -> CampaignInfo:
     """Insert a campaign and its items, and return it.
 
@@ -382,7 +382,7 @@ def _check_writable(labels: Sequence[Hashable]) -> None:
             )
 
 
-def load_campaign(connection: sa.Connection, key: str | None = None) -> CampaignInfo:
+def load_campaign(connection: sa.Connection, key: str | None) -> CampaignInfo:
     """Load a campaign by its key or name, or the only one.
 
     Raises
