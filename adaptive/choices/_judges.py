@@ -182,7 +182,7 @@ def merge_swapped(answers: ChoiceAnswers, disagreement: Disagreement = "tie") ->
                 f"{answers.weights[first]:g} and {answers.weights[second]:g}"
             )
         left, right, answer = rows[first]
-        if _opposite(rows[second][2]) != answer:
+        if _OPPOSITE.get(rows[second][2], rows[second][2]) != answer:
             rows[first] = (left, right, "tie")
             if disagreement == "left out":
                 left_out.add(first)
@@ -373,10 +373,6 @@ def _partners(answers: ChoiceAnswers) -> dict[int, int]:
         else:
             waiting[voter, prompt, left, right].append(place)
     return partners
-
-
-def _opposite(answer: str) -> str:
-    return _OPPOSITE.get(answer, answer)
 
 
 def _check_pairs(answers: ChoiceAnswers) -> None:
