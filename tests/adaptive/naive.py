@@ -86,14 +86,14 @@ def chances(margin, nu=0.0, link="logistic"):
     return {vote: weight / sum(weights.values()) for vote, weight in weights.items()}
 
 
-def seen_chances(margin, oversight=0.0, nu=0.0, link="logistic"):
+def seen_chances(margin, oversight, nu, link):
     """Chances of the answers that come in: with the probability of an oversight the opposite is given."""
     meant = chances(margin, nu, link)
     opposite = {"left": "right", "tie": "tie", "right": "left"}
     return {vote: (1 - oversight) * meant[vote] + oversight * meant[opposite[vote]] for vote in meant}
 
 
-def vote_log_likelihood(vote, margin, oversight=0.0, nu=0.0, link="logistic", half=False):
+def vote_log_likelihood(vote, margin, oversight, nu, link, half):
     """Logarithm of the chance of one vote; with `half`, a tie is half a vote for either side."""
     seen = seen_chances(margin, oversight, nu, link)
     if vote == "tie" and half:
@@ -130,9 +130,9 @@ def gradient(function, at, step=1e-5):
     return slopes
 
 
-def hessian(function, at, step=1e-4):
+def hessian(function, at):
     """Central differences of central differences."""
-    return np.array([gradient(lambda x, i=i: gradient(function, x, step)[i], at, step) for i in range(len(at))])
+    return np.array([gradient(lambda x, i=i: gradient(function, x, 1e-4)[i], at, 1e-4) for i in range(len(at))])
 
 
 def in_top(rankings, k):
@@ -153,7 +153,7 @@ def rank_interval(ranks, level):
     return found
 
 
-def plackett_luce(theta, order, tie_terms=()):
+def plackett_luce(theta, order, tie_terms):
     """Log-probability of an order, best first, with groups of ties; `tie_terms` are those of ties of 2, 3, ..."""
     rest = [item for group in order for item in group]
     total = 0.0

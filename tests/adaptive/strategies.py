@@ -45,12 +45,12 @@ OPTIONS = {"n_ballots": st.integers(2, 3), "fraction": st.sampled_from([0.5, 0.7
 PLANS = st.builds(plan_ballots, st.integers(8, 14), presentations=st.integers(1, 5), **OPTIONS)
 
 
-def answers_to(ballot, seed, *, all_answered=False):
+def answers_to(ballot, seed):
     """Random answers, a third of them ties; of the rest some are missing, but none that is an item's only one."""
     rng = np.random.default_rng(seed)
     answers = rng.integers(-1, 2, ballot.n_comparisons).astype(np.int8)
     n_answers = np.bincount(np.concatenate([ballot.left, ballot.right]), minlength=len(ballot.items))
-    for comparison in rng.permutation(ballot.n_comparisons)[: 0 if all_answered else ballot.n_comparisons // 3]:
+    for comparison in rng.permutation(ballot.n_comparisons)[: ballot.n_comparisons // 3]:
         pair = [ballot.left[comparison], ballot.right[comparison]]
         if (n_answers[pair] > 1).all():
             n_answers[pair] -= 1

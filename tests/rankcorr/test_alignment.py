@@ -76,9 +76,9 @@ def test_rankings_that_cannot_be_aligned(x, y, missing, error, message):
             function(x, y, missing=missing)
 
 
-def partial_rankings(max_items=12):
+def partial_rankings():
     """Scores of some of the labels 0 to 19, in any order, with ties."""
-    return tied_scores(max_items).flatmap(
+    return tied_scores(12).flatmap(
         lambda scores: st.permutations(range(20)).map(
             lambda labels: dict(zip(labels[: scores.size], scores.tolist(), strict=True))
         )

@@ -36,13 +36,13 @@ def completions(scores, labels):
         yield {**scores, **{label: -1 - place for place, label in enumerate(order)}}
 
 
-def brute_force(x, y, n_unlisted, coefficient, f, scheme="additive", tied_weights="midrank"):
+def brute_force(x, y, n_unlisted, coefficient, f, scheme="additive"):
     labels = [*dict.fromkeys([*x, *y]), *range(n_unlisted)]
     values = []
     for x_scores in completions(x, labels):
         for y_scores in completions(y, labels):
             a, b = (naive.midranks([scores[label] for label in labels]) for scores in (x_scores, y_scores))
-            values.append(NAIVE[coefficient](a, b, naive.item_weights(a, b, f, scheme, tied_weights)))
+            values.append(NAIVE[coefficient](a, b, naive.item_weights(a, b, f, scheme, "midrank")))
     return values
 
 

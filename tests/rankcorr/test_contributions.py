@@ -15,7 +15,7 @@ from tests.results import collapsed
 from tests.strategies import N0S, SCHEME, TIED_WEIGHT, distinguishing_pairs, weighings
 
 
-def naive_parts(a, b, weights, difference, variant="b"):
+def naive_parts(a, b, weights, difference, variant):
     """Per item: sum_j a_ij b_ij over the denominator of Eq. 7, and its part of 1 - gamma, by the double sum."""
     x, y = (np.array(naive.pair_matrix(ranks, weights, difference)) for ranks in (a, b))
     if variant == "a":

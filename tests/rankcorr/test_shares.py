@@ -17,7 +17,7 @@ from rankcorr.errors import OptionError, ShareError, WeightError
 LARGEST_FLOAT = sys.float_info.max
 
 
-def reference_share(k, n0, n_items=None):
+def reference_share(k, n0, n_items):
     """psi1 formula of `top_share` by mpmath, with 60 digits more than cancel; `n0` is a float or an mpf."""
     magnitude = math.frexp(float(n0))[1] if n0 else 0
     digits = 60 + max(0, magnitude) + 3 * len(str(k)) + len(str(n_items))

@@ -49,8 +49,8 @@ def ask(command, *options, out="v.csv"):
     return run_ok("ask", "p.csv", "--judge", command, "--out", out, *options)
 
 
-def winners(path="v.csv"):
-    return [row["winner"] for row in rows_of(Path(path).read_text())]
+def winners():
+    return [row["winner"] for row in rows_of(Path("v.csv").read_text())]
 
 
 @pytest.mark.parametrize(("said", "written"), [("tie", "tie"), (None, "cannot say"), ("right", "right")])

@@ -64,21 +64,21 @@ def edited_json(data, name, change):
     return edited(data, name, changed)
 
 
-def edited_line(data, kind, change, *, name="events.jsonl", at=0):
-    """The `at`-th line of a type is another, or gone."""
+def edited_line(data, kind, change):
+    """The first line of a type in events.jsonl is another, or gone."""
 
     def changed(text):
         lines = text.splitlines()
-        places = [place for place, line in enumerate(lines) if json.loads(line)["type"] == kind]
-        row = json.loads(lines[places[at]])
+        place = next(place for place, line in enumerate(lines) if json.loads(line)["type"] == kind)
+        row = json.loads(lines[place])
         again = change(row)
         if again is False:
-            del lines[places[at]]
+            del lines[place]
         else:
-            lines[places[at]] = json.dumps(row, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+            lines[place] = json.dumps(row, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         return "".join(line + "\n" for line in lines)
 
-    return edited(data, name, changed)
+    return edited(data, "events.jsonl", changed)
 
 
 @pytest.fixture(scope="module")

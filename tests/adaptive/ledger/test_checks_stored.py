@@ -89,8 +89,8 @@ def test_checks_are_shown_where_they_were_drawn_under_ids_like_all_others(campai
     assert read(campaign, asked_of, number=2) == ()
 
 
-def answers_to_all(campaign, answer="left", number=1):
-    return [row(each.id, answer) for each in read(campaign, asked_of, number=number)]
+def answers_to_all(campaign):
+    return [row(pair.id, "left") for pair in read(campaign, asked_of, number=1)]
 
 
 def test_answers_come_with_the_votes_and_count_apart(campaign):

@@ -34,7 +34,7 @@ def drawn(campaign, number):
     return replace(ballot, voters=tuple(campaign.info.slots))
 
 
-def votes_on(campaign, number, seed=0):
+def votes_on(campaign, number, seed):
     """A vote for most comparisons of a ballot, by id; every item has one."""
     ballot, pairs = drawn(campaign, number), campaign.asked(number=number)
     words = {1: "left", 0: "tie", -1: "right"}

@@ -46,9 +46,9 @@ def web_campaign(ledger, **settings):
     return campaign_of(ledger, assigned=False, **{"sheet_size": 2, **settings})
 
 
-def joined(campaign, pages=PAGES, version="1"):
+def joined(campaign, pages=PAGES):
     voter = write(campaign, join, pages, None)
-    write(campaign, consent, pages, voter, version)
+    write(campaign, consent, pages, voter, "1")
     return voter
 
 

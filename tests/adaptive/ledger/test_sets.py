@@ -43,15 +43,15 @@ def campaign_of_sets(ledger, n_items=12, *, set_size=4, budget=40, n_voters=4, s
     return ledger.new_campaign(plan, items or LABELS[:n_items], n_voters, 1, settings=settings)
 
 
-def answer_to(pair, rng, *, doubt=0.0):
+def answer_to(pair, rng, doubt):
     """Items with smaller numbers are better, which voters mistake the more often the greater their doubt."""
     heard = -np.array(pair.items) + doubt * rng.gumbel(size=len(pair.items))
     return f"best {heard.argmax() + 1} worst {heard.argmin() + 1}"
 
 
-def vote_to_the_end(campaign, n_voters=4, *, doubt=0.0, seed=0):
+def vote_to_the_end(campaign, n_voters=4, *, doubt=0.0):
     """All voters answer sheet by sheet until none is left; returns the sets that each was asked."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     voters = [campaign.voters.join(PAGES, consent="1", hours=1)[0] for _ in range(n_voters)]
     asked = defaultdict(list)
     waiting = list(voters)
@@ -63,7 +63,7 @@ def vote_to_the_end(campaign, n_voters=4, *, doubt=0.0, seed=0):
                 continue
             for pair in sheet.missing:
                 asked[voter.id].append(tuple(sorted(pair.items)))
-                answer = answer_to(pair, rng, doubt=doubt)
+                answer = answer_to(pair, rng, doubt)
                 voter.cast(VoteCast(new_id(), sheet.number, pair.place, voter.id, answer))
     return asked
 
@@ -356,10 +356,10 @@ def test_codes_of_answers_name_the_best_and_the_worst():
     assert directions_of(codes).tolist() == [1, -1, -1, 1, 1, -1, 1, 2, 0]
 
 
-def of_files(ledger, n_voters=3, *, set_size=4, n_items=12, budget=60, items=None):
+def of_files(ledger, items=None):
     """A campaign whose sheets go to voters as files."""
-    plan = ContinuousPlan(n_items, budget, batch=12, set_size=set_size)
-    return ledger.new_campaign(plan, items or LABELS[:n_items], n_voters, 1)
+    plan = ContinuousPlan(12, 60, batch=12, set_size=4)
+    return ledger.new_campaign(plan, items or LABELS[:12], 3, 1)
 
 
 def filled(campaign, number, path, *, only=slice(None)):

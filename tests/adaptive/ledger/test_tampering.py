@@ -47,8 +47,8 @@ def record(number, name, change):
     return ballots(changed)
 
 
-def replaced(name, old, new, count=1):
-    return lambda data: edited(data, name, lambda text: text.replace(old, new, count))
+def replaced(name, old, new):
+    return lambda data: edited(data, name, lambda text: text.replace(old, new, 1))
 
 
 def line(what, /, **changes):
@@ -59,15 +59,15 @@ def gone(kind):
     return lambda data: edited_line(data, kind, lambda row: False)  # noqa: ARG005
 
 
-def rows_changed(change, name="comparisons.csv"):
-    """The rows of a CSV file without quotes are others: `change` gets them as lists of cells, the header first."""
+def rows_changed(change):
+    """The rows of comparisons.csv, which has no quotes, are others: `change` gets lists of cells, the header first."""
 
     def changed(text):
         rows = [row.split(",") for row in text.split("\n")]
         change(rows)
         return "\n".join(",".join(row) for row in rows)
 
-    return lambda data: edited(data, name, changed)
+    return lambda data: edited(data, "comparisons.csv", changed)
 
 
 def cells(row, column, value):

@@ -320,12 +320,12 @@ def test_the_spread_of_few_items_is_that_of_quadrature(n_items, fit):
     assert_allclose(math.log(fit(votes, oversight=0, prior=Prior(None)).prior_sd), exact, atol=0.03)
 
 
-def matched(sd, seed, n_items=60, n_votes=900):
+def matched(sd, seed, n_items=60):
     """Logistic votes chosen by `next_comparisons`, most of them between items of like strength."""
     rng = np.random.default_rng(seed)
     theta = sd * rng.standard_normal(n_items)
     votes = Comparisons(n_items, [], [], [])
-    while votes.n_comparisons < n_votes:
+    while votes.n_comparisons < 900:
         size = n_items // 2 if not votes.n_comparisons else 30
         chosen = next_comparisons(bradley_terry(votes, oversight=0), size, rng=rng, voters=range(40))
         wins = rng.random(len(chosen)) < 1 / (1 + np.exp(theta[chosen.right] - theta[chosen.left]))

@@ -52,7 +52,7 @@ def naive_opinion(z, s_v, eta, amplitude, relatedness):
     return abs(clipped) if relatedness else clipped
 
 
-def naive_answer(left, right, overlooks, indifference=0.0):
+def naive_answer(left, right, overlooks, indifference):
     """Answer of one voter to one comparison: opinions that differ by no more than the indifference are a tie."""
     if abs(left - right) <= indifference:
         return 0

@@ -55,10 +55,10 @@ def test_a_judge_on_another_scale_who_knows_the_order_gives_the_mean_of_all(valu
 
 
 @cache
-def evaluations(n_people=20, n_queries=60, noise=0.3):
+def evaluations(n_people=20):
     rng = np.random.default_rng(4)
-    grades = {f"q{q}": {f"d{d}": int(g) for d, g in enumerate(rng.integers(0, 3, 8))} for q in range(n_queries)}
-    guesses = {q: {d: int(g + (rng.random() < noise)) for d, g in own.items()} for q, own in grades.items()}
+    grades = {f"q{q}": {f"d{d}": int(g) for d, g in enumerate(rng.integers(0, 3, 8))} for q in range(60)}
+    guesses = {q: {d: int(g + (rng.random() < 0.3)) for d, g in own.items()} for q, own in grades.items()}
     runs = {
         name: {q: {d: g + rng.normal(0, sd) for d, g in own.items()} for q, own in grades.items()}
         for name, sd in (("good", 0.5), ("poor", 2.0))

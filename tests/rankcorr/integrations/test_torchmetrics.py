@@ -15,10 +15,10 @@ RankMetric = pytest.importorskip("rankcorr.integrations.torchmetrics").RankMetri
 NAMES = ("tau_w", "rho_w", "tau", "rho")
 
 
-def batches(n_batches=3, size=7, with_queries=True):
+def batches(n_batches=3, with_queries=True):
     rng = np.random.default_rng(0)
     for _ in range(n_batches):
-        found = rng.normal(size=size).round(1), rng.integers(0, 4, size), rng.integers(0, 3, size)
+        found = rng.normal(size=7).round(1), rng.integers(0, 4, 7), rng.integers(0, 3, 7)
         yield [torch.tensor(column) for column in found[: 2 + with_queries]]
 
 

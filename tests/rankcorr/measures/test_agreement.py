@@ -194,12 +194,12 @@ FEW_OR_MANY = st.one_of(FEW, st.floats(0, 1e6, width=32))
 
 
 @st.composite
-def incomplete(draw, max_annotators=6, max_items=7, numbers=(FEW, FEW, FEW_OR_MANY)):
+def incomplete(draw, numbers=(FEW, FEW, FEW_OR_MANY)):
     """Ratings with many ties; None is a missing one."""
-    n_items = draw(st.integers(1, max_items))
+    n_items = draw(st.integers(1, 7))
     number = draw(st.sampled_from(numbers))
     row = st.lists(st.one_of(st.none(), number, number), min_size=n_items, max_size=n_items)
-    rows = draw(st.lists(row, min_size=2, max_size=max_annotators))
+    rows = draw(st.lists(row, min_size=2, max_size=6))
     assume(any(sum(value is not None for value in column) > 1 for column in zip(*rows, strict=True)))
     return rows
 

@@ -369,8 +369,8 @@ def all_pairs(vectors):
     return list(itertools.combinations_with_replacement(vectors, 2))
 
 
-def random_vectors(seed, dtype, n_words=4, dimension=300):
-    rows = np.random.default_rng(seed).normal(size=(n_words, dimension)).astype(dtype)
+def random_vectors(seed, dtype, n_words=4):
+    rows = np.random.default_rng(seed).normal(size=(n_words, 300)).astype(dtype)
     return {f"w{number}": row for number, row in enumerate(rows)}
 
 
@@ -464,11 +464,11 @@ def test_proportional_vectors_tie_among_the_relata_of_a_word():
     assert evaluation.mean("tau_w") == 1.0
 
 
-def relata_case(seed=0, n_words=6, n_relata=12):
+def relata_case(seed=0):
     """Vectors, and labels of relata; one word and two relata have no vector."""
     rng = np.random.default_rng(seed)
-    words = [f"t{number}" for number in range(n_words)]
-    relata = [f"r{number}" for number in range(n_relata)]
+    words = [f"t{number}" for number in range(6)]
+    relata = [f"r{number}" for number in range(12)]
     gold = {
         (word, relatum): int(rng.integers(0, 2)) for word in words for relatum in rng.choice(relata, 7, False).tolist()
     }
