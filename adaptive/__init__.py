@@ -51,8 +51,10 @@ from adaptive.errors import (
     VoteError,
 )
 from adaptive.matching._matched_ballots import MatchedBallots, run_matched_ballots
-from adaptive.matching._matching import Matches, Matching, next_comparisons, run_matching
-from adaptive.model._accuracy import Better, Cut, ExpectedCorrelation, RankIntervals, StopDecision, TopProbabilities
+from adaptive.matching._matching import Matches, Matching, next_comparisons
+from adaptive.matching._rounds import run_matching
+from adaptive.matching._stopping import StopDecision, StoppingRule, TopStoppingRule, stopping_rule
+from adaptive.model._accuracy import Better, Cut, ExpectedCorrelation, RankIntervals, TopProbabilities
 from adaptive.model._comparisons import Comparisons, read_comparisons
 from adaptive.model._likelihood import Prior, VoteModel
 from adaptive.model._models import bradley_terry, thurstone
@@ -67,7 +69,6 @@ from adaptive.model._scoring import (
     score_leaderboard,
     score_system,
 )
-from adaptive.model._stopping import StoppingRule, TopStoppingRule, stopping_rule
 from adaptive.model._strengths import Strengths
 from adaptive.model._voters import Influence, VoterReport, influence, voter_report
 from adaptive.simulation._population import PopulationFit, fit_population

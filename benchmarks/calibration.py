@@ -29,7 +29,7 @@ from adaptive import (
     score_system,
     true_ranking,
 )
-from adaptive.matching._matching import WHILE_MATCHING
+from adaptive.matching._rounds import WHILE_MATCHING
 from rankcorr import Ranking, TauW
 
 SIMILARITIES: dict[str, Callable[[int], np.ndarray]] = {

@@ -16,7 +16,8 @@ from adaptive._plan import BallotPlan
 from adaptive._protocol import Items, checked_items
 from adaptive._scores import select_top
 from adaptive.errors import DrawError, ModelError, PlanError
-from adaptive.matching._matching import check_vote, falling_orders, interim_strengths, no_votes, with_answers
+from adaptive.matching._matching import falling_orders
+from adaptive.matching._rounds import check_vote, interim_strengths, no_votes, with_answers
 from adaptive.model._models import bradley_terry
 from adaptive.model._strengths import Strengths
 from rankcorr._checks import check_rng, real_number, shown, whole_number

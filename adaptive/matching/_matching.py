@@ -1,7 +1,6 @@
 """Choose the next comparisons: items whose place is uncertain where it costs most, against items of similar strength.
 
-strengths -> draws of the ranking -> loss by each item's uncertain rank -> items -> opponents -> voters and sides ->
-votes -> strengths, until the votes are spent (`run_matching`)
+strengths -> draws of the ranking -> loss by each item's uncertain rank -> items -> opponents -> voters and sides
 
 Each draw is a ranking that could be true (Thompson's rule). Opponents are neighbours in the fitted ranking, not in a
 drawn one, because a vote is most informative when both answers are equally likely. (6,000 votes on 990 items of
@@ -23,22 +22,20 @@ was .53 without this rule and .63 with it; 100 simulations, standard error of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from adaptive._draw import LIMIT, Asked, Indices, Names, labels_at
+from adaptive._draw import LIMIT, Indices, Names, labels_at
 from adaptive._protocol import Items, checked_labels
 from adaptive._rows import NextComparisons
-from adaptive._votes import checked_answers
 from adaptive.errors import ModelError
+from adaptive.matching._rank_chances import RankChances
 from adaptive.model._columns import ShownPairs, same_labels
 from adaptive.model._comparisons import Comparisons
-from adaptive.model._likelihood import OVERSIGHT, Prior
-from adaptive.model._models import bradley_terry
 from adaptive.model._strengths import Strengths
 from rankcorr._checks import check_rng, checked_count, counted, is_unhashable, real_number, shown
 from rankcorr._input.identifiers import identifier_text
@@ -163,7 +160,7 @@ def next_comparisons(
     are drawn in proportion to the part of this loss that a vote is expected to save. Each meets a neighbour in the
     fitted ranking. If more than half of the votes between equals tie, the opponent is instead stronger or weaker by the
     distance at which half of them tie (Davidson's model). An item may belong far above its place, because the votes
-    against it can be oversights. That distance, times its probability (`Strengths.rank_chances`), adds to its loss, and
+    against it can be oversights. That distance, times its probability (`RankChances`), adds to its loss, and
     the item meets a somewhat stronger one. A tenth of the items meet a random one instead. If votes contradict the
     model (`Strengths.misfit`), pairs are repeated less often. Small batches choose better than large ones, because
     votes not yet cast cannot guide the choice.
@@ -331,7 +328,7 @@ def _far_rank_losses(strengths: Strengths, far: Array, order: Array, n0: float) 
     """Return the cost to tau_w and rho_w of items that belong at strengths above `far`, and the strengths to aim at."""
     from adaptive.matching._matching_kernels import far_rank_losses
 
-    chances, n_items = strengths.rank_chances, order.size
+    chances, n_items = RankChances.of(strengths), order.size
     own_ranks = np.empty(n_items)
     own_ranks[order] = np.arange(1.0, n_items + 1)
     of_tau, of_rho, aim = np.empty((3, n_items))
@@ -512,13 +509,8 @@ def _names(labels: Sequence[Hashable]) -> Names:
     return labels if isinstance(labels, range | tuple) else tuple(labels)
 
 
-Vote: TypeAlias = Callable[[Matches], ArrayLike]
-
 BATCH_OF_ITEMS: Final = 10  # items for each comparison of a batch
 BATCHES: Final = (4, 50)
-# While votes are being collected, strengths need not be exact: posterior noise is far larger than this.
-TOLERANCE: Final = 0.02
-WHILE_MATCHING: Final = Prior(sd=2.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -589,121 +581,3 @@ class Matching(Result):
 
 
 MATCHING: Final = Matching()
-
-
-def run_matching(
-    items: Items,
-    vote: Vote,
-    n_comparisons: int,
-    *,
-    rng: np.random.Generator,
-    voters: Items = 100,
-    matching: Matching = MATCHING,
-) -> Strengths:
-    """Ask for votes in batches, each chosen from all votes before it, and fit strengths to them at the end.
-
-    The first m comparisons are those of a run that ends after m. If all are answered,
-    ``bradley_terry(strengths.comparisons.select(range(m)), voters=True)`` is the result of this run after m votes.
-
-    Parameters
-    ----------
-    items : int or sequence of hashable
-        Unique labels; an integer N stands for 0..N-1.
-    vote : callable
-        Takes `Matches` and returns LEFT, RIGHT, TIE or UNANSWERED for each of them, shape (n_comparisons,): a
-        simulator, or real voters. An unanswered comparison is spent, and its voter does not get it again.
-    n_comparisons : int
-        How many comparisons may be asked for.
-    rng : numpy.random.Generator
-    voters : int or sequence of hashable
-        Names of the voters; an integer V stands for 0..V-1.
-    matching : Matching
-
-    Returns
-    -------
-    Strengths
-        The result of ``bradley_terry(votes, voters=True)``, with all votes in the order they were cast. There are fewer
-        than `n_comparisons` if some were not answered, or if all voters have seen all pairs.
-
-    Raises
-    ------
-    ModelError
-        Fewer than two items, no voter, a number of comparisons that is not positive, no function that votes, or no
-        generator of random numbers.
-    VoteError
-        The answers do not fit the comparisons.
-
-    See Also
-    --------
-    next_comparisons : One batch.
-    Matching : Its options.
-    run_matched_ballots : Fixed ballots that pair neighbours.
-    run_protocol : The paper's protocol.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adaptive import run_matching
-    >>> def prefer_smaller(matches):
-    ...     return np.sign(matches.right - matches.left)
-    >>> run_matching(6, prefer_smaller, 40, rng=np.random.default_rng(1), voters=5).ranking.ranks
-    array([1., 2., 3., 4., 5., 6.])
-    """
-    total = checked_count(n_comparisons, "n_comparisons", ModelError)
-    if not isinstance(matching, Matching):
-        raise ModelError(f"matching must be a Matching; got {shown(matching)}")
-    check_vote(vote)
-    check_rng(rng, ModelError)
-    votes = no_votes(items, voters)
-    n_first = votes.n_items // 2  # all items at once, because nothing is known that could guide smaller batches
-    batch = matching.batch_of(votes.n_items)
-    strengths, spent = None, 0
-    while spent < total:
-        fits_voters = spent >= matching.voters_from * votes.n_voters
-        strengths = interim_strengths(votes, strengths, voters=fits_voters)
-        size = n_first if spent < n_first * matching.first else batch
-        matches = next_comparisons(strengths, size, rng=rng, n0=matching.n0, focus=matching.focus, first=matching.first)
-        if not len(matches):
-            break
-        # A batch is drawn as a whole: a run that ends earlier asks the same.
-        columns = {name: getattr(matches, name)[: total - spent] for name in ("left", "right", "voter")}
-        matches = replace(matches, **columns)
-        votes = with_answers(votes, matches, vote(matches))
-        spent += len(matches)
-    return bradley_terry(votes, voters=True)
-
-
-def check_vote(vote: object) -> None:
-    """Raise ModelError if `vote` is not callable."""
-    if not callable(vote):
-        raise ModelError(f"vote must be a function that takes comparisons and returns answers; got {shown(vote)}")
-
-
-def no_votes(items: Items, voters: Items) -> Comparisons:
-    """Return empty comparisons of these items and voters; ModelError if there are too few."""
-    labels = checked_labels(items, "items", ModelError)
-    names = checked_labels(voters, "voters", ModelError)
-    if len(labels) < 2:
-        raise ModelError(f"a ranking needs at least two items; got {len(labels)}")
-    if not len(names):
-        raise ModelError("comparisons need at least one voter; got none")
-    none = np.empty(0, np.int32)
-    return Comparisons(labels, none, none, np.empty(0, np.int8), names, none)
-
-
-def interim_strengths(votes: Comparisons, before: Strengths | None, *, voters: bool = False) -> Strengths:
-    """Fit strengths that are exact enough to choose the next comparisons, from an earlier fit `before` if there is one.
-
-    The earlier fit used a part of the votes.
-    """
-    # Ties as a separate outcome show how far apart items must be for a vote to be informative. A fixed oversight takes
-    # a fifth of the time and leads to equally good pairs, because few votes say nothing about it.
-    return bradley_terry(
-        votes, start=before, tolerance=TOLERANCE, oversight=OVERSIGHT, prior=WHILE_MATCHING, voters=voters
-    )
-
-
-def with_answers(votes: Comparisons, ballot: Asked, answers: ArrayLike) -> Comparisons:
-    """Return the votes so far, followed by the answers to a ballot; VoteError if the answers do not fit."""
-    codes = checked_answers(ballot, answers)
-    return votes.joined(Comparisons.from_ballots([(ballot, codes)], items=votes.items, voters=votes.voters))

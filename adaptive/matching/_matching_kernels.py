@@ -1,5 +1,6 @@
-"""Run the loops that choose comparisons: costs of far ranks, opponents, voters and sides, ballots of neighbours."""
+"""Run the loops that choose comparisons: far ranks, opponents, voters and sides, ballots of neighbours."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,34 @@ from adaptive._draw_kernels import (
     pair_set,
     random_order,
 )
+from adaptive.model._likelihood_kernels import GroupParameters, Votes, chance
 from rankcorr._rank_kernels import helper, kernel
 
 Array = NDArray[Any]
 Rng = np.random.Generator
+
+
+@kernel
+def log_chances(votes: Votes, voters: GroupParameters, theta: Array, levels: Array, logs: Array) -> None:
+    """Set ``logs[i, g]`` to the log probability of the votes on item i if its strength were ``levels[g]``."""
+    left, right, winner, group, _ = votes
+    discrimination, oversight, side, nu, link, half = voters
+    products = np.ones(logs.shape)
+    logs[:] = 0.0
+    for k in range(left.size):
+        v, answer = group[k], winner[k]
+        a = discrimination[v]
+        for turn in range(2):
+            item = left[k] if turn == 0 else right[k]
+            for g in range(levels.size):
+                difference = levels[g] - theta[right[k]] if turn == 0 else theta[left[k]] - levels[g]
+                products[item, g] *= chance(answer, a * difference + side[v], oversight[v], nu, link, half)
+                if products[item, g] < 1e-200:  # one logarithm for many votes
+                    logs[item, g] += math.log(max(products[item, g], 1e-300))
+                    products[item, g] = 1.0
+    for i in range(logs.shape[0]):
+        for g in range(levels.size):
+            logs[i, g] += math.log(products[i, g])
 
 
 # The search for an opponent starts this far from the item in the fitted ranking: 1 to 5 were alike, 3 a little better.

@@ -1,27 +1,4 @@
-"""Estimate how far a ranking can be trusted: against chance, and from rankings drawn from the posterior.
-
-`signal` tells votes from coin flips, at any time: an e-process that bets on each vote before it is counted.
-
-A gambler starts with one unit, predicts each vote from the earlier ones, and bets a share of the wealth at even odds
-on the item that should win. If the voters flip coins, no bet is favourable, and the wealth exceeds 20 with a
-probability of at most 1 / 20, however long the campaign lasts and whatever is asked next (Ville 1939). Wealth is
-therefore evidence: once it reaches 20, votes depend on the items, at the level .05 and at any time.
-
-This holds even if the predictions are wrong. They come from the Bradley-Terry model with normal strengths of mean 0,
-updated vote by vote as in a Kalman filter without covariances. On a chain of items this model errs, but earlier votes
-on the same pair predict well: they are one more predictor. The spread of the strengths and the reliability of the
-predictions are unknown. The wealth is therefore a mean: over the pairs' predictor and several spreads, and over several
-shares of the stake that Kelly's rule would bet.
-
-The draws hardly ever lift an item far above its place, yet an oversight or two may push a top item down. An item with
-one defeat and no victory is most likely weak, and with a small probability the best of all. `RankChances` computes
-these probabilities from the item's own votes, with all other strengths fixed at their fitted values:
-
-    P(rank) ~ P(its votes | the strength that is fitted to the item of that rank)
-
-This is Bayes' rule with the fitted strengths themselves as the prior (empirical Bayes). The small probability matters
-because the loss is large: rho_w falls by the square of the distance times the weight of the true rank.
-"""
+"""Estimate how far a ranking can be trusted, from strengths and rankings drawn from the posterior."""
 
 from __future__ import annotations
 
@@ -36,9 +13,8 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from adaptive._record import item_table, json_label, places_best_first
-from adaptive.errors import ComparisonError, ModelError
-from adaptive.model._comparisons import Comparisons
-from adaptive.model._likelihood import SD_RANGE, Parameters, Rows, kernel_input
+from adaptive.errors import ModelError
+from adaptive.model._likelihood import SD_RANGE
 from rankcorr import Ranking
 from rankcorr._checks import checked_count, checked_flag, checked_level, checked_seed, counted, shown, whole_number
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
@@ -53,89 +29,7 @@ DECIMALS: Final = 8  # of strengths that are ranked; fits are exact to 1e-9
 # Posterior draws for more items take a minute or longer; computing only the standard errors would take as long.
 MOST_WITH_INTERVALS: Final = 3_000
 _BLOCK_ROWS = 50
-SIGNAL_LEVEL: Final = 0.05
 MIXTURES: Final = (0.02, 0.2)  # of differences of shares of wins: neighbours in a long list, and in a short one
-SPREADS: Final = (0.25, 0.5, 1.0, 2.0, 4.0)
-STAKES: Final = (0.25, 0.5, 1.0)
-# Each rank represents those up to the next, which is this many times farther down.
-SPACING: Final = 1.6
-
-
-@dataclass(frozen=True, eq=False)
-class Signal(JsonResult):
-    """Evidence that votes depend on the items that they compare.
-
-    Attributes
-    ----------
-    found : bool
-        Whether the votes rule out coin flips at the level .05.
-    first : int or None
-        Number of votes after which they were; None if they were not.
-    pvalue : float
-        Anytime-valid p-value: if the votes are coin flips, it ever falls to p or below with a probability of at most p,
-        however often you look. It never rises as votes come in.
-    log_evidence : float
-        Natural logarithm of the largest wealth so far.
-    n_votes : int
-        Number of votes, ties included; a tie changes nothing.
-    """
-
-    found: bool
-    first: int | None
-    pvalue: float
-    log_evidence: float
-    n_votes: int
-
-
-def signal(comparisons: Comparisons) -> Signal:
-    """Test whether votes rule out coin flips.
-
-    The test takes votes in their order. It holds for the order in which they were cast, and for any other that does not
-    depend on the answers. A file sorted by the winner would show a false signal. Voters who always take the left side
-    are no signal if sides are random.
-
-    Parameters
-    ----------
-    comparisons : Comparisons
-
-    Returns
-    -------
-    Signal
-
-    Raises
-    ------
-    ComparisonError
-        Anything but `Comparisons`.
-
-    References
-    ----------
-    J. Ville, Étude critique de la notion de collectif, 1939. G. Shafer, Testing by betting, Journal of the Royal
-    Statistical Society A 184 (2021).
-
-    Examples
-    --------
-    >>> left, right = ["fig", "fig", "kiwi"] * 10, ["kiwi", "plum", "plum"] * 10
-    >>> clear = Comparisons.from_labels(left, right, ["left"] * 30)
-    >>> coins = Comparisons.from_labels(left, right, ["left", "left", "left", "right", "right", "right"] * 5)
-    >>> signal(clear).found, signal(coins).found, signal(clear).first
-    (True, False, 13)
-    """
-    if not isinstance(comparisons, Comparisons):
-        raise ComparisonError(f"signal takes Comparisons; got {shown(comparisons)}")
-    from adaptive.model._likelihood_kernels import wealth_of_bets
-
-    log_wealth = np.empty(comparisons.n_comparisons)
-    votes = comparisons.left, comparisons.right, comparisons.winner
-    lower, upper = np.minimum(*votes[:2]).astype(np.int64), np.maximum(*votes[:2])
-    pairs, pair = np.unique(lower * comparisons.n_items + upper, return_inverse=True)
-    won, means = np.zeros((pairs.size, 2)), np.zeros((len(SPREADS), comparisons.n_items))
-    variances = means + np.square(SPREADS)[:, np.newaxis]
-    logs = np.zeros((len(SPREADS) + 1, len(STAKES)))
-    wealth_of_bets(*votes, pair, won, means, variances, np.array(STAKES), logs, log_wealth)
-    largest = max(0.0, float(log_wealth.max(initial=0.0)))
-    reached = np.flatnonzero(log_wealth >= -math.log(SIGNAL_LEVEL))
-    first = int(reached[0]) + 1 if reached.size else None
-    return Signal(first is not None, first, math.exp(-largest), largest, comparisons.n_comparisons)
 
 
 def order_caveats(
@@ -632,85 +526,6 @@ def checked_k(k: int, n_items: int) -> int:
     if number is None or not 1 <= number <= n_items:
         raise ModelError(f"k must be a whole number from 1 to the {n_items} items; got {shown(k)}")
     return number
-
-
-@dataclass(frozen=True, eq=False)
-class StopDecision(JsonResult):
-    """A decision whether to stop, and why; true means stop.
-
-    Attributes
-    ----------
-    stop : bool
-    expected : ExpectedCorrelation or None
-        None if the rule asks for the top.
-    reason : str
-
-    See Also
-    --------
-    stopping_rule : Returns the rule that decides.
-    ExpectedCorrelation : The type of `expected`.
-
-    Examples
-    --------
-    >>> from adaptive import Comparisons, bradley_terry, stopping_rule
-    >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
-    >>> decision = stopping_rule(0.95)(bradley_terry(votes, prior=2))
-    >>> bool(decision), decision.reason
-    (False, 'the votes do not rule out chance after 3 votes')
-    """
-
-    stop: bool
-    expected: ExpectedCorrelation | None
-    reason: str
-
-    def __bool__(self) -> bool:
-        return self.stop
-
-
-@dataclass(frozen=True, eq=False)
-class RankChances:
-    """Probabilities of ranks, given an item's own votes.
-
-    Attributes
-    ----------
-    ranks : ndarray of float64, shape (n_levels,)
-        Each represents a group of ranks around it: small groups at the top, large ones below.
-    last : ndarray of int64, shape (n_levels,)
-        The last rank of each group.
-    strengths : ndarray of float64, shape (n_levels,)
-        Fitted to the items of these ranks.
-    chances : ndarray of float64, shape (n_items, n_levels)
-        The rows sum to 1.
-    """
-
-    ranks: Array
-    last: Array
-    strengths: Array
-    chances: Array
-
-    @classmethod
-    def of(cls, rows: Rows, at: Parameters) -> RankChances:
-        """Compute the probabilities from fitted strengths; time and memory are linear in votes and items."""
-        from adaptive.model._likelihood_kernels import log_chances
-
-        starts, stops = rank_groups(rows.n_items)
-        middle = (starts + stops - 1) // 2
-        levels = np.sort(at.theta)[::-1][middle]
-        chances = np.empty((rows.n_items, middle.size))
-        log_chances(*kernel_input(rows, at), at.theta, levels, chances)
-        chances += np.log(stops - starts)
-        chances -= chances.max(axis=1, keepdims=True)
-        np.exp(chances, out=chances)
-        chances /= chances.sum(axis=1, keepdims=True)
-        return cls(middle + 1.0, stops, levels, chances)
-
-
-def rank_groups(n_items: int) -> tuple[Array, Array]:
-    """Return the starts and stops of groups of ranks, which grow geometrically."""
-    stops = [1]
-    while stops[-1] < n_items:
-        stops.append(min(n_items, max(stops[-1] + 1, int(SPACING * stops[-1]))))
-    return np.array([0, *stops[:-1]]), np.array(stops)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,4 +1,4 @@
-"""Run the loops over votes: likelihood, slope and curvature, chances of ranks, and bets against coin flips.
+"""Run the loops over votes: likelihood, slope and curvature, and bets against coin flips.
 
 Like `adaptive._draw_kernels`, this module is imported by the call that needs it, and callers have checked everything.
 A vote k on the items `left[k]` and `right[k]` by a voter of group `group[k]` has the margin
@@ -252,29 +252,6 @@ def row_terms(votes: Votes, voters: GroupParameters, theta: Array, out: RowTerms
         if fits_nu:
             out.tie[k], out.tie_mixed[k] = chances[1], -n * (chances[3] + chances[4])
     return total + math.log(product)
-
-
-@kernel
-def log_chances(votes: Votes, voters: GroupParameters, theta: Array, levels: Array, logs: Array) -> None:
-    """Set ``logs[i, g]`` to the log probability of the votes on item i if its strength were ``levels[g]``."""
-    left, right, winner, group, _ = votes
-    discrimination, oversight, side, nu, link, half = voters
-    products = np.ones(logs.shape)
-    logs[:] = 0.0
-    for k in range(left.size):
-        v, answer = group[k], winner[k]
-        a = discrimination[v]
-        for turn in range(2):
-            item = left[k] if turn == 0 else right[k]
-            for g in range(levels.size):
-                difference = levels[g] - theta[right[k]] if turn == 0 else theta[left[k]] - levels[g]
-                products[item, g] *= chance(answer, a * difference + side[v], oversight[v], nu, link, half)
-                if products[item, g] < 1e-200:  # one logarithm for many votes
-                    logs[item, g] += math.log(max(products[item, g], 1e-300))
-                    products[item, g] = 1.0
-    for i in range(logs.shape[0]):
-        for g in range(levels.size):
-            logs[i, g] += math.log(products[i, g])
 
 
 @kernel

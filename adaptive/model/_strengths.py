@@ -16,8 +16,7 @@ from adaptive._blas import one_blas_thread
 from adaptive._record import item_table, json_label, places_best_first
 from adaptive._rows import FittedVoter, ItemStrength
 from adaptive.errors import ComparisonError, ModelError
-from adaptive.model import _accuracy as accuracy
-from adaptive.model._accuracy import N_SAMPLES, DrawnStrengths, order_caveats
+from adaptive.model._accuracy import N_SAMPLES, Better, DrawnStrengths, better_of, order_caveats
 from adaptive.model._columns import places_among
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._likelihood import (
@@ -36,6 +35,7 @@ from adaptive.model._likelihood import (
 )
 from adaptive.model._newton import TOLERANCE, JointFit, pool_rows
 from adaptive.model._posterior import Opinions, cluster_ratio, covariance, draw, shared_opinions
+from adaptive.model._signal import Signal, signal
 from rankcorr._checks import check_rng, checked_count, counted, shown
 from rankcorr._results import json_ready, read_only, table_rows
 from rankcorr._workers import Progress
@@ -153,9 +153,9 @@ class Strengths(DrawnStrengths):
         return self.comparisons.never_compared
 
     @cached_property
-    def signal(self) -> accuracy.Signal:
+    def signal(self) -> Signal:
         """Whether the votes, in their order, rule out coin flips (docs/explain/signal.md)."""
-        return accuracy.signal(self.comparisons)
+        return signal(self.comparisons)
 
     @cached_property
     def misfit(self) -> Misfit:
@@ -216,11 +216,6 @@ class Strengths(DrawnStrengths):
         """Return the system of all parameters that Newton's steps solve."""
         rows = pool_rows(rows_of(self.comparisons, self.model))
         return JointFit(rows, self.prior, self.oversight, TOLERANCE, None, fits_nu=self.tie_parameter > 0)
-
-    @cached_property
-    def rank_chances(self) -> accuracy.RankChances:
-        """Probabilities of ranks, given an item's own votes, with all other strengths as fitted."""
-        return accuracy.RankChances.of(rows_of(self.comparisons, self.model), self.parameters)
 
     @cached_property
     def opinions(self) -> Opinions | None:
@@ -315,7 +310,7 @@ class Strengths(DrawnStrengths):
 
     def better(
         self, first: Hashable, second: Hashable, *, level: float = 0.9, n_samples: int = N_SAMPLES, seed: int = 0
-    ) -> accuracy.Better:
+    ) -> Better:
         """Return the probability that one item is better than another, given the votes.
 
         It is the share of draws from the posterior in which `first` is the stronger, from the same draws as all other
@@ -356,7 +351,7 @@ class Strengths(DrawnStrengths):
         if pair[0] == pair[1]:
             raise ModelError(f"an item is compared with another; got {shown(first)} twice")
         theta = self.drawn(n_samples, seed).theta[:, pair]
-        better = accuracy.better_of(theta, self.items[pair[0]], self.items[pair[1]], level)
+        better = better_of(theta, self.items[pair[0]], self.items[pair[1]], level)
         if len(self.items) > MAX_DENSE:  # the draws are normal
             return better
         contrast = np.array([1.0, -1.0])

@@ -13,9 +13,9 @@ from adaptive import Comparisons, Matches, Reliability, Strengths, next_comparis
 from adaptive import reliability as reliability_of
 from adaptive._rows import FittedVoter, ItemStrength, NextComparisons
 from adaptive.matching._matching import Matching
-from adaptive.model._accuracy import Signal
 from adaptive.model._likelihood import Misfit
 from adaptive.model._models import FitOptions, Model, fit_named
+from adaptive.model._signal import Signal
 from rankcorr._checks import collected_notices, counted_need
 from rankcorr._options import declaration_of
 from service.http.problems import shown

@@ -24,10 +24,11 @@ from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import value_of
 from adaptive.ledger.errors import ChangedError, LedgerError, NotReadyError
-from adaptive.matching._matching import WHILE_MATCHING, Matches, interim_strengths, next_comparisons
+from adaptive.matching._matching import Matches, next_comparisons
+from adaptive.matching._rounds import WHILE_MATCHING, interim_strengths
+from adaptive.matching._stopping import RISK, SHORT, StoppingRule
 from adaptive.model._comparisons import Comparisons
 from adaptive.model._models import bradley_terry
-from adaptive.model._stopping import RISK, SHORT, StoppingRule
 from adaptive.model._strengths import Strengths
 from rankcorr import TauW
 

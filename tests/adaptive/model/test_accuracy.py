@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from itertools import combinations, permutations
 from statistics import NormalDist
 
@@ -14,25 +13,20 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from adaptive import Choices, Comparisons, bradley_terry, next_comparisons, stopping_rule
-from adaptive._votes import LEFT, RIGHT
+from adaptive import Choices, Comparisons, bradley_terry, stopping_rule
 from adaptive.errors import ModelError
-from adaptive.matching import _matching as matching
-from adaptive.matching._matching import FAR, STEP
-from adaptive.matching._matching_kernels import far_rank_losses
 from adaptive.model._accuracy import (
     DrawnRanks,
     better_of,
     cut_of,
     expected_correlation_of,
-    rank_groups,
     rank_intervals_of,
     top_probabilities_of,
 )
 from rankcorr import Ranking, TauW, weighted_tau
 from rankcorr.errors import OptionError
 from tests.adaptive import naive
-from tests.adaptive.strategies import MODELS, OVERSIGHT, comparisons, rows, simulated
+from tests.adaptive.strategies import simulated
 
 
 @st.composite
@@ -118,32 +112,6 @@ def test_many_votes_make_the_ranking_certain():
     strengths = bradley_terry(votes, prior=3, oversight=0)
     assert strengths.cut(1).confidence > 0.99
     assert float(strengths.expected_correlation()) > 0.98
-    assert bool(stopping_rule(0.95)(strengths))
-    assert "at least the target of 0.95" in stopping_rule(0.95)(strengths).reason
-
-
-def test_few_votes_do_not_stop():
-    votes = Comparisons.from_labels(["a", "b"] * 8, ["b", "c"] * 8, ["left"] * 16)
-    decision = stopping_rule(1 - 1e-12, "tau")(bradley_terry(votes, prior=2))
-    assert not decision
-    assert "after 16 votes, below the target of 0.999999999999" in decision.reason
-    assert decision.expected.coefficient.name == "tau"
-
-
-def test_a_target_reached_by_the_mean_alone_does_not_stop():
-    left, right = zip(*combinations("abcdef", 2), strict=True)
-    votes = Comparisons.from_labels(left * 3, right * 3, (["left"] * 9 + ["right"]) * 4 + ["left"] * 5)
-    strengths = bradley_terry(votes, prior=2)
-    values = strengths.expected_correlation().values
-    assert strengths.signal.found
-    short, decision = np.mean(values < values.mean() - 0.05), stopping_rule(values.mean())(strengths)
-    assert not decision
-    assert f"after 45 votes, but below {values.mean() - 0.05:g} in {short:.1%} of draws" in decision.reason
-    found = re.search("is ([0-9.]+) .* target of ([0-9.]+)$", stopping_rule(values.mean() + 1e-9)(strengths).reason)
-    assert float(found[1]) < float(found[2])  # with three decimals, both would be the same number
-    enough = np.sort(values)[50] + 0.05  # at most 50 of 1,000 are lower
-    assert stopping_rule(enough - 1e-9)(strengths)
-    assert not stopping_rule(enough + 1e-9)(strengths)
 
 
 def test_tables_are_best_first():
@@ -175,21 +143,6 @@ def test_options_that_cannot_be_are_refused():
         three_items().in_top(1, n_samples=0)
     with pytest.raises(ModelError, match="seed must be a whole number of 0 or more; got -1"):
         three_items().in_top(1, seed=-1)
-    with pytest.raises(ModelError, match="target must be a number above -1 and below 1"):
-        stopping_rule(1)
-    with pytest.raises(OptionError, match="coefficient must be one of"):
-        stopping_rule(0.5, "kendall")
-    with pytest.raises(ModelError, match="exactly one of target and top is needed; got target=None and top=None"):
-        stopping_rule()
-    with pytest.raises(ModelError, match=r"exactly one of target and top is needed; got target=0\.5 and top=2"):
-        stopping_rule(0.5, top=2)
-    for top in (0, 1.5, True):
-        with pytest.raises(ModelError, match="top must be a whole number of at least 1"):
-            stopping_rule(top=top)
-    with pytest.raises(ModelError, match="level must be"):
-        stopping_rule(top=1, level=1)
-    with pytest.raises(ModelError, match="k must be a whole number from 1 to the 3 items; got 4"):
-        stopping_rule(top=4)(three_items())
     with pytest.raises(OptionError, match="coefficient must be one of"):
         three_items().expected_correlation("kendall")
 
@@ -203,10 +156,6 @@ def test_all_that_is_reached_is_ready_for_json():
     assert strengths.cut(1).to_dict() == {
         "k": 1, "confidence": strengths.cut(1).confidence, "overlap": strengths.cut(1).overlap, "n_samples": 1_000
     }  # fmt: skip
-    decision = stopping_rule(0.9)(strengths).to_dict()
-    assert (decision["stop"], decision["expected"]["level"]) == (False, 0.9)
-    one = Comparisons.from_labels(["a"], ["b"], ["left"])
-    assert stopping_rule(0.9)(bradley_terry(one)).reason.endswith("the votes do not rule out chance after 1 vote")
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=9), st.floats(0.05, 0.95))
@@ -283,98 +232,6 @@ def test_better_is_not_overconfident_on_simulated_votes():
     for low, high in ((0.5, 0.7), (0.7, 0.9), (0.9, 1.01)):
         is_near = (low <= said) & (said < high)
         assert holds[is_near].mean() > said[is_near].mean() - 0.05
-
-
-@given(comparisons(voters=True, min_size=1), MODELS, OVERSIGHT, st.booleans())
-def test_chances_follow_from_the_votes_on_the_item_by_bayes_rule(votes, estimator, oversight, voters):
-    fit, options = estimator
-    strengths = fit(votes, oversight=oversight, voters=voters, side_bias=voters, **options)
-    found, at = strengths.rank_chances, strengths.parameters
-    starts, stops = rank_groups(votes.n_items)
-    assert_array_equal(found.strengths, np.sort(at.theta)[::-1][found.ranks.astype(int) - 1])
-    assert ((starts < found.ranks) & (found.ranks <= stops)).all()
-    assert_array_equal(found.last, stops)
-    for item in range(votes.n_items):
-        own = [vote for vote in rows(votes, voters) if item in vote[:2]]
-        logs = []
-        for level, start, stop in zip(found.strengths, starts, stops, strict=True):
-            theta = at.theta.copy()
-            theta[item] = level
-            half = strengths.model.ties == "half"
-            voter = (at.discrimination, at.oversight, at.side, at.nu, strengths.model.link, half)
-            logs.append(math.log(stop - start) + naive.log_likelihood(own, theta, *voter))
-        weights = np.exp(np.array(logs) - max(logs))
-        assert_allclose(found.chances[item], weights / weights.sum(), rtol=1e-9, atol=1e-12)
-
-
-@given(st.integers(1, 100_000))
-def test_groups_of_ranks_grow_and_leave_none_out(n_items):
-    starts, stops = rank_groups(n_items)
-    assert_array_equal(starts, [0, *stops[:-1]])
-    assert stops[-1] == n_items
-    assert (np.diff(stops - starts)[:-1] >= 0).all()  # the last one ends with the items
-    assert stops.size <= 2 + math.ceil(math.log(n_items, 1.6)) + 1
-
-
-def test_many_votes_do_not_leave_the_range_of_floats():
-    votes, _ = simulated(4, 30_000, seed=1, sd=3)
-    chances = bradley_terry(votes).rank_chances.chances
-    assert np.isfinite(chances).all()
-    assert_allclose(chances.sum(axis=1), 1, rtol=1e-12)
-
-
-def test_doubts_are_the_costs_of_far_ranks_times_their_chances():
-    votes, _ = simulated(40, 150, seed=2)
-    strengths = bradley_terry(votes)
-    found, theta = strengths.rank_chances, strengths.theta
-    own, far = strengths.ranking.ranks.copy(), theta + 0.7
-    of_tau, of_rho, aim = np.empty((3, 40))
-    levels = (found.strengths, found.ranks, found.last, found.chances)
-    far_rank_losses(theta, own, far, *levels, 2.0, STEP, of_tau, of_rho, aim)
-    for item in range(40):
-        above = [k for k in range(found.ranks.size) if found.strengths[k] > far[item] and found.last[k] < own[item]]
-        tau, rho = [0.0], [0.0]
-        for place in above:
-            rank, chance = found.ranks[place], found.chances[item, place]
-            weight = (rank + 2) ** -2 + (own[item] + 2) ** -2
-            tau.append(chance * abs(1 / (rank + 2) - 1 / (own[item] + 2)) * weight)
-            rho.append(chance * (rank - own[item]) ** 2 * weight)
-        assert of_tau[item] == pytest.approx(sum(tau), rel=1e-12)
-        assert of_rho[item] == pytest.approx(sum(rho), rel=1e-12)
-        mean = np.dot(rho[1:], found.strengths[above]) / sum(rho) if above else theta[item]
-        assert aim[item] == pytest.approx(min(theta[item] + STEP, (theta[item] + mean) / 2), rel=1e-12)
-
-
-def unlucky(n_items, n_votes):
-    """A fit in which item 0 has lost to an item of the middle, and won against two others of the middle."""
-    votes, theta = simulated(n_items, n_votes, seed=3, sd=2)
-    middle = (np.argsort(-theta)[n_items // 2 :][:3] + 1).tolist()
-    left = np.concatenate([votes.left + 1, [0, 0, 0]])
-    right = np.concatenate([votes.right + 1, middle])
-    winner = np.concatenate([votes.winner, [RIGHT, LEFT, LEFT]])
-    return bradley_terry(Comparisons(n_items + 1, left, right, winner), oversight=0.03)
-
-
-def times_chosen(strengths):
-    """How often item 0 is among 10 comparisons, of 100 draws; and how much stronger its opponents are."""
-    differences = []
-    for seed in range(100):
-        matches = next_comparisons(strengths, 10, rng=np.random.default_rng(seed))
-        pairs = zip(matches.left.tolist(), matches.right.tolist(), strict=True)
-        differences += [strengths.theta[max(pair)] - strengths.theta[0] for pair in pairs if 0 in pair]
-    return len(differences), np.median(differences)
-
-
-def test_an_item_that_may_have_been_unlucky_is_served_more_often_and_meets_stronger_ones(monkeypatch):
-    strengths = unlucky(300, 6_000)
-    found, theta = strengths.rank_chances, strengths.theta
-    assert found.chances[0] @ (found.strengths > theta[0] + FAR / math.sqrt(strengths.curvature.diagonal[0])) > 0.01
-    often, stronger = times_chosen(strengths)
-    monkeypatch.setattr(matching, "FAR_SHARE", 0.0)
-    seldom, alike = times_chosen(strengths)
-    assert often > 1.5 * seldom
-    assert stronger > 0.8
-    assert abs(alike) < 0.4
 
 
 def without_voters(votes):

@@ -8,7 +8,7 @@ from typing import Final, overload
 import numpy as np
 
 from adaptive.errors import ModelError
-from adaptive.model._accuracy import N_SAMPLES, DrawnStrengths, StopDecision
+from adaptive.model._accuracy import N_SAMPLES, DrawnStrengths, ExpectedCorrelation
 from adaptive.model._strengths import Strengths
 from rankcorr import TauW
 from rankcorr._checks import (
@@ -22,9 +22,43 @@ from rankcorr._checks import (
     whole_number,
 )
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
+from rankcorr._results import JsonResult
 
 SHORT: Final = 0.05  # a coefficient so far below the target is too low
 RISK: Final = 0.05  # most drawn rankings that may be too low when a rule stops
+
+
+@dataclass(frozen=True, eq=False)
+class StopDecision(JsonResult):
+    """A decision whether to stop, and why; true means stop.
+
+    Attributes
+    ----------
+    stop : bool
+    expected : ExpectedCorrelation or None
+        None if the rule asks for the top.
+    reason : str
+
+    See Also
+    --------
+    stopping_rule : Returns the rule that decides.
+    ExpectedCorrelation : The type of `expected`.
+
+    Examples
+    --------
+    >>> from adaptive import Comparisons, bradley_terry, stopping_rule
+    >>> votes = Comparisons.from_labels(["a", "a", "b"], ["b", "c", "c"], ["left", "left", "left"])
+    >>> decision = stopping_rule(0.95)(bradley_terry(votes, prior=2))
+    >>> bool(decision), decision.reason
+    (False, 'the votes do not rule out chance after 3 votes')
+    """
+
+    stop: bool
+    expected: ExpectedCorrelation | None
+    reason: str
+
+    def __bool__(self) -> bool:
+        return self.stop
 
 
 @dataclass(frozen=True)

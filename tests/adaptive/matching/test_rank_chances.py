@@ -1,0 +1,110 @@
+"""Probabilities that items belong far above their places, and their costs, against Bayes' rule written out."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from adaptive import Comparisons, bradley_terry, next_comparisons
+from adaptive._votes import LEFT, RIGHT
+from adaptive.matching import _matching as matching
+from adaptive.matching._matching import FAR, STEP
+from adaptive.matching._matching_kernels import far_rank_losses
+from adaptive.matching._rank_chances import RankChances, rank_groups
+from tests.adaptive import naive
+from tests.adaptive.strategies import MODELS, OVERSIGHT, comparisons, rows, simulated
+
+
+@given(comparisons(voters=True, min_size=1), MODELS, OVERSIGHT, st.booleans())
+def test_chances_follow_from_the_votes_on_the_item_by_bayes_rule(votes, estimator, oversight, voters):
+    fit, options = estimator
+    strengths = fit(votes, oversight=oversight, voters=voters, side_bias=voters, **options)
+    found, at = RankChances.of(strengths), strengths.parameters
+    starts, stops = rank_groups(votes.n_items)
+    assert_array_equal(found.strengths, np.sort(at.theta)[::-1][found.ranks.astype(int) - 1])
+    assert ((starts < found.ranks) & (found.ranks <= stops)).all()
+    assert_array_equal(found.last, stops)
+    for item in range(votes.n_items):
+        own = [vote for vote in rows(votes, voters) if item in vote[:2]]
+        logs = []
+        for level, start, stop in zip(found.strengths, starts, stops, strict=True):
+            theta = at.theta.copy()
+            theta[item] = level
+            half = strengths.model.ties == "half"
+            voter = (at.discrimination, at.oversight, at.side, at.nu, strengths.model.link, half)
+            logs.append(math.log(stop - start) + naive.log_likelihood(own, theta, *voter))
+        weights = np.exp(np.array(logs) - max(logs))
+        assert_allclose(found.chances[item], weights / weights.sum(), rtol=1e-9, atol=1e-12)
+
+
+@given(st.integers(1, 100_000))
+def test_groups_of_ranks_grow_and_leave_none_out(n_items):
+    starts, stops = rank_groups(n_items)
+    assert_array_equal(starts, [0, *stops[:-1]])
+    assert stops[-1] == n_items
+    assert (np.diff(stops - starts)[:-1] >= 0).all()  # the last one ends with the items
+    assert stops.size <= 2 + math.ceil(math.log(n_items, 1.6)) + 1
+
+
+def test_many_votes_do_not_leave_the_range_of_floats():
+    votes, _ = simulated(4, 30_000, seed=1, sd=3)
+    chances = RankChances.of(bradley_terry(votes)).chances
+    assert np.isfinite(chances).all()
+    assert_allclose(chances.sum(axis=1), 1, rtol=1e-12)
+
+
+def test_doubts_are_the_costs_of_far_ranks_times_their_chances():
+    votes, _ = simulated(40, 150, seed=2)
+    strengths = bradley_terry(votes)
+    found, theta = RankChances.of(strengths), strengths.theta
+    own, far = strengths.ranking.ranks.copy(), theta + 0.7
+    of_tau, of_rho, aim = np.empty((3, 40))
+    levels = (found.strengths, found.ranks, found.last, found.chances)
+    far_rank_losses(theta, own, far, *levels, 2.0, STEP, of_tau, of_rho, aim)
+    for item in range(40):
+        above = [k for k in range(found.ranks.size) if found.strengths[k] > far[item] and found.last[k] < own[item]]
+        tau, rho = [0.0], [0.0]
+        for place in above:
+            rank, chance = found.ranks[place], found.chances[item, place]
+            weight = (rank + 2) ** -2 + (own[item] + 2) ** -2
+            tau.append(chance * abs(1 / (rank + 2) - 1 / (own[item] + 2)) * weight)
+            rho.append(chance * (rank - own[item]) ** 2 * weight)
+        assert of_tau[item] == pytest.approx(sum(tau), rel=1e-12)
+        assert of_rho[item] == pytest.approx(sum(rho), rel=1e-12)
+        mean = np.dot(rho[1:], found.strengths[above]) / sum(rho) if above else theta[item]
+        assert aim[item] == pytest.approx(min(theta[item] + STEP, (theta[item] + mean) / 2), rel=1e-12)
+
+
+def unlucky(n_items, n_votes):
+    """A fit in which item 0 has lost to an item of the middle, and won against two others of the middle."""
+    votes, theta = simulated(n_items, n_votes, seed=3, sd=2)
+    middle = (np.argsort(-theta)[n_items // 2 :][:3] + 1).tolist()
+    left = np.concatenate([votes.left + 1, [0, 0, 0]])
+    right = np.concatenate([votes.right + 1, middle])
+    winner = np.concatenate([votes.winner, [RIGHT, LEFT, LEFT]])
+    return bradley_terry(Comparisons(n_items + 1, left, right, winner), oversight=0.03)
+
+
+def times_chosen(strengths):
+    """How often item 0 is among 10 comparisons, of 100 draws; and how much stronger its opponents are."""
+    differences = []
+    for seed in range(100):
+        matches = next_comparisons(strengths, 10, rng=np.random.default_rng(seed))
+        pairs = zip(matches.left.tolist(), matches.right.tolist(), strict=True)
+        differences += [strengths.theta[max(pair)] - strengths.theta[0] for pair in pairs if 0 in pair]
+    return len(differences), np.median(differences)
+
+
+def test_an_item_that_may_have_been_unlucky_is_served_more_often_and_meets_stronger_ones(monkeypatch):
+    strengths = unlucky(300, 6_000)
+    found, theta = RankChances.of(strengths), strengths.theta
+    assert found.chances[0] @ (found.strengths > theta[0] + FAR / math.sqrt(strengths.curvature.diagonal[0])) > 0.01
+    often, stronger = times_chosen(strengths)
+    monkeypatch.setattr(matching, "FAR_SHARE", 0.0)
+    seldom, alike = times_chosen(strengths)
+    assert often > 1.5 * seldom
+    assert stronger > 0.8
+    assert abs(alike) < 0.4
