@@ -42,13 +42,8 @@ from adaptive.ledger._ledger import Campaign, Ledger
 from adaptive.ledger._reports.flags import Flag, FlagLimits
 from adaptive.ledger._reports.quality import CampaignQuality
 from adaptive.ledger._reports.results import CampaignResult, ExclusionPreview
-from adaptive.ledger._reports.status import (
-    BallotProgress,
-    CampaignStatus,
-    PlannedSpending,
-    affordable_plan,
-    planned_spending,
-)
+from adaptive.ledger._reports.spending import PlannedSpending, affordable_plan, planned_spending
+from adaptive.ledger._reports.status import BallotProgress, CampaignStatus
 from adaptive.ledger._store.schema import ANSWERS, file_id, pair_at, pair_id, time_text
 from adaptive.ledger._voter import Voter, VoterState
 from adaptive.ledger._voters.membership import DECISIONS, Participant, PlatformVoters, Visit, VoterRow

@@ -17,7 +17,8 @@ from adaptive.ledger._ballots.stored import ballot_stamp, current_votes, drawn_c
 from adaptive.ledger._campaign.info import KnownPair, Pay, Probing
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._closing import close_batches
-from adaptive.ledger._reports.status import campaign_stamp, planned_spending, spending_of, status_of
+from adaptive.ledger._reports.spending import planned_spending, spending_of
+from adaptive.ledger._reports.status import campaign_stamp, status_of
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import lock_ballot
 from adaptive.ledger._voters.tokens import holder_of
