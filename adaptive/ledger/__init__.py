@@ -24,19 +24,8 @@ from adaptive.ledger._campaign.content import (
     read_item_file,
     read_item_sheet,
 )
-from adaptive.ledger._campaign.info import (
-    LEASE_MINUTES,
-    SHEET_SIZE,
-    CampaignSettings,
-    ContinuousPlan,
-    KnownPair,
-    Mode,
-    Pay,
-    Probing,
-    batch_for,
-    items_of_targets,
-    plan_of_targets,
-)
+from adaptive.ledger._campaign.info import ContinuousPlan, Mode, batch_for, items_of_targets, plan_of_targets
+from adaptive.ledger._campaign.settings import LEASE_MINUTES, SHEET_SIZE, CampaignSettings, KnownPair, Pay, Probing
 from adaptive.ledger._closing import ClosePreview, Preview
 from adaptive.ledger._ledger import Campaign, Ledger
 from adaptive.ledger._reports.flags import Flag, FlagLimits

@@ -30,7 +30,8 @@ from adaptive.ledger._bundle import files
 from adaptive.ledger._bundle.checking import Verified
 from adaptive.ledger._bundle.contents import MOST_BYTES
 from adaptive.ledger._campaign.content import ItemContent, VotingPages
-from adaptive.ledger._campaign.info import CampaignInfo, CampaignSettings, ContinuousPlan
+from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan
+from adaptive.ledger._campaign.settings import CampaignSettings
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, insert_campaign, load_campaign
 from adaptive.ledger._closing import Preview
 from adaptive.ledger._reports import results, status

@@ -25,14 +25,8 @@ from adaptive._protocol import ballot_rng
 from adaptive._votes import WORDS, Comparison, SetComparison
 from adaptive.ledger._ballots.pairs import present_voters
 from adaptive.ledger._ballots.stored import Array, DrawnColumns, Probe, position_after, stored_ballots
-from adaptive.ledger._campaign.info import (
-    CampaignInfo,
-    CampaignSettings,
-    ContinuousPlan,
-    Probing,
-    n_repeatable,
-    slots_of_batch,
-)
+from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, slots_of_batch
+from adaptive.ledger._campaign.settings import CampaignSettings, Probing, n_repeatable
 from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import answer_name, digest_of, json_of, label_text, now, pair_id

@@ -26,7 +26,7 @@ from adaptive.errors import AdaptiveError
 from adaptive.ledger._ballots.draws import draw_digest, sheets_of
 from adaptive.ledger._ballots.stored import StoredBallot, ballot_of, choices_of, sides_of
 from adaptive.ledger._bundle.contents import Contents, Row
-from adaptive.ledger._campaign.info import KINDS
+from adaptive.ledger._campaign.settings import KINDS
 from adaptive.ledger._closing import chain_digest, record_dict
 from adaptive.ledger._store.schema import (
     ANSWERS,

@@ -23,7 +23,8 @@ from adaptive._protocol import Items, checked_items, checked_labels
 from adaptive._tables import check_decimals, item_cells
 from adaptive.errors import VoteError
 from adaptive.ledger._campaign.content import ItemContent, VotingPages
-from adaptive.ledger._campaign.info import CampaignInfo, CampaignSettings, ContinuousPlan, Mode
+from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, Mode
+from adaptive.ledger._campaign.settings import CampaignSettings
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import PROCESS_CLOCK, SERVER_CLOCK, Database, lock_ballot
 from adaptive.ledger._store.schema import json_of, label_of, label_text, now, value_of

@@ -12,7 +12,8 @@ from adaptive._plan import BallotPlan
 from adaptive.errors import PlanError
 from adaptive.ledger._ballots.draws import expected_probes, planned_sheets
 from adaptive.ledger._ballots.stored import answered_by_ballot
-from adaptive.ledger._campaign.info import CampaignSettings, ContinuousPlan, slots_of_batch
+from adaptive.ledger._campaign.info import ContinuousPlan, slots_of_batch
+from adaptive.ledger._campaign.settings import CampaignSettings
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
 

@@ -11,7 +11,7 @@ from adaptive._draw import draw_ballot
 from adaptive._plan import plan_ballots
 from adaptive.ledger import CampaignSettings, VoteCast
 from adaptive.ledger._ballots.draws import Drawn, Known, ProbeDraw
-from adaptive.ledger._campaign.info import KnownPair
+from adaptive.ledger._campaign.settings import KnownPair
 from adaptive.ledger._voters.membership import register
 
 PLAN = plan_ballots(6, n_ballots=2, fraction=0.5, presentations=4)

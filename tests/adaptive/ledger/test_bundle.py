@@ -20,7 +20,7 @@ from adaptive.ledger._ballots.draws import store_ballot
 from adaptive.ledger._bundle.checking import check_strengths, strengths_csv
 from adaptive.ledger._bundle.contents import read_contents
 from adaptive.ledger._bundle.files import contents_of, croissant, verify_bundle
-from adaptive.ledger._campaign.info import KnownPair, Probing
+from adaptive.ledger._campaign.settings import KnownPair, Probing
 from adaptive.ledger._closing import close_batches
 from adaptive.ledger._voters.membership import erase, voter_named, withdraw
 from adaptive.ledger._votes.casting import correct, retract

@@ -14,7 +14,7 @@ from adaptive.ledger._ballots.draws import draw_digest
 from adaptive.ledger._ballots.draws import open_comparisons as asked_of
 from adaptive.ledger._ballots.sheets import give_sheet
 from adaptive.ledger._ballots.stored import ballot_probes, drawn_columns
-from adaptive.ledger._campaign.info import KnownPair, Probing
+from adaptive.ledger._campaign.settings import KnownPair, Probing
 from adaptive.ledger._reports.spending import spending_of
 from adaptive.ledger._reports.status import status_of
 from adaptive.ledger._voters.membership import voter_named

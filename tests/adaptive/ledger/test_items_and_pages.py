@@ -7,7 +7,7 @@ import pytest
 
 from adaptive.ledger import ChangedError, LedgerError, PageTexts, VotingPages
 from adaptive.ledger._campaign.content import ItemContent, read_item_file, read_item_sheet
-from adaptive.ledger._campaign.info import Pay
+from adaptive.ledger._campaign.settings import Pay
 from rankcorr.errors import TableError
 from tests.adaptive.ledger.campaigns import campaign_of, query
 

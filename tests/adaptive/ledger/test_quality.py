@@ -19,7 +19,7 @@ from adaptive._plan import plan_ballots
 from adaptive.ledger import LedgerError
 from adaptive.ledger._ballots.draws import open_comparisons as asked_of
 from adaptive.ledger._ballots.stored import ballot_probes, votes_of
-from adaptive.ledger._campaign.info import KnownPair, Probing
+from adaptive.ledger._campaign.settings import KnownPair, Probing
 from adaptive.ledger._reports.flags import Flag, FlagLimits, Share, VoterQuality, flags_of, is_low
 from adaptive.ledger._reports.quality import NOTHING, Answers, Ratings, consistency, quality_of, ratings_of
 from adaptive.ledger._reports.results import exclusion_preview, result_of

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from adaptive._formats.votes import VoteRow
 from adaptive.ledger._bundle.contents import unpack
 from adaptive.ledger._bundle.files import verify_bundle
-from adaptive.ledger._campaign.info import KnownPair, Probing
+from adaptive.ledger._campaign.settings import KnownPair, Probing
 from adaptive.ledger._store.schema import digest_of, json_of
 from adaptive.ledger.errors import BundleError, LedgerError
 from tests.adaptive.ledger.campaigns import check_ids

@@ -18,7 +18,7 @@ from adaptive.ledger._bundle.checking import checked, events_by_ballot, vote_lin
 from adaptive.ledger._bundle.contents import NAMES, SUMS, data_members, parsed
 from adaptive.ledger._bundle.files import croissant, data_sheet, verify_bundle
 from adaptive.ledger._campaign.content import ItemContent, PageTexts, VotingPages
-from adaptive.ledger._campaign.info import KnownPair, Probing
+from adaptive.ledger._campaign.settings import KnownPair, Probing
 from adaptive.ledger._closing import chain_digest
 from adaptive.ledger._store.schema import digest_of, json_of
 from adaptive.ledger.errors import BundleError
