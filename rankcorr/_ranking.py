@@ -504,8 +504,8 @@ def align_rankings(
         if missing == "bottom":
             return first.extend(y_only), _in_order_of(first.extend(y_only), second.extend(x_only))
         if missing == "gold":
-            return first, _in_order_of(first, _restricted(second, first, names[::-1], least).extend(x_only))
-        first = _restricted(first, second, names, least)
+            return first, _in_order_of(first, _common_items(second, first, names[::-1], least).extend(x_only))
+        first = _common_items(first, second, names, least)
     return first, _in_order_of(first, second)
 
 
@@ -538,7 +538,7 @@ def needs_labels(missing: Missing) -> str:
     return "" if missing == "raise" else f" (missing={missing!r} needs labels, to know which items are missing)"
 
 
-def _restricted(first: Ranking, second: Ranking, names: tuple[str, str], least: int) -> Ranking:
+def _common_items(first: Ranking, second: Ranking, names: tuple[str, str], least: int) -> Ranking:
     """Items of the first ranking that are also in the second, ranked again."""
     both = set(second.labels or ())
     positions = [position for position, label in enumerate(first.labels or ()) if label in both]

@@ -207,7 +207,7 @@ def baseline_scores(
             scores[first, second] = similarity(first, second)
         elif first in texts and second in texts:
             scores[first, second] = max(
-                similarity(one, other) for one in _listed(texts[first]) for other in _listed(texts[second])
+                similarity(one, other) for one in _texts_of(texts[first]) for other in _texts_of(texts[second])
             )
     known = [score for score in scores.values() if not math.isnan(score)]
     if not known:
@@ -216,7 +216,7 @@ def baseline_scores(
     return {pair: mean if math.isnan(score) else score for pair, score in scores.items()}
 
 
-def _listed(text: Text | Sequence[Sequence[str]]) -> Sequence[Text]:
+def _texts_of(text: Text | Sequence[Sequence[str]]) -> Sequence[Text]:
     """Texts of an item: a single text is a list of one."""
     if isinstance(text, str):
         return [text]

@@ -379,7 +379,7 @@ class Choices:
             if prior is None:
                 sd, parameters = self._estimate_spread(parameters)
             parameters, total, probabilities = self.maximum(parameters, sd)
-            information = self.penalised(self.events.information(probabilities), sd)
+            information = self.add_prior(self.events.information(probabilities), sd)
             least = FLAT * self.events.count.sum() * self._units[n_items:] ** 2
             has_flat_effect = bool((np.diagonal(information)[n_items:] < least).any())
             if has_flat_effect or is_flat(information, n_items):
@@ -465,10 +465,10 @@ class Choices:
         parameters = np.concatenate([fit.theta, [value for value, _ in fit.others.values()]])
         probabilities = self.events.probabilities(parameters)[1]
         scores = self.events.scores(probabilities).toarray() * self.events.count[:, np.newaxis]
-        information = self.penalised(self.events.information(probabilities), prior)
+        information = self.add_prior(self.events.information(probabilities), prior)
         return scores, np.linalg.inv(with_level(information, len(self.items)))
 
-    def penalised(self, information: Array, sd: float) -> Array:
+    def add_prior(self, information: Array, sd: float) -> Array:
         """Add the curvature of the prior."""
         n_items, information = len(self.items), information.copy()
         if sd < math.inf:
@@ -502,7 +502,7 @@ class Choices:
             residual = -probabilities * self.events.count[self.events.event]
             np.add.at(residual, self.events.choice, self.events.count)
             slope = self.events.design.T @ residual - precision * parameters
-            information = self.penalised(self.events.information(probabilities), sd)
+            information = self.add_prior(self.events.information(probabilities), sd)
             step = _solve(with_level(information, n_items), slope)
             step[:n_items] -= step[:n_items].sum() / max(1, n_items)  # no choice tells anything of the common level
             scale = min(1.0, 4.0 / max(1e-300, float(np.abs(step * self._units).max())))
@@ -534,7 +534,7 @@ class Choices:
             nonlocal current
             sd = math.exp(log_sd)
             current, total, probabilities = self.maximum(current, sd)
-            curvature = self.penalised(self.events.information(probabilities), sd)[:n_items, :n_items]
+            curvature = self.add_prior(self.events.information(probabilities), sd)[:n_items, :n_items]
             squares = float(current[:n_items] @ current[:n_items]) / sd**2
             marginal = total - 0.5 * squares - n_items * log_sd - 0.5 * float(np.linalg.slogdet(curvature)[1])
             return 0.5 * (log_sd - math.log(SD_START)) ** 2 - marginal

@@ -215,7 +215,7 @@ class _Reader:
         """Raise an error with its place."""
         raise self.records.table.error(f"{self.records.place(row, column)}: {message}")
 
-    def numbered(self, pattern: re.Pattern[str]) -> list[str]:
+    def numbered_columns(self, pattern: re.Pattern[str]) -> list[str]:
         """Columns with numbers from 1 in their names, in this order."""
         matches = {int(match[1]): name for name in self.names if (match := pattern.fullmatch(name))}
         names = [matches[number] for number in sorted(matches)]
@@ -237,8 +237,8 @@ class _Reader:
         rank, item, ranking = (self.column_of(role) for role in ("rank", "item", "ranking"))
         if rank and item:
             names["rankings"] = f"{item}, {rank}"
-        elif ranking or self.numbered(_PLACE):
-            names["rankings"] = ranking or ", ".join(self.numbered(_PLACE)[:2])
+        elif ranking or self.numbered_columns(_PLACE):
+            names["rankings"] = ranking or ", ".join(self.numbered_columns(_PLACE)[:2])
         if len(names) > 1:
             parts = " and ".join(f"{kind} ({printable(text)})" for kind, text in names.items())
             self.records.table.fail(
@@ -269,7 +269,7 @@ class _Reader:
         if not self.records.lines:
             self.records.table.fail("no answers, only the names of the columns", self.records.header.line)
         if kind == "rankings" and self._has_ranked_items:
-            return self.grouped(rows)
+            return self.rankings_of_rows(rows)
         voters, prompts = self.labels("voter"), self.labels("prompt")
         weights = self.weights()
         covariates = {name: self.covariate(name) for name in self.covariates}
@@ -485,7 +485,7 @@ class _Reader:
         """Return (items, best, worst) of each row; None without an answer."""
         names = [str(self.column_of(role)) for role in ("best", "worst")]
         column = self.column_of("items")
-        numbered = [] if column else self.numbered(_SHOWN_ITEM)
+        numbered = [] if column else self.numbered_columns(_SHOWN_ITEM)
         if not column and not numbered:
             self.records.table.fail(
                 "best-worst answers need a column items, or item_1, item_2, ...", self.records.header.line
@@ -493,7 +493,7 @@ class _Reader:
         best, worst = (self.entries(name, optional=True) for name in names)
         lists: Sequence[Any]
         if column:
-            lists = [_listed(entry, "|") for entry in self.entries(column)]
+            lists = [_parts_of(entry, "|") for entry in self.entries(column)]
         else:
             cells = zip(*(self.entries(name, optional=True) for name in numbered), strict=True)
             lists = [[cell for cell in row if not _is_empty(cell)] for row in cells]
@@ -523,7 +523,7 @@ class _Reader:
         if name:
             column = [_order(entry) for entry in self.entries(name, optional=True)]
             return [self.checked_order(place, name, order) for place, order in enumerate(column)]
-        names = self.numbered(_PLACE)
+        names = self.numbered_columns(_PLACE)
         rows = []
         for place, cells in enumerate(zip(*(self.entries(name, optional=True) for name in names), strict=True)):
             listed = [cell for cell in cells if not _is_empty(cell)]
@@ -556,7 +556,7 @@ class _Reader:
             again = next(item for item in items if items.count(item) > 1)
             self.fail(place, name, f"{shown(again)} comes twice in one answer")
 
-    def grouped(self, rows: list[Any]) -> ChoiceAnswers:
+    def rankings_of_rows(self, rows: list[Any]) -> ChoiceAnswers:
         """Return rankings from rows of one item and its rank each."""
         item, rank = str(self.column_of("item")), str(self.column_of("rank"))
         list_column = self.column_of("ranking")
@@ -662,7 +662,7 @@ def _grade_meanings(meanings: Mapping[str, Any]) -> dict[str, int]:
     return table
 
 
-def _listed(entry: object, separator: str) -> object:
+def _parts_of(entry: object, separator: str) -> object:
     return [part.strip() for part in entry.split(separator)] if isinstance(entry, str) else entry
 
 

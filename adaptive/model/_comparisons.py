@@ -378,7 +378,7 @@ class Comparisons(TableResult):
         >>> Comparisons.from_frame(clicks, **names, answers="left_won").wins
         array([1, 0, 1])
         """
-        columns = _named(left, right, winner, voter)
+        columns = _names_of_roles(left, right, winner, voter)
         return cls(*columns_of_votes(vote_columns(Frame(frame), format, columns, answers, ignore=ignore), items))
 
     def select(self, rows: ArrayLike) -> Comparisons:
@@ -640,14 +640,14 @@ def read_comparisons(
     >>> votes.wins
     array([0, 1, 0])
     """
-    columns = _named(left, right, winner, voter)
+    columns = _names_of_roles(left, right, winner, voter)
     votes = read_votes(
         path, format=format, columns=columns, answers=answers, encoding=encoding, ignore=ignore, instances=instances
     )
     return Comparisons(*columns_of_votes(votes, items))
 
 
-def _named(
+def _names_of_roles(
     left: str | Sequence[str] | None, right: str | Sequence[str] | None, winner: str | None, voter: str | None
 ) -> dict[str, str | Sequence[str]]:
     """Return the columns that were given a name."""

@@ -196,7 +196,7 @@ class MarginalLikelihood:
         for move, away, longest in zip(near.follows, place - near.place, _LONGEST, strict=True):
             of_others = max(float(np.abs(move.groups).max()), abs(move.log_nu))
             most = longest / max(1.0, of_others)
-            at = self.fit.moved(at, move, min(most, max(-most, away)))
+            at = self.fit.take_step(at, move, min(most, max(-most, away)))
         if self.fit.holds_slips:
             at = replace(at, oversight=np.full(at.oversight.size, expit(place[1])))
         return replace(at, sd=min(max(math.exp(place[0]), SD_RANGE[0]), SD_RANGE[1]))
@@ -250,7 +250,7 @@ class MarginalLikelihood:
         """Return trace(H^-1 dH) / 2, the slope of log det(H) / 2 along a move."""
         leverage = point.curved.trace_and_leverage[1]
         nudge = -_NUDGE if point.at.oversight[0] >= SLIPS_RANGE[1] else _NUDGE
-        ahead = curvature_at(self.fit.rows, self.fit.moved(point.at, move, nudge), has_slope=False)
+        ahead = curvature_at(self.fit.rows, self.fit.take_step(point.at, move, nudge), has_slope=False)
         return 0.5 * float(leverage @ (ahead.weight - point.curved.weight)) / nudge
 
 

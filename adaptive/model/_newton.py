@@ -215,7 +215,7 @@ class JointFit:
             largest = max(float(np.abs(step.theta).max(initial=0.0)) / size, of_others)
             part = 1.0 / max(1.0, change / _LARGEST_STEP, of_others)
             for _ in range(30):
-                ahead = self.point(self.moved(at, step, part))
+                ahead = self.point(self.take_step(at, step, part))
                 if ahead.log_posterior >= point.log_posterior - slack:
                     return part * largest, ahead
                 part /= 2
@@ -223,7 +223,7 @@ class JointFit:
             raise ModelError(INDEFINITE)
         return 0.0, point
 
-    def moved(self, at: Parameters, step: Move, part: float) -> Parameters:
+    def take_step(self, at: Parameters, step: Move, part: float) -> Parameters:
         """Return the parameters after a part of a step."""
         from scipy.special import expit, logit
 
@@ -277,7 +277,7 @@ class JointFit:
             The curvature is not positive definite, which cannot happen to expected ones.
         """
         n_items, at, n_targets = self.rows.n_items, point.at, len(targets)
-        voters, weight = self._eliminated(point, is_observed)
+        voters, weight = self._eliminate(point, is_observed)
         log_nu = np.array([target.log_nu for target in targets])
         is_at_end = at.nu in _NU_RANGE and bool(((log_nu > 0) == (at.nu == _NU_RANGE[1])).all())
         columns = [np.concatenate([target.theta, target.groups[:, self.is_free].ravel()]) for target in targets]
@@ -309,10 +309,10 @@ class JointFit:
         corner = float(np.sum(self.count * tie * (1.0 - tie)))  # a product of BLAS would wait for threads
         return np.concatenate([rows.by_item(flow, -1.0), groups[:, self.is_free].ravel()]), corner
 
-    def absorbed(self, at: Parameters) -> Array:
+    def absorbed_curvature(self, at: Parameters) -> Array:
         """Return the part of the expected curvature in the strengths that the other fitted parameters take from it."""
         point, n_items = self.point(at), self.rows.n_items
-        voters, _ = self._eliminated(point, is_observed=False)
+        voters, _ = self._eliminate(point, is_observed=False)
         if not self.fits_nu:
             return voters.absorbed_matrix()
         border, corner = self._border(point)
@@ -322,12 +322,12 @@ class JointFit:
 
     def voter_variances(self, at: Parameters) -> Array:
         """Return the variances of log a, log odds of e and s by group, given the strengths; nan if not fitted."""
-        voters, _ = self._eliminated(self.point(at), is_observed=False)
+        voters, _ = self._eliminate(self.point(at), is_observed=False)
         variances = np.full((self.rows.n_groups, 3), math.nan)
         variances[:, self.is_free] = np.diagonal(voters.inverse, axis1=1, axis2=2)
         return variances
 
-    def _eliminated(self, point: Point, is_observed: bool) -> tuple[Voters, Array]:
+    def _eliminate(self, point: Point, is_observed: bool) -> tuple[Voters, Array]:
         """Return the parameters of voters, to be eliminated, and the curvature of each row in its two strengths.
 
         A group whose observed block has no maximum has the expected curvatures.
@@ -363,10 +363,10 @@ class JointFit:
             observed = observed & is_definite
         shares = np.zeros((rows.n_groups, 3))
         shares[:, 0] = self.shares
-        mixed = self._mixed([a * of_row for of_row in coupling.values()])
+        mixed = self._coupling_matrix([a * of_row for of_row in coupling.values()])
         return Voters(np.linalg.inv(blocks), mixed, shares[:, free].ravel()), curved * a * a
 
-    def _mixed(self, coupling: list[Array]) -> Any:
+    def _coupling_matrix(self, coupling: list[Array]) -> Any:
         """Return the curvature in strengths and groups, which may be sparse, from that of each row."""
         from scipy.sparse import csr_array
 

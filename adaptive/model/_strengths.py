@@ -267,7 +267,7 @@ class Strengths(DrawnStrengths):
         fit = self.joint_fit()
         curved = curvature_at(fit.rows, self.parameters) if self.opinions is None else self.curvature
         with one_blas_thread(len(self.items)):
-            return np.asarray(covariance(curved, self.opinions, fit.absorbed(self.parameters)))
+            return np.asarray(covariance(curved, self.opinions, fit.absorbed_curvature(self.parameters)))
 
     def sample(self, n: int, rng: np.random.Generator, *, progress: Progress | None = None) -> NDArray[np.float64]:
         """Draw strengths from their joint posterior.

@@ -423,7 +423,7 @@ def figure_option(name: str, help_text: str, *, required: bool = False) -> Decor
     return click.option(name, required=required, metavar="FILE.png|.svg|.pdf", callback=_ready, help=help_text)
 
 
-def _kept(name: str) -> Callable[..., None]:
+def _save_value(name: str) -> Callable[..., None]:
     """Keep the value of an option in the context, where `saved_figure` finds it."""
     return lambda context, _parameter, value: context.meta.update({f"{LOOK}.{name}": value})
 
@@ -433,14 +433,14 @@ def _look(name: str) -> Any:
 
 
 theme_option: Decorator = stacked(
-    choice_option("--theme", THEMES, "Background of the figure.", expose_value=False, callback=_kept("theme")),
-    declared_option(Paper, "width", metavar="INCHES", expose_value=False, callback=_kept("width")),
-    declared_option(Paper, "dpi", expose_value=False, callback=_kept("dpi")),
+    choice_option("--theme", THEMES, "Background of the figure.", expose_value=False, callback=_save_value("theme")),
+    declared_option(Paper, "width", metavar="INCHES", expose_value=False, callback=_save_value("width")),
+    declared_option(Paper, "dpi", expose_value=False, callback=_save_value("dpi")),
     click.option(
         "--no-title",
         is_flag=True,
         expose_value=False,
-        callback=_kept("no_title"),
+        callback=_save_value("no_title"),
         help="Draw no title, for a figure with a caption.",
     ),
 )

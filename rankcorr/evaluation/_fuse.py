@@ -126,12 +126,12 @@ def fuse(
                     f"run {shown(run_name)}: scores must be finite to be normalised; got "
                     f'{counted(n_infinite, "infinite one")}; method="rrf" takes them'
                 )
-            terms.append(_normalised(run, norm))
+            terms.append(_normalise(run, norm))
     pairs, row_of = np.unique(np.concatenate(keys), return_inverse=True)
     scores = np.bincount(row_of, np.concatenate(terms)).astype(np.float64)
     if method == COMBMNZ:
         scores = scores * np.bincount(row_of)
-    return _run_of(pairs, _rounded(scores), queries, documents, method if name is None else name)
+    return _run_of(pairs, _round_scores(scores), queries, documents, method if name is None else name)
 
 
 def _check_queries(runs: dict[str, Run], queries: tuple[Hashable, ...], places: list[Codes]) -> None:
@@ -155,7 +155,7 @@ def _ranks(run: Run) -> Values:
     return ranks
 
 
-def _normalised(run: Run, norm: Norm) -> Values:
+def _normalise(run: Run, norm: Norm) -> Values:
     """Scores of a run, normalised within each query."""
     starts, sizes = run.offsets[:-1], np.diff(run.offsets)
     largest = np.maximum.reduceat(np.abs(run.values), starts)
@@ -173,7 +173,7 @@ def _normalised(run: Run, norm: Norm) -> Values:
     return np.asarray(np.where(np.repeat(scales > 0, sizes), ratios, 0.0))
 
 
-def _rounded(scores: Values) -> Values:
+def _round_scores(scores: Values) -> Values:
     """Scores without the last digits, in which equal sums of several runs may differ."""
     largest = float(np.abs(scores).max())
     if largest < 1e-280:  # numpy rounds to at most 300 decimals

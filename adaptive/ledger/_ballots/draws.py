@@ -256,7 +256,7 @@ def _probes_for(transaction: Transaction, probing: Probing, comparisons: Drawn, 
     index = {label: place for place, label in enumerate(info.items)}
     places = ((pair.kind, index[pair.left], index[pair.right], int(WORDS[pair.expected])) for pair in probing.known)
     known = tuple(Known(*place) for place in places)
-    times_asked, most = _count_asked(transaction, known), _most_overlaps(transaction)
+    times_asked, most = _count_known_pairs(transaction, known), _most_overlaps(transaction)
     # If sheets are claimed, every sheet has the practice.
     practised = _slots_so_far(transaction) if info.settings.assigned else None
     rng = ballot_rng(info.seed, number, "probe")
@@ -294,7 +294,7 @@ def probe_lines(labels: Sequence[str], probes: Sequence[Probe]) -> list[str]:
     ]
 
 
-def _count_asked(transaction: Transaction, known: Sequence[Known]) -> Counter[tuple[int, int]]:
+def _count_known_pairs(transaction: Transaction, known: Sequence[Known]) -> Counter[tuple[int, int]]:
     """Return how often each slot has been asked each known pair so far."""
     pair = schema.comparison
     pairs = sa.select(schema.sheet.c.slot, pair.c.left_item, pair.c.right_item).select_from(schema.PAIRS_ON_SHEETS)

@@ -561,7 +561,8 @@ def test_no_fit_ends_in_a_saddle_point():
         fit.forcing = 1e-10
         assert fit.is_maximum(solution.point) or not solution.converged
         nudges = (
-            fit.moved(solution.parameters, Move(rng.normal(size=301), np.zeros((3, 3)), 0.0), 0.05) for _ in range(5)
+            fit.take_step(solution.parameters, Move(rng.normal(size=301), np.zeros((3, 3)), 0.0), 0.05)
+            for _ in range(5)
         )
         ends = [fit.run(nudge, 300).point.log_posterior for nudge in nudges]
         assert max(ends) <= solution.point.log_posterior + 1e-6
