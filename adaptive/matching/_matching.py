@@ -124,6 +124,7 @@ class Matches(Result):
 
         Examples
         --------
+        >>> from adaptive import Comparisons, bradley_terry, next_comparisons
         >>> votes = Comparisons.from_labels(["a"], ["b"], ["left"], voter=["Ann"])
         >>> next_comparisons(bradley_terry(votes), 1, rng=np.random.default_rng(1), voters=["Bob"]).by_labels().voter
         ['Bob']

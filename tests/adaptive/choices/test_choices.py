@@ -98,7 +98,7 @@ def test_rankings_have_the_likelihood_spelt_out(n_items, number, n_tied, seed):
     rng = np.random.default_rng(seed)
     orders = drawn_orders(rng, n_items, number, n_tied)
     choices = Choices.from_rankings(orders, items=range(n_items))
-    parameters = rng.normal(size=choices.events.design.shape[1]) if choices.events.chosen.size else np.zeros(0)
+    parameters = rng.normal(size=choices.events.design.shape[1]) if choices.events.choice.size else np.zeros(0)
     assume(parameters.size)
     theta, ties = parameters[:n_items], parameters[n_items:]
     expected = sum(naive.plackett_luce(theta, order, ties) for order in orders)
@@ -431,7 +431,7 @@ def naive_jackknife(choices: Choices, cluster: np.ndarray, prior: float) -> np.n
     for event, (first, last) in enumerate(itertools.pairwise(events.outcome_starts.tolist())):
         design = events.design[first:last].toarray()
         likely = softmax(design @ at)
-        slopes.append(events.count[event] * (design[events.chosen[event] - first] - likely @ design))
+        slopes.append(events.count[event] * (design[events.choice[event] - first] - likely @ design))
         curvatures.append(events.count[event] * design.T @ (np.diag(likely) - np.outer(likely, likely)) @ design)
     penalty = np.zeros((n_parameters, n_parameters))
     penalty[:n_items, :n_items] = 1 / n_items if prior == math.inf else np.eye(n_items) / prior**2
@@ -554,7 +554,7 @@ def naive_score_pvalue(choices):
     """Naive: event by event, with the other parameters fitted by a general optimiser, and a pseudo-inverse."""
     events, n_items = choices.events, len(choices.items)
     parts = np.split(events.design.toarray(), events.outcome_starts[1:-1])
-    chosen = events.chosen - events.outcome_starts[:-1]
+    chosen = events.choice - events.outcome_starts[:-1]
 
     def chances(others):
         return [softmax(design[:, n_items:] @ others) for design in parts]

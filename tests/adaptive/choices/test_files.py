@@ -276,7 +276,7 @@ def test_clusters_and_both_bad_reach_the_fit(written):
     both = answers.choices(cluster="both").clusters
     assert both.tolist() == [[["Ann", "Bob"].index(voter), ["p1", "p2"].index(prompt)] for voter, prompt in pairs]
     assert answers.choices(cluster="voter").clusters.tolist() == [0, 0, 1, 1]
-    assert answers.choices(both_bad="left out").events.chosen.size == 3
+    assert answers.choices(both_bad="left out").events.choice.size == 3
     ties = answers.choices(both_bad="tie").fit(prior=1)
     assert ties.others.keys() == {"tie"}
 
@@ -462,7 +462,7 @@ def test_names_of_several_files_are_text():
         answers = read_choices([row])
         twice = joined_answers([answers, answers])
         assert (twice.kind, twice.items) == (kind, tuple(map(str, answers.items)))
-        assert twice.choices().events.chosen.size == 2 * answers.choices().events.chosen.size
+        assert twice.choices().events.choice.size == 2 * answers.choices().events.choice.size
 
 
 def test_answers_of_some_voters():

@@ -122,7 +122,7 @@ EDITS = [
     (line("vote", comment=1), r"events\.jsonl:\d+: missing or unknown: 'comment'"),
     (line("vote", type="ballot"), r"events\.jsonl:\d+: an object of one of the types lease, vote, late_vote, audit"),
     (line("lease", exclusive=1), r"events\.jsonl:1: exclusive must be of type bool"),
-    (replaced("events.jsonl", "{", "[", 1), r"events\.jsonl:1: cannot be read as JSON"),
+    (replaced("events.jsonl", "{", "["), r"events\.jsonl:1: cannot be read as JSON"),
     (replaced("events.jsonl", '"expires_at":null', '"expires_at":NaN'), r"events\.jsonl:1: NaN is not a number of"),
     (replaced("events.jsonl", '"ballot":1', '"ballot": 1'), r"events\.jsonl: is not written as a bundle is: line 1"),
     (record(1, "n_answered", lambda value: value - 1), "chain of ballot 1: the ballot before, the draw, the votes and"),
