@@ -52,6 +52,52 @@ class ApproachOptions:
     matched_ballots: MatchedBallots = MATCHED_BALLOTS
 
 
+APPROACH_OPTIONS: Final = ApproachOptions()
+
+
+def simulate_ranking(
+    plan: BallotPlan,
+    pool: VoterPool | VoterPopulation,
+    similarity: ArrayLike,
+    approach: Approach,
+    rng: np.random.Generator,
+    settings: ApproachOptions = APPROACH_OPTIONS,
+) -> Ranking:
+    """Rank the items once by simulated votes.
+
+    Parameters
+    ----------
+    plan, pool, similarity
+        As in `simulate`.
+    approach : str
+        One of `APPROACHES`.
+    rng : Generator
+        Draws voters, opinions, ballots and answers.
+    settings : ApproachOptions
+
+    Returns
+    -------
+    Ranking
+        Of the items in the order of `similarity`, without labels.
+
+    Raises
+    ------
+    SimilarityError
+        As `simulate`.
+
+    Examples
+    --------
+    >>> from adaptive._plan import plan_ballots
+    >>> plan = plan_ballots(4, n_ballots=2, fraction=0.5, presentations=12)
+    >>> pool = VoterPool(nonconformity=[0.0], oversight=[0.0])
+    >>> simulate_ranking(plan, pool, [0.1, 0.9, 0.4, -0.5], "uniform", np.random.default_rng(1)).ranks
+    array([4., 1., 3., 2.])
+    """
+    values = checked_input(plan.n_items, pool, similarity)
+    check_approach(approach)
+    return rankings_of(approach, (plan,), (plan.n_comparisons,), pool, values, lambda: rng, settings)[0]
+
+
 def rankings_of(
     approach: Approach,
     plans: Sequence[BallotPlan],
@@ -63,8 +109,8 @@ def rankings_of(
 ) -> list[Ranking]:
     """Return rankings for several budgets of comparisons; those of matching are states of one run.
 
-    They rank the items in the order of `similarity`, without labels. `plans` are the paper's for these budgets. The
-    other approaches run once for each, with the same random numbers from generators that `rng_of` makes.
+    `plans` are the paper's for these budgets. The other approaches run once for each, with the same random numbers from
+    generators that `rng_of` makes.
     """
     if approach == "matched":
         return _matched(_voting(pool, similarity, rng_of(), settings), budgets)

@@ -30,7 +30,7 @@ from adaptive._tuning.tune import tuning_runs
 from adaptive._tuning.votes_needed import _crossing
 from adaptive.matching._matched_ballots import MatchedBallots
 from adaptive.matching._matching import Matching
-from adaptive.simulation._approaches import ApproachOptions, rankings_of
+from adaptive.simulation._approaches import simulate_ranking
 from adaptive.simulation._simulate import simulate
 from rankcorr import TauW, weighted_tau
 from tests.processes import two_workers
@@ -63,8 +63,7 @@ def test_candidates_have_the_same_voters_and_the_figures_are_those_of_simulation
     trial = Trial(Z, VOTERS, True, TauW(), seed=3, stage=0)
     (value,) = trial.accuracy(FEW[2], [FEW[2].plan.n_comparisons], 5)
     rng = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(0, 5)))
-    plan, options = FEW[2].plan, ApproachOptions()
-    (ranking,) = rankings_of("adaptive", (plan,), (plan.n_comparisons,), VOTERS, Z, lambda: rng, options)
+    ranking = simulate_ranking(FEW[2].plan, VOTERS, Z, "adaptive", rng)
     assert value == weighted_tau(true_ranking(Z), ranking).statistic
 
 

@@ -29,7 +29,7 @@ from adaptive.simulation._approaches import (
     APPROACHES,
     PAPER_APPROACHES,
     ApproachOptions,
-    rankings_of,
+    simulate_ranking,
     simulated_comparisons,
 )
 from adaptive.simulation._similarity import embedding_similarity, exponential_similarity, read_similarities
@@ -44,14 +44,6 @@ pytestmark = pytest.mark.wide
 PLAN = plan_ballots(24, n_ballots=3, fraction=0.5, presentations=6)
 SIMILARITY = exponential_similarity(24)
 POPULATION = VoterPopulation(n_voters=9)
-
-
-def simulate_ranking(plan, pool, similarity, approach, rng, settings=ApproachOptions()):  # noqa: B008
-    """The ranking of one simulation."""
-    (ranking,) = rankings_of(
-        approach, (plan,), (plan.n_comparisons,), pool, np.asarray(similarity), lambda: rng, settings
-    )
-    return ranking
 
 
 def select_by_x(scores, n_selected, rng):
@@ -237,6 +229,14 @@ def test_what_cannot_be_simulated(options, message):
     arguments = {"pool": POPULATION, "similarity": SIMILARITY, "n_simulations": 1, "seed": 0, **options}
     with pytest.raises(SimilarityError, match=message):
         simulate(PLAN, **arguments)
+
+
+def test_one_run_checks_its_input():
+    rng = np.random.default_rng(0)
+    with pytest.raises(SimilarityError, match="the plan has 24 items; got 5 similarities"):
+        simulate_ranking(PLAN, POPULATION, SIMILARITY[:5], "uniform", rng)
+    with pytest.raises(SimilarityError, match=r"an approach is one of 'adaptive', 'uniform', .*; got 'both'"):
+        simulate_ranking(PLAN, POPULATION, SIMILARITY, "both", rng)
 
 
 def test_an_error_in_a_task_ends_the_others():
