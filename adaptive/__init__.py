@@ -38,6 +38,7 @@ from adaptive.choices._judges import Agreement, JudgeAgreement, SideBias, judge_
 from adaptive.choices._prediction import PredictionPoweredStrengths, prediction_powered
 from adaptive.choices._sets import next_sets
 from adaptive.choices._strengths import ChoiceStrengths
+from adaptive.comparisons._comparisons import Comparisons, read_comparisons
 from adaptive.errors import (
     AdaptiveError,
     ComparisonError,
@@ -55,7 +56,6 @@ from adaptive.matching._matching import Matches, Matching, next_comparisons
 from adaptive.matching._rounds import run_matching
 from adaptive.matching._stopping import StopDecision, StoppingRule, TopStoppingRule, stopping_rule
 from adaptive.model._accuracy import Better, Cut, ExpectedCorrelation, RankIntervals, TopProbabilities
-from adaptive.model._comparisons import Comparisons, read_comparisons
 from adaptive.model._likelihood import Prior, VoteModel
 from adaptive.model._models import bradley_terry, thurstone
 from adaptive.model._reliability import Reliability, reliability

@@ -18,7 +18,7 @@ import numpy as np
 from report import heading, row
 
 from adaptive._draw import draw_ballot
-from adaptive.model._comparisons import Comparisons
+from adaptive.comparisons._comparisons import Comparisons
 from adaptive.simulation._population import NAMES, fit_population
 from adaptive.simulation._similarity import exponential_similarity
 from adaptive.simulation._voters import VoterPopulation

@@ -37,10 +37,10 @@ from adaptive._formats.votes import votes_csv
 from adaptive._record import json_label, places_best_first
 from adaptive._tables import check_decimals
 from adaptive.choices._strengths import ChoiceStrengths, elo_ratings
+from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ComparisonError
 from adaptive.matching._matching import Matches, Matching, next_comparisons
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, N_SAMPLES, Better
-from adaptive.model._comparisons import Comparisons
 from adaptive.model._models import MODELS, STRENGTH_MODELS, bradley_terry, fit_named
 from adaptive.model._reliability import N_SPLITS, Reliability, reliability
 from adaptive.model._scoring import BordaScores

@@ -23,9 +23,9 @@ from adaptive._scores import score_ballot
 from adaptive._tables import csv_text, items_csv, read_items, set_columns
 from adaptive._token_pairs import pair_tokens, pairing_csv, read_tokens
 from adaptive._votes import UNANSWERED, comparisons_of
+from adaptive.comparisons._columns import columns_of_votes
+from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import VoteError
-from adaptive.model._columns import columns_of_votes
-from adaptive.model._comparisons import Comparisons
 from rankcorr import OptionError, Ranking
 from rankcorr._checks import collected_notices
 from rankcorr._cli.console import command, declared_option, gathered, json_option, print_json, setting

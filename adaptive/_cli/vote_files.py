@@ -20,9 +20,9 @@ from adaptive._formats.votes import FORMATS, PROMPT_NAMES, read_votes
 from adaptive._tables import check_decimals, item_cells, read_items
 from adaptive.choices._files import CHOICE_ROLES
 from adaptive.choices._judges import SideBias
+from adaptive.comparisons._columns import columns_of_votes
+from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ComparisonError
-from adaptive.model._columns import columns_of_votes
-from adaptive.model._comparisons import Comparisons
 from adaptive.model._models import FitOptions
 from rankcorr import OptionError
 from rankcorr._checks import collected_notices, counted, first_few, repeated, shown

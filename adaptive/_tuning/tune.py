@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from adaptive._plan import Advice, advice_on_budget
 from adaptive._tuning.candidates import Candidate, Trial, accuracies, candidates_for, paper_candidate
+from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import SimilarityError
-from adaptive.model._comparisons import Comparisons
 from adaptive.model._models import bradley_terry
 from adaptive.simulation._approaches import checked_voters
 from adaptive.simulation._population import PopulationFit, fit_population, similarity_of_strengths

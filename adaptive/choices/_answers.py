@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from adaptive._tables import check_decimals, csv_text
 from adaptive.choices._choices import Choices
+from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ComparisonError, ModelError
-from adaptive.model._comparisons import Comparisons
 from rankcorr._checks import check_choice, shown
 from rankcorr._options import declare
 

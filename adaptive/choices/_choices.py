@@ -24,9 +24,9 @@ from adaptive.choices._caveats import count_extremes, count_parts, score_test
 from adaptive.choices._events import Events
 from adaptive.choices._standard_errors import FLAT, cluster_products, covariance_of, is_flat, with_level
 from adaptive.choices._strengths import ChoiceStrengths
+from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ModelError
 from adaptive.model._accuracy import order_caveats
-from adaptive.model._comparisons import Comparisons
 from adaptive.model._likelihood import SD_RANGE, SD_START, is_spread
 from adaptive.model._signal import SIGNAL_LEVEL
 from rankcorr import Ranking

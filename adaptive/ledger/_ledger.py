@@ -22,6 +22,7 @@ from adaptive._plan import BallotPlan
 from adaptive._protocol import Items, Position
 from adaptive._record import BallotRecord, ProtocolResult
 from adaptive._votes import Comparison
+from adaptive.comparisons._comparisons import Comparisons
 from adaptive.ledger import _closing as closing
 from adaptive.ledger._ballots import batches, draws, pairs, stored
 from adaptive.ledger._ballots.pairs import ShownPair
@@ -49,7 +50,6 @@ from adaptive.ledger._votes.casting import Conflict, Receipt, VoteCast
 from adaptive.ledger._votes.exports import MOST_EVENTS, Export, Format, LedgerEvent
 from adaptive.ledger._votes.imports import Recorded, read_set_file, set_file
 from adaptive.ledger.errors import LedgerError
-from adaptive.model._comparisons import Comparisons
 from rankcorr._workers import Progress
 from rankcorr.errors import OptionError
 

@@ -213,7 +213,7 @@ def draw_matched_ballot(
 
     Examples
     --------
-    >>> from adaptive.model._comparisons import Comparisons
+    >>> from adaptive.comparisons._comparisons import Comparisons
     >>> votes = Comparisons.from_labels(
     ...     ["a", "b", "c"], ["b", "c", "d"], ["left", "left", "left"], voter=["Ann", "Bob", "Ann"]
     ... )

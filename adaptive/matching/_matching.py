@@ -32,10 +32,10 @@ from numpy.typing import NDArray
 from adaptive._draw import LIMIT, Indices, Names, labels_at
 from adaptive._protocol import Items, checked_labels
 from adaptive._rows import NextComparisons
+from adaptive.comparisons._columns import ShownPairs, same_labels
+from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ModelError
 from adaptive.matching._rank_chances import RankChances
-from adaptive.model._columns import ShownPairs, same_labels
-from adaptive.model._comparisons import Comparisons
 from adaptive.model._strengths import Strengths
 from rankcorr._checks import check_rng, checked_count, counted, is_unhashable, real_number, shown
 from rankcorr._input.identifiers import identifier_text

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from adaptive._draw import Asked
 from adaptive._protocol import Items, checked_labels
 from adaptive._votes import checked_answers
+from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ModelError
 from adaptive.matching._matching import MATCHING, Matches, Matching, next_comparisons
-from adaptive.model._comparisons import Comparisons
 from adaptive.model._likelihood import OVERSIGHT, Prior
 from adaptive.model._models import bradley_terry
 from adaptive.model._strengths import Strengths

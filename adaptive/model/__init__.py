@@ -1,1 +1,1 @@
-"""Turn votes into strengths: comparisons -> likelihood -> fit -> strengths -> their uncertainty."""
+"""Turn comparisons into strengths: likelihood -> fit -> strengths -> their uncertainty."""

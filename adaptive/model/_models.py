@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from adaptive._blas import one_blas_thread
 from adaptive._votes import TIE
+from adaptive.comparisons._columns import same_labels
+from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ModelError
 from adaptive.model import _likelihood as likelihood
-from adaptive.model._columns import same_labels
-from adaptive.model._comparisons import Comparisons
 from adaptive.model._fit import fit
 from adaptive.model._likelihood import Parameters, Prior, TiesModel, VoteModel
 from adaptive.model._newton import MAX_ITERATIONS, TOLERANCE

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from adaptive._record import item_table, places_best_first
 from adaptive._votes import LEFT, RIGHT
+from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ModelError
-from adaptive.model._comparisons import Comparisons
 from adaptive.model._models import n_unbounded, refit
 from adaptive.model._strengths import MAX_EXACT, SE_DRAWS, Strengths, rows_of
 from rankcorr._checks import checked_count, checked_seed, counted, shown

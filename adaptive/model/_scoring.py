@@ -15,9 +15,9 @@ from scipy.sparse.csgraph import connected_components
 from adaptive._record import item_table, json_label, places_best_first
 from adaptive._scores import Scores, Tally
 from adaptive._votes import LEFT, RIGHT, TIE
+from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import AdaptiveError, ComparisonError, ModelError
 from adaptive.model._accuracy import N_SAMPLES, correlate_rows
-from adaptive.model._comparisons import Comparisons
 from adaptive.model._strengths import Strengths
 from rankcorr import CorrelationInterval, Ranking, RankingError, align, correlation_interval
 from rankcorr._checks import checked_level, counted, first_few, real_number, shown

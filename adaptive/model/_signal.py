@@ -20,8 +20,8 @@ from typing import Final
 
 import numpy as np
 
+from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ComparisonError
-from adaptive.model._comparisons import Comparisons
 from rankcorr._checks import shown
 from rankcorr._results import JsonResult
 

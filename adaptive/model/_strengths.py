@@ -15,10 +15,10 @@ from scipy.special import ndtri
 from adaptive._blas import one_blas_thread
 from adaptive._record import item_table, json_label, places_best_first
 from adaptive._rows import FittedVoter, ItemStrength
+from adaptive.comparisons._columns import places_among
+from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ComparisonError, ModelError
 from adaptive.model._accuracy import N_SAMPLES, Better, DrawnStrengths, better_of, order_caveats
-from adaptive.model._columns import places_among
-from adaptive.model._comparisons import Comparisons
 from adaptive.model._likelihood import (
     MAX_DENSE,
     MISFIT_LIMIT,

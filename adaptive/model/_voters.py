@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive._record import item_table
+from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ModelError
 from adaptive.model._accuracy import DECIMALS
-from adaptive.model._comparisons import Comparisons
 from adaptive.model._likelihood import solve_system
 from adaptive.model._models import n_unbounded, refit
 from adaptive.model._strengths import Strengths

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Final, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ModelError
-from adaptive.model._comparisons import Comparisons
 from adaptive.model._models import bradley_terry
 from adaptive.model._strengths import Strengths
 from adaptive.simulation._similarity import checked_similarity, named_similarity

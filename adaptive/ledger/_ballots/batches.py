@@ -15,6 +15,7 @@ from adaptive._protocol import ballot_rng
 from adaptive.choices._choices import Choices
 from adaptive.choices._sets import next_sets
 from adaptive.choices._strengths import ChoiceStrengths
+from adaptive.comparisons._comparisons import Comparisons
 from adaptive.ledger._ballots.draws import store_ballot
 from adaptive.ledger._ballots.pairs import Pair, Sheet, asked_pairs, drop_sheets, dropped_sheets, pairs_of_voter
 from adaptive.ledger._ballots.sheets import free_remainders, is_leased, lock_remainders, n_unanswered_for
@@ -27,7 +28,6 @@ from adaptive.ledger.errors import ChangedError, LedgerError, NotReadyError
 from adaptive.matching._matching import Matches, next_comparisons
 from adaptive.matching._rounds import WHILE_MATCHING, interim_strengths
 from adaptive.matching._stopping import RISK, SHORT, StoppingRule
-from adaptive.model._comparisons import Comparisons
 from adaptive.model._models import bradley_terry
 from adaptive.model._strengths import Strengths
 from rankcorr import TauW

@@ -17,13 +17,13 @@ from adaptive._scores import Tally
 from adaptive._votes import UNANSWERED, Vote
 from adaptive.choices._choices import Choices
 from adaptive.choices._standard_errors import effective_clusters
+from adaptive.comparisons._columns import ShownPairs
+from adaptive.comparisons._comparisons import Comparisons
 from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import CANNOT_SAY, answer_name, directions_of, grades_of, value_of
 from adaptive.ledger.errors import LedgerError
-from adaptive.model._columns import ShownPairs
-from adaptive.model._comparisons import Comparisons
 from adaptive.model._strengths import LEAST_CLUSTERS
 
 _DECIDING = ("opened", "closed", "reopened", "excluded", "included", "left")

@@ -22,6 +22,7 @@ from adaptive._record import BallotRecord, ProtocolResult, places_best_first
 from adaptive._scores import select_again, select_top
 from adaptive._tables import csv_text, guarded, item_cells, item_columns, set_columns
 from adaptive._votes import UNANSWERED
+from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import AdaptiveError
 from adaptive.ledger._ballots.draws import draw_digest, sheets_of
 from adaptive.ledger._ballots.stored import StoredBallot, ballot_of, choices_of, sides_of
@@ -40,7 +41,6 @@ from adaptive.ledger._store.schema import (
 )
 from adaptive.ledger._votes.exports import set_cells
 from adaptive.ledger.errors import BundleError
-from adaptive.model._comparisons import Comparisons
 from adaptive.model._models import bradley_terry
 
 # Fields that no other part of the campaign confirms: a forger who recomputes sums and digests can change them.

@@ -13,6 +13,7 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from adaptive.comparisons._comparisons import Comparisons
 from adaptive.ledger._ballots.stored import sides_of
 from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.transaction import Transaction
@@ -20,7 +21,6 @@ from adaptive.ledger._reports.flags import FlagLimits, Share, VoterQuality, flag
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import CANNOT_SAY, directions_of, value_of
 from adaptive.model._accuracy import MOST_WITH_INTERVALS
-from adaptive.model._comparisons import Comparisons
 from adaptive.model._models import bradley_terry
 from adaptive.model._voters import voter_report, wilson_interval
 

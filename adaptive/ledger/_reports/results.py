@@ -13,6 +13,7 @@ from adaptive._record import ProtocolResult, item_table, places_best_first
 from adaptive._rows import CampaignRow
 from adaptive._tables import guarded, items_csv
 from adaptive.choices._strengths import ChoiceStrengths, choice_content
+from adaptive.comparisons._comparisons import Comparisons
 from adaptive.ledger._ballots.stored import (
     Array,
     CurrentVotes,
@@ -30,7 +31,6 @@ from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, Cut, RankIntervals
-from adaptive.model._comparisons import Comparisons
 from adaptive.model._likelihood import MISFIT_LIMIT
 from adaptive.model._models import bradley_terry
 from adaptive.model._strengths import LEAST_CLUSTERS, Strengths

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from adaptive._plan import plan_ballots
 from adaptive._tables import csv_text, guarded, read_items
+from adaptive.comparisons._comparisons import read_comparisons
 from adaptive.errors import VoteError
 from adaptive.ledger import CampaignSettings
 from adaptive.ledger._votes import exports
-from adaptive.model._comparisons import read_comparisons
 from rankcorr._io.rankings import read_ranking
 from rankcorr._io.table import unguarded
 from rankcorr.errors import OptionError, TableError

@@ -10,9 +10,9 @@ from numpy.testing import assert_array_equal
 
 from adaptive._draw import draw_ballot
 from adaptive._plan import plan_ballots
+from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import DrawError, ModelError, PlanError, ProtocolError, VoteError
 from adaptive.matching._matched_ballots import MatchedBallots, draw_matched_ballot, run_matched_ballots
-from adaptive.model._comparisons import Comparisons
 from adaptive.model._models import bradley_terry
 from tests.adaptive.strategies import NO_INTEGERS
 

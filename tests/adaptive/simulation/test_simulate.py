@@ -19,11 +19,11 @@ from adaptive._draw import draw_ballot
 from adaptive._plan import plan_ballots
 from adaptive._protocol import run_protocol
 from adaptive._scores import borda_scores, select_top
+from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import PlanError, SimilarityError
 from adaptive.matching._matched_ballots import MatchedBallots, run_matched_ballots
 from adaptive.matching._matching import Matching
 from adaptive.matching._rounds import run_matching
-from adaptive.model._comparisons import Comparisons
 from adaptive.model._models import bradley_terry
 from adaptive.simulation._approaches import (
     APPROACHES,

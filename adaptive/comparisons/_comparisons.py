@@ -20,8 +20,7 @@ from adaptive._protocol import Items, checked_labels
 from adaptive._record import json_label
 from adaptive._scores import Counts, Tally, count_votes
 from adaptive._votes import Vote
-from adaptive.errors import ComparisonError
-from adaptive.model._columns import (
+from adaptive.comparisons._columns import (
     Columns,
     ShownPairs,
     check_lengths,
@@ -35,6 +34,7 @@ from adaptive.model._columns import (
     places_among,
     select_rows,
 )
+from adaptive.errors import ComparisonError
 from rankcorr._checks import counted, shown, whole_number
 from rankcorr._results import TableResult, read_only
 

@@ -84,7 +84,7 @@ class ShownPairs(Result):
 
 
 class Columns(NamedTuple):
-    """The fields of `adaptive.model._comparisons.Comparisons`, in their order."""
+    """The fields of `adaptive.comparisons._comparisons.Comparisons`, in their order."""
 
     items: Sequence[Hashable]
     left: NDArray[np.int32]

@@ -26,7 +26,7 @@ from adaptive import (
 )
 from adaptive._formats.votes import comparisons_csv
 from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED, comparisons_of
-from adaptive.model._columns import ShownPairs
+from adaptive.comparisons._columns import ShownPairs
 from rankcorr import OptionError
 from tests.adaptive import naive
 from tests.adaptive.strategies import CELLS, comparisons, items_and_triples, rows_of, small

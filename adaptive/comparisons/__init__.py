@@ -1,0 +1,1 @@
+"""Votes on pairs of items as columns, and how labels, ballots and files become them."""
