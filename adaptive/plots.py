@@ -206,9 +206,13 @@ def plot_strengths(
             quantile = float(ndtri((1 + confidence) / 2))
         half = quantile * strengths.standard_errors[places]
         low, high = values - half, values + half
+    from matplotlib.ticker import MaxNLocator
+
     panels = columns_of(n_rows, ax, f"{scale.capitalize()}, with its {100 * level:g} % interval")
     for axes, part in panels:
         draw_intervals(axes, values[part], low[part], high[part])
+        if scale == "rank":
+            axes.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
         name_rows(axes, [strengths.items[place] for place in places[part].tolist()], "best", ours=ax is None)
     shown_items = part_of(n_rows, len(strengths.items), "best", "items")
     return finish_figure(panels, f"{scale.capitalize()}s of {shown_items}, {_basis(strengths)}", ax)

@@ -549,7 +549,7 @@ class MissingMeasuresError(ImportError):
     >>> with patch.dict(sys.modules, ir_measures=None):  # as if it were not installed
     ...     evaluate({"q": {"a": 1, "b": 0}}, {"q": {"a": 2, "b": 1}}, metrics="rr")
     Traceback (most recent call last):
-    rankcorr.errors.MissingMeasuresError: not a built-in metric; for those of ir_measures: pip install ir_measures
+    rankcorr.errors.MissingMeasuresError: 'rr' is not a built-in metric (...); ...: pip install ir_measures
     """
 
 

@@ -171,7 +171,8 @@ class VoteColumns:
                     self.records,
                     name,
                     "holds several prompts for one item, and votes on one prompt depend on each other: add "
-                    "`--cluster prompt` to `ballots fit` or `ballots plot`, or use read_choices",
+                    "`--cluster prompt` to `ballots fit`, `ballots plot strengths` or `ballots plot top`, or use "
+                    "read_choices",
                 )
         names = [name for name in self.unused if is_count(name_words(name))]
         if not names:

@@ -240,7 +240,8 @@ def json_values(table: TextTable, text: str, decoder: json.JSONDecoder) -> Itera
         try:
             value, place = decoder.raw_decode(text, place)
         except json.JSONDecodeError as error:
-            table.fail(f"is not JSON: {error.msg}, column {error.colno}", error.lineno)
+            began = f", in the value that begins in line {line}" if error.lineno > line else ""
+            table.fail(f"is not JSON: {error.msg}, column {error.colno}{began}", error.lineno)
         except RecursionError:
             table.fail("cannot be read as JSON: it is nested too deeply", line)
         except ValueError as error:

@@ -254,7 +254,7 @@ def _refuse_fractions(qrels: Qrels, names: str) -> NDArray[np.float64]:
     wrong = np.flatnonzero(~np.isfinite(values) | (values != np.floor(values)))
     if wrong.size:
         row_text = _describe_row(qrels, values, int(wrong[0]))
-        raise MetricError(f"{names}: ir_measures needs whole numbers as relevance; it is {row_text}")
+        raise MetricError(f"{names}: relevance must be in whole numbers; it is {row_text}")
     return values
 
 

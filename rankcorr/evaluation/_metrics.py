@@ -177,13 +177,15 @@ class IrMeasure:
     name: str
 
 
-def ir_measures_package() -> Any:
-    """Import ir_measures, or raise an error that names the package to install."""
+def ir_measures_package(metric: str | None = None) -> Any:
+    """Import ir_measures, or raise an error that names the metric and the package to install."""
     try:
         import ir_measures
     except ImportError as error:
+        name = "this" if metric is None else shown(metric)
         raise MissingMeasuresError(
-            "not a built-in metric; for those of ir_measures: pip install ir_measures"
+            f"{name} is not a built-in metric ({', '.join(METRIC_NAMES)}); for those of ir_measures: "
+            "pip install ir_measures"
         ) from error
     return ir_measures
 
@@ -196,7 +198,7 @@ def ir_measure_named(name: str) -> IrMeasure:
     MetricError
         The name is unknown, or an option of the measure cannot be used.
     """
-    package = ir_measures_package()
+    package = ir_measures_package(name)
     head, known = re.split(r"[@(]", name, maxsplit=1)[0], package.measures.registry
     exact = known if head in known else {measure_name.lower(): measure_name for measure_name in known}
     if head not in known and head.lower() in exact:

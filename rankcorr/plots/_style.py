@@ -262,7 +262,9 @@ def entitle(of: Axes | Figure, title: str, ax: Axes | None = None) -> None:
     width = room(ax) if ax is not None else 0.9 * 72 * figure.bbox.width / figure.dpi
     longest = max(16, int(width / (PROSE * size)))
     text = "\n".join(
-        line for paragraph in title.split("\n") for line in wrap(paragraph, longest, break_long_words=False)
+        line
+        for paragraph in title.split("\n")
+        for line in wrap(paragraph, longest, break_long_words=False, break_on_hyphens=False)
     )
     if target is figure:
         target.suptitle(text, fontsize=size, x=0.01, ha="left")

@@ -120,6 +120,7 @@ def test_low_axes_name_some_rows_only():
 
 def test_ranks_are_drawn_with_their_intervals():
     (axes,) = plot_strengths(FEW, scale="rank", level=0.8).axes
+    assert all(tick == int(tick) for tick in axes.get_xticks())
     rows = FEW.rank_intervals(0.8).to_frame().to_dict("list")
     assert names_on(axes) == rows["item"]
     assert_allclose(points_of(axes), rows["rank"])

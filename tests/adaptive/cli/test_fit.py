@@ -327,7 +327,9 @@ def test_each_batch_stays_within_prompts(folder):
     assert {row["prompt"] for row in rows} == {"sum", "rhyme", "7"}
     fit = invoke("fit", *files, "--cluster", "prompt")
     assert fit.stdout.startswith("3 items, 10 votes on pairs, 8 without an answer, 2 voters, 3 prompts\n")
-    advice = "add `--cluster prompt` to `ballots fit` or `ballots plot`, or use read_choices"
+    advice = (
+        "add `--cluster prompt` to `ballots fit`, `ballots plot strengths` or `ballots plot top`, or use read_choices"
+    )
     assert advice in invoke("fit", *files).stderr
 
 

@@ -100,9 +100,9 @@ def test_a_judge_makes_the_ranking_of_people_more_precise():
     assert "with gpt " in text
     assert "1 voter other than 'gpt' counts as people: 'Ann'; leave out programs among them" in content["warnings"]
     for option, message in {
-        "--swapped=tie": "leave out swapped beside powered_by: both votes",
-        "--cluster=prompt": "leave out cluster beside powered_by: intervals are clustered by prompt",
-        "--side-bias": "leave out side_bias beside powered_by: the votes of people correct any bias",
+        "--swapped=tie": "swapped cannot be used with powered_by: both votes",
+        "--cluster=prompt": "cluster cannot be used with powered_by: intervals are always clustered by prompt",
+        "--side-bias": "side_bias cannot be used with powered_by: the votes of people correct any bias",
         "--without=gpt": "--powered-by gpt compares this voter with all others",
     }.items():
         assert message in refusal("fit", *files, "--powered-by", "gpt", option)

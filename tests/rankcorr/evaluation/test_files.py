@@ -166,7 +166,10 @@ def test_standard_input(monkeypatch):
         ('{"query_id": "q", "results": []}\n[1]', ":2: expected an object with"),
         ('{"query_id": "q", "results": []}\n{', ":2: is not JSON"),
         ('{"query_id": 1.5, "results": []}', ":1: ids must be text or whole numbers; got 1.5"),
-        ('[\n{"query_id": "q", "results": []},\n{"query_id"\n:]', ":4: is not JSON"),
+        (
+            '[\n{"query_id": "q", "results": []},\n{"query_id"\n:]',
+            ":4: is not JSON.*, in the value that begins in line 3",
+        ),
         ('{"q": {"a": "1"}}', 'query "q", document "a": relevance is not a number'),
         ('{"q": {"a": true}}', "relevance is not a number"),
         ('{"q": {"a": NaN}}', "relevance is not a number"),

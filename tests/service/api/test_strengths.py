@@ -206,7 +206,10 @@ def test_a_judge_with_more_prompts_sharpens_the_votes_of_people():
     assert content["prediction_powered"] == {"judge": "J", "weight": both.weight, "n_prompts": 36}
     assert {row["item"]: row["strength"] for row in content["items"]} == dict(zip(both.items, both.theta, strict=True))
     assert answer(f"{PATH}/choices", answers=CHOICES, prior=1)["prediction_powered"] is None
-    assert "leave out cluster" in problem(f"{PATH}/choices", answers=votes, powered_by="J", cluster="voter")["detail"]
+    assert (
+        "cluster cannot be used with powered_by"
+        in problem(f"{PATH}/choices", answers=votes, powered_by="J", cluster="voter")["detail"]
+    )
 
 
 @pytest.mark.parametrize(
