@@ -87,6 +87,8 @@ class ChoiceItem(KnownValues):
         First rank of the interval.
     rank_high : int
         Last rank of the interval.
+    strength_low, strength_high : float
+        Ends of the interval of the strength, by Student's t distribution if there are clusters.
     presentations, wins, ties, losses : float or None
         Of votes on pairs only, with their weights.
     """
@@ -98,6 +100,8 @@ class ChoiceItem(KnownValues):
     elo: float | None
     rank_low: int
     rank_high: int
+    strength_low: float
+    strength_high: float
     presentations: float | None = None
     wins: float | None = None
     ties: float | None = None

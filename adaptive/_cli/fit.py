@@ -103,6 +103,8 @@ def fit_command(
     The true rank lies between rank low and rank high with the probability of --level (up to 3,000 items). The CSV of
     --out has the columns item (or item_1, item_2, ...), rank, strength, standard_error, rank_low, rank_high,
     presentations, wins, ties and losses; with --model borda or rank-centrality, score instead of strength to rank_high.
+    For graded votes, best-worst answers, rankings and clustered votes, it also has strength_low and strength_high, the
+    ends of the interval of the strength.
     With --reliability, separation and scale separation reliability compare the spread of the strengths with their
     errors, and split-half correlates strengths from halves of the voters; pairs that were chosen by earlier votes make
     all three too large. The infit of an item is above 1 if votes on it depart from the order. Warnings about the

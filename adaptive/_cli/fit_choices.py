@@ -37,6 +37,7 @@ CHOICES_HELP: Final = """
 _CLUSTERS: Final = {"voter": "voter", "prompt": "prompt", "both": "voter and prompt"}
 _LEAST_SWAPPED: Final = 10  # pairs of a voter from both sides: fewer say nothing about a side bias
 _TEXTS: Final = {"rank": "{:g}", "elo": "{:.0f}", **dict.fromkeys(("wins", "ties", "losses"), "{:,.12g}")}
+_NOT_PRINTED: Final = ("strength_low", "strength_high", "presentations")  # the last is the sum of wins, ties and losses
 _NAMES: Final = {"tie": "logarithm of the tie parameter", "side": "side bias"}
 _OF_CHOICES: Final = ("cluster", "powered_by", "swapped", "both_bad", "covariates", "judge")
 _OF_PAIRS: Final = ("ties", "oversight", "voters", "alpha", "items", "instances", "report", "reliability")
@@ -149,8 +150,7 @@ def fit_choices(
     click.echo(_counts(result, options["both_bad"] or "tie"))
     click.echo(_parameters(result, options["cluster"]) + "\n")
     if out is None:
-        # The presentations are the sum of the next three columns.
-        printed = [{name: value for name, value in row.items() if name != "presentations"} for row in rows]
+        printed = [{name: value for name, value in row.items() if name not in _NOT_PRINTED} for row in rows]
         print_items(printed[: most_printed if top is None else top], len(result.strengths.items), _TEXTS)
     else:
         write_items(rows, out)

@@ -57,6 +57,7 @@ def covariance_of(
     if not weights.size:
         raise ModelError("standard errors between clusters need choices with a weight above 0")
     n_equal, n_clusters = min((effective_clusters(weights, way), len(np.unique(way))) for way in ways)
+    degrees_of_freedom = max(1.0, n_equal - 1.0)
     if n_clusters < 2:
         raise ModelError(
             "all choices are of one cluster, such as one voter: standard errors between clusters need several"
@@ -67,7 +68,7 @@ def covariance_of(
         unequal = f"the {n_clusters} clusters are of unequal size and count as {n_equal:.1f}"
         warnings.append(
             f"{few if n_clusters < LEAST_CLUSTERS else unequal}: standard errors from fewer than {LEAST_CLUSTERS} are "
-            "imprecise; intervals are wider to allow for that"
+            f"imprecise; intervals follow Student's t with {degrees_of_freedom:.1f} degrees of freedom"
         )
     spread = _summed(clusters, lambda way: _jackknife(events, way, probabilities, inverse))
     spread += precision * inverse[:, :n_items] @ inverse[:n_items]  # the prior bounds what the choices do not tell
@@ -82,7 +83,7 @@ def covariance_of(
     covariance = of_clusters + np.diag(larger**2 - errors[0] ** 2)
     items = slice(n_items), slice(n_items)
     covariance[items] = _larger_contrasts(of_clusters[items], of_model[items])
-    return covariance, larger, max(1.0, n_equal - 1.0), warnings
+    return covariance, larger, degrees_of_freedom, warnings
 
 
 def _errors(covariance: Array) -> Array:

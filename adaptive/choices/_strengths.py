@@ -217,8 +217,8 @@ def choice_content(
 
     `counts` has further numbers of each item.
     """
-    intervals = fitted.rank_intervals(level)
-    ratings = fitted.elo()
+    intervals, ratings = fitted.rank_intervals(level), fitted.elo()
+    widths = fitted.quantile(level) * fitted.standard_errors
     items = [
         ChoiceItem(
             item=list(fitted.items[place]) if isinstance(fitted.items[place], tuple) else fitted.items[place],  # type: ignore[arg-type]
@@ -228,6 +228,8 @@ def choice_content(
             elo=float(ratings[place]) if elo else None,
             rank_low=int(intervals.low[place]),
             rank_high=int(intervals.high[place]),
+            strength_low=float(fitted.theta[place] - widths[place]),
+            strength_high=float(fitted.theta[place] + widths[place]),
             **({} if counts is None else counts[fitted.items[place]]),
         ).to_dict()
         for place in np.argsort(fitted.ranking.ranks, kind="stable").tolist()

@@ -276,13 +276,16 @@ METRICS_BY_NAME: Final[dict[str, Metric]] = {
     "rbo": RBO(),
 }
 METRIC_NAMES: Final = (*METRICS_BY_NAME, "p@K", "ndcg@K")
+_FROM_TREC_EVAL: Final = {"ndcg_cut": "ndcg", "p": "p", "map_cut": "ap", "recall": "r", "success": "success"}
+_OF_TREC_EVAL: Final = re.compile(f"({'|'.join(_FROM_TREC_EVAL)})_([0-9]{{1,9}})")
 
 
 def as_metric(metric: MetricLike) -> Metric:
     """Return a metric unchanged, and look up the metric of a name.
 
     Names are those of the coefficients, "ap", "ndcg", "p@10" and "ndcg@10" with any depth, "tau_ap", "rbo", and those
-    of ir_measures in upper or lower case, such as "rr", "r@100", "err@20".
+    of ir_measures in upper or lower case, such as "rr", "r@100", "err@20". Those of trec_eval are understood too:
+    "recip_rank", "ndcg_cut_10", "P_10", "map_cut_10", "recall_100", "success_1".
 
     Raises
     ------
@@ -300,6 +303,8 @@ def as_metric(metric: MetricLike) -> Metric:
         return metric
     if isinstance(metric, str):
         lower = metric.strip().lower()
+        if (match := _OF_TREC_EVAL.fullmatch(lower)) or lower == "recip_rank":
+            return as_metric("rr" if match is None else f"{_FROM_TREC_EVAL[match[1]]}@{match[2]}")
         if lower in METRICS_BY_NAME or lower == "map":
             return METRICS_BY_NAME["ap" if lower == "map" else lower]
         if match := re.fullmatch(r"(p|precision|ndcg)@([0-9]{1,9})", lower):

@@ -355,8 +355,9 @@ def test_warnings_of_unequal_clusters_count_the_way_that_is_unequal():
     names = np.column_stack([np.arange(30), np.repeat([0, 1, 2], [28, 1, 1])])
     with_few = replace(Choices.from_pairs(votes), clusters=names).fit(prior=1)
     assert "there are only 3 clusters" in "".join(with_few.warnings)
+    assert "imprecise; intervals follow Student's t with 1.0 degrees of freedom" in "".join(with_few.warnings)
     tenths = Choices.from_pairs(votes, weights=[0.1] * 30, clusters=(np.arange(30) % 10).tolist()).fit(prior=1)
-    assert "too small" not in "".join(tenths.warnings)
+    assert "imprecise" not in "".join(tenths.warnings)
 
 
 def test_intervals_for_every_look_are_wider_by_students_t_too():

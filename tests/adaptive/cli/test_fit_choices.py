@@ -165,7 +165,7 @@ def test_everything_on_pairs_is_printed(kind, tmp_path):
     printed_by("fit", f"{kind}.csv", "--prior", "1", "--both-bad", "left out", "--out", "ranking.csv")
     header, first = (tmp_path / "ranking.csv").read_text().splitlines()[:2]
     counts = ",presentations,wins,ties,losses" if kind == "pairs" else ""
-    assert header == f"item,rank,strength,standard_error,rank_low,rank_high{counts}"
+    assert header == f"item,rank,strength,standard_error,rank_low,rank_high,strength_low,strength_high{counts}"
     assert first.startswith("a,1")
 
 

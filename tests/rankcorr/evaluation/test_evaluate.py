@@ -258,6 +258,24 @@ def test_unknown_metrics(metrics, message):
         PrecisionAt(0)
 
 
+@pytest.mark.parametrize(
+    ("name", "metric"),
+    [
+        ("ndcg_cut_10", NDCG(10)),
+        ("P_5", PrecisionAt(5)),
+        ("map_cut_10", ir_measures.AP @ 10),
+        ("recip_rank", ir_measures.RR),
+        ("recall_100", ir_measures.R @ 100),
+        ("success_1", ir_measures.Success @ 1),
+    ],
+)
+def test_names_of_trec_eval_are_understood(name, metric):
+    (mean,), (expected,) = (evaluate(GOLD, SYSTEM, metrics=[names]).means for names in (name, metric))
+    assert (mean.mean, mean.metric) == (expected.mean, expected.metric.lower())
+    with pytest.raises(MetricError, match="metrics must be a list of different metrics"):
+        evaluate(GOLD, SYSTEM, metrics=[name, metric])
+
+
 def test_without_ir_measures_its_metrics_say_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "ir_measures", None)
     assert evaluate(GOLD, SYSTEM, metrics=["tau_w", "ap", "ndcg@3"]).metrics == ("tau_w", "ap", "ndcg@3")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import t
 
 from adaptive import Comparisons, bradley_terry, prediction_powered, read_choices, reliability, thurstone
 from adaptive._votes import LEFT, RIGHT, TIE
@@ -180,6 +181,19 @@ def test_answers_of_any_kind_are_fitted_as_in_the_library(answers):
     strengths = {row["item"]: (row["strength"], row["elo"]) for row in content["items"]}
     assert [strengths[item] for item in fit.items] == list(zip(fit.theta.tolist(), fit.elo().tolist(), strict=True))
     assert content["n_unanswered"] == (1 if answers is CHOICES else 0)
+
+
+def test_intervals_of_strengths_follow_students_t():
+    answers = [
+        {"left": "gnu", "right": "yak", "winner": winner, "voter": voter}
+        for voter in ("Ann", "Ben", "Eva")
+        for winner in ("left", "left", "right")
+    ]
+    content = answer(f"{PATH}/choices", answers=answers, prior=1, cluster="voter", level=0.8)
+    width = t.ppf(0.9, 2)  # three voters of equal zeal
+    for row in content["items"]:
+        ends = [row["strength"] + sign * width * row["standard_error"] for sign in (-1, 1)]
+        assert [row["strength_low"], row["strength_high"]] == pytest.approx(ends)
 
 
 def test_judges_are_reported():
