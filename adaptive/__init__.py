@@ -14,7 +14,7 @@ tokens -> pairs -> plan -> ballot -> votes -> scores -> selection -> the next ba
   this way, `run_matched_ballots` with fixed ballots, and `stopping_rule` decides when to stop
 - uncertainty: `Strengths.rank_intervals`, `in_top`, `cut`, `expected_correlation`
 - voters: `voter_report`, `influence`; `reliability` of all votes
-- pairs asked from both sides, and a judge beside people: `merge_swapped`, `side_biases`, `judge_agreement`
+- program judges: `prediction_powered` with votes of people, `judge_agreement`, `side_biases`, `merge_swapped`
 - systems against the ranking: `score_system`, `score_leaderboard`
 - before paying: `simulate` and `simulate_curve` with voters from a `VoterPopulation`; `tune_plan`, `votes_needed`
 - errors: all are subclasses of `AdaptiveError`, except for `TableError`, which is that of rankcorr

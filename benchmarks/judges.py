@@ -57,18 +57,17 @@ def trial(
     independent = rng.logistic(size=prompt.size) < other[left] - other[right]
     labelled = np.flatnonzero(np.isin(prompt, rng.permutation(n_prompts)[:n_labelled]))
     answers = JUDGES[judge](rng, people, independent)
+    human = votes_of(left[labelled], right[labelled], people[labelled])
     try:
-        both = prediction_powered(
-            votes_of(left[labelled], right[labelled], people[labelled]),
-            votes_of(left, right, answers),
-            prompt[labelled].tolist(),
-            prompt.tolist(),
-        )
+        both = prediction_powered(human, votes_of(left, right, answers), prompt[labelled].tolist(), prompt.tolist())
     except ModelError:  # an item that never lost has no finite strength
         return None
     is_held = np.abs(both.theta - theta) <= both.quantile(LEVEL) * both.standard_errors
-    alone = both.human.standard_errors
-    return float(is_held.mean()), float((both.standard_errors / alone).mean()), both.weight
+    widths = both.standard_errors / both.human.standard_errors
+    if n_votes > 1:
+        alone = replace(human, clusters=prompt[labelled]).fit(prior=np.inf)
+        widths = both.quantile(LEVEL) * both.standard_errors / (alone.quantile(LEVEL) * alone.standard_errors)
+    return float(is_held.mean()), float(widths.mean()), both.weight
 
 
 # Name of a design, clusters of the fit, and whether prompts and voters shift strengths.

@@ -70,7 +70,7 @@ def covariance_of(
             f"{few if n_clusters < LEAST_CLUSTERS else unequal}: standard errors from fewer than {LEAST_CLUSTERS} are "
             f"imprecise; intervals follow Student's t with {degrees_of_freedom:.1f} degrees of freedom"
         )
-    spread = _summed(clusters, lambda way: _jackknife(events, way, probabilities, inverse))
+    spread = _sum_over_ways(clusters, lambda way: _jackknife(events, way, probabilities, inverse))
     spread += precision * inverse[:, :n_items] @ inverse[:n_items]  # the prior bounds what the choices do not tell
     of_clusters = centring @ spread @ centring.T
     errors = _errors(of_clusters), _errors(of_model)
@@ -137,10 +137,10 @@ def cluster_products(events: Events, clusters: Array, probabilities: Array) -> A
         sums, n_clusters = counts @ scores, _n_clusters(events, cluster)
         return np.asarray(n_clusters / max(1, n_clusters - 1) * (sums.T @ sums).toarray())
 
-    return _summed(clusters, products)
+    return _sum_over_ways(clusters, products)
 
 
-def _summed(clusters: Array, products: Callable[[Array], Array]) -> Array:
+def _sum_over_ways(clusters: Array, products: Callable[[Array], Array]) -> Array:
     """Return the products of clusters, or of both ways less those of both together (Cameron, Gelbach and Miller 2011).
 
     A difference may have negative directions, which are left out.

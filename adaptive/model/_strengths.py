@@ -262,12 +262,16 @@ class Strengths(DrawnStrengths):
         return read_only(np.sqrt(np.diagonal(self._covariance_of_items())))
 
     def _covariance_of_items(self) -> NDArray[np.float64]:
+        return self._covariance
+
+    @cached_property
+    def _covariance(self) -> NDArray[np.float64]:
         if len(self.items) > MAX_EXACT:
             raise ModelError(f"the covariance of more than {MAX_EXACT:,} strengths is not computed")
         fit = self.joint_fit()
         curved = curvature_at(fit.rows, self.parameters) if self.opinions is None else self.curvature
         with one_blas_thread(len(self.items)):
-            return np.asarray(covariance(curved, self.opinions, fit.absorbed_curvature(self.parameters)))
+            return read_only(covariance(curved, self.opinions, fit.absorbed_curvature(self.parameters)))
 
     def sample(self, n: int, rng: np.random.Generator, *, progress: Progress | None = None) -> NDArray[np.float64]:
         """Draw strengths from their joint posterior.

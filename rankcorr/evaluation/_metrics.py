@@ -276,8 +276,8 @@ METRICS_BY_NAME: Final[dict[str, Metric]] = {
     "rbo": RBO(),
 }
 METRIC_NAMES: Final = (*METRICS_BY_NAME, "p@K", "ndcg@K")
-_FROM_TREC_EVAL: Final = {"ndcg_cut": "ndcg", "p": "p", "map_cut": "ap", "recall": "r", "success": "success"}
-_OF_TREC_EVAL: Final = re.compile(f"({'|'.join(_FROM_TREC_EVAL)})_([0-9]{{1,9}})")
+_TREC_EVAL_NAMES: Final = {"ndcg_cut": "ndcg", "p": "p", "map_cut": "ap", "recall": "r", "success": "success"}
+_TREC_EVAL_FORM: Final = re.compile(f"({'|'.join(_TREC_EVAL_NAMES)})_([0-9]{{1,9}})")
 
 
 def as_metric(metric: MetricLike) -> Metric:
@@ -303,8 +303,8 @@ def as_metric(metric: MetricLike) -> Metric:
         return metric
     if isinstance(metric, str):
         lower = metric.strip().lower()
-        if (match := _OF_TREC_EVAL.fullmatch(lower)) or lower == "recip_rank":
-            return as_metric("rr" if match is None else f"{_FROM_TREC_EVAL[match[1]]}@{match[2]}")
+        if (match := _TREC_EVAL_FORM.fullmatch(lower)) or lower == "recip_rank":
+            return as_metric("rr" if match is None else f"{_TREC_EVAL_NAMES[match[1]]}@{match[2]}")
         if lower in METRICS_BY_NAME or lower == "map":
             return METRICS_BY_NAME["ap" if lower == "map" else lower]
         if match := re.fullmatch(r"(p|precision|ndcg)@([0-9]{1,9})", lower):
