@@ -22,8 +22,7 @@ from adaptive._plan import (
     plan_ballots,
 )
 from adaptive.errors import PlanError
-from rankcorr._checks import real_number, shown
-from rankcorr._options import declare
+from rankcorr._checks import declare, real_number, shown
 
 USUAL_BALLOTS = 7
 

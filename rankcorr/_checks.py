@@ -1,5 +1,14 @@
-"""Check single arguments, show values in messages, and give warnings, which a program with threads can collect."""
+"""Check arguments, one by one or as they are declared; show values in messages; give warnings that threads can collect.
 
+An option that belongs to a value, such as `TauW`, is declared once, as a field of a frozen dataclass: its default, its
+bounds and its help. A command derives its option from the declaration (`rankcorr._cli.console.declared_option`), and
+the service the field of a request (`service.schemas.fields.declared_field`). Options of public functions have their
+defaults in the signature, where `default_of` finds them.
+"""
+
+from __future__ import annotations
+
+import inspect
 import math
 import operator
 import re
@@ -7,8 +16,9 @@ import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import MISSING, dataclass, field, fields
 from numbers import Real
-from typing import Final, Literal, SupportsIndex, TypeAlias, cast, get_args
+from typing import Any, Final, Literal, SupportsIndex, TypeAlias, cast, get_args
 
 import numpy as np
 
@@ -20,6 +30,7 @@ ALTERNATIVES: Final[tuple[Alternative, ...]] = get_args(Alternative)
 N_SHOWN = 5
 N_CHARACTERS = 60
 N_READ = 600  # characters that are made before line breaks and rows of blanks become one blank
+_KEY: Final = "declaration"  # of a field, in its metadata
 _BRACKETS: Final[dict[type, tuple[str, str]]] = {
     list: ("[", "]"),
     tuple: ("(", ")"),
@@ -78,6 +89,166 @@ def checked_seed(seed: object, error: type[ValueError] = OptionError) -> int:
     return number
 
 
+def check_rng(rng: object, error: type[ValueError] = OptionError) -> None:
+    """Refuse anything but a generator of random numbers."""
+    if not isinstance(rng, np.random.Generator):
+        raise error(f"rng must be a numpy.random.Generator, such as numpy.random.default_rng(seed); got {shown(rng)}")
+
+
+def checked_level(level: object, name: str = "level", error: type[ValueError] = OptionError) -> float:
+    """Return a level of confidence as a float, or raise `error`."""
+    value = real_number(level)
+    if not 0 < value < 1:
+        raise error(f"{name} must be a number above 0 and below 1; got {shown(level)}")
+    return value
+
+
+def checked_margin(margin: float | None, level: float) -> float | None:
+    """Return a margin of equivalence as a float, or raise OptionError."""
+    if margin is None:
+        return None
+    value = real_number(margin)
+    if not (math.isfinite(value) and value > 0):
+        raise OptionError(f"equivalent_within must be a positive number; got {shown(margin)}")
+    if level <= 0.5:
+        raise OptionError(f"equivalent_within needs a level above 0.5; got {level:g}")
+    return value
+
+
+def checked_flag(flag: object, name: str) -> bool:
+    """Return a bool of Python or numpy as a bool, or raise OptionError: a text such as "no" would count as true."""
+    if not isinstance(flag, bool | np.bool_):
+        raise OptionError(f"{name} must be True or False; got {shown(flag)}")
+    return bool(flag)
+
+
+def check_choice(option: str, value: object, choices: tuple[str, ...]) -> None:
+    """Refuse an unknown value of an option, with a message that lists the choices."""
+    if not isinstance(value, str) or value not in choices:
+        raise OptionError(f"{option} must be one of {', '.join(map(repr, choices))}; got {shown(value)}")
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """An option, for the library, the commands and the service: its help, default and bounds.
+
+    Attributes
+    ----------
+    kind : type
+        int, float, bool or str.
+    about : str
+        Its help. It names no flag, argument or field, because it is shown for all of them.
+    default : object
+        None without a default.
+    above, least, below, most : float
+        Bounds of a number.
+    choices : tuple of str
+        The possible words; empty where any text will do.
+    """
+
+    kind: type
+    about: str
+    default: Any
+    above: float = -math.inf
+    least: float = -math.inf
+    below: float = math.inf
+    most: float = math.inf
+    choices: tuple[str, ...] = ()
+
+    def admits(self, value: object) -> bool:
+        """Return whether a value is a number within the bounds, or one of the choices.
+
+        Examples
+        --------
+        >>> share = Declaration(float, "A share.", 0.5, least=0, below=1)
+        >>> share.admits(0), share.admits(1), share.admits("0.5")
+        (True, False, False)
+        """
+        if self.choices:
+            return value in self.choices
+        number = whole_number(value) if self.kind is int else real_number(value)
+        return number is not None and self.above < number < self.below and self.least <= number <= self.most
+
+    @property
+    def range_text(self) -> str:
+        """The values that it admits, as words for an error.
+
+        Examples
+        --------
+        >>> Declaration(int, "A count.", None, least=1).range_text
+        'a positive whole number'
+        >>> Declaration(float, "A share.", 0, least=0, most=1).range_text
+        'a number from 0 to 1'
+        """
+        if self.choices:
+            return f"one of {', '.join(map(shown, self.choices))}"
+        noun = "a whole number" if self.kind is int else "a finite number"
+        if math.isfinite(self.least) and math.isfinite(self.most):
+            return f"{noun.replace('finite ', '')} from {self.least:.15g} to {self.most:.15g}"
+        if self.kind is int and self.least == 1:
+            return "a positive whole number"
+        if math.isfinite(self.least):
+            return f"{noun} from {self.least:.15g} on"
+        bounds = {"above": self.above, "below": self.below, "of at most": self.most}
+        texts = [f"{word} {bound:.15g}" for word, bound in bounds.items() if math.isfinite(bound)]
+        return " ".join([noun, " and ".join(texts)]).strip()
+
+
+def declare(kind: type, default: Any = MISSING, *, about: str, **bounds: Any) -> Any:
+    """Make a field of a frozen dataclass that is an option on every surface; see `Declaration`.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True)
+    ... class Limits:
+    ...     retries: int = declare(int, 3, about="Restarts.", least=0)
+    >>> Limits().retries, declaration_of(Limits, "retries").least
+    (3, 0)
+    """
+    declaration = Declaration(kind, about, None if default is MISSING else default, **bounds)
+    return field(default=default, metadata={_KEY: declaration})
+
+
+def declaration_of(owner: type, name: str) -> Declaration:
+    """Return the declaration of a field."""
+    declaration: Declaration = owner.__dataclass_fields__[name].metadata[_KEY]  # type: ignore[attr-defined]
+    return declaration
+
+
+def default_of(call: Callable[..., Any], name: str) -> Any:
+    """Return the default of an option of a public function, for commands and requests that have the option too.
+
+    Examples
+    --------
+    >>> from rankcorr import correlation_interval
+    >>> default_of(correlation_interval, "level")
+    0.95
+    """
+    return inspect.signature(call).parameters[name].default
+
+
+def check_declared(options: Any, error: type[Exception]) -> None:
+    """Raise `error` for the first declared field that is out of its bounds; None is admitted where it is the default.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True)
+    ... class Limits:
+    ...     retries: int = declare(int, 3, about="Restarts.", least=0)
+    ...     def __post_init__(self):
+    ...         check_declared(self, ValueError)
+    >>> Limits(-1)
+    Traceback (most recent call last):
+    ValueError: retries must be a whole number from 0 on; got -1
+    """
+    for member in fields(options):
+        declaration, value = member.metadata.get(_KEY), getattr(options, member.name)
+        if declaration is None or (value is None and member.default is None):
+            continue
+        if not declaration.admits(value):
+            raise error(f"{member.name} must be {declaration.range_text}; got {shown(value)}")
+
+
 # An option in Python's syntax: duplicates="first", interim=True, n0=2, or similarity= for any value.
 _OPTION: Final = re.compile(
     r'(?<![\w.])(?<!\w\()([a-z][a-z_0-9]*)=("[^"]*"|\["[^"]*"\]|True|[0-9.]*[0-9]|(?![^\s;,)]))'
@@ -120,45 +291,6 @@ def query_options(message: str) -> str:
     'rank by the votes so far with interim=true'
     """
     return _OPTION.sub(lambda match: f"{match[1]}={match[2]}".replace('"', "").replace("=True", "=true"), message)
-
-
-def check_rng(rng: object, error: type[ValueError] = OptionError) -> None:
-    """Refuse anything but a generator of random numbers."""
-    if not isinstance(rng, np.random.Generator):
-        raise error(f"rng must be a numpy.random.Generator, such as numpy.random.default_rng(seed); got {shown(rng)}")
-
-
-def checked_level(level: object, name: str = "level", error: type[ValueError] = OptionError) -> float:
-    """Return a level of confidence as a float, or raise `error`."""
-    value = real_number(level)
-    if not 0 < value < 1:
-        raise error(f"{name} must be a number above 0 and below 1; got {shown(level)}")
-    return value
-
-
-def checked_margin(margin: float | None, level: float) -> float | None:
-    """Return a margin of equivalence as a float, or raise OptionError."""
-    if margin is None:
-        return None
-    value = real_number(margin)
-    if not (math.isfinite(value) and value > 0):
-        raise OptionError(f"equivalent_within must be a positive number; got {shown(margin)}")
-    if level <= 0.5:
-        raise OptionError(f"equivalent_within needs a level above 0.5; got {level:g}")
-    return value
-
-
-def checked_flag(flag: object, name: str) -> bool:
-    """Return a bool of Python or numpy as a bool, or raise OptionError: a text such as "no" would count as true."""
-    if not isinstance(flag, bool | np.bool_):
-        raise OptionError(f"{name} must be True or False; got {shown(flag)}")
-    return bool(flag)
-
-
-def check_choice(option: str, value: object, choices: tuple[str, ...]) -> None:
-    """Refuse an unknown value of an option, with a message that lists the choices."""
-    if not isinstance(value, str) or value not in choices:
-        raise OptionError(f"{option} must be one of {', '.join(map(repr, choices))}; got {shown(value)}")
 
 
 def shown(value: object, *, written: Callable[[object], str] = repr) -> str:

@@ -14,9 +14,8 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import check_choice, shown, warn_undefined
+from rankcorr._checks import check_choice, declare, shown, warn_undefined
 from rankcorr._input.scores import Ranks
-from rankcorr._options import declare
 from rankcorr._ranking import Missing, Ranking, RankingLike, align_rankings, as_ranking, n_missing, stacked
 from rankcorr._results import RankCorrelation
 from rankcorr._weights import (

@@ -23,11 +23,10 @@ from adaptive._formats.votes import VoteFile, VoteRow, read_votes, vote_columns,
 from adaptive.choices._judges import side_bias_of
 from adaptive.errors import VoteError
 from rankcorr import OptionError
-from rankcorr._checks import counted, real_number, repeated
+from rankcorr._checks import check_declared, counted, declare, real_number, repeated
 from rankcorr._cli.console import command, gathered
 from rankcorr._io.files import sync_folder
 from rankcorr._io.source import printable
-from rankcorr._options import check_declared, declare
 from rankcorr._workers import progress_bar
 from rankcorr.errors import TableError
 

@@ -18,9 +18,8 @@ from adaptive.simulation._approaches import checked_voters
 from adaptive.simulation._population import PopulationFit, fit_population, similarity_of_strengths
 from adaptive.simulation._similarity import checked_similarity
 from adaptive.simulation._voters import Interval, VoterPool, VoterPopulation
-from rankcorr._checks import checked_count, checked_level, checked_seed, shown
+from rankcorr._checks import check_declared, checked_count, checked_level, checked_seed, declare, shown
 from rankcorr._coefficients import CoefficientLike, as_coefficient
-from rankcorr._options import check_declared, declare
 from rankcorr._results import TableResult
 from rankcorr._workers import Progress
 

@@ -16,9 +16,8 @@ from adaptive.matching._matched_ballots import MATCHED_BALLOTS, MatchedBallots
 from adaptive.matching._matching import MATCHING, Matching
 from adaptive.simulation._approaches import APPROACHES, Approach, checked_voters
 from adaptive.simulation._voters import Interval, VoterPool, VoterPopulation
-from rankcorr._checks import checked_count, checked_level, checked_seed, real_number, shown, told_apart
+from rankcorr._checks import checked_count, checked_level, checked_seed, declare, real_number, shown, told_apart
 from rankcorr._coefficients import CoefficientLike, as_coefficient
-from rankcorr._options import declare
 from rankcorr._results import TableResult, read_only
 from rankcorr._workers import Progress
 

@@ -17,8 +17,7 @@ from adaptive._tables import check_decimals, csv_text
 from adaptive.choices._choices import Choices
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ComparisonError, ModelError
-from rankcorr._checks import check_choice, shown
-from rankcorr._options import declare
+from rankcorr._checks import check_choice, declare, shown
 
 Kind: TypeAlias = Literal["pairs", "grades", "best-worst", "rankings"]
 BothBad: TypeAlias = Literal["tie", "left out"]

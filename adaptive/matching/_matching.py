@@ -37,9 +37,17 @@ from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ModelError
 from adaptive.matching._rank_chances import RankChances
 from adaptive.model._strengths import Strengths
-from rankcorr._checks import check_rng, checked_count, counted, is_unhashable, real_number, shown
+from rankcorr._checks import (
+    check_declared,
+    check_rng,
+    checked_count,
+    counted,
+    declare,
+    is_unhashable,
+    real_number,
+    shown,
+)
 from rankcorr._input.identifiers import identifier_text
-from rankcorr._options import check_declared, declare
 from rankcorr._results import Result, read_only
 from rankcorr._weights import DEFAULT_N0
 

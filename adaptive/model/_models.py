@@ -19,8 +19,7 @@ from adaptive.model._likelihood import Parameters, Prior, TiesModel, VoteModel
 from adaptive.model._newton import MAX_ITERATIONS, TOLERANCE
 from adaptive.model._scoring import BordaScores, borda, rank_centrality
 from adaptive.model._strengths import Strengths, rows_of
-from rankcorr._checks import check_choice, checked_count, real_number, shown
-from rankcorr._options import declare
+from rankcorr._checks import check_choice, checked_count, declare, real_number, shown
 from rankcorr._workers import Progress
 from rankcorr.errors import OptionError
 

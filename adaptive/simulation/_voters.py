@@ -15,8 +15,7 @@ from adaptive._draw import Asked
 from adaptive.errors import SimilarityError
 from adaptive.simulation._similarity import checked_similarity
 from rankcorr import Ranking
-from rankcorr._checks import check_rng, real_number, shown
-from rankcorr._options import check_declared, declare
+from rankcorr._checks import check_declared, check_rng, declare, real_number, shown
 from rankcorr._results import Result, read_only
 
 Amplitude: TypeAlias = Callable[[NDArray[np.float64]], Any]

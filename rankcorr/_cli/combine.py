@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from rankcorr._checks import collected_notices, counted, offending, real_text, repeated
+from rankcorr._checks import collected_notices, counted, default_of, offending, real_text, repeated
 from rankcorr._cli import console, options
 from rankcorr._cli.console import (
     Column,
@@ -23,7 +23,6 @@ from rankcorr._cli.console import (
 )
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._io.trec import FORMATS
-from rankcorr._options import default_of
 from rankcorr._report import save_reports
 from rankcorr._results import significance_notes
 from rankcorr._workers import progress_bar

@@ -12,12 +12,11 @@ from typing import Any, Final, TypeVar
 import click
 
 from rankcorr import OptionError
-from rankcorr._checks import collected_notices
+from rankcorr._checks import collected_notices, default_of
 from rankcorr._cli import console, options
 from rankcorr._cli.console import Note, detectable_text, gathered, label_text, pvalue_text, setting, text_columns, whole
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._coefficients import COEFFICIENTS, Pearson
-from rankcorr._options import default_of
 from rankcorr._report import Report
 from rankcorr._results import TableNotes, best_places, json_ready, significance_notes
 from rankcorr._workers import Progress, progress_bar

@@ -25,10 +25,9 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar, cast
 
 import click
 
-from rankcorr._checks import counted, shell_options
+from rankcorr._checks import Declaration, counted, declaration_of, shell_options
 from rankcorr._input.numbers import LARGEST_EXACT
 from rankcorr._io.source import printable
-from rankcorr._options import Declaration, declaration_of
 from rankcorr._report import check_ending
 from rankcorr._results import NO_NOTES, TableNotes, json_ready, latex_table, markdown_table, text_table
 from rankcorr.errors import MissingArrowError, MissingMeasuresError, OptionError, RankingError
@@ -124,7 +123,7 @@ def option(*names: str, **settings: Any) -> Decorator:
 
 
 def declared_option(owner: type, name: str, *flags: str, **settings: Any) -> Decorator:
-    """Make an option from the declaration of a field, as `rankcorr._options.declare` makes it.
+    """Make an option from the declaration of a field, as `rankcorr._checks.declare` makes it.
 
     The flag is the name of the field unless other `flags` are given; `settings` are those of `option`.
     """
@@ -162,7 +161,7 @@ def setting(*names: str | Decorator, **settings: Any) -> Any:
 def gathered(name: str, kind: Any, *left_out: str) -> Decorator:
     """Add the options of a dataclass; a command takes them as one value, `name`.
 
-    Its fields are made by `setting`, or declared by `rankcorr._options.declare`.
+    Its fields are made by `setting`, or declared by `rankcorr._checks.declare`.
 
     The fields `left_out` have no option here, and are None.
     """

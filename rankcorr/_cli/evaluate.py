@@ -16,6 +16,7 @@ from rankcorr._checks import (
     checked_level,
     collected_notices,
     counted,
+    default_of,
     first_few,
     give_notice,
     offending,
@@ -26,7 +27,6 @@ from rankcorr._cli.console import label_text, number_text, pvalue_text, text_col
 from rankcorr._cli.options import Weights
 from rankcorr._coefficients import Coefficient, TauW
 from rankcorr._io.trec import FORMATS
-from rankcorr._options import default_of
 from rankcorr._report import save_reports
 from rankcorr._results import TableNotes, best_places, significance_notes
 from rankcorr._weights import Uniform

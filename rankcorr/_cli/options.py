@@ -13,13 +13,12 @@ from typing import Any, Final, NamedTuple
 import click
 
 from rankcorr import Coefficient, InverseSquare, OptionError, Ranking, RankingError, TableError, Uniform, WeightError
-from rankcorr._checks import ALTERNATIVES, alpha_of, checked_level, collected_notices, counted, repeated
+from rankcorr._checks import ALTERNATIVES, alpha_of, checked_level, collected_notices, counted, default_of, repeated
 from rankcorr._cli import console
 from rankcorr._cli.console import whole
 from rankcorr._coefficients import BY_NAME, COEFFICIENTS, Pearson, TauW, named_coefficient
 from rankcorr._io.rankings import DUPLICATES, read_ranking
 from rankcorr._io.trec import is_trec
-from rankcorr._options import default_of
 from rankcorr._ranking import MISSING, Missing, align
 from rankcorr._weights import named_weigher
 from rankcorr.evaluation._metrics import Metric, as_metric, check_different

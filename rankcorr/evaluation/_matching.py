@@ -10,10 +10,9 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import check_choice, checked_count, counted, first_few, give_notice, offending, shown
+from rankcorr._checks import check_choice, checked_count, counted, declare, first_few, give_notice, offending, shown
 from rankcorr._input.identifiers import warn_unicode_twins
 from rankcorr._input.scores import read_only
-from rankcorr._options import declare
 from rankcorr._results import Result
 from rankcorr._workers import Progress, in_threads
 from rankcorr.errors import QueryMismatchError, SelfHitWarning, UnjudgedError

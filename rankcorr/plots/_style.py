@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 import numpy as np
 
-from rankcorr._checks import check_choice, shown
+from rankcorr._checks import check_choice, check_declared, declare, shown
 from rankcorr._io.files import write_atomically
-from rankcorr._options import check_declared, declare
 from rankcorr._results import SYMBOLS, Computed
 from rankcorr.errors import OptionError
 

@@ -11,7 +11,7 @@ from adaptive._rows import ChoiceItem, JudgePower, OtherParameter
 from adaptive.choices._answers import KINDS, ChoiceOptions
 from adaptive.choices._fit import fit_answers
 from adaptive.model._models import FitOptions
-from rankcorr._options import declaration_of
+from rankcorr._checks import declaration_of
 from service.api.strengths import PRIORS, blueprint
 from service.http.problems import shown
 from service.schemas import fields, shapes

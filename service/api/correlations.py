@@ -14,9 +14,8 @@ from rankcorr import (
     correlation_interval,
     correlation_matrix,
 )
-from rankcorr._checks import collected_notices
+from rankcorr._checks import collected_notices, default_of
 from rankcorr._coefficients import named_coefficient
-from rankcorr._options import default_of
 from rankcorr.inference._gold_comparison import (
     GoldComparison,
     GoldTable,

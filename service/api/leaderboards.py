@@ -7,9 +7,8 @@ from typing import Any, Final
 from marshmallow import ValidationError, validates_schema
 
 from rankcorr import Leaderboard, Ranking, RankSet, RankSets, rank_sets
-from rankcorr._checks import collected_notices
+from rankcorr._checks import collected_notices, default_of
 from rankcorr._coefficients import named_coefficient
-from rankcorr._options import default_of
 from rankcorr.evaluation import NeededItems, ScoreLeaderboard, leaderboard_of_scores, needed_items
 from rankcorr.inference._leaderboard import LeaderboardRow, Score, leaderboard
 from service.http.problems import Name, shown

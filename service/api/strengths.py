@@ -16,8 +16,7 @@ from adaptive.matching._matching import Matching
 from adaptive.model._likelihood import Misfit
 from adaptive.model._models import FitOptions, Model, fit_named
 from adaptive.model._signal import Signal
-from rankcorr._checks import collected_notices, counted_need
-from rankcorr._options import declaration_of
+from rankcorr._checks import collected_notices, counted_need, declaration_of
 from service.http.problems import shown
 from service.openapi.blueprint import Blueprint
 from service.schemas import ballot_fields, base, fields, shapes

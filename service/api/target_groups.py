@@ -6,8 +6,7 @@ from typing import Any, Final
 from marshmallow import ValidationError, validates_schema
 
 from rankcorr import RankingError
-from rankcorr._checks import collected_notices
-from rankcorr._options import default_of
+from rankcorr._checks import collected_notices, default_of
 from rankcorr.inference._multiple_tests import holm
 from rankcorr.vectors import (
     ReliabilityDifference,

@@ -21,9 +21,8 @@ from adaptive._votes import WORDS
 from adaptive.model._models import STRENGTH_MODELS
 from adaptive.simulation._approaches import PAPER_APPROACHES
 from adaptive.simulation._similarity import SIMILARITIES
-from rankcorr._checks import ALTERNATIVES
+from rankcorr._checks import ALTERNATIVES, declaration_of, default_of
 from rankcorr._coefficients import COEFFICIENTS, Pearson
-from rankcorr._options import declaration_of, default_of
 from rankcorr._ranking import MISSING
 from rankcorr.aggregate._rankings import ABSENT, MERGE_METHODS
 from rankcorr.evaluation._fuse import FUSIONS, MISSING_QUERIES, NORMS
@@ -420,7 +419,7 @@ class Part(Nested):
 def declared_field(owner: type, name: str, **options: Any) -> Documented:
     """Make the field of a request from the declaration of a field of the library; `options` are those of the field.
 
-    The bounds, the help and the default are those of `rankcorr._options.declare`, unless the options say otherwise. One
+    The bounds, the help and the default are those of `rankcorr._checks.declare`, unless the options say otherwise. One
     of several words needs `vocabulary`: the name of a vocabulary in the document, or one with another description.
     """
     declaration = declaration_of(owner, name)

@@ -15,9 +15,8 @@ from typing import Any, Final, Literal, NoReturn, TypeAlias, TypeVar, get_args
 
 from adaptive._tables import Label, header_and_records, item_label_columns, label_in, named_column, open_table
 from adaptive.ledger.errors import LedgerError, require
-from rankcorr._checks import shown
+from rankcorr._checks import check_declared, declare, shown
 from rankcorr._io.table import Record, TextTable
-from rankcorr._options import check_declared, declare
 from rankcorr.errors import TableError
 
 Kind: TypeAlias = Literal["text", "markdown", "image", "audio"]

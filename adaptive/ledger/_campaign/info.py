@@ -26,8 +26,7 @@ from adaptive.ledger._store.schema import answers_with
 from adaptive.ledger.errors import LedgerError, require
 from adaptive.matching._matching import Matching
 from adaptive.model._likelihood import MAX_DENSE
-from rankcorr._checks import whole_number
-from rankcorr._options import check_declared
+from rankcorr._checks import check_declared, whole_number
 
 Mode = Literal["ballots", "continuous"]
 

@@ -11,8 +11,7 @@ from adaptive._budget import PayOptions, answers_for
 from adaptive.ledger._campaign.content import is_line
 from adaptive.ledger._store.schema import MOST_GRADES, label_text, value_of
 from adaptive.ledger.errors import LedgerError, require
-from rankcorr._checks import shown
-from rankcorr._options import check_declared, declare
+from rankcorr._checks import check_declared, declare, shown
 from rankcorr.errors import RankingError
 
 SHEET_SIZE: Final = 20  # of batches without a size, and what pages for voters offer

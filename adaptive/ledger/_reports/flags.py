@@ -10,7 +10,7 @@ import numpy as np
 
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._voters import wilson_interval
-from rankcorr._options import check_declared, declare
+from rankcorr._checks import check_declared, declare
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,19 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import check_choice, check_unique, checked_flag, checked_resamples, checked_seed, offending, shown
+from rankcorr._checks import (
+    check_choice,
+    check_unique,
+    checked_flag,
+    checked_resamples,
+    checked_seed,
+    declare,
+    offending,
+    shown,
+)
 from rankcorr._coefficients import Coefficient
 from rankcorr._input.frames import arrow, is_rank_column
 from rankcorr._input.scores import read_only
-from rankcorr._options import declare
 from rankcorr._workers import Values, checked_workers, mapped
 from rankcorr.errors import MetricError, MissingValueError, OptionError, UndefinedQueryError, UnjudgedError
 from rankcorr.evaluation._columns import Codes
