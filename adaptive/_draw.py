@@ -14,7 +14,7 @@ from adaptive._plan import LEAST_SET, MOST_SET
 from adaptive._rows import VoterComparisons
 from adaptive.errors import DrawError
 from rankcorr._checks import check_rng, check_unique, is_unhashable, offending, shown, whole_number
-from rankcorr._results import Result, read_only
+from rankcorr._output.results import Result, read_only
 
 Indices: TypeAlias = NDArray[np.int32]
 Names: TypeAlias = tuple[Hashable, ...] | range

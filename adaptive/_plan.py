@@ -16,7 +16,8 @@ from typing import Any, ClassVar
 from adaptive.errors import PlanError
 from rankcorr._checks import counted, real_number, shown, whole_number
 from rankcorr._input.numbers import LARGEST_EXACT
-from rankcorr._results import TableResult, json_ready, text_table
+from rankcorr._output.results import TableResult, json_ready
+from rankcorr._output.tables import text_table
 
 LEAST_SET = 3  # items of a comparison whose best and worst are chosen
 MOST_SET = 6

@@ -30,7 +30,7 @@ from adaptive._scores import (
 from adaptive.errors import AdaptiveError, ProtocolError, VoteError
 from rankcorr._checks import check_choice, check_unique, checked_seed, offending, shown
 from rankcorr._input.identifiers import identifier_text, plain_identifier
-from rankcorr._results import Result, json_ready, read_only
+from rankcorr._output.results import Result, json_ready, read_only
 
 Items: TypeAlias = int | Sequence[Hashable]
 _STREAMS: Final = {"draw": 0, "cut": 1, "probe": 2}

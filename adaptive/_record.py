@@ -18,7 +18,7 @@ from adaptive._tables import items_csv
 from adaptive.errors import ProtocolError
 from rankcorr import Ranking
 from rankcorr._checks import shown
-from rankcorr._results import TableResult, read_only
+from rankcorr._output.results import TableResult, read_only
 
 Places: TypeAlias = NDArray[np.intp]
 RESULT_FORMAT = "adaptive.ProtocolResult"

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from adaptive._tables import item_cells
-from rankcorr import _report as text
 from rankcorr._checks import counted
-from rankcorr._report import Report
+from rankcorr._output import report as text
+from rankcorr._output.report import Report
 
 Content = Mapping[str, Any]
 

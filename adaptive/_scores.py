@@ -14,7 +14,7 @@ from adaptive._draw import Ballot
 from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED, checked_answers
 from adaptive.errors import ProtocolError, VoteError
 from rankcorr._checks import offending, shown
-from rankcorr._results import Result, read_only
+from rankcorr._output.results import Result, read_only
 
 Scores: TypeAlias = NDArray[np.float64]
 Counts: TypeAlias = NDArray[np.int64]

@@ -21,7 +21,7 @@ from adaptive._tables import check_spelling, csv_text, header_and_records
 from adaptive.errors import TokenError
 from rankcorr._checks import give_notice, real_number, shown, whole_number
 from rankcorr._io.table import Record, TextTable
-from rankcorr._results import TableResult, json_ready
+from rankcorr._output.results import TableResult, json_ready
 
 _RARE = Fraction(1, 10)  # of the mean frequency: footnote 2 of the paper
 _FEW_RARE = Fraction(1, 20)  # our bound: the paper asks for "a relevant amount", without a figure

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from adaptive._draw import Asked, Ballot
 from adaptive.errors import VoteError
 from rankcorr._checks import counted_need, shown
-from rankcorr._results import read_only
+from rankcorr._output.results import read_only
 
 
 class Comparison(NamedTuple):

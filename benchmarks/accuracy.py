@@ -22,7 +22,7 @@ from table2_as_published import published_amplitude
 from adaptive import AccuracyCurve, VoterPopulation, simulate_curve
 from adaptive.simulation._approaches import APPROACHES, Approach
 from adaptive.simulation._similarity import SIMILARITIES
-from rankcorr._results import SYMBOLS
+from rankcorr._output.tables import SYMBOLS
 from rankcorr.plots._style import COLOURS, STYLES, add_axes, canvas, save_figure
 
 Curves = dict[str, AccuracyCurve]  # by similarity

@@ -35,9 +35,9 @@ from rankcorr._bounds import CoefficientBounds, coefficient_bounds
 from rankcorr._coefficients import Coefficient, Pearson, Rho, RhoW, Tau, TauW
 from rankcorr._contributions import Contributions, ItemContribution, contributions
 from rankcorr._correlation import correlate, kendall_gamma, weighted_rho, weighted_tau
+from rankcorr._output.report import Report
+from rankcorr._output.results import RankCorrelation
 from rankcorr._ranking import Ranking, align
-from rankcorr._report import Report
-from rankcorr._results import RankCorrelation
 from rankcorr._shares import first_rank_share, offset_for_share, top_share
 from rankcorr._weights import Hyperbolic, InverseSquare, Logarithmic, TopK, Uniform, item_weights
 from rankcorr.errors import (

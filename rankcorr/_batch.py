@@ -13,6 +13,8 @@ from rankcorr._checks import check_choice, offending, shown, warn_undefined
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._input.frames import PLAIN, by_name
 from rankcorr._input.scores import checked_numbers, is_masked, midrank_rows, sortable
+from rankcorr._output.results import Computed, TableResult, read_only, square_frame
+from rankcorr._output.tables import TableNotes, best_places
 from rankcorr._ranking import (
     MISSING,
     Missing,
@@ -25,7 +27,6 @@ from rankcorr._ranking import (
     needs_labels,
     stacked,
 )
-from rankcorr._results import Computed, TableNotes, TableResult, best_places, read_only, square_frame
 from rankcorr._workers import Progress, checked_workers, in_threads
 from rankcorr.errors import LabelError, LengthError, MissingValueError, TooFewItemsError
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from rankcorr._checks import checked_count, checked_seed, shown, warn_undefined, whole_number
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._input.scores import Ranks
+from rankcorr._output.results import Computed, read_only
 from rankcorr._ranking import Ranking, RankingLike, as_ranking
-from rankcorr._results import Computed, read_only
 from rankcorr._weights import Uniform
 from rankcorr.errors import LabelError, LengthError, OptionError
 

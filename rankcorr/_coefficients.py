@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, declare, shown, warn_undefined
 from rankcorr._input.scores import Ranks
+from rankcorr._output.results import RankCorrelation
 from rankcorr._ranking import Missing, Ranking, RankingLike, align_rankings, as_ranking, n_missing, stacked
-from rankcorr._results import RankCorrelation
 from rankcorr._weights import (
     DEFAULT_N0,
     SCHEMES,

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from rankcorr._checks import checked_count, warn_undefined
 from rankcorr._coefficients import UNDEFINED, CoefficientLike, as_coefficient
+from rankcorr._output.results import Computed, Result, Rows, TableResult, json_ready, read_only
 from rankcorr._ranking import Missing, Ranking, RankingLike, align_rankings, as_ranking, n_missing
-from rankcorr._results import Computed, Result, Rows, TableResult, json_ready, read_only
 from rankcorr._workers import loops
 
 Array = NDArray[np.float64]

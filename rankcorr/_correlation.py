@@ -24,8 +24,8 @@ from rankcorr._coefficients import (
     different_coefficients,
 )
 from rankcorr._input.scores import is_masked
+from rankcorr._output.results import RankCorrelation
 from rankcorr._ranking import Missing, RankingLike, align_rankings, as_ranking
-from rankcorr._results import RankCorrelation
 from rankcorr._weights import DEFAULT_N0, Scheme, TiedWeights, Weigher
 from rankcorr._workers import loops
 from rankcorr.errors import DimensionError, LengthError, MissingValueError, NonNumericError, TooFewItemsError

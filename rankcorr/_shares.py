@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from rankcorr._checks import checked_count, real_number, shown, whole_number
-from rankcorr._results import TableResult, columns_of
+from rankcorr._output.results import TableResult, columns_of
 from rankcorr._weights import DEFAULT_N0, check_offset
 from rankcorr.errors import OptionError, ShareError
 

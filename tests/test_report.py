@@ -12,7 +12,15 @@ import rankcorr
 from adaptive import Comparisons, bradley_terry, plan_ballots, thurstone
 from adaptive.ledger import Ledger
 from rankcorr import OptionError, TauW, TopK, compare_many, compare_systems, leaderboard
-from rankcorr._report import Report, coefficient_text, interval_text, listed, number_text, pvalue_text, save_reports
+from rankcorr._output.report import (
+    Report,
+    coefficient_text,
+    interval_text,
+    listed,
+    number_text,
+    pvalue_text,
+    save_reports,
+)
 from rankcorr.evaluation import compare_runs, evaluate, leaderboard_of_scores
 
 GOLDEN = Path(__file__).with_name("reports.txt")

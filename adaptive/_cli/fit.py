@@ -50,7 +50,7 @@ from rankcorr import OptionError
 from rankcorr._checks import checked_level, counted, repeated
 from rankcorr._cli import console
 from rankcorr._io.source import printable
-from rankcorr._results import json_ready
+from rankcorr._output.results import json_ready
 from rankcorr._workers import progress_bar
 
 if TYPE_CHECKING:

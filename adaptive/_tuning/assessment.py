@@ -22,7 +22,7 @@ from adaptive.simulation._similarity import exponential_similarity
 from adaptive.simulation._simulate import simulate
 from adaptive.simulation._voters import VoterPopulation
 from rankcorr import TauW
-from rankcorr._results import Result
+from rankcorr._output.results import Result
 
 _ACCURACY_ADVICE: Final = frozenset({"few_top_presentations", "few_comparisons"})  # a simulation answers these better
 _ACCURATE: Final = 0.95

@@ -23,7 +23,7 @@ from adaptive.simulation._approaches import Approach, ApproachOptions, rankings_
 from adaptive.simulation._voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr._checks import shown
 from rankcorr._coefficients import Coefficient
-from rankcorr._results import Result
+from rankcorr._output.results import Result
 from rankcorr._workers import Progress, in_executor
 
 CANDIDATES: Final[tuple[Approach, ...]] = ("adaptive", "adaptive_fitted", "matched_ballots", "matched")

@@ -20,7 +20,7 @@ from adaptive.simulation._similarity import checked_similarity
 from adaptive.simulation._voters import Interval, VoterPool, VoterPopulation
 from rankcorr._checks import check_declared, checked_count, checked_level, checked_seed, declare, shown
 from rankcorr._coefficients import CoefficientLike, as_coefficient
-from rankcorr._results import TableResult
+from rankcorr._output.results import TableResult
 from rankcorr._workers import Progress
 
 RACE, FRESH = 0, 1  # stages: the simulations of the search, and those that measure its winner

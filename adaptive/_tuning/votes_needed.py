@@ -18,7 +18,7 @@ from adaptive.simulation._approaches import APPROACHES, Approach, checked_voters
 from adaptive.simulation._voters import Interval, VoterPool, VoterPopulation
 from rankcorr._checks import checked_count, checked_level, checked_seed, declare, real_number, shown, told_apart
 from rankcorr._coefficients import CoefficientLike, as_coefficient
-from rankcorr._results import TableResult, read_only
+from rankcorr._output.results import TableResult, read_only
 from rankcorr._workers import Progress
 
 CHECKPOINTS: Final = 16

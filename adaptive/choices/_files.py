@@ -45,7 +45,7 @@ from adaptive.choices._answers import NOUNS, ChoiceAnswers, Kind, items_of_row
 from rankcorr._checks import real_number, shown
 from rankcorr._io.source import printable
 from rankcorr._io.table import TextTable, parse_number
-from rankcorr._results import read_only
+from rankcorr._output.results import read_only
 from rankcorr.errors import OptionError
 
 CHOICE_ROLES: Final = (

@@ -13,7 +13,7 @@ from adaptive.choices._answers import ChoiceAnswers, Disagreement
 from adaptive.errors import ModelError
 from adaptive.model._voters import wilson_interval
 from rankcorr._checks import check_choice, checked_level, shown
-from rankcorr._results import JsonResult
+from rankcorr._output.results import JsonResult
 
 Votes: TypeAlias = Counter[tuple[Hashable, int]]  # weights of votes on a question, by voter and winner
 _OPPOSITE: Final = {"left": "right", "right": "left"}

@@ -27,7 +27,7 @@ from adaptive.errors import ComparisonError, NumberedItemsWarning, VoteError
 from rankcorr._checks import counted, give_notice, is_unhashable, shown
 from rankcorr._input.identifiers import identifier_text, plain_identifier, warn_unicode_twins
 from rankcorr._io.columnar import CodedColumn
-from rankcorr._results import Result, read_only
+from rankcorr._output.results import Result, read_only
 
 Indices = NDArray[np.int32]
 # Place of a cell for messages, by column and row: "left[3]", or file, line and column.

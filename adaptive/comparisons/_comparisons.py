@@ -36,7 +36,7 @@ from adaptive.comparisons._columns import (
 )
 from adaptive.errors import ComparisonError
 from rankcorr._checks import counted, shown, whole_number
-from rankcorr._results import TableResult, read_only
+from rankcorr._output.results import TableResult, read_only
 
 COMPARISONS_FORMAT: Final = "adaptive.Comparisons"
 COMPARISONS_VERSION: Final = 1

@@ -21,7 +21,7 @@ from adaptive.matching._rounds import check_vote, interim_strengths, no_votes, w
 from adaptive.model._models import bradley_terry
 from adaptive.model._strengths import Strengths
 from rankcorr._checks import check_rng, real_number, shown, whole_number
-from rankcorr._results import Result
+from rankcorr._output.results import Result
 
 Array: TypeAlias = NDArray[Any]
 

@@ -48,7 +48,7 @@ from rankcorr._checks import (
     shown,
 )
 from rankcorr._input.identifiers import identifier_text
-from rankcorr._results import Result, read_only
+from rankcorr._output.results import Result, read_only
 from rankcorr._weights import DEFAULT_N0
 
 Array: TypeAlias = NDArray[Any]

@@ -22,7 +22,7 @@ from rankcorr._checks import (
     whole_number,
 )
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr._results import JsonResult
+from rankcorr._output.results import JsonResult
 
 SHORT: Final = 0.05  # a coefficient so far below the target is too low
 RISK: Final = 0.05  # most drawn rankings that may be too low when a rule stops

@@ -19,7 +19,7 @@ from rankcorr import Ranking
 from rankcorr._checks import checked_count, checked_flag, checked_level, checked_seed, counted, shown, whole_number
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._input.scores import midrank_rows
-from rankcorr._results import JsonResult, Result, TableResult, read_only
+from rankcorr._output.results import JsonResult, Result, TableResult, read_only
 from rankcorr._workers import Progress, checked_workers, in_threads
 
 Array: TypeAlias = NDArray[Any]

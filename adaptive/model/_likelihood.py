@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from adaptive.errors import ModelError
 from rankcorr._checks import check_choice, real_number, shown
-from rankcorr._results import JsonResult, Result, read_only
+from rankcorr._output.results import JsonResult, Result, read_only
 from rankcorr._workers import checked_workers, in_threads
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from adaptive.model._likelihood import (
     laplacian,
     solve_system,
 )
-from rankcorr._results import read_only
+from rankcorr._output.results import read_only
 from rankcorr._workers import Progress
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from adaptive.errors import ModelError
 from adaptive.model._models import n_unbounded, refit
 from adaptive.model._strengths import MAX_EXACT, SE_DRAWS, Strengths, rows_of
 from rankcorr._checks import checked_count, checked_seed, counted, shown
-from rankcorr._results import TableResult, read_only
+from rankcorr._output.results import TableResult, read_only
 from rankcorr._workers import Progress
 
 Array: TypeAlias = NDArray[Any]

@@ -37,11 +37,11 @@ from adaptive.model._newton import TOLERANCE, JointFit, pool_rows
 from adaptive.model._posterior import Opinions, cluster_ratio, covariance, draw, shared_opinions
 from adaptive.model._signal import Signal, signal
 from rankcorr._checks import check_rng, checked_count, counted, shown
-from rankcorr._results import json_ready, read_only, table_rows
+from rankcorr._output.results import json_ready, read_only, table_rows
 from rankcorr._workers import Progress
 
 if TYPE_CHECKING:
-    from rankcorr._report import Report
+    from rankcorr._output.report import Report
 
 MAX_EXACT: Final = 3_000  # most items for exact standard errors: 0.1 s at 1,000, 2 s at 3,000
 LEAST_CLUSTERS: Final = 10  # fewer say too little about their spread

@@ -25,7 +25,7 @@ from adaptive.model._strengths import Strengths
 from rankcorr import Ranking
 from rankcorr._checks import checked_level, counted, offending, shown
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
-from rankcorr._results import TableResult, read_only
+from rankcorr._output.results import TableResult, read_only
 
 Array: TypeAlias = NDArray[Any]
 

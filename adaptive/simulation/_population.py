@@ -20,7 +20,7 @@ from adaptive.model._strengths import Strengths
 from adaptive.simulation._similarity import checked_similarity, named_similarity
 from adaptive.simulation._voters import Amplitude, VoterPopulation, vanishing_amplitude
 from rankcorr._checks import checked_level, checked_seed, shown, whole_number
-from rankcorr._results import TableResult
+from rankcorr._output.results import TableResult
 from rankcorr._workers import Progress
 
 Array: TypeAlias = NDArray[Any]

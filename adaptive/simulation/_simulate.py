@@ -35,7 +35,7 @@ from adaptive.simulation._voters import VoterPool, VoterPopulation, true_ranking
 from rankcorr import Ranking
 from rankcorr._checks import checked_count, checked_seed, shown, whole_number
 from rankcorr._coefficients import COEFFICIENTS, named_coefficient
-from rankcorr._results import TableResult, json_ready, read_only
+from rankcorr._output.results import TableResult, json_ready, read_only
 from rankcorr._weights import DEFAULT_N0
 from rankcorr._workers import Progress, in_executor
 

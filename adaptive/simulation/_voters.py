@@ -16,7 +16,7 @@ from adaptive.errors import SimilarityError
 from adaptive.simulation._similarity import checked_similarity
 from rankcorr import Ranking
 from rankcorr._checks import check_declared, check_rng, declare, real_number, shown
-from rankcorr._results import Result, read_only
+from rankcorr._output.results import Result, read_only
 
 Amplitude: TypeAlias = Callable[[NDArray[np.float64]], Any]
 Interval: TypeAlias = tuple[float, float]

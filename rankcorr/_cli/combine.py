@@ -23,8 +23,8 @@ from rankcorr._cli.console import (
 )
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._io.trec import FORMATS
-from rankcorr._report import save_reports
-from rankcorr._results import significance_notes
+from rankcorr._output.report import save_reports
+from rankcorr._output.tables import significance_notes
 from rankcorr._workers import progress_bar
 from rankcorr.aggregate._rankings import ABSENT, MERGE_METHODS, MergedRanking, merge
 from rankcorr.errors import OptionError

@@ -17,8 +17,9 @@ from rankcorr._cli import console, options
 from rankcorr._cli.console import Note, detectable_text, gathered, label_text, pvalue_text, setting, text_columns, whole
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._coefficients import COEFFICIENTS, Pearson
-from rankcorr._report import Report
-from rankcorr._results import TableNotes, best_places, json_ready, significance_notes
+from rankcorr._output.report import Report
+from rankcorr._output.results import json_ready
+from rankcorr._output.tables import TableNotes, best_places, significance_notes
 from rankcorr._workers import Progress, progress_bar
 from rankcorr.inference._exchange import SWAPS
 from rankcorr.inference._exchange_distribution import MAX_EXACT

@@ -28,8 +28,9 @@ import click
 from rankcorr._checks import Declaration, counted, declaration_of, shell_options
 from rankcorr._input.numbers import LARGEST_EXACT
 from rankcorr._io.source import printable
-from rankcorr._report import check_ending
-from rankcorr._results import NO_NOTES, TableNotes, json_ready, latex_table, markdown_table, text_table
+from rankcorr._output.report import check_ending
+from rankcorr._output.results import json_ready
+from rankcorr._output.tables import NO_NOTES, TableNotes, latex_table, markdown_table, text_table
 from rankcorr.errors import MissingArrowError, MissingMeasuresError, OptionError, RankingError
 from rankcorr.plots._style import FORMS, THEMES, MissingMatplotlibError, Paper, figure_class, save_figure, theme
 

@@ -27,8 +27,8 @@ from rankcorr._cli.console import label_text, number_text, pvalue_text, text_col
 from rankcorr._cli.options import Weights
 from rankcorr._coefficients import Coefficient, TauW
 from rankcorr._io.trec import FORMATS
-from rankcorr._report import save_reports
-from rankcorr._results import TableNotes, best_places, significance_notes
+from rankcorr._output.report import save_reports
+from rankcorr._output.tables import TableNotes, best_places, significance_notes
 from rankcorr._weights import Uniform
 from rankcorr._workers import Draws, Progress, progress_bar
 from rankcorr.errors import OptionError, RankingError

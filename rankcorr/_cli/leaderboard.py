@@ -18,7 +18,7 @@ from rankcorr._cli.console import label_text, number_text, pvalue_text, rank_tex
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._io.rankings import read_numbers
 from rankcorr._io.table import TextTable, list_names
-from rankcorr._results import TableNotes
+from rankcorr._output.tables import TableNotes
 from rankcorr._workers import progress_bar
 from rankcorr.errors import ColumnError, MissingValueError, OptionError, TableError, TooFewItemsError
 from rankcorr.evaluation._scores.leaderboard import (

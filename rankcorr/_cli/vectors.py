@@ -14,7 +14,7 @@ from rankcorr._cli.console import label_text, number_text, pvalue_text, text_col
 from rankcorr._cli.options import Weights
 from rankcorr._coefficients import COEFFICIENTS
 from rankcorr._io.rankings import DUPLICATES
-from rankcorr._results import TableNotes, best_places, significance_notes
+from rankcorr._output.tables import TableNotes, best_places, significance_notes
 from rankcorr._workers import progress_bar
 from rankcorr.errors import OptionError
 from rankcorr.inference._multiple_tests import holm

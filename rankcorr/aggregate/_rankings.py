@@ -17,8 +17,9 @@ from rankcorr._input.frames import by_name
 from rankcorr._input.identifiers import identifier_text
 from rankcorr._input.numbers import DECIMALS
 from rankcorr._input.scores import midrank_rows
+from rankcorr._output.results import TableResult
+from rankcorr._output.tables import TableNotes
 from rankcorr._ranking import Ranking, named_rankings
-from rankcorr._results import TableNotes, TableResult
 from rankcorr.aggregate import _search as search
 from rankcorr.aggregate._search import MOST_ENUMERATED, Matrix
 from rankcorr.errors import LabelError, LabelMismatchError, LengthError, OptionError, RankingError, TooFewItemsError

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankcorr._checks import check_choice, checked_flag, checked_level, checked_margin, shown
 from rankcorr._coefficients import Coefficient
-from rankcorr._results import read_only
+from rankcorr._output.results import read_only
 from rankcorr._workers import Draws, Progress
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._evaluate import Evaluation, evaluate

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from rankcorr._checks import check_choice, checked_flag, counted, first_few, offending, shown, warn_undefined
 from rankcorr._coefficients import Coefficient, CoefficientLike, as_coefficient
 from rankcorr._input.scores import read_only
-from rankcorr._report import Report
-from rankcorr._results import Computed, Result, TableResult, columns_of, json_ready, mean_of, table_rows
+from rankcorr._output.report import Report
+from rankcorr._output.results import Computed, Result, TableResult, columns_of, json_ready, mean_of, table_rows
 from rankcorr._workers import Draws, Progress, Values, silent
 from rankcorr.errors import ColumnError, OptionError, UndefinedQueryError
 from rankcorr.evaluation._columns import checked_values, encode_ids

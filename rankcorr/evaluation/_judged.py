@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from rankcorr._checks import checked_level, counted, offending, shown
-from rankcorr._results import Result, TableResult, columns_of
+from rankcorr._output.results import Result, TableResult, columns_of
 from rankcorr._workers import Values
 from rankcorr.errors import OptionError, QueryMismatchError
 from rankcorr.evaluation._evaluate import Evaluation

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rankcorr._checks import check_choice, checked_count, counted, declare, first_few, give_notice, offending, shown
 from rankcorr._input.identifiers import warn_unicode_twins
 from rankcorr._input.scores import read_only
-from rankcorr._results import Result
+from rankcorr._output.results import Result
 from rankcorr._workers import Progress, in_threads
 from rankcorr.errors import QueryMismatchError, SelfHitWarning, UnjudgedError
 from rankcorr.evaluation._columns import Codes

@@ -18,8 +18,8 @@ import numpy as np
 
 from rankcorr._checks import shown
 from rankcorr._coefficients import Coefficient
+from rankcorr._output.results import mean_of
 from rankcorr._ranking import Ranking
-from rankcorr._results import mean_of
 from rankcorr._weights import Uniform
 from rankcorr._workers import Draws, Progress, Values, derived_seed, in_threads, silent
 from rankcorr.errors import StandardizationError

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from rankcorr import _report as text
 from rankcorr._checks import alpha_of, counted
-from rankcorr._report import Report
-from rankcorr._results import JsonResult
+from rankcorr._output import report as text
+from rankcorr._output.report import Report
+from rankcorr._output.results import JsonResult
 from rankcorr.inference._exchange_distribution import MAX_EXACT
 from rankcorr.inference._reports import STEP_DOWN, detectable_text, few_text, rank_limits, standings_text
 

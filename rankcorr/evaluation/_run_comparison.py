@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import counted, first_few, shown
-from rankcorr._report import Report
-from rankcorr._results import Result, Rows, TableNotes, TableResult, best_places, columns_of, significance_notes
+from rankcorr._output.report import Report
+from rankcorr._output.results import Result, Rows, TableResult, columns_of
+from rankcorr._output.tables import TableNotes, best_places, significance_notes
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._matching import Coverage
 from rankcorr.evaluation._reports import run_comparison_report

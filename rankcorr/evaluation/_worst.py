@@ -11,8 +11,8 @@ import numpy as np
 from rankcorr._checks import check_choice, checked_count, collected_notices, shown
 from rankcorr._coefficients import Coefficient, TauW
 from rankcorr._contributions import contributions
+from rankcorr._output.results import Result, Rows
 from rankcorr._ranking import Ranking
-from rankcorr._results import Result, Rows
 from rankcorr._workers import Draws
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._columns import rows_of

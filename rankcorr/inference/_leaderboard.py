@@ -24,9 +24,10 @@ from rankcorr._checks import (
     warn_undefined,
 )
 from rankcorr._coefficients import Coefficient, Pearson, ScoreCoefficientLike, as_coefficient
+from rankcorr._output.report import Report
+from rankcorr._output.results import Computed, Result, TableResult, json_ready
+from rankcorr._output.tables import TableNotes, best_places, significance_notes
 from rankcorr._ranking import Missing, Ranking, RankingLike
-from rankcorr._report import Report
-from rankcorr._results import Computed, Result, TableNotes, TableResult, best_places, json_ready, significance_notes
 from rankcorr._workers import Draws, Progress, Values
 from rankcorr.errors import ManyGoldSetsWarning, OptionError, StandardizationError
 from rankcorr.inference._exchange import Swap

@@ -17,8 +17,8 @@ from rankcorr._checks import ALTERNATIVES, Alternative, check_choice, shown, war
 from rankcorr._coefficients import UNDEFINED, Coefficient, CoefficientLike, as_coefficient
 from rankcorr._input.numbers import ROUNDING
 from rankcorr._input.scores import Ranks, is_masked
+from rankcorr._output.results import Computed, RankCorrelation, described_by
 from rankcorr._ranking import Missing, Ranking, RankingLike, align
-from rankcorr._results import Computed, RankCorrelation, described_by
 from rankcorr._weights import READY_WEIGHERS, Uniform
 from rankcorr._workers import BLOCK_NUMBERS, Draws, Progress, in_threads
 from rankcorr.errors import OptionError, StandardizationError

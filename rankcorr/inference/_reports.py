@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from rankcorr import _report as text
 from rankcorr._checks import alpha_of, counted
-from rankcorr._report import Report
-from rankcorr._results import JsonResult
+from rankcorr._output import report as text
+from rankcorr._output.report import Report
+from rankcorr._output.results import JsonResult
 
 Content = Mapping[str, Any]
 

@@ -24,9 +24,10 @@ from rankcorr._checks import (
     warn_undefined,
 )
 from rankcorr._coefficients import Coefficient, ScoreCoefficientLike, as_coefficient, different_coefficients
+from rankcorr._output.report import Report
+from rankcorr._output.results import Computed, Result, TableResult
+from rankcorr._output.tables import TableNotes, significance_notes
 from rankcorr._ranking import MISSING, Missing, Ranking, RankingLike, align_rankings, as_ranking
-from rankcorr._report import Report
-from rankcorr._results import Computed, Result, TableNotes, TableResult, significance_notes
 from rankcorr._workers import Draws, Progress
 from rankcorr.errors import LabelError, OptionError, RankingError, TooFewItemsError, UndefinedCorrelationWarning
 from rankcorr.inference._exchange import (

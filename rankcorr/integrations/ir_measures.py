@@ -18,7 +18,7 @@ import numpy as np
 
 from rankcorr._checks import shown
 from rankcorr._coefficients import VARIANTS, Coefficient, named_coefficient
-from rankcorr._results import mean_of
+from rankcorr._output.results import mean_of
 from rankcorr._weights import DEFAULT_N0, SCHEMES, TIED_WEIGHTS, WEIGHER_NAMES, named_weigher
 from rankcorr.errors import MissingMeasuresError, OptionError
 from rankcorr.evaluation._evaluate import evaluate

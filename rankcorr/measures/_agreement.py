@@ -23,8 +23,8 @@ from rankcorr._checks import (
     warn_undefined,
 )
 from rankcorr._coefficients import CoefficientLike, as_coefficient
+from rankcorr._output.results import JsonResult, TableResult, described_by, mean_of, read_only
 from rankcorr._ranking import Ranking
-from rankcorr._results import JsonResult, TableResult, described_by, mean_of, read_only
 from rankcorr.errors import NonNumericError, OptionError
 from rankcorr.measures._ratings import AnnotatorError, Ratings, RatingsLike, read_ratings
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, checked_level, offending, warn_undefined
-from rankcorr._results import JsonResult
+from rankcorr._output.results import JsonResult
 from rankcorr.errors import NonNumericError, UndefinedCorrelationWarning
 from rankcorr.measures._ratings import AnnotatorError, RatingsLike, read_ratings
 

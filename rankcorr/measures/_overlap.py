@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import check_choice, checked_level
+from rankcorr._output.results import Result
 from rankcorr._ranking import Ranking, align_rankings
-from rankcorr._results import Result
 from rankcorr.measures._lists import ListLike, as_list, tied_groups
 
 OverlapTies: TypeAlias = Literal["w", "a", "b"]

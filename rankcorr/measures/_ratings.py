@@ -15,7 +15,7 @@ from rankcorr._checks import check_unique, offending, shown
 from rankcorr._input.frames import by_name
 from rankcorr._input.numbers import as_floats, exact_array, numbers_beyond_floats
 from rankcorr._input.scores import ScoresLike, is_masked, split_labels
-from rankcorr._results import read_only
+from rankcorr._output.results import read_only
 from rankcorr.errors import DimensionError, DuplicateLabelError, LabelError, LengthError, NonNumericError, RankingError
 
 RatingsLike: TypeAlias = Mapping[Any, ScoresLike] | ArrayLike

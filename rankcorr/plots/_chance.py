@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import ALTERNATIVES, Alternative, check_choice, counted, offending
-from rankcorr._results import RankCorrelation
+from rankcorr._output.results import RankCorrelation
 from rankcorr.errors import OptionError, RankingError
 from rankcorr.inference._null import NullDistribution
 from rankcorr.plots import _style

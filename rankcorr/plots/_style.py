@@ -24,7 +24,8 @@ import numpy as np
 
 from rankcorr._checks import check_choice, check_declared, declare, shown
 from rankcorr._io.files import write_atomically
-from rankcorr._results import SYMBOLS, Computed
+from rankcorr._output.results import Computed
+from rankcorr._output.tables import SYMBOLS
 from rankcorr.errors import OptionError
 
 if TYPE_CHECKING:

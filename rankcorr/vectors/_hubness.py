@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankcorr._checks import checked_count, counted
-from rankcorr._results import TableResult, read_only
+from rankcorr._output.results import TableResult, read_only
 from rankcorr._workers import Progress, silent
 from rankcorr.errors import OptionError
 from rankcorr.vectors._reading import as_vectors

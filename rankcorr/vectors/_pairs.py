@@ -13,8 +13,8 @@ from rankcorr._checks import check_choice, checked_flag, checked_level, counted,
 from rankcorr._coefficients import COEFFICIENTS, Coefficient, CoefficientLike, different_coefficients
 from rankcorr._input.frames import is_rank_column
 from rankcorr._io.rankings import Duplicates, read_numbers
+from rankcorr._output.results import Result, TableResult, columns_of, read_only
 from rankcorr._ranking import as_ranking
-from rankcorr._results import Result, TableResult, columns_of, read_only
 from rankcorr._workers import Progress
 from rankcorr.errors import LowCoverageWarning, NonNumericError, OptionError, SelfPairWarning, TableError
 from rankcorr.evaluation._metrics import name_of

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 import numpy as np
 
 from rankcorr._checks import check_choice, checked_flag, counted, offending
-from rankcorr._results import JsonResult, json_ready
+from rankcorr._output.results import JsonResult, json_ready
 from rankcorr._workers import Progress
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._evaluate import Evaluation, evaluate

@@ -27,7 +27,7 @@ from rankcorr._checks import (
     warn_undefined,
 )
 from rankcorr._input.numbers import ROUNDING
-from rankcorr._results import JsonResult, Result, Rows, TableResult, columns_of
+from rankcorr._output.results import JsonResult, Result, Rows, TableResult, columns_of
 from rankcorr.errors import LowCoverageWarning
 from rankcorr.inference._exchange_distribution import ExchangeDistribution, all_swaps
 from rankcorr.vectors._pairs import LOW_COVERAGE, OOV, RESAMPLES, Oov

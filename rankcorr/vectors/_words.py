@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankcorr._checks import shown
 from rankcorr._input.identifiers import warn_unicode_twins
 from rankcorr._input.scores import is_masked
-from rankcorr._results import read_only
+from rankcorr._output.results import read_only
 from rankcorr.errors import RankingError
 
 Values = NDArray[np.float64]

@@ -10,7 +10,7 @@ from marshmallow import ValidationError, validates_schema
 from rankcorr import RankingError
 from rankcorr._checks import collected_notices, default_of
 from rankcorr._coefficients import COEFFICIENTS, named_coefficient
-from rankcorr._results import json_ready
+from rankcorr._output.results import json_ready
 from rankcorr.evaluation import Coverage, Evaluation, PairedDifference, Qrels, Run, RunComparison, evaluate, fuse
 from rankcorr.evaluation._compare import compare_metrics
 from rankcorr.evaluation._evaluate import ChanceLevel, RunMean, Undefined

@@ -9,7 +9,7 @@ from marshmallow import RAISE, Schema, ValidationError, missing, post_load, pre_
 
 from rankcorr._checks import json_options, offending
 from rankcorr._coefficients import TauW
-from rankcorr._report import Report
+from rankcorr._output.report import Report
 from rankcorr._weights import WEIGHER_PATTERN, Weigher, named_weigher
 from rankcorr.errors import WeightError
 from rankcorr.inference._gold_comparison import Notice

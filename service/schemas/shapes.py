@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final, Literal, Self, Union, get_args, get_ori
 
 import numpy as np
 
-from rankcorr._results import Result
+from rankcorr._output.results import Result
 
 
 class Shape(dict[str, Any]):

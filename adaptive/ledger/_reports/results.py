@@ -36,8 +36,8 @@ from adaptive.model._models import bradley_terry
 from adaptive.model._strengths import LEAST_CLUSTERS, Strengths
 from rankcorr import TauW
 from rankcorr._checks import counted
-from rankcorr._report import Report
-from rankcorr._results import TableResult, json_ready
+from rankcorr._output.report import Report
+from rankcorr._output.results import TableResult, json_ready
 from rankcorr._workers import Progress
 
 _LEVEL: Final = 0.9

@@ -27,7 +27,7 @@ from rankcorr._checks import (
 )
 from rankcorr._input.frames import arrow
 from rankcorr._input.numbers import ROUNDING
-from rankcorr._results import Result, TableResult, columns_of
+from rankcorr._output.results import Result, TableResult, columns_of
 from rankcorr._workers import Values, checked_workers, mapped
 from rankcorr.errors import MetricError, OptionError, PartialMismatchError, SplitQueryError
 from rankcorr.evaluation._partitions.evaluator import OPTIONS, QueryEvaluator

@@ -22,8 +22,8 @@ from rankcorr._checks import (
 )
 from rankcorr._input.numbers import DECIMALS
 from rankcorr._input.scores import midrank_rows
-from rankcorr._report import Report
-from rankcorr._results import TableNotes
+from rankcorr._output.report import Report
+from rankcorr._output.tables import TableNotes
 from rankcorr._workers import Draws, Progress, Values
 from rankcorr.errors import FewTasksWarning, MissingValueError, OptionError, TooFewItemsError
 from rankcorr.evaluation import _query_tests as query_tests

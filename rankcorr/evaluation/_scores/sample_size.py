@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rankcorr._checks import alpha_of, checked_level, real_number, shown
 from rankcorr._input.numbers import ROUNDING
-from rankcorr._results import JsonResult
+from rankcorr._output.results import JsonResult
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._run_comparison import PairedDifference
 from rankcorr.evaluation._scores.leaderboard import ScoreLeaderboard

@@ -15,7 +15,7 @@ from flask import Response
 
 from adaptive.ledger import MOST_WITH_INTERVALS, Campaign, CampaignResult
 from adaptive.plots import plot_in_top, plot_strengths, plot_voters
-from rankcorr._report import ENDINGS, report_files
+from rankcorr._output.report import ENDINGS, report_files
 from rankcorr.plots._style import figure_bytes
 from service.collect.access import organiser
 from service.collect.api.blueprints import ValueCache, answer_if_changed, organiser_blueprint

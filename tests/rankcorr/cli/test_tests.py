@@ -8,7 +8,7 @@ import pytest
 
 from rankcorr import Ranking, UndefinedCorrelationWarning
 from rankcorr._cli.console import pvalue_text
-from rankcorr._results import json_ready
+from rankcorr._output.results import json_ready
 from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._null import permutation_test
 from rankcorr.inference._system_comparison import compare_systems

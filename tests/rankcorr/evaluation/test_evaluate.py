@@ -28,7 +28,7 @@ from rankcorr import (
     weighted_tau,
 )
 from rankcorr._checks import collected_notices
-from rankcorr._results import mean_of
+from rankcorr._output.results import mean_of
 from rankcorr.evaluation import (
     RBO,
     ColumnError,

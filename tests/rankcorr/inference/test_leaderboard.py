@@ -29,7 +29,7 @@ from rankcorr import (
 )
 from rankcorr._checks import collected_notices
 from rankcorr._coefficients import named_coefficient
-from rankcorr._results import json_ready
+from rankcorr._output.results import json_ready
 from rankcorr._workers import Draws
 from rankcorr.inference._gold_sets import COLUMNS, TOTALS, align_systems, group_items, name_systems, read_gold_sets
 from rankcorr.inference._joint_test import JointTest, RankedSystem

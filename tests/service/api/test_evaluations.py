@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from rankcorr import TauW
-from rankcorr._results import json_ready
+from rankcorr._output.results import json_ready
 from rankcorr.evaluation import compare_evaluated, compare_runs, corrected_together, evaluate, fuse
 from rankcorr.vectors import TargetGroups, compare_reliability, reliability_score
 from tests.rankcorr.evaluation.test_compare import case, decided_by_one

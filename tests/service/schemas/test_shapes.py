@@ -6,7 +6,7 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from rankcorr._results import Result
+from rankcorr._output.results import Result
 from service.schemas.shapes import (
     COUNT,
     NUMBER,

@@ -13,7 +13,8 @@ import pytest
 
 import rankcorr
 from rankcorr import MissingPandasError, UndefinedCorrelationWarning
-from rankcorr._results import MAX_HTML_ROWS, Computed, Result, TableResult, json_ready, latex_table
+from rankcorr._output.results import Computed, Result, TableResult, json_ready
+from rankcorr._output.tables import MAX_HTML_ROWS, latex_table
 from rankcorr._shares import weight_table
 from rankcorr.evaluation import compare_runs
 from rankcorr.measures import mean_pairwise_agreement, rank_biased_overlap

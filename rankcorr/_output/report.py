@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from rankcorr._checks import counted
-from rankcorr._results import LATEX_SIGNS
+from rankcorr._output.tables import LATEX_SIGNS
 from rankcorr.errors import OptionError
 
 # Authors and years by the keys of _references.bib.
