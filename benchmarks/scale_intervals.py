@@ -17,7 +17,7 @@ from report import heading, machine, row
 from rankcorr import TauW
 from rankcorr._workers import Draws
 from rankcorr.evaluation import QueryEvaluator, combined_means, partial_means
-from rankcorr.evaluation._query_tests import Means, bounds, studentize
+from rankcorr.evaluation._comparison.query_tests import Means, bounds, studentize
 
 EVALUATOR = QueryEvaluator("tau_w")
 SIZES, LEVEL = (30, 100, 1_000), 0.95

@@ -29,12 +29,12 @@ from rankcorr._workers import progress_bar
 from rankcorr.aggregate._rankings import ABSENT, MERGE_METHODS, MergedRanking, merge
 from rankcorr.errors import OptionError
 from rankcorr.evaluation._columns import DUPLICATES
-from rankcorr.evaluation._compare import compare_evaluated, compare_metrics
+from rankcorr.evaluation._comparison.compare import compare_evaluated, compare_metrics
+from rankcorr.evaluation._comparison.results import HOLM, STEP_DOWN, RunComparison
 from rankcorr.evaluation._evaluate import evaluate
 from rankcorr.evaluation._fuse import FUSIONS, MISSING_QUERIES, NORMS, OFFSET, fuse, trec_lines
 from rankcorr.evaluation._metrics import METRIC_NAMES
 from rankcorr.evaluation._reports import fusion_text, reports_of_tests
-from rankcorr.evaluation._run_comparison import HOLM, STEP_DOWN, RunComparison
 from rankcorr.evaluation._sources import read_qrels, read_run
 
 

@@ -33,7 +33,10 @@ from rankcorr._weights import Uniform
 from rankcorr._workers import Draws, Progress, progress_bar
 from rankcorr.errors import OptionError, RankingError
 from rankcorr.evaluation._columns import DUPLICATES
-from rankcorr.evaluation._compare import compare_evaluated, compare_metrics
+from rankcorr.evaluation._comparison.compare import compare_evaluated, compare_metrics
+from rankcorr.evaluation._comparison.query_tests import TESTS
+from rankcorr.evaluation._comparison.results import HOLM, STEP_DOWN, PairedDifference, RunComparison
+from rankcorr.evaluation._comparison.worst import Direction, QueryDifference, worst_evaluated
 from rankcorr.evaluation._evaluate import Evaluation, evaluate_matches
 from rankcorr.evaluation._matching import Coverage, Matched, Policies, match_runs
 from rankcorr.evaluation._metrics import METRIC_NAMES, Metric, as_metrics, name_of
@@ -41,12 +44,9 @@ from rankcorr.evaluation._nulls import RESAMPLES as NULL_RESAMPLES
 from rankcorr.evaluation._nulls import chance_level
 from rankcorr.evaluation._partitions.evaluator import QueryEvaluator
 from rankcorr.evaluation._qrels import Qrels, Run
-from rankcorr.evaluation._query_tests import TESTS
 from rankcorr.evaluation._reports import reports_of_tests
-from rankcorr.evaluation._run_comparison import HOLM, STEP_DOWN, PairedDifference, RunComparison
 from rankcorr.evaluation._scores.sample_size import needed_items
 from rankcorr.evaluation._sources import grouped_queries, qrels_of, read_groups, read_qrels, read_run, runs_of
-from rankcorr.evaluation._worst import Direction, QueryDifference, worst_evaluated
 from rankcorr.plots._queries import plot_pairs
 
 RESAMPLES: Final = default_of(compare_evaluated, "n_resamples")

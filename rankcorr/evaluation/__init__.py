@@ -34,7 +34,9 @@ from rankcorr.errors import (
     UndefinedQueryError,
     UnjudgedError,
 )
-from rankcorr.evaluation._compare import compare_evaluated, compare_runs, corrected_together
+from rankcorr.evaluation._comparison.compare import compare_evaluated, compare_runs, corrected_together
+from rankcorr.evaluation._comparison.results import GroupComparison, PairedDifference, RunComparison, RunScore
+from rankcorr.evaluation._comparison.worst import DocumentDifference, QueryDifference, worst
 from rankcorr.evaluation._evaluate import (
     ChanceLevel,
     Evaluation,
@@ -61,11 +63,9 @@ from rankcorr.evaluation._partitions.means import (
     streamed_means,
 )
 from rankcorr.evaluation._qrels import Qrels, Run
-from rankcorr.evaluation._run_comparison import GroupComparison, PairedDifference, RunComparison, RunScore
 from rankcorr.evaluation._scores.leaderboard import ScoreLeaderboard, leaderboard_of_scores
 from rankcorr.evaluation._scores.sample_size import NeededItems, needed_items
 from rankcorr.evaluation._sources import read_groups, read_qrels, read_run
-from rankcorr.evaluation._worst import DocumentDifference, QueryDifference, worst
 
 __all__ = ["ColumnError", "DuplicateDocumentError", "MetricError", "MissingArrowError", "MissingMeasuresError"]
 __all__ += ["PartialMismatchError", "QueryMismatchError", "RankColumnWarning", "SelfHitWarning", "SplitQueryError"]

@@ -11,7 +11,7 @@ import numpy as np
 from rankcorr._checks import counted, shown
 from rankcorr._input.numbers import ROUNDING
 from rankcorr.errors import OptionError
-from rankcorr.evaluation._run_comparison import RunComparison
+from rankcorr.evaluation._comparison.results import RunComparison
 from rankcorr.plots import _style
 
 if TYPE_CHECKING:

@@ -12,14 +12,14 @@ from rankcorr._checks import collected_notices, default_of
 from rankcorr._coefficients import COEFFICIENTS, named_coefficient
 from rankcorr._output.results import json_ready
 from rankcorr.evaluation import Coverage, Evaluation, PairedDifference, Qrels, Run, RunComparison, evaluate, fuse
-from rankcorr.evaluation._compare import compare_metrics
+from rankcorr.evaluation._comparison.compare import compare_metrics
+from rankcorr.evaluation._comparison.results import GroupComparison, RunScore
 from rankcorr.evaluation._evaluate import ChanceLevel, RunMean, Undefined
 from rankcorr.evaluation._matching import Policies
 from rankcorr.evaluation._metrics import METRIC_NAMES, ir_measures_package
 from rankcorr.evaluation._nulls import RESAMPLES
 from rankcorr.evaluation._partitions.evaluator import QueryEvaluator
 from rankcorr.evaluation._reports import reports_of_tests
-from rankcorr.evaluation._run_comparison import GroupComparison, RunScore
 from rankcorr.inference._system_comparison import LeftOut
 from service.http.problems import Name, shown
 from service.openapi.blueprint import Blueprint

@@ -25,9 +25,9 @@ from rankcorr._checks import ALTERNATIVES, declaration_of, default_of
 from rankcorr._coefficients import COEFFICIENTS, Pearson
 from rankcorr._ranking import MISSING
 from rankcorr.aggregate._rankings import ABSENT, MERGE_METHODS
+from rankcorr.evaluation._comparison.query_tests import TESTS
+from rankcorr.evaluation._comparison.results import Verdict
 from rankcorr.evaluation._fuse import FUSIONS, MISSING_QUERIES, NORMS
-from rankcorr.evaluation._query_tests import TESTS
-from rankcorr.evaluation._run_comparison import Verdict
 from rankcorr.evaluation._scores.leaderboard import AGGREGATES, MISSING_SCORES
 from rankcorr.inference._exchange import SWAPS
 from rankcorr.inference._interval import METHODS, correlation_interval

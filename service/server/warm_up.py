@@ -19,9 +19,9 @@ from rankcorr._coefficients import COEFFICIENTS, named_coefficient
 from rankcorr._correlation import correlate
 from rankcorr._weights import TIED_WEIGHTS
 from rankcorr.evaluation import MissingMeasuresError, compare_evaluated, evaluate, leaderboard_of_scores
+from rankcorr.evaluation._comparison.query_tests import TESTS
 from rankcorr.evaluation._metrics import METRICS_BY_NAME
 from rankcorr.evaluation._query_kernels import MOST_PAIRED
-from rankcorr.evaluation._query_tests import TESTS
 from rankcorr.inference._interval import METHODS, correlation_interval
 from rankcorr.inference._leaderboard import leaderboard
 from rankcorr.inference._null import permutation_test

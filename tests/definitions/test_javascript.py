@@ -28,7 +28,7 @@ from rankcorr._coefficients import COEFFICIENTS, VARIANTS, named_coefficient
 from rankcorr._ranking import MISSING
 from rankcorr._weights import SCHEMES, TIED_WEIGHTS, WEIGHERS, named_weigher
 from rankcorr._workers import Draws
-from rankcorr.evaluation._query_tests import RANDOMIZATION, effect_sizes, pvalues
+from rankcorr.evaluation._comparison.query_tests import RANDOMIZATION, effect_sizes, pvalues
 from tests.repository import PAGES
 
 PROGRAM = Path(__file__).with_name("definitions.js")

@@ -10,7 +10,7 @@ from rankcorr import OptionError, RhoW, WeightError, aggregate, evaluation, meas
 from rankcorr.evaluation import MetricError, QueryEvaluator, compare_evaluated, correlate_groups, evaluate, fuse
 from rankcorr.inference._null import NullDistribution
 from rankcorr.plots import chance_levels, plot_null
-from tests.rankcorr.evaluation.test_compare import case
+from tests.rankcorr.evaluation.comparison.test_compare import case
 from tests.rankcorr.inference.cases import data
 
 X, Y, Z = np.random.default_rng(1).normal(size=(3, 12))

@@ -30,10 +30,10 @@ from rankcorr._input.numbers import ROUNDING
 from rankcorr._output.results import Result, TableResult, columns_of
 from rankcorr._workers import Values, checked_workers, mapped
 from rankcorr.errors import MetricError, OptionError, PartialMismatchError, SplitQueryError
+from rankcorr.evaluation._comparison.query_tests import Means, bounds
 from rankcorr.evaluation._partitions.evaluator import OPTIONS, QueryEvaluator
 from rankcorr.evaluation._partitions.joined_columns import as_table, query_ids, whole_queries
 from rankcorr.evaluation._partitions.poisson import Moments, moments_of, query_keys, repeated_ids
-from rankcorr.evaluation._query_tests import Means, bounds
 
 Row = TypeVar("Row", "QueryMean", "MeanDifference")
 

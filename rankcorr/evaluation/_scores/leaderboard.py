@@ -26,10 +26,10 @@ from rankcorr._output.report import Report
 from rankcorr._output.tables import TableNotes
 from rankcorr._workers import Draws, Progress, Values
 from rankcorr.errors import FewTasksWarning, MissingValueError, OptionError, TooFewItemsError
-from rankcorr.evaluation import _query_tests as query_tests
-from rankcorr.evaluation._query_tests import PAIRED, RANDOMIZATION, Means, Verdicts
+from rankcorr.evaluation._comparison import query_tests
+from rankcorr.evaluation._comparison.query_tests import PAIRED, RANDOMIZATION, Means, Verdicts
+from rankcorr.evaluation._comparison.results import MIRRORED, Verdict
 from rankcorr.evaluation._reports import score_leaderboard_report
-from rankcorr.evaluation._run_comparison import MIRRORED, Verdict
 from rankcorr.evaluation._scores.tables import ScoreTable, read_score_table
 from rankcorr.inference._exchange_distribution import MAX_EXACT
 from rankcorr.inference._gold_sets import COLUMNS, MEAN, SUM, TOTALS

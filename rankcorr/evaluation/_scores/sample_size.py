@@ -9,7 +9,7 @@ from rankcorr._checks import alpha_of, checked_level, real_number, shown
 from rankcorr._input.numbers import ROUNDING
 from rankcorr._output.results import JsonResult
 from rankcorr.errors import OptionError
-from rankcorr.evaluation._run_comparison import PairedDifference
+from rankcorr.evaluation._comparison.results import PairedDifference
 from rankcorr.evaluation._scores.leaderboard import ScoreLeaderboard
 from rankcorr.inference._exchange_distribution import POWER, power_margin
 from rankcorr.inference._system_comparison import SystemComparison

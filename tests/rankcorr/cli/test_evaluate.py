@@ -23,10 +23,10 @@ from rankcorr.evaluation import (
     read_run,
     worst,
 )
+from rankcorr.evaluation._comparison.worst import DIRECTIONS
 from rankcorr.evaluation._matching import join_run
-from rankcorr.evaluation._worst import DIRECTIONS
 from tests.rankcorr.cli.conftest import refusal, run, run_json, run_ok
-from tests.rankcorr.evaluation.test_compare import case
+from tests.rankcorr.evaluation.comparison.test_compare import case
 
 
 @pytest.fixture

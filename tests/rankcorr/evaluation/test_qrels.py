@@ -41,7 +41,7 @@ from rankcorr.evaluation import (
 from rankcorr.evaluation._matching import join_run, matched, trec_order
 from rankcorr.evaluation._sources import grouped_queries
 from tests.rankcorr.evaluation.cases import QRELS, RUNS, naive_match, naive_order
-from tests.rankcorr.evaluation.test_compare import case
+from tests.rankcorr.evaluation.comparison.test_compare import case
 
 COLUMNS = {"qid": ["q2", "q1", "q2"], "docno": ["a", "b", "c"], "score": [1.0, 2.0, 3.0]}
 WIDE = pytest.mark.skipif(np.finfo(np.longdouble).bits == 64, reason="long doubles are doubles on this machine")

@@ -26,7 +26,7 @@ from rankcorr import (
 from rankcorr._checks import collected_notices
 from rankcorr._workers import Draws
 from rankcorr.evaluation import ColumnError, FewTasksWarning, leaderboard_of_scores
-from rankcorr.evaluation._query_tests import judge_differences, verdicts
+from rankcorr.evaluation._comparison.query_tests import judge_differences, verdicts
 from rankcorr.plots import plot_leaderboard
 from tests import naive
 

@@ -9,7 +9,7 @@ from ir_measures import AP, Qrel, ScoredDoc, nDCG
 import rankcorr.integrations.ir_measures as ours
 from rankcorr import Hyperbolic, OptionError, Rho, RhoW, Tau, TauW, UndefinedCorrelationWarning, WeightError
 from rankcorr.evaluation import MissingMeasuresError, evaluate
-from tests.rankcorr.evaluation.test_compare import case
+from tests.rankcorr.evaluation.comparison.test_compare import case
 
 needs_parser = pytest.mark.skipif(sys.version_info >= (3, 14), reason="ir_measures 0.4.3 reads no names on Python 3.14")
 

@@ -12,7 +12,7 @@ from rankcorr.evaluation import compare_runs
 from rankcorr.inference._leaderboard import leaderboard
 from rankcorr.inference._null import null_distribution
 from rankcorr.plots import chance_levels, plot_leaderboard, plot_pairs, plot_queries
-from tests.rankcorr.evaluation.test_compare import case
+from tests.rankcorr.evaluation.comparison.test_compare import case
 from tests.rankcorr.plots.conftest import GOLD, legend_of, minus, own_axes, title_of
 from tests.results import collapsed
 

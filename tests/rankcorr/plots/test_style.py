@@ -24,7 +24,7 @@ from rankcorr.plots import (
     save_figure,
 )
 from rankcorr.plots._style import Ink, canvas, coefficient_text, figure_bytes, label_text, round_numbers, spread, theme
-from tests.rankcorr.evaluation.test_compare import case
+from tests.rankcorr.evaluation.comparison.test_compare import case
 from tests.rankcorr.plots.conftest import GOLD, SYSTEMS, legend_of, own_axes
 from tests.rankcorr.plots.test_leaderboards import board
 

@@ -8,7 +8,7 @@ from rankcorr import TauW
 from rankcorr._output.results import json_ready
 from rankcorr.evaluation import compare_evaluated, compare_runs, corrected_together, evaluate, fuse
 from rankcorr.vectors import TargetGroups, compare_reliability, reliability_score
-from tests.rankcorr.evaluation.test_compare import case, decided_by_one
+from tests.rankcorr.evaluation.comparison.test_compare import case, decided_by_one
 from tests.service.answers import answer, posted, problem, validator
 
 PATH = "/v1/evaluations"

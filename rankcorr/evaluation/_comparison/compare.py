@@ -13,13 +13,13 @@ from rankcorr._coefficients import Coefficient
 from rankcorr._output.results import read_only
 from rankcorr._workers import Draws, Progress
 from rankcorr.errors import OptionError
+from rankcorr.evaluation._comparison.query_tests import RANDOMIZATION, TESTS, Plan, Test, compare_columns
+from rankcorr.evaluation._comparison.results import HOLM, STEP_DOWN, RunComparison, correct_pairs
 from rankcorr.evaluation._evaluate import Evaluation, evaluate
 from rankcorr.evaluation._matching import SelfHits, Unjudged, Unretrieved
 from rankcorr.evaluation._metric_values import UndefinedPolicy
 from rankcorr.evaluation._metrics import MetricLike, as_metrics, largest_difference
 from rankcorr.evaluation._nulls import RESAMPLES
-from rankcorr.evaluation._query_tests import RANDOMIZATION, TESTS, Plan, Test, compare_columns
-from rankcorr.evaluation._run_comparison import HOLM, STEP_DOWN, RunComparison, correct_pairs
 from rankcorr.evaluation._sources import QrelsLike, RunsLike, cluster_numbers, grouped_queries, runs_of
 from rankcorr.inference._multiple_tests import holm
 

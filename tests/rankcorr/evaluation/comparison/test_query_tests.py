@@ -12,8 +12,7 @@ from rankcorr import OptionError
 from rankcorr._checks import alpha_of
 from rankcorr._workers import Draws
 from rankcorr.evaluation import PairedDifference, leaderboard_of_scores, needed_items
-from rankcorr.evaluation._query_kernels import draw_signs
-from rankcorr.evaluation._query_tests import (
+from rankcorr.evaluation._comparison.query_tests import (
     TESTS,
     Means,
     bounds,
@@ -27,6 +26,7 @@ from rankcorr.evaluation._query_tests import (
     studentize,
     verdicts,
 )
+from rankcorr.evaluation._query_kernels import draw_signs
 from tests import naive
 from tests.repository import ROOT
 

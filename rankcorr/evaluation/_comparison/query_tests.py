@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rankcorr._checks import alpha_of
 from rankcorr._input.numbers import ROUNDING
 from rankcorr._workers import Draws, Values
-from rankcorr.evaluation._run_comparison import GroupComparison, PairedDifference, RunScore, Verdict, correct_pairs
+from rankcorr.evaluation._comparison.results import GroupComparison, PairedDifference, RunScore, Verdict, correct_pairs
 from rankcorr.inference._exchange_distribution import MAX_EXACT, POWER, ExchangeDistribution, all_swaps, power_margin
 from rankcorr.inference._multiple_tests import PairTests, holm, judge_pairs, step_down
 from rankcorr.inference._system_comparison import N_LEFT_OUT, LeftOut
