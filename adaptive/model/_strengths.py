@@ -35,6 +35,7 @@ from adaptive.model._likelihood import (
 )
 from adaptive.model._newton import TOLERANCE, JointFit, pool_rows
 from adaptive.model._posterior import Opinions, cluster_ratio, covariance, draw, shared_opinions
+from adaptive.model._report import strengths_report
 from adaptive.model._signal import Signal, signal
 from rankcorr._checks import check_rng, checked_count, counted, shown
 from rankcorr._output.results import json_ready, read_only, table_rows
@@ -407,8 +408,6 @@ class Strengths(DrawnStrengths):
 
     def report(self) -> Report:
         """Return methods, results and limits for a paper."""
-        from adaptive._report import strengths_report
-
         voter = self.comparisons.voter
         n_voters = None if voter is None else int(np.unique(voter).size)
         has_ties = self.comparisons.n_ties > 0

@@ -1,7 +1,7 @@
 """Compute a campaign's results: the paper's ranking, strengths fitted to all votes, and the effect of one voter."""
 
 import math
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Final, Self
@@ -33,10 +33,11 @@ from adaptive.ledger.errors import LedgerError
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, Cut, RankIntervals
 from adaptive.model._likelihood import MISFIT_LIMIT
 from adaptive.model._models import bradley_terry
+from adaptive.model._report import LEADING, graded_report, item_text
 from adaptive.model._strengths import LEAST_CLUSTERS, Strengths
 from rankcorr import TauW
 from rankcorr._checks import counted
-from rankcorr._output.report import Report
+from rankcorr._output.report import Report, listed, number_text
 from rankcorr._output.results import TableResult, json_ready
 from rankcorr._workers import Progress
 
@@ -165,15 +166,13 @@ class CampaignResult(TableResult):
 
     def report(self) -> Report:
         """Return methods, results and limits for a paper."""
-        from adaptive._report import campaign_report, graded_report
-
         plan = "earlier votes" if self.paper is None else f"a plan of {counted(self.paper.plan.n_ballots, 'ballot')}"
         content, signal = self.to_dict(), self.strengths.signal.to_dict()
         if self.graded is None:
             of_strengths = self.strengths.report()
         else:
             of_strengths = graded_report(content["graded"], signal, self.n_voters, self.warnings, self.set_size)
-        return campaign_report(content, self.rows(), of_strengths, plan=plan, n_voters=self.n_voters)
+        return _campaign_report(content, self.rows(), of_strengths, plan=plan, n_voters=self.n_voters)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON; `graded` has items, other parameters, likelihood, prior and warnings."""
@@ -216,6 +215,38 @@ class CampaignResult(TableResult):
     def __repr__(self) -> str:
         cut_text = "" if self.cut is None else f", cut after {self.top} with confidence {self.cut.confidence:.2f}"
         return f"<CampaignResult of {len(self.items)} items, {self.n_votes:,} votes{cut_text}>"
+
+
+def _campaign_report(
+    content: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], of_strengths: Report, *, plan: str, n_voters: int
+) -> Report:
+    """Return the report of `CampaignResult.report`; `rows` are those of its table, and `plan` how pairs were chosen."""
+    state = "final" if content["is_final"] else "interim"
+    size = content["set_size"]
+    questions = "pairs of items" if size == 2 else f"the best and the worst of {size} items"
+    methods = (
+        f"The {state} ranking of {counted(len(rows), 'item')} comes from {counted(content['n_votes'], 'vote')} of "
+        f"{counted(n_voters, 'voter')} on {questions}, chosen by {plan}. "
+    )
+    if content["excluded"]:
+        methods += f"The votes of {counted(len(content['excluded']), 'further voter')} were left out. "
+    if content["paper"] is not None:
+        methods += "The scores of the protocol rank the items [@lombardo2020top]. "
+    best = [item_text(row["item"]) for row in rows[:LEADING]]
+    results = f"The ranking begins with {listed(best)}. "
+    if content["cut"] is not None:
+        results += (
+            f"The cut after the first {content['cut']['k']} is that of the true ranking with a probability of "
+            f"{number_text(content['cut']['confidence'])}. "
+        )
+    if content["expected"] is not None:
+        results += f"The expected τ_w with the true ranking is {number_text(content['expected'])}. "
+    if content["agreement"] is not None:
+        results += (
+            f"With the voters who were left out, the ranking would agree with this one by a τ_w of "
+            f"{number_text(content['agreement'])}. "
+        )
+    return Report(methods + of_strengths.methods, results + of_strengths.results, of_strengths.limits)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Write the sentences that report strengths and campaigns in a paper."""
+"""Write the sentences that report fitted strengths in a paper."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MODELS: Final = {
     "logistic": "a logistic model of comparisons in pairs [@bradley1952rank]",
     "normal": "a normal model of comparisons in pairs [@thurstone1927law]",
 }
-_TOP: Final = 5
+LEADING: Final = 5  # items that a report names
 
 
 def strengths_report(content: Content, model: Content, n_voters: int | None, *, has_ties: bool) -> Report:
@@ -63,8 +63,8 @@ def graded_report(graded: Content, signal: Content, n_voters: int, warnings: Seq
 
 def _report(methods: str, items: Sequence[Content], signal: Content, warnings: Sequence[str]) -> Report:
     best = [
-        f"{_name(row['item'])} ({text.number_text(row['strength'])} ± {text.number_text(row['standard_error'])})"
-        for row in items[:_TOP]
+        f"{item_text(row['item'])} ({text.number_text(row['strength'])} ± {text.number_text(row['standard_error'])})"
+        for row in items[:LEADING]
     ]
     evidence = "rule out" if signal["found"] else "do not rule out"
     results = (
@@ -75,37 +75,6 @@ def _report(methods: str, items: Sequence[Content], signal: Content, warnings: S
     return Report(f"{methods} {text.software_text(None)}", results, limits)
 
 
-def campaign_report(
-    content: Content, rows: Sequence[Content], of_strengths: Report, *, plan: str, n_voters: int
-) -> Report:
-    """Return the report of `CampaignResult.report`; `rows` are those of its table, and `plan` how pairs were chosen."""
-    state = "final" if content["is_final"] else "interim"
-    size = content["set_size"]
-    questions = "pairs of items" if size == 2 else f"the best and the worst of {size} items"
-    methods = (
-        f"The {state} ranking of {counted(len(rows), 'item')} comes from {counted(content['n_votes'], 'vote')} of "
-        f"{counted(n_voters, 'voter')} on {questions}, chosen by {plan}. "
-    )
-    if content["excluded"]:
-        methods += f"The votes of {counted(len(content['excluded']), 'further voter')} were left out. "
-    if content["paper"] is not None:
-        methods += "The scores of the protocol rank the items [@lombardo2020top]. "
-    best = [_name(row["item"]) for row in rows[:_TOP]]
-    results = f"The ranking begins with {text.listed(best)}. "
-    if content["cut"] is not None:
-        results += (
-            f"The cut after the first {content['cut']['k']} is that of the true ranking with a probability of "
-            f"{text.number_text(content['cut']['confidence'])}. "
-        )
-    if content["expected"] is not None:
-        results += f"The expected τ_w with the true ranking is {text.number_text(content['expected'])}. "
-    if content["agreement"] is not None:
-        results += (
-            f"With the voters who were left out, the ranking would agree with this one by a τ_w of "
-            f"{text.number_text(content['agreement'])}. "
-        )
-    return Report(methods + of_strengths.methods, results + of_strengths.results, of_strengths.limits)
-
-
-def _name(item: Any) -> str:
+def item_text(item: Any) -> str:
+    """Write the label of an item, which may be a tuple or, read from JSON, a list."""
     return text.name_text(", ".join(item_cells(tuple(item) if isinstance(item, list) else item)))
