@@ -1,16 +1,22 @@
-"""Choices among outcomes, whose logits are sparse linear forms in the parameters."""
+"""Choices among outcomes, whose logits are sparse linear forms in the parameters, and what limits a ranking by them.
+
+A ranking has no sense between items that never met, is bounded by the prior alone for items that never lost or never
+won, and may be an order of chance.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array: TypeAlias = NDArray[Any]
+_LEAST_CURVATURE: Final = 1e-9  # of the largest one
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,3 +87,73 @@ class Events:
         squares = self.design.T @ (self.design * weights[:, np.newaxis])
         products = means.T @ (means * self.count[:, np.newaxis])
         return np.asarray((squares - products).toarray())
+
+
+def score_test(events: Events, n_items: int, probabilities: Array, cluster_products: Array | None) -> float:
+    """Return the p-value of a score test that all strengths are equal (Rao 1948).
+
+    The probabilities are those of the outcomes under that hypothesis, with ties, sides and covariates as fitted.
+    Clusters change the distribution of the statistic: it is the one of a sum of squares with the eigenvalues of the
+    clusters' variance, as Rao and Scott (Journal of the American Statistical Association 76, 1981) approximate it.
+    """
+    from scipy.linalg import solve_triangular
+    from scipy.linalg.lapack import dpstrf
+    from scipy.special import chdtrc
+
+    information = events.information(probabilities)
+    rest = np.linalg.pinv(information[n_items:, n_items:])
+    adjusted = np.hstack([np.eye(n_items), -information[:n_items, n_items:] @ rest])
+    efficient = adjusted @ information @ adjusted.T
+    # Strengths whose information the pivots before them have used up, such as the last one of each part, add nothing.
+    factor, pivots, rank, _ = dpstrf(efficient, tol=_LEAST_CURVATURE * np.diagonal(efficient).max(), lower=True)
+    if not rank:
+        return math.nan
+    adjusted, factor = adjusted[pivots[:rank] - 1], factor[:rank, :rank]
+    slopes = solve_triangular(factor, adjusted @ (events.scores(probabilities).T @ events.count), lower=True)
+    variance = np.eye(rank)
+    if cluster_products is not None:
+        half = solve_triangular(factor, adjusted @ cluster_products @ adjusted.T, lower=True)
+        variance = solve_triangular(factor, half.T, lower=True)
+    total, squares = float(np.trace(variance)), float((variance * variance).sum())
+    if squares <= 0:
+        return math.nan
+    return float(chdtrc(total**2 / squares, float(slopes @ slopes) * total / squares))
+
+
+def count_parts(events: Events, n_items: int) -> tuple[int, int]:
+    """Return the number of groups of items that no answer connects, and that of items without any answer."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    outcomes = events.design[:, :n_items].tocoo()
+    has_votes = events.count[events.event[outcomes.row]] > 0
+    event, item = events.event[outcomes.row][has_votes], outcomes.col[has_votes]
+    size = n_items + events.choice.size
+    graph = csr_array((np.ones(item.size), (item, n_items + event)), shape=(size, size))
+    _, part = connected_components(graph, directed=False)
+    compared = np.unique(item)
+    return len(np.unique(part[compared])), n_items - compared.size
+
+
+def count_extremes(events: Events, n_items: int) -> tuple[int, int]:
+    """Return the number of items that won every comparison, and that of items that lost every one."""
+    outcomes = events.design[:, :n_items].tocoo()
+    keys = events.event[outcomes.row] * n_items + outcomes.col
+    keys, place = np.unique(keys, return_inverse=True)
+    event, item = np.divmod(keys, n_items)
+    # An outcome that lacks the item has the coefficient 0.
+    is_everywhere = np.bincount(place, minlength=keys.size) == np.diff(events.outcome_starts)[event]
+    largest, smallest = (np.where(is_everywhere, sign * np.inf, 0.0) for sign in (-1, 1))
+    np.maximum.at(largest, place, outcomes.data)
+    np.minimum.at(smallest, place, outcomes.data)
+    choice = np.zeros(keys.size)
+    is_chosen = events.choice[events.event[outcomes.row]] == outcomes.row
+    choice[place[is_chosen]] = outcomes.data[is_chosen]
+    is_comparison = (largest > smallest) & (events.count[event] > 0)
+    n_comparisons = np.bincount(item[is_comparison], minlength=n_items)
+
+    def always(extreme: Array) -> int:
+        n_times = np.bincount(item[is_comparison & (choice == extreme)], minlength=n_items)
+        return int(np.count_nonzero((n_times == n_comparisons) & (n_comparisons > 0)))
+
+    return always(largest), always(smallest)
