@@ -35,7 +35,7 @@ from adaptive._rows import NextComparisons
 from adaptive.comparisons._columns import ShownPairs, same_labels
 from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import ModelError
-from adaptive.matching._rank_chances import RankChances
+from adaptive.matching._rank_losses import losses_above, rank_losses
 from adaptive.model._strengths import Strengths
 from rankcorr._checks import (
     check_declared,
@@ -289,7 +289,8 @@ def _chosen_items(
     # Shuffle items of equal strength: neighbours in the order of their labels could be alike, and teach little.
     mixed = rng.permutation(n_items)
     order = mixed[falling_orders(strengths.theta[np.newaxis, mixed])[0]]
-    far_tau, far_rho, aim = _far_rank_losses(strengths, strengths.theta + FAR * width, order, n0)
+    step = max(STEP, telling_distance(strengths.tie_parameter))
+    far_tau, far_rho, aim = losses_above(strengths, strengths.theta + FAR * width, order, n0, step)
     # A vote saves the share width^2 / 4 of the loss near an item's place, but much of that of a far rank.
     top = (1 + n0) ** -2.0
     nothing = 1e-9 * np.array([top * top, top])  # where all draws agree, the least chance of a far rank is no loss
@@ -331,20 +332,6 @@ def _frequent_pairs(strengths: Strengths, pairs: ShownPairs) -> Array:
     keys, times = np.unique(lower * n_items + upper, return_counts=True)
     fewest = np.minimum(number[keys // n_items], number[keys % n_items])
     return np.asarray(keys[times >= np.maximum(1.0, shares[0] * fewest)])
-
-
-def _far_rank_losses(strengths: Strengths, far: Array, order: Array, n0: float) -> tuple[Array, Array, Array]:
-    """Return the cost to tau_w and rho_w of items that belong at strengths above `far`, and the strengths to aim at."""
-    from adaptive.matching._matching_kernels import far_rank_losses
-
-    chances, n_items = RankChances.of(strengths), order.size
-    own_ranks = np.empty(n_items)
-    own_ranks[order] = np.arange(1.0, n_items + 1)
-    of_tau, of_rho, aim = np.empty((3, n_items))
-    step = max(STEP, telling_distance(strengths.tie_parameter))
-    levels = (chances.strengths, chances.ranks, chances.last, chances.chances)
-    far_rank_losses(strengths.theta, own_ranks, far, *levels, float(n0), step, of_tau, of_rho, aim)
-    return of_tau, of_rho, aim
 
 
 def falling_orders(values: Array) -> Array:
@@ -394,34 +381,6 @@ def _places_away(theta: Array, order: Array, distance: float) -> Array:
     below[none_below] = np.where(none_above, farther, above)[none_below]
     above[none_above] = below[none_above]
     return np.stack([below, above])
-
-
-def rank_losses(ranks: Array, n0: float) -> tuple[Array, Array]:
-    """Return the loss of tau_w and rho_w by the uncertainty of each item's rank, up to a factor.
-
-    Parameters
-    ----------
-    ranks : ndarray of float64, shape (n_draws, n_items)
-        Rankings drawn from the posterior.
-    n0 : float
-
-    Returns
-    -------
-    tuple of ndarray of float64, shape (n_items,)
-        Means over pairs of neighbouring draws. For tau_w, the item's weight times the weight of the ranks between; for
-        rho_w, its weight times the squared difference of the ranks.
-    """
-    inverse = 1.0 / (ranks + n0)
-    weight = inverse * inverse
-    n_draws, n_items = ranks.shape
-    of_tau, of_rho = np.zeros((2, n_items))
-    for a in range(n_draws):  # row by row, which stays in the cache: a third of the time of whole matrices
-        b = (a + 1) % n_draws
-        both = weight[a] + weight[b]
-        # The weights 1 / (n + n0)^2 from rank a to rank b sum to about 1 / (a + n0) - 1 / (b + n0).
-        of_tau += np.abs(inverse[a] - inverse[b]) * both
-        of_rho += (ranks[a] - ranks[b]) ** 2 * both
-    return of_tau / n_draws, of_rho / n_draws
 
 
 def _voters(voters: Items | None, before: Sequence[Hashable] | None, pairs: ShownPairs) -> tuple[Names, Array]:

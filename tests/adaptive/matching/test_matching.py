@@ -15,7 +15,7 @@ from adaptive._draw_kernels import contains, key_of, random_order
 from adaptive._votes import LEFT, RIGHT, TIE, UNANSWERED
 from adaptive.errors import ModelError, VoteError
 from adaptive.matching._matched_ballots import MatchedBallots, run_matched_ballots
-from adaptive.matching._matching import FIRST, FOCUS, PAIR_SHARES, Matches, Matching, rank_losses, telling_distance
+from adaptive.matching._matching import FIRST, FOCUS, PAIR_SHARES, Matches, Matching, telling_distance
 from adaptive.matching._matching_kernels import by_load, seen_pairs
 from adaptive.matching._rounds import run_matching
 from adaptive.model._likelihood import Prior
@@ -186,21 +186,6 @@ def test_a_history_of_equal_items_will_do():
 def test_what_cannot_be_asked(options, message):
     with pytest.raises(ModelError, match=message):
         next_comparisons(bradley_terry(small()), **{"size": 2, "rng": np.random.default_rng(0), **options})
-
-
-def test_doubts_are_those_of_neighbouring_draws():
-    """Spelt out: the weight of the ranks between, and the square of their difference, each by the item's weights."""
-    ranks = np.random.default_rng(1).permuted(np.tile(np.arange(1.0, 8.0), (4, 1)), axis=1)
-    of_tau, of_rho = rank_losses(ranks, 2.0)
-    for item in range(7):
-        tau, rho = [], []
-        for draw in range(4):
-            a, b = ranks[draw, item], ranks[(draw + 1) % 4, item]
-            weight = (a + 2) ** -2 + (b + 2) ** -2
-            tau.append(abs(1 / (a + 2) - 1 / (b + 2)) * weight)
-            rho.append((a - b) ** 2 * weight)
-        assert of_tau[item] == pytest.approx(np.mean(tau), rel=1e-12)
-        assert of_rho[item] == pytest.approx(np.mean(rho), rel=1e-12)
 
 
 @given(st.floats(0.0, 1e4))

@@ -1,4 +1,4 @@
-"""Probabilities that items belong far above their places, and their costs, against Bayes' rule written out."""
+"""Costs of uncertain ranks, near and far; probabilities of far ranks against Bayes' rule written out."""
 
 import math
 
@@ -13,9 +13,24 @@ from adaptive._votes import LEFT, RIGHT
 from adaptive.matching import _matching as matching
 from adaptive.matching._matching import FAR, STEP
 from adaptive.matching._matching_kernels import far_rank_losses
-from adaptive.matching._rank_chances import RankChances, rank_groups
+from adaptive.matching._rank_losses import RankChances, rank_groups, rank_losses
 from tests.adaptive import naive
 from tests.adaptive.strategies import MODELS, OVERSIGHT, comparisons, rows, simulated
+
+
+def test_doubts_are_those_of_neighbouring_draws():
+    """Spelt out: the weight of the ranks between, and the square of their difference, each by the item's weights."""
+    ranks = np.random.default_rng(1).permuted(np.tile(np.arange(1.0, 8.0), (4, 1)), axis=1)
+    of_tau, of_rho = rank_losses(ranks, 2.0)
+    for item in range(7):
+        tau, rho = [], []
+        for draw in range(4):
+            a, b = ranks[draw, item], ranks[(draw + 1) % 4, item]
+            weight = (a + 2) ** -2 + (b + 2) ** -2
+            tau.append(abs(1 / (a + 2) - 1 / (b + 2)) * weight)
+            rho.append((a - b) ** 2 * weight)
+        assert of_tau[item] == pytest.approx(np.mean(tau), rel=1e-12)
+        assert of_rho[item] == pytest.approx(np.mean(rho), rel=1e-12)
 
 
 @given(comparisons(voters=True, min_size=1), MODELS, OVERSIGHT, st.booleans())
