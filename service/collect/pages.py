@@ -5,7 +5,6 @@ contain only the frame; their scripts load the campaign's data from the API.
 """
 
 import json
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +21,15 @@ from service.collect.content import TYPES, asset_file, render
 from service.collect.schemas.campaigns import CampaignRequest, PagesRequest, PlanChoice, SettingsRequest
 from service.collect.schemas.running_campaigns import EXPORTS
 from service.collect.state import collecting
-from service.collect.texts import LANGUAGES, Texts, direction, language_name
+from service.collect.texts import (
+    LANGUAGES,
+    Texts,
+    direction,
+    language_in_address,
+    language_name,
+    reader_language,
+    reader_texts,
+)
 from service.http.problems import Problem
 
 # An SVG may contain scripts. They do not run in an image on a page; opened by its address, the SVG is sandboxed.
@@ -36,26 +43,6 @@ bare = Blueprint("home", __name__)
 assets = Blueprint("assets", __name__)
 _FORM_SCHEMAS: Final = (SettingsRequest(), PlanChoice(), PagesRequest(), CampaignRequest())
 organiser = Blueprint("organiser_pages", __name__, url_prefix="/o")
-
-
-def language_in_address() -> str | None:
-    """Return the language that the address asks for, if the interface has it."""
-    tag = request.args.get("lang")
-    return tag if tag in LANGUAGES else None
-
-
-def reader_texts() -> Texts:
-    """Return the texts of the interface, in the language of the address or of the browser."""
-    return Texts(language_in_address() or browser_language(LANGUAGES) or LANGUAGES[0])
-
-
-def browser_language(languages: Sequence[str]) -> str | None:
-    """Return the language that the browser prefers, by its tag or its main part; None if it accepts none of them."""
-    for tag in map(str.lower, request.accept_languages.values()):
-        dialects = [language for language in languages if language.lower().split("-")[0] == tag.split("-")[0]]
-        if dialects:
-            return next((dialect for dialect in dialects if dialect.lower() == tag), dialects[0])
-    return None
 
 
 def page_of(template: str, text: Texts, *, status: int = 200, **values: Any) -> Response:
@@ -158,7 +145,7 @@ def show(page: str, key: str) -> Response:
         nothing, wait = campaign.voters.why_none_left()
         if nothing is None and not is_known and pages.platform is None and access.is_left_out(campaign):
             nothing = "none left"  # a voter who was excluded and then withdrew must not start again by the open link
-    tag = _reader_language(list(pages.texts))
+    tag = reader_language(list(pages.texts))
     texts, interface = pages.texts[tag], Texts(tag)
     # The language in the address is kept from page to page; without one, the scripts use the voter's choice.
     query = f"?lang={quote(tag)}" if "lang" in request.args else ""
@@ -216,12 +203,6 @@ def _preview(campaign: Campaign, pages: VotingPages, page: str) -> str:
 
 def _html(text: str) -> Markup | None:
     return Markup(render(text, below=2)) if text.strip() else None  # `render` sanitises
-
-
-def _reader_language(languages: Sequence[str]) -> str:
-    """Return the language in the address, or the browser's, or the campaign's first."""
-    tag = request.args.get("lang")
-    return tag if tag is not None and tag in languages else browser_language(languages) or languages[0]
 
 
 _PREVIEWED: Final = 6  # items, plus one of each kind of content that is not among them

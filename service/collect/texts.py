@@ -1,11 +1,16 @@
-"""Load interface texts by language: locales/<language>.json, and organiser.<language>.json for organisers' pages."""
+"""Choose a reader's language, and load the texts of the interface in it.
+
+They are in locales/<language>.json, and those of organisers' pages in locales/organiser.<language>.json.
+"""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, reduce
 from importlib.resources import files
 from operator import getitem
 from typing import Any, Final
+
+from flask import request
 
 LANGUAGES: Final = ("en", "de")  # files in locales/; the first language is the fallback
 _RIGHT_TO_LEFT: Final = frozenset(
@@ -83,6 +88,32 @@ def language_name(language: str) -> str:
     ('Deutsch', 'Português', 'tlh')
     """
     return str(_read("languages").get(language.lower().split("-")[0], language))
+
+
+def language_in_address() -> str | None:
+    """Return the language that the address asks for, if the interface has it."""
+    tag = request.args.get("lang")
+    return tag if tag in LANGUAGES else None
+
+
+def reader_texts() -> Texts:
+    """Return the texts of the interface, in the language of the address or of the browser."""
+    return Texts(language_in_address() or browser_language(LANGUAGES) or LANGUAGES[0])
+
+
+def browser_language(languages: Sequence[str]) -> str | None:
+    """Return the language that the browser prefers, by its tag or its main part; None if it accepts none of them."""
+    for tag in map(str.lower, request.accept_languages.values()):
+        dialects = [language for language in languages if language.lower().split("-")[0] == tag.split("-")[0]]
+        if dialects:
+            return next((dialect for dialect in dialects if dialect.lower() == tag), dialects[0])
+    return None
+
+
+def reader_language(languages: Sequence[str]) -> str:
+    """Return the language in the address, or the browser's, or the campaign's first."""
+    tag = request.args.get("lang")
+    return tag if tag is not None and tag in languages else browser_language(languages) or languages[0]
 
 
 @cache
