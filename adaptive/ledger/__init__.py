@@ -24,14 +24,21 @@ from adaptive.ledger._campaign.content import (
     read_item_file,
     read_item_sheet,
 )
-from adaptive.ledger._campaign.info import ContinuousPlan, Mode, batch_for, items_of_targets, plan_of_targets
+from adaptive.ledger._campaign.plan import (
+    ContinuousPlan,
+    Mode,
+    PlannedSpending,
+    affordable_plan,
+    batch_for,
+    items_of_targets,
+    plan_of_targets,
+    planned_spending,
+)
 from adaptive.ledger._campaign.settings import LEASE_MINUTES, SHEET_SIZE, CampaignSettings, KnownPair, Pay, Probing
 from adaptive.ledger._closing import ClosePreview, Preview
 from adaptive.ledger._ledger import Campaign, Ledger
-from adaptive.ledger._reports.flags import Flag, FlagLimits
-from adaptive.ledger._reports.quality import CampaignQuality
+from adaptive.ledger._reports.quality import CampaignQuality, Flag, FlagLimits
 from adaptive.ledger._reports.results import CampaignResult, ExclusionPreview
-from adaptive.ledger._reports.spending import PlannedSpending, affordable_plan, planned_spending
 from adaptive.ledger._reports.status import BallotProgress, CampaignStatus
 from adaptive.ledger._store.schema import ANSWERS, file_id, pair_at, pair_id, time_text
 from adaptive.ledger._voter import Voter, VoterState

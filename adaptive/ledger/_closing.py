@@ -21,8 +21,7 @@ from adaptive.ledger._ballots import stored as ballot_rows
 from adaptive.ledger._ballots.batches import n_spent
 from adaptive.ledger._ballots.sheets import forget_addresses
 from adaptive.ledger._ballots.stored import CurrentVotes, StoredBallot, stored_ballots
-from adaptive.ledger._campaign.info import CampaignInfo
-from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, closer_time, is_overdue
+from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction, closer_time, is_overdue
 from adaptive.ledger._reports.results import count_sides, progress_of_items, result_of
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import CANNOT_SAY, digest_of, json_of, now

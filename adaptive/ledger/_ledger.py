@@ -31,13 +31,18 @@ from adaptive.ledger._bundle import files
 from adaptive.ledger._bundle.checking import Verified
 from adaptive.ledger._bundle.contents import MOST_BYTES
 from adaptive.ledger._campaign.content import ItemContent, VotingPages
-from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan
+from adaptive.ledger._campaign.plan import ContinuousPlan
 from adaptive.ledger._campaign.settings import CampaignSettings
-from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, insert_campaign, load_campaign
+from adaptive.ledger._campaign.transaction import (
+    CampaignInfo,
+    OpenCampaign,
+    Transaction,
+    insert_campaign,
+    load_campaign,
+)
 from adaptive.ledger._closing import Preview
 from adaptive.ledger._reports import results, status
-from adaptive.ledger._reports.flags import FlagLimits
-from adaptive.ledger._reports.quality import CampaignQuality, quality_of
+from adaptive.ledger._reports.quality import CampaignQuality, FlagLimits, quality_of
 from adaptive.ledger._reports.results import CampaignResult, ItemProgress
 from adaptive.ledger._reports.status import BallotProgress, BallotState, CampaignStatus
 from adaptive.ledger._store.database import PATIENCE_SECONDS, Database, back_up

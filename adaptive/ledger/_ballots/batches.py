@@ -20,8 +20,8 @@ from adaptive.ledger._ballots.draws import store_ballot
 from adaptive.ledger._ballots.pairs import Pair, Sheet, asked_pairs, drop_sheets, dropped_sheets, pairs_of_voter
 from adaptive.ledger._ballots.sheets import free_remainders, is_leased, lock_remainders, n_unanswered_for
 from adaptive.ledger._ballots.stored import StoredBallot, counted_votes, full_votes, stored_ballots
-from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, slots_of_batch
-from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
+from adaptive.ledger._campaign.plan import ContinuousPlan, slots_of_batch
+from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import value_of
 from adaptive.ledger.errors import ChangedError, LedgerError, NotReadyError

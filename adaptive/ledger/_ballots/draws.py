@@ -11,7 +11,7 @@ and without them.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
@@ -20,14 +20,13 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from adaptive._draw import Asked, draw_ballot
-from adaptive._plan import BallotPlan
 from adaptive._protocol import ballot_rng
 from adaptive._votes import WORDS, Comparison, SetComparison
 from adaptive.ledger._ballots.pairs import present_voters
 from adaptive.ledger._ballots.stored import Array, DrawnColumns, Probe, position_after, stored_ballots
-from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, slots_of_batch
-from adaptive.ledger._campaign.settings import CampaignSettings, Probing, n_repeatable
-from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
+from adaptive.ledger._campaign.plan import ContinuousPlan
+from adaptive.ledger._campaign.settings import Probing, n_repeatable
+from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import answer_name, digest_of, json_of, label_text, now, pair_id
 from adaptive.ledger._voters.membership import file_name, register, voter_named
@@ -462,43 +461,6 @@ class ProbeDraw:
         """Return a random whole number with this mean."""
         floor = int(number)
         return floor + int(self.rng.random() < number - floor)
-
-
-def expected_probes(
-    plan: BallotPlan | ContinuousPlan, n_slots: int, settings: CampaignSettings, *, n_opened: int = 0
-) -> float:
-    """Return the average number of checks in ballots still to be opened; see `Probing.expected_number`."""
-    if settings.probing is None:
-        return 0.0
-    if isinstance(plan, BallotPlan):
-        numbers, dealt = list(plan.comparisons), [n_slots] * plan.n_ballots
-    else:
-        n_batches = -(-plan.budget // plan.batch)
-        numbers = [min(plan.batch, plan.budget - plan.batch * batch) for batch in range(n_batches)]
-        dealt = [slots_of_batch(number, n_slots, settings) for number in numbers]
-    sheets = planned_sheets(numbers, dealt, n_slots, settings.sheet_size, n_opened)
-    return settings.probing.expected_number(sheets)
-
-
-def planned_sheets(
-    numbers: list[int], dealt: list[int], n_slots: int, size: int | None, n_opened: int
-) -> Iterator[tuple[int, bool]]:
-    """Yield the comparisons of each sheet in later ballots, and whether it is the first of its slot.
-
-    The comparisons of a ballot are dealt evenly: to all slots if there are enough comparisons, otherwise to the slots
-    that had the fewest so far.
-    """
-    known = 0
-    for ballot, (number, n_dealt) in enumerate(zip(numbers, dealt, strict=True)):
-        per_slot, more = divmod(number, n_dealt)
-        used = min(number, n_dealt)
-        new = max(0, used - known) if n_dealt == n_slots else min(used, n_slots - known)
-        for slot in range(used):
-            left, is_first = per_slot + (slot < more), slot >= used - new
-            n_sheets = 1 if size is None else -(-left // size)
-            for sheet in range(n_sheets if ballot >= n_opened else 0):
-                yield (left + n_sheets - 1 - sheet) // n_sheets, is_first and sheet == 0
-        known += new
 
 
 def _pair_code(left: int, right: int) -> int:

@@ -30,8 +30,7 @@ from adaptive.ledger._ballots.pairs import (
 )
 from adaptive.ledger._ballots.stored import stored_ballots
 from adaptive.ledger._campaign.content import PLATFORMS
-from adaptive.ledger._campaign.info import CampaignInfo
-from adaptive.ledger._campaign.transaction import Transaction
+from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import now
 from adaptive.ledger._voters.membership import register, voter_named

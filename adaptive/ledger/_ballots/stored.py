@@ -1,4 +1,4 @@
-"""Read stored ballots: their rows, pairs and stamps, the votes that count, and the records of closed ones."""
+"""Read stored ballots: their rows, pairs and stamps, the votes that count, checks, and the records of closed ones."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from adaptive.choices._choices import Choices
 from adaptive.choices._standard_errors import effective_clusters
 from adaptive.comparisons._columns import ShownPairs
 from adaptive.comparisons._comparisons import Comparisons
-from adaptive.ledger._campaign.info import CampaignInfo
-from adaptive.ledger._campaign.transaction import Transaction
+from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import CANNOT_SAY, answer_name, directions_of, grades_of, value_of
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._strengths import LEAST_CLUSTERS
 
 _DECIDING = ("opened", "closed", "reopened", "excluded", "included", "left")
+NOTHING: Final = -9  # no answer, of a retracted or voided vote; no time, no answer to expect
+_KINDS: Final = ("", "practice", "attention", "gold", "repeat", "overlap")
 Array = NDArray[np.int64]
 
 
@@ -231,7 +232,6 @@ def ballot_stamp(transaction: Transaction, number: int) -> str:
 
 
 NO_VOTER: Final = -1
-_NOTHING: Final = -9  # a retracted or voided vote has no answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,11 +283,11 @@ class CurrentVotes:
 def current_votes(transaction: Transaction, ballot_id: int) -> CurrentVotes:
     """Return the vote in force for each comparison of a ballot: its last event, if that is a vote."""
     event = schema.vote_event
-    events = sa.select(event.c.place, sa.func.coalesce(event.c.answer, _NOTHING), event.c.voter_id)
+    events = sa.select(event.c.place, sa.func.coalesce(event.c.answer, NOTHING), event.c.voter_id)
     query = events.where(event.c.ballot_id == ballot_id, schema.is_scored(ballot_id))
     place, code, voter = transaction.integer_columns(query.order_by(event.c.place, event.c.revision))
     last = np.append(place[1:] != place[:-1], np.ones(min(1, place.size), bool))
-    counts = last & (code != _NOTHING)
+    counts = last & (code != NOTHING)
     return CurrentVotes(place[counts], code[counts], voter[counts])
 
 
@@ -445,3 +445,64 @@ def holders_of(transaction: Transaction, ballot_id: int, comparisons: DrawnColum
     sheet, voter = transaction.integer_columns(sa.select(lease.c.sheet, lease.c.voter_id).where(*of_ballot))
     holders[sheet] = voter
     return holders[comparisons.sheet]
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Current answers, by ballot and in the order of the draw.
+
+    Attributes
+    ----------
+    ballot, place : ndarray of int64
+        Id of the ballot, and place in the ballot.
+    left, right : ndarray of int64
+        Places of the items in the campaign; of a set, of its best and its worst item in the order shown.
+    answer : ndarray of int64
+        1 left, 0 tie, -1 right, 2 cannot say, whatever the grade.
+    voter : ndarray of int64
+        Ids of the voters.
+    milliseconds : ndarray of int64
+        Time that the answer took; NOTHING if unknown.
+    kind : ndarray of str
+        Kind of a probe; "" for a vote.
+    expected : ndarray of int64
+        Expected answer of a probe whose answer is known; else NOTHING.
+    repeats : ndarray of int64
+        Comparison that a probe asks again; else NOTHING.
+    """
+
+    ballot: Array
+    place: Array
+    left: Array
+    right: Array
+    answer: Array
+    voter: Array
+    milliseconds: Array
+    kind: NDArray[np.str_]
+    expected: Array
+    repeats: Array
+
+    def select(self, rows: NDArray[np.bool_]) -> Answers:
+        """Return some of the answers."""
+        return Answers(**{name: column[rows] for name, column in vars(self).items()})
+
+
+def answers_of(transaction: Transaction) -> tuple[Answers, Answers]:
+    """Return the current votes and the current answers to checks."""
+    event, pair = schema.vote_event, schema.comparison
+    votes = (event.c.ballot_id, event.c.place, pair.c.left_item, pair.c.right_item, event.c.answer, event.c.voter_id)
+    kind = sa.case(*((pair.c.probe == name, code) for code, name in enumerate(_KINDS)), else_=0)
+    optional = (event.c.response_ms, pair.c.expected, pair.c.repeats)
+    milliseconds, expected, repeats = (sa.func.coalesce(column, NOTHING) for column in optional)
+    query = sa.select(*votes, milliseconds, kind, expected, repeats).select_from(schema.VOTES.join(pair))
+    of_campaign = query.where(transaction.of_campaign(schema.ballot), schema.IN_FORCE)
+    in_order = of_campaign.order_by(schema.ballot.c.number, event.c.place)
+    read = transaction.integer_columns(in_order)
+    columns: dict[str, Any] = dict(zip((field.name for field in fields(Answers)), read, strict=True))
+    if transaction.info.set_size > 2:
+        other_items = transaction.execute(in_order.with_only_columns(pair.c.other_items)).scalars()
+        items = np.column_stack([columns["left"], columns["right"], [value_of(items) for items in other_items]])
+        columns["left"], columns["right"] = sides_of(items, columns["answer"])
+    kinds = columns["kind"]
+    answers = Answers(**{**columns, "answer": directions_of(columns["answer"]), "kind": np.array(_KINDS)[kinds]})
+    return answers.select(kinds == 0), answers.select(kinds > 0)

@@ -21,8 +21,7 @@ from adaptive._tables import csv_text, guarded
 from adaptive.errors import AdaptiveError, VoteError
 from adaptive.ledger._ballots.stored import DrawnColumns, Probe, StoredBallot, ballot_probes, drawn_with_slots
 from adaptive.ledger._campaign.content import PRIVATE, ItemContent, VotingPages
-from adaptive.ledger._campaign.info import CampaignInfo
-from adaptive.ledger._campaign.transaction import Transaction
+from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import answer_name, json_of, label_of, pair_at, pair_id, sum_of, value_of
 from adaptive.ledger.errors import BundleError

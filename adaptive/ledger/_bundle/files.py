@@ -38,8 +38,7 @@ from adaptive.ledger._bundle.contents import (
     read_contents,
     unpack,
 )
-from adaptive.ledger._campaign.info import CampaignInfo
-from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction, insert_columns, load_campaign
+from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction, insert_columns, load_campaign
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import Database
 from adaptive.ledger._store.schema import ANSWERS, json_of, sum_of, time_text

@@ -1,4 +1,4 @@
-"""One transaction on one campaign: what every step reads, locks and writes.
+"""A campaign as it was created, and a transaction on it: what every step reads, locks and writes.
 
 A step is a function that takes a `Transaction`. A step may run several times, because the database may ask for that, so
 it has no effect except through its transaction. `OpenCampaign`, the base of `Campaign` and `Voter`, runs steps.
@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, Literal, ParamSpec, TypeVar
 
 import numpy as np
 import sqlalchemy as sa
@@ -23,12 +23,13 @@ from adaptive._protocol import Items, checked_items, checked_labels
 from adaptive._tables import check_decimals, item_cells
 from adaptive.errors import VoteError
 from adaptive.ledger._campaign.content import ItemContent, VotingPages
-from adaptive.ledger._campaign.info import CampaignInfo, ContinuousPlan, Mode
-from adaptive.ledger._campaign.settings import CampaignSettings
+from adaptive.ledger._campaign.plan import ContinuousPlan, Mode, items_of_targets, n_pairs_within
+from adaptive.ledger._campaign.settings import CampaignSettings, as_label
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import PROCESS_CLOCK, SERVER_CLOCK, Database, lock_ballot
-from adaptive.ledger._store.schema import json_of, label_of, label_text, now, value_of
+from adaptive.ledger._store.schema import answers_with, json_of, label_of, label_text, now, value_of
 from adaptive.ledger.errors import ChangedError, LedgerError, NoCampaignError
+from adaptive.model._likelihood import MAX_DENSE
 from rankcorr._checks import checked_seed, first_few, shown
 
 P = ParamSpec("P")
@@ -47,6 +48,173 @@ COUNT: Final = (
         n_checked=schema.sheet.c.n_checked + sa.bindparam("checked", type_=sa.Integer),
     )
 )
+
+
+@dataclass(frozen=True, eq=False)
+class CampaignInfo:
+    """A campaign as it was created.
+
+    Attributes
+    ----------
+    id : int
+        Id in its database.
+    key : str
+        Random name, identical in every copy.
+    name : str
+    mode : {"ballots", "continuous"}
+    plan : BallotPlan or ContinuousPlan
+    slots : sequence of hashable
+        Names of the voters that ballots are drawn for.
+    seed : int
+    settings : CampaignSettings
+    hash_key : str
+        Key for hashing the names that voters have elsewhere.
+    created_at : int
+    items : sequence of hashable
+        Labels, by place.
+    """
+
+    id: int
+    key: str
+    name: str
+    mode: Mode
+    plan: BallotPlan | ContinuousPlan
+    slots: Sequence[Hashable]
+    seed: int
+    settings: CampaignSettings
+    hash_key: str
+    created_at: int
+    items: Sequence[Hashable]
+
+    @classmethod
+    def from_dict(
+        cls, data: Mapping[str, Any], items: Sequence[Hashable], *, campaign_id: int = 0, hash_key: str = ""
+    ) -> CampaignInfo:
+        """Return the campaign of a stored row; slots may be a number N, which means 0..N-1."""
+        is_planned, slots = data["mode"] == "ballots", data["slots"]
+        return cls(
+            **{name: data[name] for name in ("key", "name", "mode", "created_at")},
+            id=campaign_id,
+            plan=BallotPlan.from_dict(data["plan"]) if is_planned else ContinuousPlan(**data["plan"]),
+            slots=range(slots) if isinstance(slots, int) else tuple(map(as_label, slots)),
+            seed=int(data["seed"]),
+            settings=CampaignSettings.from_dict(data["settings"]),
+            hash_key=hash_key,
+            items=items,
+        )
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self.items)
+
+    @cached_property
+    def group_of_items(self) -> NDArray[np.int64] | None:
+        """Number of the target of each item; None without target groups."""
+        if self.settings.targets is None:
+            return None
+        numbers = {target: number for number, target in enumerate(self.settings.targets)}
+        return np.array([numbers[label[0]] for label in self.items], np.int64)  # type: ignore[index]
+
+    def target_of(self, item: int) -> str | None:
+        """Return the target that an item is a candidate of; None without target groups."""
+        return None if self.settings.targets is None else str(self.items[item][0])  # type: ignore[index]
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of different pairs that may be asked."""
+        if isinstance(self.plan, ContinuousPlan):
+            return self.plan.n_different
+        return self.n_items * (self.n_items - 1) // 2
+
+    @property
+    def set_size(self) -> int:
+        """Number of items of a comparison: 2 is a pair."""
+        return self.plan.set_size if isinstance(self.plan, ContinuousPlan) else 2
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The answers that the campaign takes; its pages may offer fewer.
+
+        Examples
+        --------
+        >>> from adaptive.ledger import ContinuousPlan, Ledger
+        >>> ledger, plan = Ledger.in_memory(), ContinuousPlan(8, budget=40, set_size=4)
+        >>> campaign = ledger.new_campaign(plan, 8, 5, 1, settings=CampaignSettings(assigned=False, sheet_size=10))
+        >>> len(campaign.info.answers), campaign.info.answers[2]
+        (13, 'best 1 worst 4')
+        >>> ledger.close()
+        """
+        return answers_with(self.settings.grades, self.set_size)
+
+    def check_answers(self) -> None:
+        """Refuse answers that the campaign cannot ask for, or of more items than their fit can take.
+
+        Raises
+        ------
+        LedgerError
+        """
+        if self.settings.grades > 1 and self.n_items > MAX_DENSE:  # the fit's matrices are dense
+            raise LedgerError(f"grades are for at most {MAX_DENSE:,} items; got {self.n_items:,}")
+        if isinstance(self.plan, ContinuousPlan):
+            self.plan.check_settings(self.settings)
+
+    def check_targets(self) -> None:
+        """Refuse a campaign of target groups whose plan, items or checks are not those of its targets.
+
+        Raises
+        ------
+        LedgerError
+        """
+        targets, plan = self.settings.targets, self.plan
+        if targets is None:
+            if isinstance(plan, ContinuousPlan) and plan.n_pairs is not None:
+                raise LedgerError("n_pairs of a plan belongs to target groups, which the settings lack")
+            return
+        items = items_of_targets(targets)
+        if not isinstance(plan, ContinuousPlan) or plan.target is not None:
+            raise LedgerError(
+                "target groups need a continuous campaign that ends with its budget, as plan_of_targets makes it"
+            )
+        if len(self.items) != len(items) or set(self.items) != set(items):
+            raise LedgerError("the items of a campaign of target groups must be those of items_of_targets")
+        if plan.n_pairs != n_pairs_within([label[0] for label in items]):  # type: ignore[index]
+            raise LedgerError("the plan is not that of these target groups; plan_of_targets makes it")
+        known = () if self.settings.probing is None else self.settings.probing.known
+        across = [pair for pair in known if pair.left[0] != pair.right[0]]  # type: ignore[index]
+        if across:
+            raise LedgerError(f"a check compares candidates of two targets: {across[0].left} and {across[0].right}")
+
+    @property
+    def unit(self) -> Literal["ballot", "batch"]:
+        """Word for the unit that is opened and closed, a ballot or a batch."""
+        return "batch" if self.mode == "continuous" else "ballot"
+
+    @cached_property
+    def ballot_plan(self) -> BallotPlan:
+        """The plan of a campaign of ballots.
+
+        Raises
+        ------
+        LedgerError
+            If the campaign is continuous.
+        """
+        if isinstance(self.plan, BallotPlan):
+            return self.plan
+        raise LedgerError("a continuous campaign has batches, not the ballots of a plan")
+
+    @property
+    def batch_plan(self) -> ContinuousPlan:
+        """The plan of a continuous campaign.
+
+        Raises
+        ------
+        LedgerError
+            If the campaign has ballots.
+        """
+        if isinstance(self.plan, ContinuousPlan):
+            return self.plan
+        raise LedgerError("the campaign has the ballots of a plan, not batches")
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,34 +5,245 @@ Agreement is measured on pairs that several voters were asked, and on those that
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from adaptive.comparisons._comparisons import Comparisons
-from adaptive.ledger._ballots.stored import sides_of
-from adaptive.ledger._campaign.info import CampaignInfo
-from adaptive.ledger._campaign.transaction import Transaction
-from adaptive.ledger._reports.flags import FlagLimits, Share, VoterQuality, flags_of
-from adaptive.ledger._store import schema
-from adaptive.ledger._store.schema import CANNOT_SAY, directions_of, value_of
+from adaptive.ledger._ballots.stored import NOTHING, Answers, answers_of
+from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
+from adaptive.ledger._store.schema import CANNOT_SAY
+from adaptive.ledger.errors import LedgerError
 from adaptive.model._accuracy import MOST_WITH_INTERVALS
 from adaptive.model._models import bradley_terry
 from adaptive.model._voters import voter_report, wilson_interval
+from rankcorr._checks import check_declared, declare
 
 _LEVEL: Final = 0.9
 _COUNTS: Final = ("n_so", "n")
-NOTHING: Final = -9
-_KINDS: Final = ("", "practice", "attention", "gold", "repeat", "overlap")
 Array = NDArray[np.int64]
 Floats = NDArray[np.float64]
 # Agreement is reported from this many pairs on. If each pair has two answers and there are no ties, the 90 % interval
 # of alpha is at most 0.7 wide with 20 pairs, and up to 1.3 wide with 2.
 LEAST_PAIRS: Final = 20
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A point to review.
+
+    Attributes
+    ----------
+    kind : {"speed", "side", "attention", "gold", "repeats", "agreement", "random"}
+    reason : str
+
+    See Also
+    --------
+    FlagLimits : When a voter gets one.
+    CampaignQuality : Lists the flags of each voter.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import Flag
+    >>> flag = Flag("speed", "8 of 20 answers took less than 1 s")
+    >>> flag.kind, flag.reason
+    ('speed', '8 of 20 answers took less than 1 s')
+    """
+
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class FlagLimits:
+    """The limits that decide when a voter gets a flag.
+
+    Attributes
+    ----------
+    fast_seconds, fast_share : float
+        An answer that takes less than `fast_seconds` is fast; a share of fast answers above `fast_share` gets a flag.
+    side_level : float
+        Level of the interval of the side bias; a voter gets a flag if the interval excludes one half. One in a thousand
+        voters without a bias gets this flag.
+    known_wrong, known_share : int, float
+        A voter gets a flag for at least `known_wrong` wrong answers to attention checks, or to gold pairs, if the share
+        of correct ones is below `known_share`.
+    unlikely : float
+        A voter gets a flag for few consistent repeats, or for few agreements with other voters on the same pairs. The
+        limit is the probability that a voter who agrees as often as the others do would have as few (Fisher). A fixed
+        share would flag honest voters, because close pairs are answered alike in little more than half of the repeats,
+        and ties count.
+    random : float
+        A voter gets a flag if the probability of flipping coins is above this limit.
+    model_votes : int
+        The model is applied to voters with at least this number of votes.
+
+    Raises
+    ------
+    LedgerError
+        If a number is out of range.
+
+    See Also
+    --------
+    Campaign.quality : Takes them.
+    Flag : A reason to review a voter.
+
+    Examples
+    --------
+    >>> from adaptive.ledger import FlagLimits
+    >>> limits = FlagLimits(fast_seconds=0.5)
+    >>> limits.fast_seconds, limits.fast_share, limits.known_wrong
+    (0.5, 0.3, 2)
+    """
+
+    fast_seconds: float = declare(float, 1.0, least=0, about="Answers below this time, in seconds, count as fast.")
+    fast_share: float = declare(float, 0.3, least=0, most=1, about="Share of fast answers.")
+    side_level: float = declare(float, 0.999, above=0, below=1, about="Level of the interval of the side bias.")
+    known_wrong: int = declare(int, 2, least=1, about="Wrong answers to pairs whose answer is known.")
+    known_share: float = declare(float, 0.75, least=0, most=1, about="Share of correct answers to such pairs.")
+    unlikely: float = declare(float, 0.01, least=0, most=1, about="Probability of so few equal answers.")
+    random: float = declare(float, 0.5, least=0, most=1, about="Probability of flipping coins.")
+    model_votes: int = declare(int, 20, least=1, about="Votes of a voter from which the model is applied.")
+
+    def __post_init__(self) -> None:
+        check_declared(self, LedgerError)
+
+
+@dataclass(frozen=True)
+class Share:
+    """The number of cases with a property among n.
+
+    Attributes
+    ----------
+    n, n_so : int
+    share : float or None
+        None if n is 0.
+    """
+
+    n: int
+    n_so: int
+    share: float | None
+
+    @classmethod
+    def of(cls, n_so: int, n: int) -> Share:
+        """Return the share of `n_so` in `n`.
+
+        Examples
+        --------
+        >>> Share.of(3, 4), str(Share.of(0, 0))
+        (Share(n=4, n_so=3, share=0.75), '-')
+        """
+        return cls(n, n_so, n_so / n if n else None)
+
+    def interval(self, level: float) -> tuple[float, float] | None:
+        """Return Wilson's interval of the share at this level; None if n is 0."""
+        if self.share is None:
+            return None
+        from scipy.special import ndtri
+
+        return wilson_interval(self.share, self.n, float(ndtri((1 + level) / 2)))
+
+    def __str__(self) -> str:
+        return f"{self.n_so:,} of {self.n:,}" if self.n else "-"
+
+
+@dataclass(frozen=True)
+class VoterQuality:
+    """Statistics of one voter's answers.
+
+    Attributes
+    ----------
+    voter, key : str
+        The voter's name and the random key used in exports.
+    excluded : bool
+    n_votes, n_cannot_say : int
+        Current votes, and how many of them are "cannot say".
+    seconds : float or None
+        Median time of a vote; None if no time is known.
+    fast : Share
+        Among votes with a recorded time, those that took less than the limit.
+    left : Share
+        Among votes that are not ties, those for the left side.
+    left_low, left_high : float or None
+        90 % interval of `left`.
+    attention, gold : Share
+        Correct answers.
+    repeats : Share
+        Comparisons answered alike when repeated with the sides swapped.
+    agreement : Share
+        Among answers of other voters who are not left out, on the same pairs, those that are equal.
+    discrimination, oversight, random : float or None
+        From the vote model: a_v, e_v and the probability of flipping coins. None for voters with few votes, for voters
+        who are left out, and above 3,000 items.
+    flags : tuple of Flag
+    """
+
+    voter: str
+    key: str
+    excluded: bool
+    n_votes: int
+    n_cannot_say: int
+    seconds: float | None
+    fast: Share
+    left: Share
+    left_low: float | None
+    left_high: float | None
+    attention: Share
+    gold: Share
+    repeats: Share
+    agreement: Share
+    discrimination: float | None = None
+    oversight: float | None = None
+    random: float | None = None
+    flags: tuple[Flag, ...] = ()
+
+
+def flags_of(voter: VoterQuality, limits: FlagLimits, repeats: Share, agreement: Share) -> Iterator[Flag]:
+    """Yield the flags of one voter.
+
+    Parameters
+    ----------
+    repeats, agreement : Share
+        The shares of all other voters who count.
+    """
+    fast = voter.fast
+    if fast.share is not None and fast.share > limits.fast_share:
+        yield Flag("speed", f"{fast} answers took less than {limits.fast_seconds:g} s")
+    ends = voter.left.interval(limits.side_level)
+    if ends is not None and not ends[0] <= 0.5 <= ends[1]:
+        yield Flag("side", f"{voter.left} answers (ties aside) chose the left side")
+    for kind, share in (("attention", voter.attention), ("gold", voter.gold)):
+        wrong = share.n - share.n_so
+        if wrong >= limits.known_wrong and share.n_so < limits.known_share * share.n:
+            pairs = "attention checks" if kind == "attention" else "gold pairs"
+            yield Flag(kind, f"{share} {pairs} answered as expected")
+    if is_low(voter.repeats, repeats, limits.unlikely):
+        summary = f"{voter.repeats} repeated comparisons got the same answer"
+        yield Flag("repeats", f"{summary}; {repeats.share:.0%} by the other voters")
+    if is_low(voter.agreement, agreement, limits.unlikely):
+        summary = f"{voter.agreement} answers of others on the same pairs were the same"
+        yield Flag("agreement", f"{summary}; {agreement.share:.0%} among the other voters")
+    if voter.random is not None and voter.random > limits.random:
+        yield Flag("random", f"according to the model, the voter answers at random with probability {voter.random:.2f}")
+
+
+def is_low(share: Share, others: Share, unlikely: float) -> bool:
+    """Return whether so few of n would be unlikely at the rate of the others: Fisher's exact test, one-sided."""
+    if not share.n or not others.n:
+        return False
+    n_all, n_so = share.n + others.n, share.n_so + others.n_so
+    counts = np.arange(max(0, share.n - (n_all - n_so)), share.n_so + 1)
+    ways = _log_choose(n_so, counts) + _log_choose(n_all - n_so, share.n - counts) - _log_choose(n_all, share.n)
+    return bool(np.exp(ways).sum() < unlikely)
+
+
+def _log_choose(n: int, k: Any) -> Any:
+    from scipy.special import gammaln
+
+    return gammaln(n + 1) - gammaln(np.asarray(k) + 1) - gammaln(n - np.asarray(k) + 1)
 
 
 class Ratings:
@@ -178,67 +389,6 @@ def consistency(votes: Answers, probes: Answers) -> tuple[Array, NDArray[np.bool
         if (ballot, place) in answers_by_place and answers_by_place[ballot, place][0] == voter
     ]
     return np.array([voter for voter, _ in comparisons], np.int64), np.array([same for _, same in comparisons], bool)
-
-
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """Current answers, by ballot and in the order of the draw.
-
-    Attributes
-    ----------
-    ballot, place : ndarray of int64
-        Id of the ballot, and place in the ballot.
-    left, right : ndarray of int64
-        Places of the items in the campaign; of a set, of its best and its worst item in the order shown.
-    answer : ndarray of int64
-        1 left, 0 tie, -1 right, 2 cannot say, whatever the grade.
-    voter : ndarray of int64
-        Ids of the voters.
-    milliseconds : ndarray of int64
-        Time that the answer took; NOTHING if unknown.
-    kind : ndarray of str
-        Kind of a probe; "" for a vote.
-    expected : ndarray of int64
-        Expected answer of a probe whose answer is known; else NOTHING.
-    repeats : ndarray of int64
-        Comparison that a probe asks again; else NOTHING.
-    """
-
-    ballot: Array
-    place: Array
-    left: Array
-    right: Array
-    answer: Array
-    voter: Array
-    milliseconds: Array
-    kind: NDArray[np.str_]
-    expected: Array
-    repeats: Array
-
-    def select(self, rows: NDArray[np.bool_]) -> Answers:
-        """Return some of the answers."""
-        return Answers(**{name: column[rows] for name, column in vars(self).items()})
-
-
-def answers_of(transaction: Transaction) -> tuple[Answers, Answers]:
-    """Return the current votes and the current answers to checks."""
-    event, pair = schema.vote_event, schema.comparison
-    votes = (event.c.ballot_id, event.c.place, pair.c.left_item, pair.c.right_item, event.c.answer, event.c.voter_id)
-    kind = sa.case(*((pair.c.probe == name, code) for code, name in enumerate(_KINDS)), else_=0)
-    optional = (event.c.response_ms, pair.c.expected, pair.c.repeats)
-    milliseconds, expected, repeats = (sa.func.coalesce(column, NOTHING) for column in optional)
-    query = sa.select(*votes, milliseconds, kind, expected, repeats).select_from(schema.VOTES.join(pair))
-    of_campaign = query.where(transaction.of_campaign(schema.ballot), schema.IN_FORCE)
-    in_order = of_campaign.order_by(schema.ballot.c.number, event.c.place)
-    read = transaction.integer_columns(in_order)
-    columns: dict[str, Any] = dict(zip((field.name for field in fields(Answers)), read, strict=True))
-    if transaction.info.set_size > 2:
-        other_items = transaction.execute(in_order.with_only_columns(pair.c.other_items)).scalars()
-        items = np.column_stack([columns["left"], columns["right"], [value_of(items) for items in other_items]])
-        columns["left"], columns["right"] = sides_of(items, columns["answer"])
-    kinds = columns["kind"]
-    answers = Answers(**{**columns, "answer": directions_of(columns["answer"]), "kind": np.array(_KINDS)[kinds]})
-    return answers.select(kinds == 0), answers.select(kinds > 0)
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,7 @@ from adaptive.ledger._ballots.stored import (
     votes_of,
 )
 from adaptive.ledger._campaign.content import ItemContent
-from adaptive.ledger._campaign.info import CampaignInfo
-from adaptive.ledger._campaign.transaction import Transaction
+from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
 from adaptive.ledger.errors import LedgerError
 from adaptive.model._accuracy import MOST_WITH_INTERVALS, Cut, RankIntervals
 from adaptive.model._likelihood import MISFIT_LIMIT

@@ -11,16 +11,45 @@ from adaptive._plan import BallotPlan
 from adaptive.ledger._ballots.batches import Waits, why_it_waits
 from adaptive.ledger._ballots.pairs import dropped_sheets
 from adaptive.ledger._ballots.sheets import held_unanswered
-from adaptive.ledger._ballots.stored import ballot_stamp, n_left_out, stored_ballots
-from adaptive.ledger._campaign.info import CampaignInfo
-from adaptive.ledger._campaign.transaction import Transaction
-from adaptive.ledger._reports.spending import Spending, spending_of
+from adaptive.ledger._ballots.stored import answered_by_ballot, ballot_stamp, n_left_out, stored_ballots
+from adaptive.ledger._campaign.plan import expected_probes
+from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import digest_of, now, time_text, value_of
 
 State = Literal["ready", "open", "closing", "finished"]
 _RECENT: Final = 200  # votes that the rate is computed from
 _SEARCHED: Final = 20_000  # latest events of the ledger that are searched for them
+
+
+@dataclass(frozen=True)
+class Spending:
+    """Answers and their cost, so far and for the whole campaign.
+
+    Attributes
+    ----------
+    n_votes, n_probes : int
+        Current votes and answered checks; both are paid.
+    expected_votes : int
+        For the whole campaign: all comparisons of the plan, or the current votes once all ballots are closed.
+    expected_probes : float
+        The same for checks: those drawn and, on average, those still to be drawn.
+    hours, expected_hours : float or None
+        Computed from the seconds in the pay settings; None if they are not known.
+    spent, expected : float or None
+        Pay and fee; None if nothing is paid.
+    currency : str
+    """
+
+    n_votes: int
+    n_probes: int
+    expected_votes: int
+    expected_probes: float
+    hours: float | None = None
+    expected_hours: float | None = None
+    spent: float | None = None
+    expected: float | None = None
+    currency: str = ""
 
 
 @dataclass(frozen=True)
@@ -412,3 +441,45 @@ def awaited_sheets(transaction: Transaction) -> Awaited | None:
         return None
     most = max((number for address, number, _ in rows if address is not None), default=0)
     return Awaited(sum(row[1] for row in rows), most, time_text(max(row[2] for row in rows)))
+
+
+def spending_of(transaction: Transaction) -> Spending | None:
+    """Return a campaign's spending so far and in the end; None if it neither pays nor asks checks."""
+    plan, pay, probing = transaction.info.plan, transaction.info.settings.pay, transaction.info.settings.probing
+    if pay is None and probing is None:
+        return None
+    n_votes = sum(answered_by_ballot(transaction).values())
+    of_campaign = transaction.of_campaign(schema.ballot)
+    is_check = schema.vote_event.c.place >= schema.ballot.c.n_comparisons
+    n_probes = 0 if probing is None else transaction.count(schema.VOTES, of_campaign, is_check, schema.IN_FORCE)
+    expected_votes = plan.n_comparisons
+    states = transaction.execute(sa.select(schema.ballot.c.state).where(of_campaign)).scalars().all()
+    still = expected_probes(plan, len(transaction.info.slots), transaction.info.settings, n_opened=len(states))
+    probes = _count_checks(transaction) + still
+    now, end = n_votes + n_probes, expected_votes + probes
+    last = plan.n_ballots if isinstance(plan, BallotPlan) else 1
+    if len(states) >= last and set(states) == {"closed"}:  # unanswered comparisons are no longer asked
+        expected_votes, probes, end = n_votes, n_probes, now
+    counts = (n_votes, n_probes, expected_votes, probes)
+    if pay is None:
+        return Spending(*counts)
+    return Spending(*counts, pay.hours(now), pay.hours(end), pay.cost(now), pay.cost(end), pay.currency)
+
+
+def _count_checks(transaction: Transaction) -> int:
+    """Return the number of drawn checks that will be asked.
+
+    If sheets are not assigned, each has the practice, but a voter does it only once: it counts once for each slot.
+    """
+    ballot, probe, probing = schema.ballot, schema.comparison, transaction.info.settings.probing
+    if probing is None:
+        return 0
+    is_check = (transaction.of_campaign(ballot), probe.c.place >= ballot.c.n_comparisons)
+    if transaction.info.settings.assigned or not probing.of_kind("practice"):
+        return transaction.count(schema.PAIRS, *is_check)
+    sides = (probe.c.left_item, probe.c.right_item)
+    pair = [sa.case((sides[0] < sides[1], side), else_=other) for side, other in (sides, sides[::-1])]
+    columns = (schema.sheet.c.slot, pair[0].label("low"), pair[1].label("high"))
+    practice = sa.select(*columns).select_from(schema.PAIRS_ON_SHEETS).where(*is_check, probe.c.probe == "practice")
+    n_practice = transaction.count(practice.distinct().subquery())
+    return n_practice + transaction.count(schema.PAIRS, *is_check, probe.c.probe != "practice")

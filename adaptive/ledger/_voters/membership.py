@@ -18,8 +18,7 @@ import sqlalchemy as sa
 
 from adaptive._tables import item_cells
 from adaptive.ledger._campaign.content import PLATFORMS, Outcome, VotingPages, is_line
-from adaptive.ledger._campaign.info import CampaignInfo
-from adaptive.ledger._campaign.transaction import Transaction
+from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import now, time_text, value_of
 from adaptive.ledger._voters.tokens import issue, revoke_of_voter

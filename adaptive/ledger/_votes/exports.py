@@ -40,9 +40,8 @@ from adaptive._formats.records import EXPORT_COLUMNS
 from adaptive._record import json_label
 from adaptive._tables import csv_text, guarded, item_cells, item_columns, set_columns
 from adaptive.ledger._campaign.content import ItemContent
-from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.settings import Targets
-from adaptive.ledger._campaign.transaction import Transaction
+from adaptive.ledger._campaign.transaction import CampaignInfo, Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import (
     ANSWERS,

@@ -25,9 +25,8 @@ from adaptive._votes import Comparison, SetComparison
 from adaptive.errors import VoteError
 from adaptive.ledger._ballots.sheets import mark_answered
 from adaptive.ledger._ballots.stored import NO_VOTER, ballot_probes, drawn_columns, holders_of
-from adaptive.ledger._campaign.info import CampaignInfo
 from adaptive.ledger._campaign.settings import KINDS, KnownPair
-from adaptive.ledger._campaign.transaction import OpenCampaign, Transaction
+from adaptive.ledger._campaign.transaction import CampaignInfo, OpenCampaign, Transaction
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.schema import ANSWERS, answer_code, answer_name, json_of, pair_at, pair_id
 from adaptive.ledger._voters.membership import file_name, voters_named

@@ -24,7 +24,7 @@ from adaptive.ledger import (
     plan_of_targets,
 )
 from adaptive.ledger._ballots.batches import Refusal, draw_batch, may_draw, state_of, write_refusal
-from adaptive.ledger._campaign.info import batch_for, slots_of_batch
+from adaptive.ledger._campaign.plan import batch_for, slots_of_batch
 from adaptive.ledger._votes.casting import retract
 from rankcorr.vectors import TargetGroups, reliability_score
 from tests.adaptive.ledger.campaigns import change, new_id, query, read, write

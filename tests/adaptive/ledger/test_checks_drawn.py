@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from adaptive._plan import plan_ballots
 from adaptive.ledger import CampaignSettings, LedgerError
-from adaptive.ledger._ballots.draws import expected_probes
+from adaptive.ledger._campaign.plan import expected_probes
 from adaptive.ledger._campaign.settings import KnownPair, Pay, Probing
 from adaptive.ledger._store.schema import json_of
 from adaptive.ledger._votes.imports import read_known_pairs

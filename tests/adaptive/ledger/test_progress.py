@@ -14,11 +14,11 @@ from adaptive._plan import plan_ballots
 from adaptive.ledger import CampaignSettings, ChangedError, ContinuousPlan, Ledger, LedgerError, VotingPages
 from adaptive.ledger._ballots.batches import draw_batch
 from adaptive.ledger._ballots.stored import ballot_stamp, current_votes, drawn_columns
+from adaptive.ledger._campaign.plan import planned_spending
 from adaptive.ledger._campaign.settings import KnownPair, Pay, Probing
 from adaptive.ledger._campaign.transaction import Transaction
 from adaptive.ledger._closing import close_batches
-from adaptive.ledger._reports.spending import planned_spending, spending_of
-from adaptive.ledger._reports.status import campaign_stamp, status_of
+from adaptive.ledger._reports.status import campaign_stamp, spending_of, status_of
 from adaptive.ledger._store import schema
 from adaptive.ledger._store.database import lock_ballot
 from adaptive.ledger._voters.tokens import holder_of

@@ -18,10 +18,20 @@ from adaptive._formats.votes import VoteFile, VoteRow
 from adaptive._plan import plan_ballots
 from adaptive.ledger import LedgerError
 from adaptive.ledger._ballots.draws import open_comparisons as asked_of
-from adaptive.ledger._ballots.stored import ballot_probes, votes_of
+from adaptive.ledger._ballots.stored import NOTHING, Answers, ballot_probes, votes_of
 from adaptive.ledger._campaign.settings import KnownPair, Probing
-from adaptive.ledger._reports.flags import Flag, FlagLimits, Share, VoterQuality, flags_of, is_low
-from adaptive.ledger._reports.quality import NOTHING, Answers, Ratings, consistency, quality_of, ratings_of
+from adaptive.ledger._reports.quality import (
+    Flag,
+    FlagLimits,
+    Ratings,
+    Share,
+    VoterQuality,
+    consistency,
+    flags_of,
+    is_low,
+    quality_of,
+    ratings_of,
+)
 from adaptive.ledger._reports.results import exclusion_preview, result_of
 from adaptive.ledger._store.schema import CANNOT_SAY
 from adaptive.ledger._voters.membership import voter_named

@@ -30,7 +30,7 @@ import numpy as np
 
 from adaptive._plan import BallotPlan, plan_ballots
 from adaptive.ledger import Campaign, CampaignSettings, Ledger, PageTexts, VotingPages
-from adaptive.ledger._campaign.info import ContinuousPlan
+from adaptive.ledger._campaign.plan import ContinuousPlan
 from adaptive.ledger._store.schema import answer_name
 from adaptive.simulation._voters import VoterPool
 from tests.service.collect.browsing import Voter, new_campaign, new_id
