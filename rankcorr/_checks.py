@@ -1,4 +1,4 @@
-"""Check arguments, one by one or as they are declared; show values in messages; give warnings that threads can collect.
+"""Check arguments, one by one or as declared, show values in messages, and give warnings, which threads can collect.
 
 An option that belongs to a value, such as `TauW`, is declared once, as a field of a frozen dataclass: its default, its
 bounds and its help. A command derives its option from the declaration (`rankcorr._cli.console.declared_option`), and
