@@ -23,7 +23,8 @@ serve: .venv/.service ## Install the service, and start it on http://127.0.0.1:8
 	@$(BIN)/rankcorr-serve
 
 # The votes are in .collect, which nothing here removes, and so is the token with which campaigns are made. COLLECT_BIND
-# may be another address. The links are printed once they can be opened.
+# may be another address. The links are printed once they can be opened, and stay in sight: stdout, which has a line for
+# each request, goes to a file.
 COLLECT_BIND ?= 127.0.0.1:8080
 
 collect: .venv/.service ## Install the service, and collect votes on a sample campaign on http://127.0.0.1:8080
@@ -35,8 +36,9 @@ collect: .venv/.service ## Install the service, and collect votes on a sample ca
 		export RANKCORR_ASSETS="$${RANKCORR_ASSETS:-.collect/images}" && \
 		export RANKCORR_PUBLIC_URL="$${RANKCORR_PUBLIC_URL:-http://$(COLLECT_BIND)}" && \
 		export RANKCORR_TOKENS="$${RANKCORR_TOKENS:-$$(cat .collect/token)}" && \
-		RANKCORR_NOTICE="$$($(BIN)/python -m service.collect.sample --url "$$RANKCORR_PUBLIC_URL")" && \
-		export RANKCORR_NOTICE && exec $(BIN)/rankcorr-collect
+		LINKS="$$($(BIN)/python -m service.collect.sample --url "$$RANKCORR_PUBLIC_URL")" && \
+		export RANKCORR_NOTICE="$$LINKS$$(printf '\n\nRequests are logged in .collect/requests.log. Stop with ctrl-c.')" && \
+		exec $(BIN)/rankcorr-collect > .collect/requests.log
 
 # "logical", because "auto" is the number of physical cores. A file stays in one process, because its tests share fixtures;
 # files begin in the order of tests/conftest.py.
@@ -70,8 +72,10 @@ check: .venv/.check ## Check format, lint, types and the way of imports
 paper: .venv/.test ## Simulate Table 2 of the paper, and draw its Figures 2, 3 and 4 into build/paper
 	@$(BIN)/python benchmarks/paper.py --workers 2 --figures build/paper
 
+# Without --quiet: the progress is shown, and the time of each tutorial.
 docs: .venv/.docs ## Build the site in docs/_build, with a page for each public name
-	$(BIN)/python -m sphinx -b html -j auto -W --keep-going --quiet docs docs/_build
+	@test -e docs/.jupyter_cache || echo "The first build runs all tutorials: allow two to four minutes, half of them without a word"
+	$(BIN)/python -m sphinx -b html -j auto -W --keep-going docs docs/_build
 	@echo "Open docs/_build/index.html"
 
 bench: .venv/.dev ## Print speed and memory against the peers

@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 from calendar import month_name
 from functools import cache
 from importlib import import_module
@@ -181,6 +182,19 @@ def test_every_picture_is_shown_and_small():
     shown = {os.path.normpath(Path(page).parent / target) for page, target in pictures}
     assert shown == {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs/images").iterdir()}
     assert [path.name for path in (ROOT / "docs/images").iterdir() if path.stat().st_size > 150_000] == []
+
+
+def test_tutorials_import_only_what_make_docs_and_a_reader_install():
+    """The extra plot brings matplotlib, and so numpy; a .venv of tests has pandas too."""
+    installed = {"rankcorr", "adaptive", "service", "numpy", "scipy", "matplotlib"} | sys.stdlib_module_names
+    imported = {
+        (page, module)
+        for page, text in PAGES.items()
+        for cell in fenced(text, r"\{code-cell\}(?: \w+)?")
+        for module in re.findall(r"^ *(?:import|from) (\w+)", cell, re.MULTILINE)
+    }
+    assert {module for _, module in imported} > {"rankcorr", "adaptive", "numpy"}
+    assert [(page, module) for page, module in sorted(imported) if module not in installed] == []
 
 
 def test_anchors_are_those_of_github():

@@ -97,13 +97,13 @@ def when_ready(arbiter: Any) -> None:
 def post_worker_init(worker: Any) -> None:
     """Limit how long a thread waits for a client, and count requests; without disk space, answer without metrics.
 
-    The notice of `make collect` is printed below gunicorn's lines about the workers, which are numbered by `age`.
+    The notice of `make collect` is printed below gunicorn's lines about the workers, which are numbered by `age`, and
+    on stderr as they are: stdout is the log of requests.
     """
     # Ctrl-c reaches every process. The master tells the workers too, and two signals at once can block a thread pool.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if worker.age == workers and (notice := os.environ.get(NOTICE)):
-        sys.stdout.write(f"\n{notice}\n\n")
-        sys.stdout.flush()
+        sys.stderr.write(f"\n{notice}\n\n")
     # Connections inherit these options. Without them, a client that loses its network would keep a thread forever.
     patience = struct.pack("@ll", *divmod(max(1, round(_server.client_seconds * 1e6)), 1_000_000))
     for listener in worker.sockets:

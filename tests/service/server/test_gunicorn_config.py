@@ -44,7 +44,7 @@ def test_what_is_to_be_said_stands_below_the_last_worker_and_comes_once(monkeypa
     monkeypatch.setattr(gunicorn_config.signal, "signal", lambda *_: None)
     for age, said in ((1, ""), (2, "\nTo vote: here\n\n"), (3, "")):  # the third replaces one that has ended
         gunicorn_config.post_worker_init(SimpleNamespace(pid=7, age=age, sockets=[]))
-        assert capsys.readouterr().out == said
+        assert capsys.readouterr().err == said
 
 
 def test_metrics_that_cannot_be_kept_are_reported_and_end_nothing(monkeypatch):
