@@ -22,9 +22,14 @@ class Ballots(OneLineErrors):
 @click.group(name="ballots", cls=Ballots)
 @click.version_option(__version__, prog_name="ballots", message="%(prog)s %(version)s")
 def main() -> None:
-    """Rank items by pairwise comparisons; each ballot keeps the best items of the one before.
+    """Rank items by the votes of people or programs, and collect such votes.
 
-    Example, from tokens to a ranking (open, record and close once for each ballot):
+    `ballots fit` ranks by votes that you have. `ballots next` chooses the comparisons to ask next, and `ballots run`
+    keeps a campaign of many voters in a ledger.
+
+    Example, with votes, with people and a judge, and from tokens to a ranking (the last steps once for each ballot):
+      ballots fit votes.csv --out ranking.csv
+      ballots fit people.csv battles.jsonl --powered-by gpt
       ballots pair tokens.csv --out items.csv
       ballots run init voting.db --items items.csv --presentations 20 --voters 100 --seed 1
       ballots run open voting.db --out ballot.csv

@@ -53,13 +53,16 @@ class ChoiceOptions:
         about='Treatment of the answer "both bad" on a pair: a tie, which is the default, or left out.',
     )
     judge: str | None = declare(
-        str, None, about="Also report how far this voter agrees with all others, who count as people."
+        str,
+        None,
+        about="Also report how far this voter agrees with all others, who count as people. The ranking counts all votes "
+        "alike.",
     )
     powered_by: str | None = declare(
         str,
         None,
-        about="Rank by the votes of all others, who count as people, made more precise by those of this judge on more "
-        "prompts; without a prior, unless one is given.",
+        about="Rank by the votes of all others, who count as people: those of this judge on more prompts make the "
+        "ranking more precise, without adding the judge's bias. No prior is used, unless one is given.",
     )
     swapped: str | None = declare(
         str,
@@ -150,7 +153,9 @@ class ChoiceAnswers:
         if (dominant := self._dominant_voter()) is None:
             return ()
         voter, share = dominant
-        return (f"{share} % of the answers are of the voter {shown(voter)}, so the ranking is largely theirs",)
+        # Only votes on the same prompts show how a judge differs from people.
+        advice = "" if self.prompts is None else "; if this is a judge, powered_by ranks by the people instead"
+        return (f"{share} % of the answers are of the voter {shown(voter)}, so the ranking is largely theirs{advice}",)
 
     def _dominant_voter(self) -> tuple[Hashable, int] | None:
         """Return the voter whose answers decide the ranking, and their share in percent; None without such a voter."""

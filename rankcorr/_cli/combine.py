@@ -237,18 +237,18 @@ def fuse_command(
         size = f"{counted(fused.n_queries, 'query', 'queries')}, {counted(len(fused), 'document')}"
         click.echo(f"{method}: {counted(len(parts), 'run')} fused ({size})")
     for comparison in comparisons:
-        _print_differences(comparison)
+        _print_differences(comparison, f"{console.DETECTABLE}\n" if comparison is comparisons[0] else "")
     console.print_notes(notes)
 
 
-def _print_differences(comparison: RunComparison) -> None:
+def _print_differences(comparison: RunComparison, explanation: str) -> None:
     fused = str(comparison.baseline)
     differences = {pair.first: pair for pair in comparison.pairs}
     heading = (
         f"{comparison.metric}: difference from {fused}, {console.percent_text(comparison.level)} intervals, "
         f"{comparison.test} test ({console.resamples_text(comparison.n_resamples, comparison.seed, 'queries')})"
     )
-    click.echo(f"\n{heading}\n")
+    click.echo(f"\n{heading}\n{explanation}")
     empty = dict.fromkeys(("difference", "low", "high", "pvalue", "corrected_pvalue", "detectable"), float("nan"))
     rows: list[dict[str, Any]] = [
         {"run": row.run, "mean": row.mean, "queries": row.n_queries, **empty}

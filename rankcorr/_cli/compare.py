@@ -14,7 +14,7 @@ import click
 from rankcorr import OptionError
 from rankcorr._checks import collected_notices, default_of
 from rankcorr._cli import console, options
-from rankcorr._cli.console import Note, detectable_text, gathered, label_text, pvalue_text, setting, text_columns, whole
+from rankcorr._cli.console import DETECTABLE, Note, detectable_text, gathered, label_text, pvalue_text, setting, text_columns, whole
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._coefficients import COEFFICIENTS, Pearson
 from rankcorr._output.report import Report
@@ -286,8 +286,8 @@ def run_tests(
 
     With --versus, test whether two systems differ, by swapping their scores or ranks at random, item by item. This
     assumes independent items; see --clusters. The interval holds the differences that the test does not reject.
-    'detectable' is the least true difference that it finds with a power of 0.8. P-values of several tests are also
-    corrected by Holm's method.
+    'detectable' is the smallest true difference that it finds four times out of five (a power of 0.8). P-values of
+    several tests are also corrected by Holm's method.
 
     Example:
       rankcorr test gold.csv system_a.csv
@@ -426,7 +426,7 @@ def _print_differences(
         f"p: {option_values['alternative']}, paired test of {name} ({swaps}{seed}){'; corrected by Holm' * has_several}"
     )
     click.echo(f"low, high: {console.percent_text(option_values['level'])} interval of a - b, by the same test")
-    click.echo("detectable: smallest true difference that the test finds with a power of 0.8\n")
+    click.echo(f"{DETECTABLE}\n")
     figures = {
         f"{name} of a": "statistic_a",
         "of b": "statistic_b",

@@ -46,6 +46,7 @@ Column: TypeAlias = tuple[str | tuple[str, ...], CellText]  # names of the value
 _ASIDE: Final = f"{__name__}.aside"
 TABLES: Final = ("text", "markdown", "latex", "csv")
 LOOK: Final = f"{__name__}.look"
+DETECTABLE: Final = "detectable: smallest true difference that the test finds four times out of five"
 
 
 class WithExample(click.Command):

@@ -278,7 +278,8 @@ def evaluate_command(
     _print_means(evaluation, comparisons)
     _print_chance(pairs_of_runs, evaluation, metrics)
     for comparison in comparisons:
-        click.echo(f"\n{_heading(comparison)}\n")
+        explanation = f"{console.DETECTABLE}\n" if comparison is comparisons[0] else ""
+        click.echo(f"\n{_heading(comparison)}\n{explanation}")
         pvalues = [pair.corrected_pvalue for pair in comparison.pairs]
         emphasis = significance_notes(f"{_heading(comparison)}.", pvalues, 1, comparison.level)
         columns = _difference_columns(comparison.correction, has_verdict=settings.equivalent_within is not None)

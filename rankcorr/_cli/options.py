@@ -418,11 +418,14 @@ def permutations_text(number: int, seed: int, sizes: Sequence[int]) -> str:
 
 
 def decisive_text(unit: str, pvalue: float, results: Sequence[LeftOut | None], level: float) -> str:
-    """Say which single item or query decides whether a test rejects; `results` are those without one of them."""
+    """Say which single item or query decides whether a test rejects; `results` are those without one of them.
+
+    The p-value is that of the test itself, before any correction.
+    """
     alpha = alpha_of(level)
     changed = (result for result in results if result and (result.pvalue <= alpha) != (pvalue <= alpha))
     result = next(changed)
     return (
-        f"one {unit} decides: without {console.label_text(result.label)} the difference is {result.difference:z.4f}, "
-        f"p {console.pvalue_text(result.pvalue)}"
+        f"one {unit} decides whether p is at most {alpha:g}: without {console.label_text(result.label)} the difference is "
+        f"{result.difference:z.4f}, p {console.pvalue_text(result.pvalue)}"
     )

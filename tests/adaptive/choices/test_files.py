@@ -471,6 +471,8 @@ def test_answers_of_some_voters():
     assert answers.of_voters([1]).voters == (1, 1, 1)
     assert answers.of_voters([1, "Bob"], others=True).voters == ("Ann",)
     assert answers.warnings == ("60 % of the answers are of the voter 1, so the ranking is largely theirs",)
+    on_prompts = read_choices([{**row, "prompt": "p"} for row in rows])
+    assert on_prompts.warnings[0].endswith("largely theirs; if this is a judge, powered_by ranks by the people instead")
     shares = {(47, 20, 20, 13): True, (47, 40, 13): False, (30, 14, 14, 14, 14, 14): False, (51, 49): True}
     for numbers, is_noted in shares.items():
         rows = [

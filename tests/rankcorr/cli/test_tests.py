@@ -114,12 +114,13 @@ def test_the_table_of_paired_tests():
         f"a: long_a.csv (20 items, {TIES} ties)",
         f"p: two-sided, paired test of tau_w (300 random swaps of {swapped}, seed 0); corrected by Holm",
         "low, high: 90 % interval of a - b, by the same test",
-        "detectable: smallest true difference that the test finds with a power of 0.8",
+        "detectable: smallest true difference that the test finds four times out of five",
         "",
         "b           tau_w of a     of b   a - b      low    high  p (two-sided)  p (Holm)  detectable   n",
     ]
     fragile = [name for name, each in zip(FILES[2:], results, strict=True) if each.fragile]
-    assert [line.split(": ")[:2] for line in lines[9:]] == [[name, "one item decides"] for name in fragile]
+    decides = "one item decides whether p is at most 0.1"
+    assert [line.split(": ")[:2] for line in lines[9:]] == [[name, decides] for name in fragile]
 
 
 def test_the_item_that_decides_is_named():
@@ -131,8 +132,8 @@ def test_the_item_that_decides_is_named():
     assert f"  {expected.detectable:.4f}  14" in lines[-2]
     without = expected.least
     assert lines[-1] == (
-        f"poor.csv: one item decides: without {without.label} the difference is {without.difference:.4f}, "
-        f"p {pvalue_text(without.pvalue)}"
+        f"poor.csv: one item decides whether p is at most 0.05: without {without.label} the difference is "
+        f"{without.difference:.4f}, p {pvalue_text(without.pvalue)}"
     )
     assert without.label == "tiger tiger"
     (row,) = document(*arguments)["comparisons"]
