@@ -74,7 +74,7 @@ paper: .venv/.test ## Simulate Table 2 of the paper, and draw its Figures 2, 3 a
 
 # Without --quiet: the progress is shown, and the time of each tutorial.
 docs: .venv/.docs ## Build the site in docs/_build, with a page for each public name
-	@test -e docs/.jupyter_cache || echo "The first build runs all tutorials: allow two to four minutes, half of them without a word"
+	@test -e docs/.jupyter_cache || echo "The first build runs all tutorials: allow two to four minutes, most of them silent"
 	$(BIN)/python -m sphinx -b html -j auto -W --keep-going docs docs/_build
 	@echo "Open docs/_build/index.html"
 

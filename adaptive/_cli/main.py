@@ -22,7 +22,7 @@ class Ballots(OneLineErrors):
 @click.group(name="ballots", cls=Ballots)
 @click.version_option(__version__, prog_name="ballots", message="%(prog)s %(version)s")
 def main() -> None:
-    """Rank items by the votes of people or programs, and collect such votes.
+    """Rank items by the votes of people or programs, and collect votes.
 
     `ballots fit` ranks by votes that you have. `ballots next` chooses the comparisons to ask next, and `ballots run`
     keeps a campaign of many voters in a ledger.

@@ -55,8 +55,8 @@ class ChoiceOptions:
     judge: str | None = declare(
         str,
         None,
-        about="Also report how far this voter agrees with all others, who count as people. The ranking counts all votes "
-        "alike.",
+        about="Also report how far this voter agrees with all others, who count as people. The ranking counts all "
+        "votes alike.",
     )
     powered_by: str | None = declare(
         str,

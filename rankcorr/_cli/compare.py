@@ -14,7 +14,17 @@ import click
 from rankcorr import OptionError
 from rankcorr._checks import collected_notices, default_of
 from rankcorr._cli import console, options
-from rankcorr._cli.console import DETECTABLE, Note, detectable_text, gathered, label_text, pvalue_text, setting, text_columns, whole
+from rankcorr._cli.console import (
+    DETECTABLE,
+    Note,
+    detectable_text,
+    gathered,
+    label_text,
+    pvalue_text,
+    setting,
+    text_columns,
+    whole,
+)
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._coefficients import COEFFICIENTS, Pearson
 from rankcorr._output.report import Report

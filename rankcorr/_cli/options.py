@@ -426,6 +426,6 @@ def decisive_text(unit: str, pvalue: float, results: Sequence[LeftOut | None], l
     changed = (result for result in results if result and (result.pvalue <= alpha) != (pvalue <= alpha))
     result = next(changed)
     return (
-        f"one {unit} decides whether p is at most {alpha:g}: without {console.label_text(result.label)} the difference is "
-        f"{result.difference:z.4f}, p {console.pvalue_text(result.pvalue)}"
+        f"one {unit} decides whether p is at most {alpha:g}: without {console.label_text(result.label)} the difference "
+        f"is {result.difference:z.4f}, p {console.pvalue_text(result.pvalue)}"
     )
