@@ -141,7 +141,8 @@ class Slopes:
         """Log t and the log odds of e."""
         from scipy.special import logit
 
-        return np.array([math.log(self.at.sd), np.clip(logit(self.at.oversight[0]), _LIMITS[0, 1], _LIMITS[1, 1])])
+        odds = min(max(float(logit(self.at.oversight[0])), _LIMITS[0, 1]), _LIMITS[1, 1])
+        return np.array([math.log(self.at.sd), odds])
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,11 +229,11 @@ class MarginalLikelihood:
     def _push_of_slips(self, point: Point) -> Move:
         """Return the change of the slope of the log posterior with the log odds of e."""
         rows, at = self.fit.rows, point.at
-        change = -point.terms.observed_mixed * (at.oversight * (1 - at.oversight))[rows.group]
+        change = -point.terms.observed_mixed * rows.of_group(at.oversight * (1 - at.oversight))
         groups = np.zeros((rows.n_groups, 3))
         if self.fit.is_free[2]:
             groups[:, 2] = rows.by_group(change)
-        return Move(rows.by_item(change * at.discrimination[rows.group], -1.0), groups, 0.0)
+        return Move(rows.by_item(change * rows.of_group(at.discrimination), -1.0), groups, 0.0)
 
     def _slope_of_slips(self, point: Point, follows: Move) -> tuple[float, float]:
         """Return the slope in the log odds of e and a first guess of the curvature; complete the parameters' slopes."""
@@ -258,7 +259,7 @@ def _step_uphill(here: Slopes, curvature: Array, longest: Array) -> Array:
     """Return a step within the limits."""
     is_free = ~(((here.place <= _LIMITS[0]) & (here.slope < 0)) | ((here.place >= _LIMITS[1]) & (here.slope > 0)))
     step = np.zeros(2)
-    step[is_free] = np.linalg.solve(curvature[np.ix_(is_free, is_free)], here.slope[is_free])
+    step[is_free] = np.linalg.solve(curvature[is_free][:, is_free], here.slope[is_free])
     step /= max(1.0, float((np.abs(step) / longest).max()))
     return np.asarray(np.clip(here.place + step, *_LIMITS) - here.place)
 

@@ -13,7 +13,6 @@ voter, and residuals do not change with the distance of the two items.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
@@ -27,13 +26,15 @@ from rankcorr._output.results import JsonResult, Result, read_only
 from rankcorr._workers import checked_workers, in_threads
 
 if TYPE_CHECKING:
-    from adaptive.model._likelihood_kernels import GroupParameters, RowTerms, Votes
+    from adaptive.model._likelihood_kernels import Absorption, GroupParameters, RowTerms, Votes
 Array: TypeAlias = NDArray[Any]
 Link: TypeAlias = Literal["logistic", "normal"]
 TiesModel: TypeAlias = Literal["davidson", "half"]
 TIES: Final[tuple[TiesModel, ...]] = get_args(TiesModel)
 OVERSIGHT: Final = 0.03
-MAX_FACTOR: Final = 300  # for more items, probes and conjugate gradients take less, unless there are many votes
+# Most items for a dense matrix of curvature where votes are few; for more, conjugate gradients take less.
+MAX_FACTOR: Final = 100
+MAX_TRACE: Final = 300
 _PAIRS_PER_ROW: Final = 4
 _ROWS_PER_BLOCK: Final = 1 << 16
 MAX_DENSE: Final = 1_500  # most items for a dense matrix of curvature: its inverse takes 0.1 s at 1,000
@@ -119,15 +120,18 @@ class Rows:
         return self.model.ties == "half"
 
     @property
-    def has_dense_matrix(self) -> bool:
-        """True if steps and traces take a dense matrix of curvature: it is small, or the votes take longer."""
-        n_pairs = self.n_items**2
-        return self.n_items <= MAX_FACTOR or (self.n_items <= MAX_DENSE and n_pairs <= _PAIRS_PER_ROW * self.left.size)
+    def has_dense_steps(self) -> bool:
+        """True if steps take a dense matrix of curvature: it is small, or the votes take longer."""
+        return self._is_dense(MAX_FACTOR)
 
-    @cached_property
-    def pair(self) -> Array:
-        """Place of the two items of each vote in a flat matrix of all items."""
-        return self.left.astype(np.int64) * self.n_items + self.right
+    @property
+    def has_dense_traces(self) -> bool:
+        """True if traces do; otherwise they are estimated."""
+        return self._is_dense(MAX_TRACE)
+
+    def _is_dense(self, n_items: int) -> bool:
+        n_pairs = self.n_items**2
+        return self.n_items <= n_items or (self.n_items <= MAX_DENSE and n_pairs <= _PAIRS_PER_ROW * self.left.size)
 
     @cached_property
     def neighbours(self) -> tuple[Array, Array, Array]:
@@ -147,17 +151,17 @@ class Rows:
         left, right, winner, group = read_only(list(map(np.ascontiguousarray, columns)))
         return replace(self, left=left, right=right, winner=winner, group=group)
 
-    def pairs(self, weight: Array) -> Any:
-        """Return a sparse matrix with the weight of each vote in the row of either item and the column of the other."""
-        from scipy.sparse import csr_array
-
-        place, other, starts = self.neighbours
-        return csr_array((weight[place], other, starts), shape=(self.n_items, self.n_items))
+    def of_group(self, values: Array) -> Array:
+        """Return the value of each row's group; a number if all rows are of one group."""
+        return np.asarray(values[0] if self.n_groups == 1 else values[self.group])
 
     def by_item(self, values: Array, sign: float) -> Array:
         """Return the sums over the votes on each item, where it is on the right with this sign."""
-        right = np.bincount(self.right, values, self.n_items)
-        return np.asarray(np.bincount(self.left, values, self.n_items) + sign * right, np.float64)
+        from adaptive.model._likelihood_kernels import add_by_item
+
+        sums = np.zeros(self.n_items)
+        add_by_item(self.left, self.right, values, sign, sums)
+        return sums
 
     def by_group(self, values: Array) -> Array:
         """Return the sums over the votes of each group."""
@@ -293,7 +297,7 @@ class Curvature:
     @cached_property
     def flow(self) -> Array:
         """Slope of each vote in the difference of its two strengths."""
-        return np.asarray(self.discrimination[self.rows.group] * self.terms.score)
+        return np.asarray(self.rows.of_group(self.discrimination) * self.terms.score)
 
     @cached_property
     def slope(self) -> Array:
@@ -303,13 +307,13 @@ class Curvature:
     @property
     def weights(self) -> Array:
         """Expected and observed curvature of each vote in the difference of its two strengths, shape (2, n_votes)."""
-        weights = np.stack([self.terms.expected, self.terms.observed]) * self.discrimination[self.rows.group] ** 2
+        weights = np.stack([self.terms.expected, self.terms.observed]) * self.rows.of_group(self.discrimination) ** 2
         return np.asarray(weights)
 
     @cached_property
     def weight(self) -> Array:
         """Expected curvature of each vote in the difference of its two strengths."""
-        return np.asarray(self.terms.expected * self.discrimination[self.rows.group] ** 2)
+        return np.asarray(self.terms.expected * self.rows.of_group(self.discrimination) ** 2)
 
     @cached_property
     def diagonal(self) -> Array:
@@ -317,11 +321,13 @@ class Curvature:
         return self.rows.by_item(self.weight, 1.0) + self.precision
 
     @cached_property
-    def pairs(self) -> Any:
-        """Curvature of all votes on each pair of items, a sparse matrix that takes longer to sum than to solve for."""
-        pairs = self.rows.pairs(self.weight).copy()  # the indices of the first are those of `neighbours`
-        pairs.sum_duplicates()
-        return pairs
+    def pairs(self) -> tuple[Array, Array, Array]:
+        """Both items of each pair that met, and the curvature of all votes on it."""
+        rows = self.rows
+        lower, upper = np.minimum(rows.left, rows.right), np.maximum(rows.left, rows.right)
+        pairs, place = np.unique(lower.astype(np.int64) * rows.n_items + upper, return_inverse=True)
+        left, right = np.divmod(pairs, rows.n_items)
+        return left.astype(np.int32), right.astype(np.int32), np.bincount(place, self.weight, pairs.size)
 
     def solve(self, target: Array, tolerance: float) -> Array:
         """Return H^-1 target, in columns; that only rounding can make H indefinite is a ModelError."""
@@ -332,7 +338,7 @@ class Curvature:
             target = target - target.mean(axis=0)
             diagonal = diagonal + 1e-12 * diagonal.max() * (diagonal > 0)
         try:
-            solution = solve_system(self.rows.pairs(self.weight), diagonal, target, tolerance)
+            solution = solve_system((self.rows.left, self.rows.right, self.weight), diagonal, target, tolerance)
         except np.linalg.LinAlgError:
             raise ModelError(INDEFINITE) from None
         return solution - solution.mean(axis=0) if is_singular else solution
@@ -355,13 +361,17 @@ class Curvature:
         They are exact for few items, else estimated with fixed random signs.
         """
         n_items, left, right = self.rows.n_items, self.rows.left, self.rows.right
-        if self.rows.has_dense_matrix:
+        if self.rows.has_dense_traces:
             diagonal = np.diagonal(self.inverse)
             return float(diagonal.sum()), diagonal[left] + diagonal[right] - 2.0 * self.inverse[left, right]
+        from adaptive.model._likelihood_kernels import add_products_of_differences
+
         signs = random_signs(n_items)
         solved = self.solve(signs, _PROBE_TOLERANCE)
-        contrasts = np.einsum("vc,vc->v", signs[left] - signs[right], solved[left] - solved[right])
-        return float(np.sum(signs * solved)), contrasts
+        variances = np.zeros(left.size)
+        for column in range(signs.shape[1]):
+            add_products_of_differences(left, right, signs[:, column], solved[:, column], variances)
+        return float(np.sum(signs * solved)), variances
 
 
 def random_signs(n_items: int) -> Array:
@@ -374,66 +384,53 @@ def random_signs(n_items: int) -> Array:
 
 
 def solve_system(
-    pairs: Any, diagonal: Array, target: Array, tolerance: float, absorb: Callable[[Array], Array] | None = None
+    pairs: tuple[Array, Array, Array],
+    diagonal: Array,
+    target: Array,
+    tolerance: float,
+    absorption: Absorption | None = None,
 ) -> Array:
     """Solve for columns of targets by conjugate gradients, scaled by the diagonal (Hestenes and Stiefel 1952).
 
-    The matrix has this diagonal, and `pairs` is what it lacks elsewhere; `absorb` returns a part of its product with
-    columns that is taken off. A column ends when its residual, in the norm of the inverse diagonal, is `tolerance`
-    times that of its target. SciPy's `cg` does not notice a direction without positive curvature, and would lead to a
-    saddle point.
+    The matrix has this diagonal. Elsewhere, the third of `pairs` is taken off where its two items meet, as often as
+    they occur, and so is the `absorption`. A column ends when its residual, in the norm of the inverse diagonal, is `tolerance` times that of its target.
+    SciPy's `cg` does not notice a direction without positive curvature, and would lead to a saddle point.
 
     Raises
     ------
     LinAlgError
         There is such a direction.
     """
+    from adaptive.model._likelihood_kernels import Absorption, conjugate_gradients
+
     if (diagonal <= 0).any():
         raise np.linalg.LinAlgError
-    scale = diagonal[:, np.newaxis]
-    solution, residual = np.zeros(target.shape), target.copy()
-    direction = residual / scale
-    size = (residual * direction).sum(axis=0)
-    aim, is_open = tolerance**2 * size, size > 0
-    for _ in range(10 * len(target) + 100):
-        if not is_open.any():
-            break
-        image = scale * direction - pairs @ direction
-        if absorb is not None:
-            image -= absorb(direction)
-        curvature = (direction * image).sum(axis=0)
-        if (curvature[is_open] <= 0).any():
+    absorption = absorption or Absorption.none()
+    solution = np.zeros(target.shape[::-1])
+    for column, solved in zip(np.ascontiguousarray(target.T), solution, strict=True):
+        if not conjugate_gradients(*pairs, diagonal, absorption, column, tolerance, solved):
             raise np.linalg.LinAlgError
-        step = np.divide(size, curvature, out=np.zeros(size.size), where=is_open)
-        solution += step * direction
-        residual -= step * image
-        scaled = residual / scale
-        rest = (residual * scaled).sum(axis=0)
-        direction = scaled + np.divide(rest, size, out=np.zeros(size.size), where=is_open) * direction
-        size = np.where(is_open, rest, size)
-        is_open = size > aim
-    return solution
+    return solution.T
 
 
 def inverse_of(matrix: Array) -> Array:
     """Invert a positive definite matrix by Cholesky's factor, in two thirds of the time of `numpy.linalg.inv`."""
     from scipy.linalg import lapack
 
-    factor, failed = lapack.dpotrf(matrix, lower=True, clean=False)
+    factor, failed = lapack.dpotrf(matrix, lower=True)
     if not failed:
         inverse, failed = lapack.dpotri(factor, lower=True, overwrite_c=True)
     if failed:
         raise ModelError(INDEFINITE)
-    return np.asarray(np.tril(inverse) + np.tril(inverse, -1).T)
+    return np.asarray(inverse + np.tril(inverse, -1).T)
 
 
 def laplacian(rows: Rows, weight: Array) -> Array:
     """Return a dense curvature matrix of votes whose curvatures in the difference of strengths are `weight`."""
-    n_items = rows.n_items
-    pairs = np.bincount(rows.pair, weight, n_items * n_items)
-    matrix = -pairs.reshape(n_items, n_items).astype(np.float64)  # without votes they are integers
-    matrix += matrix.T
-    np.fill_diagonal(matrix, -matrix.sum(axis=1))
+    from adaptive.model._likelihood_kernels import add_laplacian
+
+    matrix = np.zeros((rows.n_items, rows.n_items))
+    add_laplacian(rows.left, rows.right, weight, matrix)
     return matrix
 
 
@@ -452,6 +449,9 @@ def fill_terms(rows: Rows, at: Parameters, terms: RowTerms) -> float:
     from adaptive.model._likelihood_kernels import Votes, row_terms
 
     votes, voters = kernel_input(rows, at)
+
+    if rows.left.size <= _ROWS_PER_BLOCK:
+        return row_terms(votes, voters, at.theta, terms)
 
     def fill(part: slice) -> float:
         return row_terms(Votes(*(column[part] for column in votes)), voters, at.theta, terms.part(part))

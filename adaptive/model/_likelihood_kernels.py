@@ -19,8 +19,7 @@ from rankcorr._rank_kernels import helper, kernel
 
 Array = NDArray[Any]
 Chances: TypeAlias = tuple[float, float, float, float, float, float, float]
-Sides: TypeAlias = tuple[float, float, float, float, float, float, float, float, float, float]
-Terms: TypeAlias = tuple[float, float, float]
+Sides: TypeAlias = tuple[float, float, float, float, float, float, float, float, float, float, float, float]
 Slips: TypeAlias = tuple[float, float, float, float, float, float, float, float]
 
 LOGISTIC, NORMAL = 0, 1
@@ -86,6 +85,26 @@ class RowTerms(NamedTuple):
         return RowTerms(*(values[rows] for values in self))
 
 
+class Absorption(NamedTuple):
+    """The part of a curvature in the strengths that parameters of groups take from it: M (B^-1 - z z') M'.
+
+    M is sparse, by rows of items: `starts`, `indices` and `values`. `inverse` has the blocks B^-1, shape (n_groups,
+    n_free, n_free), and `multiplier` is z.
+    """
+
+    starts: Array
+    indices: Array
+    values: Array
+    inverse: Array
+    multiplier: Array
+
+    @classmethod
+    def none(cls) -> "Absorption":
+        """Return that of no groups."""
+        indices = np.empty(0, np.int32)
+        return cls(indices, indices, np.empty(0), np.empty((0, 0, 0)), np.empty(0))
+
+
 @helper
 def outcome_chances(margin: float, nu: float, link: int) -> Chances:
     """Return P(left), P(tie) and P(right), then slopes and second derivatives of P(left) and P(right) in the margin.
@@ -99,68 +118,57 @@ def outcome_chances(margin: float, nu: float, link: int) -> Chances:
         bend = -margin * slope
         return left, 0.0, 0.5 * math.erfc(margin / math.sqrt(2.0)), slope, -slope, bend, -bend
     x = math.exp(-0.5 * abs(margin))  # at most 1: e^(u/2) itself would overflow
-    total = 1.0 + nu * x + x * x
-    higher, tie, lower = 1.0 / total, nu * x / total, x * x / total
+    higher = 1.0 / (1.0 + nu * x + x * x)
+    tie, lower = nu * x * higher, x * x * higher
     # log(weight) has the slopes 1/2, 0 and -1/2; minus their mean, they are the slopes of log P, without cancellation.
     up, down = lower + 0.5 * tie, higher + 0.5 * tie
-    rising, falling = higher * up, -lower * down
-    turn = 0.5 * (rising - falling)
+    rising, falling = higher * up, lower * down
+    turn = 0.5 * (rising + falling)
     higher_bend, lower_bend = higher * (up * up - turn), lower * (down * down - turn)
-    if margin >= 0.0:
-        return higher, tie, lower, rising, falling, higher_bend, lower_bend
-    return lower, tie, higher, -falling, -rising, lower_bend, higher_bend
+    # Which side is stronger is as good as random: a choice between numbers is faster than a branch.
+    is_left = margin >= 0.0
+    left, right = higher if is_left else lower, lower if is_left else higher
+    d_left, d_right = rising if is_left else falling, -falling if is_left else -rising
+    b_left, b_right = higher_bend if is_left else lower_bend, lower_bend if is_left else higher_bend
+    return left, tie, right, d_left, d_right, b_left, b_right
 
 
 @helper
 def side_terms(chances: Chances, oversight: float, link: int, margin: float) -> Sides:
-    """Return the terms of either side with oversights, from the chances at this margin.
+    """Return the terms of each answer with oversights, from the chances at this margin.
 
-    These are the probabilities of the answers left and right, the slopes of their logarithms in the margin, and minus
-    the second derivatives; then P(tie) with its slope and second derivative; last the expected curvature of an answer.
+    These are the probabilities of the answers left, tie and right, the slopes of their logarithms in the margin, and
+    minus the second derivatives; then the expected curvature of an answer, and the inverse probabilities of the answers
+    left and right.
     """
     left, tie, right, d_left, d_right, b_left, b_right = chances
     seen_left = max(left + oversight * (right - left), _TINY)
     seen_right = max(right + oversight * (left - right), _TINY)
     d_seen_left = d_left + oversight * (d_right - d_left)
     d_seen_right = d_right + oversight * (d_left - d_right)
-    per_left, per_right = 1.0 / seen_left, 1.0 / seen_right  # divisions take most of the time
+    both = 1.0 / (seen_left * seen_right)  # at least one of them is near 1, or half of what ties leave
+    per_left, per_right = both * seen_right, both * seen_left
     score_left, score_right = d_seen_left * per_left, d_seen_right * per_right
-    expected = d_seen_left * score_left + d_seen_right * score_right
-    d_tie = -(d_seen_left + d_seen_right)
-    if tie > 0.0:
-        expected += d_tie * d_tie / tie
     curved_left = score_left * score_left - (b_left + oversight * (b_right - b_left)) * per_left
     curved_right = score_right * score_right - (b_right + oversight * (b_left - b_right)) * per_right
     if link == NORMAL and seen_left == _TINY:  # the limits of phi / Phi, where both are zero in floats
         score_left, curved_left = -margin, 1.0
     if link == NORMAL and seen_right == _TINY:
         score_right, curved_right = -margin, 1.0
-    bend = -(b_left + b_right)
-    return seen_left, seen_right, score_left, score_right, curved_left, curved_right, tie, d_tie, bend, expected
-
-
-@helper
-def answer_terms(winner: int, sides: Sides, half: bool) -> Terms:
-    """Return the likelihood of an answer, and the slope and observed curvature of its logarithm in the margin.
-
-    With `half`, a tie is half a vote for either side.
-    """
-    seen_left, seen_right, score_left, score_right, curved_left, curved_right, tie, d_tie, bend, _ = sides
-    if winner > 0:
-        return seen_left, score_left, curved_left
-    if winner < 0:
-        return seen_right, score_right, curved_right
-    if half:
-        likelihood = math.sqrt(seen_left) * math.sqrt(seen_right)
-        return likelihood, 0.5 * (score_left + score_right), 0.5 * (curved_left + curved_right)
-    seen_tie = max(tie, _TINY)
-    score = d_tie / seen_tie
-    return seen_tie, score, score * score - bend / seen_tie
+    score_tie = 0.5 * (right - left)  # of Davidson's model, as the curvature
+    curved_tie = left * right + 0.25 * tie * (left + right)
+    expected = d_seen_left * score_left + tie * score_tie * score_tie + d_seen_right * score_right
+    return (
+        *(seen_left, tie, seen_right),
+        *(score_left, score_tie, score_right),
+        *(curved_left, curved_tie, curved_right),
+        *(expected, per_left, per_right),
+    )
 
 
 @helper
 def chance(winner: int, margin: float, oversight: float, nu: float, link: int, half: bool) -> float:
-    """Return the probability of an answer, as `answer_terms` does, with few branches, as they take most time."""
+    """Return the probability of an answer, with few branches, as they take most time."""
     signed_margin = -margin if winner < 0 else margin  # margin of the chosen side, or of the left one
     if link == NORMAL:
         win, tie, loss = (
@@ -181,8 +189,8 @@ def chance(winner: int, margin: float, oversight: float, nu: float, link: int, h
 
 
 @helper
-def oversight_terms(chances: Chances, oversight: float) -> Slips:
-    """Return the derivatives of answers in their oversight.
+def oversight_terms(chances: Chances, oversight: float, per_left: float, per_right: float) -> Slips:
+    """Return the derivatives of answers in their oversight, from the inverses of their probabilities.
 
     These are the expected curvatures in margin and oversight, and in the oversight alone; then, for the answer left
     and again for the answer right, the slope in the oversight and both observed curvatures. An oversight does not
@@ -190,7 +198,6 @@ def oversight_terms(chances: Chances, oversight: float) -> Slips:
     """
     left, _, right, d_left, d_right, _, _ = chances
     gap, d_gap = right - left, d_right - d_left
-    per_left, per_right = 1.0 / max(left + oversight * gap, _TINY), 1.0 / max(right - oversight * gap, _TINY)
     rise_left, rise_right = (d_left + oversight * d_gap) * per_left, (d_right - oversight * d_gap) * per_right
     mixed, alone = gap * (rise_left - rise_right), gap * gap * (per_left + per_right)
     of_left = gap * per_left, (gap * rise_left - d_gap) * per_left, (gap * per_left) ** 2
@@ -214,36 +221,34 @@ def row_terms(votes: Votes, voters: GroupParameters, theta: Array, out: RowTerms
         margin = discrimination[v] * (theta[left[k]] - theta[right[k]]) + side[v]
         chances = outcome_chances(margin, nu, link)
         sides = side_terms(chances, oversight[v], link, margin)
-        n = answers[k, 0] + answers[k, 1] + answers[k, 2] if is_pooled else 1.0
-        out.expected[k] = n * sides[9]
+        p_left, p_tie, p_right, score_left, score_tie, score_right = sides[:6]
+        curved_left, curved_tie, curved_right, expected, per_left, per_right = sides[6:]
+        if is_pooled:
+            n_right, n_tie, n_left = 1.0 * answers[k, 0], 1.0 * answers[k, 1], 1.0 * answers[k, 2]
+        else:
+            n_right, n_tie, n_left = 1.0 * (winner[k] < 0), 1.0 * (winner[k] == 0), 1.0 * (winner[k] > 0)
+        n = n_right + n_tie + n_left
+        out.expected[k] = n * expected
         if not has_slope:
             continue
-        score, observed = 0.0, 0.0
-        for outcome in range(-1, 2):
-            n_answers = answers[k, outcome + 1] if is_pooled else 1.0 * (outcome == winner[k])
-            if n_answers == 0.0:
-                continue
-            value, answer_score, curvature = answer_terms(outcome, sides, half)
-            score += n_answers * answer_score
-            observed += n_answers * curvature
-            # One logarithm for many votes: one for each would take a third of the time of a fit.
-            if value < 1e-50 or n_answers != 1.0:
-                total += n_answers * math.log(value)
-            else:
-                product *= value
-                if product < 1e-200:
-                    total += math.log(product)
-                    product = 1.0
-        out.score[k], out.observed[k] = score, observed
+        if half:
+            n_right, n_tie, n_left = n_right + 0.5 * n_tie, 0.0, n_left + 0.5 * n_tie
+        out.score[k] = n_left * score_left + n_tie * score_tie + n_right * score_right
+        out.observed[k] = n_left * curved_left + n_tie * curved_tie + n_right * curved_right
+        # One logarithm for many votes: one for each would take a third of the time of a fit.
+        likelihood = n_left * p_left + n_tie * p_tie + n_right * p_right
+        if max(n_left, n_tie, n_right) == n == 1.0 and likelihood > 1e-50:
+            product *= likelihood
+            if product < 1e-200:
+                total += math.log(product)
+                product = 1.0
+        else:
+            total += n_left * math.log(p_left) + n_right * math.log(p_right)
+            if n_tie > 0.0:
+                total += n_tie * math.log(max(p_tie, _TINY))
         if fits_oversight:
-            n_left, n_right = (
-                (answers[k, 2], answers[k, 0]) if is_pooled else (0.0 + (winner[k] > 0), 0.0 + (winner[k] < 0))
-            )
-            if half:
-                n_half = 0.5 * (n - n_left - n_right)
-                n_left, n_right = n_left + n_half, n_right + n_half
             mixed, alone, left_score, left_mixed, left_alone, right_score, right_mixed, right_alone = oversight_terms(
-                chances, oversight[v]
+                chances, oversight[v], per_left, per_right
             )
             out.oversight_score[k] = n_left * left_score + n_right * right_score
             out.mixed[k], out.alone[k] = n * mixed, n * alone
@@ -252,6 +257,104 @@ def row_terms(votes: Votes, voters: GroupParameters, theta: Array, out: RowTerms
         if fits_nu:
             out.tie[k], out.tie_mixed[k] = chances[1], -n * (chances[3] + chances[4])
     return total + math.log(product)
+
+
+@kernel
+def add_by_item(left: Array, right: Array, values: Array, sign: float, sums: Array) -> None:
+    """Add the value of each row to the sum of its left item, and with this sign to that of its right one."""
+    for k in range(left.size):
+        sums[left[k]] += values[k]
+        sums[right[k]] += sign * values[k]
+
+
+@kernel
+def add_laplacian(left: Array, right: Array, weight: Array, matrix: Array) -> None:
+    """Add the curvature matrix of rows whose curvatures in the difference of their two items are `weight`."""
+    for k in range(left.size):
+        matrix[left[k], right[k]] -= weight[k]
+        matrix[right[k], left[k]] -= weight[k]
+        matrix[left[k], left[k]] += weight[k]
+        matrix[right[k], right[k]] += weight[k]
+
+
+@kernel
+def add_products_of_differences(left: Array, right: Array, first: Array, second: Array, products: Array) -> None:
+    """Add for each row the product of the differences of its two items in two vectors."""
+    for k in range(left.size):
+        products[k] += (first[left[k]] - first[right[k]]) * (second[left[k]] - second[right[k]])
+
+
+@helper
+def take_absorption(absorption: Absorption, direction: Array, of_groups: Array, image: Array) -> None:
+    """Take the absorbed part along a direction off its image; `of_groups` is room for two vectors."""
+    starts, indices, values, inverse, multiplier = absorption
+    pushes, moves = of_groups
+    pushes[:] = 0.0
+    for item in range(direction.size):
+        for k in range(starts[item], starts[item + 1]):
+            pushes[indices[k]] += values[k] * direction[item]
+    along = 0.0
+    for parameter in range(pushes.size):
+        along += multiplier[parameter] * pushes[parameter]
+    n_groups, n_free, _ = inverse.shape
+    for group in range(n_groups):
+        for row in range(n_free):
+            parameter = group * n_free + row
+            total = -along * multiplier[parameter]
+            for column in range(n_free):
+                total += inverse[group, row, column] * pushes[group * n_free + column]
+            moves[parameter] = total
+    for item in range(direction.size):
+        for k in range(starts[item], starts[item + 1]):
+            image[item] -= values[k] * moves[indices[k]]
+
+
+@kernel
+def conjugate_gradients(
+    left: Array,
+    right: Array,
+    weight: Array,
+    diagonal: Array,
+    absorption: Absorption,
+    target: Array,
+    tolerance: float,
+    solution: Array,
+) -> bool:
+    """Solve for one target, from zeros in `solution`; return False at a direction without positive curvature.
+
+    The matrix has this diagonal, less `weight` at both places of a left and a right item, and the absorption. See
+    `solve_system`.
+    """
+    residual, direction, image = target.copy(), target / diagonal, np.empty(target.size)
+    of_groups = np.empty((2, absorption.multiplier.size))
+    size = 0.0
+    for i in range(target.size):
+        size += residual[i] * direction[i]
+    aim = tolerance * tolerance * size
+    for _ in range(10 * target.size + 100):
+        if not size > aim:
+            break
+        for i in range(target.size):
+            image[i] = diagonal[i] * direction[i]
+        for k in range(left.size):
+            image[left[k]] -= weight[k] * direction[right[k]]
+            image[right[k]] -= weight[k] * direction[left[k]]
+        if absorption.multiplier.size > 0:
+            take_absorption(absorption, direction, of_groups, image)
+        curvature = 0.0
+        for i in range(target.size):
+            curvature += direction[i] * image[i]
+        if curvature <= 0.0:
+            return False
+        step, rest = size / curvature, 0.0
+        for i in range(target.size):
+            solution[i] += step * direction[i]
+            residual[i] -= step * image[i]
+            rest += residual[i] * residual[i] / diagonal[i]
+        for i in range(target.size):
+            direction[i] = residual[i] / diagonal[i] + rest / size * direction[i]
+        size = rest
+    return True
 
 
 @kernel

@@ -28,7 +28,7 @@ from rankcorr._output.results import read_only
 from rankcorr._workers import Progress
 
 if TYPE_CHECKING:
-    from adaptive.model._likelihood_kernels import RowTerms
+    from adaptive.model._likelihood_kernels import Absorption, RowTerms
 Array: TypeAlias = NDArray[Any]
 _LARGEST_STEP: Final = 4.0  # of the difference of two items that met
 _FORCING: Final = (1e-10, 1e-2)  # of conjugate gradients: steps that end far from the solution need not be exact
@@ -102,7 +102,7 @@ class JointFit:
     The matrix of a step has the strengths in one block, with an entry for each pair of items that met, and a block of
     3 x 3 for each voter. Voters are eliminated first, because they have no votes in common. The mean of log a over them
     is held at 0: otherwise a would absorb the scale of the strengths, whose prior penalises it. The tie parameter is a
-    border of the matrix. Cholesky's factor solves the system up to 300 items, and up to 1,500 if there are many votes;
+    border of the matrix. Cholesky's factor solves the system up to 100 items, and up to 1,500 if there are many votes;
     otherwise conjugate gradients do.
     """
 
@@ -197,7 +197,7 @@ class JointFit:
         """Take one step, shortened until the posterior does not fall; return the largest change and the new point."""
         rows, at = self.rows, point.at
         if at.precision == 0:
-            check_bounded(rows, at.discrimination[rows.group] ** 2 * point.terms.expected)
+            check_bounded(rows, rows.of_group(at.discrimination) ** 2 * point.terms.expected)
         slope, slack = self.slope(point), 1e-12 * max(1.0, abs(point.log_posterior))
         # Where votes agree with no order, wide strengths would push e beyond a half.
         is_widest = at.oversight[0] >= SLIPS_RANGE[1] and slope.groups[0, 1] > 0
@@ -227,18 +227,16 @@ class JointFit:
         """Return the parameters after a part of a step."""
         from scipy.special import expit, logit
 
-        oversight = at.oversight
-        if self.is_active[1]:
+        discrimination, oversight, nu = at.discrimination, at.oversight, at.nu
+        if self.is_active[0]:
+            discrimination = discrimination * np.exp(part * step.groups[:, 0])
+        if self.is_active[1] and step.groups[:, 1].any():
             oversight = expit(logit(oversight) + part * step.groups[:, 1])
             oversight = np.minimum(oversight, SLIPS_RANGE[1]) if self.fits_slips else oversight
-        return replace(
-            at,
-            theta=at.theta + part * step.theta,
-            discrimination=at.discrimination * np.exp(part * step.groups[:, 0]),
-            oversight=oversight,
-            side=at.side + part * step.groups[:, 2],
-            nu=float(np.clip(at.nu * math.exp(part * step.log_nu), *_NU_RANGE)) if self.fits_nu else at.nu,
-        )
+        if self.fits_nu:
+            nu = min(max(nu * math.exp(part * step.log_nu), _NU_RANGE[0]), _NU_RANGE[1])
+        theta, side = at.theta + part * step.theta, at.side + part * step.groups[:, 2]
+        return Parameters(theta, discrimination, oversight, side, nu, at.sd)
 
     def solutions(self, point: Point, targets: Sequence[Move]) -> Iterator[list[Move]]:
         """Yield solutions with observed curvatures, if these are positive definite, then with expected ones.
@@ -254,7 +252,7 @@ class JointFit:
     def slope(self, point: Point) -> Move:
         rows, at, prior = self.rows, point.at, self.prior
         score = point.terms.score
-        flow = at.discrimination[rows.group] * score
+        flow = rows.of_group(at.discrimination) * score
         theta = rows.by_item(flow, -1.0)
         groups = np.zeros((rows.n_groups, 3))
         if self.is_active[0]:
@@ -301,7 +299,7 @@ class JointFit:
         """Return the curvature in log nu and all other parameters, and that in log nu alone."""
         rows, at = self.rows, point.at
         tie, mixed = point.terms.tie, point.terms.tie_mixed
-        flow = at.discrimination[rows.group] * mixed
+        flow = rows.of_group(at.discrimination) * mixed
         groups = np.zeros((rows.n_groups, 3))
         if self.is_free[0]:
             groups[:, 0] = rows.by_group(flow * point.difference)
@@ -333,7 +331,9 @@ class JointFit:
         A group whose observed block has no maximum has the expected curvatures.
         """
         rows, at, prior, terms = self.rows, point.at, self.prior, point.terms
-        group, a, free = rows.group, at.discrimination[rows.group], self.is_free
+        group, a, free = rows.group, rows.of_group(at.discrimination), self.is_free
+        if not free.any():
+            return Voters.none(rows), (terms.observed if is_observed else terms.expected) * a * a
         margin, odds = a * point.difference, at.oversight * (1 - at.oversight)
         observed = np.full(rows.n_groups, is_observed)
         while True:
@@ -344,7 +344,7 @@ class JointFit:
             if free[0]:
                 coupling[0] = curved * margin - choose(terms.score, np.zeros(margin.size))
             if free[1]:
-                coupling[1] = choose(terms.observed_mixed, terms.mixed) * odds[group]
+                coupling[1] = choose(terms.observed_mixed, terms.mixed) * rows.of_group(odds)
                 alone = rows.by_group(choose(terms.observed_alone, terms.alone)) * odds**2
                 slips = rows.by_group(terms.oversight_score) * odds * (1 - 2 * at.oversight)
                 blocks[:, 1, 1] = alone - observed * slips + prior.oversight_votes * odds
@@ -373,7 +373,7 @@ class JointFit:
         rows, n_free = self.rows, len(coupling)
         n_items, n_groups = rows.n_items, rows.n_groups
         # Counting is faster than sorting, and a dense product than one of many sparse rows.
-        n_dense = rows.left.size * (_CELLS_PER_ROW if rows.has_dense_matrix else 1)
+        n_dense = rows.left.size * (_CELLS_PER_ROW if rows.has_dense_steps else 1)
         if n_items * n_groups * n_free <= n_dense * n_free:
             dense = np.zeros((n_items, n_groups, n_free))
             for k, of_row in enumerate(coupling):
@@ -391,13 +391,15 @@ class JointFit:
         from scipy.linalg.lapack import dposv
 
         rows, n_items = self.rows, self.rows.n_items
-        target = columns[:n_items] - voters.mixed @ voters.solve(columns[n_items:])
+        target = columns[:n_items]
+        if voters.shares.size:
+            target = target - voters.mixed @ voters.solve(columns[n_items:])
         # Far below the curvature of the votes, a prior cannot be told from rounding errors. The common level, which
         # only the prior limits, is then solved for separately. Elsewhere, items never compared remain exactly tied.
         is_flat = precision <= _FLAT * weight.max(initial=0.0)
         level = target.mean(axis=0) if is_flat else np.zeros(target.shape[1])
-        target -= level
-        if rows.has_dense_matrix:
+        target = target - level
+        if rows.has_dense_steps:
             matrix = laplacian(rows, weight)
             most = float(matrix.diagonal().max()) if is_flat else 0.0
             matrix[np.diag_indices(n_items)] += precision + _LEAST_PART * most
@@ -411,13 +413,12 @@ class JointFit:
         else:
             diagonal = rows.by_item(weight, 1.0) + precision
             diagonal += _LEAST_PART * diagonal.max()
-            absorb = voters.absorb if voters.shares.size else None
-            pairs = rows.pairs(weight)
-            # One by one: a sparse matrix times two columns takes longer than twice that of one.
-            targets = np.split(target, target.shape[1], axis=1)
-            theta = np.hstack([solve_system(pairs, diagonal, column, self.forcing, absorb) for column in targets])
+            absorption = voters.absorption if voters.shares.size else None
+            theta = solve_system((rows.left, rows.right, weight), diagonal, target, self.forcing, absorption)
         if is_flat:
             theta += (level / precision if precision > 0 else 0.0) - theta.mean(axis=0)
+        if not voters.shares.size:
+            return theta
         return np.concatenate([theta, voters.solve(columns[n_items:] - voters.mixed.T @ theta)])
 
 
@@ -432,6 +433,11 @@ class Voters:
     inverse: Array  # of the blocks, shape (n_groups, n_free, n_free)
     mixed: Any  # curvature in strengths and parameters of voters, which may be sparse
     shares: Array  # of the parameters of voters in the mean of log a; 0 where that is not fitted
+
+    @classmethod
+    def none(cls, rows: Rows) -> Voters:
+        """Return those of a model in which no parameter of voters is free."""
+        return cls(np.empty((rows.n_groups, 0, 0)), np.empty((rows.n_items, 0)), np.empty(0))
 
     def _times_inverse(self, target: Array) -> Array:
         of_groups = target.reshape(*self.inverse.shape[:2], *target.shape[1:])
@@ -448,9 +454,18 @@ class Voters:
         """Return the moves of the parameters of voters for one target, or for columns of them."""
         return np.asarray(self._times_inverse(target) - np.multiply.outer(self.multiplier, self.multiplier @ target))
 
-    def absorb(self, strengths: Array) -> Array:
-        """Return the part of the curvature along some strengths that voters absorb."""
-        return np.asarray(self.mixed @ self.solve(self.mixed.T @ strengths))
+    @property
+    def absorption(self) -> Absorption:
+        """The part of the curvature in the strengths that voters absorb, as conjugate gradients take it."""
+        from adaptive.model._likelihood_kernels import Absorption
+
+        mixed = self.mixed
+        if isinstance(mixed, np.ndarray):
+            n_items, n_parameters = mixed.shape
+            starts = np.arange(0, mixed.size + 1, n_parameters, dtype=np.int32)
+            indices = np.tile(np.arange(n_parameters, dtype=np.int32), n_items)
+            return Absorption(starts, indices, mixed.ravel(), self.inverse, self.multiplier)
+        return Absorption(mixed.indptr, mixed.indices, mixed.data, self.inverse, self.multiplier)
 
     def absorbed_matrix(self) -> Array:
         """Return the same as a matrix."""
@@ -480,13 +495,13 @@ def pool_rows(rows: Rows) -> Rows:
     """Merge votes on the same pair into one row; without a side bias, either item may be on the left."""
     n_items, n_votes = rows.n_items, rows.left.size
     n_pairs = n_items * n_items * rows.n_groups
-    if 3 * n_pairs <= 1_000_000 + 4 * n_votes:  # counting is faster than sorting
+    if n_pairs <= 2 * n_votes:  # counting is faster than sorting
         answers: Array = np.zeros(3 * n_pairs, np.int64)
         for start in range(0, max(1, n_votes), _VOTES_PER_BLOCK):
             codes = _answer_codes(rows, slice(start, start + _VOTES_PER_BLOCK))
             answers += np.bincount(codes, minlength=3 * n_pairs)
         answers = answers.reshape(-1, 3)
-        pairs = np.flatnonzero(answers.any(axis=1))
+        pairs = np.flatnonzero(answers[:, 0] + answers[:, 1] + answers[:, 2])  # `any` of short rows is slow
         answers = answers[pairs]
     else:
         codes = _answer_codes(rows, slice(None))

@@ -195,7 +195,7 @@ def _squared_residuals(strengths: Strengths) -> tuple[Array, Array]:
     from scipy.special import ndtr
 
     rows, at = rows_of(strengths.comparisons, strengths.model), strengths.parameters
-    margin = at.discrimination[rows.group] * (at.theta[rows.left] - at.theta[rows.right]) + at.side[rows.group]
+    margin = rows.of_group(at.discrimination) * (at.theta[rows.left] - at.theta[rows.right]) + rows.of_group(at.side)
     if rows.model.link == "normal":
         left, right = ndtr(margin), ndtr(-margin)
     else:
@@ -203,7 +203,7 @@ def _squared_residuals(strengths: Strengths) -> tuple[Array, Array]:
         total = 1.0 + at.nu * weight + weight * weight
         stronger, weaker = 1.0 / total, weight * weight / total
         left, right = np.where(margin >= 0, stronger, weaker), np.where(margin >= 0, weaker, stronger)
-    slip = at.oversight[rows.group]
+    slip = rows.of_group(at.oversight)
     left, right = left + slip * (right - left), right + slip * (left - right)
     tie = np.maximum(0.0, 1.0 - left - right)
     mean = left + 0.5 * tie

@@ -68,7 +68,9 @@ def omit_votes(strengths: Strengths, left_out: Array) -> Array:
     # An item compared only by this voter keeps the prior's curvature; without a prior it keeps a little, and its place.
     diagonal = np.maximum(curved.diagonal - rows.by_item(weight, 1.0), max(curved.precision, 1e-9))
     with suppress(np.linalg.LinAlgError):
-        step = solve_system(curved.pairs - rows.pairs(weight), diagonal, slope[:, np.newaxis], 1e-4)
+        columns = zip(curved.pairs, (rows.left, rows.right, -weight), strict=True)
+        pairs = tuple(np.concatenate(parts) for parts in columns)
+        step = solve_system(pairs, diagonal, slope[:, np.newaxis], 1e-4)
         return np.asarray(theta + np.clip(step[:, 0], -4.0, 4.0))
     return theta
 

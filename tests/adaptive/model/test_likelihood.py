@@ -11,6 +11,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
+from scipy.linalg import block_diag
 from scipy.sparse import csr_array
 
 from adaptive import Comparisons, ModelError, Prior, bradley_terry
@@ -27,12 +28,11 @@ from adaptive.model._likelihood import (
 from adaptive.model._likelihood_kernels import (
     LOGISTIC,
     NORMAL,
-    answer_terms,
     outcome_chances,
     oversight_terms,
     side_terms,
 )
-from adaptive.model._newton import JointFit, pool_rows
+from adaptive.model._newton import JointFit, Voters, pool_rows
 from adaptive.model._strengths import rows_of
 from tests.adaptive import naive
 from tests.adaptive.strategies import MODELS, OVERSIGHT, WORDS, comparisons, rows, simulated
@@ -93,14 +93,24 @@ def test_chances_and_their_slopes(margin, kind):
         assert_allclose(bend, naive.hessian(chance, [margin])[0, 0], atol=1e-6)
 
 
+def answer_terms(winner, margin, oversight, kind):
+    """Log-likelihood of one answer, and its slope and observed curvature in the margin."""
+    link, nu, half = kind
+    model = VoteModel(link, "half" if half else "davidson")
+    row = rows_of(Comparisons(2, [0], [1], [winner]), model)
+    at = Parameters(np.array([margin, 0.0]), np.ones(1), np.array([oversight]), np.zeros(1), nu, 2.0)
+    curvature = curvature_at(row, at)
+    return curvature.log_likelihood, curvature.terms.score[0], curvature.terms.observed[0]
+
+
 @given(MARGINS, WINNERS, OVERSIGHTS, KINDS)
 @example(6.0, RIGHT, 0.001, ("normal", 0.0, True))
 def test_what_a_vote_adds_to_the_sums(margin, winner, oversight, kind):
     link, nu, half = kind
     chances = outcome_chances(margin, nu, LINKS[link])
-    sides, slips = side_terms(chances, oversight, LINKS[link], margin), oversight_terms(chances, oversight)
-    value, score, observed = answer_terms(winner, sides, half)
-    tie, expected = sides[6], sides[9]
+    sides = side_terms(chances, oversight, LINKS[link], margin)
+    tie, expected, slips = sides[1], sides[9], oversight_terms(chances, oversight, *sides[10:])
+    log_likelihood, score, observed = answer_terms(winner, margin, oversight, kind)
     left_slope, right_slope = slips[2], slips[5]
     of_tie = 0.5 * (left_slope + right_slope) if half else 0.0
     in_oversight = {LEFT: left_slope, TIE: of_tie, RIGHT: right_slope}[winner]
@@ -112,7 +122,7 @@ def test_what_a_vote_adds_to_the_sums(margin, winner, oversight, kind):
         return naive.gradient(lambda u: log_chance(vote, u[0]), [margin])[0]
 
     vote = WORDS[winner]
-    assert_allclose(math.log(value), log_chance(vote, margin), rtol=1e-12, atol=1e-14)
+    assert_allclose(log_likelihood, log_chance(vote, margin), rtol=1e-12, atol=1e-14)
     assert_allclose(score, slope(vote), atol=1e-6)
     assert_allclose(observed, -naive.hessian(lambda u: log_chance(vote, u[0]), [margin])[0, 0], atol=1e-5)
     seen = naive.seen_chances(margin, oversight, nu, link)
@@ -129,9 +139,8 @@ def test_what_a_vote_adds_to_the_sums(margin, winner, oversight, kind):
 def test_certain_outcomes_stay_finite(margin, link, winner, oversight):
     half = link == NORMAL
     sides = side_terms(outcome_chances(margin, 0.0 if half else 0.5, link), oversight, link, margin)
-    likelihood, score, curvature = answer_terms(winner, sides, half)
-    assert np.isfinite([*sides, score, curvature]).all()
-    assert likelihood > 0
+    kind = ("normal", 0.0, True) if half else ("logistic", 0.5, False)
+    assert np.isfinite([*sides, *answer_terms(winner, margin, oversight, kind)]).all()
     assert sides[9] >= 0
 
 
@@ -217,12 +226,22 @@ def test_linear_systems_are_those_of_the_dense_matrix(votes, seed, n_columns):
     x, rows = rng.normal(size=(n_items, n_columns)), rows_of(votes, VoteModel())
     assert_allclose(laplacian(rows, weight) + 0.25 * np.eye(n_items), dense, atol=1e-12)
     diagonal = np.diagonal(dense).copy()
-    assert_allclose(np.diag(diagonal) - rows.pairs(weight).toarray(), dense, atol=1e-12)
-    assert_allclose(solve_system(rows.pairs(weight), diagonal, dense @ x, 1e-12), x, atol=1e-9)
+    pairs = rows.left, rows.right, weight
+    assert_allclose(solve_system(pairs, diagonal, dense @ x, 1e-12), x, atol=1e-9)
+    # Two groups with two parameters each absorb a part of the curvature, where h is the share of each in a mean.
+    mixed, share = rng.normal(size=(n_items, 4)) * (rng.random((n_items, 4)) < 0.7), rng.uniform(0, 1, 4)
+    blocks = np.array([[[2.0, 0.3], [0.3, 1.0]], [[1.0, -0.2], [-0.2, 3.0]]]) * 40 * n_items
+    inverse = np.linalg.inv(blocks)
+    whole = block_diag(*inverse)
+    whole -= np.outer(whole @ share, whole @ share) / (share @ whole @ share)
+    for coupling in (mixed, csr_array(mixed)):
+        voters = Voters(inverse, coupling, share)
+        less = dense - mixed @ whole @ mixed.T
+        assert_allclose(solve_system(pairs, diagonal, less @ x, 1e-12, voters.absorption), x, atol=1e-9)
 
 
 def test_an_indefinite_matrix_is_seen():
-    pairs, target = csr_array([[0, 1, 0], [1, 0, -0.6], [0, -0.6, 0]]), np.array([[0.0], [1.0], [-1.0]])
+    pairs, target = (np.array([0, 1]), np.array([1, 2]), np.array([-1.0, 0.6])), np.array([[0.0], [1.0], [-1.0]])
     with pytest.raises(np.linalg.LinAlgError):
         solve_system(pairs, np.array([1.1, 0.5, 0.1]), target, 1e-6)
     with pytest.raises(np.linalg.LinAlgError):
