@@ -13,6 +13,7 @@ voter, and residuals do not change with the distance of the two items.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
@@ -384,31 +385,31 @@ def random_signs(n_items: int) -> Array:
 
 
 def solve_system(
-    pairs: tuple[Array, Array, Array],
-    diagonal: Array,
-    target: Array,
-    tolerance: float,
-    absorption: Absorption | None = None,
+    pairs: Sequence[Array], diagonal: Array, target: Array, tolerance: float, absorption: Absorption | None = None
 ) -> Array:
     """Solve for columns of targets by conjugate gradients, scaled by the diagonal (Hestenes and Stiefel 1952).
 
-    The matrix has this diagonal. Elsewhere, the third of `pairs` is taken off where its two items meet, as often as
-    they occur, and so is the `absorption`. A column ends when its residual, in the norm of the inverse diagonal, is `tolerance` times that of its target.
-    SciPy's `cg` does not notice a direction without positive curvature, and would lead to a saddle point.
+    The matrix has this diagonal. `pairs` are left items, right items and curvatures in their difference, which are
+    taken off where the two meet. The `absorption` is taken off too. A column ends when its residual, in the norm of the
+    inverse diagonal, is `tolerance` times that of its target. SciPy's `cg` does not notice a direction without positive
+    curvature, and would lead to a saddle point.
 
     Raises
     ------
     LinAlgError
         There is such a direction.
     """
-    from adaptive.model._likelihood_kernels import Absorption, conjugate_gradients
+    from adaptive.model._likelihood_kernels import Absorption, GradientVectors, Pairs, conjugate_gradients
 
     if (diagonal <= 0).any():
         raise np.linalg.LinAlgError
-    absorption = absorption or Absorption.none()
+    if absorption is None:
+        nothing = np.empty(0)
+        absorption = Absorption(np.empty(0, np.int32), np.empty((0, 0)), np.empty((0, 0, 0)), *[nothing] * 3)
     solution = np.zeros(target.shape[::-1])
-    for column, solved in zip(np.ascontiguousarray(target.T), solution, strict=True):
-        if not conjugate_gradients(*pairs, diagonal, absorption, column, tolerance, solved):
+    for column, solved in zip(target.T, solution, strict=True):
+        vectors = GradientVectors(solved, column.copy(), column / diagonal, np.empty(column.size))
+        if not conjugate_gradients(Pairs(*pairs), diagonal, absorption, tolerance, vectors):
             raise np.linalg.LinAlgError
     return solution.T
 

@@ -85,24 +85,37 @@ class RowTerms(NamedTuple):
         return RowTerms(*(values[rows] for values in self))
 
 
+class Pairs(NamedTuple):
+    """Curvatures in the difference of two items, by row; the same two may occur again."""
+
+    left: Array
+    right: Array
+    weight: Array
+
+
 class Absorption(NamedTuple):
     """The part of a curvature in the strengths that parameters of groups take from it: M (B^-1 - z z') M'.
 
-    M is sparse, by rows of items: `starts`, `indices` and `values`. `inverse` has the blocks B^-1, shape (n_groups,
-    n_free, n_free), and `multiplier` is z.
+    A row adds `coupling`, shape (n_rows, n_free), to the entries of M for its left item and the parameters of its
+    group, and takes it off those of its right item. `inverse` has the blocks B^-1, shape (n_groups, n_free, n_free), and
+    `multiplier` is z. `pushes` and `moves` of the parameters are room for a product.
     """
 
-    starts: Array
-    indices: Array
-    values: Array
+    group: Array
+    coupling: Array
     inverse: Array
     multiplier: Array
+    pushes: Array
+    moves: Array
 
-    @classmethod
-    def none(cls) -> "Absorption":
-        """Return that of no groups."""
-        indices = np.empty(0, np.int32)
-        return cls(indices, indices, np.empty(0), np.empty((0, 0, 0)), np.empty(0))
+
+class GradientVectors(NamedTuple):
+    """What conjugate gradients start from: zeros, the target, the target over the diagonal, and room for a product."""
+
+    solution: Array
+    residual: Array
+    direction: Array
+    image: Array
 
 
 @helper
@@ -284,74 +297,82 @@ def add_products_of_differences(left: Array, right: Array, first: Array, second:
         products[k] += (first[left[k]] - first[right[k]]) * (second[left[k]] - second[right[k]])
 
 
+@kernel
+def add_pushes(pairs: Pairs, group: Array, coupling: Array, strengths: Array, pushes: Array) -> None:
+    """Add M' times a vector, for M as in `Absorption`."""
+    left, right, _ = pairs
+    n_free = coupling.shape[1]
+    for k in range(left.size):
+        difference = strengths[left[k]] - strengths[right[k]]
+        for parameter in range(n_free):
+            pushes[group[k] * n_free + parameter] += coupling[k, parameter] * difference
+
+
+@kernel
+def take_moves(pairs: Pairs, group: Array, coupling: Array, moves: Array, image: Array) -> None:
+    """Take off M times a vector, for M as in `Absorption`."""
+    left, right, _ = pairs
+    n_free = coupling.shape[1]
+    for k in range(left.size):
+        total = 0.0
+        for parameter in range(n_free):
+            total += coupling[k, parameter] * moves[group[k] * n_free + parameter]
+        image[left[k]] -= total
+        image[right[k]] += total
+
+
 @helper
-def take_absorption(absorption: Absorption, direction: Array, of_groups: Array, image: Array) -> None:
-    """Take the absorbed part along a direction off its image; `of_groups` is room for two vectors."""
-    starts, indices, values, inverse, multiplier = absorption
-    pushes, moves = of_groups
-    pushes[:] = 0.0
-    for item in range(direction.size):
-        for k in range(starts[item], starts[item + 1]):
-            pushes[indices[k]] += values[k] * direction[item]
+def take_absorption(pairs: Pairs, absorption: Absorption, direction: Array, image: Array) -> None:
+    """Take the absorbed part along a direction off its image."""
+    group, coupling, inverse, multiplier, pushes, moves = absorption
+    for parameter in range(pushes.size):
+        pushes[parameter] = 0.0
+    add_pushes(pairs, group, coupling, direction, pushes)
     along = 0.0
     for parameter in range(pushes.size):
         along += multiplier[parameter] * pushes[parameter]
-    n_groups, n_free, _ = inverse.shape
-    for group in range(n_groups):
-        for row in range(n_free):
-            parameter = group * n_free + row
-            total = -along * multiplier[parameter]
-            for column in range(n_free):
-                total += inverse[group, row, column] * pushes[group * n_free + column]
-            moves[parameter] = total
-    for item in range(direction.size):
-        for k in range(starts[item], starts[item + 1]):
-            image[item] -= values[k] * moves[indices[k]]
+    n_free = coupling.shape[1]
+    for parameter in range(pushes.size):
+        block, row = parameter // n_free, parameter % n_free
+        total = -along * multiplier[parameter]
+        for column in range(n_free):
+            total += inverse[block, row, column] * pushes[block * n_free + column]
+        moves[parameter] = total
+    take_moves(pairs, group, coupling, moves, image)
 
 
 @kernel
 def conjugate_gradients(
-    left: Array,
-    right: Array,
-    weight: Array,
-    diagonal: Array,
-    absorption: Absorption,
-    target: Array,
-    tolerance: float,
-    solution: Array,
+    pairs: Pairs, diagonal: Array, absorption: Absorption, tolerance: float, vectors: GradientVectors
 ) -> bool:
-    """Solve for one target, from zeros in `solution`; return False at a direction without positive curvature.
-
-    The matrix has this diagonal, less `weight` at both places of a left and a right item, and the absorption. See
-    `solve_system`.
-    """
-    residual, direction, image = target.copy(), target / diagonal, np.empty(target.size)
-    of_groups = np.empty((2, absorption.multiplier.size))
-    size = 0.0
-    for i in range(target.size):
+    """Solve for one target; return False at a direction without positive curvature. See `solve_system`."""
+    left, right, weight = pairs
+    solution, residual, direction, image = vectors
+    n_items, size = diagonal.size, 0.0
+    for i in range(n_items):
         size += residual[i] * direction[i]
     aim = tolerance * tolerance * size
-    for _ in range(10 * target.size + 100):
+    for _ in range(10 * n_items + 100):
         if not size > aim:
             break
-        for i in range(target.size):
+        for i in range(n_items):
             image[i] = diagonal[i] * direction[i]
         for k in range(left.size):
             image[left[k]] -= weight[k] * direction[right[k]]
             image[right[k]] -= weight[k] * direction[left[k]]
         if absorption.multiplier.size > 0:
-            take_absorption(absorption, direction, of_groups, image)
+            take_absorption(pairs, absorption, direction, image)
         curvature = 0.0
-        for i in range(target.size):
+        for i in range(n_items):
             curvature += direction[i] * image[i]
         if curvature <= 0.0:
             return False
         step, rest = size / curvature, 0.0
-        for i in range(target.size):
+        for i in range(n_items):
             solution[i] += step * direction[i]
             residual[i] -= step * image[i]
             rest += residual[i] * residual[i] / diagonal[i]
-        for i in range(target.size):
+        for i in range(n_items):
             direction[i] = residual[i] / diagonal[i] + rest / size * direction[i]
         size = rest
     return True

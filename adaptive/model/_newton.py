@@ -28,7 +28,7 @@ from rankcorr._output.results import read_only
 from rankcorr._workers import Progress
 
 if TYPE_CHECKING:
-    from adaptive.model._likelihood_kernels import Absorption, RowTerms
+    from adaptive.model._likelihood_kernels import Absorption, Pairs, RowTerms
 Array: TypeAlias = NDArray[Any]
 _LARGEST_STEP: Final = 4.0  # of the difference of two items that met
 _FORCING: Final = (1e-10, 1e-2)  # of conjugate gradients: steps that end far from the solution need not be exact
@@ -315,7 +315,7 @@ class JointFit:
             return voters.absorbed_matrix()
         border, corner = self._border(point)
         inner = voters.solve(border[n_items:])
-        remainder = border[:n_items] - voters.mixed @ inner
+        remainder = border[:n_items] - voters.image(inner[:, np.newaxis])[:, 0]
         return voters.absorbed_matrix() + np.outer(remainder, remainder) / (corner - border[n_items:] @ inner)
 
     def voter_variances(self, at: Parameters) -> Array:
@@ -333,7 +333,7 @@ class JointFit:
         rows, at, prior, terms = self.rows, point.at, self.prior, point.terms
         group, a, free = rows.group, rows.of_group(at.discrimination), self.is_free
         if not free.any():
-            return Voters.none(rows), (terms.observed if is_observed else terms.expected) * a * a
+            return Voters.without_parameters(rows), (terms.observed if is_observed else terms.expected) * a * a
         margin, odds = a * point.difference, at.oversight * (1 - at.oversight)
         observed = np.full(rows.n_groups, is_observed)
         while True:
@@ -363,28 +363,8 @@ class JointFit:
             observed = observed & is_definite
         shares = np.zeros((rows.n_groups, 3))
         shares[:, 0] = self.shares
-        mixed = self._coupling_matrix([a * of_row for of_row in coupling.values()])
-        return Voters(np.linalg.inv(blocks), mixed, shares[:, free].ravel()), curved * a * a
-
-    def _coupling_matrix(self, coupling: list[Array]) -> Any:
-        """Return the curvature in strengths and groups, which may be sparse, from that of each row."""
-        from scipy.sparse import csr_array
-
-        rows, n_free = self.rows, len(coupling)
-        n_items, n_groups = rows.n_items, rows.n_groups
-        # Counting is faster than sorting, and a dense product than one of many sparse rows.
-        n_dense = rows.left.size * (_CELLS_PER_ROW if rows.has_dense_steps else 1)
-        if n_items * n_groups * n_free <= n_dense * n_free:
-            dense = np.zeros((n_items, n_groups, n_free))
-            for k, of_row in enumerate(coupling):
-                dense[..., k] = rows.by_item_and_group(of_row)
-            return dense.reshape(n_items, n_groups * n_free)
-        place, other, starts = rows.neighbours
-        sign = np.where(rows.right[place] == other, 1.0, -1.0)
-        values = np.stack([of_row[place] * sign for of_row in coupling], axis=1)
-        parameters = n_free * rows.group[place][:, np.newaxis] + np.arange(n_free, dtype=np.int32)
-        # Entries of one voter and item stay apart: to sum them takes longer than the products.
-        return csr_array((values.ravel(), parameters.ravel(), starts * n_free), shape=(n_items, n_groups * n_free))
+        of_rows = np.stack([a * of_row for of_row in coupling.values()], axis=1)
+        return Voters(rows, of_rows, np.linalg.inv(blocks), shares[:, free].ravel()), curved * a * a
 
     def _solve_blocks(self, voters: Voters, weight: Array, precision: float, columns: Array) -> Array:
         """Solve for strengths and groups, one column for each target, with the groups eliminated."""
@@ -393,7 +373,7 @@ class JointFit:
         rows, n_items = self.rows, self.rows.n_items
         target = columns[:n_items]
         if voters.shares.size:
-            target = target - voters.mixed @ voters.solve(columns[n_items:])
+            target = target - voters.image(voters.solve(columns[n_items:]))
         # Far below the curvature of the votes, a prior cannot be told from rounding errors. The common level, which
         # only the prior limits, is then solved for separately. Elsewhere, items never compared remain exactly tied.
         is_flat = precision <= _FLAT * weight.max(initial=0.0)
@@ -419,7 +399,7 @@ class JointFit:
             theta += (level / precision if precision > 0 else 0.0) - theta.mean(axis=0)
         if not voters.shares.size:
             return theta
-        return np.concatenate([theta, voters.solve(columns[n_items:] - voters.mixed.T @ theta)])
+        return np.concatenate([theta, voters.solve(columns[n_items:] - voters.push(theta))])
 
 
 @dataclass(frozen=True, eq=False)
@@ -430,14 +410,15 @@ class Voters:
     moves that leave this mean unchanged is B^-1 - z z' / h'z with z = B^-1 h.
     """
 
+    rows: Rows
+    coupling: Array  # curvature of each row in the difference of strengths and the parameters of its voter
     inverse: Array  # of the blocks, shape (n_groups, n_free, n_free)
-    mixed: Any  # curvature in strengths and parameters of voters, which may be sparse
     shares: Array  # of the parameters of voters in the mean of log a; 0 where that is not fitted
 
     @classmethod
-    def none(cls, rows: Rows) -> Voters:
-        """Return those of a model in which no parameter of voters is free."""
-        return cls(np.empty((rows.n_groups, 0, 0)), np.empty((rows.n_items, 0)), np.empty(0))
+    def without_parameters(cls, rows: Rows) -> Voters:
+        """Return those of a model that fits strengths and ties alone."""
+        return cls(rows, np.empty((rows.left.size, 0)), np.empty((rows.n_groups, 0, 0)), np.empty(0))
 
     def _times_inverse(self, target: Array) -> Array:
         of_groups = target.reshape(*self.inverse.shape[:2], *target.shape[1:])
@@ -454,18 +435,57 @@ class Voters:
         """Return the moves of the parameters of voters for one target, or for columns of them."""
         return np.asarray(self._times_inverse(target) - np.multiply.outer(self.multiplier, self.multiplier @ target))
 
+    def push(self, strengths: Array) -> Array:
+        """Return the slopes in the parameters of voters that moves of the strengths, in columns, cause."""
+        from adaptive.model._likelihood_kernels import add_pushes
+
+        pushes = np.zeros((strengths.shape[1], self.shares.size))
+        for column, of_column in zip(strengths.T.copy(), pushes, strict=True):
+            add_pushes(self._pairs, self.rows.group, self.coupling, column, of_column)
+        return pushes.T
+
+    def image(self, moves: Array) -> Array:
+        """Return the slopes in the strengths that moves of the parameters of voters, in columns, cause."""
+        from adaptive.model._likelihood_kernels import take_moves
+
+        image = np.zeros((moves.shape[1], self.rows.n_items))
+        for column, of_column in zip(-moves.T, image, strict=True):
+            take_moves(self._pairs, self.rows.group, self.coupling, column, of_column)
+        return image.T
+
+    @property
+    def _pairs(self) -> Pairs:
+        from adaptive.model._likelihood_kernels import Pairs
+
+        return Pairs(self.rows.left, self.rows.right, np.empty(0))
+
     @property
     def absorption(self) -> Absorption:
         """The part of the curvature in the strengths that voters absorb, as conjugate gradients take it."""
         from adaptive.model._likelihood_kernels import Absorption
 
-        mixed = self.mixed
-        if isinstance(mixed, np.ndarray):
-            n_items, n_parameters = mixed.shape
-            starts = np.arange(0, mixed.size + 1, n_parameters, dtype=np.int32)
-            indices = np.tile(np.arange(n_parameters, dtype=np.int32), n_items)
-            return Absorption(starts, indices, mixed.ravel(), self.inverse, self.multiplier)
-        return Absorption(mixed.indptr, mixed.indices, mixed.data, self.inverse, self.multiplier)
+        room = np.empty((2, self.shares.size))
+        return Absorption(self.rows.group, self.coupling, self.inverse, self.multiplier, *room)
+
+    @cached_property
+    def mixed(self) -> Any:
+        """Curvature in the strengths and the parameters of voters, as a matrix, which may be sparse."""
+        from scipy.sparse import csr_array
+
+        rows, n_free = self.rows, self.coupling.shape[1]
+        n_items, n_groups = rows.n_items, rows.n_groups
+        if n_items * n_groups <= _CELLS_PER_ROW * rows.left.size:
+            # Counting is faster than sorting, and a dense product than one of many sparse rows.
+            dense = np.zeros((n_items, n_groups, n_free))
+            for k in range(n_free):
+                dense[..., k] = rows.by_item_and_group(self.coupling[:, k])
+            return dense.reshape(n_items, n_groups * n_free)
+        place, other, starts = rows.neighbours
+        sign = np.where(rows.right[place] == other, 1.0, -1.0)
+        values = self.coupling[place] * sign[:, np.newaxis]
+        parameters = n_free * rows.group[place][:, np.newaxis] + np.arange(n_free, dtype=np.int32)
+        # Entries of one voter and item stay apart: to sum them takes longer than the products.
+        return csr_array((values.ravel(), parameters.ravel(), starts * n_free), shape=(n_items, n_groups * n_free))
 
     def absorbed_matrix(self) -> Array:
         """Return the same as a matrix."""

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
 from scipy.linalg import block_diag
-from scipy.sparse import csr_array
 
 from adaptive import Comparisons, ModelError, Prior, bradley_terry
 from adaptive._votes import LEFT, RIGHT, TIE
@@ -228,16 +227,21 @@ def test_linear_systems_are_those_of_the_dense_matrix(votes, seed, n_columns):
     diagonal = np.diagonal(dense).copy()
     pairs = rows.left, rows.right, weight
     assert_allclose(solve_system(pairs, diagonal, dense @ x, 1e-12), x, atol=1e-9)
-    # Two groups with two parameters each absorb a part of the curvature, where h is the share of each in a mean.
-    mixed, share = rng.normal(size=(n_items, 4)) * (rng.random((n_items, 4)) < 0.7), rng.uniform(0, 1, 4)
-    blocks = np.array([[[2.0, 0.3], [0.3, 1.0]], [[1.0, -0.2], [-0.2, 3.0]]]) * 40 * n_items
-    inverse = np.linalg.inv(blocks)
-    whole = block_diag(*inverse)
-    whole -= np.outer(whole @ share, whole @ share) / (share @ whole @ share)
-    for coupling in (mixed, csr_array(mixed)):
-        voters = Voters(inverse, coupling, share)
-        less = dense - mixed @ whole @ mixed.T
-        assert_allclose(solve_system(pairs, diagonal, less @ x, 1e-12, voters.absorption), x, atol=1e-9)
+    # Two voters with two parameters each absorb a part of the curvature; the mean with these shares is held.
+    rows = replace(rows, group=rng.integers(0, 2, votes.n_comparisons).astype(np.int32), n_groups=2)
+    coupling, share = rng.normal(size=(votes.n_comparisons, 2)), rng.uniform(0.1, 1, 4)
+    mixed = np.zeros((n_items, 4))
+    for left, right, voter, of_row in zip(votes.left, votes.right, rows.group, coupling, strict=True):
+        mixed[left, 2 * voter : 2 * voter + 2] += of_row
+        mixed[right, 2 * voter : 2 * voter + 2] -= of_row
+    inverse = np.linalg.inv(np.array([[[2.0, 0.3], [0.3, 1.0]], [[1.0, -0.2], [-0.2, 3.0]]]) * 20 * len(votes.left))
+    held = block_diag(*inverse) @ share
+    absorbed = mixed @ (block_diag(*inverse) - np.outer(held, held) / (share @ held)) @ mixed.T
+    voters = Voters(rows, coupling, inverse, share)
+    assert_allclose(voters.push(x), mixed.T @ x, atol=1e-12)
+    assert_allclose(voters.image(mixed.T @ x), mixed @ mixed.T @ x, atol=1e-11)
+    assert_allclose(voters.absorbed_matrix(), absorbed, atol=1e-12)
+    assert_allclose(solve_system(pairs, diagonal, (dense - absorbed) @ x, 1e-12, voters.absorption), x, atol=1e-9)
 
 
 def test_an_indefinite_matrix_is_seen():
