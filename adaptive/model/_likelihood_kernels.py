@@ -97,7 +97,7 @@ class Absorption(NamedTuple):
     """The part of a curvature in the strengths that parameters of groups take from it: M (B^-1 - z z') M'.
 
     A row adds `coupling`, shape (n_rows, n_free), to the entries of M for its left item and the parameters of its
-    group, and takes it off those of its right item. `inverse` has the blocks B^-1, shape (n_groups, n_free, n_free), and
+    group, and takes it off those of its right item. `inverse` has the blocks B^-1, shape (n_groups, n_free, n_free).
     `multiplier` is z. `pushes` and `moves` of the parameters are room for a product.
     """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -398,7 +398,7 @@ class JointFit:
         if is_flat:
             theta += (level / precision if precision > 0 else 0.0) - theta.mean(axis=0)
         if not voters.shares.size:
-            return theta
+            return np.asarray(theta)
         return np.concatenate([theta, voters.solve(columns[n_items:] - voters.push(theta))])
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from scipy.optimize import minimize_scalar
 from scipy.linalg import block_diag
+from scipy.optimize import minimize_scalar
 
 from adaptive import Comparisons, ModelError, Prior, bradley_terry
 from adaptive._votes import LEFT, RIGHT, TIE
@@ -24,13 +24,7 @@ from adaptive.model._likelihood import (
     laplacian,
     solve_system,
 )
-from adaptive.model._likelihood_kernels import (
-    LOGISTIC,
-    NORMAL,
-    outcome_chances,
-    oversight_terms,
-    side_terms,
-)
+from adaptive.model._likelihood_kernels import LOGISTIC, NORMAL, outcome_chances, oversight_terms, side_terms
 from adaptive.model._newton import JointFit, Voters, pool_rows
 from adaptive.model._strengths import rows_of
 from tests.adaptive import naive
