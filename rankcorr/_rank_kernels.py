@@ -12,6 +12,9 @@ import logging
 import math
 import time
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -69,9 +72,27 @@ def kernel(function: F) -> F:
     """Compile on first call, without the GIL, and keep the machine code on disk if possible."""
     options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
     try:
-        return cast(F, njit(cache=True, **options)(function))
+        compiled: Any = njit(cache=True, **options)(function)
     except RuntimeError:  # numba found no writable folder for its cache, as in a read-only container
         return cast(F, njit(**options)(function))
+    if cache := getattr(compiled, "_cache", None):  # None where numba is switched off
+        cache.save_overload = partial(_save_alone, cache.save_overload, Path(cache.cache_path))
+    return cast(F, compiled)
+
+
+def _save_alone(save: Callable[..., None], folder: Path, *arguments: Any) -> None:
+    """Save machine code while no other process does.
+
+    Two that save a function for different types at once may choose the same name for both files, and a third process
+    would then run the code for one type on the other (numba issue 4807).
+    """
+    with ExitStack() as stack:
+        with suppress(ImportError, OSError):  # a save without a lock is better than none
+            import fcntl
+
+            folder.mkdir(parents=True, exist_ok=True)
+            fcntl.flock(stack.enter_context((folder / "rankcorr.lock").open("w")), fcntl.LOCK_EX)
+        save(*arguments)
 
 
 def helper(function: F) -> F:

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests import kernel_cache
-
 DATA_DIR = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 # Examples that `make test` leaves out: they cannot carry a mark.
@@ -25,7 +23,8 @@ DATABASE_FILES = {f"test_{name}.py" for name in ("crashes", "database", "files",
 # A file whose tests are all wide says so in this form.
 WIDE_FILE = re.compile(rb"^pytestmark = (\[\s*)?pytest\.mark\.wide\b", re.MULTILINE)
 
-kernel_cache.choose()
+# All processes of a run compile into one folder, which is kept for later runs.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".numba_cache"))
 
 gc.set_threshold(50_000, 20, 50)  # fewer garbage collections save an eighth of the time
 
@@ -36,10 +35,6 @@ settings.register_profile("dev", max_examples=10, deadline=None, derandomize=CI,
 settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True, print_blob=True)
 settings.register_profile("few", max_examples=5, deadline=None, derandomize=True, print_blob=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "dev")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(kernel_cache)  # so that its fixture is for doctests too, which lie elsewhere
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

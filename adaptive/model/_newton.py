@@ -468,13 +468,13 @@ class Voters:
         return Absorption(self.rows.group, self.coupling, self.inverse, self.multiplier, *room)
 
     @cached_property
-    def mixed(self) -> Any:
+    def coupling_matrix(self) -> Any:
         """Curvature in the strengths and the parameters of voters, as a matrix, which may be sparse."""
         from scipy.sparse import csr_array
 
         rows, n_free = self.rows, self.coupling.shape[1]
         n_items, n_groups = rows.n_items, rows.n_groups
-        if n_items * n_groups <= _CELLS_PER_ROW * rows.left.size:
+        if n_items * n_groups * n_free <= _CELLS_PER_ROW * rows.left.size * n_free:
             # Counting is faster than sorting, and a dense product than one of many sparse rows.
             dense = np.zeros((n_items, n_groups, n_free))
             for k in range(n_free):
@@ -491,7 +491,7 @@ class Voters:
         """Return the same as a matrix."""
         from scipy.sparse import csr_array
 
-        mixed, (n_groups, n_free, _) = self.mixed, self.inverse.shape
+        mixed, (n_groups, n_free, _) = self.coupling_matrix, self.inverse.shape
         means = mixed @ self.multiplier
         if isinstance(mixed, np.ndarray):
             of_groups = mixed.reshape(len(mixed), n_groups, n_free).transpose(1, 0, 2)

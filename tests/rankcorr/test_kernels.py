@@ -50,6 +50,31 @@ def test_each_kernel_is_compiled_for_one_type():
     assert set(compiled.values()) == {1}, compiled
 
 
+@pytest.mark.wide
+@pytest.mark.skipif(not JIT, reason="numba is switched off")
+def test_processes_that_compile_for_different_types_keep_both(tmp_path):
+    (tmp_path / "half.py").write_text(
+        "from rankcorr._rank_kernels import kernel\n\n@kernel\ndef half(value):\n    return value / 2\n"
+    )
+    # Each has read the index of machine code, and waits two seconds for the others to do so before it writes.
+    code = (
+        "import pathlib, sys, time; from numba.core.caching import IndexDataCacheFile as File\n"
+        "write = File._save_index\n"
+        "def wait_and_write(*file):\n"
+        "    end = time.monotonic() + 2; pathlib.Path(sys.argv[1]).touch()\n"
+        "    while len(list(pathlib.Path().glob('*.read'))) < 3 and time.monotonic() < end: time.sleep(0.01)\n"
+        "    write(*file)\n"
+        "File._save_index = wait_and_write; from half import half; half(eval(sys.argv[2]))"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code, f"{number}.read", one], env=environment, cwd=tmp_path)
+        for number, one in enumerate(("1", "1.0", "True"))
+    ]
+    assert [process.wait(60) for process in processes] == [0, 0, 0]
+    assert len(list((tmp_path / "cache").rglob("half.half-*.nbc"))) == 3
+
+
 def test_kahan_adds_equal_weights_without_drift():
     total, lost = 0.0, 0.0
     for _ in range(100_000):
