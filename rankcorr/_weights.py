@@ -131,7 +131,7 @@ class TopK:
     k: int
 
     def __post_init__(self) -> None:
-        checked_count(self.k, "k", WeightError)
+        object.__setattr__(self, "k", checked_count(self.k, "k", WeightError))
 
     def __call__(self, ranks: NDArray[np.float64]) -> NDArray[np.float64]:
         return (ranks <= self.k).astype(np.float64)

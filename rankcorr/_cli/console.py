@@ -98,7 +98,7 @@ class OneLineErrors(WithExamples):
             message = error.format_message().strip().rstrip(".")
             self._fail(f"{message}; '{command} --help' lists the options")
         except click.ClickException as error:
-            self._fail(error.format_message())
+            self._fail(shell_options(error.format_message()))
         except self.bad_input as error:
             self._fail(shell_options(str(error)))
         except OSError as error:

@@ -270,9 +270,10 @@ def evaluate_command(
     click.echo(f"qrels: {', '.join(map(whole, (qrels, *settings.folds)))} ({judged})")
     console.put_tables_aside(settings.by_query)
     if groups is not None:
-        others = sum(query not in gold.places for query in groups)
-        more = f"; {others:,} queries that qrels do not have" * bool(others)
-        click.echo(f"groups: {whole(settings.groups)} ({len(set(groups.values())):,} groups{more})")
+        others = [query for query in groups if query not in gold.places]
+        more = f"; {offending('queries that qrels do not have', others)}" if others else ""
+        n_groups = len({group for query, group in groups.items() if query in gold.places})
+        click.echo(f"groups: {whole(settings.groups)} ({counted(n_groups, 'group')}{whole(more)})")
     if settings.clusters is not None:
         click.echo(f"clusters: {whole(settings.clusters)}; tests flip whole clusters")
     _print_means(evaluation, comparisons)
@@ -284,7 +285,7 @@ def evaluate_command(
         emphasis = significance_notes(f"{_heading(comparison)}.", pvalues, 1, comparison.level)
         columns = _difference_columns(comparison.correction, has_verdict=settings.equivalent_within is not None)
         console.print_rows(comparison.pairs, columns, emphasis)
-        _print_too_few(comparison.pairs, comparison.level)
+        _print_too_few(comparison.pairs, comparison)
         for pair in comparison.pairs:
             if pair.fragile:
                 decides = options.decisive_text("query", pair.pvalue, (pair.least, pair.most), comparison.level)
@@ -468,14 +469,14 @@ def _coverage_text(coverage: Coverage, policies: dict[str, Any]) -> str:
         counted(len(missing), "query", "queries") for missing in (coverage.not_in_run, coverage.not_in_qrels)
     )
     parts = [
-        f"{coverage.n_compared:,} documents compared",
+        f"{counted(coverage.n_compared, 'document')} compared",
         f"{coverage.n_unjudged:,} unjudged ({unjudged})" if coverage.n_unjudged else "",
         f"{coverage.n_unretrieved:,} not retrieved ({unretrieved})" if coverage.n_unretrieved else "",
         f"{coverage.n_cut:,} beyond the depth" if coverage.n_cut else "",
         f"{coverage.n_self_hits:,} with the id of the query ({self_hits})" if coverage.n_self_hits else "",
         f"{absent} not in the run" if coverage.not_in_run else "",
         f"{unknown} not in qrels, left out" if coverage.not_in_qrels else "",
-        f"{coverage.n_negative:,} negative judgements" if coverage.n_negative else "",
+        counted(coverage.n_negative, "negative judgement") if coverage.n_negative else "",
     ]
     return ", ".join(part for part in parts if part)
 
@@ -483,7 +484,7 @@ def _coverage_text(coverage: Coverage, policies: dict[str, Any]) -> str:
 def _heading(comparison: RunComparison, place: str = "") -> str:
     """Return the heading of a table of differences."""
     standardized = ", standardized" * comparison.standardized
-    draw_text = console.resamples_text(comparison.n_resamples, comparison.seed, "queries")
+    draw_text = console.resamples_text(comparison.n_resamples, comparison.seed, comparison.unit)
     baseline = whole(comparison.baseline)
     return (
         f"{comparison.metric}{standardized}: difference from {baseline} over the queries{place} where both have a "
@@ -514,15 +515,17 @@ def _print_group_differences(comparison: RunComparison) -> None:
     columns = {**text_columns(label_text, "group"), **_difference_columns(HOLM)}
     pvalues = [pair.corrected_pvalue for pair in pairs]
     console.print_rows(rows, columns, significance_notes(f"{heading}.", pvalues, 2, comparison.level))
-    _print_too_few(pairs, comparison.level)
+    _print_too_few(pairs, comparison)
 
 
-def _print_too_few(pairs: Iterable[PairedDifference], level: float) -> None:
-    """Say why intervals are unbounded: with these few queries, no difference is rejected."""
+def _print_too_few(pairs: Iterable[PairedDifference], comparison: RunComparison) -> None:
+    """Say why intervals are unbounded: with so few queries, or clusters of them, no difference is rejected."""
     sizes = sorted({pair.n_queries for pair in pairs if math.isinf(pair.low) or math.isinf(pair.high)})
     if sizes:
-        queries = f"{' or '.join(map(str, sizes))} {'query' if sizes == [1] else 'queries'}"
-        click.echo(f"-inf, inf: {queries} are too few to bound a difference at {console.percent_text(level)}")
+        numbers = "the " if comparison.unit == "clusters" else f"{' or '.join(map(str, sizes))} "
+        units = "query is" if (comparison.unit, sizes) == ("queries", [1]) else f"{comparison.unit} are"
+        level = console.percent_text(comparison.level)
+        click.echo(f"-inf, inf: {numbers}{units} too few to bound a difference at {level}")
 
 
 def _print_worst(entry: Mapping[str, Any]) -> None:

@@ -247,7 +247,8 @@ def _fields(table: TextTable, text: str, layout: Layout) -> Iterator[tuple[int, 
 def _ranks_or_scores(table: TextTable, columns: Columns, form: str | None) -> Columns:
     """Return the third column of a run as scores: ranks change their sign.
 
-    The column holds ranks if its numbers are whole, at least 1, and differ within each query.
+    The column holds ranks if its numbers are whole, at least 1, and differ within each query; but not if they fall from
+    line to line and none is 1, as scores do that are sorted.
     """
     values = np.array(columns.values, float)
     is_whole = (values == np.floor(values)) & np.isfinite(values)
@@ -259,7 +260,9 @@ def _ranks_or_scores(table: TextTable, columns: Columns, form: str | None) -> Co
         codes = columns.query_codes()
         order = np.lexsort((values, codes))
         has_repeats = ((np.diff(codes[order]) == 0) & (np.diff(values[order]) == 0)).any()
-        is_ranks = bool(values.min() >= 1) and not has_repeats
+        steps = np.diff(values)[np.diff(codes) == 0]
+        is_falling = steps.size > 0 and bool((steps < 0).all())
+        is_ranks = bool(values.min() >= 1) and not has_repeats and not (is_falling and values.min() > 1)
         reading = "ranks (1 is best)" if is_ranks else "scores (larger is better)"
         other = 'form="scores" reads them as scores' if is_ranks else 'form="msmarco" reads them as ranks'
         give_notice(
@@ -274,15 +277,23 @@ def _ranks_or_scores(table: TextTable, columns: Columns, form: str | None) -> Co
 
 
 def check_ranks(table: TextTable, columns: Columns) -> None:
-    """Warn if a smaller rank has a smaller score within a query."""
+    """Warn if a smaller rank has a smaller score within a query, or if ranks differ where no score does."""
     if not len(columns.ranks):
         return
     codes = columns.query_codes()
     ranks, scores = np.array(columns.ranks, float), np.array(columns.values, float)
     order = np.lexsort((-scores, ranks, codes))
     is_same_query = np.diff(codes[order]) == 0
-    wrong = np.flatnonzero(is_same_query & (np.diff(scores[order]) > 0) & (np.diff(ranks[order]) > 0))
-    if wrong.size:
+    is_ranked = is_same_query & (np.diff(ranks[order]) > 0)
+    wrong = np.flatnonzero(is_ranked & (np.diff(scores[order]) > 0))
+    if is_ranked.any() and not (is_same_query & (np.diff(scores[order]) != 0)).any():
+        give_notice(
+            f"{table.name}: all documents of a query have the same score; the scores are used, not the ranks. If the "
+            "ranks hold the order, write scores that fall with them",
+            RankColumnWarning,
+            stacklevel=5,
+        )
+    elif wrong.size:
         queries = len(set(codes[order][wrong].tolist()))
         line = columns.lines[int(order[wrong[0] + 1])]
         give_notice(

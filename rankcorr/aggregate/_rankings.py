@@ -424,12 +424,12 @@ def kemeny(
 ) -> MergedRanking:
     """Merge rankings into the order with the fewest discordant pairs (Kemeny's rule).
 
-    The result has no ties. If several orders are equally good, it is the one closest to the order of `borda`: ties
-    between them are broken in favour of items that `borda` places higher.
+    The result has no ties. If several orders are equally good, the last place goes to the item that `borda` places
+    lowest (or, of such items that it ties, to the last in the rankings), and so on upwards.
     Items are first split into blocks: a majority prefers each item of a block to each item of the next. The best orders
     of the blocks make the best order of all. Up to 12 items of a block are ordered by dynamic programming, and up to 60
-    by an integer program, for at most 30 s. For more items, or when time runs out, items are moved to better places
-    until no move helps, and `MergedRanking.exact` is False.
+    by an integer program, for at most 30 s, which returns any one of equally good orders. For more items, or when time
+    runs out, items are moved to better places until no move helps, and `MergedRanking.exact` is False.
 
     Parameters
     ----------

@@ -169,7 +169,7 @@ def _arrow(column: Any) -> Any:
 
 def _encode_arrow(column: Any, noun: str) -> Ids:
     if column.null_count:
-        raise ColumnError(f"each row needs a {noun} id; {counted(column.null_count, 'row')} have none")
+        raise ColumnError(f"each row needs a {noun} id; without one: {counted(column.null_count, 'row')}")
     try:
         if (
             column.num_chunks > 1
@@ -182,7 +182,7 @@ def _encode_arrow(column: Any, noun: str) -> Ids:
         raise ColumnError(f"{noun} ids must be text or whole numbers; got a column of type {column.type}") from error
     if None in ids:  # a value of a dictionary, which Arrow does not count as a null
         n_nulls = int(np.count_nonzero(codes == ids.index(None)))
-        raise ColumnError(f"each row needs a {noun} id; {counted(n_nulls, 'row')} have none")
+        raise ColumnError(f"each row needs a {noun} id; without one: {counted(n_nulls, 'row')}")
     check_identifiers([*ids[:1], *([""] if "" in ids else [])], noun)  # a column has one type
     # Qrels and all runs share the text of their ids: 36 MB for 630,000 documents.
     shared_ids = [sys.intern(name) if type(name) is str else name for name in ids]

@@ -114,9 +114,11 @@ def read_run(
     Parquet and Arrow files are read as by `read_qrels`. Only spaces and tabs separate fields: other white space is part
     of an id.
 
-    Scores determine the order, as in trec_eval. A `RankColumnWarning` reports ranks of a TREC run that contradict them.
-    Whole numbers in the third of three columns are ranks if they are at least 1 and differ within each query, otherwise
-    scores; a `RankColumnWarning` says which, unless `form` is given.
+    Scores determine the order, as in trec_eval. A `RankColumnWarning` reports ranks of a TREC run that contradict them,
+    and ranks in a run whose scores are all equal within each query.
+    Whole numbers in the third of three columns are ranks if they are at least 1 and differ within each query, unless
+    none is 1 and they fall from line to line; otherwise scores. A `RankColumnWarning` says which, unless `form` is
+    given.
 
     Parameters
     ----------
@@ -290,7 +292,12 @@ def runs_of(runs: Any) -> dict[str, Run]:
             raise OptionError("runs in a list need names: give each a name=, or pass a mapping of name to run")
         check_unique([run.name for run in listed_runs], "names of runs", OptionError)
         return {run.name or ONLY_RUN: run for run in listed_runs}
-    run = run_of(runs)
+    try:
+        run = run_of(runs)
+    except SplitQueryError as error:
+        raise SplitQueryError(
+            f"{error}. A list of dicts is one run in parts; pass several runs as a mapping of name to run"
+        ) from error
     return {run.name or ONLY_RUN: run}
 
 

@@ -174,10 +174,10 @@ def _rows(
     n_items = {nulls[name].n_items for name in defined_names}
     of = f"of {n_items.pop():,} items" if len(n_items) == 1 else "each"
     permutations = _permutations([nulls[name] for name in defined_names], of)
+    axes.set_yticks(range(len(names)), labels=[_style.label_text(name) for name in names], va="bottom", fontsize=size)
     _style.entitle(
         axes, f"{_style.symbol(first.coefficient)} of {counted(len(names), 'system')} and by chance: {permutations}", ax
     )
-    axes.set_yticks(range(len(names)), labels=[_style.label_text(name) for name in names], va="bottom", fontsize=size)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(names) - 0.75, -1)
     axes.margins(x=0.04)

@@ -264,6 +264,10 @@ def _text_records(source: VectorSource, has_header: bool) -> Iterator[Record]:
         if not stripped:
             continue
         dimension = dimension or _dimension_of(source.head, stripped)
+        if dimension == 1:
+            source.fail(
+                "only one number follows each word: this is no file of vectors, whose cosines tell words apart", number
+            )
         n_words += 1
         if n_expected is not None and n_words > n_expected:
             source.fail(f"the header announces {counted(n_expected, 'word')}, but the file has more", number)

@@ -175,6 +175,24 @@ def test_longer_lists_are_ordered_as_well_as_by_dynamic_programming(method):
         assert sorted(order) == list(range(9))
 
 
+@given(st.lists(st.permutations(range(5)), min_size=2, max_size=5))
+def test_kemeny_puts_the_lowest_of_borda_last_where_orders_are_equally_good(rows):
+    rankings = np.array(rows, float)
+    points = borda(rankings).scores
+    by_points = sorted(range(5), key=lambda item: -round(points[item], 9))
+    place = {item: number for number, item in enumerate(by_points)}
+    keyed = [ranks_by_item(ranking) for ranking in rows]
+    distances = {
+        order: round(naive.kemeny_distance(order, keyed, [1] * len(rows)), 9)
+        for order in itertools.permutations(range(5))
+    }
+    least = min(distances.values())
+    expected = max(
+        (order for order in distances if distances[order] == least), key=lambda o: [place[i] for i in o[::-1]]
+    )
+    assert tuple(kemeny(rankings).ranking.best_first.tolist()) == expected
+
+
 def test_kemeny_says_when_the_list_is_too_long_to_be_sure(monkeypatch):
     rows = [np.roll(np.arange(15), shift) for shift in (0, 5, 10)]  # majorities in a circle
     assert kemeny(rows).exact

@@ -109,6 +109,10 @@ def test_invalid_numbers_of_top_ranks(k):
         TopK(k)
 
 
+def test_a_number_of_numpy_is_written_as_a_number():
+    assert repr(TopK(np.int64(10))) == repr(TopK(10))
+
+
 def test_the_weights_of_the_weigher_are_left_alone():
     kept = np.array([3.0, 2.0, 1.0])
     weighted_tau([3, 2, 1], [1, 2, 3], weigher=lambda _: kept)

@@ -30,7 +30,7 @@ from rankcorr.evaluation._comparison import query_tests
 from rankcorr.evaluation._comparison.query_tests import PAIRED, RANDOMIZATION, Means, Verdicts
 from rankcorr.evaluation._comparison.results import MIRRORED, Verdict
 from rankcorr.evaluation._reports import score_leaderboard_report
-from rankcorr.evaluation._scores.tables import ScoreTable, read_score_table
+from rankcorr.evaluation._scores.tables import LOW, ScoreTable, read_score_table
 from rankcorr.inference._exchange_distribution import MAX_EXACT
 from rankcorr.inference._gold_sets import COLUMNS, MEAN, SUM, TOTALS
 from rankcorr.inference._leaderboard import Leaderboard, LeaderboardRow, Score
@@ -171,7 +171,8 @@ def leaderboard_of_scores(
         A margin in the units of the means. Each pair of systems then has a verdict, as in `compare_runs`, without a
         correction for the number of pairs.
     tasks : sequence of str, optional
-        Tasks to use; by default all columns that hold scores. Needed if there is a column of averages.
+        Tasks to use; by default all columns that hold scores. Needed if there is a column of averages, or of properties
+        such as the number of parameters.
     system, task, score : str, optional
         Columns of the table. By default recognized by their names, such as "model", "dataset" and "score"; in a wide
         table the systems may also be the index of a pandas frame or the only column of text.
@@ -200,6 +201,8 @@ def leaderboard_of_scores(
     -----
     FewTasksWarning
         There are fewer than 8 tasks.
+    UserWarning
+        A task that `lower_is_better` does not name is called loss, error, perplexity or the like.
 
     See Also
     --------
@@ -321,6 +324,13 @@ def _signs(tasks: Sequence[str], lower_is_better: Collection[str]) -> Values:
     lower_is_better = set(map(str, lower_is_better))
     if unknown := [task for task in lower_is_better if task not in tasks]:
         raise OptionError(offending("lower_is_better names tasks that the table does not have", unknown))
+    if doubtful := [task for task in tasks if task not in lower_is_better and LOW.fullmatch(task)]:
+        give_notice(
+            f"{offending('larger scores count as better, also on tasks named like errors', doubtful)}; if smaller ones "
+            'are better, name each task, as in lower_is_better=["x"]',
+            UserWarning,
+            stacklevel=4,
+        )
     return np.array([-1.0 if task in lower_is_better else 1.0 for task in tasks])
 
 

@@ -31,6 +31,12 @@ TASK: Final = re.compile(r"(task|dataset|data[ _-]set|benchmark)s?([ _-]?(name|i
 SCORE: Final = re.compile(r"(main[ _-])?(score|value|result)s?", re.I)
 WITHIN: Final = re.compile(r"(seed|repeat|repetition|query|qid|item)s?([ _-]?id)?", re.I)
 TOTAL: Final = re.compile(r"(average|avg|mean|overall|total|sum|rank)\b.*|.*[ _-](average|avg|mean|overall)", re.I)
+PROPERTY: Final = re.compile(
+    r"#? *((num|n|number of)[ _-])?(params?|parameters)\b.*|(model[ _-])?size\b.*|year|votes", re.I
+)
+LOW: Final = re.compile(
+    r"(.*[ _-])?(ppl|perplexity|loss|wer|cer|ter|mae|mse|rmse|errors?|error[ _-]?rate|fid|latency)( *\(.*\))?", re.I
+)
 LARGEST: Final = 1e150
 _ROWS_ARE_TASKS: Final = "the table has a row for each task: transpose it, so that it has a row for each system"
 _ABSENT: Final = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "–", "?"})  # noqa: RUF001
@@ -180,6 +186,11 @@ def _wide(
     systems = list(map(_Names("system"), rows or ()))
     check_unique(systems, "names of systems", DuplicateLabelError)
     used = left if tasks is None else [name for name in left if name in set(map(str, tasks))]
+    if "" in used:
+        raise ColumnError(
+            "a column has no name, such as the index that pandas writes: remove it, or name each task, as in "
+            'tasks=["x"]'
+        )
     if texts := [
         name for name in used if all(isinstance(cell, str) and _is_text(cell) for cell in columns[names[name]])
     ]:
@@ -288,6 +299,11 @@ def _table_of(
     elif totals := [task for task in every_task if TOTAL.fullmatch(task)]:
         raise OptionError(
             f'{offending("columns that look like totals of other tasks", totals)}; name each task, as in tasks=["x"]'
+        )
+    elif properties := [task for task in every_task if PROPERTY.fullmatch(task)]:
+        raise OptionError(
+            f"{offending('columns that look like properties of systems, not scores', properties)}; name each task, as "
+            'in tasks=["x"]'
         )
     used = every_task if tasks is None else list(tasks)
     for role, names in (("systems", systems), ("tasks", used)):

@@ -255,8 +255,10 @@ def test_runs_of_three_columns(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "qrels.txt").write_text("q1\t0\td1\t2\nq1\t0\td2\t0\nq1\t0\td3\t1\n")
     (tmp_path / "scores.txt").write_text("q1 d1 0.9\nq1 d3 0.7\nq1 d2 0.5\n")
-    (tmp_path / "whole.txt").write_text("q1 d1 9\nq1 d3 7\nq1 d2 5\n")
+    (tmp_path / "whole.txt").write_text("q1 d1 9\nq1 d2 5\nq1 d3 7\n")
+    (tmp_path / "falling.txt").write_text("q1 d1 9\nq1 d3 7\nq1 d2 5\n")
     assert run_json("evaluate", "qrels.txt", "scores.txt")["means"][0]["mean"] == 1
+    assert run_json("evaluate", "qrels.txt", "falling.txt")["means"][0]["mean"] == 1
     content = run_json("evaluate", "qrels.txt", "whole.txt")
     (note,) = content["warnings"]
     assert content["means"][0]["mean"] == -1
@@ -334,7 +336,7 @@ def test_groups_of_one_run_and_in_json(files, genres):
     assert rows_below(alone, "group ") == [
         [row["group"], "a", "ap", f"{row['mean']:.4f}", str(row["n_queries"])] for row in found.group_table(genres)
     ]
-    assert "groups: genres.csv (3 groups; 1 queries that qrels do not have)\n" in run_ok(
+    assert "groups: genres.csv (2 groups; queries that qrels do not have: 'q99')\n" in run_ok(
         "evaluate", "qrels.txt", "a.run.gz", "--groups", "genres.csv"
     )
     content = run_json("evaluate", "qrels.txt", *RUNS, "--groups", "genres.csv", "--versus", "c", *FEW)
@@ -498,6 +500,10 @@ def test_too_few_queries_for_an_interval_are_named(tmp_path, monkeypatch):
     output = run_ok("evaluate", "q.txt", "x.run", "y.run", "--metric", "ap", "--versus", "y", "--groups", "groups.csv")
     assert "-inf, inf: 3 queries are too few to bound a difference at 95 %\n" in output
     assert "-inf, inf: 1 or 2 queries are too few to bound a difference at 95 %\n" in output
+    Path("clusters.csv").write_text("".join(f"{q},one\n" for q in queries))
+    command = ("evaluate", "q.txt", "x.run", "y.run", "--metric", "ap", "--versus", "y", "--clusters", "clusters.csv")
+    assert "-inf, inf: the clusters are too few to bound a difference at 95 %\n" in run_ok(*command)
+    assert "randomization test (10,000 resamples of clusters, seed 0)\n" in run_ok(*command)
 
 
 def test_a_fused_run_is_that_of_the_library(files):

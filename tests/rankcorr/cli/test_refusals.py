@@ -51,6 +51,7 @@ pytestmark = pytest.mark.usefixtures("folder")
         ("merge gold.csv system.csv --weight gold.csv=1 --weight gold.csv=1", "--weight gives gold.csv two weights"),
         ("merge gold.csv system.csv --k 10", "k is an option of reciprocal_rank_fusion; borda"),
         ("merge gold.csv other.csv", "(accept them with --missing intersection, --missing bottom or --missing skip)"),
+        ("compare gold.csv other.csv", "(accept them with --missing intersection, --missing bottom or --missing gold)"),
         ("merge gold.csv gold.csv", "each system can be given only once; repeated: gold.csv"),
         ("merge gold.csv system.csv --missing gold", "'gold' is not one of 'raise', 'intersection', 'bottom', 'skip'"),
         ("rank-sets gold.csv", 'gold.csv:1: no column "name"'),

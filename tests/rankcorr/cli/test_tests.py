@@ -151,7 +151,7 @@ def test_what_is_swapped_is_said():
     assert [row["swap"] for row in ranks] == ["ranks"]
     message = refusal("test", *arguments, "--ranks")
     assert message.startswith("long_gold.csv, long_a.csv and long_b.csv: ")
-    assert 'swap="scores" exchanges scores, but a has only ranks; give its scores' in message
+    assert "--swap scores exchanges scores, but a has only ranks; give its scores" in message
 
 
 def test_one_paired_test_has_no_correction():

@@ -70,6 +70,8 @@ def test_runs_of_every_form(write, text):
     [
         ((1, 2, 10), "ranks"),
         ((15, 3, 9), "ranks"),
+        ((3, 2, 1), "ranks"),
+        ((9, 7, 2), "scores"),
         (("1.0", "2.0", "3.0"), "ranks"),
         ((0, 1, 2), "scores"),
         ((1, 2, 2), "scores"),
@@ -281,6 +283,21 @@ def test_ranks_that_contradict_scores_are_said_and_scores_decide(write):
     assert w[0].filename == __file__
 
 
+def test_ranks_without_scores_are_said(write):
+    """One score for all documents of a query: their order is only in the ranks, which no metric sees."""
+    equal = "q Q0 a 1 0 m\nq Q0 b 2 0 m\nr Q0 c 1 7 m\nr Q0 d 2 7 m\nr Q0 e 3 7 m\n"
+    with pytest.warns(
+        RankColumnWarning, match=r"file\.txt: all documents of a query have the same score; .*not the rank"
+    ):
+        assert read_run(write(equal))["r"] == {"c": 7, "d": 7, "e": 7}
+    for text in (
+        equal + "s Q0 f 1 2 m\ns Q0 g 2 1 m\n",
+        equal.replace(" 2 ", " 1 ").replace(" 3 ", " 1 "),
+        "q Q0 a 1 0 m\n",
+    ):
+        read_run(write(text))  # without a note
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -400,7 +417,7 @@ def test_qrels_of_beir_and_frames_of_pandas(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "error", "message"),
     [
-        ({"query": ["2", None, "2"]}, ColumnError, "each row needs a query id; 1 row have none"),
+        ({"query": ["2", None, "2"]}, ColumnError, "each row needs a query id; without one: 1 row"),
         ({"document": ["a", "", "b"]}, ColumnError, "each document needs an id; one is empty"),
         ({"document": [b"a", b"b", b"c"]}, ColumnError, "document id must be text or a whole number; got: b'a'"),
         ({"document": [["a"], ["b"], ["c"]]}, ColumnError, "document ids must be text or whole numbers"),

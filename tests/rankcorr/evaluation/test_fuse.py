@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankcorr import MissingValueError, NonNumericError, OptionError
-from rankcorr.evaluation import ColumnError, QueryMismatchError, Run, fuse, read_run
+from rankcorr.evaluation import ColumnError, QueryMismatchError, Run, SplitQueryError, fuse, read_run
 from rankcorr.evaluation._fuse import trec_lines
 from tests import naive
 
@@ -57,6 +57,12 @@ ONE = {"q": {"a": 2.0, "b": 1.0}}
     [
         ({"a": ONE}, {}, OptionError, "at least two runs are needed to fuse; got 'a'"),
         (ONE, {}, OptionError, "at least two runs are needed to fuse; got 'run'"),
+        (
+            [ONE, ONE],
+            {},
+            SplitQueryError,
+            "more than one: 'q'. A list of dicts is one run in parts; pass several runs as",
+        ),
         ({"a": ONE, "b": {"r": {"a": 1}}}, {}, QueryMismatchError, "'a' lacks queries of other runs: 'r'; missing="),
         ({"a": ONE, "b": ONE}, {"k": math.nan}, OptionError, "k must be a finite number"),
         ({"a": ONE, "b": {"q": {"a": math.nan}}}, {}, MissingValueError, "nan"),

@@ -193,7 +193,7 @@ def test_qrels_are_no_run():
         (["q", ""], "each query needs an id; one is empty"),
         (["q", ["r"]], "one cannot be hashed"),
         ("qr", "must be a list or a series; got 'qr'"),
-        (pa.array(["q", None]), "each row needs a query id; 1 row have none"),
+        (pa.array(["q", None]), "each row needs a query id; without one: 1 row"),
         (pd.Series([1.0, np.nan]), "got: 1.0, nan, of type float"),
         (pa.compute.run_end_encode(pa.array(["q", "r"])), "got a column of type run_end_encoded"),
         (["q"], "same length; got 1 queries, 2 documents, 2 scores"),

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from dataclasses import replace
 from decimal import Decimal
 
@@ -292,6 +293,16 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
             OptionError,
             "look like totals of other tasks: 'Average'",
         ),
+        *(
+            (
+                {n: r | {name: 7} for n, r in ROWS.items()},
+                {},
+                OptionError,
+                f"properties of systems, not scores: '{re.escape(name)}'",
+            )
+            for name in ("params", "#Params (B)", "num_params", "Model size", "year", "votes")
+        ),
+        ({"": [0, 1], "model": ["a", "b"], "x": [1, 2], "y": [1, 2]}, {}, ColumnError, "a column has no name, such as"),
         ({"a": ROWS["a"], None: ROWS["b"]}, {}, LabelError, "every row needs the name of a system; got None"),
         ({"model": ["a", "a"], "x": [1, 2], "y": [1, 2]}, {}, DuplicateLabelError, "systems must be unique; .*: 'a'"),
         ({"p": ["a", "b"], "q": ["c", "d"], "y": [1, 2]}, {}, ColumnError, "which column holds the systems, or name"),
@@ -335,6 +346,19 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
 def test_tables_that_cannot_be_ranked(table, options, error, message):
     with pytest.raises(error, match=message):
         leaderboard_of_scores(table, **options)
+
+
+@pytest.mark.parametrize("name", ["ppl", "PPL (wikitext)", "valid_loss", "word error rate", "RMSE"])
+def test_tasks_named_like_errors_are_said(name):
+    """A mean of accuracies and perplexities would rank the worst model first, without a word."""
+    table = {n: {f"t{k}": k for k in range(8)} | {name: 3.5} for n in "ab"}
+    with pytest.warns(
+        UserWarning, match=r"larger scores count as better, also on tasks named like errors: '.*lower_is"
+    ) as w:
+        leaderboard_of_scores(table, n_resamples=50)
+    assert w[0].filename == __file__
+    for quiet in ({"lower_is_better": [name]}, {"tasks": [f"t{k}" for k in range(8)]}):
+        leaderboard_of_scores(table, n_resamples=50, **quiet)
 
 
 def test_many_tasks_need_enough_resamples():

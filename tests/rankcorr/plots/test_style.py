@@ -190,12 +190,18 @@ def test_narrow_axes_keep_their_room(name):
 
 @pytest.mark.parametrize(
     ("name", "n_systems"),
-    [*((name, 0) for name in FIGURES), ("panels", 1), ("panels", 5), ("gold sets", 1), ("gold sets", 4)],
+    [
+        *((name, 0) for name in FIGURES),
+        *(("panels", 1), ("panels", 5), ("gold sets", 1), ("gold sets", 4), ("rows of nulls", 1), ("rows of nulls", 4)),
+    ],
 )
 def test_nothing_of_a_figure_is_cut_off(name, n_systems):
     few = {f"a rather long name of a system, {name}": scores for name, scores in list(SYSTEMS.items())[:n_systems]}
     draw = {
         "panels": lambda: plot_ranks(dict(enumerate(GOLD)), {name: dict(enumerate(y)) for name, y in few.items()}),
+        "rows of nulls": lambda: plot_null(
+            {name: null_distribution(range(20), range(20), n_resamples=100) for name in few}, dict.fromkeys(few, 0.5)
+        ),
         "gold sets": lambda: plot_leaderboard(
             leaderboard(
                 {name: dict(enumerate(GOLD[start:], start)) for start, name in ((0, "a"), (1, "b"), (2, "c"))},

@@ -188,6 +188,15 @@ def test_what_is_no_file_of_vectors(tmp_path, content, error, message):
 
 
 @pytest.mark.parametrize(
+    "content", ["a\tb\tscore\ncat\tdog\t8\ncar\tvan\t9\n", "cat dog 8\ncar van 9\n", "2 1\ncat 1\ndog 2\n"]
+)
+def test_gold_scores_are_no_vectors(tmp_path, content):
+    """The pairs of a gold file, given as VECTORS, look like words with a blank and one number."""
+    with pytest.raises(VectorFileError, match=r"v:[12]: only one number follows each word: this is no file of vectors"):
+        read_vectors(written(tmp_path / "v", content))
+
+
+@pytest.mark.parametrize(
     ("content", "message"),
     [
         (binary_of(VECTORS)[:-5], r"v: byte 39: the file ends in word 3 of 3"),
@@ -256,7 +265,7 @@ def test_a_file_that_is_not_there(tmp_path):
 
 
 def test_progress_counts_words_and_stops_the_work(tmp_path):
-    file = written(tmp_path / "v", "".join(f"w{number} 1\n" for number in range(25_000)))
+    file = written(tmp_path / "v", "".join(f"w{number} 1 2\n" for number in range(25_000)))
     seen = []
     read_vectors(file, words=["w3"], progress=seen.append)
     assert seen == [10_000, 10_000]

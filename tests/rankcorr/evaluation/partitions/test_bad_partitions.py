@@ -102,7 +102,7 @@ def test_dictionaries_of_documents_with_a_null_or_a_value_twice():
 
     with pytest.raises(DuplicateDocumentError, match=r"more than once \(query, document\): \('q', 'a'\)"):
         batch([0, 1, 2], ["a", "a", "b"])
-    with pytest.raises(ColumnError, match="each row needs a document id; 1 row have none"):
+    with pytest.raises(ColumnError, match="each row needs a document id; without one: 1 row"):
         batch([0, 1, 2], ["a", None, "b"])
     assert batch([0, 1, 3], ["a", "b", None, "c"]).equals(batch([0, 1, 2], ["a", "b", "c"]))
 
