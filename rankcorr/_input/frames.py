@@ -19,7 +19,7 @@ from rankcorr.errors import ColumnError, DimensionError, DuplicateLabelError, Mi
 
 # Types that are never frames: most calls pass one of these.
 PLAIN: Final = (np.ndarray, list, tuple, dict, range, set, frozenset, str, bytes, int, float)
-_RANKS: Final = frozenset({"rank", "ranks", "ranking", "position", "positions"})
+_RANKS: Final = frozenset({"rank", "ranks", "ranking", "position", "positions", "place", "places"})
 _KINDS_OF_RANKS: Final = frozenset({"low", "high", "lower", "upper", "min", "max", "best", "worst", "mid"}) | {
     *("mean", "avg", "average", "median", "expected", "final", "true", "gold", "human", "overall", "anytime")
 }

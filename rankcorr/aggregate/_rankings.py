@@ -425,7 +425,7 @@ def kemeny(
     """Merge rankings into the order with the fewest discordant pairs (Kemeny's rule).
 
     The result has no ties. If several orders are equally good, the last place goes to the item that `borda` places
-    lowest (or, of such items that it ties, to the last in the rankings), and so on upwards.
+    lowest, and so on upwards; if `borda` ties items, to the last of them in the rankings.
     Items are first split into blocks: a majority prefers each item of a block to each item of the next. The best orders
     of the blocks make the best order of all. Up to 12 items of a block are ordered by dynamic programming, and up to 60
     by an integer program, for at most 30 s, which returns any one of equally good orders. For more items, or when time

@@ -413,7 +413,9 @@ def test_numbers_come_as_they_are(write):
     assert read_ranking(path) == Ranking.from_scores(read_numbers(path).numbers)
 
 
-@pytest.mark.parametrize("name", ["rank", "Rank", " RANKS ", "rank_low", "rank_high", "Mean rank", "rank1", "ranking"])
+@pytest.mark.parametrize(
+    "name", ["rank", "Rank", " RANKS ", "rank_low", "rank_high", "Mean rank", "rank1", "ranking", "Place"]
+)
 def test_a_column_named_rank_is_read_as_ranks(write, name):
     path = write(f"id,{name},score\nx,1,0.9\ny,2,0.5\nz,3,0.1\n")
     best_first = read_ranking(path, id_columns=["id"], score_column="score")
