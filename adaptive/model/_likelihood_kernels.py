@@ -96,7 +96,7 @@ class Pairs(NamedTuple):
 class Absorption(NamedTuple):
     """The part of a curvature in the strengths that parameters of groups take from it: M (B^-1 - z z') M'.
 
-    A row adds `coupling`, shape (n_rows, n_free), to the entries of M for its left item and the parameters of its
+    A row adds `coupling`, shape (n_free, n_rows), to the entries of M for its left item and the parameters of its
     group, and takes it off those of its right item. `inverse` has the blocks B^-1, shape (n_groups, n_free, n_free).
     `multiplier` is z. `pushes` and `moves` of the parameters are room for a product.
     """
@@ -301,22 +301,22 @@ def add_products_of_differences(left: Array, right: Array, first: Array, second:
 def add_pushes(pairs: Pairs, group: Array, coupling: Array, strengths: Array, pushes: Array) -> None:
     """Add M' times a vector, for M as in `Absorption`."""
     left, right, _ = pairs
-    n_free = coupling.shape[1]
+    n_free = len(coupling)
     for k in range(left.size):
         difference = strengths[left[k]] - strengths[right[k]]
         for parameter in range(n_free):
-            pushes[group[k] * n_free + parameter] += coupling[k, parameter] * difference
+            pushes[group[k] * n_free + parameter] += coupling[parameter, k] * difference
 
 
 @kernel
 def take_moves(pairs: Pairs, group: Array, coupling: Array, moves: Array, image: Array) -> None:
     """Take off M times a vector, for M as in `Absorption`."""
     left, right, _ = pairs
-    n_free = coupling.shape[1]
+    n_free = len(coupling)
     for k in range(left.size):
         total = 0.0
         for parameter in range(n_free):
-            total += coupling[k, parameter] * moves[group[k] * n_free + parameter]
+            total += coupling[parameter, k] * moves[group[k] * n_free + parameter]
         image[left[k]] -= total
         image[right[k]] += total
 
@@ -331,7 +331,7 @@ def take_absorption(pairs: Pairs, absorption: Absorption, direction: Array, imag
     along = 0.0
     for parameter in range(pushes.size):
         along += multiplier[parameter] * pushes[parameter]
-    n_free = coupling.shape[1]
+    n_free = len(coupling)
     for parameter in range(pushes.size):
         block, row = parameter // n_free, parameter % n_free
         total = -along * multiplier[parameter]

@@ -363,8 +363,8 @@ class JointFit:
             observed = observed & is_definite
         shares = np.zeros((rows.n_groups, 3))
         shares[:, 0] = self.shares
-        of_rows = np.stack([a * of_row for of_row in coupling.values()], axis=1)
-        return Voters(rows, of_rows, np.linalg.inv(blocks), shares[:, free].ravel()), curved * a * a
+        of_parameters = np.stack([a * of_row for of_row in coupling.values()])
+        return Voters(rows, of_parameters, np.linalg.inv(blocks), shares[:, free].ravel()), curved * a * a
 
     def _solve_blocks(self, voters: Voters, weight: Array, precision: float, columns: Array) -> Array:
         """Solve for strengths and groups, one column for each target, with the groups eliminated."""
@@ -411,14 +411,14 @@ class Voters:
     """
 
     rows: Rows
-    coupling: Array  # curvature of each row in the difference of strengths and the parameters of its voter
+    coupling: Array  # curvature of each row in the difference of strengths and each parameter, shape (n_free, n_rows)
     inverse: Array  # of the blocks, shape (n_groups, n_free, n_free)
     shares: Array  # of the parameters of voters in the mean of log a; 0 where that is not fitted
 
     @classmethod
     def without_parameters(cls, rows: Rows) -> Voters:
         """Return those of a model that fits strengths and ties alone."""
-        return cls(rows, np.empty((rows.left.size, 0)), np.empty((rows.n_groups, 0, 0)), np.empty(0))
+        return cls(rows, np.empty((0, rows.left.size)), np.empty((rows.n_groups, 0, 0)), np.empty(0))
 
     def _times_inverse(self, target: Array) -> Array:
         of_groups = target.reshape(*self.inverse.shape[:2], *target.shape[1:])
@@ -472,17 +472,17 @@ class Voters:
         """Curvature in the strengths and the parameters of voters, as a matrix, which may be sparse."""
         from scipy.sparse import csr_array
 
-        rows, n_free = self.rows, self.coupling.shape[1]
+        rows, n_free = self.rows, len(self.coupling)
         n_items, n_groups = rows.n_items, rows.n_groups
         if n_items * n_groups * n_free <= _CELLS_PER_ROW * rows.left.size * n_free:
             # Counting is faster than sorting, and a dense product than one of many sparse rows.
             dense = np.zeros((n_items, n_groups, n_free))
             for k in range(n_free):
-                dense[..., k] = rows.by_item_and_group(self.coupling[:, k])
+                dense[..., k] = rows.by_item_and_group(self.coupling[k])
             return dense.reshape(n_items, n_groups * n_free)
         place, other, starts = rows.neighbours
         sign = np.where(rows.right[place] == other, 1.0, -1.0)
-        values = self.coupling[place] * sign[:, np.newaxis]
+        values = self.coupling.T[place] * sign[:, np.newaxis]
         parameters = n_free * rows.group[place][:, np.newaxis] + np.arange(n_free, dtype=np.int32)
         # Entries of one voter and item stay apart: to sum them takes longer than the products.
         return csr_array((values.ravel(), parameters.ravel(), starts * n_free), shape=(n_items, n_groups * n_free))

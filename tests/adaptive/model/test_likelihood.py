@@ -223,9 +223,9 @@ def test_linear_systems_are_those_of_the_dense_matrix(votes, seed, n_columns):
     assert_allclose(solve_system(pairs, diagonal, dense @ x, 1e-12), x, atol=1e-9)
     # Two voters with two parameters each absorb a part of the curvature; the mean with these shares is held.
     rows = replace(rows, group=rng.integers(0, 2, votes.n_comparisons).astype(np.int32), n_groups=2)
-    coupling, share = rng.normal(size=(votes.n_comparisons, 2)), rng.uniform(0.1, 1, 4)
+    coupling, share = rng.normal(size=(2, votes.n_comparisons)), rng.uniform(0.1, 1, 4)
     mixed = np.zeros((n_items, 4))
-    for left, right, voter, of_row in zip(votes.left, votes.right, rows.group, coupling, strict=True):
+    for left, right, voter, of_row in zip(votes.left, votes.right, rows.group, coupling.T, strict=True):
         mixed[left, 2 * voter : 2 * voter + 2] += of_row
         mixed[right, 2 * voter : 2 * voter + 2] -= of_row
     inverse = np.linalg.inv(np.array([[[2.0, 0.3], [0.3, 1.0]], [[1.0, -0.2], [-0.2, 3.0]]]) * 20 * len(votes.left))
