@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias, get_args
 
 import numpy as np
@@ -280,27 +280,37 @@ def check_ranks(table: TextTable, columns: Columns) -> None:
     """Warn if a smaller rank has a smaller score within a query, or if ranks differ where no score does."""
     if not len(columns.ranks):
         return
-    codes = columns.query_codes()
-    ranks, scores = np.array(columns.ranks, float), np.array(columns.values, float)
+    lines = columns.lines
+
+    def place_of(row: int) -> str:
+        return f"{table.name}:{lines[row]}: this document"
+
+    note_ranks(columns.query_codes(), columns.ranks, columns.values, table.name, place_of, 6)
+
+
+def note_ranks(
+    codes: Any, rank_column: Any, score_column: Any, name: str, place_of: Callable[[int], str], stacklevel: int
+) -> None:
+    """Warn of ranks that contradict scores; `codes` number the queries, and `place_of` names the document of a row."""
+    ranks, scores = np.array(rank_column, float), np.array(score_column, float)
     order = np.lexsort((-scores, ranks, codes))
     is_same_query = np.diff(codes[order]) == 0
     is_ranked = is_same_query & (np.diff(ranks[order]) > 0)
     wrong = np.flatnonzero(is_ranked & (np.diff(scores[order]) > 0))
     if is_ranked.any() and not (is_same_query & (np.diff(scores[order]) != 0)).any():
         give_notice(
-            f"{table.name}: all documents of a query have the same score; the scores are used, not the ranks. If the "
+            f"{name}: all documents of a query have the same score; the scores are used, not the ranks. If the "
             "ranks hold the order, write scores that fall with them",
             RankColumnWarning,
-            stacklevel=5,
+            stacklevel=stacklevel,
         )
     elif wrong.size:
         queries = len(set(codes[order][wrong].tolist()))
-        line = columns.lines[int(order[wrong[0] + 1])]
         give_notice(
-            f"{table.name}:{line}: this document has a larger score than one ranked above it, as in "
+            f"{place_of(int(order[wrong[0] + 1]))} has a larger score than one ranked above it, as in "
             f"{counted(queries, 'query', 'queries')}; the scores are used, not the ranks",
             RankColumnWarning,
-            stacklevel=5,
+            stacklevel=stacklevel,
         )
 
 

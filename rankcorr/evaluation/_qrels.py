@@ -13,7 +13,7 @@ from rankcorr._checks import N_SHOWN, check_choice, counted, give_notice, offend
 from rankcorr._input.frames import columns_of, is_rank_column
 from rankcorr._input.identifiers import comparable
 from rankcorr._input.scores import read_only
-from rankcorr._io.trec import listed_values
+from rankcorr._io.trec import listed_values, note_ranks
 from rankcorr.errors import (
     ColumnError,
     DuplicateDocumentError,
@@ -21,6 +21,7 @@ from rankcorr.errors import (
     MissingValueError,
     NonNumericError,
     RankColumnWarning,
+    RankingError,
     SplitQueryError,
 )
 from rankcorr.evaluation._columns import (
@@ -36,6 +37,7 @@ from rankcorr.evaluation._columns import (
 
 QUERY: Final = ("query", "query_id", "qid", "q_id")
 DOCUMENT: Final = ("document", "document_id", "doc_id", "docno", "docid", "doc")
+RANK: Final = "rank"  # not read beside scores
 _LISTS: Final = (list, tuple, set, frozenset, np.ndarray)
 # Columns of packages whose frames have others of a known name: the text of a query in PyTerrier, scores as relevance in
 # BEIR's and ranx's qrels.
@@ -198,7 +200,8 @@ class QueryColumns:
             "relevance", "rel", "label", "gold" for the value of qrels, "score", "sim" for that of a run. A frame with
             the columns "qid" and "docno" is one of PyTerrier, in which "query" is text. In qrels with "query-id" and
             "corpus-id", as in BEIR, or "q_id" and "doc_id", as in ranx, "score" is the relevance, too. A column `value`
-            named "rank" or the like is read as ranks, with a `RankColumnWarning`.
+            named "rank" or the like is read as ranks, with a `RankColumnWarning`. Another one says that a column "rank"
+            beside the scores of a run contradicts them.
         duplicates, name
             As in `from_columns`.
 
@@ -226,7 +229,10 @@ class QueryColumns:
             )
             values = -checked_values(values, "rank")
         ids = columns[query_column], columns[document_column]
-        return cls.from_columns(*ids, values, duplicates=duplicates, name=name)
+        rows = cls.from_columns(*ids, values, duplicates=duplicates, name=name)
+        if RANK in columns and value_column != RANK:
+            note_rank_column(rows, *ids, columns[RANK])
+        return rows
 
     @classmethod
     def chosen_columns(
@@ -439,6 +445,27 @@ def _remade(kind: type[QueryColumns], rows: Rows, name: str | None) -> QueryColu
     """Make it again after pickle, which forgets that arrays are read-only."""
     arrays = {"offsets": read_only(rows.offsets), "codes": read_only(rows.codes), "values": read_only(rows.values)}
     return kind._from_rows(Rows(rows.queries, documents=rows.documents, **arrays), name)
+
+
+def note_rank_column(
+    rows: QueryColumns, queries: Any, documents: Any, ranks: Any, source: str = "the data frame", stacklevel: int = 5
+) -> None:
+    """Warn of a column of ranks that contradicts the scores of a run; one without numbers is ignored, as in qrels."""
+    if rows.value_name != "score":
+        return
+    try:
+        numbers = checked_values(ranks, "rank")
+        ranked_rows = type(rows).from_columns(queries, documents, numbers, duplicates="first")
+    except RankingError:
+        return
+    if ranked_rows.values.size != rows.values.size:
+        return
+    codes = np.repeat(np.arange(len(rows.queries)), np.diff(rows.offsets))
+
+    def place_of(row: int) -> str:
+        return f"{source}: document {rows.documents[rows.codes[row]]!r} of query {rows.queries[codes[row]]!r}"
+
+    note_ranks(codes, ranked_rows.values, rows.values, source, place_of, stacklevel)
 
 
 def _column(columns: list[Any], column: str | None, field: str, known: tuple[str, ...], kind: str) -> str:

@@ -24,7 +24,7 @@ from rankcorr._io.trec import FORMATS, Form, check_ranks, is_hit, read_columns
 from rankcorr.errors import ColumnError, DuplicateDocumentError, OptionError, RankingError, SplitQueryError
 from rankcorr.evaluation._columns import DUPLICATES, Duplicates, encode_ids
 from rankcorr.evaluation._partitions.joined_columns import as_table
-from rankcorr.evaluation._qrels import QUERY, Qrels, QueryColumns, Run
+from rankcorr.evaluation._qrels import QUERY, RANK, Qrels, QueryColumns, Run, note_rank_column
 
 ONLY_RUN: Final = "run"
 GROUP: Final = "group"
@@ -350,9 +350,12 @@ def _of_arrow(kind: Any, table: TextTable, duplicates: str, name: str | None) ->
     try:
         file = ArrowFile(table, cast(bytes, table.data))
         names = kind.chosen_columns(file.names)
-        *ids, values = as_table(file.read(names), tuple(names)).columns
-        ids = [column.cast(pa.string()) if pa.types.is_integer(column.type) else column for column in ids]
+        read_names = [*names, RANK] if file.names.count(RANK) == 1 and RANK not in names else names
+        query, document, values, *ranks = as_table(file.read(read_names), tuple(read_names)).columns
+        ids = [column.cast(pa.string()) if pa.types.is_integer(column.type) else column for column in (query, document)]
         rows = kind.from_columns(*ids, values, duplicates=duplicates, name=name)
+        if ranks:
+            note_rank_column(rows, ids[0], ids[1], ranks[0], table.name, 7)
     except RankingError as error:
         raise type(error)(f"{table.name}: {error}") from error
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from rankcorr import MissingValueError, NonNumericError, OptionError, TableError, UnicodeFormWarning
 from rankcorr.errors import LabelError
@@ -384,6 +385,24 @@ def test_folds_that_cannot_be_pooled():
         Qrels.pooled([])
     with pytest.raises(SplitQueryError, match="more than one: '1'"):
         Qrels.pooled([Qrels.from_dict({1: {"a": 1}}), Qrels.from_dict({"1": {"a": 1}})])
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_column_of_ranks_that_contradicts_the_scores_is_said(kind, tmp_path):
+    columns = {"qid": [*"qqqrr"], "docno": [*"abcab"], "score": [3.0, 2.0, 1.0, 1.0, 2.0], "rank": [0, 1, 2, 0, 1]}
+    message = "document 'b' of query 'r' has a larger score than one ranked above it, as in 1 query; the scores"
+    with pytest.warns(RankColumnWarning, match=f"^the data frame: {message} are used, not the ranks$") as notes:
+        run = Run.from_frame(kind(columns))
+    assert run["r"] == {"a": 1, "b": 2}
+    parquet.write_table(pa.table(columns), tmp_path / "run.parquet")
+    with pytest.warns(RankColumnWarning, match=f"run.parquet: {message}") as of_file:
+        assert read_run(tmp_path / "run.parquet").to_dict() == run.to_dict()
+    assert {notes[0].filename, of_file[0].filename} == {__file__}
+    for changes in ({"rank": [1, 2, 3, 2, 1]}, {"rank": [*"vwxyz"]}, {"rank": [1, 1, 1, 1, 1]}):
+        Run.from_frame(kind(columns | changes))  # without a note
+    with pytest.warns(RankColumnWarning, match="^the data frame: all documents of a query have the same score; "):
+        Run.from_frame(kind(columns | {"score": [1.0] * 5}))
+    Qrels.from_frame(kind(columns | {"relevance": columns["score"]}))
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
