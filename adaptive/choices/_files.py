@@ -18,7 +18,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive._formats.layouts import ARENA_WORDS, BOTH_BAD, OWN_WORDS, Answers, answer_text, words_of
+from adaptive._formats.layouts import ARENA_WORDS, BOTH_BAD, LAYOUTS, OWN_WORDS, Answers, Sides, answer_text, words_of
 from adaptive._formats.records import (
     Frame,
     Objects,
@@ -42,6 +42,7 @@ from adaptive._formats.votes import (
 )
 from adaptive._tables import check_decimals
 from adaptive.choices._answers import NOUNS, ChoiceAnswers, Kind, items_of_row
+from adaptive.errors import VoteError
 from rankcorr._checks import real_number, shown
 from rankcorr._io.source import printable
 from rankcorr._io.table import TextTable, parse_number
@@ -82,6 +83,9 @@ _PLACE: Final = re.compile(r"rank_?([1-9][0-9]*)")
 _SHOWN_ITEM: Final = re.compile(r"[Ii]tem_?([1-9][0-9]*)")
 _METADATA: Final = "conv_metadata"
 _TURN: Final = "turn"  # of a conversation on one prompt
+_LARGEST_GRADE: Final = 50
+_MOST_GRADES: Final = 3  # that a campaign offers for either side
+_TELLING: Final = 20  # answers for one side alone: one in a million without a bias
 
 
 def read_choices(
@@ -100,7 +104,7 @@ def read_choices(
     kind        columns
     =========== ===================================================================================================
     grades      left, right (or model_a, model_b), and grade: whole numbers, above 0 if the left side is better, or
-                A>>B, A>B, A=B, B>A, B>>A
+                A>>B, A>B, A=B, B>A, B>>A; if none is below 0, a column winner gives the signs
     best-worst  best, worst (or BestItem, WorstItem), and items, a list or a cell such as ``a|b|c``, or item_1,
                 item_2, ... (Item1, ...), where the last ones may be empty
     rankings    ranking: a list, or a cell such as ``a > b = c``, where ``=`` is a tie; or rank_1, rank_2, ... (rank1,
@@ -126,7 +130,7 @@ def read_choices(
         best, worst, ranking, item, rank, weight, count.
     answers : mapping of answer to meaning, or {"left_won", "codes"}, optional
         Meanings of winners, as in `read_comparisons`, or "both bad"; of grades, whole numbers:
-        ``{"much better": 2, ...}``.
+        ``{"much better": 2, ...}``, or of all steps of a scale ``{1: 2, 2: 1, 3: 0, 4: -1, 5: -2}``.
     covariates : sequence of str
         Names of covariates to read, such as "length".
     encoding : str
@@ -447,39 +451,64 @@ class _Reader:
         name = str(self.column_of("grade"))
         if isinstance(meanings, str):
             raise OptionError(f"answers {shown(meanings)} are those of winners; grades are whole numbers")
-        table = {**GRADE_WORDS, **_grade_meanings(meanings or {})}
+        table, has_own_scale = _grade_table(meanings or {})
         rows: list[Any] = []
         for place, row in enumerate(zip(sides["left"], sides["right"], self.entries(name), strict=True)):
-            grade = _grade(row[2], table)
+            grade = _grade(row[2], table, has_own_scale)
             if grade is None and not (is_missing(row[2]) or row[2] == ""):
-                self.fail(place, name, f"a grade is a whole number, or {', '.join(table)}; got {shown(row[2])}")
+                form = "" if has_own_scale else "a whole number, or "
+                self.fail(place, name, f"a grade is {form}{', '.join(table)}; got {shown(row[2])}")
             if row[0] == row[1]:
                 self.fail(place, name, f"an item is compared with itself: {shown(row[0])}")
             rows.append(None if grade is None else (row[0], row[1], grade))
-        rows = self.with_signs(rows, name)
+        rows = self.with_signs(rows, name, sides, has_own_scale)
         if rows and not any(row[2] for row in rows if row):
             self.records.table.fail("no grade prefers a side", self.records.header.line, name)
         return rows
 
-    def with_signs(self, rows: list[Any], name: str) -> list[Any]:
+    def with_signs(self, rows: list[Any], name: str, items: Sides, has_own_scale: bool) -> list[Any]:
         """Give grades without a sign that of the winner, if a column has it; refuse those that contradict it."""
         winner = self.column_of("winner")
-        signs = {"left": 1, "right": -1, "tie": 0}
-        words = {word: signs[side] for word, side in {**OWN_WORDS, **ARENA_WORDS}.items() if side in signs}
-        entries = [] if winner is None else self.records.column(winner, optional=True)
-        sides = [words.get(entry) if isinstance(entry, str) else None for entry in entries]
-        if winner is None or not any(side is not None and row for side, row in zip(sides, rows, strict=True)):
-            return rows
         is_signed = any(row[2] < 0 for row in rows if row)
+        entries: Sequence[Any] = [None] * len(rows) if winner is None else self.records.column(winner, optional=True)
+        if winner is None or all(row is None or _is_empty(entry) for row, entry in zip(rows, entries, strict=True)):
+            if not is_signed and not has_own_scale:
+                self.check_scale([row[2] for row in rows if row], name)
+            return rows
+        words = {**OWN_WORDS, **ARENA_WORDS}
+        answers: Sequence[str | None]
+        try:
+            _, answers = LAYOUTS["csv"].read(self.records, winner, words, items)
+        except VoteError:
+            answers = [words.get(entry) if isinstance(entry, str) else None for entry in entries]
+        signs = {"left": 1, "right": -1, "tie": 0}
         signed: list[Any] = []
-        for place, (row, side) in enumerate(zip(rows, sides, strict=True)):
-            if row and side is not None:
-                grade = int(row[2])
-                if (np.sign(grade) != side) if is_signed else (bool(grade) != bool(side)):
-                    word = shown(entries[place])
-                    self.fail(place, name, f"the grade is {grade}, but the winner {word}: leave one out by ignore")
+        for place, (row, answer) in enumerate(zip(rows, answers, strict=True)):
+            side = None if answer is None else signs.get(answer)
+            grade = int(row[2]) if row else 0
+            word = shown(entries[place])
+            if row and side is not None and (np.sign(grade) != side if is_signed else bool(grade) != bool(side)):
+                self.fail(place, name, f"the grade is {grade}, but the winner {word}: leave one out by ignore")
+            if grade and side is None and not is_signed:
+                self.fail(
+                    place,
+                    winner,
+                    f"the grade {grade} has no sign, so the winner must be left, right, model_a or model_b, or in every "
+                    f"row the item that won; got {word}",
+                )
             signed.append((*row[:2], grade * side) if row and side and not is_signed else row)
         return signed
+
+    def check_scale(self, grades: Sequence[int], name: str) -> None:
+        """Refuse grades that all favour the left side, as those of a scale from 1 to 5, whose middle is 3, would."""
+        n_for_left = sum(grade > 0 for grade in grades)
+        if max(grades, default=0) > _MOST_GRADES or n_for_left >= _TELLING:
+            self.records.table.fail(
+                f"no grade is below 0, so all {n_for_left:,} that prefer a side favour the left one. For a scale, set "
+                "answers= to a mapping such as 1=2, 2=1, 3=0, 4=-1, 5=-2, in which a meaning above 0 favours the left",
+                self.records.header.line,
+                name,
+            )
 
     def best_worst(self) -> list[Any]:
         """Return (items, best, worst) of each row; None without an answer."""
@@ -645,21 +674,25 @@ def _size(entry: object, n_turns: int | None) -> float:
     return _number(entry)
 
 
-def _grade(entry: object, table: Mapping[str, int]) -> int | None:
-    if isinstance(entry, str) and entry.strip() in table:
-        return table[entry.strip()]
+def _grade(entry: object, table: Mapping[str, int], has_own_scale: bool) -> int | None:
     number = math.nan if isinstance(entry, bool) else _number(entry)
-    return int(number) if number.is_integer() and abs(number) <= 50 else None
+    text = f"{number:.0f}" if number.is_integer() else entry.strip() if isinstance(entry, str) else ""
+    if text in table:
+        return table[text]
+    return int(number) if number.is_integer() and abs(number) <= _LARGEST_GRADE and not has_own_scale else None
 
 
-def _grade_meanings(meanings: Mapping[str, Any]) -> dict[str, int]:
+def _grade_table(meanings: Mapping[Any, Any]) -> tuple[dict[str, int], bool]:
+    """Return the meanings of grades by their text, and whether they say what numbers mean, as those of a scale do."""
     table = {}
     for word, meaning in meanings.items():
-        number = _number(meaning)
-        if not isinstance(word, str) or not number.is_integer():
+        number, text = _number(meaning), answer_text(word)
+        if not text or not number.is_integer() or abs(number) > _LARGEST_GRADE:
             raise OptionError(f"a grade is a whole number; got {shown({word: meaning})}")
-        table[word] = int(number)
-    return table
+        value = _number(word)
+        table[f"{value:.0f}" if value.is_integer() else text.strip()] = int(number)
+    has_own_scale = any(_number(word).is_integer() for word in meanings)
+    return ({} if has_own_scale else dict(GRADE_WORDS)) | table, has_own_scale
 
 
 def _parts_of(entry: object, separator: str) -> object:

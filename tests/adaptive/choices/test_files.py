@@ -507,11 +507,45 @@ def test_counts_are_of_votes_on_pairs():
 
 
 def test_grades_without_a_sign_have_that_of_the_winner():
-    rows = [("right", 2), ("left", 1), ("tie", 0), (None, 1)]
+    rows = [("right", 2), ("left", 1), ("tie", 0), (None, None)]
     graded = [{"left": "a", "right": "b", "winner": winner, "grade": grade} for winner, grade in rows]
-    assert [row[2] for row in read_choices(graded).rows] == [-2, 1, 0, 1]
+    assert [row[2] for row in read_choices(graded).rows] == [-2, 1, 0]
     signed = [{**row, "grade": grade} for row, grade in zip(graded, (-2, 1, 0, -1), strict=True)]
     assert [row[2] for row in read_choices(signed).rows] == [-2, 1, 0, -1]
+
+
+def test_grades_without_a_sign_have_that_of_the_item_that_won(written):
+    answers = read_choices(written("left,right,winner,grade\na,b,b,2\nb,c,tie,0\na,c,c,1\nc,a,c,3\n"))
+    assert [row[2] for row in answers.rows] == [-2, 0, -1, 3]
+
+
+@pytest.mark.parametrize("winner", [None, "", "Left", "B", "c", "cannot say", 1])
+def test_a_grade_without_a_sign_needs_a_side(winner):
+    rows = [("right", 2), (winner, 1)]
+    graded = [{"left": "a", "right": "b", "winner": winner, "grade": grade} for winner, grade in rows]
+    with pytest.raises(TableError, match=r'answers:1: column "winner": the grade 1 has no sign, so the winner must be'):
+        read_choices(graded)
+
+
+@pytest.mark.parametrize("grades", [[5, 1, 3], [0, 4, 2], [1, 2, 3] * 7])
+def test_a_scale_is_not_read_as_grades(written, grades):
+    rows = [{"left": "a", "right": "b", "grade": grade} for grade in grades]
+    with pytest.raises(TableError, match="no grade is below 0, so all .* favour the left one. For a scale, set answers="):
+        read_choices(rows)
+    meanings = {grade: 2 - grade for grade in sorted(set(grades))}
+    text = written("left,right,grade\n" + "".join(f"a,b,{grade}\n" for grade in grades))
+    frame = pd.DataFrame(rows).astype({"grade": float})
+    for source, keys in ((rows, int), (text, str), (frame, float), (frame, str)):
+        answers = read_choices(source, answers={keys(grade): meaning for grade, meaning in meanings.items()})
+        assert [row[2] for row in answers.rows] == [2 - grade for grade in grades]
+
+
+def test_a_scale_says_what_all_its_steps_mean():
+    rows = [{"left": "a", "right": "b", "grade": grade} for grade in (1, 2)]
+    with pytest.raises(TableError, match='answers:1: column "grade": a grade is 1; got 2'):
+        read_choices(rows, answers={1: 2})
+    with pytest.raises(OptionError, match="a grade is a whole number"):
+        read_choices(rows, answers={1: 0.5})
 
 
 @pytest.mark.parametrize(
