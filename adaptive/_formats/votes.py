@@ -300,7 +300,7 @@ def read_votes(
         Meanings of answers that are not words of the format: "left", "right", "tie", "cannot say", or None.
     encoding : str
     ignore : sequence of str
-        Columns to leave out, although their names say that they change the meaning of a vote.
+        Columns to leave out: of voters or ids, or with names that say that they change the meaning of a vote.
     instances : str or path-like, optional
         Data file of potato with the items of each instance, for a user_state.json.
     needed : sequence of {"comparison", "left", "right", "winner"}
@@ -373,7 +373,8 @@ def vote_columns(
         used, sides = records.sides(*stems)
     if not {"left", "right", "winner"} <= columns.keys():  # only here are the names of the columns known
         check_spelling(records.table, records.header, (*layout.voters, "comparison"))
-    voter = columns.get("voter", next((column for column in layout.voters if column in records.names), None))
+    names = [column for column in records.names if column not in ignore]
+    voter = columns.get("voter", next((column for column in layout.voters if column in names), None))
     voters = None if voter is None else records.labels(voter)
     if voter is not None:
         used["voter"] = [str(voter)]
@@ -381,12 +382,14 @@ def vote_columns(
         voters = [label[0] if isinstance(label, tuple) and len(label) > 1 else label for label in voters]
     if voters and isinstance(records, Objects) and set(voters) == {None}:
         voters = None
-    if ids is None and "comparison" in records.names:
+    if ids is None and "comparison" in names:
         ids = records.labels("comparison")
     winner, answer = layout.read(
         records, columns.get("winner"), {**(layout.words or {}), **(more_words or {}), **words_of(answers)}, sides
     )
     used["winner"] = [winner]
+    if in_use := [column for column in chain.from_iterable(used.values()) if column in ignore]:
+        raise OptionError(f"ignore: the votes are read from the column {shown(in_use[0])}")
     if (
         name == "pairs"
         and format == "auto"
@@ -397,7 +400,7 @@ def vote_columns(
     if name == "choix":
         sides = {side: _numbers(records, labels, used[side][0]) for side, labels in sides.items()}
     known = {"comparison", *chain.from_iterable(used.values())}
-    unused = [column for column in records.names if column not in known and column not in ignore]
+    unused = [column for column in names if column not in known]
     others = [column for column in records.names if column not in known] if name == "csv" else []
     return VoteColumns(
         records,

@@ -21,6 +21,7 @@ from adaptive import (
     TableError,
     VoteError,
     plan_ballots,
+    read_choices,
     read_comparisons,
 )
 from adaptive._draw import draw_ballot
@@ -561,6 +562,18 @@ def test_a_column_that_changes_the_meaning_is_refused_or_left_out(write, text, m
         read_comparisons(write(text), ignore=["colour"])
     with pytest.raises(OptionError, match="ignore is a list of columns; got 'prompt'"):
         read_comparisons(write(text), ignore="prompt")
+
+
+@pytest.mark.parametrize("column", ["voter", "comparison"])
+def test_voters_and_ids_are_left_out(write, column):
+    text = f"left,right,winner,{column}\na,b,left,x\nb,c,left,\n"
+    with pytest.raises(TableError, match=f'csv:3: column "{column}": empty cell'):
+        read_comparisons(write(text))
+    for read in (read_comparisons, read_choices):
+        assert len(read(write(text), ignore=[column]).items) == 3
+    assert read_comparisons(write(text), ignore=[column]).voters is None
+    with pytest.raises(OptionError, match="ignore: the votes are read from the column 'winner'"):
+        read_comparisons(write(text), ignore=[column, "winner"])
 
 
 @pytest.mark.parametrize("prompts", ["ppp", "pqr"])
