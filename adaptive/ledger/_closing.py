@@ -160,8 +160,8 @@ def preview_closing(
 ) -> Preview:
     """Return the preview of `Campaign.preview`."""
     if transaction.info.mode == "ballots":
-        ballot = _preview_ballot(transaction, least_answered=least_answered, progress=progress)
-        stamp = ballot_rows.ballot_stamp(transaction, ballot.ballot if number is None else number)
+        ballot = _preview_ballot(transaction, number, least_answered=least_answered, progress=progress)
+        stamp = ballot_rows.ballot_stamp(transaction, ballot.ballot)
         same = ("n_comparisons", "n_answered", "least_answered", "is_ready", "cut")
         return Preview(stamp, **{name: getattr(ballot, name) for name in same}, expected=None, of_ballot=ballot)
     least = transaction.info.settings.least_answered if least_answered is None else least_answered
@@ -172,7 +172,7 @@ def preview_closing(
     with suppress(LedgerError):  # there is no vote to rank by: all voters are excluded, or cannot say
         result = result_of(transaction, interim=True, progress=progress)
     return Preview(
-        stamp=ballot_rows.ballot_stamp(transaction, max(1, len(ballots)) if number is None else number),
+        stamp=ballot_rows.ballot_stamp(transaction, max(1, len(ballots))),
         n_comparisons=n_comparisons,
         n_answered=n_answered,
         least_answered=least,
@@ -184,7 +184,7 @@ def preview_closing(
 
 
 def _preview_ballot(
-    transaction: Transaction, *, least_answered: float | None, progress: Progress | None
+    transaction: Transaction, number: int | None, *, least_answered: float | None, progress: Progress | None
 ) -> ClosePreview:
     """Return the effect of closing the open ballot now, without changing anything."""
     plan = transaction.info.ballot_plan
@@ -192,6 +192,8 @@ def _preview_ballot(
     if not ballots or ballots[-1].state == "closed":
         raise LedgerError("no ballot is open: there is nothing to close")
     stored = ballots[-1]
+    if number not in (None, stored.number):
+        raise LedgerError(f"ballot {number} is not open: there is nothing to close")
     excluded = transaction.excluded_voters()
     comparisons, slots = ballot_rows.drawn_with_slots(transaction, stored.id)
     votes = ballot_rows.current_votes(transaction, stored.id).excluding(excluded)
@@ -331,7 +333,10 @@ def close_batches(campaign: OpenCampaign, *, least_answered: float | None = None
         for stored in ballots:
             transaction.lock_ballot(stored.id, exclusive=True)
         if stamp is not None and stamp != ballot_rows.ballot_stamp(transaction, ballots[-1].number):
-            raise ChangedError("the campaign has changed since you reviewed it (batches or voters): review it again")
+            raise ChangedError(
+                "the campaign has changed since you reviewed it (batches or voters): preview the close again; the stamp "
+                f"of a batch closes it only if it is the last, {ballots[-1].number}"
+            )
         n_comparisons, answered = n_spent(transaction), ballot_rows.answered_by_ballot(transaction)
         n_answered = sum(answered.values())
         if few := too_few(n_answered, n_comparisons, least):

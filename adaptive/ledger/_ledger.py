@@ -356,7 +356,7 @@ class Campaign(OpenCampaign):
         Parameters
         ----------
         number : int or None
-            The ballot of the stamp; None: the last one.
+            The open ballot; None: whichever is open. In a continuous campaign, any batch stands for all.
         least_answered : float or None
             Share of the comparisons that must be answered; None: the campaign's setting.
         progress : callable, optional
@@ -365,7 +365,7 @@ class Campaign(OpenCampaign):
         Raises
         ------
         LedgerError
-            If no ballot is open.
+            If no ballot is open, or another one.
         """
         return self.read(closing.preview_closing, number, least_answered=least_answered, progress=progress)
 

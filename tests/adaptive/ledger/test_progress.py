@@ -298,8 +298,21 @@ def test_a_continuous_campaign_ends_as_it_was_looked_at(ledger):
     draw_batch(campaign, at_once=True)
     with pytest.raises(ChangedError, match=r"campaign has changed since you reviewed it \(batches or voters\)"):
         close_batches(campaign, stamp=seen)
+    with pytest.raises(ChangedError, match="closes it only if it is the last, 2"):
+        campaign.close(1, stamp=of_ballot(campaign, 1))
     assert {each.state for each in campaign.ballots()} == {"open"}
-    assert close_batches(campaign, stamp=of_ballot(campaign, 2)) == 2
+    assert campaign.preview(1).stamp == campaign.preview(2).stamp == of_ballot(campaign, 2)
+    assert close_batches(campaign, stamp=campaign.preview(1).stamp) == 2
+
+
+def test_a_preview_is_of_the_open_ballot(ledger):
+    campaign = all_answered(ledger)
+    assert campaign.preview(1).stamp == of_ballot(campaign, 1)
+    campaign.close(1, least_answered=0.1)
+    campaign.open_next()
+    assert campaign.preview(2).of_ballot.ballot == 2
+    with pytest.raises(LedgerError, match="ballot 1 is not open: there is nothing to close"):
+        campaign.preview(1)
 
 
 def test_a_campaign_is_made_with_pages_and_token_or_not_at_all(ledger):

@@ -148,6 +148,10 @@ def test_batches_of_a_continuous_campaign_are_drawn_and_ended(admin):
     assert preview["expected"] is None or preview["expected"] <= 1  # 20 votes may show no signal
     stamp = organiser.get("/ballots/1").headers["ETag"]  # of another batch than the last
     assert organiser.post(f"/ballots/{last}/close", status=412, headers={"If-Match": stamp}).json["status"] == 412
+    detail = organiser.post("/ballots/1/close", status=412, headers={"If-Match": stamp}).json["detail"]
+    assert f"closes it only if it is the last, {last}" in detail
+    previews = [organiser.get(f"/ballots/{number}/preview") for number in (1, last)]
+    assert len({answer.headers["ETag"] for answer in previews}) == 1
     assert organiser.close(last).json["ballot"]["state"] == "closed"
     assert organiser.get("/progress").json["status"]["state"] == "finished"
     assert organiser.get("/results").json["final"]
