@@ -268,7 +268,11 @@ def _elect(transaction: Transaction, number: int, closer: str, stamp: str | None
     may_close = (table.c.id == ballot_id, sa.or_(table.c.state == "open", is_overdue(at)))
     closing = sa.update(table).values(state="closing", closer=closer, closer_until=at + closer_time())
     if not transaction.execute(closing.where(*may_close)).rowcount:
-        raise ConflictError(f"ballot {number} is being closed by another request")
+        left = transaction.scalar(sa.select(table.c.closer_until - at).where(table.c.id == ballot_id))
+        raise ConflictError(
+            f"ballot {number} is being closed by another request; if that was interrupted, try again in "
+            f"{math.ceil(left / 1_000_000)} seconds"
+        )
     return ballot_id
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 from rankcorr._checks import alpha_of, checked_level, real_number, shown
 from rankcorr._input.numbers import ROUNDING
@@ -13,6 +14,8 @@ from rankcorr.evaluation._comparison.results import PairedDifference
 from rankcorr.evaluation._scores.leaderboard import ScoreLeaderboard
 from rankcorr.inference._exchange_distribution import POWER, power_margin
 from rankcorr.inference._system_comparison import SystemComparison
+
+_MOST_NEEDED: Final = 10**15  # a double holds each smaller number exactly, and so does JSON
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +83,8 @@ def needed_items(
     Raises
     ------
     OptionError
-        The pilot has no detectable difference, the difference is 0 or not a number, or power or level are not between
-        0 and 1.
+        The pilot has no detectable difference, the difference is 0, not a number, or so small that more than 10^15
+        would be needed, or power or level are not between 0 and 1.
 
     See Also
     --------
@@ -124,7 +127,12 @@ def needed_items(
     # No p-value of 2^(1 - n) reaches alpha with fewer.
     fewest = 1 + math.ceil(math.log2(1 / alpha) - 1e-9)
     ends = (1.0, freedom / float(chdtri(freedom, 0.025)), freedom / float(chdtri(freedom, 0.975)))
-    n, low, high = (_number(noise * math.sqrt(ratio) / effect, fewest) for ratio in ends)
+    ratios = [noise * math.sqrt(ratio) / effect for ratio in ends]
+    if not max(ratios) < math.sqrt(_MOST_NEEDED) / 2:  # `_number` begins at the square of twice this
+        raise OptionError(
+            f"difference must be larger; with the noise of this pilot, {shown(difference)} needs more than 10^15 values"
+        )
+    n, low, high = (_number(ratio, fewest) for ratio in ratios)
     return NeededItems(n, low, high, n_pilot, effect, chance, 1 - alpha)
 
 

@@ -63,6 +63,12 @@ class TestLeaderboardOfScores:
         assert answer.json["left_out"] == ["a"]
         assert answer.json["rows"] == leaderboard_of_scores(scores, missing="intersection", seed=1).to_dict()["rows"]
 
+    @pytest.mark.parametrize("difference", [1e-9, 5e-324])
+    def test_a_difference_that_no_number_of_tasks_finds(self, client, difference):
+        answer = client.post(self.PATH, json={"scores": self.scores(), "seed": 5, "difference": difference})
+        assert (answer.status_code, answer.json["status"]) == (422, 422)
+        assert answer.json["detail"].startswith("difference must be larger; with the noise of this pilot")
+
     def test_few_tasks_are_a_warning_and_need_no_number(self, client):
         scores = {"s": {"a": 1, "b": 2}, "t": {"a": 2, "b": 2}}
         answer = client.post(self.PATH, json={"scores": scores, "difference": 1, "seed": 1})
