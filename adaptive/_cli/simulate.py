@@ -23,6 +23,7 @@ from adaptive.simulation._similarity import SIMILARITIES, named_similarity, read
 from adaptive.simulation._simulate import LEGEND, TIES, simulate
 from adaptive.simulation._voters import VoterPopulation
 from rankcorr import OptionError
+from rankcorr._checks import counted
 from rankcorr._cli import console
 from rankcorr._coefficients import COEFFICIENTS, CoefficientName
 from rankcorr._workers import progress_bar
@@ -102,7 +103,7 @@ def simulate_command(
         return
     click.echo(
         f"{planned.n_items:,} items ({console.whole(similarity)}), {planned.n_comparisons:,} comparisons, "
-        f"{voters} voters, {simulations} simulations, seed {seed}\n"
+        f"{counted(voters, 'voter')}, {counted(simulations, 'simulation')}, seed {seed}\n"
     )
     presentations = _presentations(planned)
     console.print_table(

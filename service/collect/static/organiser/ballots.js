@@ -186,6 +186,7 @@ async function showPreview(ballot) {
   latestPreview = { ballot, tag: answer.tag, next, ...answer.json };
   const report = answer.json;
   const share = report.n_answered / report.n_comparisons;
+  const answered = percent(Math.floor(1000 * share) / 1000, 1); // 89.97 % are not 90 %
   const least = info.settings.least_answered;
   const rows = [
     [
@@ -193,7 +194,7 @@ async function showPreview(ballot) {
       text("ballots.answered-of", {
         done: number(report.n_answered),
         of: number(report.n_comparisons),
-        share: percent(share, 1),
+        share: answered,
         least: percent(least),
       }),
     ],
@@ -219,7 +220,7 @@ async function showPreview(ballot) {
     element(
       "p",
       { class: report.ready ? "notice notice-good" : "notice notice-warning" },
-      verdict(report, percent(Math.floor(1000 * share) / 1000, 1), percent(least)),
+      verdict(report, answered, percent(least)),
     ),
     element("p", { class: "row" }, ...buttons),
   );

@@ -253,12 +253,17 @@ def test_the_page_says_what_is_missing_before_a_ballot_can_be_closed(site, visit
     verdict, close = page.locator("#now .notice"), page.get_by_role("button", name="Close …")
     expect(verdict).to_have_text("Every item needs an answer first.", timeout=60_000)
     expect(close).to_have_count(0)
-    organiser.answer(30)
+    voter, _ = organiser.answer(30)
     page.reload()
     expect(verdict).to_have_text(
         "83.3% answered, 90% needed. You can lower this limit in the next step.", timeout=60_000
     )
     expect(close).to_have_class("button")  # not the one to press
+    unanswered = [pair["id"] for pair in voter.sheet()["pairs"] if pair["answer"] is None]
+    assert [voter.vote(pair, "left", response_ms=1500).status_code for pair in unanswered[:2]] == [200, 200]
+    page.reload()
+    expect(verdict).to_contain_text("88.8% answered, 90% needed.", timeout=60_000)  # 88.89 % is not rounded up
+    expect(page.locator("#now dd").first).to_have_text("32 of 36 comparisons (88.8%; 90% needed)")
 
 
 def test_answered_batches_are_not_open_and_the_interval_is_that_of_the_rank(site, visit):
