@@ -501,7 +501,10 @@ def answers_of(transaction: Transaction) -> tuple[Answers, Answers]:
     columns: dict[str, Any] = dict(zip((field.name for field in fields(Answers)), read, strict=True))
     if transaction.info.set_size > 2:
         other_items = transaction.execute(in_order.with_only_columns(pair.c.other_items)).scalars()
-        items = np.column_stack([columns["left"], columns["right"], [value_of(items) for items in other_items]])
+        others = np.array([value_of(items) for items in other_items], np.int64).reshape(
+            -1, transaction.info.set_size - 2
+        )
+        items = np.column_stack([columns["left"], columns["right"], others])
         columns["left"], columns["right"] = sides_of(items, columns["answer"])
     kinds = columns["kind"]
     answers = Answers(**{**columns, "answer": directions_of(columns["answer"]), "kind": np.array(_KINDS)[kinds]})

@@ -306,6 +306,19 @@ def test_a_plan_with_another_size_is_refused(sqlite, tmp_path):
             verify_bundle(tmp_path / "b.zip")
 
 
+@pytest.mark.parametrize("set_size", [3, 4])
+def test_reports_before_the_first_answer(ledger, set_size):
+    campaign = campaign_of_sets(ledger, 5, set_size=set_size, budget=10, n_voters=2)
+    assert campaign.quality().voters == ()
+    campaign.open_next()
+    quality = campaign.quality()
+    assert (quality.voters, quality.n_pairs, quality.agreement.n) == ((), 0, 0)
+    assert [item.n_answered for item in campaign.item_progress()] == [0] * 5
+    assert (campaign.status().n_votes, campaign.preview().cut) == (0, None)
+    with pytest.raises(LedgerError, match="there are no votes yet, so there is no ranking"):
+        campaign.result(interim=True)
+
+
 def test_voters_are_compared_by_the_best_and_the_worst_of_their_sets(ledger):
     campaign = campaign_of_sets(ledger, 5, set_size=4, budget=15, n_voters=3)
     vote_to_the_end(campaign, 3)
