@@ -4,17 +4,12 @@ from typing import Any
 
 from rankcorr._shares import RankShare, WeightTable, weight_table
 from service.http.state import state
-from service.openapi.blueprint import Blueprint
+from service.openapi.blueprint import UNLESS_CHANGED, Blueprint
 from service.schemas.base import Request
 from service.schemas.fields import QueryNumber, QueryWhole
-from service.schemas.shapes import TEXT, Answer, properties_of, use_shape
+from service.schemas.shapes import Answer, properties_of, use_shape
 
 blueprint = Blueprint("weights", __name__, url_prefix="/v1/weights", description="What n0 means")
-
-TAG = {
-    "schema": TEXT,
-    "description": "While a request's If-None-Match holds it and the answer stays the same, 304 and no body is sent.",
-}
 
 
 MAX_TOP = 1_000
@@ -40,7 +35,7 @@ class WeightsAnswer(Answer, **properties_of(WeightTable, "n0", "first_rank_share
 
 @blueprint.get("", name="showWeights")
 @blueprint.arguments(WeightsQuery, location="query")
-@blueprint.doc(responses={200: {"headers": {"ETag": TAG}}})
+@blueprint.doc(**UNLESS_CHANGED)
 @blueprint.response(200, WeightsAnswer)
 def weights(**query: Any) -> WeightTable:
     """Return the share of the weight on each of the top ranks, or find n0 from a share."""

@@ -32,6 +32,13 @@ _ACCEPTED: Final = {
     "description": "The request has become a job.",
     "headers": {"Location": {"schema": {"type": "string"}, "description": "/v1/jobs/{job}, where the answer will be."}},
 }
+# What an operation adds to the document if it answers 304 to a client that has its answer already.
+UNLESS_CHANGED: Final[Mapping[str, Any]] = {
+    "responses": {
+        200: {"headers": {"ETag": {"schema": {"type": "string"}, "description": "For If-None-Match of a later request."}}},
+        304: {"description": "Nothing has changed since the answer whose ETag is in If-None-Match."},
+    }
+}
 
 
 class Blueprint(SmorestBlueprint):  # type: ignore[misc]

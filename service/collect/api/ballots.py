@@ -16,6 +16,7 @@ from service.collect.api.blueprints import (
 from service.collect.schemas import running_campaigns
 from service.http.problems import Problem
 from service.http.state import state
+from service.openapi.blueprint import UNLESS_CHANGED
 
 blueprint = organiser_blueprint("ballots", __name__, "Ballots of a campaign")
 
@@ -86,6 +87,7 @@ def reopen(key: str, number: int, reason: str) -> Any:
 
 
 @monitoring.get("/<key>/progress", name="readProgress")
+@monitoring.doc(**UNLESS_CHANGED)
 @monitoring.response(200, running_campaigns.ProgressAnswer)
 def progress(key: str) -> Any:
     """Return the progress of the campaign; 304 if it is unchanged since the ETag that the client sends."""
@@ -101,6 +103,7 @@ def progress(key: str) -> Any:
 
 @monitoring.get("/<key>/quality", name="readQuality")
 @monitoring.arguments(running_campaigns.QualityQuery, location="query")
+@monitoring.doc(**UNLESS_CHANGED)
 @monitoring.response(200, running_campaigns.QualityAnswer)
 def quality(key: str, fast: float, names: bool) -> Any:
     """Report how reliable the votes are, voter by voter, and which voters to check; this excludes no voter."""

@@ -16,7 +16,7 @@ from service.environment import variable
 from service.http import logs
 from service.http.problems import Problem
 from service.http.state import state
-from service.openapi.blueprint import Blueprint
+from service.openapi.blueprint import UNLESS_CHANGED, Blueprint
 
 creation = Blueprint(
     "making", __name__, url_prefix=blueprints.CAMPAIGNS, description="Making campaigns", **blueprints.FOR_FOUNDERS
@@ -102,6 +102,7 @@ def read(key: str) -> dict[str, Any]:
 
 @items.get("/<key>/items", name="listItems")
 @items.arguments(running_campaigns.PageQuery, location="query")
+@items.doc(**UNLESS_CHANGED)
 @items.response(200, running_campaigns.ItemsAnswer)
 def read_items(key: str, offset: int, limit: int) -> Any:
     """Return the items with their answers in open ballots; sorted by answers, fewest first."""

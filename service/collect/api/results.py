@@ -24,6 +24,7 @@ from service.collect.schemas.running_campaigns import EXPORTS, RESULT_FIELDS, Ex
 from service.collect.state import collecting
 from service.http.problems import Problem
 from service.http.state import state
+from service.openapi.blueprint import UNLESS_CHANGED
 
 blueprint = organiser_blueprint("results", __name__, "The ranking")
 files = organiser_blueprint("exports", __name__, "Files of a campaign")
@@ -41,11 +42,14 @@ _TYPES: Final = {
     "zip": "application/zip",
 }
 _FILE: Final = {"schema": {"type": "string", "format": "binary"}}
+_TASKS: Final = {"schema": {"type": "array", "items": {"type": "object"}}}  # of Label Studio, the only file that is JSON
+_CONTENT: Final = {kind.partition(";")[0]: _TASKS if ending == "json" else _FILE for ending, kind in _TYPES.items()}
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # date of all members of a zip, so that equal exports give equal files
 
 
 @blueprint.get("/<key>/results", name="readResults")
 @blueprint.arguments(ResultsQuery, location="query")
+@blueprint.doc(**UNLESS_CHANGED)
 @blueprint.response(200, ResultsAnswer)
 def read(key: str, interim: bool, top: int | None = None) -> Any:
     """Return the ranking of all items, best first; `interim` ranks by strengths before the last ballot closes."""
@@ -58,6 +62,7 @@ def read(key: str, interim: bool, top: int | None = None) -> Any:
 
 @blueprint.get("/<key>/plots/<name>.svg", name="drawPlot")
 @blueprint.arguments(ResultsQuery, location="query")
+@blueprint.doc(**UNLESS_CHANGED)
 @blueprint.response(200, {"type": "string"}, content_type="image/svg+xml")
 def plot(key: str, name: str, interim: bool, top: int | None = None) -> Any:
     """Draw a figure as SVG: strengths or ranks with intervals, in-top, or voters by agreement with the others."""
@@ -82,7 +87,7 @@ def plot(key: str, name: str, interim: bool, top: int | None = None) -> Any:
     parameters=[{"in": "path", "name": "form", "schema": {"type": "string", "enum": list(EXPORTS)}}],
 )
 @files.arguments(ExportQuery, location="query")
-@files.doc(responses={200: {"content": {kind.partition(";")[0]: _FILE for kind in _TYPES.values()}}})
+@files.doc(responses={200: {"content": _CONTENT}})
 @files.response(200)
 def export(key: str, form: str, names: bool, unanswered: bool, guard: bool) -> Response:
     """Download a file: the whole campaign as a zip (bundle), the ranking, a report (zip), or the votes in a format.

@@ -17,6 +17,7 @@ from service.collect.schemas import running_campaigns
 from service.collect.schemas.voting import NoFields
 from service.http.problems import Problem
 from service.http.state import state
+from service.openapi.blueprint import UNLESS_CHANGED
 
 blueprint = organiser_blueprint("voters", __name__, "Who votes")
 of_platform = organiser_blueprint("participants", __name__, "Participants of a platform")
@@ -27,6 +28,7 @@ _participants = ValueCache()
 
 @blueprint.get("/<key>/voters", name="listVoters")
 @blueprint.arguments(running_campaigns.VotersQuery, location="query")
+@blueprint.doc(**UNLESS_CHANGED)
 @blueprint.response(200, running_campaigns.VotersAnswer)
 def read(key: str, offset: int, limit: int, names: bool) -> Any:
     """Return the voters in order of arrival, by random keys unless you ask for names."""
@@ -89,6 +91,7 @@ def ask_others(key: str, voter: str) -> Any:
 
 
 @of_platform.get("/<key>/participants", name="listParticipants")
+@of_platform.doc(**UNLESS_CHANGED)
 @of_platform.response(200, running_campaigns.ParticipantsAnswer)
 def read_participants(key: str) -> Any:
     """Return participants in order of arrival, by their platform ids, which are personal data.

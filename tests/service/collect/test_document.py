@@ -64,6 +64,24 @@ def test_every_operation_of_organisers_documents_its_errors(path, method, operat
         assert {"412", "428"} <= set(operation["responses"])
 
 
+def test_answers_that_are_not_sent_again_are_documented():
+    """Those of the table of docs/reference/http.md."""
+    paths = {path.rpartition("}/")[2] for path, _, operation in OPERATIONS if "304" in operation["responses"]}
+    assert paths == {"items", "participants", "plots/{name}.svg", "progress", "quality", "results", "voters"}
+    of_service = document()["paths"]["/v1/weights"]["get"]
+    for operation in [of_service, *(operation for *_, operation in OPERATIONS if "304" in operation["responses"])]:
+        assert "content" not in operation["responses"]["304"]
+        assert "ETag" in operation["responses"]["200"]["headers"]
+    assert {"n0", "share"} <= {parameter["name"] for parameter in of_service["parameters"]}
+
+
+def test_every_kind_of_file_is_documented():
+    (export,) = (operation for *_, operation in OPERATIONS if operation["operationId"] == "exportCampaign")
+    kinds = {kind: content["schema"]["type"] for kind, content in export["responses"]["200"]["content"].items()}
+    files = dict.fromkeys(("text/csv", "application/jsonl", "application/zip"), "string")
+    assert kinds == {**files, "application/json": "array"}
+
+
 def test_every_path_parameter_is_documented():
     for path, methods in DOCUMENT["paths"].items():
         wanted = set(re.findall(r"{(\w+)}", path))
