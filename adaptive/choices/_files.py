@@ -493,8 +493,8 @@ class _Reader:
                 self.fail(
                     place,
                     winner,
-                    f"the grade {grade} has no sign, so the winner must be left, right, model_a or model_b, or in every "
-                    f"row the item that won; got {word}",
+                    f"the grade {grade} has no sign, so the winner must be left, right, model_a or model_b, or in "
+                    f"every row the item that won; got {word}",
                 )
             signed.append((*row[:2], grade * side) if row and side and not is_signed else row)
         return signed
@@ -505,7 +505,7 @@ class _Reader:
         if max(grades, default=0) > _MOST_GRADES or n_for_left >= _TELLING:
             self.records.table.fail(
                 f"no grade is below 0, so all {n_for_left:,} that prefer a side favour the left one. For a scale, set "
-                "answers= to a mapping such as 1=2, 2=1, 3=0, 4=-1, 5=-2, in which a meaning above 0 favours the left",
+                "answers= to a mapping such as 1=2, 2=1, 3=0, 4=-1, 5=-2, where above 0 favours the left",
                 self.records.header.line,
                 name,
             )

@@ -597,7 +597,7 @@ def read_comparisons(
     encoding : str
         Encoding of the file by its Python name: "utf-16", "latin-1". UTF-8 may begin with a byte order mark.
     ignore : sequence of str
-        Columns to leave out: of voters or ids, or that may change the meaning of a vote: a weight, a grade, or a prompt.
+        Columns to leave out: voters, ids, or those that may change the meaning of a vote: a weight, a grade, a prompt.
     instances : str or path-like, optional
         Data file of potato with the items of each instance; a user_state.json has only their ids.
 

@@ -338,8 +338,8 @@ def close_batches(campaign: OpenCampaign, *, least_answered: float | None = None
             transaction.lock_ballot(stored.id, exclusive=True)
         if stamp is not None and stamp != ballot_rows.ballot_stamp(transaction, ballots[-1].number):
             raise ChangedError(
-                "the campaign has changed since you reviewed it (batches or voters): preview the close again; the stamp "
-                f"of a batch closes it only if it is the last, {ballots[-1].number}"
+                "the campaign has changed since you reviewed it (batches or voters): preview the close again; the "
+                f"stamp of a batch closes it only if it is the last, {ballots[-1].number}"
             )
         n_comparisons, answered = n_spent(transaction), ballot_rows.answered_by_ballot(transaction)
         n_answered = sum(answered.values())

@@ -35,7 +35,9 @@ _ACCEPTED: Final = {
 # What an operation adds to the document if it answers 304 to a client that has its answer already.
 UNLESS_CHANGED: Final[Mapping[str, Any]] = {
     "responses": {
-        200: {"headers": {"ETag": {"schema": {"type": "string"}, "description": "For If-None-Match of a later request."}}},
+        200: {
+            "headers": {"ETag": {"schema": {"type": "string"}, "description": "For If-None-Match of a later request."}}
+        },
         304: {"description": "Nothing has changed since the answer whose ETag is in If-None-Match."},
     }
 }

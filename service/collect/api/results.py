@@ -42,7 +42,9 @@ _TYPES: Final = {
     "zip": "application/zip",
 }
 _FILE: Final = {"schema": {"type": "string", "format": "binary"}}
-_TASKS: Final = {"schema": {"type": "array", "items": {"type": "object"}}}  # of Label Studio, the only file that is JSON
+_TASKS: Final = {
+    "schema": {"type": "array", "items": {"type": "object"}}
+}  # of Label Studio, the only file that is JSON
 _CONTENT: Final = {kind.partition(";")[0]: _TASKS if ending == "json" else _FILE for ending, kind in _TYPES.items()}
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # date of all members of a zip, so that equal exports give equal files
 

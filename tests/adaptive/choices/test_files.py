@@ -530,7 +530,9 @@ def test_a_grade_without_a_sign_needs_a_side(winner):
 @pytest.mark.parametrize("grades", [[5, 1, 3], [0, 4, 2], [1, 2, 3] * 7])
 def test_a_scale_is_not_read_as_grades(written, grades):
     rows = [{"left": "a", "right": "b", "grade": grade} for grade in grades]
-    with pytest.raises(TableError, match="no grade is below 0, so all .* favour the left one. For a scale, set answers="):
+    with pytest.raises(
+        TableError, match=r"no grade is below 0, so all .* favour the left one. For a scale, set answers="
+    ):
         read_choices(rows)
     meanings = {grade: 2 - grade for grade in sorted(set(grades))}
     text = written("left,right,grade\n" + "".join(f"a,b,{grade}\n" for grade in grades))

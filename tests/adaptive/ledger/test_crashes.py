@@ -181,7 +181,10 @@ def test_a_ballot_whose_closer_is_killed_at_any_point_is_closed_by_the_next(ledg
         state = campaign.ballots()[0].state
         assert state in (["closed"] if done else ["open", "closing", "closed"])
         if state == "closing":
-            with pytest.raises(ConflictError, match=r"being closed by another request; if that was interrupted, try again in \d+ seconds"):
+            with pytest.raises(
+                ConflictError,
+                match=r"being closed by another request; if that was interrupted, try again in \d+ seconds",
+            ):
                 close(campaign)
             overdue(ledger, campaign)
         if state != "closed":
