@@ -152,6 +152,11 @@ def test_simulate_is_that_of_the_library(similarity):
     assert signed["coefficients"] == simulate(plan, pool, values, n_simulations=3, seed=5, relatedness=False).to_dict()
 
 
+def test_simulate_counts_one_voter():
+    text = run_ok("simulate", "--n-items", 4, "--ballots", 2, "--presentations", 3, "--simulations", 2, "--voters", 1)
+    assert ", 1 voter, 2 simulations, seed 0\n" in text
+
+
 def test_simulate_takes_approaches():
     arguments = ("--n-items", 20, "--ballots", 2, "--presentations", 4, "--simulations", 2, "--seed", 5, "--voters", 9)
     chosen = [part for approach in APPROACHES for part in ("--approach", approach)]
