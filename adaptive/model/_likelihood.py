@@ -403,13 +403,13 @@ def solve_system(
 
     if (diagonal <= 0).any():
         raise np.linalg.LinAlgError
+    left, right = read_only(pairs[:2])
+    curvatures, solution = Pairs(left, right, pairs[2]), np.zeros(target.shape[::-1])
     if absorption is None:
-        nothing = np.empty(0)
-        absorption = Absorption(np.empty(0, np.int32), np.empty((0, 0)), np.empty((0, 0, 0)), *[nothing] * 3)
-    solution = np.zeros(target.shape[::-1])
+        absorption = Absorption(left[:0], np.empty((0, 0)), np.empty((0, 0, 0)), *[np.empty(0)] * 3)
     for column, solved in zip(target.T, solution, strict=True):
         vectors = GradientVectors(solved, column.copy(), column / diagonal, np.empty(column.size))
-        if not conjugate_gradients(Pairs(*pairs), diagonal, absorption, tolerance, vectors):
+        if not conjugate_gradients(curvatures, diagonal, absorption, tolerance, vectors):
             raise np.linalg.LinAlgError
     return solution.T
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import adaptive
-from adaptive.model._likelihood import MAX_DENSE
+from adaptive.model._likelihood import MAX_DENSE, MAX_TRACE
 from adaptive.simulation._similarity import SIMILARITIES, named_similarity
 from rankcorr import Ranking, TauW, contributions, correlate_many, correlation_matrix
 from rankcorr._checks import collected_notices
@@ -50,6 +50,7 @@ def warm_up_voting() -> None:
     adaptive.draw_ballot(*BALLOTS[0], 3, np.random.default_rng(0)).certificate()
     strengths = adaptive.bradley_terry(adaptive.Comparisons.from_labels(*VOTES, voter=[0, 1, 0, 1]), voters=True)
     adaptive.next_comparisons(strengths, 2, rng=np.random.default_rng(0))
+    adaptive.bradley_terry(_sparse_votes(MAX_TRACE + 1))
 
 
 def warm_up_campaigns() -> None:
@@ -57,6 +58,7 @@ def warm_up_campaigns() -> None:
     _vote()
     votes = adaptive.Comparisons.from_labels(*VOTES, voter=[0, 1, 0, 1])
     strengths = adaptive.bradley_terry(votes)
+    adaptive.bradley_terry(_sparse_votes(MAX_TRACE + 1))
     strengths.cut(1)
     strengths.expected_correlation(TauW())
     adaptive.voter_report(adaptive.bradley_terry(votes, voters=True))
@@ -83,9 +85,13 @@ def _fit() -> None:
             adaptive.next_comparisons(strengths, 2, rng=np.random.default_rng(0))
             strengths.sample(2, np.random.default_rng(0))
             strengths.to_dict()
+    adaptive.bradley_terry(_sparse_votes(MAX_DENSE + 1)).sample(2, np.random.default_rng(0))
+
+
+def _sparse_votes(n_items: int) -> adaptive.Comparisons:
+    """Return few votes on many items, whose fits need other kernels."""
     first, second, outcome = np.array([0, 1, 2], np.int32), np.array([1, 2, 0], np.int32), np.array([1, 1, 0], np.int8)
-    sparse = adaptive.Comparisons(range(MAX_DENSE + 1), first, second, outcome)  # solved by other kernels
-    adaptive.bradley_terry(sparse).sample(2, np.random.default_rng(0))
+    return adaptive.Comparisons(range(n_items), first, second, outcome)
 
 
 @collected_notices()
