@@ -449,7 +449,7 @@ class Voters:
         from adaptive.model._likelihood_kernels import take_moves
 
         image = np.zeros((moves.shape[1], self.rows.n_items))
-        for column, of_column in zip(-moves.T, image, strict=True):
+        for column, of_column in zip(np.ascontiguousarray(-moves.T), image, strict=True):
             take_moves(self._pairs, self.rows.group, self.coupling, column, of_column)
         return image.T
 
@@ -488,7 +488,7 @@ class Voters:
         return csr_array((values.ravel(), parameters.ravel(), starts * n_free), shape=(n_items, n_groups * n_free))
 
     def absorbed_matrix(self) -> Array:
-        """Return the same as a matrix."""
+        """Return the part of the curvature in the strengths that voters absorb, as a matrix."""
         from scipy.sparse import csr_array
 
         mixed, (n_groups, n_free, _) = self.coupling_matrix, self.inverse.shape
