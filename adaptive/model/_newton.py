@@ -162,11 +162,13 @@ class JointFit:
                 return Fitted(point, True, iteration)
             last = moved
             self.is_far = self.is_far and moved > _FAR
-            self.forcing = float(np.clip(moved, *_FORCING))
+            self.forcing = min(max(moved, _FORCING[0]), _FORCING[1])
         return Fitted(point, False, max_iterations)
 
     def is_maximum(self, point: Point) -> bool:
         """Return whether the log posterior has no direction that is curved upwards, seen from a random one."""
+        if not (self.is_active[0] or point.at.oversight.any()):
+            return True  # it is concave
         target = Move(
             np.random.default_rng(0).standard_normal(self.rows.n_items), np.zeros((self.rows.n_groups, 3)), 0.0
         )
@@ -524,23 +526,32 @@ def pool_rows(rows: Rows) -> Rows:
         pairs = np.flatnonzero(answers[:, 0] + answers[:, 1] + answers[:, 2])  # `any` of short rows is slow
         answers = answers[pairs]
     else:
-        codes = _answer_codes(rows, slice(None))
-        pairs, place = np.unique(codes // 3, return_inverse=True)
-        answers = np.bincount(3 * place + codes % 3, minlength=3 * pairs.size).reshape(-1, 3)
-    rest, right = np.divmod(pairs, n_items)
-    group, left = np.divmod(rest, n_items)
+        codes, counts = np.unique(_answer_codes(rows, slice(None)), return_counts=True)
+        pair_of_code, answer = _divide(codes, 3)
+        is_first = np.diff(pair_of_code, prepend=-1) > 0
+        pairs = pair_of_code[is_first]
+        answers = np.zeros(3 * pairs.size, np.int64)
+        answers[3 * np.cumsum(is_first) - 3 + answer] = counts
+        answers = answers.reshape(-1, 3)
+    rest, right = _divide(pairs, n_items)
+    group, left = _divide(rest, n_items)
     columns: list[Array] = [left.astype(np.int32), right.astype(np.int32), np.empty(0, np.int8), group.astype(np.int32)]
     left, right, winner, group, answers = read_only([*columns, answers.astype(np.int32)])
     return Rows(left, right, winner, group, n_items, rows.n_groups, rows.model, answers)
 
 
+def _divide(numbers: Array, divisor: int) -> tuple[Array, Array]:
+    """Return quotients and remainders, in a fifth of the time of `numpy.divmod`."""
+    quotient = numbers // divisor
+    return quotient, numbers - divisor * quotient
+
+
 def _answer_codes(rows: Rows, part: slice) -> Array:
     """Return a number for each vote: three times that of its group and pair, and 0, 1 or 2 for right, tie and left."""
     left, right, winner = rows.left[part], rows.right[part], rows.winner[part]
-    if not rows.model.side_bias:
-        is_flipped = left > right
-        left, right = np.where(is_flipped, right, left), np.where(is_flipped, left, right)
-        winner = np.where(is_flipped, -winner, winner)
+    if not rows.model.side_bias:  # which item is on the left is random: choices by `numpy.where` take 40 times as long
+        winner = winner * np.sign(right - left).astype(np.int8)
+        left, right = np.minimum(left, right), np.maximum(left, right)
     codes = rows.group[part].astype(np.int64)
     for column in (left, right):
         codes *= rows.n_items
