@@ -90,10 +90,9 @@ def merge_command(
     read = files.read([], rankings)
     named = options.by_name(read)
     shares_by_name = _shares(shares, read) if shares else None
-    with collected_notices() as notices:
-        merged = merge(
-            named, method, k=k, weights=shares_by_name, missing=files.missing, coefficient=weights.of_one(coefficient)
-        )
+    merge_options = {"weights": shares_by_name, "missing": files.missing, "coefficient": weights.of_one(coefficient)}
+    with progress_bar(None, "ranking", method) as advance, collected_notices() as notices:
+        merged = merge(named, method, k=k, progress=advance, **merge_options)
     notes = options.reading_notes(read) + console.notes_of(notices, [coefficient])
     if as_json:
         option_values = {**files.to_dict(), **weights.to_dict(coefficient), "k": k}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
@@ -20,6 +21,7 @@ from rankcorr._input.scores import midrank_rows
 from rankcorr._output.results import TableResult
 from rankcorr._output.tables import TableNotes
 from rankcorr._ranking import Ranking, named_rankings
+from rankcorr._workers import Progress, silent
 from rankcorr.aggregate import _search as search
 from rankcorr.aggregate._search import MOST_ENUMERATED, Matrix
 from rankcorr.errors import LabelError, LabelMismatchError, LengthError, OptionError, RankingError, TooFewItemsError
@@ -241,12 +243,15 @@ def merge_result(
 
 def _agreements(coefficient: Coefficient, ranks: Matrix, candidates: Matrix) -> Matrix:
     """Coefficient of each ranking with each candidate, a column, over the items of the ranking; nan if undefined."""
-    values = np.full((len(ranks), len(candidates)), np.nan)
-    for row, ranking in enumerate(ranks):
-        present = ~np.isnan(ranking)
-        if present.sum() > 1:
-            rows, _, ties = midrank_rows(candidates[:, present], descending=False)
-            values[row] = coefficient.of_rows(Ranking.from_ranks(ranking[present]), rows, ties)
+    values, rows_of_pattern = np.full((len(ranks), len(candidates)), np.nan), defaultdict(list)
+    for row, is_present in enumerate(~np.isnan(ranks)):
+        rows_of_pattern[is_present.tobytes()].append(row)
+    for pattern, rows in rows_of_pattern.items():
+        is_present = np.frombuffer(pattern, np.bool_)
+        if is_present.sum() > 1:
+            midranks, _, ties = midrank_rows(candidates[:, is_present], descending=False)
+            for row in rows:
+                values[row] = coefficient.of_rows(Ranking.from_ranks(ranks[row, is_present]), midranks, ties)
     return values
 
 
@@ -502,6 +507,7 @@ def consensus(
     coefficient: CoefficientLike = "tau_w",
     weights: Mapping[Any, float] | Sequence[float] | None = None,
     missing: Absent = "raise",
+    progress: Progress = silent,
 ) -> MergedRanking:
     """Merge rankings into the one with the largest mean correlation with them, by default tau_w: the top counts most.
 
@@ -521,6 +527,8 @@ def consensus(
         Weight of each ranking in the mean; by default all are equal.
     missing : {"raise", "intersection", "bottom", "skip"}
         As in `borda`; with "skip" the coefficient of a ranking is over its own items.
+    progress : callable
+        Called with the number of rankings that each step has compared with the inputs.
 
     Returns
     -------
@@ -562,6 +570,7 @@ def consensus(
 
     def mean_agreements(candidates: Matrix) -> Matrix:
         means = shares @ _agreements(coefficient_value, inputs.ranks[is_useful], candidates)
+        progress(len(candidates))
         return np.asarray(np.where(np.isnan(means), -math.inf, means))
 
     if not is_useful.any():
@@ -601,8 +610,10 @@ MERGE_METHODS: Final[Mapping[str, Callable[..., MergedRanking]]] = {
 OFFSET_METHOD: Final = reciprocal_rank_fusion.__name__
 
 
-def merge(rankings: ManyRankings, method: str, *, k: float | None = None, **options: Any) -> MergedRanking:
-    """Merge rankings by the function of this name; only reciprocal rank fusion takes `k`.
+def merge(
+    rankings: ManyRankings, method: str, *, k: float | None = None, progress: Progress = silent, **options: Any
+) -> MergedRanking:
+    """Merge rankings by the function of this name; only reciprocal rank fusion takes `k`, only `consensus` is slow.
 
     Raises
     ------
@@ -612,4 +623,6 @@ def merge(rankings: ManyRankings, method: str, *, k: float | None = None, **opti
     check_choice("method", method, tuple(MERGE_METHODS))
     if k is not None and method != OFFSET_METHOD:
         raise OptionError(f"k is an option of {OFFSET_METHOD}; {method} does not have it")
+    if method == consensus.__name__:
+        options["progress"] = progress
     return MERGE_METHODS[method](rankings, **options, **({} if k is None else {"k": k}))

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankcorr._checks import alpha_of, check_unique, checked_count, checked_level, counted, offending, shown
+from rankcorr._checks import alpha_of, check_unique, checked_count, checked_level, counted, offending
 from rankcorr._input.numbers import DECIMALS, ROUNDING
 from rankcorr._input.scores import ScoresLike, checked_numbers, midranks, split_labels
 from rankcorr._output.results import TableResult, columns_of, read_only
@@ -464,8 +464,8 @@ def _root_of_errors(errors: Any, names: tuple[Hashable, ...]) -> Values:
     values = _finite(numbers, "standard error", names)
     if values.size != len(names):
         raise LengthError(f"every estimate needs a standard error; got {values.size} for {len(names)} estimates")
-    if (values < 0).any():
-        raise OptionError(f"a standard error is not negative; got {shown(float(values.min()))}")
+    if negative := [name for name, value in zip(names, values.tolist(), strict=True) if value < 0]:
+        raise OptionError(offending("every standard error must be 0 or more; not those of", negative))
     return np.diag(values)
 
 

@@ -238,6 +238,15 @@ def test_consensus_of_five_items_and_its_search(monkeypatch):
     assert consensus(rows, coefficient=Tau()).objective == pytest.approx(flat, abs=1e-5)
 
 
+def test_the_search_for_a_consensus_reports_its_progress():
+    orders = np.random.default_rng(0).permuted(np.tile(np.arange(9.0), (3, 1)), axis=1)
+    steps = []
+    merged = consensus(list(orders), progress=steps.append)
+    assert merged.objective == consensus(list(orders)).objective
+    assert steps[0] == 5  # orders that the search begins with
+    assert sum(steps) > 10 * 9  # moves of each of the nine items
+
+
 def test_consensus_of_copies_is_the_ranking_itself():
     row = [9, 7, 7, 5, 3, 2, 2, 2, 1, 0]
     merged = consensus([row, row, row])

@@ -247,7 +247,7 @@ def test_rank_sets_of_ties_and_of_numbers_without_error():
         ([2, math.nan], {"standard_errors": [1, 1]}, MissingValueError, r"nan: estimates\[1\]"),
         ([2, math.inf], {"standard_errors": [1, 1]}, NonNumericError, "every estimate must be finite; .*: 1"),
         ({"a": 2, "b": "x"}, {"standard_errors": [1, 1]}, NonNumericError, "estimate of 'b'"),
-        ([2, 1], {"standard_errors": [1, -1]}, OptionError, "a standard error is not negative; got -1.0"),
+        ([2, 1], {"standard_errors": [1, -1]}, OptionError, "every standard error must be 0 or more; not those of: 1"),
         ([2, 1], {"standard_errors": [1, 1, 1]}, LengthError, "every estimate needs a standard error; got 3 for 2"),
         ({"a": 2, "b": 1}, {"standard_errors": {"a": 1, "c": 1}}, LabelMismatchError, "the same names: '[bc]', '[bc]'"),
         ([2, 1], {"covariance": np.eye(3)}, LengthError, r"2 rows and columns; got shape \(3, 3\)"),
