@@ -313,7 +313,10 @@ class Database:
 
     def _translate(self, error: DBAPIError) -> Exception:
         # A violated constraint or trigger is a bug of ours, or an attempt to change history; raise it unchanged.
-        if isinstance(error, OperationalError | InterfaceError) or is_damaged(error):
+        state = getattr(error.orig, "sqlstate", None)
+        if state == _NOT_IN_ENCODING:
+            return LedgerError(f"{self.name}: {self._reason(error)}; the database needs the encoding UTF8")
+        if isinstance(error, OperationalError | InterfaceError) or is_damaged(error) or state in _UNUSABLE:
             return UnreachableError(f"{self.name}: {self._reason(error)}")
         return error
 
@@ -351,8 +354,9 @@ class Database:
             return engine
         # Without keepalives, TCP reports a dead server only after two hours.
         connecting = max(2, min(10, math.ceil(self.patience)))  # libpq takes 1 for 2
-        defaults = {"connect_timeout": connecting, "keepalives_idle": 30, "keepalives_interval": 10}
-        defaults["keepalives_count"] = 3
+        defaults: dict[str, Any] = {"connect_timeout": connecting, "keepalives_idle": 30, "keepalives_interval": 10}
+        # A database in SQL_ASCII would return bytes, and PGCLIENTENCODING may name an encoding without some letters.
+        defaults |= {"keepalives_count": 3, "client_encoding": "UTF8"}
         options = {name: value for name, value in defaults.items() if name not in self.url.query}
         try:
             pool = {"pool_size": 4, "max_overflow": 28, "pool_timeout": self.patience}
@@ -518,6 +522,9 @@ _TRANSIENT: Final = (
     *("57P01", "57P02", "57P03", "53300", "08000", "08001", "08003", "08006"),
 )
 _DISK_FULL: Final = "53100"
+# Missing rights, tables that are gone, a transaction that must not write, and a server that only follows another one.
+_UNUSABLE: Final = ("42501", "42P01", "25006", "0A000")
+_NOT_IN_ENCODING: Final = "22P05"
 _LITTLE: Final = 64 * 1024  # bytes: SQLite takes 32 kB for the locks of readers, and more for what is written
 
 
