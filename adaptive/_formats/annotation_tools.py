@@ -216,7 +216,7 @@ def _preferences(table: TextTable, answers: dict[str, Any], line: int, schemes: 
 
 
 def _preference(table: TextTable, value: Mapping[str, Any], line: int, column: str) -> Any:
-    """Return the selection of a pairwise scheme of potato, or the number on its scale."""
+    """Return the selection of a pairwise scheme of potato, or an object with the number on its scale."""
     if value.get("selection") not in (None, "") or "scale_value" not in value:
         return value.get("selection")
     scale = value["scale_value"]
@@ -228,7 +228,7 @@ def _preference(table: TextTable, value: Mapping[str, Any], line: int, column: s
         number = math.nan
     if not math.isfinite(number):
         table.fail(f"expected a number, negative for A and positive for B; got {shown(scale)}", line, column)
-    return number
+    return {"scale_value": number}
 
 
 def potato_instances(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> dict[str, tuple[str, str]]:

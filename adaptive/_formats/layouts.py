@@ -279,18 +279,19 @@ def _sides_on_a_scale(records: Records, column: str, entries: list[Any], words: 
     VoteError
         Numbers that all favour B, as those of a scale from 1 to 7, whose middle is 4, would.
     """
-    numbers = [entry for entry in entries if isinstance(entry, float)]
-    if any(answer_text(number) in words for number in numbers):
-        return entries
-    n_for_b = sum(number > 0 for number in numbers)
-    if n_for_b and min(numbers) >= 0 and (max(numbers) > _END_OF_SCALE or n_for_b >= _TELLING):
+    numbers = [entry["scale_value"] if isinstance(entry, dict) else None for entry in entries]
+    on_scale = [number for number in numbers if number is not None]
+    is_named = any(answer_text(number) in words for number in on_scale)
+    n_for_b = sum(number > 0 for number in on_scale)
+    is_of_one_side = n_for_b and min(on_scale) >= 0 and (max(on_scale) > _END_OF_SCALE or n_for_b >= _TELLING)
+    if is_of_one_side and not is_named:
         raise VoteError(
-            f"{records.place(entries.index(max(numbers)), column)}: no number on the scale is below 0, so all "
+            f"{records.place(numbers.index(max(on_scale)), column)}: no number on the scale is below 0, so all "
             f"{n_for_b:,} that prefer an item favour the second. For a scale whose middle is not 0, set answers= to a "
             "mapping such as 1=left, 2=left, 3=tie, 4=right, 5=right"
         )
-    sides = {number: "tie" if number == 0 else "A" if number < 0 else "B" for number in numbers}
-    return [sides[entry] if isinstance(entry, float) else entry for entry in entries]
+    sides = {number: number if is_named else "tie" if number == 0 else "AB"[number > 0] for number in on_scale}
+    return [entry if number is None else sides[number] for entry, number in zip(entries, numbers, strict=True)]
 
 
 def _holds_results(entries: Sequence[Any]) -> bool:

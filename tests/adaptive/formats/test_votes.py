@@ -294,6 +294,8 @@ def test_a_scale_of_potato_with_another_middle_needs_its_meaning(write):
     with pytest.raises(VoteError, match="so all 20 that prefer an item favour the second"):
         votes_of(*[1, 0] * 20)
     assert winners_of(votes_of(1, 2, 3)) == ["right"] * 3
+    text = json.dumps(instance("Ann", {"best": {"selection": float("nan")}}))
+    assert read_comparisons(write(text)).n_unanswered == 1
     meanings = {"1": "left", "4": "tie", "7": "right"}
     assert winners_of(votes_of(1, "7", 4, answers=meanings)) == ["left", "right", "tie"]
     with pytest.raises(VoteError, match="the winner must be 'A', 'B', 'tie', '1', '4' or '7'; got 2"):
@@ -353,6 +355,17 @@ def test_a_user_state_without_its_items(write, labels, data, message):
     instances = None if data is None else write("\n".join(map(json.dumps, data)), "data.jsonl")
     with pytest.raises(TableError, match=message):
         read_comparisons(state, instances=instances)
+
+
+@pytest.mark.parametrize("header", ["voter,winner,loser", "winner,loser", "left,right,winner"])
+@pytest.mark.parametrize("n_rows", [1, 100_000])
+def test_files_put_together_with_their_headers_are_refused(write, header, n_rows):
+    """Winner and loser may be items of any name, those of their columns too; pyarrow reads files of 1 MB."""
+    rows = ",".join(["fig", "plum", "fig"][: header.count(",") + 1]) + "\n"
+    assert read_comparisons(write(f"{header}\n{2 * n_rows * rows}")).n_comparisons == 2 * n_rows
+    message = rf"votes\.csv:{n_rows + 2}: this row repeats the names of the columns; remove it, or read the files one"
+    with pytest.raises(TableError, match=message):
+        read_comparisons(write(2 * f"{header}\n{n_rows * rows}"))
 
 
 def test_label_of_crowd_kit_names_the_winner(write):

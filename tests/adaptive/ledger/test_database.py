@@ -135,7 +135,7 @@ def test_a_database_that_lacks_letters_takes_no_ledger(database):
     with closing(Ledger(url)) as ledger:  # as one that an earlier release made
         ledger.database.write(create_tables)
         made = ledger.new_campaign(PLAN, 6, ["Ann"], 1)
-        with pytest.raises(LedgerError, match="has no equivalent in encoding .* the database needs the encoding UTF8"):
+        with pytest.raises(LedgerError, match=r"has no equivalent in encoding .* the database needs the encoding UTF8"):
             made.voters.invite(["\u0416"])
         made.voters.invite(["Ann\u00e9"])
 
