@@ -48,6 +48,8 @@ SERVER_CLOCK: Final = sa.cast(1_000_000 * sa.extract("epoch", sa.func.clock_time
 PROCESS_CLOCK: Final = sa.bindparam("process_clock", type_=sa.BigInteger, callable_=now)
 _TRANSACTION_ID: Final = sa.text("SELECT CAST(pg_current_xact_id_if_assigned() AS text)")
 _TRANSACTION_STATUS: Final = sa.text("SELECT pg_xact_status(CAST(CAST(:id AS text) AS xid8))")
+# A report on many votes is fitted within its transaction, which holds no lock that others wait for.
+_READS_AS_LONG_AS_IT_TAKES: Final = "SET LOCAL idle_in_transaction_session_timeout = 0"
 _IDENTITIES: Final = "rankcorr files"  # in the information of a connection
 # Numbers that keep clear of the advisory locks of other programs: "rcl" and the one after it.
 BALLOT_LOCKS: Final = 0x72636C
@@ -234,6 +236,8 @@ class Database:
             sent = None
             try:
                 with connection.execution_options(**options).begin():
+                    if not (writes or self.is_sqlite or level == "AUTOCOMMIT"):
+                        connection.exec_driver_sql(_READS_AS_LONG_AS_IT_TAKES)
                     result = work(connection)
                     if self.is_file:
                         self._check_is_in_place(connection)

@@ -272,6 +272,15 @@ def test_a_step_that_others_keep_from_running_is_refused_and_changes_nothing(led
     hasty.close()
 
 
+def test_a_report_may_be_fitted_for_longer_than_a_lock_may_be_held(ledger):
+    of_postgresql(ledger)
+    limit = sa.text("SHOW idle_in_transaction_session_timeout")
+    for _ in range(2):
+        assert ledger.database.read(lambda connection: connection.execute(limit).scalar()) == "0"
+        assert ledger.database.write(lambda connection: connection.execute(limit).scalar()) == "1min"
+        assert ledger.database.look_up(lambda connection: connection.execute(limit).scalar()) == "1min"
+
+
 def test_a_process_that_stands_still_in_a_transaction_is_ended_by_the_server(ledger):
     of_postgresql(ledger)
     with ledger.database.engine.connect() as connection:
