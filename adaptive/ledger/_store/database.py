@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DataError, DBAPIError, InterfaceError, OperationalError
 
 from adaptive.ledger._store.schema import now
 from adaptive.ledger.errors import LedgerBusyError, LedgerError, LedgerMovedError, UnreachableError
@@ -318,8 +318,9 @@ class Database:
     def _translate(self, error: DBAPIError) -> Exception:
         # A violated constraint or trigger is a bug of ours, or an attempt to change history; raise it unchanged.
         state = getattr(error.orig, "sqlstate", None)
-        if state == _NOT_IN_ENCODING:
-            return LedgerError(f"{self.name}: {self._reason(error)}; the database needs the encoding UTF8")
+        if isinstance(error, DataError):  # a value that no column can hold, such as text with a null byte
+            advice = "; the database needs the encoding UTF8" if state == _NOT_IN_ENCODING else ""
+            return LedgerError(f"{self.name}: {self._reason(error)}{advice}")
         if isinstance(error, OperationalError | InterfaceError) or is_damaged(error) or state in _UNUSABLE:
             return UnreachableError(f"{self.name}: {self._reason(error)}")
         return error

@@ -106,6 +106,14 @@ def test_a_role_without_rights_is_told_so(database):
         assert campaign.cast(vote(voter, place)).revision == 1
 
 
+def test_text_that_postgresql_cannot_hold_is_an_error_of_the_ledger(ledger):
+    """SQLite looks it up, and finds nothing."""
+    campaign, *_ = one_asked(ledger)
+    message = "there is no voter of the key|PostgreSQL text fields cannot contain NUL"
+    with pytest.raises(LedgerError, match=message):
+        campaign.voters.with_key("a\0b")
+
+
 def test_tables_that_are_gone_are_said(database):
     with closing(Ledger.create(database())) as ledger:
         campaign, place, voter = one_asked(ledger)
