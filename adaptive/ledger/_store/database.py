@@ -320,7 +320,7 @@ class Database:
         state = getattr(error.orig, "sqlstate", None)
         if isinstance(error, DataError):  # a value that no column can hold, such as text with a null byte
             advice = "; the database needs the encoding UTF8" if state == _NOT_IN_ENCODING else ""
-            return LedgerError(f"{self.name}: {self._reason(error)}{advice}")
+            return LedgerError(f"the database cannot hold this value: {self._reason(error)}{advice}")
         if isinstance(error, OperationalError | InterfaceError) or is_damaged(error) or state in _UNUSABLE:
             return UnreachableError(f"{self.name}: {self._reason(error)}")
         return error

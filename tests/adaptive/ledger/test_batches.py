@@ -13,6 +13,7 @@ from adaptive.ledger import (
     CampaignSettings,
     ContinuousPlan,
     KnownPair,
+    LateVoteError,
     Ledger,
     LedgerError,
     NotReadyError,
@@ -149,6 +150,26 @@ def test_who_has_seen_all_pairs_is_asked_no_more_and_others_are(ledger):
     assert told == [(voter,) for voter in voters]
     assert next_sheet(campaign, joined(campaign)) is not None
     assert waits(campaign) is None
+
+
+def test_pairs_left_on_the_sheet_of_an_excluded_voter_go_to_others(ledger):
+    campaign = continuous(ledger, 4, 2, batch=4, budget=4, sheet_size=4)
+    excluded, other, next_one = (joined(campaign) for _ in range(3))
+    sheet = next_sheet(campaign, excluded)
+    first, second, third, last = (
+        VoteCast(new_id(), sheet.number, pair.place, excluded, "left") for pair in sheet.pairs
+    )
+    campaign.cast(first)
+    assert journey(campaign, other).reason == "none left"  # the voter has an hour to answer the rest
+    campaign.voter(excluded).exclude("a test")
+    campaign.cast(second)  # the voter loses nothing as long as no other asks
+    assert journey(campaign, other).available
+    assert [pair.place for pair in next_sheet(campaign, other).pairs] == [third.place, last.place]
+    with pytest.raises(LateVoteError, match="the sheet no longer belongs to this voter"):
+        campaign.cast(third)
+    answer(campaign, other, next_sheet(campaign, other))
+    assert campaign.status().n_answered == 4
+    assert journey(campaign, next_one).reason == "none left"
 
 
 def test_a_batch_that_an_organiser_cannot_have_is_refused_to_no_newcomer(ledger):
