@@ -20,7 +20,7 @@ _ANSWERED_KINDS: Final = ("pairwise", "choices")
 GAMES: Final = frozenset({"model_1", "model_2", "g1_winner", "g2_winner"})  # of MT-bench: a judge saw both orders
 _STATE: Final = "instance_id_to_label_to_value"
 _PREFERENCES: Final = frozenset({"selection", "scale_value"})
-_REASONS: Final = frozenset({"justification"})  # which potato keeps beside a preference
+_REASONS: Final = frozenset({"justification"})  # for a preference, in the same scheme
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -196,7 +196,7 @@ def _states(
 def _check_labels(table: TextTable, states: list[tuple[int, dict[str, Any]]], schemes: Mapping[str, str]) -> None:
     """Refuse answers of potato's users that are no preferences; they would be read as comparisons without an answer.
 
-    Beside a pairwise scheme, a file may have answers of other schemes.
+    A file with a pairwise scheme may have answers of other schemes too.
     """
     for line, answers in states:
         if any(answers.values()) and not schemes:
