@@ -20,6 +20,7 @@ _ANSWERED_KINDS: Final = ("pairwise", "choices")
 GAMES: Final = frozenset({"model_1", "model_2", "g1_winner", "g2_winner"})  # of MT-bench: a judge saw both orders
 _STATE: Final = "instance_id_to_label_to_value"
 _PREFERENCES: Final = frozenset({"selection", "scale_value"})
+_REASONS: Final = frozenset({"justification"})  # for a preference, in the same scheme
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -42,6 +43,7 @@ def json_rows(
     """
     rows: list[tuple[int, dict[str, Any]]] = []
     annotations: list[tuple[int, dict[str, Any], dict[str, Any]]] = []
+    states: list[tuple[int, dict[str, Any]]] = []
     tools: dict[str | None, None] = {}
     schemes: dict[str, str] = {}
     for line, entry in json_values(table, text, _JSON):
@@ -54,11 +56,14 @@ def json_rows(
         if tool == "label_studio":
             annotations += ((line, *row) for row in _annotations(table, value, line, schemes))
         elif tool == "potato" and _STATE in value:
-            rows += ((line, row) for row in _states(table, value, line, schemes, instances))
+            for row, labels in _states(table, value, line, schemes, instances):
+                rows.append((line, row))
+                states.append((line, labels))
         elif tool == "potato":
             rows.append((line, _instance(table, value, line, schemes)))
         else:
             rows.append((line, value))
+    _check_labels(table, states, schemes)
     # If a field of the data has the name of a control, the result of the control counts, not the field.
     answers = {name for name, kind in schemes.items() if kind in _ANSWERED_KINDS}
     for line, data, results in annotations:
@@ -164,8 +169,8 @@ def _states(
     line: int,
     schemes: dict[str, str],
     instances: Mapping[str, tuple[str, str]] | None,
-) -> Iterator[dict[str, Any]]:
-    """Yield an instance with its answers for each that a potato user has answered, from a user_state.json."""
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield the row of each instance that a potato user has answered, from a user_state.json, and its answers."""
     by_instance = state[_STATE]
     if not isinstance(by_instance, dict):
         table.fail(f"expected an object of instances; got {shown(by_instance)}", line, _STATE)
@@ -185,7 +190,22 @@ def _states(
             table.fail(f"no instance has the id {shown(instance)}", line)
         sides = {} if instances is None else dict(zip(("left", "right"), instances[instance], strict=True))
         row = {"comparison": instance, "voter": state.get("user_id"), **sides}
-        yield row | _preferences(table, answers, line, schemes)
+        yield row | _preferences(table, answers, line, schemes), answers
+
+
+def _check_labels(table: TextTable, states: list[tuple[int, dict[str, Any]]], schemes: Mapping[str, str]) -> None:
+    """Refuse answers of potato's users that are no preferences; they would be read as comparisons without an answer.
+
+    A file with a pairwise scheme may have answers of other schemes too.
+    """
+    for line, answers in states:
+        if any(answers.values()) and not schemes:
+            table.fail(f"answers of a pairwise scheme are expected; got {shown(answers)}", line, _STATE)
+        for name in schemes.keys() & answers.keys():
+            value = answers[name]
+            is_preference = isinstance(value, dict) and (_PREFERENCES & value.keys() or value.keys() <= _REASONS)
+            if not is_preference:
+                table.fail(f"an object with a selection is expected; got {shown(value)}", line, name)
 
 
 def _preferences(table: TextTable, answers: dict[str, Any], line: int, schemes: dict[str, str]) -> dict[str, Any]:
@@ -196,9 +216,9 @@ def _preferences(table: TextTable, answers: dict[str, Any], line: int, schemes: 
 
 
 def _preference(table: TextTable, value: Mapping[str, Any], line: int, column: str) -> Any:
-    """Return the selection of a pairwise scheme of potato, or the side that a scale prefers: A if it is negative."""
-    if "selection" in value:
-        return value["selection"]
+    """Return the selection of a pairwise scheme of potato, or an object with the number on its scale."""
+    if value.get("selection") not in (None, "") or "scale_value" not in value:
+        return value.get("selection")
     scale = value["scale_value"]
     if scale in (None, ""):
         return None
@@ -208,7 +228,7 @@ def _preference(table: TextTable, value: Mapping[str, Any], line: int, column: s
         number = math.nan
     if not math.isfinite(number):
         table.fail(f"expected a number, negative for A and positive for B; got {shown(scale)}", line, column)
-    return "tie" if number == 0 else "A" if number < 0 else "B"
+    return {"scale_value": number}
 
 
 def potato_instances(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> dict[str, tuple[str, str]]:

@@ -58,6 +58,8 @@ ARENA_WORDS: Final = {
 }
 _ONE_HOT: Final = {"winner_model_a": "left", "winner_model_b": "right", "winner_tie": "tie"}
 _WITH_DECIMALS: Final = re.compile(r"^(-?[0-9]+)\.0+$")  # no version, as in "gpt-4.0"
+_END_OF_SCALE: Final = 3.0  # of potato's scales, unless they are configured
+_TELLING: Final = 20  # answers for one side alone: one in a million without a bias
 _MOST_NAMED: Final = 10  # unknown answers that a message names
 _ADVICE: Final = (
     'For other answers, set answers= to "left_won" (1 left, 0 right), to "codes" (1 left, 0 tie, -1 right; many scales '
@@ -262,7 +264,34 @@ def _answers_of_a_scheme(records: Records, column: object, words: Words, _: obje
         column = schemes[0]
     name = str(column)
     entries = [_choice_of(entry) for entry in records.column(name, optional=True)]
+    if records.tool == "potato":
+        entries = _sides_on_a_scale(records, name, entries, words)
     return name, read_answers(entries, words, lambda row: records.place(row, name))
+
+
+def _sides_on_a_scale(records: Records, column: str, entries: list[Any], words: Words) -> list[Any]:
+    """Return A, B or tie in place of each number on a scale of potato: A if it is negative.
+
+    The numbers stay if the caller names what they mean.
+
+    Raises
+    ------
+    VoteError
+        Numbers that all favour B, as those of a scale from 1 to 7, whose middle is 4, would.
+    """
+    numbers = [entry["scale_value"] if isinstance(entry, dict) else None for entry in entries]
+    on_scale = [number for number in numbers if number is not None]
+    is_named = any(answer_text(number) in words for number in on_scale)
+    n_for_b = sum(number > 0 for number in on_scale)
+    is_of_one_side = n_for_b and min(on_scale) >= 0 and (max(on_scale) > _END_OF_SCALE or n_for_b >= _TELLING)
+    if is_of_one_side and not is_named:
+        raise VoteError(
+            f"{records.place(numbers.index(max(on_scale)), column)}: no number on the scale is below 0, so all "
+            f"{n_for_b:,} that prefer an item favour the second. For a scale whose middle is not 0, set answers= to a "
+            "mapping such as 1=left, 2=left, 3=tie, 4=right, 5=right"
+        )
+    sides = {number: number if is_named else "tie" if number == 0 else "AB"[number > 0] for number in on_scale}
+    return [entry if number is None else sides[number] for entry, number in zip(entries, numbers, strict=True)]
 
 
 def _holds_results(entries: Sequence[Any]) -> bool:

@@ -189,6 +189,18 @@ class Cells(Records):
         self.is_guarded = self._is_export() if guard is None else guard and self.has_side("left")
         if self.is_guarded:
             self.header = Record(header.line, list(map(unguarded, header.cells)))
+        self._check_one_header(header.cells)
+
+    def _check_one_header(self, names: list[str]) -> None:
+        """Refuse a row of the names of the columns, as two files that were put together have."""
+        if not all(map(WHOLE_NUMBER.fullmatch, names)) and all(
+            name in distinct(column) for name, column in zip(names, self.columns, strict=True)
+        ):
+            rows = enumerate(zip(*self.columns, strict=True))
+            row = next((row for row, cells in rows if cells == tuple(names)), None)
+            if row is not None:
+                message = "this row repeats the names of the columns; remove it, or read the files one by one"
+                self.table.fail(message, self.lines[row])
 
     def _is_export(self) -> bool:
         """Tell whether a campaign exported the rows, with an apostrophe before each cell that begins like a formula."""

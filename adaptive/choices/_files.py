@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from adaptive._formats.layouts import ARENA_WORDS, BOTH_BAD, LAYOUTS, OWN_WORDS, Answers, Sides, answer_text, words_of
 from adaptive._formats.records import (
+    Cells,
     Frame,
     Objects,
     Records,
@@ -40,12 +41,12 @@ from adaptive._formats.votes import (
     name_words,
     vote_columns,
 )
-from adaptive._tables import check_decimals
+from adaptive._tables import check_decimals, check_spelling
 from adaptive.choices._answers import NOUNS, ChoiceAnswers, Kind, items_of_row
 from adaptive.errors import VoteError
 from rankcorr._checks import real_number, shown
 from rankcorr._io.source import printable
-from rankcorr._io.table import TextTable, parse_number
+from rankcorr._io.table import Record, TextTable, parse_number
 from rankcorr._output.results import read_only
 from rankcorr.errors import OptionError
 
@@ -215,6 +216,11 @@ class _Reader:
             return name
         return next((name for name in _NAMES.get(role, ()) if name in self.names), None)
 
+    def check_spelling(self, role: str, *names: str) -> None:
+        """Refuse a column that differs from those of an absent role only in capitals or outer spaces."""
+        if self.column_of(role) is None:
+            check_spelling(self.records.table, Record(self.records.header.line, self.names), names)
+
     def fail(self, row: int, column: str, message: str) -> NoReturn:
         """Raise an error with its place."""
         raise self.records.table.error(f"{self.records.place(row, column)}: {message}")
@@ -254,6 +260,8 @@ class _Reader:
     def answers(self, form: Format, meanings: Any) -> ChoiceAnswers:
         """Return all answers."""
         kind = self.kind()
+        self.check_spelling("voter", *_NAMES["voter"])
+        self.check_spelling("winner", "winner")
         if form != "auto" and kind != "pairs":
             raise OptionError(f"format is one of pairs, but the columns are those of {kind}")
         if meanings is not None and kind in ("best-worst", "rankings"):
@@ -335,6 +343,9 @@ class _Reader:
             self.fail(row, name, f"a {role} is missing here, and other answers have one: name it in every row, or none")
         if role == "voter":  # MT-bench writes the name of a judge, and that of what it was told to do
             entries = [entry[0] if isinstance(entry, list) and entry else entry for entry in entries]
+            odd = next((row for row, entry in enumerate(entries) if _has_outer_space(entry)), None)
+            if odd is not None and isinstance(self.records, Cells):
+                self.fail(odd, name, f"{shown(entries[odd])} begins or ends with a space")
         names = list(map(_name, entries))
         self.check_types(role, [[entry] for entry in names])
         return tuple(names)
@@ -525,7 +536,7 @@ class _Reader:
             lists = [_parts_of(entry, "|") for entry in self.entries(column)]
         else:
             cells = zip(*(self.entries(name, optional=True) for name in numbered), strict=True)
-            lists = [[cell for cell in row if not _is_empty(cell)] for row in cells]
+            lists = [self.listed_cells(place, numbered, row, "item") for place, row in enumerate(cells)]
         rows: list[Any] = []
         for place, (items, top, last) in enumerate(zip(lists, best, worst, strict=True)):
             where = column or numbered[0]
@@ -555,12 +566,17 @@ class _Reader:
         names = self.numbered_columns(_PLACE)
         rows = []
         for place, cells in enumerate(zip(*(self.entries(name, optional=True) for name in names), strict=True)):
-            listed = [cell for cell in cells if not _is_empty(cell)]
-            if any(map(_is_empty, cells[: len(listed)])):
-                gap = next(number for number, cell in enumerate(cells) if _is_empty(cell))
-                self.fail(place, names[gap], "an empty rank before others")
+            listed = self.listed_cells(place, names, cells, "rank")
             rows.append(self.checked_order(place, names[0], [[cell] for cell in listed]))
         return rows
+
+    def listed_cells(self, place: int, names: Sequence[str], cells: Sequence[Any], noun: str) -> list[Any]:
+        """Return the cells of numbered columns; only the last of them may be empty."""
+        listed = [cell for cell in cells if not _is_empty(cell)]
+        if any(map(_is_empty, cells[: len(listed)])):
+            gap = next(number for number, cell in enumerate(cells) if _is_empty(cell))
+            self.fail(place, names[gap], f"an empty {noun} before others")
+        return listed
 
     def checked_order(self, place: int, name: str, order: Any) -> tuple[tuple[Hashable, ...], ...] | None:
         if order == []:
@@ -626,6 +642,10 @@ class _Reader:
         )
         rankings = ChoiceAnswers("rankings", tuple(lists), weights[starts], of_voter, of_prompt, turns=of_turn)
         return self.checked(rankings)
+
+
+def _has_outer_space(entry: object) -> bool:
+    return isinstance(entry, str) and entry != entry.strip()
 
 
 def _name(entry: Any) -> Hashable:

@@ -269,10 +269,11 @@ def _elect(transaction: Transaction, number: int, closer: str, stamp: str | None
     closing = sa.update(table).values(state="closing", closer=closer, closer_until=at + closer_time())
     if not transaction.execute(closing.where(*may_close)).rowcount:
         left = transaction.scalar(sa.select(table.c.closer_until - at).where(table.c.id == ballot_id))
-        raise ConflictError(
-            f"ballot {number} is being closed by another request; if that was interrupted, try again in "
-            f"{math.ceil(left / 1_000_000)} seconds"
-        )
+        if left is None:  # the other closer has ended in this moment
+            advice = "try again"
+        else:
+            advice = f"if that was interrupted, try again in {math.ceil(left / 1_000_000)} seconds"
+        raise ConflictError(f"ballot {number} is being closed by another request; {advice}")
     return ballot_id
 
 

@@ -50,16 +50,17 @@ class Refusal:
 
 
 def state_of(transaction: Transaction) -> dict[str, int]:
-    """Return the state that a refusal applies to: batches, answers, changed answers and the organiser's last decision.
+    """Return the state that a refusal applies to: the numbers of batches, answers, changed answers and decisions.
 
+    Numbers of rows stay the same in a restored campaign, whose rows have other ids.
     Answers to checks count too. Otherwise voters could recognise a check because no new pairs follow its answer.
     """
     sheet, ballot, event = schema.sheet, schema.ballot, schema.audit_event
     counts = (sa.func.count(ballot.c.id.distinct()), sa.func.sum(sheet.c.n_answered + sheet.c.n_checked))
     counted = sa.select(*counts).select_from(schema.SHEETS).where(transaction.of_campaign(ballot))
     changed = transaction.count(schema.VOTES, transaction.of_campaign(ballot), schema.vote_event.c.revision > 1)
-    last = sa.select(sa.func.max(event.c.id)).where(transaction.of_campaign(event), event.c.kind.in_(_DECIDING))
-    values = (*transaction.execute(counted).one(), changed, transaction.scalar(last))
+    decided = transaction.count(event, transaction.of_campaign(event), event.c.kind.in_(_DECIDING))
+    values = (*transaction.execute(counted).one(), changed, decided)
     return {name: int(number or 0) for name, number in zip(_STATE, values, strict=True)}
 
 
@@ -218,6 +219,7 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
             if not replaced:
                 raise LedgerError(f"the budget of {plan.budget:,} comparisons is spent")
             size = min(plan.batch, sum(replaced.values()))
+        other_items: Slots | None = None
         waiting = n_waiting(transaction, voter_id)
         if waiting > plan.batch // 2 and not (at_once or replaced):
             raise NotReadyError(
@@ -234,8 +236,7 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
             # The spread of strengths is fixed: to estimate it takes five times as long, and chooses no better sets.
             strengths_of_sets = None if choices is None else choices.fit(prior=WHILE_MATCHING.sd)
             matches, other_items = _sets(transaction, strengths_of_sets, size, number, voter_id, plan.n0)
-            return number, matches, other_items, replaced
-        if transaction.info.group_of_items is not None:
+        elif transaction.info.group_of_items is not None:
             matches = _within_groups(transaction, plan, size, number, voter_id)
         else:
             votes = counted_votes(transaction)
@@ -245,9 +246,15 @@ def draw_batch(campaign: OpenCampaign, *, at_once: bool = False, voter_id: int |
                 if decision:
                     return Refusal(decision.reason, "target", state_of(transaction))
             matches = _matched(transaction, plan, strengths, size, number, voter_id)
+            if not (len(matches) or voter_id is not None or transaction.info.settings.assigned):
+                # No refusal for all voters: one who has answered fewer pairs may be asked others.
+                raise LedgerError(
+                    "no batch can be drawn: as many voters as the plan has could answer all pairs that were drawn; "
+                    "other voters get further pairs when they ask for a sheet"
+                )
         if not len(matches):
             return Refusal(f"no batch can be drawn: {matches.reason}", "pairs", state_of(transaction), voter_id)
-        return number, matches, None, replaced
+        return number, matches, other_items, replaced
 
     batch = campaign.read(read)
     if isinstance(batch, Refusal):
@@ -372,9 +379,10 @@ def _sets(
         ]
         deal([rng.permutation(others[at]).tolist() for at in rng.permutation(len(others))[:size]])
     voter = np.repeat(list(of_slot), [len(sets) for sets in of_slot.values()]).astype(np.int32)
-    rows = np.array([row for sets in of_slot.values() for row in sets.values()], np.int64)
+    rows = np.array([row for sets in of_slot.values() for row in sets.values()], np.int64).reshape(-1, info.set_size)
     first, second = rows[:, :2].astype(np.int32).T
-    return Matches(tuple(info.items), tuple(info.slots), first, second, voter), rows[:, 2:]
+    reason = "" if len(rows) else "the voters have seen all sets"
+    return Matches(tuple(info.items), tuple(info.slots), first, second, voter, reason), rows[:, 2:]
 
 
 def _drawn_sets(transaction: Transaction) -> list[tuple[int, tuple[int, ...]]]:

@@ -1,8 +1,8 @@
 """Lease sheets to voters: record who holds which sheet and until when, and let others take sheets over.
 
 A lease ends when the sheet is done, when the sheet is given to another voter, or when its voter leaves. An expired
-lease remains valid until another voter claims the sheet, so a slow voter loses nothing. `fence` counts the leases of a
-sheet.
+lease, or that of an excluded voter, remains valid until another voter claims the sheet, so a slow voter loses nothing.
+`fence` counts the leases of a sheet.
 
 A voter gets no pair twice, and practice first. If no whole sheet is left for a voter, the sheet with the most pairs
 that this voter may be asked is leased for those pairs, and its others wait for somebody else.
@@ -149,12 +149,15 @@ def _of_minutes(minutes: float) -> sa.ColumnElement[int]:
 def is_in_time(transaction: Transaction) -> sa.ColumnElement[bool]:
     """Return the condition that a lease has not expired.
 
-    One that ends later than any lease can has expired too: it was given while the clock was wrong.
+    One that ends later than any lease can has expired too: it was given while the clock was wrong. So has that of a
+    voter who is excluded, because others must answer the pairs that are left on the sheet.
     """
     _, pages = transaction.pages()
     minutes = (transaction.info.settings.first_minutes, transaction.info.settings.lease_minutes, pages.study_minutes)
     longest = max(limit for limit in minutes if limit is not None)
-    return _is_between(transaction.clock(), int(longest * MINUTE) + _CLOCK_TOLERANCE)
+    is_in_force = _is_between(transaction.clock(), int(longest * MINUTE) + _CLOCK_TOLERANCE)
+    excluded = transaction.excluded_at_start
+    return sa.and_(is_in_force, schema.lease.c.voter_id.not_in(excluded)) if excluded else is_in_force
 
 
 @lru_cache(maxsize=64)

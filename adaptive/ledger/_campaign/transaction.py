@@ -374,6 +374,11 @@ class Transaction:
         decisions = {row.voter_id: row for row in self.execute(events.where(*is_decision).order_by(event.c.id))}
         return {voter_id: row.key for voter_id, row in decisions.items() if row.kind == "excluded"}
 
+    @cached_property
+    def excluded_at_start(self) -> tuple[int, ...]:
+        """Ids of the voters who were left out when this was first read, in ascending order."""
+        return tuple(sorted(self.excluded_voters()))
+
     # Ballots
 
     def ballot_numbered(self, number: int) -> int:

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DataError, DBAPIError, InterfaceError, OperationalError
 
 from adaptive.ledger._store.schema import now
 from adaptive.ledger.errors import LedgerBusyError, LedgerError, LedgerMovedError, UnreachableError
@@ -48,6 +48,8 @@ SERVER_CLOCK: Final = sa.cast(1_000_000 * sa.extract("epoch", sa.func.clock_time
 PROCESS_CLOCK: Final = sa.bindparam("process_clock", type_=sa.BigInteger, callable_=now)
 _TRANSACTION_ID: Final = sa.text("SELECT CAST(pg_current_xact_id_if_assigned() AS text)")
 _TRANSACTION_STATUS: Final = sa.text("SELECT pg_xact_status(CAST(CAST(:id AS text) AS xid8))")
+# A report on many votes is fitted within its transaction, which holds no lock that others wait for.
+_READS_AS_LONG_AS_IT_TAKES: Final = "SET LOCAL idle_in_transaction_session_timeout = 0"
 _IDENTITIES: Final = "rankcorr files"  # in the information of a connection
 # Numbers that keep clear of the advisory locks of other programs: "rcl" and the one after it.
 BALLOT_LOCKS: Final = 0x72636C
@@ -234,6 +236,8 @@ class Database:
             sent = None
             try:
                 with connection.execution_options(**options).begin():
+                    if not (writes or self.is_sqlite or level == "AUTOCOMMIT"):
+                        connection.exec_driver_sql(_READS_AS_LONG_AS_IT_TAKES)
                     result = work(connection)
                     if self.is_file:
                         self._check_is_in_place(connection)
@@ -313,7 +317,11 @@ class Database:
 
     def _translate(self, error: DBAPIError) -> Exception:
         # A violated constraint or trigger is a bug of ours, or an attempt to change history; raise it unchanged.
-        if isinstance(error, OperationalError | InterfaceError) or is_damaged(error):
+        state = getattr(error.orig, "sqlstate", None)
+        if isinstance(error, DataError):  # a value that no column can hold, such as text with a null byte
+            advice = "; the database needs the encoding UTF8" if state == _NOT_IN_ENCODING else ""
+            return LedgerError(f"the database cannot hold this value: {self._reason(error)}{advice}")
+        if isinstance(error, OperationalError | InterfaceError) or is_damaged(error) or state in _UNUSABLE:
             return UnreachableError(f"{self.name}: {self._reason(error)}")
         return error
 
@@ -351,8 +359,9 @@ class Database:
             return engine
         # Without keepalives, TCP reports a dead server only after two hours.
         connecting = max(2, min(10, math.ceil(self.patience)))  # libpq takes 1 for 2
-        defaults = {"connect_timeout": connecting, "keepalives_idle": 30, "keepalives_interval": 10}
-        defaults["keepalives_count"] = 3
+        defaults: dict[str, Any] = {"connect_timeout": connecting, "keepalives_idle": 30, "keepalives_interval": 10}
+        # A database in SQL_ASCII would return bytes, and PGCLIENTENCODING may name an encoding without some letters.
+        defaults |= {"keepalives_count": 3, "client_encoding": "UTF8"}
         options = {name: value for name, value in defaults.items() if name not in self.url.query}
         try:
             pool = {"pool_size": 4, "max_overflow": 28, "pool_timeout": self.patience}
@@ -518,6 +527,9 @@ _TRANSIENT: Final = (
     *("57P01", "57P02", "57P03", "53300", "08000", "08001", "08003", "08006"),
 )
 _DISK_FULL: Final = "53100"
+# Missing rights, tables that are gone, a transaction that must not write, and a server that only follows another one.
+_UNUSABLE: Final = ("42501", "42P01", "25006", "0A000")
+_NOT_IN_ENCODING: Final = "22P05"
 _LITTLE: Final = 64 * 1024  # bytes: SQLite takes 32 kB for the locks of readers, and more for what is written
 
 

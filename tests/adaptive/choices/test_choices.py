@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
@@ -93,6 +93,7 @@ def drawn_orders(rng, n_items, number, n_tied):
     return orders
 
 
+@example(3, 1, 3, 1_676_524_396)  # a tie of three alone
 @given(st.integers(2, 5), st.integers(1, 6), st.integers(1, 3), st.integers(0, 2**32))
 def test_rankings_have_the_likelihood_spelt_out(n_items, number, n_tied, seed):
     rng = np.random.default_rng(seed)
@@ -100,7 +101,9 @@ def test_rankings_have_the_likelihood_spelt_out(n_items, number, n_tied, seed):
     choices = Choices.from_rankings(orders, items=range(n_items))
     parameters = rng.normal(size=choices.events.design.shape[1]) if choices.events.choice.size else np.zeros(0)
     assume(parameters.size)
-    theta, ties = parameters[:n_items], parameters[n_items:]
+    theta, values = parameters[:n_items], parameters[n_items:]
+    of_size = {int(name.removeprefix("tie of ")): value for name, value in zip(choices.names, values, strict=True)}
+    ties = [of_size.get(size, -np.inf) for size in range(2, n_tied + 1)]  # a size that does not occur is impossible
     expected = sum(naive.plackett_luce(theta, order, ties) for order in orders)
     assert choices.events.probabilities(parameters)[0] == pytest.approx(expected, abs=1e-9)
 

@@ -281,6 +281,27 @@ def test_a_scale_of_potato_prefers_a_if_it_is_negative(write):
             read_comparisons(path)
 
 
+def test_a_scale_of_potato_with_another_middle_needs_its_meaning(write):
+    """The scale of a pairwise scheme of potato is from -3 to 3 unless `scale.min` and `scale.max` say otherwise."""
+
+    def votes_of(*values, **options):
+        lines = [json.dumps(instance("Ann", {"best": {"scale_value": value}})) + "\n" for value in values]
+        return read_comparisons(write("".join(lines)), **options)
+
+    message = r'votes\.csv:2: column "best": no number on the scale is below 0, so all 3 that prefer an item favour'
+    with pytest.raises(VoteError, match=message):
+        votes_of(1, "7", 4)
+    with pytest.raises(VoteError, match="so all 20 that prefer an item favour the second"):
+        votes_of(*[1, 0] * 20)
+    assert winners_of(votes_of(1, 2, 3)) == ["right"] * 3
+    text = json.dumps(instance("Ann", {"best": {"selection": float("nan")}}))
+    assert read_comparisons(write(text)).n_unanswered == 1
+    meanings = {"1": "left", "4": "tie", "7": "right"}
+    assert winners_of(votes_of(1, "7", 4, answers=meanings)) == ["left", "right", "tie"]
+    with pytest.raises(VoteError, match="the winner must be 'A', 'B', 'tie', '1', '4' or '7'; got 2"):
+        votes_of(1, 2, answers=meanings)
+
+
 STATE = {
     "user_id": "Ann",
     "instance_id_to_label_to_value": {
@@ -304,6 +325,9 @@ def test_a_user_state_of_potato_with_its_instances(write):
     assert votes.n_unanswered == 1
     scale = {**STATE, "instance_id_to_label_to_value": {"i1": [[{"schema": "best", "name": "scale_value"}, "-1"]]}}
     assert winners_of(read_comparisons(write(json.dumps(scale)), instances=data)) == ["left"]
+    reason = {"i1": {"best": {"selection": "", "scale_value": -1}}, "i2": {"best": {"justification": "so"}}}
+    votes = read_comparisons(write(json.dumps({**STATE, "instance_id_to_label_to_value": reason})), instances=data)
+    assert (winners_of(votes), votes.n_unanswered) == (["left"], 1)
 
 
 @pytest.mark.parametrize(
@@ -313,6 +337,13 @@ def test_a_user_state_of_potato_with_its_instances(write):
         ([], DATA, "expected an object of instances; got"),
         ({"i9": []}, DATA, "no instance has the id 'i9'"),
         ({"i1": 3}, DATA, "expected a list of answers; got 3"),
+        ({"i1": {"best": {"style": "A"}}}, DATA, "answers of a pairwise scheme are expected; got {'best': {'style'"),
+        ({"i1": [[{"schema": "best", "name": "A"}, "true"]]}, DATA, "answers of a pairwise scheme are expected"),
+        (
+            {"i1": {"best": {"selection": "A"}}, "i2": {"best": {"style": "B"}}},
+            DATA,
+            r'column "best": an object with a selection is expected; got \{\'style\'',
+        ),
         ({"i1": [["A"]]}, DATA, "expected a schema, a name and a value; got"),
         ({"i1": []}, [{"id": "i1", "text": "fig"}], r"data\.jsonl:1: expected two responses; got"),
         ({"i1": []}, [{"text": ["a", "b"]}], r"data\.jsonl:1: expected an object with an id; got"),
@@ -324,6 +355,17 @@ def test_a_user_state_without_its_items(write, labels, data, message):
     instances = None if data is None else write("\n".join(map(json.dumps, data)), "data.jsonl")
     with pytest.raises(TableError, match=message):
         read_comparisons(state, instances=instances)
+
+
+@pytest.mark.parametrize("header", ["voter,winner,loser", "winner,loser", "left,right,winner"])
+@pytest.mark.parametrize("n_rows", [1, 100_000])
+def test_files_put_together_with_their_headers_are_refused(write, header, n_rows):
+    """Winner and loser may be items of any name, those of their columns too; pyarrow reads files of 1 MB."""
+    rows = ",".join(["fig", "plum", "fig"][: header.count(",") + 1]) + "\n"
+    assert read_comparisons(write(f"{header}\n{2 * n_rows * rows}")).n_comparisons == 2 * n_rows
+    message = rf"votes\.csv:{n_rows + 2}: this row repeats the names of the columns; remove it, or read the files one"
+    with pytest.raises(TableError, match=message):
+        read_comparisons(write(2 * f"{header}\n{n_rows * rows}"))
 
 
 def test_label_of_crowd_kit_names_the_winner(write):

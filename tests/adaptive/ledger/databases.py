@@ -66,6 +66,10 @@ class PostgreSQL:
         self._run(self.server, f"CREATE DATABASE {self.name} TEMPLATE template0", NO_DISK.format(self.name))
         self._tables = ""
 
+    def run_on_server(self, statement: str) -> None:
+        """Run a statement that needs no database, such as one that makes another."""
+        self._run(self.server, statement)
+
     def _run(self, url: sa.URL, *statements: str) -> None:
         engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", connect_args={"connect_timeout": 60})
         try:

@@ -1,7 +1,7 @@
 """Batches of continuous campaigns on the web: sheets worth coming for, no pair twice, nobody waits for who is away."""
 
 from collections import Counter
-from contextlib import suppress
+from contextlib import closing, suppress
 from itertools import combinations
 
 import pytest
@@ -13,6 +13,7 @@ from adaptive.ledger import (
     CampaignSettings,
     ContinuousPlan,
     KnownPair,
+    LateVoteError,
     Ledger,
     LedgerError,
     NotReadyError,
@@ -149,6 +150,60 @@ def test_who_has_seen_all_pairs_is_asked_no_more_and_others_are(ledger):
     assert told == [(voter,) for voter in voters]
     assert next_sheet(campaign, joined(campaign)) is not None
     assert waits(campaign) is None
+
+
+def test_pairs_left_on_the_sheet_of_an_excluded_voter_go_to_others(ledger):
+    campaign = continuous(ledger, 4, 2, batch=4, budget=4, sheet_size=4)
+    excluded, other, next_one = (joined(campaign) for _ in range(3))
+    sheet = next_sheet(campaign, excluded)
+    first, second, third, last = (
+        VoteCast(new_id(), sheet.number, pair.place, excluded, "left") for pair in sheet.pairs
+    )
+    campaign.cast(first)
+    assert journey(campaign, other).reason == "none left"  # the voter has an hour to answer the rest
+    campaign.voter(excluded).exclude("a test")
+    campaign.cast(second)  # the voter loses nothing as long as no other asks
+    assert journey(campaign, other).available
+    assert [pair.place for pair in next_sheet(campaign, other).pairs] == [third.place, last.place]
+    with pytest.raises(LateVoteError, match="the sheet no longer belongs to this voter"):
+        campaign.cast(third)
+    answer(campaign, other, next_sheet(campaign, other))
+    assert campaign.status().n_answered == 4
+    assert journey(campaign, next_one).reason == "none left"
+
+
+def test_a_batch_that_an_organiser_cannot_have_is_refused_to_no_newcomer(ledger):
+    """Of three pairs, the one voter of the plan can answer no more than three, and all are answered."""
+    campaign = continuous(ledger, 3, 1, batch=4, budget=30, sheet_size=4)
+    vote_on(campaign, joined(campaign))
+    with pytest.raises(LedgerError, match="as many voters as the plan has could answer all pairs that were drawn"):
+        campaign.open_next()
+    newcomer = joined(campaign)
+    assert journey(campaign, newcomer).available
+    vote_on(campaign, newcomer)
+    assert campaign.status().n_answered == 6
+
+
+@pytest.mark.parametrize("n_other_campaigns", [0, 2])
+def test_a_restored_campaign_still_waits_for_what_it_waited_for(n_other_campaigns, ledger, tmp_path, other):
+    """The rows of a restored campaign have other ids, also those of the decisions before a batch was refused."""
+    plan = ContinuousPlan(4, 400, batch=10, target=0.6)
+    chosen = CampaignSettings(assigned=False, sheet_size=10, lease_minutes=30)
+    for _ in range(2):
+        campaign = ledger.new_campaign(plan, 4, 3, 1, settings=chosen)
+    campaign.voter(joined(campaign)).exclude("a test")
+    while waits(campaign) != "target":
+        voter = joined(campaign)
+        with suppress(LedgerError):
+            sheet = next_sheet(campaign, voter)
+        for pair in sheet.pairs if waits(campaign) is None else ():
+            winner = "left" if pair.left < pair.right else "right"
+            campaign.cast(VoteCast(new_id(), sheet.number, pair.place, voter, winner))
+    campaign.write_bundle(tmp_path / "campaign.zip")
+    with closing(Ledger.create(other)) as copy:
+        for _ in range(n_other_campaigns):
+            copy.new_campaign(plan, 4, 3, 1, settings=chosen)
+        assert waits(copy.restore(tmp_path / "campaign.zip")) == "target"
 
 
 def test_sheets_that_nobody_here_may_get_are_told_of_once_the_budget_is_spent(ledger):

@@ -6,14 +6,17 @@ import signal
 import sqlite3
 import threading
 import time
+from contextlib import closing, contextmanager
 
 import psycopg
 import pytest
 import sqlalchemy as sa
 
+from adaptive import plan_ballots
 from adaptive.ledger import Ledger, LedgerBusyError, LedgerError, RevisionError, UnreachableError
 from adaptive.ledger._store import database as module
 from adaptive.ledger._store.database import PATIENCE_SECONDS, FairLock, lock_ballot
+from adaptive.ledger._store.migrations import create_tables
 from tests.adaptive.ledger import databases as processes
 from tests.adaptive.ledger.campaigns import (
     PLAN,
@@ -53,6 +56,96 @@ def test_messages_hide_the_password():
     with pytest.raises(LedgerError, match="not a URL of a database; one is like") as found:
         Ledger("postgresql://ann:secret@host:port/votes")
     assert "secret" not in str(found.value)
+
+
+@pytest.fixture
+def database(postgresql):
+    """Make a database of PostgreSQL, and return its URL; it is dropped after the test."""
+    names = []
+
+    def make(options=""):
+        names.append(f"rankcorr_test_{new_id().replace('-', '')}")
+        postgresql.run_on_server(f"CREATE DATABASE {names[-1]} TEMPLATE template0 {options}")
+        return postgresql.server.set(database=names[-1], drivername="postgresql").render_as_string(hide_password=False)
+
+    yield make
+    for name in names:
+        postgresql.run_on_server(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@contextmanager
+def role_of(url):
+    """A role that may connect, and the URL with it in place of the administrator."""
+    name = f"reader_{new_id().replace('-', '')}"
+    administrator = sa.create_engine(
+        sa.make_url(url).set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT"
+    )
+    with administrator.connect() as connection:
+        connection.exec_driver_sql(f"CREATE ROLE {name} LOGIN PASSWORD 'secret'")
+        try:
+            other = sa.make_url(url).set(username=name, password="secret")
+            yield name, other.render_as_string(hide_password=False), connection
+        finally:
+            connection.exec_driver_sql(f"DROP OWNED BY {name}")
+            connection.exec_driver_sql(f"DROP ROLE {name}")
+    administrator.dispose()
+
+
+def test_a_role_without_rights_is_told_so(database):
+    url = database()
+    with closing(Ledger.create(url)) as ledger, role_of(url) as (name, role_url, connection):
+        campaign, place, voter = one_asked(ledger)
+        with pytest.raises(UnreachableError, match="permission denied for table ledger_revision"):
+            Ledger.open(role_url)
+        connection.exec_driver_sql(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {name}")
+        with closing(Ledger.open(role_url)) as read_only:
+            of_reader = read_only.campaign(campaign.key)
+            assert of_reader.status() == campaign.status()
+            with pytest.raises(UnreachableError, match="permission denied for table"):
+                of_reader.cast(vote(voter, place))
+        assert campaign.cast(vote(voter, place)).revision == 1
+
+
+def test_text_that_postgresql_cannot_hold_is_an_error_of_the_ledger(ledger):
+    """SQLite looks it up, and finds nothing."""
+    campaign, *_ = one_asked(ledger)
+    message = "there is no voter of the key|PostgreSQL text fields cannot contain NUL"
+    with pytest.raises(LedgerError, match=message):
+        campaign.voters.with_key("a\0b")
+
+
+def test_tables_that_are_gone_are_said(database):
+    with closing(Ledger.create(database())) as ledger:
+        campaign, place, voter = one_asked(ledger)
+        change(ledger, "DROP SCHEMA public CASCADE")
+        with pytest.raises(UnreachableError, match='relation "comparison" does not exist'):
+            campaign.cast(vote(voter, place))
+
+
+def test_letters_outlive_a_database_that_stores_bytes(database, monkeypatch):
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    with closing(Ledger.create(database("ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C'"))) as ledger:
+        items = ["\u0416\u0443\u043a", "caf\u00e9", "\u866b", "ant"]
+        made = ledger.new_campaign(plan_ballots(4, n_ballots=2, fraction=0.5, presentations=2), items, ["\u0416"], 1)
+        made.open_next()
+        assert made.record({pair.id: "left" for pair in made.asked()}).n_new == 4
+        found = ledger.campaign(made.key)
+        assert found.info.items == tuple(items)
+        assert [row.name for row in found.voters.rows(names=True)] == ["\u0416"]
+
+
+def test_a_database_that_lacks_letters_takes_no_ledger(database):
+    url = database("ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'")
+    with pytest.raises(
+        LedgerError, match="has the encoding LATIN1, which lacks some letters; create the database with"
+    ):
+        Ledger.create(url)
+    with closing(Ledger(url)) as ledger:  # as one that an earlier release made
+        ledger.database.write(create_tables)
+        made = ledger.new_campaign(PLAN, 6, ["Ann"], 1)
+        with pytest.raises(LedgerError, match=r"has no equivalent in encoding .* the database needs the encoding UTF8"):
+            made.voters.invite(["\u0416"])
+        made.voters.invite(["Ann\u00e9"])
 
 
 def test_a_server_that_does_not_answer_is_said_at_once():
@@ -185,6 +278,15 @@ def test_a_step_that_others_keep_from_running_is_refused_and_changes_nothing(led
     assert query(ledger, "SELECT count(*) FROM vote_event") == [(0,)]
     assert hasty.campaign(campaign.key).cast(vote(voter, place)).revision == 1
     hasty.close()
+
+
+def test_a_report_may_be_fitted_for_longer_than_a_lock_may_be_held(ledger):
+    of_postgresql(ledger)
+    limit = sa.text("SHOW idle_in_transaction_session_timeout")
+    for _ in range(2):
+        assert ledger.database.read(lambda connection: connection.execute(limit).scalar()) == "0"
+        assert ledger.database.write(lambda connection: connection.execute(limit).scalar()) == "1min"
+        assert ledger.database.look_up(lambda connection: connection.execute(limit).scalar()) == "1min"
 
 
 def test_a_process_that_stands_still_in_a_transaction_is_ended_by_the_server(ledger):

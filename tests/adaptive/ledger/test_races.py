@@ -5,6 +5,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import sqlalchemy as sa
 
 from adaptive._plan import plan_ballots
 from adaptive.errors import AdaptiveError, VoteError
@@ -290,6 +291,27 @@ def test_a_closer_that_was_taken_over_writes_nothing(ledger, monkeypatch):
     assert campaign.position()[0] == (record,)
     assert query(ledger, "SELECT count(*) FROM audit_event WHERE kind = 'closed'") == [(1,)]
     slow.close()
+
+
+def test_a_closer_that_ends_while_another_is_refused_leaves_no_time_to_name(ledger):
+    if ledger.database.is_sqlite:
+        pytest.skip("SQLite has one writer at a time")
+    campaign = all_answered(ledger)
+    until = "CAST(1000000 * (extract(epoch FROM now()) + 60) AS bigint)"
+    change(ledger, f"UPDATE ballot SET state = 'closing', closer = 'other', closer_until = {until}")
+    other = Ledger.open(target_of(ledger))
+
+    def end(_connection, _cursor, statement, *_):
+        if statement.startswith("UPDATE ballot SET state"):
+            change(other, "UPDATE ballot SET state = 'open', closer = NULL, closer_until = NULL")
+
+    sa.event.listen(ledger.database.engine, "after_cursor_execute", end)
+    with pytest.raises(ConflictError, match=r"being closed by another request; try again$"):
+        campaign.close(1)
+    sa.event.remove(ledger.database.engine, "after_cursor_execute", end)
+    campaign.close(1)
+    check_ledger(ledger)
+    other.close()
 
 
 def test_a_voter_of_nobody_is_refused_also_when_the_ballot_is_closed(ledger):

@@ -133,6 +133,17 @@ def test_nobody_is_asked_a_set_twice_and_all_sets_can_be_asked(n_items, set_size
     assert campaign.info.plan.n_possible(n_voters) == min(60, n_voters * len(every))
 
 
+@pytest.mark.parametrize(("n_items", "n_voters"), [(3, 1), (4, 2)])
+def test_voters_of_a_plan_who_have_all_sets_get_no_batch(n_items, n_voters, ledger):
+    plan = ContinuousPlan(n_items, 40, batch=10, set_size=n_items)
+    campaign = ledger.new_campaign(plan, n_items, n_voters, 1)
+    campaign.open_next()
+    assert campaign.record({pair.id: "best 1 worst 2" for pair in campaign.asked()}).n_new == n_voters
+    with pytest.raises(LedgerError, match="no batch can be drawn: the voters have seen all sets"):
+        campaign.open_next()
+    assert campaign.status().waits == "pairs"
+
+
 def test_answers_that_a_campaign_of_sets_takes(ledger):
     campaign = campaign_of_sets(ledger, set_size=3)
     campaign.open_next()

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from adaptive.ledger._store.database import lock_ballot
 from adaptive.ledger._store.schema import FIXED, HISTORY, NEVER_DELETED, metadata
-from adaptive.ledger.errors import RevisionError
+from adaptive.ledger.errors import LedgerError, RevisionError
 
 if TYPE_CHECKING:
     from alembic.script import ScriptDirectory
@@ -30,6 +30,7 @@ _REVISION: Final = sa.Table(
     sa.Column("version_num", sa.String(32), nullable=False),
     sa.PrimaryKeyConstraint("version_num", name="ledger_revision_pkc"),
 )
+_ENCODINGS: Final = ("UTF8", "SQL_ASCII")  # the second stores any bytes
 MESSAGE = "the ledger keeps its history: rows of {} are never {}"
 
 
@@ -65,6 +66,8 @@ def make_tables(connection: sa.Connection, name: str) -> None:
     ------
     RevisionError
         If the tables belong to another release or to other software. PostgreSQL may have other tables alongside ours.
+    LedgerError
+        If the encoding of a PostgreSQL database lacks some letters.
     """
     lock_ballot(connection, 0, exclusive=True)  # two servers may start at once on an empty database
     if revision_of(connection) is not None:
@@ -73,6 +76,13 @@ def make_tables(connection: sa.Connection, name: str) -> None:
     others = sa.inspect(connection).get_table_names()
     if others and (connection.dialect.name == "sqlite" or set(others) & set(metadata.tables)):
         raise RevisionError(f"{name}: has tables of other software: {', '.join(sorted(others)[:5])}")
+    if connection.dialect.name == "postgresql":
+        encoding = connection.execute(sa.text("SHOW server_encoding")).scalar()
+        if encoding not in _ENCODINGS:
+            raise LedgerError(
+                f"{name}: has the encoding {encoding}, which lacks some letters; create the database with the encoding "
+                "UTF8"
+            )
     create_tables(connection)
 
 

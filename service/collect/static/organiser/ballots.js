@@ -133,14 +133,16 @@ function showState(ballots) {
 
 function nextBallotView() {
   const n = number(status.ballot);
+  const items = number(status.n_items);
+  // The size of the first batch is known once it is drawn.
+  const contents =
+    status.mode === "continuous"
+      ? text("ballots.next-items", { items })
+      : text("ballots.next-text", { items, comparisons: number(status.n_comparisons) });
   const opener = button(text("overview.open", { n }), "open", (pressed) => open(pressed, {}), "primary");
   return [
     element("h2", {}, text("ballots.next", { n })),
-    element(
-      "p",
-      {},
-      text("ballots.next-text", { items: number(status.n_items), comparisons: number(status.n_comparisons) }),
-    ),
+    element("p", {}, contents),
     element("p", {}, opener),
   ];
 }

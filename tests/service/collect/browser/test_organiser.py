@@ -285,6 +285,13 @@ def test_answered_batches_are_not_open_and_the_interval_is_that_of_the_rank(site
     expect(page.locator("#ranking thead th")).to_have_text(heads, timeout=60_000)
 
 
+def test_the_first_batch_has_no_size_before_it_is_drawn(site, visit):
+    plan = {"mode": "continuous", "budget": 40, "batch": 10}
+    organiser = Organiser(site.app, ADMIN).make(plan=plan)
+    page = page_of(site, visit, organiser, "/ballots")
+    expect(page.locator("#now p").first).to_have_text("6 items.")
+
+
 def test_voters_are_invited_by_name(site, visit, organiser):
     page = page_of(site, visit, organiser)
     page.get_by_text("Invite voters by personal link").click()
