@@ -1,7 +1,5 @@
 """Serve POST /v1/plans, /v1/ballots and /v1/scores: to plan ballots, to draw one, and to score them."""
 
-from itertools import combinations
-from types import MappingProxyType
 from typing import Any, Final
 
 from marshmallow import ValidationError, post_load, validates_schema
@@ -52,16 +50,6 @@ class PlanRequest(Sizes):
     top_presentations = fields.declared_field(PlanOptions, "top_presentations")
     seconds_per_comparison = fields.declared_field(PlanOptions, "seconds_per_comparison", most=1e9)
     n_voters = fields.Whole(least=1, most=LARGEST, about="Also advise on this number of voters.")
-
-    refused = (
-        {"properties": dict.fromkeys(WAYS, fields.NOTHING)},
-        *({"required": list(pair)} for pair in combinations(WAYS, 2)),
-        {
-            "properties": {"budget": {"type": "object"}, "seconds_per_comparison": fields.NOTHING},
-            "required": ["budget"],
-        },
-    )
-    dependent_required = MappingProxyType({"hours": ["seconds_per_comparison"]})
 
     @validates_schema
     def check_presentations(self, data: dict[str, Any], **_: Any) -> None:

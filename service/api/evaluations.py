@@ -42,12 +42,7 @@ _NAMES: Final = ", ".join((*METRIC_NAMES, *_IR_MEASURES))
 METRICS: Final = f"({'|'.join((*METRIC_NAMES, *_IR_MEASURES)).replace('@K', _DEPTH)})"
 MOST_METRICS: Final = 20
 
-_LABELS: Final = {
-    "type": "array",
-    "minItems": 1,
-    "items": {**fields.LABEL_SCHEMA, "minLength": 1},
-    "not": {"allOf": [{"contains": shapes.TEXT}, {"contains": shapes.WHOLE}]},
-}
+_LABELS: Final = {"type": "array", "minItems": 1, "items": {**fields.LABEL_SCHEMA, "minLength": 1}}
 
 
 def _columns(value: str) -> dict[str, Any]:
@@ -65,7 +60,6 @@ NUMBERS_BY_QUERY: Final = shapes.Component(
         "description": "By query, the number of each document.",
         "propertyNames": {"minLength": 1},
         "additionalProperties": shapes.map_of(shapes.NUMBER, propertyNames={"minLength": 1}),
-        "not": {"additionalProperties": {"maxProperties": 0}},  # no document in any query
     },
 )
 RELEVANCE_COLUMNS: Final = shapes.Component("RelevanceColumns", _columns("relevance"))
@@ -230,18 +224,6 @@ class StandardizationOptions(Request):
 class EvaluationRequest(ItemWeights):
     """Runs to evaluate against qrels, query by query."""
 
-    refused = (
-        *ItemWeights.refused,
-        {"required": ["comparison"], "properties": {"runs": {"maxProperties": 1}}},
-        {
-            "required": ["comparison"],
-            "properties": {
-                "comparison": {"required": ["standardized"], "properties": {"standardized": {"const": True}}},
-                "standardized": fields.NOTHING,
-            },
-        },
-    )
-
     qrels = ByQuery(Qrels, required=True)
     runs = RunsByName(required=True)
     metrics = MetricNames(load_default=("tau_w",))
@@ -335,8 +317,6 @@ class EvaluationAnswer(
 
 class FusionRequest(Request):
     """Runs to fuse into one."""
-
-    refused = ({"properties": {"runs": {"maxProperties": 1}}},)
 
     runs = RunsByName(required=True)
     method = fields.Choice(fields.FUSION, load_default=fields.FUSION.words[0])

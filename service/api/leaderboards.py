@@ -45,12 +45,6 @@ class NameList(fields.Documented):
 class LeaderboardRequest(base.WeightOptions):
     """Systems to rank against one gold ranking, or against several gold sets."""
 
-    refused = (
-        *base.WeightOptions.refused,
-        {"required": ["gold", "gold_sets"]},
-        {"properties": {"gold": fields.NOTHING, "gold_sets": fields.NOTHING}},
-    )
-
     gold = RankingField(about="One gold ranking; or gold_sets.")
     gold_sets = NamedRankings(limit="max_systems", of="gold sets", about="By name; or gold.")
     systems = NamedRankings(required=True)
@@ -176,11 +170,6 @@ class ScoreLeaderboardRequest(base.Request):
 
 class RankSetsRequest(base.Request):
     """Estimates with their errors, whose ranks are to be found."""
-
-    refused = (
-        {"required": ["standard_errors", "covariance"]},
-        {"properties": {"standard_errors": fields.NOTHING, "covariance": fields.NOTHING}},
-    )
 
     estimates = fields.NumbersByName(
         fields.Number(), required=True, least=2, limit="max_systems", of="estimates", about="Larger is better."

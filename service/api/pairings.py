@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -36,9 +35,7 @@ PAIR: Final = Component.of(PairRow, "Pair", is_open=False, optional=["rare"])
 class Tokens(fields.Documented):
     """Tokens with their semantic areas."""
 
-    documented: Mapping[str, Any] = list_of(
-        TOKEN.reference, refused=fields.some_have("frequency"), minItems=2, maxItems=fields.Limit("max_items")
-    )
+    documented: Mapping[str, Any] = list_of(TOKEN.reference, minItems=2, maxItems=fields.Limit("max_items"))
     _text = fields.Text()
     _frequency = fields.Number(least=0)
 
@@ -64,8 +61,6 @@ class Tokens(fields.Documented):
 
 class PairingRequest(Request):
     """Tokens, and which pairs of them become items."""
-
-    dependent_required = MappingProxyType({"sample": ["seed"], "seed": ["sample"]})
 
     tokens = Tokens(required=True)
     sample = fields.Count(

@@ -6,7 +6,7 @@ from typing import Any
 from rankcorr import Coefficient, Ranking
 from rankcorr._checks import collected_notices
 from rankcorr.aggregate import MergedRanking
-from rankcorr.aggregate._rankings import OFFSET_METHOD, merge
+from rankcorr.aggregate._rankings import merge
 from service.api.correlations import CoefficientRequest
 from service.openapi.blueprint import Blueprint
 from service.schemas import fields
@@ -17,11 +17,6 @@ from service.schemas.shapes import NUMBER, at_least, list_of, map_of, properties
 
 class MergeRequest(CoefficientRequest):
     """Rankings to merge into one."""
-
-    refused = (
-        *CoefficientRequest.refused,
-        {"required": ["k"], "not": {"required": ["method"], "properties": {"method": {"const": OFFSET_METHOD}}}},
-    )
 
     rankings = NamedRankings(required=True, of="rankings to merge")
     method = fields.Choice(fields.MERGE_METHOD, load_default=fields.MERGE_METHOD.words[0])

@@ -68,12 +68,9 @@ class Answered:
 class ComparisonsField(fields.Documented):
     """Answered comparisons, in one of two forms."""
 
-    _bounds: Final[dict[str, Any]] = {"maxItems": fields.Limit("max_comparisons"), "title": "one by one"}
     documented: Mapping[str, Any] = shapes.one_of(
         COMPARISON_COLUMNS.reference,
-        shapes.list_of(
-            COMPARISON.reference, refused={"anyOf": [fields.some_have(name) for name in _OF_ROWS]}, **_bounds
-        ),
+        shapes.list_of(COMPARISON.reference, maxItems=fields.Limit("max_comparisons"), title="one by one"),
     )
 
     def read(self, value: Any) -> Answered:
@@ -128,7 +125,6 @@ class Oversight(fields.Number):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(least=0, below=0.5, **kwargs)
-        self.documented = {**self.documented, "not": {"exclusiveMinimum": 0, "exclusiveMaximum": _LEAST_OVERSIGHT}}
 
     def _fits(self, number: float) -> bool:
         return super()._fits(number) and not 0 < number < _LEAST_OVERSIGHT
@@ -149,29 +145,6 @@ class ModelOptions(base.Request):
 
 class VotesRequest(base.Request):
     """Votes, and options of the model to fit."""
-
-    refused = (
-        {  # no items at all
-            "properties": {
-                "items": fields.NOTHING,
-                "comparisons": {"maxItems": 0, "properties": {"winner": {"maxItems": 0}}},
-            }
-        },
-        {
-            "required": ["options"],
-            "properties": {
-                "options": {"required": ["voters"], "properties": {"voters": {"const": True}}},
-                "comparisons": {
-                    "properties": {"voter": fields.NOTHING},
-                    "items": {"properties": {"voter": fields.NOTHING}},
-                },
-            },
-        },
-        {
-            "required": ["model", "options"],
-            "properties": {"model": {"not": {"const": fields.MODEL.words[0]}}, "options": {"required": ["ties"]}},
-        },
-    )
 
     items = ballot_fields.ItemNames(
         required=False,

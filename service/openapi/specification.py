@@ -5,8 +5,6 @@ from threading import Lock
 from typing import Any, Final
 
 import orjson
-from apispec.ext.marshmallow import MarshmallowPlugin
-from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from flask import Flask
 from flask_smorest import Api as SmorestApi
 from marshmallow import missing
@@ -112,7 +110,7 @@ class Api(SmorestApi):  # type: ignore[misc]
                 self.undescribed.pop(0)()
 
     def _init_spec(self, **options: Any) -> None:
-        super()._init_spec(marshmallow_plugin=_Plugin(), **options)
+        super()._init_spec(**options)
         converter = self.ma_plugin.converter
         converter.attribute_functions.remove(converter.field2default)
         converter.attribute_functions.append(self._document_field)
@@ -160,18 +158,3 @@ def document_of(app: Flask) -> dict[str, Any]:
     """Return the OpenAPI document of an application."""
     api: Api = app.extensions["flask-smorest"]["apis"][""]["ext_obj"]
     return api.document()
-
-
-class _Converter(OpenAPIConverter):
-    """Add to the schema of a request the refused combinations, and the fields that require others."""
-
-    def schema2jsonschema(self, schema: Any) -> dict[str, Any]:
-        document: dict[str, Any] = super().schema2jsonschema(schema)  # type: ignore[no-untyped-call]
-        refused, dependent = list(getattr(schema, "refused", ())), dict(getattr(schema, "dependent_required", {}))
-        if refused:
-            document["not"] = {"anyOf": refused} if len(refused) > 1 else refused[0]
-        return document | ({"dependentRequired": dependent} if dependent else {})
-
-
-class _Plugin(MarshmallowPlugin):
-    Converter = _Converter

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from marshmallow import RAISE, Schema, ValidationError, missing, post_load, pre_load, validates_schema
 
@@ -19,19 +19,7 @@ from service.schemas.shapes import TEXT, WHOLE, Answer, Component, Shape, exactl
 
 
 class Request(Schema):
-    """A request; an unknown field is an error, so that a misspelt option does not silently select a default.
-
-    Attributes
-    ----------
-    refused : tuple of mapping
-        JSON Schemas of requests that `validates_schema` refuses although each field is valid. The document lists them
-        under `not`, because client generators make no class of an object that has `oneOf`.
-    dependent_required : mapping
-        Fields that each field requires.
-    """
-
-    refused: ClassVar[tuple[Mapping[str, Any], ...]] = ()
-    dependent_required: ClassVar[Mapping[str, list[str]]] = MappingProxyType({})
+    """A request; an unknown field is an error, so that a misspelt option does not silently select a default."""
 
     class Meta:  # noqa: D106
         unknown = RAISE
@@ -124,8 +112,6 @@ class WeigherField(fields.Documented):
 
 class ItemWeights(Request):
     """How items are weighted; see the library's weighted_tau."""
-
-    refused: ClassVar[tuple[Mapping[str, Any], ...]] = ({"required": ["n0", "weigher"]},)
 
     n0 = fields.declared_field(TauW, "n0", most=1e300, load_default=missing)
     weigher = WeigherField()

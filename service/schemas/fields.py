@@ -84,7 +84,6 @@ VERDICT: Final = vocabulary("Verdict", get_args(Verdict), "On one system compare
 # Whole numbers are read exactly up to 64 bits.
 LABEL_SCHEMA: Final = Shape(type=["string", "integer"], minimum=-(2**63), maximum=2**64 - 1)
 STATISTIC: Final = NUMBER_OR_NULL(minimum=-1, maximum=1)
-NOTHING: Final[dict[str, Any]] = {"not": {}}  # the schema that accepts no value: for a field that must be absent
 NUMBER_TYPES: Final = frozenset((int, float))
 LABEL_TYPES: Final = frozenset((str, int))
 _NUMBER_TEXT: Final = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?")
@@ -97,11 +96,6 @@ class Limit:
 
     name: str
     of: Callable[[int], int] = int
-
-
-def some_have(name: str) -> dict[str, Any]:
-    """Return the schema of an array of objects where some have a field and others do not."""
-    return {"allOf": [{"contains": {"required": [name]}}, {"contains": {"not": {"required": [name]}}}]}
 
 
 def check_limit(name: str, count: int, *, of: str, field: str = "_schema") -> None:

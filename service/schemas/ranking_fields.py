@@ -20,14 +20,7 @@ _NUMBERS: Final = list_of(NUMBER, minItems=2, maxItems=_MOST)
 _NUMBER_OF_LABEL: Final = map_of(NUMBER, minProperties=2, maxProperties=_MOST)
 _LABELS: Final = list_of(fields.LABEL_SCHEMA, minItems=2, maxItems=_MOST, uniqueItems=True)
 _TIED: Final = list_of(fields.LABEL_SCHEMA, minItems=1, uniqueItems=True)
-_PLACES: Final = {
-    "type": "array",
-    "minItems": 1,
-    "maxItems": _MOST,
-    "uniqueItems": True,
-    "items": {"anyOf": [fields.LABEL_SCHEMA, _TIED]},
-    "not": {"maxItems": 1, "items": {"not": {"type": "array", "minItems": 2}}},  # a single label
-}
+_PLACES: Final = list_of({"anyOf": [fields.LABEL_SCHEMA, _TIED]}, minItems=1, maxItems=_MOST, uniqueItems=True)
 
 
 _way_to_give: Final = partial(Component.exactly, optional=["labels"])

@@ -302,15 +302,9 @@ def map_of(values: Mapping[str, Any], *, about: str | None = None, **bounds: Any
     return Shape(type="object", additionalProperties=values)(about, **bounds)
 
 
-def list_of(
-    items: Mapping[str, Any], *, about: str | None = None, refused: Mapping[str, Any] | None = None, **bounds: Any
-) -> Shape:
-    """Return the schema of a list of these values; `bounds` are further keywords, such as minItems, or type.
-
-    Lists that fit the schema `refused` are excepted.
-    """
-    excepted = {} if refused is None else {"not": dict(refused)}
-    return Shape(type="array", items=items, **excepted)(about, **bounds)
+def list_of(items: Mapping[str, Any], *, about: str | None = None, **bounds: Any) -> Shape:
+    """Return the schema of a list of these values; `bounds` are further keywords, such as minItems, or type."""
+    return Shape(type="array", items=items)(about, **bounds)
 
 
 def one_of(*schemas: Mapping[str, Any]) -> Shape:
