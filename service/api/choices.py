@@ -106,20 +106,6 @@ def _labels(entry: Any, *place: str) -> Any:
     return read_label(entry, *place)
 
 
-class CovariateNames(fields.Documented):
-    """Names of covariates."""
-
-    documented: Mapping[str, Any] = shapes.list_of(shapes.TEXT(minLength=1), uniqueItems=True, maxItems=100)
-
-    def read(self, value: Any) -> tuple[str, ...]:
-        """Check a value, and return it as the library call takes it."""
-        if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
-            raise ValidationError(f"must be a list of names; got {shown(value)}")
-        if len(set(value)) < len(value) or len(value) > 100:
-            raise ValidationError("must name each covariate once, and at most 100")
-        return tuple(value)
-
-
 class VoterName(fields.Documented):
     """The name of a voter, as in the answers."""
 
@@ -134,8 +120,12 @@ class ChoicesRequest(Request):
     """Answers of one kind, and options of their fit."""
 
     answers = AnswerRows(required=True)
-    covariates = CovariateNames(
-        load_default=(), about="Slopes to fit: length stands for left_length and right_length of each answer."
+    covariates = fields.ListOf(
+        fields.Text(),
+        "at most 100 names",
+        most=100,
+        load_default=(),
+        about="Slopes to fit: length stands for left_length and right_length of each answer.",
     )
     cluster = fields.declared_field(ChoiceOptions, "cluster", vocabulary=CHOICE_CLUSTER)
     both_bad = fields.declared_field(ChoiceOptions, "both_bad", vocabulary=UNDECIDED)

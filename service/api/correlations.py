@@ -1,5 +1,6 @@
 """Serve POST /v1/correlations, /v1/correlations/batch and /v1/correlations/matrix."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -27,7 +28,7 @@ from service.http.state import state
 from service.openapi.blueprint import Blueprint
 from service.schemas import fields
 from service.schemas.base import NoticedAnswer, Request, WeightOptions, notices_of
-from service.schemas.ranking_fields import MatrixRankings, NamedRankings, RankingField
+from service.schemas.ranking_fields import RankingField, named_rankings
 from service.schemas.shapes import NUMBER, TEXT, WHOLE, at_least, list_of, map_of, properties_of
 
 WORST: Final = map_of(
@@ -133,7 +134,7 @@ class BatchRequest(CoefficientRequest):
     """Many systems against one gold ranking."""
 
     gold = RankingField(required=True)
-    systems = NamedRankings(required=True)
+    systems = named_rankings(required=True)
     coefficients = fields.Choices(fields.COEFFICIENT, load_default=fields.COEFFICIENT.words)
     sort_by = fields.Choice(fields.COEFFICIENT, about="Coefficient to sort by; the first of them by default.")
 
@@ -148,6 +149,18 @@ class BatchAnswer(NoticedAnswer, **properties_of(GoldTable, "n_items")):
 
     sort_by = fields.COEFFICIENT.reference
     systems = list_of(at_least(**properties_of(SystemRow, coefficients=map_of(fields.STATISTIC))))
+
+
+class MatrixRankings(fields.ByName):
+    """Rankings by name, to compare with one another."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(RankingField(), "ranking", **kwargs)
+        self.documented = {**self.documented, "maxProperties": fields.Limit("max_matrix_cells", math.isqrt)}
+
+    def check_count(self, count: int) -> None:
+        """Refuse more cells than the limit allows."""
+        fields.check_limit("max_matrix_cells", count * count, of="cells of a matrix, rankings times rankings")
 
 
 class MatrixRequest(CoefficientRequest):

@@ -42,7 +42,9 @@ _NAMES: Final = ", ".join((*METRIC_NAMES, *_IR_MEASURES))
 METRICS: Final = f"({'|'.join((*METRIC_NAMES, *_IR_MEASURES)).replace('@K', _DEPTH)})"
 MOST_METRICS: Final = 20
 
-_LABELS: Final = {"type": "array", "minItems": 1, "items": {**fields.LABEL_SCHEMA, "minLength": 1}}
+_LABELS: Final = shapes.list_of(
+    fields.LABEL_SCHEMA(minLength=1), about="Either all text, or all whole numbers.", minItems=1
+)
 
 
 def _columns(value: str) -> dict[str, Any]:
@@ -101,10 +103,7 @@ class ByQuery(fields.Documented):
             if not isinstance(numbers, dict):
                 message = f"must be an object with a {self.kind.value_name} for each document; got {shown(numbers)}"
                 raise ValidationError({Name(query): [message]})
-            if (wrong := fields.place_of_other(numbers.values(), fields.NUMBER_TYPES)) is not None:
-                document = list(numbers)[wrong]
-                message = f"the {self.kind.value_name} must be a number; got {shown(numbers[document])}"
-                raise fields.placed([message], Name(query), Name(document))
+            fields.check_numbers(numbers, Name(query))
         return self.kind.from_dict(value)
 
     def _of_columns(self, value: dict[str, Any]) -> Qrels | Run:
@@ -119,80 +118,30 @@ class ByQuery(fields.Documented):
         numbers = value[names[2]]
         if not isinstance(numbers, list):
             raise ValidationError({names[2]: [f"must be a list of numbers; got {shown(numbers)}"]})
-        if (wrong := fields.place_of_other(numbers, fields.NUMBER_TYPES)) is not None:
-            raise fields.placed([f"must be a number; got {shown(numbers[wrong])}"], names[2], str(wrong))
+        fields.check_numbers(numbers, names[2])
         return self.kind.from_columns(*(value[name] for name in names))
 
 
-class RunsByName(fields.Documented):
-    """Runs by name."""
+class MetricName(fields.Documented):
+    """The name of a metric."""
 
-    documented: Mapping[str, Any] = shapes.map_of(
-        {"oneOf": [NUMBERS_BY_QUERY.reference, SCORE_COLUMNS.reference]},
-        minProperties=1,
-        maxProperties=fields.Limit("max_systems"),
-        propertyNames={"minLength": 1},
-    )
+    documented: Mapping[str, Any] = shapes.Shape(type="string", pattern=f"^{METRICS}$", example="tau_w")
 
-    def read(self, value: Any) -> dict[str, Run]:
-        """Check a value, and return it as the library call takes it."""
-        if not isinstance(value, dict) or not value or "" in value:
-            raise ValidationError(f"must be an object of name to run, with at least one; got {shown(value)}")
-        fields.check_limit("max_systems", len(value), of="runs")
-        return fields.read_each(ByQuery(Run), value)
-
-
-class MetricNames(fields.Documented):
-    """Names of metrics: at least one, each once."""
-
-    documented: Mapping[str, Any] = shapes.list_of(
-        {"type": "string", "pattern": f"^{METRICS}$", "example": "tau_w"},
-        about=f"{_NAMES}, with a whole number such as 10 for K. rr and r@K need ir_measures in the service. They and "
-        "ndcg need relevance in whole numbers of at most 1,000.",
-        minItems=1,
-        maxItems=MOST_METRICS,
-        uniqueItems=True,
-    )
-
-    def read(self, value: Any) -> tuple[str, ...]:
-        """Check a value, and return it as the library call takes it."""
-        if not isinstance(value, list) or not 1 <= len(value) <= MOST_METRICS:
-            raise ValidationError(f"must be a list of 1 to {MOST_METRICS} metrics; got {shown(value)}")
-        return metric_names(value)
+    def read(self, value: Any) -> str:
+        """Refuse an unknown metric, and one that needs a package the service does not have."""
+        if not isinstance(value, str) or not re.fullmatch(METRICS, value):
+            raise ValidationError(f"unknown metric {shown(value)}: use {_NAMES}, with a number for K")
+        if re.sub("@.*", "@K", value) in _IR_MEASURES:
+            try:
+                ir_measures_package()
+            except ImportError as error:
+                raise ValidationError(f"{value}: this service was installed without ir_measures") from error
+        return value
 
 
-def metric_names(names: list[Any]) -> tuple[str, ...]:
-    """Refuse unknown and repeated metrics, and metrics that need a package the service does not have."""
-    for name in names:
-        if not isinstance(name, str) or not re.fullmatch(METRICS, name):
-            raise ValidationError(f"unknown metric {shown(name)}: use {_NAMES}, with a number for K")
-    if len(set(names)) < len(names):
-        raise ValidationError(f"entries must not repeat; got {shown(names)}")
-    ir_metrics = [name for name in names if re.sub("@.*", "@K", name) in _IR_MEASURES]
-    if ir_metrics:
-        try:
-            ir_measures_package()
-        except ImportError as error:
-            raise ValidationError(f"{', '.join(ir_metrics)}: this service was installed without ir_measures") from error
-    return tuple(names)
-
-
-class GroupsOfQueries(fields.GroupsByName):
-    """A group for each query."""
-
-    documented: Mapping[str, Any] = shapes.map_of(
-        shapes.TEXT, about="By query, such as genre or language: each group is compared alone too.", minProperties=1
-    )
-
-
-class ClustersOfQueries(fields.GroupsByName):
-    """A cluster for each query."""
-
-    documented: Mapping[str, Any] = shapes.map_of(
-        shapes.TEXT,
-        about="By query: queries of a cluster are not independent, and are flipped together.",
-        minProperties=1,
-    )
+def runs_by_name(least: int = 1) -> fields.ByName:
+    """Make the field of runs by name."""
+    return fields.ByName(ByQuery(Run), "run", least=least, of="runs", is_named=True, required=True)
 
 
 N_LISTED: Final = 100  # an answer that counts queries lists at most this many of them
@@ -206,10 +155,16 @@ class ComparisonOptions(Request):
     versus = fields.Text(
         attribute="baseline", about="Name of the run that others are compared with; by default all pairs are."
     )
-    standardized = fields.Flag(load_default=False, about="Compare standardized values, of rank correlations.")
+    standardized = fields.Flag(load_default=False, about="Compare the standardized values, which the request asks for.")
     test = fields.Choice(fields.QUERY_TEST, load_default=fields.QUERY_TEST.words[0])
-    groups = GroupsOfQueries()
-    clusters = ClustersOfQueries()
+    groups = fields.ByName(
+        fields.Text(least=0), "group", about="By query, such as genre or language: each group is compared alone too."
+    )
+    clusters = fields.ByName(
+        fields.Text(least=0),
+        "cluster",
+        about="By query: queries of a cluster are not independent, and are flipped together.",
+    )
     level = fields.level()
     n_resamples = fields.resamples(2_000)
 
@@ -225,8 +180,16 @@ class EvaluationRequest(ItemWeights):
     """Runs to evaluate against qrels, query by query."""
 
     qrels = ByQuery(Qrels, required=True)
-    runs = RunsByName(required=True)
-    metrics = MetricNames(load_default=("tau_w",))
+    runs = runs_by_name()
+    metrics = fields.ListOf(
+        MetricName(),
+        f"1 to {MOST_METRICS} metrics",
+        least=1,
+        most=MOST_METRICS,
+        load_default=("tau_w",),
+        about=f"{_NAMES}, with a whole number such as 10 for K. rr and r@K need ir_measures in the service. They and "
+        "ndcg need relevance in whole numbers of at most 1,000.",
+    )
     unjudged = fields.declared_field(Policies, "unjudged", vocabulary="Unjudged")
     unretrieved = fields.declared_field(Policies, "unretrieved", vocabulary="Unretrieved")
     self_hits = fields.declared_field(Policies, "self_hits", vocabulary="SelfHits")
@@ -237,7 +200,7 @@ class EvaluationRequest(ItemWeights):
         about="Ask for standardized values of rank correlations too: chance gives 0 for each query.",
     )
     by_query = fields.Flag(load_default=False, about="Ask for the values of each query.")
-    comparison = fields.Part(ComparisonOptions, about="Ask which run is better, and how sure that is.")
+    comparison = fields.Part(ComparisonOptions, about="Ask which of two runs or more is better, and how sure that is.")
     report = report_flag()
 
     @validates_schema(skip_on_field_errors=True)
@@ -318,7 +281,7 @@ class EvaluationAnswer(
 class FusionRequest(Request):
     """Runs to fuse into one."""
 
-    runs = RunsByName(required=True)
+    runs = runs_by_name(2)
     method = fields.Choice(fields.FUSION, load_default=fields.FUSION.words[0])
     k = fields.Number(
         least=0,
@@ -328,12 +291,6 @@ class FusionRequest(Request):
     )
     norm = fields.Choice(fields.NORM, load_default=fields.NORM.words[0])
     missing = fields.Choice(fields.MISSING_QUERY, load_default=fields.MISSING_QUERY.words[0])
-
-    @validates_schema(skip_on_field_errors=True)
-    def check_runs(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse a single run."""
-        if len(data["runs"]) < 2:
-            raise ValidationError("a fusion needs two runs or more", "runs")
 
 
 class FusionAnswer(WarnedAnswer, **shapes.properties_of(Run, "n_queries")):

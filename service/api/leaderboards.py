@@ -15,39 +15,22 @@ from service.http.problems import Name, shown
 from service.openapi.blueprint import Blueprint
 from service.schemas import base, fields, shapes
 from service.schemas.base import notices_of, report_content, texts_of
-from service.schemas.ranking_fields import NamedRankings, RankingField
+from service.schemas.ranking_fields import RankingField, named_rankings
 
 SCORE: Final = shapes.Component.of(Score, "LeaderboardScore")
 
 
-class ClustersOfItems(fields.GroupsByName):
-    """A cluster for each item."""
-
-    documented: Mapping[str, Any] = shapes.map_of(
-        shapes.TEXT,
-        about="By item: items of a cluster are not independent, and tests exchange them together; intervals do not.",
-        minProperties=1,
-    )
-
-
-class NameList(fields.Documented):
-    """Names of systems or tasks."""
-
-    documented: Mapping[str, Any] = shapes.list_of(shapes.TEXT)
-
-    def read(self, value: Any) -> list[str]:
-        """Check a value, and return it as the library call takes it."""
-        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-            raise ValidationError(f"must be a list of names; got {shown(value)}")
-        return value
+def names(about: str) -> fields.ListOf:
+    """Make the field of some names of systems or tasks."""
+    return fields.ListOf(fields.Text(least=0), "names", is_unique=False, load_default=(), about=about)
 
 
 class LeaderboardRequest(base.WeightOptions):
     """Systems to rank against one gold ranking, or against several gold sets."""
 
     gold = RankingField(about="One gold ranking; or gold_sets.")
-    gold_sets = NamedRankings(limit="max_systems", of="gold sets", about="By name; or gold.")
-    systems = NamedRankings(required=True)
+    gold_sets = named_rankings(of="gold sets", about="By name; or gold.")
+    systems = named_rankings(required=True)
     coefficient = fields.Choice(fields.SYSTEM_COEFFICIENT, load_default="tau_w")
     by = fields.Text(load_default="sum", about="What ranks the systems: sum, mean, or the name of a gold set.")
     standardized = fields.Flag(load_default=False, about="Standardize coefficients: chance gives 0 in each gold set.")
@@ -57,8 +40,12 @@ class LeaderboardRequest(base.WeightOptions):
         about="Scores must be given, and mean the same in all systems; tests are then exact. auto takes scores if all "
         "systems have them and their distributions may be one, else ranks; the answer says which.",
     )
-    clusters = ClustersOfItems()
-    unranked = NameList(load_default=(), about="Systems without rank or test, such as late submissions.")
+    clusters = fields.ByName(
+        fields.Text(least=0),
+        "cluster",
+        about="By item: items of a cluster are not independent, and tests exchange them together; intervals do not.",
+    )
+    unranked = names(about="Systems without rank or test, such as late submissions.")
     level = fields.level()
     n_resamples = fields.resamples(default_of(leaderboard, "n_resamples"))
     seed = fields.Seed()
@@ -147,8 +134,10 @@ class ScoreLeaderboardRequest(base.Request):
 
     scores = ScoresByTask(required=True)
     aggregate = fields.Choice(fields.AGGREGATE, load_default=fields.AGGREGATE.words[0])
-    groups = fields.GroupsByName(about="By task: its group. Systems are then ranked by the mean over groups.")
-    lower_is_better = NameList(load_default=(), about="Tasks on which smaller scores are better.")
+    groups = fields.ByName(
+        fields.Text(least=0), "group", about="By task: its group. Systems are then ranked by the mean over groups."
+    )
+    lower_is_better = names(about="Tasks on which smaller scores are better.")
     missing = fields.Choice(fields.MISSING_SCORE, load_default=fields.MISSING_SCORE.words[0])
     equivalent_within = fields.Number(
         above=0, about="A margin in the unit of the means: each pair of systems then has a verdict."
@@ -171,11 +160,11 @@ class ScoreLeaderboardRequest(base.Request):
 class RankSetsRequest(base.Request):
     """Estimates with their errors, whose ranks are to be found."""
 
-    estimates = fields.NumbersByName(
-        fields.Number(), required=True, least=2, limit="max_systems", of="estimates", about="Larger is better."
+    estimates = fields.ByName(
+        fields.Number(), "number", required=True, least=2, of="estimates", about="Larger is better."
     )
-    standard_errors = fields.NumbersByName(
-        fields.Number(least=0), about="Of independent estimates, by name; or covariance."
+    standard_errors = fields.ByName(
+        fields.Number(least=0), "number", about="Of independent estimates, by name; or covariance."
     )
     covariance = fields.NumberMatrix(about="Of the estimates, in their order; or standard_errors.")
     level = fields.level()

@@ -11,17 +11,17 @@ from service.api.correlations import CoefficientRequest
 from service.openapi.blueprint import Blueprint
 from service.schemas import fields
 from service.schemas.base import NoticedAnswer, notices_of
-from service.schemas.ranking_fields import NamedRankings
+from service.schemas.ranking_fields import named_rankings
 from service.schemas.shapes import NUMBER, at_least, list_of, map_of, properties_of
 
 
 class MergeRequest(CoefficientRequest):
     """Rankings to merge into one."""
 
-    rankings = NamedRankings(required=True, of="rankings to merge")
+    rankings = named_rankings(required=True, of="rankings to merge")
     method = fields.Choice(fields.MERGE_METHOD, load_default=fields.MERGE_METHOD.words[0])
     k = fields.Number(least=0, about="Offset of reciprocal_rank_fusion, and of no other method; by default 60.")
-    weights = fields.NumbersByName(fields.Number(least=0), about="Weight of each ranking; by default all are equal.")
+    weights = fields.ByName(fields.Number(least=0), "number", about="Weight of each ranking; by default all are equal.")
     coefficient = fields.Choice(
         fields.COEFFICIENT,
         load_default="tau_w",

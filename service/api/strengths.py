@@ -137,7 +137,9 @@ class ModelOptions(base.Request):
     """Options of the vote model; see the library's bradley_terry."""
 
     ties = fields.declared_field(FitOptions, "ties", vocabulary="TiesModel")
-    oversight = Oversight(about=declaration_of(FitOptions, "oversight").about)
+    oversight = Oversight(
+        about=f"{declaration_of(FitOptions, 'oversight').about} Give 0, or at least {_LEAST_OVERSIGHT:g}."
+    )
     prior = fields.declared_field(FitOptions, "prior", above=-math.inf, least=PRIORS[0], most=PRIORS[1])
     voters = fields.declared_field(FitOptions, "voters")
     side_bias = fields.declared_field(FitOptions, "side_bias")

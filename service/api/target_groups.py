@@ -66,32 +66,15 @@ class TargetGroupList(fields.Documented):
         return groups
 
 
-class ModelsOfPairs(fields.Documented):
-    """Similarities of each model: of a target and its candidates."""
+class SimilaritiesByTarget(fields.Documented):
+    """Similarities of one model: of a target and its candidates."""
 
     documented: Mapping[str, Any] = shapes.map_of(
-        shapes.map_of(
-            shapes.map_of(shapes.NUMBER, minProperties=1, propertyNames=_WORD),
-            about="By target, the similarity of each candidate.",
-            minProperties=1,
-            propertyNames=_WORD,
-        ),
-        about="By name of the model.",
+        shapes.map_of(shapes.NUMBER, minProperties=1, propertyNames=_WORD),
+        about="By target, the similarity of each candidate.",
         minProperties=1,
-        maxProperties=fields.Limit("max_systems"),
-        propertyNames={"minLength": 1},
+        propertyNames=_WORD,
     )
-
-    def read(self, value: Any) -> dict[str, dict[tuple[str, str], float]]:
-        """Check a value, and return it as the library call takes it."""
-        if not isinstance(value, dict) or not value or "" in value:
-            raise ValidationError(f"must be an object of name to similarities, with at least one; got {shown(value)}")
-        fields.check_limit("max_systems", len(value), of="models")
-        return fields.read_each(SimilaritiesByTarget(), value)
-
-
-class SimilaritiesByTarget(fields.Documented):
-    """Similarities of one model."""
 
     def read(self, value: Any) -> dict[tuple[str, str], float]:
         """Check a value, and return it as the library call takes it."""
@@ -99,13 +82,9 @@ class SimilaritiesByTarget(fields.Documented):
             raise ValidationError(f"must be an object of target to similarities; got {shown(value)}")
         for target, row in value.items():
             if not isinstance(row, dict):
-                raise ValidationError(
-                    {Name(target): [f"must be an object of candidate to similarity; got {shown(row)}"]}
-                )
-            if (wrong := fields.place_of_other(row.values(), fields.NUMBER_TYPES)) is not None:
-                candidate = list(row)[wrong]
-                message = f"the similarity must be a number; got {shown(row[candidate])}"
-                raise fields.placed([message], Name(target), Name(candidate))
+                message = f"must be an object of candidate to similarity; got {shown(row)}"
+                raise ValidationError({Name(target): [message]})
+            fields.check_numbers(row, Name(target))
         return {(target, word): similarity for target, row in value.items() for word, similarity in row.items()}
 
 
@@ -113,7 +92,9 @@ class TargetGroupsRequest(Request):
     """Models of word similarity to score on target groups."""
 
     groups = TargetGroupList(required=True)
-    models = ModelsOfPairs(required=True)
+    models = fields.ByName(
+        SimilaritiesByTarget(), "similarities", of="models", is_named=True, required=True, about="By name of the model."
+    )
     versus = fields.Text(about="Name of the model that others are compared with; the first by default.")
     oov = fields.Choice(fields.UNKNOWN_WORDS, load_default=fields.UNKNOWN_WORDS.words[0])
     level = fields.level()

@@ -21,7 +21,7 @@ from adaptive._votes import WORDS
 from adaptive.model._models import STRENGTH_MODELS
 from adaptive.simulation._approaches import PAPER_APPROACHES
 from adaptive.simulation._similarity import SIMILARITIES
-from rankcorr._checks import ALTERNATIVES, declaration_of, default_of
+from rankcorr._checks import ALTERNATIVES, declaration_of, default_of, repeated
 from rankcorr._coefficients import COEFFICIENTS, Pearson
 from rankcorr._ranking import MISSING
 from rankcorr.aggregate._rankings import ABSENT, MERGE_METHODS
@@ -245,24 +245,12 @@ class Whole(Number):
         return value if type(value) is int else None
 
 
-class NumbersByName(Documented):
-    """Numbers by name, at least `least` of them."""
-
-    def __init__(
-        self, value: Number, *, least: int = 1, limit: str | None = None, of: str = "numbers", **kwargs: Any
-    ) -> None:
-        super().__init__(**kwargs)
-        self.value, self.least, self.limit, self.of = value, least, limit, of
-        most: dict[str, Any] = {} if limit is None else {"maxProperties": Limit(limit)}
-        self.documented = map_of(value.documented, minProperties=least, **most)
-
-    def read(self, value: Any) -> dict[str, float]:
-        """Check a value, and return it as the library call takes it."""
-        if not isinstance(value, dict) or len(value) < self.least:
-            raise ValidationError(f"must be an object of numbers by name, at least {self.least}; got {shown(value)}")
-        if self.limit is not None:
-            check_limit(self.limit, len(value), of=self.of)
-        return read_each(self.value, value)
+def check_numbers(numbers: Mapping[str, Any] | Sequence[Any], *path: str) -> None:
+    """Refuse an object or a list, at this path inside a field, one of whose values is not a number."""
+    values = numbers.values() if isinstance(numbers, Mapping) else numbers
+    if (wrong := place_of_other(values, NUMBER_TYPES)) is not None:
+        name, value = list(numbers.items() if isinstance(numbers, Mapping) else enumerate(numbers))[wrong]
+        raise placed([f"must be a number; got {shown(value)}"], *path, Name(name))
 
 
 class NumberMatrix(Documented):
@@ -277,8 +265,7 @@ class NumberMatrix(Documented):
         for place, row in enumerate(value):
             if not isinstance(row, list) or len(row) < 2:
                 raise placed([f"must be a row of two numbers or more; got {shown(row)}"], str(place))
-            if (wrong := place_of_other(row, NUMBER_TYPES)) is not None:
-                raise placed([f"must be a number; got {shown(row[wrong])}"], str(place), str(wrong))
+            check_numbers(row, str(place))
         return value
 
 
@@ -352,53 +339,86 @@ class Choice(Documented):
         return value
 
 
-class Choices(Documented):
-    """A list of words from a set: at least one, each at most once."""
-
-    def __init__(self, vocabulary: Vocabulary, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.choices = vocabulary.words
-        self.documented = list_of(vocabulary.reference, minItems=1, uniqueItems=True)
-
-    def read(self, value: Any) -> tuple[str, ...]:
-        """Check a value, and return it as the library call takes it."""
-        if not isinstance(value, list) or not value:
-            raise ValidationError(
-                f"must be a list of some of {', '.join(map(shown, self.choices))}; got {shown(value)}"
-            )
-        for entry in value:
-            if not isinstance(entry, str) or entry not in self.choices:
-                raise ValidationError(f"must be among {', '.join(map(shown, self.choices))}; got {shown(entry)}")
-        if len(set(value)) < len(value):
-            raise ValidationError(f"entries must not repeat; got {shown(value)}")
-        return tuple(value)
-
-
 class Text(Documented):
-    """Text that is not empty."""
+    """Text of at least `least` characters."""
 
-    documented: Mapping[str, Any] = TEXT(minLength=1)
+    def __init__(self, *, least: int = 1, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.least = least
+        self.documented = TEXT(minLength=least) if least else TEXT
 
     def read(self, value: Any) -> str:
         """Check a value, and return it as the library call takes it."""
-        if not isinstance(value, str) or not value:
-            raise ValidationError(f"must be a text that is not empty; got {shown(value)}")
+        if not isinstance(value, str) or len(value) < self.least:
+            raise ValidationError(f"must be {'a text that is not empty' if self.least else 'text'}; got {shown(value)}")
         return value
 
 
-class GroupsByName(Documented):
-    """A group for each item or query."""
+class ListOf(Documented):
+    """A list of values of one kind, from `least` to `most` of them, each once; `what` describes it in messages."""
 
-    documented: Mapping[str, Any] = map_of(TEXT, minProperties=1)
+    def __init__(
+        self,
+        value: Documented,
+        what: str,
+        *,
+        least: int = 0,
+        most: int | None = None,
+        is_unique: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.value, self.what, self.least, self.most, self.is_unique = value, what, least, most, is_unique
+        bounds: dict[str, Any] = {"minItems": least, "maxItems": most, "uniqueItems": is_unique}
+        self.documented = list_of(value.documented, **{key: bound for key, bound in bounds.items() if bound})
 
-    def read(self, value: Any) -> dict[str, str]:
+    def read(self, value: Any) -> tuple[Any, ...]:
         """Check a value, and return it as the library call takes it."""
-        if not isinstance(value, dict) or not value:
-            raise ValidationError(f"must be an object of id to group; got {shown(value)}")
-        for name, group in value.items():
-            if not isinstance(group, str):
-                raise ValidationError({Name(name): [f"a group is text; got {shown(group)}"]})
-        return value
+        if not isinstance(value, list) or not self.least <= len(value) <= (self.most or len(value)):
+            raise ValidationError(f"must be a list of {self.what}; got {shown(value)}")
+        entries = tuple(read_at(self.value, entry, str(place)) for place, entry in enumerate(value))
+        if self.is_unique and (again := repeated(entries)):
+            raise ValidationError(f"entries must not repeat; {shown(again[0])} is listed twice")
+        return entries
+
+
+class Choices(ListOf):
+    """A list of words from a set: at least one, each at most once."""
+
+    def __init__(self, vocabulary: Vocabulary, **kwargs: Any) -> None:
+        super().__init__(Choice(vocabulary), f"some of {', '.join(map(shown, vocabulary.words))}", least=1, **kwargs)
+
+
+class ByName(Documented):
+    """Values of one kind by name, at least `least` of them; `noun` is the kind in messages.
+
+    With `of`, which says what they are, the limit of systems holds. A name may be empty unless `is_named`.
+    """
+
+    def __init__(
+        self, value: Documented, noun: str, *, least: int = 1, of: str = "", is_named: bool = False, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.value, self.noun, self.least, self.of, self.is_named = value, noun, least, of, is_named
+        self.documented = map_of(value.documented, minProperties=least)
+        if of:
+            self.documented["maxProperties"] = Limit("max_systems")
+        if is_named:
+            self.documented["propertyNames"] = {"minLength": 1}
+
+    def read(self, value: Any) -> dict[str, Any]:
+        """Check a value, and return it as the library call takes it."""
+        if not isinstance(value, dict) or len(value) < self.least or (self.is_named and "" in value):
+            raise ValidationError(
+                f"must be an object of name to {self.noun}, with at least {self.least}; got {shown(value)}"
+            )
+        self.check_count(len(value))
+        return read_each(self.value, value)
+
+    def check_count(self, count: int) -> None:
+        """Refuse more values than the limit allows."""
+        if self.of:
+            check_limit("max_systems", count, of=self.of)
 
 
 class Part(Nested):

@@ -1,6 +1,5 @@
 """Read rankings from requests: given in exactly one way, checked as a whole, and made into a `Ranking`."""
 
-import math
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
@@ -11,7 +10,7 @@ from marshmallow import ValidationError
 from rankcorr import Ranking, RankingError
 from rankcorr._input.scores import check_count
 from rankcorr.errors import LabelError, LengthError
-from service.http.problems import Name, shown, unknown_fields
+from service.http.problems import shown, unknown_fields
 from service.schemas import fields
 from service.schemas.shapes import NUMBER, Component, list_of, map_of
 
@@ -109,11 +108,8 @@ def _n_items(way: str, numbers: Any) -> int:
 
 
 def _read_numbers(way: str, values: Any, labels: Any) -> Ranking:
-    numbers = list(values.values()) if isinstance(values, dict) else values
-    if (wrong := fields.place_of_other(numbers, fields.NUMBER_TYPES)) is not None:
-        key = Name(list(values)[wrong] if isinstance(values, dict) else wrong)
-        raise ValidationError({way: {key: [f"must be a number; got {shown(numbers[wrong])}"]}})
-    names = list(values) if isinstance(values, dict) else labels
+    fields.check_numbers(values, way)
+    numbers, names = (list(values.values()), list(values)) if isinstance(values, dict) else (values, labels)
     return (Ranking.from_scores if way == "scores" else Ranking.from_ranks)(numbers, names)
 
 
@@ -156,32 +152,6 @@ def check_labels(labels: Any, *path: str) -> None:
         read_label(labels[wrong], *path, str(wrong))
 
 
-class NamedRankings(fields.Documented):
-    """Rankings by name."""
-
-    def __init__(self, *, limit: str = "max_systems", of: str = "systems of a batch", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.limit, self.of = limit, of
-        self.documented = map_of(RANKING.reference, minProperties=1, maxProperties=fields.Limit(limit))
-        self.one = RankingField()
-
-    def read(self, value: Any) -> dict[str, Ranking]:
-        """Check a value, and return it as the library call takes it."""
-        if not isinstance(value, dict) or not value:
-            raise ValidationError(f"must be an object of name to ranking, with at least one; got {shown(value)}")
-        self._check_count(len(value))
-        return fields.read_each(self.one, value)
-
-    def _check_count(self, count: int) -> None:
-        fields.check_limit(self.limit, count, of=self.of)
-
-
-class MatrixRankings(NamedRankings):
-    """Rankings by name, to compare with one another."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.documented = {**self.documented, "maxProperties": fields.Limit("max_matrix_cells", math.isqrt)}
-
-    def _check_count(self, count: int) -> None:
-        fields.check_limit("max_matrix_cells", count * count, of="cells of a matrix, rankings times rankings")
+def named_rankings(*, of: str = "systems of a batch", **options: Any) -> fields.ByName:
+    """Make the field of rankings by name."""
+    return fields.ByName(RankingField(), "ranking", of=of, **options)

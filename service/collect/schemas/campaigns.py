@@ -49,7 +49,7 @@ class Line(fields.Text):
     def __init__(self, most: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.most = most
-        self.documented = {**type(self).documented, "maxLength": most}
+        self.documented = {**self.documented, "maxLength": most}
 
     def read(self, value: Any) -> str:
         """Check a value."""

@@ -1,6 +1,5 @@
 """Define an organiser's requests about a running campaign, and their answers."""
 
-from collections import Counter
 from typing import Any, Final
 
 from marshmallow import ValidationError, missing, validates_schema
@@ -12,7 +11,7 @@ from service.collect.schemas.voting import TOKEN, Word, key_field
 from service.http.problems import shown
 from service.schemas import shapes
 from service.schemas.base import Request, check_one
-from service.schemas.fields import Documented, Flag, QueryNumber, QueryWhole, Whole, declared_field
+from service.schemas.fields import Documented, Flag, ListOf, QueryNumber, QueryWhole, Whole, declared_field
 
 MOST_INVITED: Final = 2_000
 _YES: Final = {"true": True, "false": False}
@@ -30,26 +29,6 @@ class QueryFlag(Documented):
         return _YES[value]
 
 
-_NAME: Final = Line(200)
-
-
-class NameList(Documented):
-    """Names of voters, one line each, all different."""
-
-    documented = shapes.list_of(
-        shapes.TEXT(minLength=1, maxLength=200), minItems=1, maxItems=MOST_INVITED, uniqueItems=True
-    )
-
-    def read(self, value: Any) -> list[str]:
-        """Check a value."""
-        if not isinstance(value, list) or not 1 <= len(value) <= MOST_INVITED:
-            raise ValidationError(f"must be a list of 1 to {MOST_INVITED:,} names; got {shown(value)}")
-        names = [_NAME.read(name) for name in value]
-        if len(set(names)) < len(names):
-            raise ValidationError(f"names must differ; {shown(Counter(names).most_common(1)[0][0])} is listed twice")
-        return names
-
-
 class OrganiserSessionRequest(Request):
     """An organiser's token, exchanged for a session cookie."""
 
@@ -60,7 +39,13 @@ class OrganiserSessionRequest(Request):
 class InvitationRequest(Request):
     """Voters to invite: a list of names, or a number of voters without names."""
 
-    voters = NameList(about="Names, which are personal data and stay in the ledger.")
+    voters = ListOf(
+        Line(200),
+        f"1 to {MOST_INVITED:,} names",
+        least=1,
+        most=MOST_INVITED,
+        about="Names, which are personal data and stay in the ledger.",
+    )
     number = Whole(least=1, most=MOST_INVITED, about="Or a number of voters without a name.")
     qr = Flag(load_default=False, about="Whether to draw a QR code for each link.")
 
