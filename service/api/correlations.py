@@ -1,4 +1,4 @@
-"""Serve POST /v1/correlations, /v1/correlations/batch and /v1/correlations/matrix."""
+"""Serve POST /v1/correlations, /batch and /matrix, POST /v1/rankings/merged, and GET /v1/weights: what n0 means."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -17,6 +17,9 @@ from rankcorr import (
 )
 from rankcorr._checks import collected_notices, default_of
 from rankcorr._coefficients import named_coefficient
+from rankcorr._shares import RankShare, WeightTable, weight_table
+from rankcorr.aggregate import MergedRanking
+from rankcorr.aggregate._rankings import merge
 from rankcorr.inference._gold_comparison import (
     GoldComparison,
     GoldTable,
@@ -25,11 +28,12 @@ from rankcorr.inference._gold_comparison import (
     rank_against_gold,
 )
 from service.http.state import state
-from service.openapi.blueprint import Blueprint
+from service.openapi.document import UNLESS_CHANGED, Blueprint
 from service.schemas import fields
 from service.schemas.base import NoticedAnswer, Request, WeightOptions, notices_of
-from service.schemas.ranking_fields import RankingField, named_rankings
-from service.schemas.shapes import NUMBER, TEXT, WHOLE, at_least, list_of, map_of, properties_of
+from service.schemas.fields import QueryNumber, QueryWhole
+from service.schemas.item_fields import RankingField, named_rankings
+from service.schemas.shapes import NUMBER, TEXT, WHOLE, Answer, at_least, list_of, map_of, properties_of, use_shape
 
 WORST: Final = map_of(
     list_of(
@@ -225,3 +229,90 @@ def correlate_matrix(rankings: Mapping[str, Ranking], coefficient: Coefficient, 
     with collected_notices() as notices:
         result = correlation_matrix(rankings, coefficient=coefficient, workers=1, **options)
     return {**vars(result), "warnings": notices_of(notices, coefficient.name)}
+
+
+class MergeRequest(CoefficientRequest):
+    """Rankings to merge into one."""
+
+    rankings = named_rankings(required=True, of="rankings to merge")
+    method = fields.Choice(fields.MERGE_METHOD, load_default=fields.MERGE_METHOD.words[0])
+    k = fields.Number(least=0, about="Offset of reciprocal_rank_fusion, and of no other method; by default 60.")
+    weights = fields.ByName(fields.Number(least=0), "number", about="Weight of each ranking; by default all are equal.")
+    coefficient = fields.Choice(
+        fields.COEFFICIENT,
+        load_default="tau_w",
+        about="Of each ranking with the result; consensus has the largest mean of it.",
+    )
+    missing = fields.Choice(
+        fields.ABSENT_ITEMS,
+        load_default=fields.ABSENT_ITEMS.words[0],
+        about="Items that a ranking lacks: an error; left out; for bottom tied below its items; for skip the ranking "
+        "counts for its own items only.",
+    )
+
+
+class MergeAnswer(
+    NoticedAnswer, **properties_of(MergedRanking, *("method", "coefficient", "exact", "missing", "objective"))
+):
+    """One ranking from several, best first, and how far each of them agrees with it."""
+
+    ranking = list_of(
+        at_least(
+            item={"type": ["string", "integer"], "description": "Without labels: the position, from 0."},
+            rank=NUMBER,
+            score=NUMBER("What ranks the items, except for kemeny and consensus."),
+            optional=["score"],
+        )
+    )
+    agreements = map_of(fields.STATISTIC)
+    weights = map_of(NUMBER, about="Shares, whose sum is 1.")
+
+
+rankings = Blueprint("rankings", __name__, url_prefix="/v1/rankings", description="Merge rankings")
+
+
+@rankings.post("/merged", name="mergeRankings")
+@rankings.arguments(MergeRequest)
+@rankings.response(200, MergeAnswer)
+def merge_rankings(
+    rankings: Mapping[str, Ranking], method: str, coefficient: Coefficient, **options: Any
+) -> dict[str, Any]:
+    """Merge rankings into one."""
+    with collected_notices() as notices:
+        merged = merge(rankings, method, coefficient=coefficient, **options)
+    return {**vars(merged), "ranking": merged.table(), "warnings": notices_of(notices, coefficient.name)}
+
+
+weights = Blueprint("weights", __name__, url_prefix="/v1/weights", description="What n0 means")
+
+
+MAX_TOP = 1_000
+MOST_LIGHT_TOP = 100  # a row takes 0.1 ms, of decimal arithmetic
+
+
+class WeightsQuery(Request):
+    """n0, or a share of the weight that determines n0."""
+
+    n0 = QueryNumber(above=-1, most=1e300, about="2 by default; not together with share.")
+    share = QueryNumber(above=0, about="Find the n0 at which the first k ranks have this share.")
+    k = QueryWhole(least=1, most=MAX_TOP, about="Number of ranks that have the share; 1 by default.")
+    top = QueryWhole(least=1, most=MAX_TOP, about="Number of ranks to list; 10 by default.")
+    n_items = QueryWhole(least=1, most=2**40, about="Length of the ranking; endless by default.")
+
+
+use_shape(RankShare)
+
+
+class WeightsAnswer(Answer, **properties_of(WeightTable, "n0", "first_rank_share", "n_items", "ranks", has_nan=False)):
+    """The share of the weight of each of the top ranks."""
+
+
+@weights.get("", name="showWeights")
+@weights.arguments(WeightsQuery, location="query")
+@weights.doc(**UNLESS_CHANGED)
+@weights.response(200, WeightsAnswer)
+def show_weights(**query: Any) -> WeightTable:
+    """Return the share of the weight on each of the top ranks, or find n0 from a share."""
+    if query.get("top", 0) > MOST_LIGHT_TOP:
+        state().pool.pass_on()
+    return weight_table(**query)

@@ -12,10 +12,10 @@ from rankcorr._coefficients import named_coefficient
 from rankcorr.evaluation import NeededItems, ScoreLeaderboard, leaderboard_of_scores, needed_items
 from rankcorr.inference._leaderboard import LeaderboardRow, Score, leaderboard
 from service.http.problems import Name, shown
-from service.openapi.blueprint import Blueprint
+from service.openapi.document import Blueprint
 from service.schemas import base, fields, shapes
 from service.schemas.base import notices_of, report_content, texts_of
-from service.schemas.ranking_fields import RankingField, named_rankings
+from service.schemas.item_fields import RankingField, named_rankings
 
 SCORE: Final = shapes.Component.of(Score, "LeaderboardScore")
 

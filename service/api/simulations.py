@@ -1,6 +1,7 @@
 """Serve POST /v1/simulations."""
 
 import math
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -14,13 +15,58 @@ from adaptive.simulation._similarity import named_similarity
 from rankcorr._checks import collected_notices
 from rankcorr._coefficients import COEFFICIENTS, TauW
 from service.api.ballots import PlanInputs
-from service.openapi.blueprint import Blueprint
+from service.http.problems import shown
+from service.openapi.document import Blueprint
 from service.schemas import fields
-from service.schemas.ballot_fields import Interval, Similarity
 from service.schemas.base import NoticedAnswer, Request, notices_of
-from service.schemas.shapes import NUMBER_OR_NULL, Component, Shape, properties_of
+from service.schemas.shapes import NUMBER, NUMBER_OR_NULL, Component, Shape, list_of, one_of, properties_of
 
 _PAPER: Final = VoterPopulation()
+
+
+class Interval(fields.Documented):
+    """The lower and upper end of a voter's level."""
+
+    def __init__(self, *, most: float, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        bounds = NUMBER(minimum=0, maximum=most)
+        self.documented = list_of(bounds, minItems=2, maxItems=2)
+        self._number = fields.Number(least=0, most=most)
+
+    def read(self, value: Any) -> tuple[float, float]:
+        """Check a value, and return it as the library call takes it."""
+        if not isinstance(value, list) or len(value) != 2:
+            raise ValidationError(f"must be a list of the least and the largest; got {shown(value)}")
+        low, high = (fields.read_at(self._number, entry, str(place)) for place, entry in enumerate(value))
+        if low > high:
+            raise ValidationError(f"must be the least, then the largest; got {shown(value)}")
+        return low, high
+
+
+class Similarity(fields.Documented):
+    """A distribution by name, or the similarity of each item."""
+
+    _item: Final = NUMBER(minimum=-1, maximum=1)
+    documented: Mapping[str, Any] = one_of(
+        fields.DISTRIBUTION.reference, list_of(_item, minItems=2, maxItems=fields.Limit("max_items"))
+    )
+    _name = fields.Choice(fields.DISTRIBUTION)
+    _number = fields.Number(least=-1, most=1)
+
+    def read(self, value: Any) -> str | NDArray[np.float64]:
+        """Check a value, and return it as the library call takes it."""
+        if not isinstance(value, list):
+            if isinstance(value, str):
+                return self._name.read(value)
+            words = ", ".join(map(shown, fields.DISTRIBUTION.words))
+            raise ValidationError(f"must be one of {words} or a list of numbers; got {shown(value)}")
+        if len(value) < 2:
+            raise ValidationError(f"must be a similarity for each of at least 2 items; got {len(value)}")
+        fields.check_limit("max_items", len(value), of="similarities")
+        for place, number in enumerate(value):
+            if type(number) not in (int, float) or not -1 <= number <= 1:
+                fields.read_at(self._number, number, str(place))
+        return np.array(value, np.float64)
 
 
 class Voters(Request):

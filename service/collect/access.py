@@ -5,16 +5,15 @@ from functools import cache, cached_property
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from flask import Request, Response, g, request
+from flask import Response, g, request
 
 from adaptive.ledger import Campaign, Holder, Origin, TokenKind, Voter, VotingPages
 from service.collect.schemas.voting import CAMPAIGN_HEADER
 from service.collect.state import collecting
 from service.environment import is_loopback, variable
 from service.http import logs
-from service.http.access import site_of
 from service.http.problems import Problem
-from service.http.state import State, state
+from service.http.state import site_of, state
 
 VOTER_COOKIE: Final = "voter_"
 ORGANISER_COOKIE: Final = "organiser_"
@@ -23,7 +22,7 @@ ORGANISER_HOURS: Final = 24.0 * 7
 _ANY_HOST: Final = frozenset(("/health/live", "/health/ready", "/metrics"))
 
 
-def check_host(request: Request) -> None:
+def check_host() -> None:
     """Refuse a host name that is not the service's: it would appear in links and be accepted as our own origin.
 
     The service answers on any port. Health checks and metrics contain no links, and orchestrators request them by
@@ -51,7 +50,7 @@ def host_of(url: str) -> str:
         return ""
 
 
-def admit(_state: State, _request: Request) -> str:
+def admit() -> str:
     """Refuse a page of another site, and return the address of the client; the views identify the caller.
 
     Raises

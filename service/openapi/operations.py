@@ -4,12 +4,12 @@ from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
 
-from flask import Flask, Response, redirect, request, send_from_directory
+from flask import Flask, Response, abort, redirect, request, send_from_directory
 
 from rankcorr import __version__
 from service.http import metrics
 from service.http.state import settings, state
-from service.openapi.blueprint import Blueprint
+from service.openapi.document import Blueprint
 from service.schemas.shapes import NUMBER, TEXT, Answer, map_of
 
 
@@ -62,7 +62,11 @@ def operations(check: Callable[[], None], *, when: str) -> tuple[Blueprint, Blue
     @measures.response(200, TEXT, content_type="text/plain")
     def prometheus() -> Response:
         """Return counts and times of all workers if the settings let this caller read them; 404 if metrics are off."""
-        state().check_metrics(request)
+        shared = state()
+        if shared.settings.metrics == "off":
+            abort(404)
+        if shared.settings.metrics == "token":
+            shared.tokens.check(request)
         return metrics.exposition()
 
     return probes, measures

@@ -32,7 +32,8 @@ BEYOND_SCHEMAS = re.compile(
             r"either all comparisons have|/comparisons/\d+/\w+: this field is needed|voters can be fitted only if",
             r"does not have this option|has no frequency, while others|cluster cannot be used with powered_by",
             # rows and items of which there are too few or too many kinds
-            r"there is no row: a query, a document|a ranking needs at least two items|oversight: must be a number: 0, or",
+            r"there is no row: a query, a document|a ranking needs at least two items",
+            r"oversight: must be a number: 0, or of at least",
             r"must be all text or all whole numbers; got both",
             # two lists that belong together
             r"every item needs one label; got \d+ labels? for",

@@ -16,7 +16,7 @@ from service.collect.api.blueprints import (
 from service.collect.schemas import running_campaigns
 from service.http.problems import Problem
 from service.http.state import state
-from service.openapi.blueprint import UNLESS_CHANGED
+from service.openapi.document import UNLESS_CHANGED
 
 blueprint = organiser_blueprint("ballots", __name__, "Ballots of a campaign")
 

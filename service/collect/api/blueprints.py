@@ -14,7 +14,7 @@ from flask import Response, after_this_request, request
 from service.collect.access import admit_organiser
 from service.http.problems import ALL_STATUSES, Problem
 from service.http.state import state
-from service.openapi.blueprint import Blueprint
+from service.openapi.document import Blueprint
 
 CAMPAIGNS: Final = "/v1/campaigns"
 ERRORS: Final = (401, 403, 404, 409, 422, 429, 500, 503)

@@ -16,7 +16,7 @@ from service.environment import variable
 from service.http import logs
 from service.http.problems import Problem
 from service.http.state import state
-from service.openapi.blueprint import UNLESS_CHANGED, Blueprint
+from service.openapi.document import UNLESS_CHANGED, Blueprint
 
 creation = Blueprint(
     "making", __name__, url_prefix=blueprints.CAMPAIGNS, description="Making campaigns", **blueprints.FOR_FOUNDERS

@@ -24,7 +24,7 @@ from service.collect.schemas.running_campaigns import EXPORTS, RESULT_FIELDS, Ex
 from service.collect.state import collecting
 from service.http.problems import Problem
 from service.http.state import state
-from service.openapi.blueprint import UNLESS_CHANGED
+from service.openapi.document import UNLESS_CHANGED
 
 blueprint = organiser_blueprint("results", __name__, "The ranking")
 files = organiser_blueprint("exports", __name__, "Files of a campaign")

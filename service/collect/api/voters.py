@@ -17,7 +17,7 @@ from service.collect.schemas import running_campaigns
 from service.collect.schemas.voting import NoFields
 from service.http.problems import Problem
 from service.http.state import state
-from service.openapi.blueprint import UNLESS_CHANGED
+from service.openapi.document import UNLESS_CHANGED
 
 blueprint = organiser_blueprint("voters", __name__, "Who votes")
 of_platform = organiser_blueprint("participants", __name__, "Participants of a platform")

@@ -17,7 +17,7 @@ from service.collect.api.blueprints import ERRORS
 from service.collect.schemas import voting as schemas
 from service.collect.state import collecting
 from service.http.problems import Problem
-from service.openapi.blueprint import Blueprint
+from service.openapi.document import Blueprint
 
 SOON_SECONDS: Final = 10  # within this time other voters at an address usually give their first answer
 

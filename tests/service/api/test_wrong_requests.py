@@ -22,12 +22,7 @@ WRONG = {
         ("/weigher", 3, "must be the name of a weigher; got 3"),
         ("/scheme", "last", 'must be one of "additive", "multiplicative", "first", "second"; got "last"'),
         ("/coefficients", "tau", 'must be a list of some of "rho_w"'),
-        (
-            "/coefficients",
-            ["tau", "x"],
-            'must be one of "rho_w", "tau_w", "rho", "tau"; got "x"',
-            "/coefficients/1",
-        ),
+        ("/coefficients", ["tau", "x"], 'must be one of "rho_w", "tau_w", "rho", "tau"; got "x"', "/coefficients/1"),
         ("/coefficients", ["tau", "tau"], "entries must not repeat"),
         ("/inference", {}, "this field is needed", "/inference/seed"),
         ("/inference", {"seed": 1, "level": 1}, "of at least 1e-06 and of at most", "/inference/level"),

@@ -8,7 +8,7 @@ from marshmallow import ValidationError
 
 from adaptive._budget import PlanOptions
 from rankcorr import Logarithmic, Ranking, TopK, Uniform, weighted_rho, weighted_tau
-from service.schemas.ballot_fields import Interval
+from service.api.simulations import Interval
 from service.schemas.fields import (
     ByName,
     Choice,

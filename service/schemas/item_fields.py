@@ -1,18 +1,23 @@
-"""Read rankings from requests: given in exactly one way, checked as a whole, and made into a `Ranking`."""
+"""Read labels, rankings of items and votes on them from requests: checked as a whole, and fast on long lists."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
 
 from flask import g
 from marshmallow import ValidationError
 
+from adaptive._protocol import checked_labels
+from adaptive._votes import UNANSWERED, WORDS
+from adaptive.errors import AdaptiveError
 from rankcorr import Ranking, RankingError
+from rankcorr._checks import counted
 from rankcorr._input.scores import check_count
 from rankcorr.errors import LabelError, LengthError
 from service.http.problems import shown, unknown_fields
 from service.schemas import fields
-from service.schemas.shapes import NUMBER, Component, list_of, map_of
+from service.schemas.shapes import NUMBER, WHOLE, Component, list_of, map_of, one_of
 
 _MOST: Final = fields.Limit("max_items")
 _NUMBERS: Final = list_of(NUMBER, minItems=2, maxItems=_MOST)
@@ -155,3 +160,74 @@ def check_labels(labels: Any, *path: str) -> None:
 def named_rankings(*, of: str = "systems of a batch", **options: Any) -> fields.ByName:
     """Make the field of rankings by name."""
     return fields.ByName(RankingField(), "ranking", of=of, **options)
+
+
+ANSWERS: Final[Mapping[str | None, int]] = MappingProxyType(
+    {**{word: int(vote) for word, vote in WORDS.items()}, None: UNANSWERED}
+)
+LABELS: Final = list_of(fields.LABEL_SCHEMA)
+Labels: TypeAlias = int | Sequence[str | int]  # as a request has them; N stands for 0 to N - 1
+SIDES: Final = {side: LABELS(f"The item on the {side} of each comparison.") for side in ("left", "right")}
+
+
+def check_votes(votes: Any, *path: str) -> None:
+    """Refuse any value except a list of votes, with null for no answer."""
+    if not isinstance(votes, list):
+        raise fields.placed([f"must be a list of votes; got {shown(votes)}"], *path)
+    for place, vote in enumerate(votes):
+        check_vote(vote, *path, str(place))
+
+
+def check_vote(value: Any, *path: str) -> None:
+    """Refuse any value except a vote, or null for no answer."""
+    if not (value is None or (type(value) is str and value in ANSWERS)):
+        words = ", ".join(map(shown, WORDS))
+        raise fields.placed([f"must be one of {words}, or null for no answer; got {shown(value)}"], *path)
+
+
+def check_keys(value: Any, needed: set[str], possible: set[str], *path: str) -> None:
+    """Refuse any value except an object with these keys."""
+    if not isinstance(value, dict):
+        raise fields.placed([f"must be an object; got {shown(value)}"], *path)
+    faults = {key: ["this field is needed"] for key in sorted(needed - value.keys())}
+    faults |= unknown_fields([key for key in value if key not in needed | possible])
+    if faults:
+        raise fields.placed(faults, *path)
+
+
+class Names(fields.Documented):
+    """Labels of items, or names of voters or prompts; or a number N for 0 to N - 1."""
+
+    def __init__(self, noun: str = "items", *, of: str = "", required: bool = True, **kwargs: Any) -> None:
+        super().__init__(required=required, **kwargs)
+        self.noun, self.of = noun, of or f"{noun} of a ballot"
+        self.least, self.limit = (2, "max_items") if noun == "items" else (1, "max_comparisons")
+        most = fields.Limit(self.limit)
+        self.documented = one_of(
+            WHOLE(minimum=self.least, maximum=most, title=f"number of {noun}"),
+            list_of(fields.LABEL_SCHEMA, minItems=self.least, maxItems=most, uniqueItems=True, title="labels"),
+        )
+        self._number = fields.Whole(least=self.least)
+
+    def read(self, value: Any) -> int | tuple[str | int, ...]:
+        """Check a value, and return it as the library call takes it."""
+        if isinstance(value, list):
+            self._check_count(len(value))
+            check_labels(value)
+            try:
+                checked_labels(value, self.noun)
+            except AdaptiveError as error:
+                raise ValidationError(str(error)) from error
+            return tuple(value)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValidationError(f"must be a number of {self.noun}, or a list of labels; got {shown(value)}")
+        count: int = self._number.read(value)
+        self._check_count(count)
+        return count
+
+    def _check_count(self, count: int) -> None:
+        if count < self.least:
+            raise ValidationError(f"must be at least {counted(self.least, self.noun.removesuffix('s'))}; got {count}")
+        fields.check_limit(self.limit, count, of=self.of)
+        if self.noun == "items":
+            g.n_items = count
