@@ -135,7 +135,7 @@ class VoterSession:
 def admit_voter() -> None:
     """Admit only voters, before the body is parsed, so that a stranger's body costs nothing.
 
-    Their session is then `g.session`: a header names the campaign, and a cookie proves who votes.
+    The view takes their session: a header names the campaign, and a cookie proves who votes.
 
     Raises
     ------
@@ -151,22 +151,30 @@ def admit_voter() -> None:
         detail = "you are not signed in as a voter: open the link of the campaign again"
         raise Problem(401, detail, kind="session-needed")
     origin = g.origin if "origin" in g else _origin()  # requests with OPTIONS come without
-    g.session = VoterSession(
+    path: Any = request.view_args
+    path["session"] = VoterSession(
         campaign, voter_of(campaign, holder), holder.consent_version, origin if origin.most else None
     )
 
 
 def admit_organiser() -> None:
-    """Admit only the organiser of the campaign in the path, before the body is parsed.
+    """Admit only the organiser of the campaign in the path, which the view takes, before the body is parsed.
 
     Raises
     ------
     Problem
-        401, as for `organiser`.
+        401, without the organiser's token or session. The answer is the same if the campaign does not exist, so that
+        keys cannot be guessed.
     """
-    key = (request.view_args or {}).get("key")
-    if key is not None:
-        organiser(key)
+    path: Any = request.view_args
+    if key := path.pop("key", None):
+        try:
+            campaign = collecting().campaigns.of(key)
+        except Problem as problem:
+            raise _no_organiser() from problem
+        if organiser_of_request(campaign) is None:
+            raise _no_organiser()
+        path["campaign"] = campaign
         g.client = f"organiser {key}"  # the heavy requests of a campaign wait for one another, not for others
 
 
@@ -185,27 +193,6 @@ def is_left_out(campaign: Campaign) -> bool:
     """Return whether the browser's session is or was an excluded voter's; the cookie outlives a withdrawal."""
     token = _cookie(VOTER_COOKIE, campaign)
     return bool(token) and campaign.voters.is_left_out(token)
-
-
-def organiser(key: str) -> Campaign:
-    """Return the campaign of a key, if its organiser sent the request.
-
-    Raises
-    ------
-    Problem
-        401, without the organiser's token or session. The answer is the same if the campaign does not exist, so that
-        keys cannot be guessed.
-    """
-    if "campaign" not in g or g.campaign.key != key:
-        try:
-            campaign = collecting().campaigns.of(key)
-        except Problem as problem:
-            raise _no_organiser() from problem
-        if organiser_of_request(campaign) is None:
-            raise _no_organiser()
-        g.campaign = campaign
-    organised_campaign: Campaign = g.campaign
-    return organised_campaign
 
 
 def organiser_of_request(campaign: Campaign) -> Holder | None:

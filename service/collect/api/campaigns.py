@@ -4,8 +4,8 @@ from dataclasses import asdict
 from typing import Any
 
 from adaptive._tuning.assessment import PlanAssessment, PlanColumns, assess_plan
-from adaptive.ledger import ItemSheet, VotingPages, time_text
-from service.collect.access import admit_founder, organiser, public_origin
+from adaptive.ledger import Campaign, ItemSheet, VotingPages, time_text
+from service.collect.access import admit_founder, public_origin
 from service.collect.api import blueprints
 from service.collect.api.links import organiser_url
 from service.collect.content import store_image
@@ -38,8 +38,7 @@ _FIRST_ITEMS = 20
 def make(**request: Any) -> dict[str, str]:
     """Create a campaign; its organiser's token is in this answer and nowhere else."""
     campaign, token = collecting().ledger.get().create_campaign(**request)
-    key = campaign.key
-    return {"campaign": key, "token": token, "organiser_url": organiser_url(key, token)}
+    return {"campaign": campaign.key, "token": token, "organiser_url": organiser_url(campaign, token)}
 
 
 @creation.post("/check", name="checkItems")
@@ -85,9 +84,9 @@ def plan(*, accuracy: bool, **request: Any) -> PlanAssessment:
 
 @blueprint.get("/<key>", name="readCampaign")
 @blueprint.response(200, schemas.CampaignAnswer)
-def read(key: str) -> dict[str, Any]:
+def read(campaign: Campaign) -> dict[str, Any]:
     """Return a campaign as it was created."""
-    info = organiser(key).info
+    info = campaign.info
     return {
         "campaign": info.key,
         "name": info.name,
@@ -104,12 +103,11 @@ def read(key: str) -> dict[str, Any]:
 @items.arguments(running_campaigns.PageQuery, location="query")
 @items.doc(**UNLESS_CHANGED)
 @items.response(200, running_campaigns.ItemsAnswer)
-def read_items(key: str, offset: int, limit: int) -> Any:
+def read_items(campaign: Campaign, offset: int, limit: int) -> Any:
     """Return the items with their answers in open ballots; sorted by answers, fewest first."""
-    campaign = organiser(key)
     return blueprints.answer_if_changed(
         _item_rows,
-        key,
+        campaign.key,
         campaign.stamp(),
         lambda: [{**vars(progress), **vars(content)} for progress, content in campaign.items_shown()],
         lambda rows: {"n_items": len(rows), "items": rows[offset : offset + limit]},
@@ -119,18 +117,18 @@ def read_items(key: str, offset: int, limit: int) -> Any:
 
 @items.get("/<key>/plan", name="readPlan")
 @items.response(200, schemas.OutlookAnswer)
-def read_plan(key: str) -> Any:
+def read_plan(campaign: Campaign) -> Any:
     """Return the plan of the campaign, with its questions and its cost in total."""
-    info = organiser(key).info
+    info = campaign.info
     seconds = None if info.settings.pay is None else info.settings.pay.seconds
     return assess_plan(info.plan, len(info.slots), info.settings, seconds=seconds)
 
 
 @voting_pages.get("/<key>/pages", name="readPages")
 @voting_pages.response(200, schemas.PagesAnswer)
-def read_pages(key: str) -> Any:
+def read_pages(campaign: Campaign) -> Any:
     """Return the current pages; a change must send their ETag."""
-    version, pages = organiser(key).pages()
+    version, pages = campaign.pages()
     return _pages_answer(version, pages)
 
 
@@ -138,12 +136,12 @@ def read_pages(key: str) -> Any:
 @voting_pages.arguments(schemas.PagesRequest, as_kwargs=False)
 @voting_pages.doc(**blueprints.CONDITIONAL)
 @voting_pages.response(200, schemas.PagesAnswer)
-def change_pages(pages: VotingPages, key: str) -> Any:
+def change_pages(pages: VotingPages, campaign: Campaign) -> Any:
     """Replace the pages from now on; all versions are kept, to record which text each voter agreed to.
 
     If-Match must hold the ETag of the pages that you edited; the answer is 412 if they have changed since.
     """
-    campaign, stamp = organiser(key), blueprints.read_if_match()
+    stamp = blueprints.read_if_match()
     version, _ = campaign.pages()
     if stamp != _pages_stamp(version):
         raise Problem(412, f"the pages have changed and are now of version {version}; read them again")

@@ -17,7 +17,6 @@ from adaptive.ledger import MOST_WITH_INTERVALS, Campaign, CampaignResult
 from adaptive.plots import plot_in_top, plot_strengths, plot_voters
 from rankcorr._output.report import ENDINGS, report_files
 from rankcorr.plots._style import figure_bytes
-from service.collect.access import organiser
 from service.collect.api.blueprints import ValueCache, answer_if_changed, organiser_blueprint
 from service.collect.content import ASSETS
 from service.collect.schemas.running_campaigns import EXPORTS, RESULT_FIELDS, ExportQuery, ResultsAnswer, ResultsQuery
@@ -53,22 +52,22 @@ _EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # date of all members of a zip, so that e
 @blueprint.arguments(ResultsQuery, location="query")
 @blueprint.doc(**UNLESS_CHANGED)
 @blueprint.response(200, ResultsAnswer)
-def read(key: str, interim: bool, top: int | None = None) -> Any:
+def read(campaign: Campaign, interim: bool, top: int | None = None) -> Any:
     """Return the ranking of all items, best first; `interim` ranks by strengths before the last ballot closes."""
-    campaign = organiser(key)
     check_top(campaign, top)
     compute = partial(campaign.result, interim=interim)
     answer = partial(ranking_answer, campaign, top=top)
-    return answer_if_changed(_results, (key, interim), campaign.stamp(), compute, answer, interim, top, is_heavy=True)
+    return answer_if_changed(
+        _results, (campaign.key, interim), campaign.stamp(), compute, answer, interim, top, is_heavy=True
+    )
 
 
 @blueprint.get("/<key>/plots/<name>.svg", name="drawPlot")
 @blueprint.arguments(ResultsQuery, location="query")
 @blueprint.doc(**UNLESS_CHANGED)
 @blueprint.response(200, {"type": "string"}, content_type="image/svg+xml")
-def plot(key: str, name: str, interim: bool, top: int | None = None) -> Any:
+def plot(campaign: Campaign, name: str, interim: bool, top: int | None = None) -> Any:
     """Draw a figure as SVG: strengths or ranks with intervals, in-top, or voters by agreement with the others."""
-    campaign = organiser(key)
     if name not in PLOTS:
         raise Problem(404, f"there is no plot of this name; there are {', '.join(PLOTS)}", kind="no-such-plot")
     check_top(campaign, top)
@@ -79,7 +78,7 @@ def plot(key: str, name: str, interim: bool, top: int | None = None) -> Any:
 
     compute = partial(draw_figure, campaign, stamp, name, interim, top)
     return answer_if_changed(
-        _plots, (key, name, interim, top), stamp, compute, answer, name, interim, top, is_heavy=True
+        _plots, (campaign.key, name, interim, top), stamp, compute, answer, name, interim, top, is_heavy=True
     )
 
 
@@ -91,31 +90,30 @@ def plot(key: str, name: str, interim: bool, top: int | None = None) -> Any:
 @files.arguments(ExportQuery, location="query")
 @files.doc(responses={200: {"content": _CONTENT}})
 @files.response(200)
-def export(key: str, form: str, names: bool, unanswered: bool, guard: bool) -> Response:
+def export(campaign: Campaign, form: str, names: bool, unanswered: bool, guard: bool) -> Response:
     """Download a file: the whole campaign as a zip (bundle), the ranking, a report (zip), or the votes in a format.
 
     The file identifies voters by random keys unless you set `names`. The header Rankcorr-Votes counts the votes in the
     file; Rankcorr-Left-Out counts those that its format cannot express.
     """
-    campaign = organiser(key)
     if form not in EXPORTS:
         raise Problem(404, f"there is no export of this name; there are {', '.join(EXPORTS)}", kind="no-such-format")
     state().pool.pass_on()
     if form == "bundle":
-        return download("campaign.zip", campaign.bundle(names=names), key)
+        return download("campaign.zip", campaign.bundle(names=names), campaign)
     if form == "ranking":
         ranking = campaign.result(interim=True).to_csv(guard=guard)
-        return download("ranking.csv", ranking.encode(), key)
+        return download("ranking.csv", ranking.encode(), campaign)
     if form == "report":
         reports = [campaign.result(interim=True).report()]
         texts = [report_files(reports, "report" + ending) for ending in ENDINGS]
-        return download("report.zip", zip_files(dict(ChainMap(*texts))), key)
+        return download("report.zip", zip_files(dict(ChainMap(*texts))), campaign)
     votes = campaign.export_votes(cast(Any, form), unanswered=unanswered, names=names, guard=guard)
     if len(votes.files) == 1:
         ((name, text),) = votes.files.items()
-        response = download(name, text.encode(), key)
+        response = download(name, text.encode(), campaign)
     else:
-        response = download(f"{form}.zip", zip_files(votes.files), key)
+        response = download(f"{form}.zip", zip_files(votes.files), campaign)
     response.headers["Rankcorr-Votes"] = str(votes.n_votes)
     response.headers["Rankcorr-Left-Out"] = str(sum(votes.left_out.values()))
     return response
@@ -181,10 +179,10 @@ def draw_figure(campaign: Campaign, stamp: str, name: str, interim: bool, top: i
         return figure_bytes(plot_strengths(result.best_fit, scale="rank" if name == "ranks" else "strength"), "svg")
 
 
-def download(name: str, content: bytes, key: str) -> Response:
+def download(name: str, content: bytes, campaign: Campaign) -> Response:
     """Return a file to save, with a name that tells campaigns apart."""
     stem, _, ending = name.rpartition(".")
-    headers = {"Content-Disposition": f'attachment; filename="{stem}-{key[:8]}.{ending}"'}
+    headers = {"Content-Disposition": f'attachment; filename="{stem}-{campaign.key[:8]}.{ending}"'}
     return Response(content, headers=headers, content_type=_TYPES[ending])
 
 

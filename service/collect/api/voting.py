@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from flask import Response, after_this_request, g, jsonify
+from flask import Response, after_this_request, jsonify
 
 from adaptive import ledger
 from adaptive.errors import VoteError
@@ -86,18 +86,16 @@ def begin(campaign: str, token: str = "", platform: dict[str, str] | None = None
 
 @voter.get("/me", name="readMe")
 @voter.response(200, schemas.MeAnswer)
-def me() -> dict[str, Any]:
+def me(session: access.VoterSession) -> dict[str, Any]:
     """Return the voter's progress and next step."""
-    session = _session()
     return me_of(session.campaign, session.pages, session.voter.state(session.pages))
 
 
 @voter.put("/consent", name="consent")
 @voter.arguments(schemas.ConsentRequest)
 @voter.response(200, schemas.MeAnswer)
-def agree(version: str) -> dict[str, Any]:
+def agree(session: access.VoterSession, version: str) -> dict[str, Any]:
     """Agree to a version of the consent text."""
-    session = _session()
     check_version(session.pages, version)
     session.voter.consent(session.pages, version)
     return me_of(session.campaign, session.pages, session.voter.state(session.pages))
@@ -106,22 +104,21 @@ def agree(version: str) -> dict[str, Any]:
 @voter.post("/withdraw", name="withdraw")
 @voter.arguments(schemas.NoFields)
 @voter.response(204)
-def withdraw() -> None:
+def withdraw(session: access.VoterSession) -> None:
     """Withdraw: the voter's personal data are erased, and votes in ballots that are not closed do not count."""
-    _session().voter.leave()
+    session.voter.leave()
 
 
 @sheets.post("/sheets", name="leaseSheet")
 @sheets.arguments(schemas.NoFields)
 @sheets.response(200, schemas.SheetAnswer)
-def lease() -> dict[str, Any]:
+def lease(session: access.VoterSession) -> dict[str, Any]:
     """Return the current sheet until it is done, then the next one; repeated requests return the same sheet.
 
     The reason "wait" means one of two things: other voters hold all remaining sheets without an answer on them, or the
     voter's address holds as many unanswered sheets as it may. `retry_after` and the header Retry-After give the seconds
     to wait.
     """
-    session = _session()
     campaign, pages = session.campaign, session.pages
     if session.consent_version != pages.consent_version:
         raise consent_needed("agree to the consent text before you see pairs", pages)
@@ -143,13 +140,12 @@ def lease() -> dict[str, Any]:
 @sheets.post("/finish", name="finish")
 @sheets.arguments(schemas.NoFields)
 @sheets.response(200, schemas.FinishAnswer)
-def finish() -> dict[str, Any]:
+def finish(session: access.VoterSession) -> dict[str, Any]:
     """Return the completion code once all answers of this voter are counted.
 
     Participants of a platform may get another code: "screened out" if they were excluded before the end, "quota full"
     if no sheet was left for them.
     """
-    session = _session()
     try:
         ending = session.voter.finish(session.pages)
     except ledger.UnfinishedError as error:
@@ -164,9 +160,8 @@ def finish() -> dict[str, Any]:
 @votes.put("/<event_id>", name="castVote", parameters=[schemas.EVENT_PARAMETER])
 @votes.arguments(schemas.VoteRequest)
 @votes.response(200, schemas.VoteAnswer)
-def cast(event_id: str, pair: str, answer: str, **details: Any) -> dict[str, Any]:
+def cast(session: access.VoterSession, event_id: str, pair: str, answer: str, **details: Any) -> dict[str, Any]:
     """Record an answer; it is on disk when this returns, and sending it again under the same id changes nothing."""
-    session = _session()
     campaign, voter, pages = session.campaign, session.voter, session.pages
     if session.consent_version is None:
         raise consent_needed("agree to the consent text before you answer", pages)
@@ -197,9 +192,9 @@ def _pair(campaign: ledger.Campaign, name: str) -> tuple[int, ledger.ShownPair]:
 @votes.post("/<event_id>/retract", name="retractVote", parameters=[schemas.EVENT_PARAMETER])
 @votes.arguments(schemas.RetractRequest, as_kwargs=False)
 @votes.response(200, schemas.VoteAnswer)
-def take_back(request: dict[str, Any], event_id: str) -> dict[str, Any]:
+def take_back(request: dict[str, Any], session: access.VoterSession, event_id: str) -> dict[str, Any]:
     """Retract an answer while its ballot is open; its pair can then be answered again."""
-    voter = _session().voter
+    voter = session.voter
     known = voter.vote(_event_id(event_id))
     if known is None:
         raise Problem(404, "this voter gave no such answer", kind="no-such-vote")
@@ -272,11 +267,6 @@ def check_version(pages: ledger.VotingPages, version: str) -> None:
 def consent_needed(detail: str, pages: ledger.VotingPages) -> Problem:
     """Return the refusal of a request that needs consent; it names the version to agree to."""
     return Problem(403, detail, kind="consent-needed", members={"consent_version": pages.consent_version})
-
-
-def _session() -> access.VoterSession:
-    session: access.VoterSession = g.session
-    return session
 
 
 @contextmanager
