@@ -8,13 +8,13 @@ from urllib.parse import urlsplit
 from flask import Response, g, request
 
 from adaptive.ledger import Campaign, Holder, Origin, TokenKind, Voter, VotingPages
-from service.collect.schemas.voting import CAMPAIGN_HEADER
 from service.collect.state import collecting
 from service.environment import is_loopback, variable
 from service.http import logs
 from service.http.problems import Problem
 from service.http.state import site_of, state
 
+CAMPAIGN_HEADER: Final = "Rankcorr-Campaign"
 VOTER_COOKIE: Final = "voter_"
 ORGANISER_COOKIE: Final = "organiser_"
 SESSION_HOURS: Final = 24.0 * 90
