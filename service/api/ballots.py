@@ -40,6 +40,7 @@ from service.schemas.item_fields import (
     LABELS,
     RANKS_ARRAY,
     SIDES,
+    VOTE,
     Labels,
     Names,
     check_keys,
@@ -298,7 +299,7 @@ FORM: Final = shapes.Component.exactly(
     voter=fields.LABEL_SCHEMA("Who voted; the scores do not depend on it."),
     **SIDES,
     votes=shapes.list_of(
-        fields.VOTE.reference.or_null(),
+        VOTE.reference.or_null(),
         about="The answer to each comparison: the side that won, or a tie; null without an answer.",
     ),
     optional=["voter"],

@@ -15,11 +15,11 @@ from rankcorr import (
     correlation_interval,
     correlation_matrix,
 )
-from rankcorr._checks import collected_notices, default_of
+from rankcorr._checks import ALTERNATIVES, collected_notices, default_of
 from rankcorr._coefficients import named_coefficient
 from rankcorr._shares import RankShare, WeightTable, weight_table
 from rankcorr.aggregate import MergedRanking
-from rankcorr.aggregate._rankings import merge
+from rankcorr.aggregate._rankings import ABSENT, MERGE_METHODS, merge
 from rankcorr.inference._gold_comparison import (
     GoldComparison,
     GoldTable,
@@ -27,6 +27,7 @@ from rankcorr.inference._gold_comparison import (
     compare_with_gold,
     rank_against_gold,
 )
+from rankcorr.inference._interval import METHODS
 from service.http.state import state
 from service.openapi.document import UNLESS_CHANGED, Blueprint
 from service.schemas import fields
@@ -51,14 +52,18 @@ WORST: Final = map_of(
 )
 
 
+INTERVAL_METHOD: Final = fields.vocabulary("IntervalMethod", METHODS, "Kind of interval.")
+ALTERNATIVE: Final = fields.vocabulary("Alternative", ALTERNATIVES, "Of the p-value.")
+
+
 class InferenceOptions(Request):
     """How a coefficient is compared with chance."""
 
     seed = fields.Seed()
     n_resamples = fields.resamples(default_of(correlation_interval, "n_resamples"))
     level = fields.level()
-    method = fields.Choice(fields.INTERVAL_METHOD, load_default=fields.INTERVAL_METHOD.words[0])
-    alternative = fields.Choice(fields.ALTERNATIVE, load_default=fields.ALTERNATIVE.words[0])
+    method = fields.first_of(INTERVAL_METHOD)
+    alternative = fields.first_of(ALTERNATIVE)
 
 
 INFERENCE: Final = map_of(
@@ -72,14 +77,14 @@ INFERENCE: Final = map_of(
             *("standardized", "percentile", "zscore", "pvalue"),
             percentile={"minimum": 0, "maximum": 100},
             pvalue={"minimum": 0, "maximum": 1},
-            alternative=fields.ALTERNATIVE.reference,
+            alternative=ALTERNATIVE.reference,
         ),
         interval=at_least(
             **properties_of(
                 CorrelationInterval,
                 *("low", "high", "method", "standard_error", "n_resamples", "n_undefined", "jackknife_share"),
                 jackknife_share={"minimum": 0, "maximum": 1},
-                method=fields.INTERVAL_METHOD.reference,
+                method=INTERVAL_METHOD.reference,
                 jackknife_item={"type": ["string", "integer", "null"]},
             )
         ),
@@ -235,7 +240,13 @@ class MergeRequest(CoefficientRequest):
     """Rankings to merge into one."""
 
     rankings = named_rankings(required=True, of="rankings to merge")
-    method = fields.Choice(fields.MERGE_METHOD, load_default=fields.MERGE_METHOD.words[0])
+    method = fields.first_of(
+        fields.vocabulary(
+            "MergeMethod",
+            MERGE_METHODS,
+            "Mean Borda points, mean rank, sums of 1/(k + rank), fewest discordant pairs, or largest mean coefficient.",
+        )
+    )
     k = fields.Number(least=0, about="Offset of reciprocal_rank_fusion, and of no other method; by default 60.")
     weights = fields.ByName(fields.Number(least=0), "number", about="Weight of each ranking; by default all are equal.")
     coefficient = fields.Choice(
@@ -243,9 +254,8 @@ class MergeRequest(CoefficientRequest):
         load_default="tau_w",
         about="Of each ranking with the result; consensus has the largest mean of it.",
     )
-    missing = fields.Choice(
-        fields.ABSENT_ITEMS,
-        load_default=fields.ABSENT_ITEMS.words[0],
+    missing = fields.first_of(
+        fields.vocabulary("AbsentItems", ABSENT, "What becomes of items that a ranking to merge lacks."),
         about="Items that a ranking lacks: an error; left out; for bottom tied below its items; for skip the ranking "
         "counts for its own items only.",
     )

@@ -13,8 +13,10 @@ from rankcorr._coefficients import COEFFICIENTS, named_coefficient
 from rankcorr._output.results import json_ready
 from rankcorr.evaluation import Coverage, Evaluation, PairedDifference, Qrels, Run, RunComparison, evaluate, fuse
 from rankcorr.evaluation._comparison.compare import compare_metrics
+from rankcorr.evaluation._comparison.query_tests import TESTS
 from rankcorr.evaluation._comparison.results import GroupComparison, RunScore
 from rankcorr.evaluation._evaluate import ChanceLevel, RunMean, Undefined
+from rankcorr.evaluation._fuse import FUSIONS, MISSING_QUERIES, NORMS
 from rankcorr.evaluation._matching import Policies
 from rankcorr.evaluation._metrics import METRIC_NAMES, ir_measures_package
 from rankcorr.evaluation._nulls import RESAMPLES
@@ -30,7 +32,7 @@ from rankcorr.vectors import (
     compare_reliability,
     reliability_score,
 )
-from rankcorr.vectors._target_groups import CATEGORIES
+from rankcorr.vectors._pairs import OOV
 from service.http.problems import Name, shown
 from service.openapi.document import Blueprint
 from service.schemas import fields, shapes
@@ -166,7 +168,7 @@ class ComparisonOptions(Request):
         attribute="baseline", about="Name of the run that others are compared with; by default all pairs are."
     )
     standardized = fields.Flag(load_default=False, about="Compare the standardized values, which the request asks for.")
-    test = fields.Choice(fields.QUERY_TEST, load_default=fields.QUERY_TEST.words[0])
+    test = fields.first_of(fields.vocabulary("QueryTest", TESTS, "Paired test over queries."))
     groups = fields.ByName(
         fields.Text(least=0), "group", about="By query, such as genre or language: each group is compared alone too."
     )
@@ -292,15 +294,19 @@ class FusionRequest(Request):
     """Runs to fuse into one."""
 
     runs = runs_by_name(2)
-    method = fields.Choice(fields.FUSION, load_default=fields.FUSION.words[0])
+    method = fields.first_of(fields.vocabulary("Fusion", FUSIONS, "Reciprocal rank fusion, CombSUM or CombMNZ."))
     k = fields.Number(
         least=0,
         most=1e300,
         load_default=default_of(fuse, "k"),
         about="Offset of rrf: a document of rank r gets 1/(k + r).",
     )
-    norm = fields.Choice(fields.NORM, load_default=fields.NORM.words[0])
-    missing = fields.Choice(fields.MISSING_QUERY, load_default=fields.MISSING_QUERY.words[0])
+    norm = fields.first_of(
+        fields.vocabulary("Norm", NORMS, "Scores of a query from 0 to 1, or with mean 0 and standard deviation 1.")
+    )
+    missing = fields.first_of(
+        fields.vocabulary("MissingQueries", MISSING_QUERIES, "An error, or fuse the runs that have the query.")
+    )
 
 
 class FusionAnswer(WarnedAnswer, **shapes.properties_of(Run, "n_queries")):
@@ -389,13 +395,12 @@ def list_queries(result: Any) -> dict[str, Any]:
 
 
 _WORD: Final = shapes.TEXT(minLength=1)
-CANDIDATE: Final = fields.vocabulary("CandidateCategory", CATEGORIES, "How a candidate relates to its target.")
 TARGET_GROUP: Final = shapes.Component(
     "TargetGroup",
     shapes.exactly(
         "A target word with its candidates, and the answers of annotators on pairs of positive ones.",
         target=_WORD,
-        candidates=shapes.map_of(CANDIDATE.reference, minProperties=2, propertyNames=_WORD),
+        candidates=shapes.map_of(fields.CANDIDATE.reference, minProperties=2, propertyNames=_WORD),
         comparisons=shapes.list_of(
             shapes.exactly(
                 first=_WORD,
@@ -460,7 +465,9 @@ class TargetGroupsRequest(Request):
         SimilaritiesByTarget(), "similarities", of="models", is_named=True, required=True, about="By name of the model."
     )
     versus = fields.Text(about="Name of the model that others are compared with; the first by default.")
-    oov = fields.Choice(fields.UNKNOWN_WORDS, load_default=fields.UNKNOWN_WORDS.words[0])
+    oov = fields.first_of(
+        fields.vocabulary("UnknownWords", OOV, "Words without a similarity: left out, an error, or least.")
+    )
     level = fields.level()
     n_resamples = fields.resamples(default_of(compare_reliability, "n_resamples"))
     seed = fields.Seed()

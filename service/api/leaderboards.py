@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from marshmallow import ValidationError, validates_schema
 
@@ -10,6 +10,9 @@ from rankcorr import Leaderboard, Ranking, RankSet, RankSets, rank_sets
 from rankcorr._checks import collected_notices, default_of
 from rankcorr._coefficients import named_coefficient
 from rankcorr.evaluation import NeededItems, ScoreLeaderboard, leaderboard_of_scores, needed_items
+from rankcorr.evaluation._comparison.results import Verdict
+from rankcorr.evaluation._scores.leaderboard import AGGREGATES, MISSING_SCORES
+from rankcorr.inference._exchange import SWAPS
 from rankcorr.inference._leaderboard import LeaderboardRow, Score, leaderboard
 from service.http.problems import Name, shown
 from service.openapi.document import Blueprint
@@ -34,9 +37,8 @@ class LeaderboardRequest(base.WeightOptions):
     coefficient = fields.Choice(fields.SYSTEM_COEFFICIENT, load_default="tau_w")
     by = fields.Text(load_default="sum", about="What ranks the systems: sum, mean, or the name of a gold set.")
     standardized = fields.Flag(load_default=False, about="Standardize coefficients: chance gives 0 in each gold set.")
-    swap = fields.Choice(
-        fields.SWAP,
-        load_default=fields.SWAP.words[0],
+    swap = fields.first_of(
+        fields.vocabulary("Swap", SWAPS, "What systems exchange in tests."),
         about="Scores must be given, and mean the same in all systems; tests are then exact. auto takes scores if all "
         "systems have them and their distributions may be one, else ranks; the answer says which.",
     )
@@ -49,9 +51,8 @@ class LeaderboardRequest(base.WeightOptions):
     level = fields.level()
     n_resamples = fields.resamples(default_of(leaderboard, "n_resamples"))
     seed = fields.Seed()
-    missing = fields.Choice(
+    missing = fields.first_of(
         fields.MISSING_ITEMS,
-        load_default=fields.MISSING_ITEMS.words[0],
         about="Items of a gold set that a system lacks: an error, left out of that gold set, or, for bottom and gold,"
         " tied below the others. Items of a system that are in no gold set: an error too, or left out and "
         "counted, or, for bottom, tied below the others in each gold set and each system that lacks them.",
@@ -90,7 +91,7 @@ class LeaderboardAnswer(
     """Systems from best to worst, with the tests of each against the best."""
 
     coefficient = fields.SYSTEM_COEFFICIENT.reference
-    swap = fields.EXCHANGED.reference
+    swap = fields.vocabulary("Exchanged", ("scores", "ranks", "standardized scores"), "By systems, in tests.").reference
 
 
 _NAME: Final = {"pattern": r"\S"}
@@ -133,12 +134,16 @@ class ScoreLeaderboardRequest(base.Request):
     """A table of scores whose systems are to be ranked."""
 
     scores = ScoresByTask(required=True)
-    aggregate = fields.Choice(fields.AGGREGATE, load_default=fields.AGGREGATE.words[0])
+    aggregate = fields.first_of(
+        fields.vocabulary("Aggregate", AGGREGATES, "What ranks systems: mean score, Borda points or mean rank.")
+    )
     groups = fields.ByName(
         fields.Text(least=0), "group", about="By task: its group. Systems are then ranked by the mean over groups."
     )
     lower_is_better = names(about="Tasks on which smaller scores are better.")
-    missing = fields.Choice(fields.MISSING_SCORE, load_default=fields.MISSING_SCORE.words[0])
+    missing = fields.first_of(
+        fields.vocabulary("MissingScores", MISSING_SCORES, "An error, leave out the task, or its worst score.")
+    )
     equivalent_within = fields.Number(
         above=0, about="A margin in the unit of the means: each pair of systems then has a verdict."
     )
@@ -200,6 +205,9 @@ class RankSetsAnswer(shapes.Answer, **shapes.properties_of(RankSets, "level", "n
     """The ranks that estimates may have, the largest estimate first."""
 
 
+VERDICT: Final = fields.vocabulary("Verdict", get_args(Verdict), "On one system compared with another.")
+
+
 class ScoreLeaderboardAnswer(
     base.WarnedAnswer,
     base.ReportedAnswer,
@@ -215,7 +223,7 @@ class ScoreLeaderboardAnswer(
 ):
     """Systems of a table of scores, from best to worst."""
 
-    verdicts = shapes.list_of(shapes.list_of(fields.VERDICT.reference)).or_null(
+    verdicts = shapes.list_of(shapes.list_of(VERDICT.reference)).or_null(
         "On the system of a row compared with that of a column."
     )
     needed = shapes.at_least(**shapes.properties_of(NeededItems)).or_null(

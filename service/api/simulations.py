@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from adaptive import BallotPlan, SimulationResult, VoterPopulation, simulate
 from adaptive._rows import SimulatedCoefficient
-from adaptive.simulation._approaches import Approach, simulated_comparisons
-from adaptive.simulation._similarity import named_similarity
+from adaptive.simulation._approaches import PAPER_APPROACHES, Approach, simulated_comparisons
+from adaptive.simulation._similarity import SIMILARITIES, named_similarity
 from rankcorr._checks import collected_notices
 from rankcorr._coefficients import COEFFICIENTS, TauW
 from service.api.ballots import PlanInputs
@@ -21,6 +21,8 @@ from service.schemas import fields
 from service.schemas.base import NoticedAnswer, Request, notices_of
 from service.schemas.shapes import NUMBER, NUMBER_OR_NULL, Component, Shape, list_of, one_of, properties_of
 
+APPROACH: Final = fields.vocabulary("Approach", PAPER_APPROACHES, "The plan, or one uniform ballot of equal cost.")
+DISTRIBUTION: Final = fields.vocabulary("SimilarityDistribution", SIMILARITIES, "Underlying similarities by name.")
 _PAPER: Final = VoterPopulation()
 
 
@@ -48,9 +50,9 @@ class Similarity(fields.Documented):
 
     _item: Final = NUMBER(minimum=-1, maximum=1)
     documented: Mapping[str, Any] = one_of(
-        fields.DISTRIBUTION.reference, list_of(_item, minItems=2, maxItems=fields.Limit("max_items"))
+        DISTRIBUTION.reference, list_of(_item, minItems=2, maxItems=fields.Limit("max_items"))
     )
-    _name = fields.Choice(fields.DISTRIBUTION)
+    _name = fields.Choice(DISTRIBUTION)
     _number = fields.Number(least=-1, most=1)
 
     def read(self, value: Any) -> str | NDArray[np.float64]:
@@ -58,7 +60,7 @@ class Similarity(fields.Documented):
         if not isinstance(value, list):
             if isinstance(value, str):
                 return self._name.read(value)
-            words = ", ".join(map(shown, fields.DISTRIBUTION.words))
+            words = ", ".join(map(shown, DISTRIBUTION.words))
             raise ValidationError(f"must be one of {words} or a list of numbers; got {shown(value)}")
         if len(value) < 2:
             raise ValidationError(f"must be a similarity for each of at least 2 items; got {len(value)}")
@@ -101,7 +103,7 @@ class SimulationRequest(Request):
     relatedness = fields.Flag(
         load_default=True, about="Voters judge, and the true ranking follows, the size of the similarity."
     )
-    approaches = fields.Choices(fields.APPROACH, load_default=fields.APPROACH.words)
+    approaches = fields.Choices(APPROACH, load_default=APPROACH.words)
     n0 = fields.declared_field(TauW, "n0", most=1e300)
 
     @validates_schema
@@ -146,7 +148,7 @@ class SimulationAnswer(
         type="object",
         minProperties=1,
         additionalProperties=False,
-        properties=dict.fromkeys(fields.APPROACH.words, SIMULATED_APPROACH.reference),
+        properties=dict.fromkeys(APPROACH.words, SIMULATED_APPROACH.reference),
     )("The plan, and the one uniform ballot of equal cost: coefficients against the true ranking.")
 
 

@@ -27,7 +27,7 @@ from adaptive.choices._answers import KINDS, ChoiceOptions
 from adaptive.choices._fit import fit_answers
 from adaptive.matching._matching import Matching
 from adaptive.model._likelihood import Misfit
-from adaptive.model._models import FitOptions, Model, fit_named
+from adaptive.model._models import STRENGTH_MODELS, FitOptions, Model, fit_named
 from adaptive.model._signal import Signal
 from rankcorr._checks import collected_notices, counted_need, declaration_of
 from service.http.problems import shown
@@ -39,6 +39,7 @@ from service.schemas.item_fields import (
     LABELS,
     RANKS_ARRAY,
     SIDES,
+    VOTE,
     Labels,
     Names,
     check_keys,
@@ -48,7 +49,7 @@ from service.schemas.item_fields import (
     read_label,
 )
 
-_ANSWER: Final = fields.VOTE.reference.or_null()
+_ANSWER: Final = VOTE.reference.or_null()
 _WINNER: Final = "The side that won, or a tie; null where there is no answer."
 _OF_ROWS: Final = {
     "voter": "Who answered; of all comparisons or of none.",
@@ -180,7 +181,7 @@ class VotesRequest(base.Request):
         "those of the comparisons, in the order of first appearance.",
     )
     comparisons = ComparisonsField(required=True)
-    model = fields.Choice(fields.MODEL, load_default=fields.MODEL.words[0])
+    model = fields.first_of(fields.vocabulary("VoteModel", STRENGTH_MODELS, "Logistic or normal curve of a vote."))
     options = fields.Part(ModelOptions, load_default={"voters": False, "side_bias": False})
 
     @validates_schema
@@ -194,7 +195,7 @@ class VotesRequest(base.Request):
             fields.check_limit("max_items", len(labels), of="items", field="comparisons")
         if data["options"]["voters"] and data["comparisons"].voter is None:
             raise ValidationError({"voters": ["voters can be fitted only if each comparison has one"]}, "options")
-        if data["model"] != fields.MODEL.words[0] and "ties" in data["options"]:
+        if data["model"] != STRENGTH_MODELS[0] and "ties" in data["options"]:
             raise ValidationError({"ties": [f"{data['model']} does not have this option"]}, "options")
 
 

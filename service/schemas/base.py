@@ -138,9 +138,8 @@ class ItemWeights(Request):
 class WeightOptions(ItemWeights):
     """How items are weighted, and how items missing from one ranking are treated."""
 
-    missing = fields.Choice(
+    missing = fields.first_of(
         fields.MISSING_ITEMS,
-        load_default=fields.MISSING_ITEMS.words[0],
         about="Items in one ranking only: an error; left out; for bottom all kept, tied below what a ranking has; "
         "for gold those of gold kept alone, tied below what a system has.",
     )

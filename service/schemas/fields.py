@@ -12,26 +12,16 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from marshmallow import Schema, ValidationError
 from marshmallow.fields import Field, Nested
 
-from adaptive._votes import WORDS
-from adaptive.model._models import STRENGTH_MODELS
-from adaptive.simulation._approaches import PAPER_APPROACHES
-from adaptive.simulation._similarity import SIMILARITIES
-from rankcorr._checks import ALTERNATIVES, declaration_of, default_of, repeated
+from rankcorr._checks import declaration_of, default_of, repeated
 from rankcorr._coefficients import COEFFICIENTS, Pearson
 from rankcorr._ranking import MISSING
-from rankcorr.aggregate._rankings import ABSENT, MERGE_METHODS
-from rankcorr.evaluation._comparison.query_tests import TESTS
-from rankcorr.evaluation._comparison.results import Verdict
-from rankcorr.evaluation._fuse import FUSIONS, MISSING_QUERIES, NORMS
-from rankcorr.evaluation._scores.leaderboard import AGGREGATES, MISSING_SCORES
-from rankcorr.inference._exchange import SWAPS
-from rankcorr.inference._interval import METHODS, correlation_interval
-from rankcorr.vectors._pairs import OOV
+from rankcorr.inference._interval import correlation_interval
+from rankcorr.vectors._target_groups import CATEGORIES
 from service.environment import variable
 from service.http.body import is_above_zero
 from service.http.problems import Name, shown
@@ -58,28 +48,7 @@ SYSTEM_COEFFICIENT: Final = vocabulary(
     "SystemCoefficient", (*COEFFICIENTS, Pearson.name), "A coefficient of ranks, or Pearson's of scores."
 )
 MISSING_ITEMS: Final = vocabulary("MissingItems", MISSING, "What becomes of items that one of two rankings lacks.")
-INTERVAL_METHOD: Final = vocabulary("IntervalMethod", METHODS, "Kind of interval.")
-ALTERNATIVE: Final = vocabulary("Alternative", ALTERNATIVES, "Of the p-value.")
-UNKNOWN_WORDS: Final = vocabulary("UnknownWords", OOV, "Words without a similarity: left out, an error, or least.")
-EXCHANGED: Final = vocabulary("Exchanged", ("scores", "ranks", "standardized scores"), "By systems, in tests.")
-SWAP: Final = vocabulary("Swap", SWAPS, "What systems exchange in tests.")
-APPROACH: Final = vocabulary("Approach", PAPER_APPROACHES, "The plan, or one uniform ballot of equal cost.")
-DISTRIBUTION: Final = vocabulary("SimilarityDistribution", SIMILARITIES, "Underlying similarities by name.")
-VOTE: Final = vocabulary("Vote", WORDS, "The side that won, or a tie.")
-MODEL: Final = vocabulary("VoteModel", list(STRENGTH_MODELS), "Logistic or normal curve of a vote.")
-FUSION: Final = vocabulary("Fusion", FUSIONS, "Reciprocal rank fusion, CombSUM or CombMNZ.")
-NORM: Final = vocabulary("Norm", NORMS, "Scores of a query from 0 to 1, or with mean 0 and standard deviation 1.")
-MISSING_QUERY: Final = vocabulary("MissingQueries", MISSING_QUERIES, "An error, or fuse the runs that have the query.")
-QUERY_TEST: Final = vocabulary("QueryTest", TESTS, "Paired test over queries.")
-AGGREGATE: Final = vocabulary("Aggregate", AGGREGATES, "What ranks systems: mean score, Borda points or mean rank.")
-MISSING_SCORE: Final = vocabulary("MissingScores", MISSING_SCORES, "An error, leave out the task, or its worst score.")
-MERGE_METHOD: Final = vocabulary(
-    "MergeMethod",
-    MERGE_METHODS,
-    "Mean Borda points, mean rank, sums of 1/(k + rank), fewest discordant pairs, or largest mean coefficient.",
-)
-ABSENT_ITEMS: Final = vocabulary("AbsentItems", ABSENT, "What becomes of items that a ranking to merge lacks.")
-VERDICT: Final = vocabulary("Verdict", get_args(Verdict), "On one system compared with another.")
+CANDIDATE: Final = vocabulary("CandidateCategory", CATEGORIES, "How a candidate relates to its target.")
 
 # Whole numbers are read exactly up to 64 bits.
 LABEL_SCHEMA: Final = Shape(type=["string", "integer"], minimum=-(2**63), maximum=2**64 - 1)
@@ -352,6 +321,11 @@ class Text(Documented):
         if not isinstance(value, str) or len(value) < self.least:
             raise ValidationError(f"must be {'a text that is not empty' if self.least else 'text'}; got {shown(value)}")
         return value
+
+
+def first_of(choices: Vocabulary, *, about: str | None = None) -> Choice:
+    """Make the field of one of some words, by default the first."""
+    return Choice(choices, load_default=choices.words[0], about=about)
 
 
 class ListOf(Documented):

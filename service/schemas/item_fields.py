@@ -165,6 +165,7 @@ def named_rankings(*, of: str = "systems of a batch", **options: Any) -> fields.
 ANSWERS: Final[Mapping[str | None, int]] = MappingProxyType(
     {**{word: int(vote) for word, vote in WORDS.items()}, None: UNANSWERED}
 )
+VOTE: Final = fields.vocabulary("Vote", WORDS, "The side that won, or a tie.")
 LABELS: Final = list_of(fields.LABEL_SCHEMA)
 Labels: TypeAlias = int | Sequence[str | int]  # as a request has them; N stands for 0 to N - 1
 SIDES: Final = {side: LABELS(f"The item on the {side} of each comparison.") for side in ("left", "right")}

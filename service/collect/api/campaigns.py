@@ -14,7 +14,6 @@ from adaptive import ledger
 from adaptive._budget import BatchOptions, PlanOptions
 from adaptive._plan import BallotPlan
 from adaptive._tuning.assessment import PlanAssessment, PlanColumns, assess_plan
-from rankcorr.vectors._target_groups import CATEGORIES
 from service.collect.access import admit_founder, public_origin
 from service.collect.api import blueprints, voting_pages
 from service.collect.api.links import organiser_url
@@ -36,7 +35,6 @@ _OF_BALLOTS: Final = ("n_ballots", "fraction", *(way for way in WAYS if way not 
 MODE: Final = fields.vocabulary(
     "CampaignMode", get_args(ledger.Mode), "Ballots of a plan, or small batches that are matched by all votes before."
 )
-CATEGORY: Final = fields.vocabulary("CandidateCategory", CATEGORIES, "How a candidate relates to its target.")
 _CONTINUOUS: Final = ("batch", "target", "set_size")
 
 
@@ -179,7 +177,7 @@ class TargetsField(fields.Documented):
     """Candidates of target words, by category."""
 
     documented = shapes.map_of(
-        shapes.map_of(CATEGORY.reference, minProperties=2, propertyNames={"minLength": 1}),
+        shapes.map_of(fields.CANDIDATE.reference, minProperties=2, propertyNames={"minLength": 1}),
         minProperties=1,
         propertyNames={"minLength": 1},
     )
