@@ -66,8 +66,7 @@ class MergedFiles(Files):
 )
 @gathered("files", MergedFiles)
 @options.weight_options
-@console.table_option()
-@console.json_option()
+@console.output_options
 def merge_command(
     rankings: tuple[str, ...],
     method: str,
@@ -167,9 +166,8 @@ RESAMPLES = default_of(compare_evaluated, "n_resamples")
 @console.choice_option(
     "--duplicates", DUPLICATES, "Documents repeated in a query: report an error, or use the first or the largest value."
 )
-@console.table_option()
 @console.report_option()
-@console.json_option()
+@console.output_options
 def fuse_command(
     runs: tuple[str, ...],
     out: str | None,

@@ -192,8 +192,7 @@ class Details:
 @options.file_options
 @options.weight_options
 @gathered("details", Details)
-@console.table_option()
-@console.json_option()
+@console.output_options
 def compare(
     gold: str, systems: tuple[str, ...], files: Files, weights: Weights, details: Details, as_json: bool
 ) -> None:
@@ -270,8 +269,7 @@ def _in_calls(draws: dict[str, Any] | None) -> dict[str, Any] | None:
 @options.resamples_option(TEST_RESAMPLES, "Number of random permutations, or of swaps with --versus.")
 @console.seed_option()
 @console.report_option()
-@console.table_option()
-@console.json_option()
+@console.output_options
 def run_tests(
     gold: str,
     systems: tuple[str, ...],

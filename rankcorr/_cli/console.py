@@ -265,6 +265,11 @@ def table_option() -> Decorator:
     return choice_option("--table", TABLES, help_text, expose_value=False, callback=_into_tables)
 
 
+def output_options(command: Command) -> Command:
+    """Add the options --table and --json."""
+    return cast(Command, stacked(table_option(), json_option())(command))
+
+
 def _into_tables(context: click.Context, _parameter: click.Parameter, form: str) -> None:
     if form != TABLES[0]:
         context.meta[__name__] = form, sys.stdout

@@ -217,8 +217,7 @@ def _groups_of(path: str | None, queries: tuple[Hashable, ...]) -> dict[str, str
 @console.theme_option
 @options.weight_options
 @console.report_option()
-@console.table_option()
-@console.json_option()
+@console.output_options
 def evaluate_command(
     qrels: str, runs: tuple[str, ...], settings: QueryOptions, weights: Weights, report_path: str | None, as_json: bool
 ) -> None:

@@ -22,17 +22,10 @@ from rankcorr.evaluation._metrics import METRIC_NAMES, ir_measures_package
 from rankcorr.evaluation._nulls import RESAMPLES
 from rankcorr.evaluation._partitions.evaluator import QueryEvaluator
 from rankcorr.evaluation._reports import reports_of_tests
-from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._system_comparison import LeftOut
-from rankcorr.vectors import (
-    ReliabilityDifference,
-    ReliabilityPart,
-    ReliabilityScore,
-    TargetGroups,
-    compare_reliability,
-    reliability_score,
-)
+from rankcorr.vectors import ReliabilityDifference, ReliabilityPart, ReliabilityScore, TargetGroups, compare_reliability
 from rankcorr.vectors._pairs import OOV
+from rankcorr.vectors._reliability import score_models
 from service.http.problems import Name, shown
 from service.openapi.document import Blueprint
 from service.schemas import fields, shapes
@@ -351,16 +344,14 @@ def evaluate_runs(
     reports = reports_of_tests(evaluation.report(), (tested.report() for tested in compared)) if report else []
     answer = EvaluationAnswer.dump(
         {
+            **vars(evaluation),
             "n_queries": len(evaluation.queries),
-            "runs": evaluation.runs,
-            "metrics": evaluation.metrics,
             "means": evaluation.means,
             "coverage": [
                 {"run": run, **list_queries(counts)}
                 for run, counts in zip(evaluation.runs, evaluation.coverage, strict=True)
             ],
             "undefined": [list_queries(gap) for gap in evaluation.undefined],
-            "chance": evaluation.chance,
             "by_query": vars(evaluation) if by_query else None,
             "comparisons": compared,
             "reports": list(map(report_content, reports)),
@@ -513,20 +504,14 @@ def score_target_groups(
     """Score models of word similarity on target groups, and compare them."""
     baseline = next(iter(models)) if versus is None else versus
     with collected_notices() as notices:
-        scores = {name: reliability_score(groups, model, **options) for name, model in models.items()}
-        differences = {
-            name: compare_reliability(groups, model, models[baseline], **options)
-            for name, model in models.items()
-            if name != baseline
-        }
-    corrected = holm([difference.pvalue for difference in differences.values()])
+        scores, differences = score_models(groups, models, baseline, **options)
     return {
         "n_targets": len(groups.categories),
         "n_triplets": len(groups.triplets),
         "scores": [{"model": name, **vars(score)} for name, score in scores.items()],
         "comparisons": [
             {"model": name, "versus": baseline, **vars(difference), "corrected_pvalue": pvalue}
-            for (name, difference), pvalue in zip(differences.items(), corrected.tolist(), strict=True)
+            for name, (difference, pvalue) in differences.items()
         ],
         "warnings": texts_of(notices),
     }
