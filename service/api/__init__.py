@@ -7,9 +7,9 @@ from flask import g, request
 
 from service.api import ballots, correlations, evaluations, jobs, leaderboards, simulations, strengths
 from service.http.state import state
-from service.openapi.operations import operations
+from service.openapi import operations
 
-BLUEPRINTS = (
+RESOURCES = (
     correlations.blueprint,
     correlations.rankings,
     leaderboards.blueprint,
@@ -19,8 +19,8 @@ BLUEPRINTS = (
     *(strengths.blueprint, strengths.comparisons),
     simulations.blueprint,
     jobs.blueprint,
-    *operations(lambda: None, when="once the service is about to stop, or the processes for heavy requests have ended"),
 )
+BLUEPRINTS = (*RESOURCES, operations.probes, operations.measures)
 
 
 def pass_on_unless_light() -> None:
@@ -35,5 +35,5 @@ def pass_on_unless_light() -> None:
             state().pool.pass_on()
 
 
-for blueprint in BLUEPRINTS:
+for blueprint in RESOURCES:
     blueprint.before_request(pass_on_unless_light)

@@ -194,6 +194,11 @@ class CollectState(State):
         self.campaigns = Campaigns(self.ledger.get)
         self.resources.callback(self.ledger.close)
 
+    def check(self) -> None:
+        """Refuse to report readiness as `State` does, or while the ledger does not answer."""
+        super().check()
+        self.ledger.check()
+
 
 def collecting(app: Flask | None = None) -> CollectState:
     """Return the state of an app; by default of the one that answers the current request."""

@@ -146,6 +146,17 @@ class State:
         self.jobs = jobs
         self.resources = ExitStack()  # closed when a worker ends
 
+    def check(self) -> None:
+        """Refuse to report readiness before a stop, or without what requests need.
+
+        Raises
+        ------
+        Problem
+            503.
+        """
+        self.stopping.check()
+        self.pool.check()
+
 
 def client_with_token() -> str:
     """Check the token of the current request, and return the name of its client.
