@@ -160,6 +160,11 @@ def setting(*names: str | Decorator, **settings: Any) -> Any:
     return field(metadata={"option": option(*cast(Any, names), **settings) if isinstance(first, str) else first})
 
 
+def declared_setting(owner: type, name: str, *flags: str, **settings: Any) -> Any:
+    """Make a field of a dataclass that `gathered` fills, from a declaration, as `declared_option` does."""
+    return setting(declared_option(owner, name, *flags, **settings))
+
+
 def gathered(name: str, kind: Any, *left_out: str) -> Decorator:
     """Add the options of a dataclass; a command takes them as one value, `name`.
 

@@ -72,11 +72,11 @@ class QueryOptions:
         f"Metric: {', '.join(METRIC_NAMES)}, or one of ir_measures, such as rr; may be repeated.",
         default=("tau_w",),
     )
-    unjudged: Any = console.setting(console.declared_option(Policies, "unjudged"))
-    unretrieved: Any = console.setting(console.declared_option(Policies, "unretrieved"))
-    depth: int | None = console.setting(console.declared_option(Policies, "depth", metavar="K"))
-    self_hits: Any = console.setting(console.declared_option(Policies, "self_hits"))
-    undefined: Any = console.setting(console.declared_option(QueryEvaluator, "undefined"))
+    unjudged: Any = console.declared_setting(Policies, "unjudged")
+    unretrieved: Any = console.declared_setting(Policies, "unretrieved")
+    depth: int | None = console.declared_setting(Policies, "depth", metavar="K")
+    self_hits: Any = console.declared_setting(Policies, "self_hits")
+    undefined: Any = console.declared_setting(QueryEvaluator, "undefined")
     standardized: bool = console.flag_setting(
         "--standardized", "Also standardize rank correlations, so that chance averages 0 for each query."
     )

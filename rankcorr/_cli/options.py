@@ -304,11 +304,11 @@ class Weights:
     """How items are weighed."""
 
     # The library refuses an n0 out of its bounds; None tells an n0 that was given from the default.
-    n0: float | None = console.setting(console.declared_option(TauW, "n0", type=float, default=None, show_default="2"))
-    weigher: str | None = console.setting(console.declared_option(TauW, "weigher", metavar="NAME"))
-    scheme: Any = console.setting(console.declared_option(TauW, "scheme"))
-    tied_weights: Any = console.setting(console.declared_option(TauW, "tied_weights"))
-    variant: Any = console.setting(console.declared_option(TauW, "variant"))
+    n0: float | None = console.declared_setting(TauW, "n0", type=float, default=None, show_default="2")
+    weigher: str | None = console.declared_setting(TauW, "weigher", metavar="NAME")
+    scheme: Any = console.declared_setting(TauW, "scheme")
+    tied_weights: Any = console.declared_setting(TauW, "tied_weights")
+    variant: Any = console.declared_setting(TauW, "variant")
 
     def of(self, name: str) -> Coefficient:
         """Return the coefficient of a name with these options; the plain rho and tau have no weight to choose."""
