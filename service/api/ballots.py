@@ -59,7 +59,7 @@ TOKEN: Final = shapes.Component.exactly(
     frequency=shapes.NUMBER("In texts of the domain, as a count or a share; for all tokens or for none.", minimum=0),
     optional=["frequency"],
 )
-PAIR: Final = shapes.Component.of(PairRow, "Pair", is_open=False, optional=["rare"])
+PAIR: Final = shapes.Component.of(PairRow, "Pair", optional=["rare"])
 
 
 class Tokens(fields.Documented):
@@ -265,9 +265,7 @@ class BallotRequest(Request):
         )
 
 
-shapes.Component.of(
-    VoterComparisons, is_open=False, voter=fields.LABEL_SCHEMA, left=SIDES["left"], right=SIDES["right"]
-)
+shapes.Component.of(VoterComparisons, voter=fields.LABEL_SCHEMA, left=SIDES["left"], right=SIDES["right"])
 
 
 class BallotAnswer(shapes.Answer, **shapes.properties_of(Ballot, "n_comparisons")):
@@ -383,9 +381,7 @@ SCORED_BALLOT: Final = shapes.Component.exactly(
         items=LABELS("Items of the ballot; the arrays below are in their order."),
     ),
 )
-shapes.Component.of(
-    NextBallot, is_open=False, number={"minimum": 2}, items=LABELS(minItems=2), presentations={"minimum": 1}
-)
+shapes.Component.of(NextBallot, number={"minimum": 2}, items=LABELS(minItems=2), presentations={"minimum": 1})
 
 
 class ScoresAnswer(

@@ -122,11 +122,7 @@ class SimulationRequest(Request):
 
 
 SIMULATED_COEFFICIENT: Final = Component.of(
-    SimulatedCoefficient,
-    is_open=False,
-    mean=fields.STATISTIC,
-    sd=NUMBER_OR_NULL(minimum=0),
-    se=NUMBER_OR_NULL(minimum=0),
+    SimulatedCoefficient, mean=fields.STATISTIC, sd=NUMBER_OR_NULL(minimum=0), se=NUMBER_OR_NULL(minimum=0)
 )
 SIMULATED_APPROACH: Final = Component.exactly(
     "SimulatedApproach", **dict.fromkeys(COEFFICIENTS, SIMULATED_COEFFICIENT.reference)

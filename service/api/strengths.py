@@ -267,15 +267,9 @@ def _labels(data: dict[str, Any]) -> list[str | int]:
     return [] if isinstance(items, int) else list(items)
 
 
+shapes.Component.of(ItemStrength, item=fields.LABEL_SCHEMA, rank={"minimum": 1}, standard_error={"minimum": 0})
 shapes.Component.of(
-    ItemStrength, is_open=False, item=fields.LABEL_SCHEMA, rank={"minimum": 1}, standard_error={"minimum": 0}
-)
-shapes.Component.of(
-    FittedVoter,
-    is_open=False,
-    voter=fields.LABEL_SCHEMA,
-    discrimination={"minimum": 0},
-    oversight={"minimum": 0, "maximum": 1},
+    FittedVoter, voter=fields.LABEL_SCHEMA, discrimination={"minimum": 0}, oversight={"minimum": 0, "maximum": 1}
 )
 FITTED_PARAMETERS: Final = shapes.Component.exactly(
     "FittedParameters",
@@ -291,10 +285,9 @@ FITTED_PARAMETERS: Final = shapes.Component.exactly(
         opinion_sd={"minimum": 0},
     ),
 )
-shapes.Component.of(Signal, is_open=False, pvalue=shapes.NUMBER(minimum=0, maximum=1), log_evidence=shapes.NUMBER)
+shapes.Component.of(Signal, pvalue=shapes.NUMBER(minimum=0, maximum=1), log_evidence=shapes.NUMBER)
 shapes.Component.of(
     Misfit,
-    is_open=False,
     pairs=shapes.NUMBER(
         "Above 3: preferences go in circles, or depend on the pair. In standard errors, as the next two."
     ),
@@ -306,15 +299,12 @@ _INFIT: Final = shapes.list_of(
 )
 RELIABILITY: Final = shapes.Component.of(
     Reliability,
-    is_open=False,
     items=LABELS("Items, in the order of infit."),
     infit=_INFIT,
     voters=LABELS.or_null("null if they are not known."),
     voter_infit=_INFIT.or_null("null if voters are not known."),
 )
-shapes.Component.of(
-    NextComparisons, is_open=False, optional=["prompt"], left=LABELS, right=LABELS, voter=LABELS, prompt=LABELS
-)
+shapes.Component.of(NextComparisons, optional=["prompt"], left=LABELS, right=LABELS, voter=LABELS, prompt=LABELS)
 
 
 class StrengthsAnswer(
@@ -559,7 +549,6 @@ class ChoicesRequest(Request):
 
 CHOICE_ITEM: Final = shapes.Component.of(
     ChoiceItem,
-    is_open=False,
     optional=["elo", *shapes.COUNTS],
     item=_LABEL,
     rank={"minimum": 1},
@@ -567,13 +556,13 @@ CHOICE_ITEM: Final = shapes.Component.of(
     rank_low=shapes.COUNT,
     rank_high=shapes.COUNT,
 )
-OTHER_PARAMETER: Final = shapes.Component.of(OtherParameter, is_open=False, standard_error={"minimum": 0})
+OTHER_PARAMETER: Final = shapes.Component.of(OtherParameter, standard_error={"minimum": 0})
 SIDE_BIAS: Final = shapes.Component.of(
-    SideBias, is_open=False, voter=shapes.Shape(type=["string", "integer", "null"])("null if not known.")
+    SideBias, voter=shapes.Shape(type=["string", "integer", "null"])("null if not known.")
 )
-shapes.Component.of(Agreement, is_open=False)
-JUDGE_AGREEMENT: Final = shapes.Component.of(JudgeAgreement, is_open=False)
-POWER: Final = shapes.Component.of(JudgePower, is_open=False, judge=_LABEL, weight={"minimum": 0, "maximum": 1})
+shapes.Component.of(Agreement)
+JUDGE_AGREEMENT: Final = shapes.Component.of(JudgeAgreement)
+POWER: Final = shapes.Component.of(JudgePower, judge=_LABEL, weight={"minimum": 0, "maximum": 1})
 
 
 class ChoicesAnswer(WarnedAnswer, **shapes.properties_of(ChoiceAnswers, "n_unanswered", "n_both_bad")):

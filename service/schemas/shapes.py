@@ -87,19 +87,10 @@ class Component:
         return cls(name, at_least(about, **properties))
 
     @classmethod
-    def of(
-        cls,
-        owner: type,
-        name: str | None = None,
-        *,
-        is_open: bool = True,
-        optional: Collection[str] = (),
-        **changes: Any,
-    ) -> Self:
+    def of(cls, owner: type, name: str | None = None, *, optional: Collection[str] = (), **changes: Any) -> Self:
         """Return the component of a dataclass, which every field of this type refers to from then on."""
-        of_fields = cls.at_least if is_open else cls.exactly
         properties = properties_of(owner, optional=optional, **changes)
-        component = of_fields(name or owner.__name__, optional=optional, **properties)
+        component = cls.at_least(name or owner.__name__, optional=optional, **properties)
         use_shape(owner, component.reference)
         return component
 
