@@ -82,8 +82,8 @@ class Answered:
     left: list[str | int]
     right: list[str | int]
     winner: list[str | None]
-    voter: list[str | int] | None
-    prompt: list[str | int] | None
+    voter: list[str | int] | None = None
+    prompt: list[str | int] | None = None
 
     @property
     def labels(self) -> dict[str | int, None]:
@@ -119,7 +119,7 @@ def _of_columns(value: dict[str, Any]) -> Answered:
             message = f"{counted_need(len(winner), 'winner')} as many entries here; got {len(value[name])}"
             raise fields.placed([message], name)
         check_labels(value[name], name)
-    return Answered(value["left"], value["right"], winner, value.get("voter"), value.get("prompt"))
+    return Answered(**value)
 
 
 def _of_rows(value: list[Any]) -> Answered:
@@ -136,9 +136,7 @@ def _of_rows(value: list[Any]) -> Answered:
         for name in names:
             row[name] = read_label(row[name], str(place), name)
         check_vote(row["winner"], str(place), "winner")
-    columns = {name: [row[name] for row in value] for name in names}
-    winner = [row["winner"] for row in value]
-    return Answered(columns["left"], columns["right"], winner, columns.get("voter"), columns.get("prompt"))
+    return Answered(**{name: [row[name] for row in value] for name in (*names, "winner")})
 
 
 # Outside these limits a fit takes long without benefit: strengths that spread by 100 decide every vote.
@@ -388,21 +386,17 @@ def choose(
     options: dict[str, Any],
     size: int,
     seed: int,
-    n0: float,
-    focus: float,
     items: Labels | None = None,
-    voters: Labels | None = None,
     prompts: Labels | None = None,
+    **matching: Any,
 ) -> dict[str, Any]:
     """Choose the comparisons that tell most about the top items, given all votes so far."""
     strengths_fit, notices = fit_votes(comparisons, model, options, items)
-    rng = np.random.default_rng(seed)
     if prompts is None and comparisons.prompt:
         prompts = tuple(dict.fromkeys(comparisons.prompt))
-    prompt_options: dict[str, Any] = {}
     if prompts is not None:
-        prompt_options = {"prompts": prompts, "prompt_history": prompts_shown(comparisons)}
-    matches = next_comparisons(strengths_fit, size, rng=rng, voters=voters, n0=n0, focus=focus, **prompt_options)
+        matching |= {"prompts": prompts, "prompt_history": prompts_shown(comparisons)}
+    matches = next_comparisons(strengths_fit, size, rng=np.random.default_rng(seed), **matching)
     reasons = [f"{matches.n_comparisons} of {size} comparisons: {matches.reason}"] if matches.reason else []
     return {
         "n_comparisons": matches.n_comparisons,
