@@ -66,6 +66,7 @@ BEYOND_SCHEMAS = re.compile(
             r"comes twice in one answer|is the best and the worst|is expected; got|has two items or more",
             r"an item is text or a whole number|a label is text, a whole number",
             r"fit several kinds|a key .* which other|no key|is missing here, and other|no grade prefers a side",
+            r"no grade is (above|below) 0",
             r"all choices are of one cluster",
             r"fewer than|a fit needs two items and a choice|without a prior some strengths are infinite",
             r"no columns left_|need the (voter|prompt) of each answer|only pairs have sides|covariates are those of",
