@@ -30,10 +30,10 @@ from adaptive._record import BallotRecord
 from adaptive._rows import NextBallot, PairRow, VoterComparisons
 from rankcorr._checks import collected_notices, counted_need
 from rankcorr._input.numbers import LARGEST_EXACT
-from service.http.problems import invalid, shown
+from service.http.problems import shown
 from service.openapi.document import Blueprint
 from service.schemas import fields, shapes
-from service.schemas.base import WAYS, Budget, Money, NoticedAnswer, Request, check_one, notices_of
+from service.schemas.base import WAYS, Budget, Money, NoticedAnswer, Request, check_one, notices_of, refuse_long_text
 from service.schemas.item_fields import (
     ANSWERS,
     BEST_FIRST,
@@ -137,11 +137,7 @@ def pair(
     rng = None if seed is None else np.random.default_rng(seed)
     with collected_notices() as notices:
         pairing = pair_tokens(tokens, sample=sample, across_areas=across_areas, rng=rng)
-    texts = [text for item in pairing.items for text in item]
-    try:
-        fields.check_label_bytes("tokens", [*texts, *filter(None, pairing.areas)], 1)
-    except ValidationError as error:
-        raise invalid({"/tokens": list(error.messages)}) from error
+    refuse_long_text([pairing.items, pairing.areas], "/tokens")
     return {"n_items": pairing.n_items, **vars(pairing), "items": pairing.table(), "warnings": notices_of(notices)}
 
 

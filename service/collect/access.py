@@ -51,32 +51,23 @@ def host_of(url: str) -> str:
 
 
 def admit() -> str:
-    """Refuse a page of another site, and return the address of the client; the views identify the caller.
+    """Refuse a page of another site, by Sec-Fetch-Site and Origin, and return the address of the client.
+
+    Programs send neither header. The views identify the caller.
 
     Raises
     ------
     Problem
         403 for a page of another site.
     """
-    check_origin()
-    g.origin = _origin()
-    address: str = g.origin.address
-    return address
-
-
-def check_origin() -> None:
-    """Refuse requests of pages of other sites, by Sec-Fetch-Site and Origin; programs send neither header.
-
-    Raises
-    ------
-    Problem
-        403, if the origin is another site.
-    """
     origin = request.headers.get("Origin")
     # A proxy in front may speak https while we receive http, so the host shows whose page it is.
     is_ours = origin is None or origin == public_origin() or urlsplit(origin).netloc == request.host
     if not is_ours or request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
         raise Problem(403, "this was sent by a page of another site", kind="cross-site")
+    g.origin = _origin()
+    address: str = g.origin.address
+    return address
 
 
 def public_origin() -> str:

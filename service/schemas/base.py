@@ -208,15 +208,25 @@ def report_content(report: Report) -> dict[str, Any]:
     return content | {"bibtex": report.to_bibtex()}
 
 
-def refuse_long_text(answer: Any) -> None:
-    """Refuse a request whose answer repeats names until it is too large.
+def refuse_long_text(answer: Any, pointer: str = "") -> None:
+    """Refuse a request whose answer of lists and objects repeats names until its text is too large.
 
     Raises
     ------
     Problem
-        422.
+        422, which blames the field at the pointer.
     """
+    sizes: dict[str, int] = {}
+    count, waiting = 0, [answer]
+    while waiting:
+        value = waiting.pop()
+        inner = value.values() if isinstance(value, dict) else value
+        for entry in inner:
+            if isinstance(entry, str):
+                count += sizes.get(entry) or sizes.setdefault(entry, len(entry.encode()))
+            elif isinstance(entry, dict | list | tuple):
+                waiting.append(entry)
     try:
-        fields.check_text_bytes(answer)
+        fields.check_limit("max_label_bytes", count, of="bytes of labels in an answer")
     except ValidationError as error:
-        raise invalid({"": list(error.messages)}) from error
+        raise invalid({pointer: list(error.messages)}) from error

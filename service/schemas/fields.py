@@ -99,38 +99,10 @@ def place_of_other(values: Collection[Any], types: AbstractSet[type]) -> int | N
     return next(place for place, value in enumerate(values) if type(value) not in types)
 
 
-def read_each(field: Documented, value: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the values of an object that are of one kind, and refuse all that are wrong at once."""
-    values, errors = {}, {}
-    for name, entry in value.items():
-        try:
-            values[name] = field.read(entry)
-        except ValidationError as error:
-            errors[Name(name)] = error.messages
-    if errors:
-        raise ValidationError(errors)
-    return values
-
-
 def check_label_bytes(field: str, labels: Sequence[str | int], times: int) -> None:
     """Refuse labels if writing each of them `times` times would make the answer too large."""
     count = times * sum(len(label.encode()) for label in labels if isinstance(label, str))
     check_limit("max_label_bytes", count, of="bytes of labels in an answer", field=field)
-
-
-def check_text_bytes(answer: Any) -> None:
-    """Refuse an answer of lists and objects if its text, with all repetitions, would make it too large."""
-    sizes: dict[str, int] = {}
-    count, waiting = 0, [answer]
-    while waiting:
-        value = waiting.pop()
-        inner = value.values() if isinstance(value, dict) else value
-        for entry in inner:
-            if isinstance(entry, str):
-                count += sizes.get(entry) or sizes.setdefault(entry, len(entry.encode()))
-            elif isinstance(entry, dict | list | tuple):
-                waiting.append(entry)
-    check_limit("max_label_bytes", count, of="bytes of labels in an answer")
 
 
 # null is refused like any other value of a wrong type
@@ -387,7 +359,15 @@ class ByName(Documented):
                 f"must be an object of name to {self.noun}, with at least {self.least}; got {shown(value)}"
             )
         self.check_count(len(value))
-        return read_each(self.value, value)
+        values, errors = {}, {}
+        for name, entry in value.items():
+            try:
+                values[name] = self.value.read(entry)
+            except ValidationError as error:
+                errors[Name(name)] = error.messages
+        if errors:
+            raise ValidationError(errors)
+        return values
 
     def check_count(self, count: int) -> None:
         """Refuse more values than the limit allows."""
