@@ -258,7 +258,7 @@ class Api(SmorestApi):  # type: ignore[misc]
         if not isinstance(field, Documented):
             return {}
         documented: dict[str, Any] = self.resolve(field.documented)
-        if field.load_default is not missing:
+        if field.load_default is not missing and not callable(field.load_default):
             about = ret.get("description", documented.get("description", ""))
             documented["description"] = f"{about} Default: {orjson.dumps(field.load_default).decode()}.".lstrip()
         return documented

@@ -3,10 +3,10 @@
 import binascii
 import dataclasses
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import asdict
 from functools import partial
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, get_args
 
 from marshmallow import ValidationError, missing, post_load, validates_schema
 
@@ -202,7 +202,9 @@ class CampaignRequest(Request):
     targets = TargetsField(about="Or target groups: by target, the category of each candidate. Needs answers.")
     answers = fields.Whole(least=1, most=10_000, about="Answers to each pair of positive candidates of a target.")
     voters = fields.Whole(least=1, most=MOST_VOTERS, required=True, about="Voters that ballots are drawn for.")
-    seed = fields.Seed(required=False, about="Of all draws; by default a random one.")
+    seed = fields.Seed(
+        required=False, load_default=lambda: secrets.randbits(53), about="Of all draws; by default a random one."
+    )
     plan = fields.Part(PlanChoice)
     settings = fields.Part(SettingsRequest, load_default=lambda: SettingsRequest().load({}))
     pages = fields.Part(voting_pages.PagesRequest, load_default=ledger.VotingPages)
@@ -226,15 +228,9 @@ class CampaignRequest(Request):
             return self._of_targets(data)
         sheet = checked_sheet(data.pop("items_csv"))
         planner: Planner = data.pop("plan")
-        settings = planner.settings(settings_of(data.pop("settings"), sheet))
-        return {
-            "plan": planner.plan(len(sheet.items), data["voters"], settings),
-            "items": sheet.items,
-            "contents": sheet.contents,
-            "settings": settings,
-            "seed": data.pop("seed", None) or secrets.randbits(53),
-            **data,
-        }
+        settings = planner.settings(settings_of(data.pop("settings"), sheet.items))
+        plan = planner.plan(len(sheet.items), data["voters"], settings)
+        return {**data, "plan": plan, "items": sheet.items, "contents": sheet.contents, "settings": settings}
 
     @staticmethod
     def _of_targets(data: dict[str, Any]) -> dict[str, Any]:
@@ -244,15 +240,8 @@ class CampaignRequest(Request):
             message = f"at most {MOST_COMPARISONS:,} comparisons; these targets have {plan.n_comparisons:,}"
             raise ValidationError(message, "answers")
         items = ledger.items_of_targets(targets)
-        sheet = ledger.ItemSheet(cast(Any, tuple(items)), (ledger.ItemContent(),) * len(items), ())
-        settings = dataclasses.replace(settings_of(data.pop("settings"), sheet), targets=targets)
-        return {
-            "plan": plan,
-            "items": items,
-            "settings": settings,
-            "seed": data.pop("seed", None) or secrets.randbits(53),
-            **data,
-        }
+        settings = dataclasses.replace(settings_of(data.pop("settings"), items), targets=targets)
+        return {**data, "plan": plan, "items": items, "settings": settings}
 
 
 class ItemSheetRequest(Request):
@@ -312,16 +301,11 @@ class OutlookRequest(Request):
         """Return plan, settings and seconds per answer."""
         sheet = checked_sheet(data["items_csv"]) if "items_csv" in data else None
         planner: Planner = data.pop("plan")
-        n_items = data["n_items"] if sheet is None else len(sheet.items)
-        settings = planner.settings(settings_of(data.pop("settings"), sheet))
-        plan = planner.plan(n_items, data["voters"], settings)
-        return {
-            "plan": plan,
-            "n_voters": data["voters"],
-            "settings": settings,
-            "seconds": planner.seconds,
-            "accuracy": data["accuracy"],
-        }
+        n_items, n_voters = data["n_items"] if sheet is None else len(sheet.items), data["voters"]
+        settings = planner.settings(settings_of(data["settings"], None if sheet is None else sheet.items))
+        plan = planner.plan(n_items, n_voters, settings)
+        options = {"settings": settings, "seconds": planner.seconds, "accuracy": data["accuracy"]}
+        return {"plan": plan, "n_voters": n_voters, **options}
 
 
 class ItemSheetAnswer(shapes.Answer):
@@ -359,14 +343,13 @@ class CampaignAnswer(shapes.Answer):
     voter_url = shapes.TEXT("The page of voters, without any capability.")
 
 
-def settings_of(options: Mapping[str, Any], sheet: ledger.ItemSheet | None) -> ledger.CampaignSettings:
+def settings_of(options: Mapping[str, Any], items: Collection[Hashable] | None) -> ledger.CampaignSettings:
     """Return the settings of a campaign on the web, where any visitor may claim the next sheet."""
     settings = dict(options)
     text = settings.pop("probes_csv", None)
     shares = (settings.pop("probes_per_sheet"), settings.pop("repeats"), settings.pop("overlap"))
     known: tuple[ledger.KnownPair, ...] = ()
-    if text is not None and sheet is not None:
-        items = sheet.items
+    if text is not None and items is not None:
         known = blueprints.place_errors(
             lambda: ledger.read_known_pairs("checks", items, data=text.encode()), "settings", "probes_csv"
         )
