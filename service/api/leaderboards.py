@@ -184,21 +184,7 @@ class RankSetsRequest(base.Request):
         fields.check_limit("max_matrix_cells", n_pairs, of="pairs, estimates times estimates", field="estimates")
 
 
-_RANK: Final = {"minimum": 1}
-shapes.use_shape(
-    RankSet,
-    shapes.at_least(
-        **shapes.properties_of(
-            RankSet,
-            group=_RANK,
-            name=shapes.TEXT,
-            least_rank=_RANK,
-            largest_rank=_RANK,
-            marginal_least_rank=_RANK,
-            marginal_largest_rank=_RANK,
-        )
-    ),
-)
+shapes.use_shape(RankSet, shapes.at_least(**shapes.properties_of(RankSet, name=shapes.TEXT)))
 
 
 class RankSetsAnswer(shapes.Answer, **shapes.properties_of(RankSets, "level", "n_resamples", "rows", has_nan=False)):

@@ -26,20 +26,16 @@ DISTRIBUTION: Final = fields.vocabulary("SimilarityDistribution", SIMILARITIES, 
 _PAPER: Final = VoterPopulation()
 
 
-class Interval(fields.Documented):
+class Interval(fields.ListOf):
     """The lower and upper end of a voter's level."""
 
     def __init__(self, *, most: float, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        bounds = NUMBER(minimum=0, maximum=most)
-        self.documented = list_of(bounds, minItems=2, maxItems=2)
-        self._number = fields.Number(least=0, most=most)
+        number = fields.Number(least=0, most=most)
+        super().__init__(number, "the least and the largest", least=2, most=2, is_unique=False, **kwargs)
 
-    def read(self, value: Any) -> tuple[float, float]:
+    def read(self, value: Any) -> tuple[float, ...]:
         """Check a value, and return it as the library call takes it."""
-        if not isinstance(value, list) or len(value) != 2:
-            raise ValidationError(f"must be a list of the least and the largest; got {shown(value)}")
-        low, high = (fields.read_at(self._number, entry, str(place)) for place, entry in enumerate(value))
+        low, high = super().read(value)
         if low > high:
             raise ValidationError(f"must be the least, then the largest; got {shown(value)}")
         return low, high
