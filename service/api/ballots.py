@@ -261,7 +261,9 @@ class BallotRequest(Request):
         )
 
 
-shapes.Component.of(VoterComparisons, voter=fields.LABEL_SCHEMA, left=SIDES["left"], right=SIDES["right"])
+VOTER_COMPARISONS: Final = shapes.Component.of(
+    VoterComparisons, voter=fields.LABEL_SCHEMA, left=SIDES["left"], right=SIDES["right"]
+)
 
 
 class BallotAnswer(shapes.Answer, **shapes.properties_of(Ballot, "n_comparisons")):
@@ -269,7 +271,7 @@ class BallotAnswer(shapes.Answer, **shapes.properties_of(Ballot, "n_comparisons"
 
     number = shapes.WHOLE
     comparisons = shapes.list_of(
-        shapes.use_shape(VoterComparisons),
+        VOTER_COMPARISONS.reference,
         about="Voter by voter, in the order to show them. Add the answers to each as `votes`, an array of the same "
         "length, and send them to POST /v1/scores.",
         minItems=1,

@@ -34,7 +34,7 @@ from service.schemas import fields
 from service.schemas.base import NoticedAnswer, Request, WeightOptions, notices_of
 from service.schemas.fields import QueryNumber, QueryWhole
 from service.schemas.item_fields import RankingField, named_rankings
-from service.schemas.shapes import NUMBER, TEXT, WHOLE, Answer, at_least, list_of, map_of, properties_of, use_shape
+from service.schemas.shapes import NUMBER, TEXT, WHOLE, Answer, Component, at_least, list_of, map_of, properties_of
 
 WORST: Final = map_of(
     list_of(
@@ -310,7 +310,7 @@ class WeightsQuery(Request):
     n_items = QueryWhole(least=1, most=2**40, about="Length of the ranking; endless by default.")
 
 
-use_shape(RankShare)
+Component.of(RankShare)
 
 
 class WeightsAnswer(Answer, **properties_of(WeightTable, "n0", "first_rank_share", "n_items", "ranks", has_nan=False)):

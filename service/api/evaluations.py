@@ -240,12 +240,9 @@ shapes.Component.of(
     least=_LEFT_OUT.or_null("The same without the query whose absence lowers the difference most."),
     most=_LEFT_OUT.or_null("The same without the query whose absence raises the difference most."),
 )
-shapes.use_shape(RunScore)
-shapes.use_shape(ChanceLevel)
-shapes.use_shape(
-    GroupComparison,
-    shapes.at_least(**shapes.properties_of(GroupComparison, group=shapes.TEXT, means={"items": shapes.NUMBER_OR_NULL})),
-)
+shapes.Component.of(RunScore)
+shapes.Component.of(ChanceLevel)
+shapes.Component.of(GroupComparison, group=shapes.TEXT, means={"items": shapes.NUMBER_OR_NULL})
 COMPARISON_OF_RUNS: Final = shapes.Component.at_least(
     "RunComparison",
     **shapes.properties_of(RunComparison, "metric", "standardized", "unit", "correction", "rows", "pairs", "groups"),
@@ -470,7 +467,7 @@ class TargetGroupsRequest(Request):
             raise ValidationError("there is no model of this name", "versus")
 
 
-shapes.use_shape(ReliabilityPart)
+shapes.Component.of(ReliabilityPart)
 RELIABILITY: Final = shapes.Component.at_least(
     "ReliabilityScore", model=shapes.TEXT, **shapes.properties_of(ReliabilityScore)
 )

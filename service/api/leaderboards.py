@@ -70,13 +70,7 @@ class LeaderboardRequest(base.WeightOptions):
         fields.check_limit("max_resampled_values", n_values, of=f"values, {of}", field="n_resamples")
 
 
-shapes.use_shape(
-    LeaderboardRow,
-    shapes.at_least(
-        **shapes.properties_of(LeaderboardRow, scores=shapes.map_of(SCORE.reference, about="By gold set.")),
-        optional=["n_unused"],
-    ),
-)
+shapes.Component.of(LeaderboardRow, optional=["n_unused"], scores=shapes.map_of(SCORE.reference, about="By gold set."))
 
 
 class LeaderboardAnswer(
@@ -184,7 +178,7 @@ class RankSetsRequest(base.Request):
         fields.check_limit("max_matrix_cells", n_pairs, of="pairs, estimates times estimates", field="estimates")
 
 
-shapes.use_shape(RankSet, shapes.at_least(**shapes.properties_of(RankSet, name=shapes.TEXT)))
+shapes.Component.of(RankSet, name=shapes.TEXT)
 
 
 class RankSetsAnswer(shapes.Answer, **shapes.properties_of(RankSets, "level", "n_resamples", "rows", has_nan=False)):

@@ -265,8 +265,10 @@ def _labels(data: dict[str, Any]) -> list[str | int]:
     return [] if isinstance(items, int) else list(items)
 
 
-shapes.Component.of(ItemStrength, item=fields.LABEL_SCHEMA, rank={"minimum": 1}, standard_error={"minimum": 0})
-shapes.Component.of(
+ITEM_STRENGTH: Final = shapes.Component.of(
+    ItemStrength, item=fields.LABEL_SCHEMA, rank={"minimum": 1}, standard_error={"minimum": 0}
+)
+FITTED_VOTER: Final = shapes.Component.of(
     FittedVoter, voter=fields.LABEL_SCHEMA, discrimination={"minimum": 0}, oversight={"minimum": 0, "maximum": 1}
 )
 FITTED_PARAMETERS: Final = shapes.Component.exactly(
@@ -302,7 +304,9 @@ RELIABILITY: Final = shapes.Component.of(
     voters=LABELS.or_null("null if they are not known."),
     voter_infit=_INFIT.or_null("null if voters are not known."),
 )
-shapes.Component.of(NextComparisons, optional=["prompt"], left=LABELS, right=LABELS, voter=LABELS, prompt=LABELS)
+NEXT_COMPARISONS: Final = shapes.Component.of(
+    NextComparisons, optional=["prompt"], left=LABELS, right=LABELS, voter=LABELS, prompt=LABELS
+)
 
 
 class StrengthsAnswer(
@@ -325,17 +329,17 @@ class StrengthsAnswer(
 ):
     """Strengths, best first, and the other fitted parameters."""
 
-    items = shapes.list_of(shapes.use_shape(ItemStrength), minItems=2)
+    items = shapes.list_of(ITEM_STRENGTH.reference, minItems=2)
     ranking = RANKS_ARRAY.reference(BEST_FIRST)
     parameters = FITTED_PARAMETERS.reference
-    voters = shapes.list_of(shapes.use_shape(FittedVoter)).or_null("null where voters were not fitted.")
+    voters = shapes.list_of(FITTED_VOTER.reference).or_null("null where voters were not fitted.")
     reliability = RELIABILITY.reference.or_null("null unless the request asked for it.")
 
 
 class NextAnswer(shapes.Answer, **shapes.properties_of(Matches, "n_comparisons")):
     """The next comparisons, in the order to show them."""
 
-    comparisons = shapes.use_shape(NextComparisons)(
+    comparisons = NEXT_COMPARISONS.reference(
         "Add the answers as `winner`, an array of the same length, append them to the earlier comparisons, and send "
         "all to POST /v1/strengths."
     )

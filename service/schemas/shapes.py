@@ -87,11 +87,11 @@ class Component:
         return cls(name, at_least(about, **properties))
 
     @classmethod
-    def of(cls, owner: type, name: str | None = None, *, optional: Collection[str] = (), **changes: Any) -> Self:
+    def of(cls, owner: type, name: str | None = None, /, *, optional: Collection[str] = (), **changes: Any) -> Self:
         """Return the component of a dataclass, which every field of this type refers to from then on."""
         properties = properties_of(owner, optional=optional, **changes)
         component = cls.at_least(name or owner.__name__, optional=optional, **properties)
-        use_shape(owner, component.reference)
+        _SHAPES[owner] = component.reference
         return component
 
     @property
@@ -244,11 +244,6 @@ def properties_of(
             shape = NUMBER_OR_NULL
         shapes[name] = shape(text)(**change)
     return shapes
-
-
-def use_shape(cls: type, shape: Shape | None = None) -> Shape:
-    """Use a schema for every field whose type is this dataclass, by default one that may get more fields."""
-    return _SHAPES.setdefault(cls, at_least(**properties_of(cls)) if shape is None else shape)
 
 
 def _declaration(cls: type, name: str) -> tuple[Any, str | None]:
