@@ -187,8 +187,7 @@ class Details:
 
 
 @console.command(short_help="Compute the coefficients of systems with gold.")
-@click.argument("gold")
-@click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
+@options.gold_and_systems
 @options.file_options
 @options.weight_options
 @gathered("details", Details)
@@ -256,8 +255,7 @@ def _in_calls(draws: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 @console.command("test", short_help="Test systems against chance, or against each other.")
-@click.argument("gold")
-@click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
+@options.gold_and_systems
 @click.option("--versus", is_flag=True, help="Test the first SYSTEM against each other one, over the same items.")
 @options.file_options
 @options.coefficient_option(choices=options.SYSTEM_COEFFICIENTS)

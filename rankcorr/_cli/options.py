@@ -296,6 +296,9 @@ class Files:
         return read | {name: getattr(self, name) for name in ("missing", "unordered", "duplicates")}
 
 
+gold_and_systems: console.Decorator = console.stacked(
+    click.argument("gold"), click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
+)
 file_options: console.Decorator = console.gathered("files", Files)
 
 
@@ -358,10 +361,12 @@ def metrics_of(names: Sequence[str], weights: Weights) -> list[Metric]:
 
 @contextmanager
 def errors_of(*files: Named | str) -> Iterator[None]:
-    """Begin the message of an error with the names of the files, or of their rankings."""
+    """Begin the message of an error with the names of the files, or of their rankings, if there are any."""
     try:
         yield
     except RankingError as error:
+        if not files:
+            raise
         *names, last = [file if isinstance(file, str) else file.name for file in files]
         raise click.ClickException(f"{', '.join(names)}{' and ' * bool(names)}{last}: {error}") from error
 
