@@ -187,7 +187,7 @@ class Whole(Number):
 
 
 def check_numbers(numbers: Mapping[str, Any] | Sequence[Any], *path: str) -> None:
-    """Refuse an object or a list, at this path inside a field, one of whose values is not a number."""
+    """Refuse an object or a list that holds a value which is not a number; `path` is its place inside a field."""
     values = numbers.values() if isinstance(numbers, Mapping) else numbers
     if (wrong := place_of_other(values, NUMBER_TYPES)) is not None:
         name, value = list(numbers.items() if isinstance(numbers, Mapping) else enumerate(numbers))[wrong]
@@ -301,12 +301,12 @@ def first_of(choices: Vocabulary, *, about: str | None = None) -> Choice:
 
 
 class ListOf(Documented):
-    """A list of values of one kind, from `least` to `most` of them, each once; `what` describes it in messages."""
+    """A list of values of one kind, each once, from `least` to `most` of them; messages need a description."""
 
     def __init__(
         self,
         value: Documented,
-        what: str,
+        description: str,
         *,
         least: int = 0,
         most: int | None = None,
@@ -314,14 +314,14 @@ class ListOf(Documented):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.value, self.what, self.least, self.most, self.is_unique = value, what, least, most, is_unique
+        self.value, self.description, self.least, self.most, self.is_unique = value, description, least, most, is_unique
         bounds: dict[str, Any] = {"minItems": least, "maxItems": most, "uniqueItems": is_unique}
         self.documented = list_of(value.documented, **{key: bound for key, bound in bounds.items() if bound})
 
     def read(self, value: Any) -> tuple[Any, ...]:
         """Check a value, and return it as the library call takes it."""
         if not isinstance(value, list) or not self.least <= len(value) <= (self.most or len(value)):
-            raise ValidationError(f"must be a list of {self.what}; got {shown(value)}")
+            raise ValidationError(f"must be a list of {self.description}; got {shown(value)}")
         entries = tuple(read_at(self.value, entry, str(place)) for place, entry in enumerate(value))
         if self.is_unique and (again := repeated(entries)):
             raise ValidationError(f"entries must not repeat; {shown(again[0])} is listed twice")
@@ -338,7 +338,7 @@ class Choices(ListOf):
 class ByName(Documented):
     """Values of one kind by name, at least `least` of them; `noun` is the kind in messages.
 
-    With `of`, which says what they are, the limit of systems holds. A name may be empty unless `is_named`.
+    If `of` names them, at most as many as systems of a batch are allowed. A name may be empty unless `is_named`.
     """
 
     def __init__(
