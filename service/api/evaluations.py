@@ -28,17 +28,7 @@ from rankcorr.vectors._pairs import OOV
 from rankcorr.vectors._reliability import score_models
 from service.http.problems import Name, shown
 from service.openapi.document import Blueprint
-from service.schemas import fields, shapes
-from service.schemas.base import (
-    REPORT,
-    ItemWeights,
-    Request,
-    WarnedAnswer,
-    refuse_long_text,
-    report_content,
-    report_flag,
-    texts_of,
-)
+from service.schemas import base, fields, shapes
 from service.schemas.item_fields import check_labels
 
 _DEPTH: Final = "@[1-9][0-9]{0,5}"
@@ -153,7 +143,7 @@ N_LISTED: Final = 100  # an answer that counts queries lists at most this many o
 LARGEST_DEPTH: Final = 2**40
 
 
-class ComparisonOptions(Request):
+class ComparisonOptions(base.Request):
     """How runs are compared over queries."""
 
     seed = fields.Seed()
@@ -174,14 +164,14 @@ class ComparisonOptions(Request):
     n_resamples = fields.resamples(2_000)
 
 
-class StandardizationOptions(Request):
+class StandardizationOptions(base.Request):
     """How rank correlations are standardized by their null distribution."""
 
     seed = fields.Seed()
     n_resamples = fields.resamples(RESAMPLES)
 
 
-class EvaluationRequest(ItemWeights):
+class EvaluationRequest(base.ItemWeights):
     """Runs to evaluate against qrels, query by query."""
 
     qrels = ByQuery(Qrels, required=True)
@@ -206,7 +196,7 @@ class EvaluationRequest(ItemWeights):
     )
     by_query = fields.Flag(load_default=False, about="Ask for the values of each query.")
     comparison = fields.Part(ComparisonOptions, about="Ask which of two runs or more is better, and how sure that is.")
-    report = report_flag()
+    report = base.report_flag()
 
     @validates_schema(skip_on_field_errors=True)
     def check_size(self, data: dict[str, Any], **_: Any) -> None:
@@ -250,7 +240,7 @@ COMPARISON_OF_RUNS: Final = shapes.Component.at_least(
 
 
 class EvaluationAnswer(
-    WarnedAnswer,
+    base.WarnedAnswer,
     **shapes.properties_of(
         Evaluation,
         *("runs", "metrics", "chance"),
@@ -276,11 +266,11 @@ class EvaluationAnswer(
         COMPARISON_OF_RUNS.reference, about="One for each metric, if a comparison was asked for."
     )
     reports = shapes.list_of(
-        REPORT.reference, about="Of the means, and of the comparison of each metric; empty unless asked for."
+        base.REPORT.reference, about="Of the means, and of the comparison of each metric; empty unless asked for."
     )
 
 
-class FusionRequest(Request):
+class FusionRequest(base.Request):
     """Runs to fuse into one."""
 
     runs = runs_by_name(2)
@@ -299,7 +289,7 @@ class FusionRequest(Request):
     )
 
 
-class FusionAnswer(WarnedAnswer, **shapes.properties_of(Run, "n_queries")):
+class FusionAnswer(base.WarnedAnswer, **shapes.properties_of(Run, "n_queries")):
     """The fused run."""
 
     run = SCORE_COLUMNS.reference("Documents of each query from best to worst, as POST /v1/evaluations takes them.")
@@ -351,11 +341,11 @@ def evaluate_runs(
             "undefined": [list_queries(gap) for gap in evaluation.undefined],
             "by_query": vars(evaluation) if by_query else None,
             "comparisons": compared,
-            "reports": list(map(report_content, reports)),
-            "warnings": texts_of(notices),
+            "reports": list(map(base.report_content, reports)),
+            "warnings": base.texts_of(notices),
         }
     )
-    refuse_long_text(answer)  # the answer repeats the name of a query for each run that lacks it
+    base.refuse_long_text(answer)  # the answer repeats the name of a query for each run that lacks it
     return answer
 
 
@@ -368,8 +358,8 @@ def fuse_runs(runs: Mapping[str, Run], **options: Any) -> dict[str, Any]:
         fused = fuse(runs, **options)
     rows = [(query, document, score) for query in fused.queries for document, score in fused[query].items()]
     columns = zip(("query", "document", "score"), map(list, zip(*rows, strict=True)), strict=True)
-    answer = {"run": dict(columns), "n_queries": fused.n_queries, "warnings": texts_of(notices)}
-    refuse_long_text(answer)  # the answer repeats the name of a query for each document
+    answer = {"run": dict(columns), "n_queries": fused.n_queries, "warnings": base.texts_of(notices)}
+    base.refuse_long_text(answer)  # the answer repeats the name of a query for each document
     return answer
 
 
@@ -445,7 +435,7 @@ class SimilaritiesByTarget(fields.Documented):
         return {(target, word): similarity for target, row in value.items() for word, similarity in row.items()}
 
 
-class TargetGroupsRequest(Request):
+class TargetGroupsRequest(base.Request):
     """Models of word similarity to score on target groups."""
 
     groups = TargetGroupList(required=True)
@@ -480,7 +470,7 @@ RELIABILITY_DIFFERENCE: Final = shapes.Component.at_least(
 )
 
 
-class TargetGroupsAnswer(WarnedAnswer):
+class TargetGroupsAnswer(base.WarnedAnswer):
     """Reliability scores of models on target groups, and tests of their differences."""
 
     n_targets = shapes.WHOLE
@@ -510,5 +500,5 @@ def score_target_groups(
             {"model": name, "versus": baseline, **vars(difference), "corrected_pvalue": pvalue}
             for name, (difference, pvalue) in differences.items()
         ],
-        "warnings": texts_of(notices),
+        "warnings": base.texts_of(notices),
     }
