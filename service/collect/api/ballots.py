@@ -105,13 +105,10 @@ class LedgerAnswer(shapes.Answer):
 
 
 blueprint = blueprints.organiser_blueprint("ballots", __name__, "Ballots of a campaign")
-
 monitoring = blueprints.organiser_blueprint("progress", __name__, "Progress and quality")
 
 _previews = blueprints.ValueCache()
-
 _progress = blueprints.ValueCache()
-
 _quality = blueprints.ValueCache(8)
 
 

@@ -394,11 +394,8 @@ creation = Blueprint(
 creation.before_request(admit_founder)  # before the body is parsed: a table of items takes seconds
 
 blueprint = blueprints.organiser_blueprint("campaigns", __name__, "A campaign as it is")
-
 items = blueprints.organiser_blueprint("items", __name__, "Items and plan")
-
 _item_rows = blueprints.ValueCache(2)  # rows of 200,000 items take 80 MB
-
 _FIRST_ITEMS = 20
 
 

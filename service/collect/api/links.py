@@ -90,9 +90,7 @@ class OrganiserLinkAnswer(shapes.Answer):
 
 
 blueprint = organiser_blueprint("links", __name__, "How voters come")
-
 tokens = organiser_blueprint("tokens", __name__, "Links that were issued")
-
 browsers = organiser_blueprint("organisers", __name__, "Sessions of browsers", prefix="/v1/organiser/sessions")
 
 # A platform replaces these words in the address of a study.

@@ -77,15 +77,11 @@ class ResultsAnswer(
 
 
 blueprint = organiser_blueprint("results", __name__, "The ranking")
-
 files = organiser_blueprint("exports", __name__, "Files of a campaign")
 
 _results = ValueCache(4)  # with posterior draws, 24 MB for 3,000 items
-
 _plots = ValueCache(16)
-
 _drawing = threading.Lock()  # all threads share matplotlib's font caches
-
 _LEVEL: Final = 0.9
 _SVG_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"  # as a page, a figure loads nothing
 

@@ -49,11 +49,9 @@ class WithdrawalAnswer(shapes.Answer):
 
 
 blueprint = blueprints.organiser_blueprint("voters", __name__, "Who votes")
-
 of_platform = blueprints.organiser_blueprint("participants", __name__, "Participants of a platform")
 
 _voters = blueprints.ValueCache(4)
-
 _participants = blueprints.ValueCache()
 
 

@@ -196,9 +196,7 @@ def _voter_blueprint(name: str, prefix: str) -> Blueprint:
 
 
 voter = _voter_blueprint("voter", "/v1")
-
 sheets = _voter_blueprint("sheets", "/v1")
-
 votes = _voter_blueprint("votes", "/v1/votes")
 
 
