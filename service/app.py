@@ -11,9 +11,9 @@ from service.http import logs
 from service.http.hooks import add_hooks, new_app
 from service.http.jobs import Jobs
 from service.http.problems import LIBRARY_KINDS, STATUSES, from_library
-from service.http.state import State
+from service.http.state import State, client_with_token
+from service.openapi.document import Api, configuration, problem_component
 from service.openapi.operations import register_page
-from service.openapi.specification import Api, configuration, problem_component
 from service.settings import Settings
 
 TAGGED: Final = frozenset(("/openapi.json", "/v1/weights"))
@@ -37,13 +37,13 @@ def app_of(settings: Settings) -> Flask:
     if settings.jobs_url:
         make_jobs = resolve_name("service.http.redis_jobs:RedisJobs")  # needs the extra `redis`
         jobs = make_jobs(settings.jobs_url, settings.max_jobs, settings.job_seconds)
-    app = new_app(__name__, settings, jobs=jobs, static_folder=None)
+    app = new_app(__name__, State(settings, jobs), static_folder=None)
     app.config.update(CONFIGURATION)
     api = Api(app, problem=problem_component(_KINDS))
     for blueprint in BLUEPRINTS:
         api.register_blueprint(blueprint)
     register_page(app)
-    add_hooks(app, admit=State.check_client, refuse=from_library, tagged=TAGGED)
+    add_hooks(app, admit=client_with_token, refuse=from_library, tagged=TAGGED)
     if settings.cors_origins:
         CORS(
             app,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 import click
 import numpy as np
 
+from adaptive._cli import vote_files
 from adaptive._cli.fit_choices import (
     CHOICE_OPTIONS,
     CHOICES_HELP,
@@ -21,18 +22,7 @@ from adaptive._cli.fit_choices import (
     fit_of_choices,
 )
 from adaptive._cli.output import emit, item_text, print_items, print_note, write_items
-from adaptive._cli.vote_files import (
-    FILES_HELP,
-    Reading,
-    check_voter_name,
-    model_options,
-    named_pairs,
-    read_files,
-    read_prompts,
-    select_voters,
-    vote_options,
-    voter_options,
-)
+from adaptive._cli.vote_files import Reading
 from adaptive._formats.votes import votes_csv
 from adaptive._record import json_label, places_best_first
 from adaptive._tables import check_decimals
@@ -61,12 +51,12 @@ Draw = TypeVar("Draw", bound="Callable[..., Figure]")
 _MOST_PRINTED: Final = 20
 
 
-@console.command("fit", more=FILES_HELP + CHOICES_HELP, short_help="Rank items by votes, with uncertainty.")
+@console.command("fit", more=vote_files.FILES_HELP + CHOICES_HELP, short_help="Rank items by votes, with uncertainty.")
 @click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
-@vote_options
-@model_options(list(MODELS))
+@vote_files.vote_options
+@vote_files.model_options(list(MODELS))
 @choice_options()
-@voter_options
+@vote_files.voter_options
 @click.option(
     "--top",
     type=click.IntRange(min=1),
@@ -136,9 +126,9 @@ def fit_command(
             raise OptionError(f"{option} needs a model with strengths, not {model}")
     if has_elo and model == "thurstone":
         raise OptionError("--elo is a scale of logistic strengths, and those of thurstone are normal")
-    comparisons = read_files(votes, reading, items).votes
-    comparisons = select_voters(comparisons, only, without)
-    better_pairs = named_pairs(pairs, comparisons.items)
+    comparisons = vote_files.read_files(votes, reading, items).votes
+    comparisons = vote_files.select_voters(comparisons, only, without)
+    better_pairs = vote_files.named_pairs(pairs, comparisons.items)
     of_model = {name: value for name, value in options.items() if name not in CHOICE_OPTIONS}
     fitted = fit_named(comparisons, model, **of_model)
     if isinstance(fitted, Strengths) and report_path is not None:
@@ -268,9 +258,9 @@ def _model(fitted: Strengths | BordaScores, model: str) -> str:
     return ", ".join(parts)
 
 
-@console.command("next", more=FILES_HELP, short_help="Choose the next comparisons by the votes so far.")
+@console.command("next", more=vote_files.FILES_HELP, short_help="Choose the next comparisons by the votes so far.")
 @click.argument("votes", nargs=-1, metavar="VOTES...")
-@vote_options
+@vote_files.vote_options
 @click.option("--size", type=int, required=True, metavar="N", help="Number of comparisons.")
 @click.option(
     "--seed",
@@ -317,9 +307,9 @@ def next_command(
     if again := repeated(voters):
         raise OptionError(f"each --voter must be different; {printable(str(again[0]))} is repeated")
     for name in voters:
-        check_voter_name(name)
-    names = None if prompts is None else read_prompts(prompts)
-    comparisons, first, history = read_files(votes, reading, items, with_prompts=names is not None)
+        vote_files.check_voter_name(name)
+    names = None if prompts is None else vote_files.read_prompts(prompts)
+    comparisons, first, history = vote_files.read_files(votes, reading, items, with_prompts=names is not None)
     check_decimals((*(names or ()), *history), "prompt", ComparisonError)
     if voters and comparisons.n_comparisons and comparisons.voters is None:
         raise OptionError("--voter needs a column of voters, which the votes lack")
@@ -346,7 +336,7 @@ def _csv(matches: Matches, first: int, *, known: bool) -> str:
 
 _level_option = console.option("--level", type=float, default=LEVEL, help="Level of the intervals.")
 _CHOICE_OPTIONS: Final = (*CHOICE_OPTIONS, "only", "without")
-_of_choices: Final = console.stacked(choice_options("judge", "elo"), voter_options)  # of figures
+_of_choices: Final = console.stacked(choice_options("judge", "elo"), vote_files.voter_options)  # of figures
 _FIGURE_OPTIONS: Final = ("k", "top", "level", "scale", "seed")
 
 
@@ -368,21 +358,23 @@ def _command(short_help: str, *options: Callable[[Any], Any]) -> Callable[[Draw]
     """
 
     def add(draw: Draw) -> Draw:
-        def run(votes: tuple[str, ...], out: str, reading: Reading, items: str | None, **model_options: Any) -> None:
-            figure_options = {name: model_options.pop(name) for name in _FIGURE_OPTIONS if name in model_options}
+        def run(votes: tuple[str, ...], out: str, reading: Reading, items: str | None, **of_model: Any) -> None:
+            figure_options = {name: of_model.pop(name) for name in _FIGURE_OPTIONS if name in of_model}
             if "level" in figure_options:
                 checked_level(figure_options["level"])  # before a fit that may take long
-            model = model_options.pop("model")
-            of_choices = {name: model_options.pop(name) for name in _CHOICE_OPTIONS if name in model_options}
+            model = of_model.pop("model")
+            of_choices = {name: of_model.pop(name) for name in _CHOICE_OPTIONS if name in of_model}
             fitted: Strengths | ChoiceStrengths
             answers = None
             if of_choices:
-                all_options = {"items": items, **model_options, **of_choices}
+                all_options = {"items": items, **of_model, **of_choices}
                 answers = answers_of_choices(votes, reading, model, all_options)
             if answers is None:
-                comparisons = read_files(votes, reading, items).votes
-                comparisons = select_voters(comparisons, of_choices.get("only", ()), of_choices.get("without", ()))
-                fitted = cast("Strengths", fit_named(comparisons, model, **model_options))
+                comparisons = vote_files.read_files(votes, reading, items).votes
+                comparisons = vote_files.select_voters(
+                    comparisons, of_choices.get("only", ()), of_choices.get("without", ())
+                )
+                fitted = cast("Strengths", fit_named(comparisons, model, **of_model))
                 warnings = fitted.warnings
             else:
                 result = fit_of_choices(answers, all_options)
@@ -391,10 +383,10 @@ def _command(short_help: str, *options: Callable[[Any], Any]) -> Callable[[Draw]
                 print_note(message)
 
         votes = click.argument("votes", nargs=-1, required=True, metavar="VOTES...")
-        command = console.stacked(votes, console.out_option, vote_options, model_options(STRENGTH_MODELS), *options)(
-            run
-        )
-        plot.command(draw.__name__, help=draw.__doc__, more=FILES_HELP, short_help=short_help)(command)
+        command = console.stacked(
+            votes, console.out_option, vote_files.vote_options, vote_files.model_options(STRENGTH_MODELS), *options
+        )(run)
+        plot.command(draw.__name__, help=draw.__doc__, more=vote_files.FILES_HELP, short_help=short_help)(command)
         return draw
 
     return add

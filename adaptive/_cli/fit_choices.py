@@ -9,16 +9,9 @@ from typing import Any, Final
 
 import click
 
+from adaptive._cli import vote_files
 from adaptive._cli.output import print_items, write_items
-from adaptive._cli.vote_files import (
-    SQLITE,
-    Reading,
-    check_repeated_files,
-    check_selection,
-    first_bytes,
-    named_pairs,
-    side_bias_text,
-)
+from adaptive._cli.vote_files import Reading
 from adaptive._formats.records import Records
 from adaptive.choices._answers import NOUNS, ChoiceAnswers, ChoiceOptions, joined_answers
 from adaptive.choices._files import choice_records, kind_of_choices, read_choices
@@ -80,13 +73,16 @@ def answers_of_choices(
     names = [name for name in _OF_CHOICES if options.get(name) not in (None, ())]
     flags = [f"--{name.replace('_', '-').removesuffix('s')}" for name in names]
     flags += [f"--columns {role}=" for role in ("weight", "count") if role in (reading.columns or {})]
-    if any(path == "-" or path.startswith("postgresql") or first_bytes(path) == SQLITE for path in paths):
+    if any(
+        path == "-" or path.startswith("postgresql") or vote_files.first_bytes(path) == vote_files.SQLITE
+        for path in paths
+    ):
         if flags:
             raise OptionError(f"{flags[0]} needs files of votes; it cannot read a ledger or standard input")
         return None
     if not flags and (reading.format != "auto" or reading.instances is not None):
         return None
-    check_repeated_files(paths)
+    vote_files.check_repeated_files(paths)
     records = {path: choice_records(path, reading.encoding) for path in paths}
     columns = {
         path: {role: name for role, name in (reading.columns or {}).items() if _has(records, path, name)}
@@ -114,7 +110,7 @@ def answers_of_choices(
         list(map(printable, paths)),
     )
     only, without = options.get("only", ()), options.get("without", ())
-    check_selection(only, without)
+    vote_files.check_selection(only, without)
     for name, flag in (("judge", "--judge"), ("powered_by", "--powered-by")):
         if options.get(name) is not None and (only or options[name] in without):
             text = printable(options[name])
@@ -142,7 +138,7 @@ def fit_choices(
     top: int | None, most_printed: int, out: str | None, as_json: bool,
 ) -> AnswersFit:  # fmt: skip
     """Fit answers, write what was fitted, and return it with the pairs of --better."""
-    result = fit_of_choices(answers, options, level=level, pairs=named_pairs(pairs, answers.items))
+    result = fit_of_choices(answers, options, level=level, pairs=vote_files.named_pairs(pairs, answers.items))
     rows = result.content["items"][:top]
     if as_json:
         console.print_json({**result.content, "items": rows})
@@ -200,7 +196,7 @@ def _print_judges(result: AnswersFit, judge: Hashable) -> None:
     biases, agreement = result.side_biases, result.agreement
     usual = [bias for bias in biases if bias.n_pairs >= _LEAST_SWAPPED] or biases
     for bias in usual:
-        click.echo(("" if bias.voter is None else f"{printable(str(bias.voter))}: ") + side_bias_text(bias))
+        click.echo(("" if bias.voter is None else f"{printable(str(bias.voter))}: ") + vote_files.side_bias_text(bias))
     if len(usual) < len(biases):
         click.echo(f"{counted(len(biases) - len(usual), 'voter')} with fewer than {_LEAST_SWAPPED} such pairs")
     if agreement is None:

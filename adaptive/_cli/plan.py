@@ -28,7 +28,7 @@ from adaptive.comparisons._comparisons import Comparisons
 from adaptive.errors import VoteError
 from rankcorr import OptionError, Ranking
 from rankcorr._checks import collected_notices
-from rankcorr._cli.console import command, declared_option, gathered, json_option, print_json, setting
+from rankcorr._cli.console import command, declared_setting, gathered, json_option, print_json, setting
 from rankcorr._io.source import printable
 
 if TYPE_CHECKING:
@@ -48,24 +48,22 @@ _WAYS_OF_BATCHES: Final = ("--budget", "--hours", "--euros")
 class PlanArguments:
     """The options of a plan and of its cost, except for the items."""
 
-    n_ballots: int | None = setting(declared_option(PlanOptions, "n_ballots", "--ballots"))
-    fraction: float = setting(declared_option(PlanOptions, "fraction"))
-    presentations: int | None = setting(declared_option(PlanOptions, "presentations", metavar="M"))
-    comparisons: int | None = setting(declared_option(PlanOptions, "comparisons", "--budget", metavar="COMPARISONS"))
-    hours: float | None = setting(declared_option(PlanOptions, "hours"))
+    n_ballots: int | None = declared_setting(PlanOptions, "n_ballots", "--ballots")
+    fraction: float = declared_setting(PlanOptions, "fraction")
+    presentations: int | None = declared_setting(PlanOptions, "presentations", metavar="M")
+    comparisons: int | None = declared_setting(PlanOptions, "comparisons", "--budget", metavar="COMPARISONS")
+    hours: float | None = declared_setting(PlanOptions, "hours")
     euros: float | None = setting(
         "--euros",
         type=float,
         metavar="AMOUNT",
         help="Or the maximum cost in any currency, with --pay and --seconds, or with --pay-per-vote.",
     )
-    top_presentations: int | None = setting(declared_option(PlanOptions, "top_presentations", "--top", metavar="M_TOP"))
-    seconds: float | None = setting(declared_option(PlanOptions, "seconds_per_comparison", "--seconds"))
-    pay_per_vote: float | None = setting(declared_option(PayOptions, "per_vote", "--pay-per-vote", metavar="AMOUNT"))
-    pay_per_hour: float | None = setting(
-        declared_option(PayOptions, "per_hour", "--pay", "--pay-per-hour", metavar="AMOUNT")
-    )
-    fee: float | None = setting(declared_option(PayOptions, "fee", default=None, metavar="SHARE"))
+    top_presentations: int | None = declared_setting(PlanOptions, "top_presentations", "--top", metavar="M_TOP")
+    seconds: float | None = declared_setting(PlanOptions, "seconds_per_comparison", "--seconds")
+    pay_per_vote: float | None = declared_setting(PayOptions, "per_vote", "--pay-per-vote", metavar="AMOUNT")
+    pay_per_hour: float | None = declared_setting(PayOptions, "per_hour", "--pay", "--pay-per-hour", metavar="AMOUNT")
+    fee: float | None = declared_setting(PayOptions, "fee", default=None, metavar="SHARE")
 
     def pay(self, currency: str | None = None) -> Pay | None:
         """Return the pay of voters; None without pay.
@@ -140,9 +138,9 @@ class BatchArguments:
     continuous: bool = setting(
         "--continuous", is_flag=True, help="Ask small matched batches, not ballots, up to --budget, --hours or --euros."
     )
-    batch: int | None = setting(declared_option(BatchOptions, "batch"))
-    target: float | None = setting(declared_option(BatchOptions, "target", metavar="TAU_W"))
-    set_size: int = setting(declared_option(BatchOptions, "set_size", metavar="N"))
+    batch: int | None = declared_setting(BatchOptions, "batch")
+    target: float | None = declared_setting(BatchOptions, "target", metavar="TAU_W")
+    set_size: int = declared_setting(BatchOptions, "set_size", metavar="N")
 
     def plan(
         self, options: PlanArguments, n_items: int, voters: int = 1, settings: CampaignSettings | None = None

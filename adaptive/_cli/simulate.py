@@ -170,10 +170,10 @@ class Shared:
         "--coefficient", type=click.Choice(COEFFICIENTS), default="tau_w", help="Coefficient that measures accuracy."
     )
     judge: Judge = console.setting(_judge_option)
-    voters: int | None = console.setting(
-        console.declared_option(VoterPopulation, "n_voters", "--voters", default=None, show_default="100", metavar="V")
+    voters: int | None = console.declared_setting(
+        VoterPopulation, "n_voters", "--voters", default=None, show_default="100", metavar="V"
     )
-    batch: int | None = console.setting(console.declared_option(Matching, "batch"))
+    batch: int | None = console.declared_setting(Matching, "batch")
     seed: int = console.setting(console.seed_option())
     workers: int = console.setting(_workers_option)
     as_json: bool = console.setting(console.json_option())

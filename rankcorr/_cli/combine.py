@@ -11,16 +11,7 @@ import click
 
 from rankcorr._checks import collected_notices, counted, default_of, offending, real_text, repeated
 from rankcorr._cli import console, options
-from rankcorr._cli.console import (
-    Column,
-    detectable_text,
-    gathered,
-    label_text,
-    number_text,
-    pvalue_text,
-    text_columns,
-    whole,
-)
+from rankcorr._cli.console import detectable_text, label_text, number_text, pvalue_text, text_columns, whole
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._io.trec import FORMATS
 from rankcorr._output.report import save_reports
@@ -64,10 +55,9 @@ class MergedFiles(Files):
 @options.coefficient_option(
     help_text="Coefficient of each ranking with the result, whose mean is largest for consensus."
 )
-@gathered("files", MergedFiles)
+@console.gathered("files", MergedFiles)
 @options.weight_options
-@console.table_option()
-@console.json_option()
+@console.output_options
 def merge_command(
     rankings: tuple[str, ...],
     method: str,
@@ -167,9 +157,8 @@ RESAMPLES = default_of(compare_evaluated, "n_resamples")
 @console.choice_option(
     "--duplicates", DUPLICATES, "Documents repeated in a query: report an error, or use the first or the largest value."
 )
-@console.table_option()
 @console.report_option()
-@console.json_option()
+@console.output_options
 def fuse_command(
     runs: tuple[str, ...],
     out: str | None,
@@ -255,7 +244,7 @@ def _print_differences(comparison: RunComparison, explanation: str) -> None:
         for row in comparison.rows
     ]
     corrected = {STEP_DOWN: "p (step-down)", HOLM: "p (Holm)"}[comparison.correction]
-    columns: dict[str, Column] = {
+    columns: dict[str, console.Column] = {
         "run": ("run", whole),
         **text_columns(number_text, "mean", "difference", "low", "high"),
         "p (two-sided)": ("pvalue", pvalue_text),

@@ -14,17 +14,7 @@ import click
 from rankcorr import OptionError
 from rankcorr._checks import collected_notices, default_of
 from rankcorr._cli import console, options
-from rankcorr._cli.console import (
-    DETECTABLE,
-    Note,
-    detectable_text,
-    gathered,
-    label_text,
-    pvalue_text,
-    setting,
-    text_columns,
-    whole,
-)
+from rankcorr._cli.console import detectable_text, label_text, pvalue_text, text_columns, whole
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._coefficients import COEFFICIENTS, Pearson
 from rankcorr._output.report import Report
@@ -51,23 +41,25 @@ class Details:
     """Optional parts of the output of `rankcorr compare`."""
 
     worst: int | None = console.count_setting("--worst", "List the K items that cost each system most.")
-    coefficient: Any = setting(options.coefficient_option(None, "Coefficient of --worst.  [default: tau_w]"))
+    coefficient: Any = console.setting(options.coefficient_option(None, "Coefficient of --worst.  [default: tau_w]"))
     ci: bool = console.flag_setting("--ci", "Add the confidence interval of each coefficient.")
     standardize: bool = console.flag_setting(
         "--standardize",
         "Add each coefficient on a scale where chance averages 0, and its percentile among random orders.",
     )
-    level: float | None = setting(
+    level: float | None = console.setting(
         options.level_option(None, f"Confidence level of --ci.  [default: {options.DEFAULT_LEVEL}]")
     )
-    method: Any = setting("--method", type=click.Choice(METHODS), help=f"Method of --ci.  [default: {METHODS[0]}]")
-    resamples: int | None = setting(
+    method: Any = console.setting(
+        "--method", type=click.Choice(METHODS), help=f"Method of --ci.  [default: {METHODS[0]}]"
+    )
+    resamples: int | None = console.setting(
         options.resamples_option(
             None,
             f"Resamples of --ci and permutations of --standardize.  [default: {CI_RESAMPLES:,} and {PERMUTATIONS:,}]",
         )
     )
-    seed: int | None = setting(
+    seed: int | None = console.setting(
         console.seed_option(None, f"Random seed of --ci and --standardize.  [default: {options.DEFAULT_SEED}]")
     )
 
@@ -112,7 +104,7 @@ class Details:
 
     def compare(
         self, gold: Named, system: Named, files: Files, weights: Weights, progress: Progress
-    ) -> tuple[dict[str, Any], list[Note]]:
+    ) -> tuple[dict[str, Any], list[console.Note]]:
         """Row of the table for one system, ready for JSON, and the warnings of the library."""
         with options.errors_of(gold, system):
             comparison = compare_with_gold(
@@ -187,13 +179,11 @@ class Details:
 
 
 @console.command(short_help="Compute the coefficients of systems with gold.")
-@click.argument("gold")
-@click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
+@options.gold_and_systems
 @options.file_options
 @options.weight_options
-@gathered("details", Details)
-@console.table_option()
-@console.json_option()
+@console.gathered("details", Details)
+@console.output_options
 def compare(
     gold: str, systems: tuple[str, ...], files: Files, weights: Weights, details: Details, as_json: bool
 ) -> None:
@@ -257,8 +247,7 @@ def _in_calls(draws: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 @console.command("test", short_help="Test systems against chance, or against each other.")
-@click.argument("gold")
-@click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
+@options.gold_and_systems
 @click.option("--versus", is_flag=True, help="Test the first SYSTEM against each other one, over the same items.")
 @options.file_options
 @options.coefficient_option(choices=options.SYSTEM_COEFFICIENTS)
@@ -270,8 +259,7 @@ def _in_calls(draws: dict[str, Any] | None) -> dict[str, Any] | None:
 @options.resamples_option(TEST_RESAMPLES, "Number of random permutations, or of swaps with --versus.")
 @console.seed_option()
 @console.report_option()
-@console.table_option()
-@console.json_option()
+@console.output_options
 def run_tests(
     gold: str,
     systems: tuple[str, ...],
@@ -351,7 +339,7 @@ def run_tests(
 
 def _tests(
     test: Callable[..., Result], compared: Sequence[tuple[Named, ...]], unit: str, title: str, arguments: dict[str, Any]
-) -> tuple[list[Result], list[Note]]:
+) -> tuple[list[Result], list[console.Note]]:
     """Results of a test of gold and one system or two, and the warnings of the library, which name the last one."""
     results, notes = [], []
     with progress_bar(len(compared) * arguments["n_resamples"], unit, title) as advance:
@@ -436,7 +424,7 @@ def _print_differences(
         f"p: {option_values['alternative']}, paired test of {name} ({swaps}{seed}){'; corrected by Holm' * has_several}"
     )
     click.echo(f"low, high: {console.percent_text(option_values['level'])} interval of a - b, by the same test")
-    click.echo(f"{DETECTABLE}\n")
+    click.echo(f"{console.DETECTABLE}\n")
     figures = {
         f"{name} of a": "statistic_a",
         "of b": "statistic_b",

@@ -160,6 +160,11 @@ def setting(*names: str | Decorator, **settings: Any) -> Any:
     return field(metadata={"option": option(*cast(Any, names), **settings) if isinstance(first, str) else first})
 
 
+def declared_setting(owner: type, name: str, *flags: str, **settings: Any) -> Any:
+    """Make a field of a dataclass that `gathered` fills, from a declaration, as `declared_option` does."""
+    return setting(declared_option(owner, name, *flags, **settings))
+
+
 def gathered(name: str, kind: Any, *left_out: str) -> Decorator:
     """Add the options of a dataclass; a command takes them as one value, `name`.
 
@@ -263,6 +268,11 @@ def table_option() -> Decorator:
     """Option --table."""
     help_text = "Format of the tables. Except with text, only the tables go to stdout; everything else goes to stderr."
     return choice_option("--table", TABLES, help_text, expose_value=False, callback=_into_tables)
+
+
+def output_options(command: Command) -> Command:
+    """Add the options --table and --json."""
+    return cast(Command, stacked(table_option(), json_option())(command))
 
 
 def _into_tables(context: click.Context, _parameter: click.Parameter, form: str) -> None:

@@ -72,11 +72,11 @@ class QueryOptions:
         f"Metric: {', '.join(METRIC_NAMES)}, or one of ir_measures, such as rr; may be repeated.",
         default=("tau_w",),
     )
-    unjudged: Any = console.setting(console.declared_option(Policies, "unjudged"))
-    unretrieved: Any = console.setting(console.declared_option(Policies, "unretrieved"))
-    depth: int | None = console.setting(console.declared_option(Policies, "depth", metavar="K"))
-    self_hits: Any = console.setting(console.declared_option(Policies, "self_hits"))
-    undefined: Any = console.setting(console.declared_option(QueryEvaluator, "undefined"))
+    unjudged: Any = console.declared_setting(Policies, "unjudged")
+    unretrieved: Any = console.declared_setting(Policies, "unretrieved")
+    depth: int | None = console.declared_setting(Policies, "depth", metavar="K")
+    self_hits: Any = console.declared_setting(Policies, "self_hits")
+    undefined: Any = console.declared_setting(QueryEvaluator, "undefined")
     standardized: bool = console.flag_setting(
         "--standardized", "Also standardize rank correlations, so that chance averages 0 for each query."
     )
@@ -217,8 +217,7 @@ def _groups_of(path: str | None, queries: tuple[Hashable, ...]) -> dict[str, str
 @console.theme_option
 @options.weight_options
 @console.report_option()
-@console.table_option()
-@console.json_option()
+@console.output_options
 def evaluate_command(
     qrels: str, runs: tuple[str, ...], settings: QueryOptions, weights: Weights, report_path: str | None, as_json: bool
 ) -> None:

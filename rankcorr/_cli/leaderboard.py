@@ -303,8 +303,7 @@ def _standing_columns(
 @options.weight_options
 @score_options
 @console.report_option()
-@console.table_option()
-@console.json_option()
+@console.output_options
 def leaderboard_command(
     gold: str,
     systems: tuple[str, ...],
@@ -398,8 +397,7 @@ def _resampling_text(board: Leaderboard, seed: int) -> str:
 @options.level_option(help_text="Probability that the sets hold all true ranks together.")
 @options.resamples_option(default_of(rank_sets, "n_resamples"), "Number of draws of the noise.")
 @console.seed_option()
-@console.table_option()
-@console.json_option()
+@console.output_options
 def rank_sets_command(
     estimates: str,
     id_column: str,

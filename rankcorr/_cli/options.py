@@ -296,6 +296,9 @@ class Files:
         return read | {name: getattr(self, name) for name in ("missing", "unordered", "duplicates")}
 
 
+gold_and_systems: console.Decorator = console.stacked(
+    click.argument("gold"), click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
+)
 file_options: console.Decorator = console.gathered("files", Files)
 
 
@@ -304,11 +307,11 @@ class Weights:
     """How items are weighed."""
 
     # The library refuses an n0 out of its bounds; None tells an n0 that was given from the default.
-    n0: float | None = console.setting(console.declared_option(TauW, "n0", type=float, default=None, show_default="2"))
-    weigher: str | None = console.setting(console.declared_option(TauW, "weigher", metavar="NAME"))
-    scheme: Any = console.setting(console.declared_option(TauW, "scheme"))
-    tied_weights: Any = console.setting(console.declared_option(TauW, "tied_weights"))
-    variant: Any = console.setting(console.declared_option(TauW, "variant"))
+    n0: float | None = console.declared_setting(TauW, "n0", type=float, default=None, show_default="2")
+    weigher: str | None = console.declared_setting(TauW, "weigher", metavar="NAME")
+    scheme: Any = console.declared_setting(TauW, "scheme")
+    tied_weights: Any = console.declared_setting(TauW, "tied_weights")
+    variant: Any = console.declared_setting(TauW, "variant")
 
     def of(self, name: str) -> Coefficient:
         """Return the coefficient of a name with these options; the plain rho and tau have no weight to choose."""
@@ -358,10 +361,12 @@ def metrics_of(names: Sequence[str], weights: Weights) -> list[Metric]:
 
 @contextmanager
 def errors_of(*files: Named | str) -> Iterator[None]:
-    """Begin the message of an error with the names of the files, or of their rankings."""
+    """Begin the message of an error with the names of the files, or of their rankings, if there are any."""
     try:
         yield
     except RankingError as error:
+        if not files:
+            raise
         *names, last = [file if isinstance(file, str) else file.name for file in files]
         raise click.ClickException(f"{', '.join(names)}{' and ' * bool(names)}{last}: {error}") from error
 

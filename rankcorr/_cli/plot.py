@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from rankcorr._checks import collected_notices
 from rankcorr._cli import console, leaderboard, options
 from rankcorr._cli.compare import TEST_RESAMPLES
-from rankcorr._cli.console import Command, Note, option
+from rankcorr._cli.console import Note, option
 from rankcorr._cli.options import Files, Named, Weights
 from rankcorr._coefficients import COEFFICIENTS
 from rankcorr._workers import progress_bar
@@ -36,10 +36,7 @@ def plot() -> None:
     """
 
 
-def _of_systems(command: Command) -> Command:
-    """Add the arguments of files, and the option --out."""
-    systems = click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
-    return cast(Command, click.argument("gold")(systems(console.out_option(command))))
+_of_systems: Final = console.stacked(options.gold_and_systems, console.out_option)
 
 
 def _matching(files: Files, gold: str, systems: Sequence[str]) -> tuple[Named, list[Named]]:
@@ -72,17 +69,16 @@ def ranks(
     named = {other.in_figures.name: other.ranking for other in others}
 
     def draw() -> Figure:
-        with options.errors_of(reference, *others):
-            return plot_ranks(
-                reference.ranking,
-                others[0].ranking if len(others) == 1 else named,
-                missing=files.missing,
-                names=(reference.in_figures.name, others[0].in_figures.name),
-                n_named=worst,
-                coefficient=coefficient_value,
-            )
+        return plot_ranks(
+            reference.ranking,
+            others[0].ranking if len(others) == 1 else named,
+            missing=files.missing,
+            names=(reference.in_figures.name, others[0].in_figures.name),
+            n_named=worst,
+            coefficient=coefficient_value,
+        )
 
-    _write(draw, out, coefficient, _only(others))
+    _write(draw, out, coefficient, [reference, *others])
 
 
 @plot.command(short_help="Draw coefficients as functions of n0.")
@@ -102,10 +98,9 @@ def offset(gold: str, systems: tuple[str, ...], out: str, files: Files, coeffici
     named = {other.in_figures.name: other.ranking for other in others}
 
     def draw() -> Figure:
-        with options.errors_of(reference, *others):
-            return plot_offset(reference.ranking, named, coefficient=weights.of(coefficient), missing=files.missing)
+        return plot_offset(reference.ranking, named, coefficient=weights.of(coefficient), missing=files.missing)
 
-    _write(draw, out, coefficient)
+    _write(draw, out, coefficient, [reference, *others])
 
 
 @plot.command("leaderboard", short_help="Draw systems with intervals and groups.")
@@ -206,10 +201,7 @@ def null(
     reference, others = _matching(files, gold, systems)
 
     def draw() -> Figure:
-        with (
-            options.errors_of(reference, *others),
-            progress_bar(resamples * len(others), "permutation", "values by chance") as advance,
-        ):
+        with progress_bar(resamples * len(others), "permutation", "values by chance") as advance:
             tests = {
                 other.in_figures.name: permutation_test(
                     reference.ranking, other.ranking, **null_options, progress=advance
@@ -225,19 +217,15 @@ def null(
                 alternative=alternative,
             )
 
-    _write(draw, out, coefficient, _only(others))
-
-
-def _only(systems: Sequence[Named]) -> str | None:
-    """Name of the system that a note is about; None if there are several."""
-    return systems[0].name if len(systems) == 1 else None
+    _write(draw, out, coefficient, [reference, *others])
 
 
 def _write(
-    draw: Callable[[], Figure], out: str, coefficient: str, system: str | None = None, *, notes: Sequence[Note] = ()
+    draw: Callable[[], Figure], out: str, coefficient: str, files: Sequence[Named] = (), *, notes: Sequence[Note] = ()
 ) -> None:
-    """Draw a figure, write it, and print its path and any notes."""
-    with collected_notices() as notices:
+    """Draw a figure, write it, and print its path and any notes; errors name its files, and notes a single system."""
+    with collected_notices() as notices, options.errors_of(*files):
         lacking = console.write_figure(draw, out)
+    system = files[1].name if len(files) == 2 else None
     interval_notes = console.notes_of(notices, [coefficient], system)
     console.print_notes([*notes, *interval_notes, *({"message": message} for message in lacking)])

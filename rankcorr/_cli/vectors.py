@@ -17,7 +17,6 @@ from rankcorr._io.rankings import DUPLICATES
 from rankcorr._output.tables import TableNotes, best_places, significance_notes
 from rankcorr._workers import progress_bar
 from rankcorr.errors import OptionError
-from rankcorr.inference._multiple_tests import holm
 from rankcorr.inference._system_comparison import SystemComparisons, compare_many
 from rankcorr.vectors._hubness import hubness
 from rankcorr.vectors._pairs import (
@@ -33,7 +32,7 @@ from rankcorr.vectors._pairs import (
 )
 from rankcorr.vectors._reading import FORMS, UNDECODABLE, read_vectors
 from rankcorr.vectors._relata import CANDIDATES, METRICS, RelataEvaluation, evaluate_relata
-from rankcorr.vectors._reliability import KINDS, compare_reliability, reliability_score
+from rankcorr.vectors._reliability import KINDS, score_models
 from rankcorr.vectors._target_groups import read_target_groups
 from rankcorr.vectors._words import MissingGensimError, WordVectors
 
@@ -159,8 +158,7 @@ class VectorOptions:
 @click.argument("vectors", nargs=-1, required=True, metavar="VECTORS...")
 @console.gathered("settings", VectorOptions)
 @options.weight_options
-@console.table_option()
-@console.json_option()
+@console.output_options
 def vectors_command(vectors: tuple[str, ...], settings: VectorOptions, weights: Weights, as_json: bool) -> None:
     """Evaluate the word vectors in each VECTORS on the pairs of words in the files of --gold, by cosine.
 
@@ -399,31 +397,23 @@ def _print_words(title: str, words: tuple[str, ...]) -> None:
 
 def _evaluate_groups(vectors: tuple[str, ...], path: str, settings: VectorOptions, as_json: bool) -> None:
     """Score vectors on target groups, compare them, and print both."""
-    shared: dict[str, Any] = {"oov": settings.oov, "lower": settings.lower, "level": settings.level}
-    n_resamples: dict[str, Any] = {} if settings.resamples is None else {"n_resamples": settings.resamples}
+    draws: dict[str, Any] = {name: getattr(settings, name) for name in ("oov", "lower", "level", "seed")}
+    if settings.resamples is not None:
+        draws["n_resamples"] = settings.resamples
     with collected_notices() as notices:
         groups = read_target_groups(path)
         loaded = {name: settings.read_words(name, groups.words) for name in vectors}
-        scores = {
-            name: reliability_score(groups, vectors_of, seed=settings.seed, **shared, **n_resamples)
-            for name, vectors_of in loaded.items()
-        }
         versus = settings.versus or vectors[0]
-        differences = {
-            name: compare_reliability(groups, loaded[name], loaded[versus], seed=settings.seed, **shared, **n_resamples)
-            for name in vectors
-            if name != versus
-        }
+        scores, differences = score_models(groups, loaded, versus, **draws)
     notes = console.notes_of(notices, [])
-    corrected = dict(zip(differences, holm([result.pvalue for result in differences.values()]), strict=True))
     if as_json:
         rows = [
-            {"vectors": name, "versus": versus, **result.to_dict(), "corrected_pvalue": float(corrected[name])}
-            for name, result in differences.items()
+            {"vectors": name, "versus": versus, **result.to_dict(), "corrected_pvalue": pvalue}
+            for name, (result, pvalue) in differences.items()
         ]
         evaluations = [{"vectors": name, **score.to_dict()} for name, score in scores.items()]
         about = {"name": path, "n_targets": len(groups.categories), "n_comparisons": len(groups.shares)}
-        document = {"groups": about, "options": {**shared, **n_resamples, "seed": settings.seed}}
+        document = {"groups": about, "options": draws}
         console.print_json({**document, "evaluations": evaluations, "comparisons": rows, "warnings": notes})
         return
     sizes = counted(len(groups.categories), "target"), counted(len(groups.shares), "comparison")
@@ -439,8 +429,8 @@ def _evaluate_groups(vectors: tuple[str, ...], path: str, settings: VectorOption
     if differences:
         click.echo()
         rows = [
-            {**vars(result), "vectors": name, "versus": versus, "corrected p": float(corrected[name])}
-            for name, result in differences.items()
+            {**vars(result), "vectors": name, "versus": versus, "corrected p": pvalue}
+            for name, (result, pvalue) in differences.items()
         ]
         columns = {**text_columns(whole, "vectors", "versus"), **text_columns(number_text, "difference", "low", "high")}
         columns |= {"p": ("pvalue", pvalue_text), **text_columns(pvalue_text, "corrected p")}

@@ -30,6 +30,7 @@ from rankcorr._input.numbers import ROUNDING
 from rankcorr._output.results import JsonResult, Result, Rows, TableResult, columns_of
 from rankcorr.errors import LowCoverageWarning
 from rankcorr.inference._exchange_distribution import ExchangeDistribution, all_swaps
+from rankcorr.inference._multiple_tests import holm
 from rankcorr.vectors._pairs import LOW_COVERAGE, OOV, RESAMPLES, Oov
 from rankcorr.vectors._reading import as_vectors
 from rankcorr.vectors._target_groups import CATEGORIES, TargetGroupError, TargetGroups
@@ -386,6 +387,20 @@ def compare_reliability(
         n_triplets=int(np.count_nonzero(counts)),
         level=float(level),
     )
+
+
+def score_models(
+    groups: TargetGroups, models: Mapping[str, ModelLike], baseline: str, **options: Any
+) -> tuple[dict[str, ReliabilityScore], dict[str, tuple[ReliabilityDifference, float]]]:
+    """Score models by name, and compare the others with one of them; p-values are also corrected by Holm's method."""
+    scores = {name: reliability_score(groups, model, **options) for name, model in models.items()}
+    differences = {
+        name: compare_reliability(groups, model, models[baseline], **options)
+        for name, model in models.items()
+        if name != baseline
+    }
+    corrected = holm([difference.pvalue for difference in differences.values()]).tolist()
+    return scores, dict(zip(differences, zip(differences.values(), corrected, strict=True), strict=True))
 
 
 def _check_options(groups: TargetGroups, oov: str, lower: bool, level: float, n_resamples: int, seed: int) -> None:

@@ -1,42 +1,26 @@
-"""Serve the resources, one file each: request schema -> view, with one library call -> answer schema.
+"""Serve the resources, those of one kind in one file: request schema -> view, with one library call -> answer schema.
 
 A worker's thread compares two short rankings; the pool answers all other requests with a body.
 """
 
 from flask import g, request
 
-from service.api import (
-    ballots,
-    choices,
-    correlations,
-    jobs,
-    leaderboards,
-    pairings,
-    rankings,
-    simulations,
-    strengths,
-    target_groups,
-    weights,
-)
+from service.api import ballots, correlations, evaluations, jobs, leaderboards, simulations, strengths
 from service.http.state import state
-from service.openapi.operations import operations
+from service.openapi import operations
 
-BLUEPRINTS = (
+RESOURCES = (
     correlations.blueprint,
-    rankings.blueprint,
+    correlations.rankings,
     leaderboards.blueprint,
-    target_groups.blueprint,  # that of evaluations
-    weights.blueprint,
-    pairings.blueprint,
-    ballots.plans,
-    ballots.ballots,
-    ballots.scores,
-    choices.blueprint,  # that of strengths
-    strengths.comparisons,
+    evaluations.blueprint,
+    correlations.weights,
+    *(ballots.pairings, ballots.plans, ballots.ballots, ballots.scores),
+    *(strengths.blueprint, strengths.comparisons),
     simulations.blueprint,
     jobs.blueprint,
-    *operations(lambda: None, when="once the service is about to stop, or the processes for heavy requests have ended"),
 )
+BLUEPRINTS = (*RESOURCES, operations.probes, operations.measures)
 
 
 def pass_on_unless_light() -> None:
@@ -51,5 +35,5 @@ def pass_on_unless_light() -> None:
             state().pool.pass_on()
 
 
-for blueprint in BLUEPRINTS:
+for blueprint in RESOURCES:
     blueprint.before_request(pass_on_unless_light)

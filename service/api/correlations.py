@@ -1,5 +1,6 @@
-"""Serve POST /v1/correlations, /v1/correlations/batch and /v1/correlations/matrix."""
+"""Serve POST /v1/correlations, /batch and /matrix, POST /v1/rankings/merged, and GET /v1/weights: what n0 means."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -14,8 +15,11 @@ from rankcorr import (
     correlation_interval,
     correlation_matrix,
 )
-from rankcorr._checks import collected_notices, default_of
+from rankcorr._checks import ALTERNATIVES, collected_notices, default_of
 from rankcorr._coefficients import named_coefficient
+from rankcorr._shares import RankShare, WeightTable, weight_table
+from rankcorr.aggregate import MergedRanking
+from rankcorr.aggregate._rankings import ABSENT, MERGE_METHODS, merge
 from rankcorr.inference._gold_comparison import (
     GoldComparison,
     GoldTable,
@@ -23,12 +27,14 @@ from rankcorr.inference._gold_comparison import (
     compare_with_gold,
     rank_against_gold,
 )
+from rankcorr.inference._interval import METHODS
 from service.http.state import state
-from service.openapi.blueprint import Blueprint
+from service.openapi.document import UNLESS_CHANGED, Blueprint
 from service.schemas import fields
 from service.schemas.base import NoticedAnswer, Request, WeightOptions, notices_of
-from service.schemas.ranking_fields import MatrixRankings, NamedRankings, RankingField
-from service.schemas.shapes import NUMBER, TEXT, WHOLE, at_least, list_of, map_of, properties_of
+from service.schemas.fields import QueryNumber, QueryWhole
+from service.schemas.item_fields import RankingField, named_rankings
+from service.schemas.shapes import NUMBER, TEXT, WHOLE, Answer, Component, at_least, list_of, map_of, properties_of
 
 WORST: Final = map_of(
     list_of(
@@ -46,14 +52,18 @@ WORST: Final = map_of(
 )
 
 
+INTERVAL_METHOD: Final = fields.vocabulary("IntervalMethod", METHODS, "Kind of interval.")
+ALTERNATIVE: Final = fields.vocabulary("Alternative", ALTERNATIVES, "Of the p-value.")
+
+
 class InferenceOptions(Request):
     """How a coefficient is compared with chance."""
 
     seed = fields.Seed()
     n_resamples = fields.resamples(default_of(correlation_interval, "n_resamples"))
     level = fields.level()
-    method = fields.Choice(fields.INTERVAL_METHOD, load_default=fields.INTERVAL_METHOD.words[0])
-    alternative = fields.Choice(fields.ALTERNATIVE, load_default=fields.ALTERNATIVE.words[0])
+    method = fields.first_of(INTERVAL_METHOD)
+    alternative = fields.first_of(ALTERNATIVE)
 
 
 INFERENCE: Final = map_of(
@@ -67,14 +77,14 @@ INFERENCE: Final = map_of(
             *("standardized", "percentile", "zscore", "pvalue"),
             percentile={"minimum": 0, "maximum": 100},
             pvalue={"minimum": 0, "maximum": 1},
-            alternative=fields.ALTERNATIVE.reference,
+            alternative=ALTERNATIVE.reference,
         ),
         interval=at_least(
             **properties_of(
                 CorrelationInterval,
                 *("low", "high", "method", "standard_error", "n_resamples", "n_undefined", "jackknife_share"),
                 jackknife_share={"minimum": 0, "maximum": 1},
-                method=fields.INTERVAL_METHOD.reference,
+                method=INTERVAL_METHOD.reference,
                 jackknife_item={"type": ["string", "integer", "null"]},
             )
         ),
@@ -133,7 +143,7 @@ class BatchRequest(CoefficientRequest):
     """Many systems against one gold ranking."""
 
     gold = RankingField(required=True)
-    systems = NamedRankings(required=True)
+    systems = named_rankings(required=True)
     coefficients = fields.Choices(fields.COEFFICIENT, load_default=fields.COEFFICIENT.words)
     sort_by = fields.Choice(fields.COEFFICIENT, about="Coefficient to sort by; the first of them by default.")
 
@@ -148,6 +158,18 @@ class BatchAnswer(NoticedAnswer, **properties_of(GoldTable, "n_items")):
 
     sort_by = fields.COEFFICIENT.reference
     systems = list_of(at_least(**properties_of(SystemRow, coefficients=map_of(fields.STATISTIC))))
+
+
+class MatrixRankings(fields.ByName):
+    """Rankings by name, to compare with one another."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(RankingField(), "ranking", **kwargs)
+        self.documented = {**self.documented, "maxProperties": fields.Limit("max_matrix_cells", math.isqrt)}
+
+    def check_count(self, count: int) -> None:
+        """Refuse more cells than the limit allows."""
+        fields.check_limit("max_matrix_cells", count * count, of="cells of a matrix, rankings times rankings")
 
 
 class MatrixRequest(CoefficientRequest):
@@ -212,3 +234,95 @@ def correlate_matrix(rankings: Mapping[str, Ranking], coefficient: Coefficient, 
     with collected_notices() as notices:
         result = correlation_matrix(rankings, coefficient=coefficient, workers=1, **options)
     return {**vars(result), "warnings": notices_of(notices, coefficient.name)}
+
+
+class MergeRequest(CoefficientRequest):
+    """Rankings to merge into one."""
+
+    rankings = named_rankings(required=True, of="rankings to merge")
+    method = fields.first_of(
+        fields.vocabulary(
+            "MergeMethod",
+            MERGE_METHODS,
+            "Mean Borda points, mean rank, sums of 1/(k + rank), fewest discordant pairs, or largest mean coefficient.",
+        )
+    )
+    k = fields.Number(least=0, about="Offset of reciprocal_rank_fusion, and of no other method; by default 60.")
+    weights = fields.ByName(fields.Number(least=0), "number", about="Weight of each ranking; by default all are equal.")
+    coefficient = fields.Choice(
+        fields.COEFFICIENT,
+        load_default="tau_w",
+        about="Of each ranking with the result; consensus has the largest mean of it.",
+    )
+    missing = fields.first_of(
+        fields.vocabulary("AbsentItems", ABSENT, "What becomes of items that a ranking to merge lacks."),
+        about="Items that a ranking lacks: an error; left out; for bottom tied below its items; for skip the ranking "
+        "counts for its own items only.",
+    )
+
+
+class MergeAnswer(
+    NoticedAnswer, **properties_of(MergedRanking, *("method", "coefficient", "exact", "missing", "objective"))
+):
+    """One ranking from several, best first, and how far each of them agrees with it."""
+
+    ranking = list_of(
+        at_least(
+            item={"type": ["string", "integer"], "description": "Without labels: the position, from 0."},
+            rank=NUMBER,
+            score=NUMBER("What ranks the items, except for kemeny and consensus."),
+            optional=["score"],
+        )
+    )
+    agreements = map_of(fields.STATISTIC)
+    weights = map_of(NUMBER, about="Shares, whose sum is 1.")
+
+
+rankings = Blueprint("rankings", __name__, url_prefix="/v1/rankings", description="Merge rankings")
+
+
+@rankings.post("/merged", name="mergeRankings")
+@rankings.arguments(MergeRequest)
+@rankings.response(200, MergeAnswer)
+def merge_rankings(
+    rankings: Mapping[str, Ranking], method: str, coefficient: Coefficient, **options: Any
+) -> dict[str, Any]:
+    """Merge rankings into one."""
+    with collected_notices() as notices:
+        merged = merge(rankings, method, coefficient=coefficient, **options)
+    return {**vars(merged), "ranking": merged.table(), "warnings": notices_of(notices, coefficient.name)}
+
+
+weights = Blueprint("weights", __name__, url_prefix="/v1/weights", description="What n0 means")
+
+
+MAX_TOP = 1_000
+MOST_LIGHT_TOP = 100  # a row takes 0.1 ms, of decimal arithmetic
+
+
+class WeightsQuery(Request):
+    """n0, or a share of the weight that determines n0."""
+
+    n0 = QueryNumber(above=-1, most=1e300, about="2 by default; not together with share.")
+    share = QueryNumber(above=0, about="Find the n0 at which the first k ranks have this share.")
+    k = QueryWhole(least=1, most=MAX_TOP, about="Number of ranks that have the share; 1 by default.")
+    top = QueryWhole(least=1, most=MAX_TOP, about="Number of ranks to list; 10 by default.")
+    n_items = QueryWhole(least=1, most=2**40, about="Length of the ranking; endless by default.")
+
+
+Component.of(RankShare)
+
+
+class WeightsAnswer(Answer, **properties_of(WeightTable, "n0", "first_rank_share", "n_items", "ranks", has_nan=False)):
+    """The share of the weight of each of the top ranks."""
+
+
+@weights.get("", name="showWeights")
+@weights.arguments(WeightsQuery, location="query")
+@weights.doc(**UNLESS_CHANGED)
+@weights.response(200, WeightsAnswer)
+def show_weights(**query: Any) -> WeightTable:
+    """Return the share of the weight on each of the top ranks, or find n0 from a share."""
+    if query.get("top", 0) > MOST_LIGHT_TOP:
+        state().pool.pass_on()
+    return weight_table(**query)

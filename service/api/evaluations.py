@@ -1,4 +1,4 @@
-"""Serve POST /v1/evaluations and /v1/evaluations/fused: which run is better, by query."""
+"""Serve POST /v1/evaluations, /fused and /groups: which run, or which model of word similarity, is better."""
 
 import re
 from collections.abc import Mapping
@@ -13,28 +13,23 @@ from rankcorr._coefficients import COEFFICIENTS, named_coefficient
 from rankcorr._output.results import json_ready
 from rankcorr.evaluation import Coverage, Evaluation, PairedDifference, Qrels, Run, RunComparison, evaluate, fuse
 from rankcorr.evaluation._comparison.compare import compare_metrics
+from rankcorr.evaluation._comparison.query_tests import TESTS
 from rankcorr.evaluation._comparison.results import GroupComparison, RunScore
 from rankcorr.evaluation._evaluate import ChanceLevel, RunMean, Undefined
+from rankcorr.evaluation._fuse import FUSIONS, MISSING_QUERIES, NORMS
 from rankcorr.evaluation._matching import Policies
 from rankcorr.evaluation._metrics import METRIC_NAMES, ir_measures_package
 from rankcorr.evaluation._nulls import RESAMPLES
 from rankcorr.evaluation._partitions.evaluator import QueryEvaluator
 from rankcorr.evaluation._reports import reports_of_tests
 from rankcorr.inference._system_comparison import LeftOut
+from rankcorr.vectors import ReliabilityDifference, ReliabilityPart, ReliabilityScore, TargetGroups, compare_reliability
+from rankcorr.vectors._pairs import OOV
+from rankcorr.vectors._reliability import score_models
 from service.http.problems import Name, shown
-from service.openapi.blueprint import Blueprint
-from service.schemas import fields, shapes
-from service.schemas.base import (
-    REPORT,
-    ItemWeights,
-    Request,
-    WarnedAnswer,
-    refuse_long_text,
-    report_content,
-    report_flag,
-    texts_of,
-)
-from service.schemas.ranking_fields import check_labels
+from service.openapi.document import Blueprint
+from service.schemas import base, fields, shapes
+from service.schemas.item_fields import check_labels
 
 _DEPTH: Final = "@[1-9][0-9]{0,5}"
 _IR_MEASURES: Final = ("rr", "r@K")
@@ -42,12 +37,9 @@ _NAMES: Final = ", ".join((*METRIC_NAMES, *_IR_MEASURES))
 METRICS: Final = f"({'|'.join((*METRIC_NAMES, *_IR_MEASURES)).replace('@K', _DEPTH)})"
 MOST_METRICS: Final = 20
 
-_LABELS: Final = {
-    "type": "array",
-    "minItems": 1,
-    "items": {**fields.LABEL_SCHEMA, "minLength": 1},
-    "not": {"allOf": [{"contains": shapes.TEXT}, {"contains": shapes.WHOLE}]},
-}
+_LABELS: Final = shapes.list_of(
+    fields.LABEL_SCHEMA(minLength=1), about="Either all text, or all whole numbers.", minItems=1
+)
 
 
 def _columns(value: str) -> dict[str, Any]:
@@ -65,7 +57,6 @@ NUMBERS_BY_QUERY: Final = shapes.Component(
         "description": "By query, the number of each document.",
         "propertyNames": {"minLength": 1},
         "additionalProperties": shapes.map_of(shapes.NUMBER, propertyNames={"minLength": 1}),
-        "not": {"additionalProperties": {"maxProperties": 0}},  # no document in any query
     },
 )
 RELEVANCE_COLUMNS: Final = shapes.Component("RelevanceColumns", _columns("relevance"))
@@ -107,10 +98,7 @@ class ByQuery(fields.Documented):
             if not isinstance(numbers, dict):
                 message = f"must be an object with a {self.kind.value_name} for each document; got {shown(numbers)}"
                 raise ValidationError({Name(query): [message]})
-            if (wrong := fields.place_of_other(numbers.values(), fields.NUMBER_TYPES)) is not None:
-                document = list(numbers)[wrong]
-                message = f"the {self.kind.value_name} must be a number; got {shown(numbers[document])}"
-                raise fields.placed([message], Name(query), Name(document))
+            fields.check_numbers(numbers, Name(query))
         return self.kind.from_dict(value)
 
     def _of_columns(self, value: dict[str, Any]) -> Qrels | Run:
@@ -125,126 +113,78 @@ class ByQuery(fields.Documented):
         numbers = value[names[2]]
         if not isinstance(numbers, list):
             raise ValidationError({names[2]: [f"must be a list of numbers; got {shown(numbers)}"]})
-        if (wrong := fields.place_of_other(numbers, fields.NUMBER_TYPES)) is not None:
-            raise fields.placed([f"must be a number; got {shown(numbers[wrong])}"], names[2], str(wrong))
+        fields.check_numbers(numbers, names[2])
         return self.kind.from_columns(*(value[name] for name in names))
 
 
-class RunsByName(fields.Documented):
-    """Runs by name."""
+class MetricName(fields.Documented):
+    """The name of a metric."""
 
-    documented: Mapping[str, Any] = shapes.map_of(
-        {"oneOf": [NUMBERS_BY_QUERY.reference, SCORE_COLUMNS.reference]},
-        minProperties=1,
-        maxProperties=fields.Limit("max_systems"),
-        propertyNames={"minLength": 1},
-    )
+    documented: Mapping[str, Any] = shapes.Shape(type="string", pattern=f"^{METRICS}$", example="tau_w")
 
-    def read(self, value: Any) -> dict[str, Run]:
-        """Check a value, and return it as the library call takes it."""
-        if not isinstance(value, dict) or not value or "" in value:
-            raise ValidationError(f"must be an object of name to run, with at least one; got {shown(value)}")
-        fields.check_limit("max_systems", len(value), of="runs")
-        return fields.read_each(ByQuery(Run), value)
-
-
-class MetricNames(fields.Documented):
-    """Names of metrics: at least one, each once."""
-
-    documented: Mapping[str, Any] = shapes.list_of(
-        {"type": "string", "pattern": f"^{METRICS}$", "example": "tau_w"},
-        about=f"{_NAMES}, with a whole number such as 10 for K. rr and r@K need ir_measures in the service. They and "
-        "ndcg need relevance in whole numbers of at most 1,000.",
-        minItems=1,
-        maxItems=MOST_METRICS,
-        uniqueItems=True,
-    )
-
-    def read(self, value: Any) -> tuple[str, ...]:
-        """Check a value, and return it as the library call takes it."""
-        if not isinstance(value, list) or not 1 <= len(value) <= MOST_METRICS:
-            raise ValidationError(f"must be a list of 1 to {MOST_METRICS} metrics; got {shown(value)}")
-        return metric_names(value)
+    def read(self, value: Any) -> str:
+        """Refuse an unknown metric, and one that needs a package the service does not have."""
+        if not isinstance(value, str) or not re.fullmatch(METRICS, value):
+            raise ValidationError(f"unknown metric {shown(value)}: use {_NAMES}, with a number for K")
+        if re.sub("@.*", "@K", value) in _IR_MEASURES:
+            try:
+                ir_measures_package()
+            except ImportError as error:
+                raise ValidationError(f"{value}: this service was installed without ir_measures") from error
+        return value
 
 
-def metric_names(names: list[Any]) -> tuple[str, ...]:
-    """Refuse unknown and repeated metrics, and metrics that need a package the service does not have."""
-    for name in names:
-        if not isinstance(name, str) or not re.fullmatch(METRICS, name):
-            raise ValidationError(f"unknown metric {shown(name)}: use {_NAMES}, with a number for K")
-    if len(set(names)) < len(names):
-        raise ValidationError(f"entries must not repeat; got {shown(names)}")
-    ir_metrics = [name for name in names if re.sub("@.*", "@K", name) in _IR_MEASURES]
-    if ir_metrics:
-        try:
-            ir_measures_package()
-        except ImportError as error:
-            raise ValidationError(f"{', '.join(ir_metrics)}: this service was installed without ir_measures") from error
-    return tuple(names)
-
-
-class GroupsOfQueries(fields.GroupsByName):
-    """A group for each query."""
-
-    documented: Mapping[str, Any] = shapes.map_of(
-        shapes.TEXT, about="By query, such as genre or language: each group is compared alone too.", minProperties=1
-    )
-
-
-class ClustersOfQueries(fields.GroupsByName):
-    """A cluster for each query."""
-
-    documented: Mapping[str, Any] = shapes.map_of(
-        shapes.TEXT,
-        about="By query: queries of a cluster are not independent, and are flipped together.",
-        minProperties=1,
-    )
+def runs_by_name(least: int = 1) -> fields.ByName:
+    """Make the field of runs by name."""
+    return fields.ByName(ByQuery(Run), "run", least=least, of="runs", is_named=True, required=True)
 
 
 N_LISTED: Final = 100  # an answer that counts queries lists at most this many of them
 LARGEST_DEPTH: Final = 2**40
 
 
-class ComparisonOptions(Request):
+class ComparisonOptions(base.Request):
     """How runs are compared over queries."""
 
     seed = fields.Seed()
     versus = fields.Text(
         attribute="baseline", about="Name of the run that others are compared with; by default all pairs are."
     )
-    standardized = fields.Flag(load_default=False, about="Compare standardized values, of rank correlations.")
-    test = fields.Choice(fields.QUERY_TEST, load_default=fields.QUERY_TEST.words[0])
-    groups = GroupsOfQueries()
-    clusters = ClustersOfQueries()
+    standardized = fields.Flag(load_default=False, about="Compare the standardized values, which the request asks for.")
+    test = fields.first_of(fields.vocabulary("QueryTest", TESTS, "Paired test over queries."))
+    groups = fields.ByName(
+        fields.Text(least=0), "group", about="By query, such as genre or language: each group is compared alone too."
+    )
+    clusters = fields.ByName(
+        fields.Text(least=0),
+        "cluster",
+        about="By query: queries of a cluster are not independent, and are flipped together.",
+    )
     level = fields.level()
     n_resamples = fields.resamples(2_000)
 
 
-class StandardizationOptions(Request):
+class StandardizationOptions(base.Request):
     """How rank correlations are standardized by their null distribution."""
 
     seed = fields.Seed()
     n_resamples = fields.resamples(RESAMPLES)
 
 
-class EvaluationRequest(ItemWeights):
+class EvaluationRequest(base.ItemWeights):
     """Runs to evaluate against qrels, query by query."""
 
-    refused = (
-        *ItemWeights.refused,
-        {"required": ["comparison"], "properties": {"runs": {"maxProperties": 1}}},
-        {
-            "required": ["comparison"],
-            "properties": {
-                "comparison": {"required": ["standardized"], "properties": {"standardized": {"const": True}}},
-                "standardized": fields.NOTHING,
-            },
-        },
-    )
-
     qrels = ByQuery(Qrels, required=True)
-    runs = RunsByName(required=True)
-    metrics = MetricNames(load_default=("tau_w",))
+    runs = runs_by_name()
+    metrics = fields.ListOf(
+        MetricName(),
+        f"1 to {MOST_METRICS} metrics",
+        least=1,
+        most=MOST_METRICS,
+        load_default=("tau_w",),
+        about=f"{_NAMES}, with a whole number such as 10 for K. rr and r@K need ir_measures in the service. They and "
+        "ndcg need relevance in whole numbers of at most 1,000.",
+    )
     unjudged = fields.declared_field(Policies, "unjudged", vocabulary="Unjudged")
     unretrieved = fields.declared_field(Policies, "unretrieved", vocabulary="Unretrieved")
     self_hits = fields.declared_field(Policies, "self_hits", vocabulary="SelfHits")
@@ -255,8 +195,8 @@ class EvaluationRequest(ItemWeights):
         about="Ask for standardized values of rank correlations too: chance gives 0 for each query.",
     )
     by_query = fields.Flag(load_default=False, about="Ask for the values of each query.")
-    comparison = fields.Part(ComparisonOptions, about="Ask which run is better, and how sure that is.")
-    report = report_flag()
+    comparison = fields.Part(ComparisonOptions, about="Ask which of two runs or more is better, and how sure that is.")
+    report = base.report_flag()
 
     @validates_schema(skip_on_field_errors=True)
     def check_size(self, data: dict[str, Any], **_: Any) -> None:
@@ -290,12 +230,9 @@ shapes.Component.of(
     least=_LEFT_OUT.or_null("The same without the query whose absence lowers the difference most."),
     most=_LEFT_OUT.or_null("The same without the query whose absence raises the difference most."),
 )
-shapes.use_shape(RunScore)
-shapes.use_shape(ChanceLevel)
-shapes.use_shape(
-    GroupComparison,
-    shapes.at_least(**shapes.properties_of(GroupComparison, group=shapes.TEXT, means={"items": shapes.NUMBER_OR_NULL})),
-)
+shapes.Component.of(RunScore)
+shapes.Component.of(ChanceLevel)
+shapes.Component.of(GroupComparison, group=shapes.TEXT, means={"items": shapes.NUMBER_OR_NULL})
 COMPARISON_OF_RUNS: Final = shapes.Component.at_least(
     "RunComparison",
     **shapes.properties_of(RunComparison, "metric", "standardized", "unit", "correction", "rows", "pairs", "groups"),
@@ -303,7 +240,7 @@ COMPARISON_OF_RUNS: Final = shapes.Component.at_least(
 
 
 class EvaluationAnswer(
-    WarnedAnswer,
+    base.WarnedAnswer,
     **shapes.properties_of(
         Evaluation,
         *("runs", "metrics", "chance"),
@@ -329,34 +266,30 @@ class EvaluationAnswer(
         COMPARISON_OF_RUNS.reference, about="One for each metric, if a comparison was asked for."
     )
     reports = shapes.list_of(
-        REPORT.reference, about="Of the means, and of the comparison of each metric; empty unless asked for."
+        base.REPORT.reference, about="Of the means, and of the comparison of each metric; empty unless asked for."
     )
 
 
-class FusionRequest(Request):
+class FusionRequest(base.Request):
     """Runs to fuse into one."""
 
-    refused = ({"properties": {"runs": {"maxProperties": 1}}},)
-
-    runs = RunsByName(required=True)
-    method = fields.Choice(fields.FUSION, load_default=fields.FUSION.words[0])
+    runs = runs_by_name(2)
+    method = fields.first_of(fields.vocabulary("Fusion", FUSIONS, "Reciprocal rank fusion, CombSUM or CombMNZ."))
     k = fields.Number(
         least=0,
         most=1e300,
         load_default=default_of(fuse, "k"),
         about="Offset of rrf: a document of rank r gets 1/(k + r).",
     )
-    norm = fields.Choice(fields.NORM, load_default=fields.NORM.words[0])
-    missing = fields.Choice(fields.MISSING_QUERY, load_default=fields.MISSING_QUERY.words[0])
-
-    @validates_schema(skip_on_field_errors=True)
-    def check_runs(self, data: dict[str, Any], **_: Any) -> None:
-        """Refuse a single run."""
-        if len(data["runs"]) < 2:
-            raise ValidationError("a fusion needs two runs or more", "runs")
+    norm = fields.first_of(
+        fields.vocabulary("Norm", NORMS, "Scores of a query from 0 to 1, or with mean 0 and standard deviation 1.")
+    )
+    missing = fields.first_of(
+        fields.vocabulary("MissingQueries", MISSING_QUERIES, "An error, or fuse the runs that have the query.")
+    )
 
 
-class FusionAnswer(WarnedAnswer, **shapes.properties_of(Run, "n_queries")):
+class FusionAnswer(base.WarnedAnswer, **shapes.properties_of(Run, "n_queries")):
     """The fused run."""
 
     run = SCORE_COLUMNS.reference("Documents of each query from best to worst, as POST /v1/evaluations takes them.")
@@ -398,23 +331,21 @@ def evaluate_runs(
     reports = reports_of_tests(evaluation.report(), (tested.report() for tested in compared)) if report else []
     answer = EvaluationAnswer.dump(
         {
+            **vars(evaluation),
             "n_queries": len(evaluation.queries),
-            "runs": evaluation.runs,
-            "metrics": evaluation.metrics,
             "means": evaluation.means,
             "coverage": [
                 {"run": run, **list_queries(counts)}
                 for run, counts in zip(evaluation.runs, evaluation.coverage, strict=True)
             ],
             "undefined": [list_queries(gap) for gap in evaluation.undefined],
-            "chance": evaluation.chance,
             "by_query": vars(evaluation) if by_query else None,
             "comparisons": compared,
-            "reports": list(map(report_content, reports)),
-            "warnings": texts_of(notices),
+            "reports": list(map(base.report_content, reports)),
+            "warnings": base.texts_of(notices),
         }
     )
-    refuse_long_text(answer)  # the answer repeats the name of a query for each run that lacks it
+    base.refuse_long_text(answer)  # the answer repeats the name of a query for each run that lacks it
     return answer
 
 
@@ -427,8 +358,8 @@ def fuse_runs(runs: Mapping[str, Run], **options: Any) -> dict[str, Any]:
         fused = fuse(runs, **options)
     rows = [(query, document, score) for query in fused.queries for document, score in fused[query].items()]
     columns = zip(("query", "document", "score"), map(list, zip(*rows, strict=True)), strict=True)
-    answer = {"run": dict(columns), "n_queries": fused.n_queries, "warnings": texts_of(notices)}
-    refuse_long_text(answer)  # the answer repeats the name of a query for each document
+    answer = {"run": dict(columns), "n_queries": fused.n_queries, "warnings": base.texts_of(notices)}
+    base.refuse_long_text(answer)  # the answer repeats the name of a query for each document
     return answer
 
 
@@ -439,3 +370,135 @@ def list_queries(result: Any) -> dict[str, Any]:
         is_list = name in ("not_in_run", "not_in_qrels", "queries")
         content |= {"n_" + name: len(value), name: value[:N_LISTED]} if is_list else {name: value}
     return content
+
+
+_WORD: Final = shapes.TEXT(minLength=1)
+TARGET_GROUP: Final = shapes.Component(
+    "TargetGroup",
+    shapes.exactly(
+        "A target word with its candidates, and the answers of annotators on pairs of positive ones.",
+        target=_WORD,
+        candidates=shapes.map_of(fields.CANDIDATE.reference, minProperties=2, propertyNames=_WORD),
+        comparisons=shapes.list_of(
+            shapes.exactly(
+                first=_WORD,
+                second=_WORD,
+                share=shapes.NUMBER("Share of the answers that rank the first above the second.", minimum=0, maximum=1),
+                n_answers=shapes.WHOLE(type=["integer", "null"], minimum=1),
+                optional=["n_answers"],
+            )
+        ),
+    ),
+)
+
+
+class TargetGroupList(fields.Documented):
+    """Target groups, as the library writes them."""
+
+    documented: Mapping[str, Any] = shapes.list_of(TARGET_GROUP.reference, minItems=1)
+
+    def read(self, value: Any) -> TargetGroups:
+        """Check a value, and return it as the library call takes it."""
+        if not isinstance(value, list):
+            raise ValidationError(f"must be a list of target groups; got {shown(value)}")
+        try:
+            groups = TargetGroups.from_dict({"groups": value})
+        except RankingError as error:
+            raise ValidationError(str(error)) from error
+        n_triplets = len(groups.shares) + sum(
+            len(groups.candidates(target, "positive")) * (len(group) - len(groups.candidates(target, "positive")))
+            for target, group in groups.categories.items()
+        )
+        fields.check_limit("max_query_documents", n_triplets, of="comparisons of candidates")
+        return groups
+
+
+class SimilaritiesByTarget(fields.Documented):
+    """Similarities of one model: of a target and its candidates."""
+
+    documented: Mapping[str, Any] = shapes.map_of(
+        shapes.map_of(shapes.NUMBER, minProperties=1, propertyNames=_WORD),
+        about="By target, the similarity of each candidate.",
+        minProperties=1,
+        propertyNames=_WORD,
+    )
+
+    def read(self, value: Any) -> dict[tuple[str, str], float]:
+        """Check a value, and return it as the library call takes it."""
+        if not isinstance(value, dict) or not value:
+            raise ValidationError(f"must be an object of target to similarities; got {shown(value)}")
+        for target, row in value.items():
+            if not isinstance(row, dict):
+                message = f"must be an object of candidate to similarity; got {shown(row)}"
+                raise ValidationError({Name(target): [message]})
+            fields.check_numbers(row, Name(target))
+        return {(target, word): similarity for target, row in value.items() for word, similarity in row.items()}
+
+
+class TargetGroupsRequest(base.Request):
+    """Models of word similarity to score on target groups."""
+
+    groups = TargetGroupList(required=True)
+    models = fields.ByName(
+        SimilaritiesByTarget(), "similarities", of="models", is_named=True, required=True, about="By name of the model."
+    )
+    versus = fields.Text(about="Name of the model that others are compared with; the first by default.")
+    oov = fields.first_of(
+        fields.vocabulary("UnknownWords", OOV, "Words without a similarity: left out, an error, or least.")
+    )
+    level = fields.level()
+    n_resamples = fields.resamples(default_of(compare_reliability, "n_resamples"))
+    seed = fields.Seed()
+
+    @validates_schema(skip_on_field_errors=True)
+    def check_versus(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse a name that no model has."""
+        if "versus" in data and data["versus"] not in data["models"]:
+            raise ValidationError("there is no model of this name", "versus")
+
+
+shapes.Component.of(ReliabilityPart)
+RELIABILITY: Final = shapes.Component.at_least(
+    "ReliabilityScore", model=shapes.TEXT, **shapes.properties_of(ReliabilityScore)
+)
+RELIABILITY_DIFFERENCE: Final = shapes.Component.at_least(
+    "ReliabilityDifference",
+    model=shapes.TEXT,
+    versus=shapes.TEXT,
+    **shapes.properties_of(ReliabilityDifference),
+    corrected_pvalue=shapes.NUMBER_OR_NULL("By Holm's method over all comparisons."),
+)
+
+
+class TargetGroupsAnswer(base.WarnedAnswer):
+    """Reliability scores of models on target groups, and tests of their differences."""
+
+    n_targets = shapes.WHOLE
+    n_triplets = shapes.WHOLE
+    scores = shapes.list_of(RELIABILITY.reference)
+    comparisons = shapes.list_of(RELIABILITY_DIFFERENCE.reference)
+
+
+@blueprint.post("/groups", name="scoreTargetGroups")
+@blueprint.arguments(TargetGroupsRequest)
+@blueprint.response(200, TargetGroupsAnswer)
+def score_target_groups(
+    groups: TargetGroups,
+    models: Mapping[str, Mapping[tuple[str, str], float]],
+    versus: str | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Score models of word similarity on target groups, and compare them."""
+    baseline = next(iter(models)) if versus is None else versus
+    with collected_notices() as notices:
+        scores, differences = score_models(groups, models, baseline, **options)
+    return {
+        "n_targets": len(groups.categories),
+        "n_triplets": len(groups.triplets),
+        "scores": [{"model": name, **vars(score)} for name, score in scores.items()],
+        "comparisons": [
+            {"model": name, "versus": baseline, **vars(difference), "corrected_pvalue": pvalue}
+            for name, (difference, pvalue) in differences.items()
+        ],
+        "warnings": base.texts_of(notices),
+    }

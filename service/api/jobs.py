@@ -6,7 +6,7 @@ from flask import Response, jsonify
 
 from service.http.jobs import RETRY_SECONDS
 from service.http.state import state
-from service.openapi.blueprint import ERRORS_OF_ALL, Blueprint
+from service.openapi.document import ERRORS_OF_ALL, Blueprint
 
 blueprint = Blueprint(
     "jobs", __name__, url_prefix="/v1/jobs", errors=(*ERRORS_OF_ALL, 404), description="Requests that take long"

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from marshmallow import ValidationError, validates_schema
 
@@ -10,67 +10,49 @@ from rankcorr import Leaderboard, Ranking, RankSet, RankSets, rank_sets
 from rankcorr._checks import collected_notices, default_of
 from rankcorr._coefficients import named_coefficient
 from rankcorr.evaluation import NeededItems, ScoreLeaderboard, leaderboard_of_scores, needed_items
+from rankcorr.evaluation._comparison.results import Verdict
+from rankcorr.evaluation._scores.leaderboard import AGGREGATES, MISSING_SCORES
+from rankcorr.inference._exchange import SWAPS
 from rankcorr.inference._leaderboard import LeaderboardRow, Score, leaderboard
 from service.http.problems import Name, shown
-from service.openapi.blueprint import Blueprint
+from service.openapi.document import Blueprint
 from service.schemas import base, fields, shapes
 from service.schemas.base import notices_of, report_content, texts_of
-from service.schemas.ranking_fields import NamedRankings, RankingField
+from service.schemas.item_fields import RankingField, named_rankings
 
 SCORE: Final = shapes.Component.of(Score, "LeaderboardScore")
 
 
-class ClustersOfItems(fields.GroupsByName):
-    """A cluster for each item."""
-
-    documented: Mapping[str, Any] = shapes.map_of(
-        shapes.TEXT,
-        about="By item: items of a cluster are not independent, and tests exchange them together; intervals do not.",
-        minProperties=1,
-    )
-
-
-class NameList(fields.Documented):
-    """Names of systems or tasks."""
-
-    documented: Mapping[str, Any] = shapes.list_of(shapes.TEXT)
-
-    def read(self, value: Any) -> list[str]:
-        """Check a value, and return it as the library call takes it."""
-        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-            raise ValidationError(f"must be a list of names; got {shown(value)}")
-        return value
+def names(about: str) -> fields.ListOf:
+    """Make the field of some names of systems or tasks."""
+    return fields.ListOf(fields.Text(least=0), "names", is_unique=False, load_default=(), about=about)
 
 
 class LeaderboardRequest(base.WeightOptions):
     """Systems to rank against one gold ranking, or against several gold sets."""
 
-    refused = (
-        *base.WeightOptions.refused,
-        {"required": ["gold", "gold_sets"]},
-        {"properties": {"gold": fields.NOTHING, "gold_sets": fields.NOTHING}},
-    )
-
     gold = RankingField(about="One gold ranking; or gold_sets.")
-    gold_sets = NamedRankings(limit="max_systems", of="gold sets", about="By name; or gold.")
-    systems = NamedRankings(required=True)
+    gold_sets = named_rankings(of="gold sets", about="By name; or gold.")
+    systems = named_rankings(required=True)
     coefficient = fields.Choice(fields.SYSTEM_COEFFICIENT, load_default="tau_w")
     by = fields.Text(load_default="sum", about="What ranks the systems: sum, mean, or the name of a gold set.")
     standardized = fields.Flag(load_default=False, about="Standardize coefficients: chance gives 0 in each gold set.")
-    swap = fields.Choice(
-        fields.SWAP,
-        load_default=fields.SWAP.words[0],
+    swap = fields.first_of(
+        fields.vocabulary("Swap", SWAPS, "What systems exchange in tests."),
         about="Scores must be given, and mean the same in all systems; tests are then exact. auto takes scores if all "
         "systems have them and their distributions may be one, else ranks; the answer says which.",
     )
-    clusters = ClustersOfItems()
-    unranked = NameList(load_default=(), about="Systems without rank or test, such as late submissions.")
+    clusters = fields.ByName(
+        fields.Text(least=0),
+        "cluster",
+        about="By item: items of a cluster are not independent, and tests exchange them together; intervals do not.",
+    )
+    unranked = names(about="Systems without rank or test, such as late submissions.")
     level = fields.level()
     n_resamples = fields.resamples(default_of(leaderboard, "n_resamples"))
     seed = fields.Seed()
-    missing = fields.Choice(
+    missing = fields.first_of(
         fields.MISSING_ITEMS,
-        load_default=fields.MISSING_ITEMS.words[0],
         about="Items of a gold set that a system lacks: an error, left out of that gold set, or, for bottom and gold,"
         " tied below the others. Items of a system that are in no gold set: an error too, or left out and "
         "counted, or, for bottom, tied below the others in each gold set and each system that lacks them.",
@@ -88,13 +70,7 @@ class LeaderboardRequest(base.WeightOptions):
         fields.check_limit("max_resampled_values", n_values, of=f"values, {of}", field="n_resamples")
 
 
-shapes.use_shape(
-    LeaderboardRow,
-    shapes.at_least(
-        **shapes.properties_of(LeaderboardRow, scores=shapes.map_of(SCORE.reference, about="By gold set.")),
-        optional=["n_unused"],
-    ),
-)
+shapes.Component.of(LeaderboardRow, optional=["n_unused"], scores=shapes.map_of(SCORE.reference, about="By gold set."))
 
 
 class LeaderboardAnswer(
@@ -109,7 +85,7 @@ class LeaderboardAnswer(
     """Systems from best to worst, with the tests of each against the best."""
 
     coefficient = fields.SYSTEM_COEFFICIENT.reference
-    swap = fields.EXCHANGED.reference
+    swap = fields.vocabulary("Exchanged", ("scores", "ranks", "standardized scores"), "By systems, in tests.").reference
 
 
 _NAME: Final = {"pattern": r"\S"}
@@ -152,10 +128,16 @@ class ScoreLeaderboardRequest(base.Request):
     """A table of scores whose systems are to be ranked."""
 
     scores = ScoresByTask(required=True)
-    aggregate = fields.Choice(fields.AGGREGATE, load_default=fields.AGGREGATE.words[0])
-    groups = fields.GroupsByName(about="By task: its group. Systems are then ranked by the mean over groups.")
-    lower_is_better = NameList(load_default=(), about="Tasks on which smaller scores are better.")
-    missing = fields.Choice(fields.MISSING_SCORE, load_default=fields.MISSING_SCORE.words[0])
+    aggregate = fields.first_of(
+        fields.vocabulary("Aggregate", AGGREGATES, "What ranks systems: mean score, Borda points or mean rank.")
+    )
+    groups = fields.ByName(
+        fields.Text(least=0), "group", about="By task: its group. Systems are then ranked by the mean over groups."
+    )
+    lower_is_better = names(about="Tasks on which smaller scores are better.")
+    missing = fields.first_of(
+        fields.vocabulary("MissingScores", MISSING_SCORES, "An error, leave out the task, or its worst score.")
+    )
     equivalent_within = fields.Number(
         above=0, about="A margin in the unit of the means: each pair of systems then has a verdict."
     )
@@ -177,16 +159,11 @@ class ScoreLeaderboardRequest(base.Request):
 class RankSetsRequest(base.Request):
     """Estimates with their errors, whose ranks are to be found."""
 
-    refused = (
-        {"required": ["standard_errors", "covariance"]},
-        {"properties": {"standard_errors": fields.NOTHING, "covariance": fields.NOTHING}},
+    estimates = fields.ByName(
+        fields.Number(), "number", required=True, least=2, of="estimates", about="Larger is better."
     )
-
-    estimates = fields.NumbersByName(
-        fields.Number(), required=True, least=2, limit="max_systems", of="estimates", about="Larger is better."
-    )
-    standard_errors = fields.NumbersByName(
-        fields.Number(least=0), about="Of independent estimates, by name; or covariance."
+    standard_errors = fields.ByName(
+        fields.Number(least=0), "number", about="Of independent estimates, by name; or covariance."
     )
     covariance = fields.NumberMatrix(about="Of the estimates, in their order; or standard_errors.")
     level = fields.level()
@@ -201,25 +178,14 @@ class RankSetsRequest(base.Request):
         fields.check_limit("max_matrix_cells", n_pairs, of="pairs, estimates times estimates", field="estimates")
 
 
-_RANK: Final = {"minimum": 1}
-shapes.use_shape(
-    RankSet,
-    shapes.at_least(
-        **shapes.properties_of(
-            RankSet,
-            group=_RANK,
-            name=shapes.TEXT,
-            least_rank=_RANK,
-            largest_rank=_RANK,
-            marginal_least_rank=_RANK,
-            marginal_largest_rank=_RANK,
-        )
-    ),
-)
+shapes.Component.of(RankSet, name=shapes.TEXT)
 
 
 class RankSetsAnswer(shapes.Answer, **shapes.properties_of(RankSets, "level", "n_resamples", "rows", has_nan=False)):
     """The ranks that estimates may have, the largest estimate first."""
+
+
+VERDICT: Final = fields.vocabulary("Verdict", get_args(Verdict), "On one system compared with another.")
 
 
 class ScoreLeaderboardAnswer(
@@ -237,7 +203,7 @@ class ScoreLeaderboardAnswer(
 ):
     """Systems of a table of scores, from best to worst."""
 
-    verdicts = shapes.list_of(shapes.list_of(fields.VERDICT.reference)).or_null(
+    verdicts = shapes.list_of(shapes.list_of(VERDICT.reference)).or_null(
         "On the system of a row compared with that of a column."
     )
     needed = shapes.at_least(**shapes.properties_of(NeededItems)).or_null(

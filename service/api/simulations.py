@@ -1,6 +1,7 @@
 """Serve POST /v1/simulations."""
 
 import math
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -9,18 +10,61 @@ from numpy.typing import NDArray
 
 from adaptive import BallotPlan, SimulationResult, VoterPopulation, simulate
 from adaptive._rows import SimulatedCoefficient
-from adaptive.simulation._approaches import Approach, simulated_comparisons
-from adaptive.simulation._similarity import named_similarity
+from adaptive.simulation._approaches import PAPER_APPROACHES, Approach, simulated_comparisons
+from adaptive.simulation._similarity import SIMILARITIES, named_similarity
 from rankcorr._checks import collected_notices
 from rankcorr._coefficients import COEFFICIENTS, TauW
 from service.api.ballots import PlanInputs
-from service.openapi.blueprint import Blueprint
+from service.http.problems import shown
+from service.openapi.document import Blueprint
 from service.schemas import fields
-from service.schemas.ballot_fields import Interval, Similarity
 from service.schemas.base import NoticedAnswer, Request, notices_of
-from service.schemas.shapes import NUMBER_OR_NULL, Component, Shape, properties_of
+from service.schemas.shapes import NUMBER, NUMBER_OR_NULL, Component, Shape, list_of, one_of, properties_of
 
+APPROACH: Final = fields.vocabulary("Approach", PAPER_APPROACHES, "The plan, or one uniform ballot of equal cost.")
+DISTRIBUTION: Final = fields.vocabulary("SimilarityDistribution", SIMILARITIES, "Underlying similarities by name.")
 _PAPER: Final = VoterPopulation()
+
+
+class Interval(fields.ListOf):
+    """The lower and upper end of a voter's level."""
+
+    def __init__(self, *, most: float, **kwargs: Any) -> None:
+        number = fields.Number(least=0, most=most)
+        super().__init__(number, "the least and the largest", least=2, most=2, is_unique=False, **kwargs)
+
+    def read(self, value: Any) -> tuple[float, ...]:
+        """Check a value, and return it as the library call takes it."""
+        low, high = super().read(value)
+        if low > high:
+            raise ValidationError(f"must be the least, then the largest; got {shown(value)}")
+        return low, high
+
+
+class Similarity(fields.Documented):
+    """A distribution by name, or the similarity of each item."""
+
+    _item: Final = NUMBER(minimum=-1, maximum=1)
+    documented: Mapping[str, Any] = one_of(
+        DISTRIBUTION.reference, list_of(_item, minItems=2, maxItems=fields.Limit("max_items"))
+    )
+    _name = fields.Choice(DISTRIBUTION)
+    _number = fields.Number(least=-1, most=1)
+
+    def read(self, value: Any) -> str | NDArray[np.float64]:
+        """Check a value, and return it as the library call takes it."""
+        if not isinstance(value, list):
+            if isinstance(value, str):
+                return self._name.read(value)
+            words = ", ".join(map(shown, DISTRIBUTION.words))
+            raise ValidationError(f"must be one of {words} or a list of numbers; got {shown(value)}")
+        if len(value) < 2:
+            raise ValidationError(f"must be a similarity for each of at least 2 items; got {len(value)}")
+        fields.check_limit("max_items", len(value), of="similarities")
+        for place, number in enumerate(value):
+            if type(number) not in (int, float) or not -1 <= number <= 1:
+                fields.read_at(self._number, number, str(place))
+        return np.array(value, np.float64)
 
 
 class Voters(Request):
@@ -55,7 +99,7 @@ class SimulationRequest(Request):
     relatedness = fields.Flag(
         load_default=True, about="Voters judge, and the true ranking follows, the size of the similarity."
     )
-    approaches = fields.Choices(fields.APPROACH, load_default=fields.APPROACH.words)
+    approaches = fields.Choices(APPROACH, load_default=APPROACH.words)
     n0 = fields.declared_field(TauW, "n0", most=1e300)
 
     @validates_schema
@@ -74,11 +118,7 @@ class SimulationRequest(Request):
 
 
 SIMULATED_COEFFICIENT: Final = Component.of(
-    SimulatedCoefficient,
-    is_open=False,
-    mean=fields.STATISTIC,
-    sd=NUMBER_OR_NULL(minimum=0),
-    se=NUMBER_OR_NULL(minimum=0),
+    SimulatedCoefficient, mean=fields.STATISTIC, sd=NUMBER_OR_NULL(minimum=0), se=NUMBER_OR_NULL(minimum=0)
 )
 SIMULATED_APPROACH: Final = Component.exactly(
     "SimulatedApproach", **dict.fromkeys(COEFFICIENTS, SIMULATED_COEFFICIENT.reference)
@@ -100,7 +140,7 @@ class SimulationAnswer(
         type="object",
         minProperties=1,
         additionalProperties=False,
-        properties=dict.fromkeys(fields.APPROACH.words, SIMULATED_APPROACH.reference),
+        properties=dict.fromkeys(APPROACH.words, SIMULATED_APPROACH.reference),
     )("The plan, and the one uniform ballot of equal cost: coefficients against the true ranking.")
 
 

@@ -1,4 +1,4 @@
-"""Serve POST /v1/strengths and /v1/comparisons/next: fit strengths to votes, and choose the next comparisons."""
+"""Serve POST /v1/strengths, /v1/strengths/choices and /v1/comparisons/next: fit strengths, and choose comparisons."""
 
 import math
 from collections.abc import Mapping
@@ -9,21 +9,47 @@ import numpy as np
 from flask import g
 from marshmallow import ValidationError, validates_schema
 
-from adaptive import Comparisons, Matches, Reliability, Strengths, next_comparisons
+from adaptive import (
+    Agreement,
+    ChoiceAnswers,
+    Comparisons,
+    JudgeAgreement,
+    Matches,
+    Reliability,
+    SideBias,
+    Strengths,
+    next_comparisons,
+    read_choices,
+)
 from adaptive import reliability as reliability_of
-from adaptive._rows import FittedVoter, ItemStrength, NextComparisons
+from adaptive._rows import ChoiceItem, FittedVoter, ItemStrength, JudgePower, NextComparisons, OtherParameter
+from adaptive.choices._answers import KINDS, ChoiceOptions
+from adaptive.choices._fit import fit_answers
 from adaptive.matching._matching import Matching
 from adaptive.model._likelihood import Misfit
-from adaptive.model._models import FitOptions, Model, fit_named
+from adaptive.model._models import STRENGTH_MODELS, FitOptions, Model, fit_named
 from adaptive.model._signal import Signal
 from rankcorr._checks import collected_notices, counted_need, declaration_of
 from service.http.problems import shown
-from service.openapi.blueprint import Blueprint
-from service.schemas import ballot_fields, base, fields, shapes
-from service.schemas.ballot_fields import Labels
-from service.schemas.ranking_fields import BEST_FIRST, RANKS_ARRAY, check_labels, read_label
+from service.openapi.document import Blueprint
+from service.schemas import base, fields, shapes
+from service.schemas.base import Request, WarnedAnswer
+from service.schemas.item_fields import (
+    BEST_FIRST,
+    LABELS,
+    RANKS_ARRAY,
+    SIDES,
+    VOTE,
+    Labels,
+    Names,
+    check_keys,
+    check_labels,
+    check_vote,
+    check_votes,
+    read_label,
+)
 
-_ANSWER: Final = fields.VOTE.reference.or_null()
+_ANSWER: Final = VOTE.reference.or_null()
 _WINNER: Final = "The side that won, or a tie; null where there is no answer."
 _OF_ROWS: Final = {
     "voter": "Who answered; of all comparisons or of none.",
@@ -34,15 +60,15 @@ _OF_ROWS: Final = {
 COMPARISON_COLUMNS: Final = shapes.Component.exactly(
     "ComparisonColumns",
     "Answered comparisons as arrays of one length.",
-    **ballot_fields.SIDES,
+    **SIDES,
     winner=shapes.list_of(_ANSWER, about=_WINNER, maxItems=fields.Limit("max_comparisons")),
-    **{name: ballot_fields.LABELS(about) for name, about in _OF_ROWS.items()},
+    **{name: LABELS(about) for name, about in _OF_ROWS.items()},
     optional=list(_OF_ROWS),
 )
 COMPARISON: Final = shapes.Component.exactly(
     "AnsweredComparison",
     "A comparison and its answer.",
-    **dict.fromkeys(ballot_fields.SIDES, fields.LABEL_SCHEMA),
+    **dict.fromkeys(SIDES, fields.LABEL_SCHEMA),
     winner=_ANSWER(_WINNER),
     **{name: fields.LABEL_SCHEMA(about) for name, about in _OF_ROWS.items()},
     optional=list(_OF_ROWS),
@@ -56,8 +82,8 @@ class Answered:
     left: list[str | int]
     right: list[str | int]
     winner: list[str | None]
-    voter: list[str | int] | None
-    prompt: list[str | int] | None
+    voter: list[str | int] | None = None
+    prompt: list[str | int] | None = None
 
     @property
     def labels(self) -> dict[str | int, None]:
@@ -68,12 +94,9 @@ class Answered:
 class ComparisonsField(fields.Documented):
     """Answered comparisons, in one of two forms."""
 
-    _bounds: Final[dict[str, Any]] = {"maxItems": fields.Limit("max_comparisons"), "title": "one by one"}
     documented: Mapping[str, Any] = shapes.one_of(
         COMPARISON_COLUMNS.reference,
-        shapes.list_of(
-            COMPARISON.reference, refused={"anyOf": [fields.some_have(name) for name in _OF_ROWS]}, **_bounds
-        ),
+        shapes.list_of(COMPARISON.reference, maxItems=fields.Limit("max_comparisons"), title="one by one"),
     )
 
     def read(self, value: Any) -> Answered:
@@ -86,36 +109,34 @@ class ComparisonsField(fields.Documented):
 
 
 def _of_columns(value: dict[str, Any]) -> Answered:
-    ballot_fields.check_keys(value, {*ballot_fields.SIDES, "winner"}, {*_OF_ROWS})
-    labels = [name for name in (*ballot_fields.SIDES, *_OF_ROWS) if name in value]
+    check_keys(value, {*SIDES, "winner"}, {*_OF_ROWS})
+    labels = [name for name in (*SIDES, *_OF_ROWS) if name in value]
     winner = value["winner"]
-    ballot_fields.check_votes(winner, "winner")
+    check_votes(winner, "winner")
     fields.check_limit("max_comparisons", len(winner), of="comparisons of a request")
     for name in labels:
         if isinstance(value[name], list) and len(value[name]) != len(winner):
             message = f"{counted_need(len(winner), 'winner')} as many entries here; got {len(value[name])}"
             raise fields.placed([message], name)
         check_labels(value[name], name)
-    return Answered(value["left"], value["right"], winner, value.get("voter"), value.get("prompt"))
+    return Answered(**value)
 
 
 def _of_rows(value: list[Any]) -> Answered:
     fields.check_limit("max_comparisons", len(value), of="comparisons of a request")
     first = value[0] if value and isinstance(value[0], dict) else {}
-    names = [*ballot_fields.SIDES, *(name for name in _OF_ROWS if name in first)]
+    names = [*SIDES, *(name for name in _OF_ROWS if name in first)]
     needed = {*names, "winner"}
     for place, row in enumerate(value):
         if not isinstance(row, dict) or row.keys() != needed:
             if isinstance(row, dict) and (more := [name for name in _OF_ROWS if name in row and name not in needed]):
                 message = f"either all comparisons have a {more[0]} or none; the first has none"
                 raise fields.placed([message], str(place), more[0])
-            ballot_fields.check_keys(row, needed, set(), str(place))
+            check_keys(row, needed, set(), str(place))
         for name in names:
             row[name] = read_label(row[name], str(place), name)
-        ballot_fields.check_vote(row["winner"], str(place), "winner")
-    columns = {name: [row[name] for row in value] for name in names}
-    winner = [row["winner"] for row in value]
-    return Answered(columns["left"], columns["right"], winner, columns.get("voter"), columns.get("prompt"))
+        check_vote(row["winner"], str(place), "winner")
+    return Answered(**{name: [row[name] for row in value] for name in (*names, "winner")})
 
 
 # Outside these limits a fit takes long without benefit: strengths that spread by 100 decide every vote.
@@ -128,7 +149,6 @@ class Oversight(fields.Number):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(least=0, below=0.5, **kwargs)
-        self.documented = {**self.documented, "not": {"exclusiveMinimum": 0, "exclusiveMaximum": _LEAST_OVERSIGHT}}
 
     def _fits(self, number: float) -> bool:
         return super()._fits(number) and not 0 < number < _LEAST_OVERSIGHT
@@ -141,7 +161,9 @@ class ModelOptions(base.Request):
     """Options of the vote model; see the library's bradley_terry."""
 
     ties = fields.declared_field(FitOptions, "ties", vocabulary="TiesModel")
-    oversight = Oversight(about=declaration_of(FitOptions, "oversight").about)
+    oversight = Oversight(
+        about=f"{declaration_of(FitOptions, 'oversight').about} Give 0, or at least {_LEAST_OVERSIGHT:g}."
+    )
     prior = fields.declared_field(FitOptions, "prior", above=-math.inf, least=PRIORS[0], most=PRIORS[1])
     voters = fields.declared_field(FitOptions, "voters")
     side_bias = fields.declared_field(FitOptions, "side_bias")
@@ -150,37 +172,14 @@ class ModelOptions(base.Request):
 class VotesRequest(base.Request):
     """Votes, and options of the model to fit."""
 
-    refused = (
-        {  # no items at all
-            "properties": {
-                "items": fields.NOTHING,
-                "comparisons": {"maxItems": 0, "properties": {"winner": {"maxItems": 0}}},
-            }
-        },
-        {
-            "required": ["options"],
-            "properties": {
-                "options": {"required": ["voters"], "properties": {"voters": {"const": True}}},
-                "comparisons": {
-                    "properties": {"voter": fields.NOTHING},
-                    "items": {"properties": {"voter": fields.NOTHING}},
-                },
-            },
-        },
-        {
-            "required": ["model", "options"],
-            "properties": {"model": {"not": {"const": fields.MODEL.words[0]}}, "options": {"required": ["ties"]}},
-        },
-    )
-
-    items = ballot_fields.ItemNames(
+    items = Names(
         required=False,
         of="items",
         about="All items there may be, those never compared included, or N for 0 to N - 1. By default "
         "those of the comparisons, in the order of first appearance.",
     )
     comparisons = ComparisonsField(required=True)
-    model = fields.Choice(fields.MODEL, load_default=fields.MODEL.words[0])
+    model = fields.first_of(fields.vocabulary("VoteModel", STRENGTH_MODELS, "Logistic or normal curve of a vote."))
     options = fields.Part(ModelOptions, load_default={"voters": False, "side_bias": False})
 
     @validates_schema
@@ -194,7 +193,7 @@ class VotesRequest(base.Request):
             fields.check_limit("max_items", len(labels), of="items", field="comparisons")
         if data["options"]["voters"] and data["comparisons"].voter is None:
             raise ValidationError({"voters": ["voters can be fitted only if each comparison has one"]}, "options")
-        if data["model"] != fields.MODEL.words[0] and "ties" in data["options"]:
+        if data["model"] != STRENGTH_MODELS[0] and "ties" in data["options"]:
             raise ValidationError({"ties": [f"{data['model']} does not have this option"]}, "options")
 
 
@@ -225,13 +224,15 @@ class NextRequest(VotesRequest):
         about="Number of comparisons; 50 is good.",
     )
     seed = fields.Seed(about="The same seed and votes give the same comparisons.")
-    voters = ballot_fields.VoterNames(
+    voters = Names(
+        "voters",
         required=False,
         of="voters",
         about="Voters to ask, or V for the names 0 to V - 1. By default those of the comparisons, or one "
         "unknown voter, 0.",
     )
-    prompts = ballot_fields.PromptNames(
+    prompts = Names(
+        "prompts",
         required=False,
         of="prompts",
         about="Prompts to compare within, or P for the names 0 to P - 1. By default those of the comparisons, if they "
@@ -264,15 +265,11 @@ def _labels(data: dict[str, Any]) -> list[str | int]:
     return [] if isinstance(items, int) else list(items)
 
 
-shapes.Component.of(
-    ItemStrength, is_open=False, item=fields.LABEL_SCHEMA, rank={"minimum": 1}, standard_error={"minimum": 0}
+ITEM_STRENGTH: Final = shapes.Component.of(
+    ItemStrength, item=fields.LABEL_SCHEMA, rank={"minimum": 1}, standard_error={"minimum": 0}
 )
-shapes.Component.of(
-    FittedVoter,
-    is_open=False,
-    voter=fields.LABEL_SCHEMA,
-    discrimination={"minimum": 0},
-    oversight={"minimum": 0, "maximum": 1},
+FITTED_VOTER: Final = shapes.Component.of(
+    FittedVoter, voter=fields.LABEL_SCHEMA, discrimination={"minimum": 0}, oversight={"minimum": 0, "maximum": 1}
 )
 FITTED_PARAMETERS: Final = shapes.Component.exactly(
     "FittedParameters",
@@ -288,10 +285,9 @@ FITTED_PARAMETERS: Final = shapes.Component.exactly(
         opinion_sd={"minimum": 0},
     ),
 )
-shapes.Component.of(Signal, is_open=False, pvalue=shapes.NUMBER(minimum=0, maximum=1), log_evidence=shapes.NUMBER)
+shapes.Component.of(Signal, pvalue=shapes.NUMBER(minimum=0, maximum=1), log_evidence=shapes.NUMBER)
 shapes.Component.of(
     Misfit,
-    is_open=False,
     pairs=shapes.NUMBER(
         "Above 3: preferences go in circles, or depend on the pair. In standard errors, as the next two."
     ),
@@ -303,20 +299,13 @@ _INFIT: Final = shapes.list_of(
 )
 RELIABILITY: Final = shapes.Component.of(
     Reliability,
-    is_open=False,
-    items=ballot_fields.LABELS("Items, in the order of infit."),
+    items=LABELS("Items, in the order of infit."),
     infit=_INFIT,
-    voters=ballot_fields.LABELS.or_null("null if they are not known."),
+    voters=LABELS.or_null("null if they are not known."),
     voter_infit=_INFIT.or_null("null if voters are not known."),
 )
-shapes.Component.of(
-    NextComparisons,
-    is_open=False,
-    optional=["prompt"],
-    left=ballot_fields.LABELS,
-    right=ballot_fields.LABELS,
-    voter=ballot_fields.LABELS,
-    prompt=ballot_fields.LABELS,
+NEXT_COMPARISONS: Final = shapes.Component.of(
+    NextComparisons, optional=["prompt"], left=LABELS, right=LABELS, voter=LABELS, prompt=LABELS
 )
 
 
@@ -340,17 +329,17 @@ class StrengthsAnswer(
 ):
     """Strengths, best first, and the other fitted parameters."""
 
-    items = shapes.list_of(shapes.use_shape(ItemStrength), minItems=2)
+    items = shapes.list_of(ITEM_STRENGTH.reference, minItems=2)
     ranking = RANKS_ARRAY.reference(BEST_FIRST)
     parameters = FITTED_PARAMETERS.reference
-    voters = shapes.list_of(shapes.use_shape(FittedVoter)).or_null("null where voters were not fitted.")
+    voters = shapes.list_of(FITTED_VOTER.reference).or_null("null where voters were not fitted.")
     reliability = RELIABILITY.reference.or_null("null unless the request asked for it.")
 
 
 class NextAnswer(shapes.Answer, **shapes.properties_of(Matches, "n_comparisons")):
     """The next comparisons, in the order to show them."""
 
-    comparisons = shapes.use_shape(NextComparisons)(
+    comparisons = NEXT_COMPARISONS.reference(
         "Add the answers as `winner`, an array of the same length, append them to the earlier comparisons, and send "
         "all to POST /v1/strengths."
     )
@@ -401,21 +390,17 @@ def choose(
     options: dict[str, Any],
     size: int,
     seed: int,
-    n0: float,
-    focus: float,
     items: Labels | None = None,
-    voters: Labels | None = None,
     prompts: Labels | None = None,
+    **matching: Any,
 ) -> dict[str, Any]:
     """Choose the comparisons that tell most about the top items, given all votes so far."""
     strengths_fit, notices = fit_votes(comparisons, model, options, items)
-    rng = np.random.default_rng(seed)
     if prompts is None and comparisons.prompt:
         prompts = tuple(dict.fromkeys(comparisons.prompt))
-    prompt_options: dict[str, Any] = {}
     if prompts is not None:
-        prompt_options = {"prompts": prompts, "prompt_history": prompts_shown(comparisons)}
-    matches = next_comparisons(strengths_fit, size, rng=rng, voters=voters, n0=n0, focus=focus, **prompt_options)
+        matching |= {"prompts": prompts, "prompt_history": prompts_shown(comparisons)}
+    matches = next_comparisons(strengths_fit, size, rng=np.random.default_rng(seed), **matching)
     reasons = [f"{matches.n_comparisons} of {size} comparisons: {matches.reason}"] if matches.reason else []
     return {
         "n_comparisons": matches.n_comparisons,
@@ -440,3 +425,162 @@ def fit_votes(
             comparisons.left, comparisons.right, comparisons.winner, voter=comparisons.voter, items=items
         )
     return cast(Strengths, fit_named(votes, cast(Model, model), **options)), notices
+
+
+_LABEL: Final = fields.LABEL_SCHEMA(minLength=1)
+_BESIDE: Final = {
+    "voter": _LABEL("Who answered; of all answers or of none."),
+    "prompt": _LABEL("What the answer is about; of all answers or of none."),
+    "turn": _LABEL("Turn of a conversation on the prompt: another question of the same cluster."),
+    "weight": shapes.NUMBER(
+        "How often the answer counts; of all answers or of none.", minimum=0, exclusiveMaximum=1e12
+    ),
+}
+
+
+def _kind(about: str, **properties: Any) -> shapes.Shape:
+    return shapes.exactly(about, optional=_BESIDE, **properties, **_BESIDE)
+
+
+_PAIR: Final = {"left": _LABEL, "right": _LABEL}
+_GRADE: Final = shapes.Shape(type=["integer", "null"], minimum=-50, maximum=50)("Above 0: left is better.")
+_LABELS: Final = shapes.list_of(_LABEL, minItems=2, uniqueItems=True)
+_SIDES: Final[dict[str, Any]] = {
+    # left_1 is a part of a label in a table
+    "patternProperties": {"^(left|right)_(?![0-9]+$)": shapes.NUMBER("A covariate of one side; its name is no number.")}
+}
+CHOICE_CLUSTER: Final = fields.vocabulary("ChoiceCluster", ("voter", "prompt", "both"), "Answers that are dependent.")
+CHOICE_KIND: Final = fields.vocabulary("ChoiceKind", KINDS, "Kind of the answers.")
+PAIR_ANSWER: Final = fields.vocabulary(
+    "PairAnswer", ("left", "right", "tie", "both bad"), "The side that won, a tie, or neither is good."
+)
+UNDECIDED: Final = fields.vocabulary("Undecided", ("tie", "left out"), "What an answer without a winner counts as.")
+PAIR_VOTE: Final = shapes.Component(
+    "PairVote",
+    _kind("A vote on a pair.", **_PAIR, winner=PAIR_ANSWER.reference.or_null("null where there is no answer."))(
+        **_SIDES
+    ),
+)
+GRADED_VOTE: Final = shapes.Component("GradedVote", _kind("A graded vote.", **_PAIR, grade=_GRADE)(**_SIDES))
+BEST_WORST_ANSWER: Final = shapes.Component(
+    "BestWorstAnswer", _kind("The best and the worst of several items.", items=_LABELS, best=_LABEL, worst=_LABEL)
+)
+RANKING_ANSWER: Final = shapes.Component(
+    "RankingAnswer",
+    _kind(
+        "A ranking, best first; a list in it is a tie.",
+        ranking=shapes.list_of(shapes.one_of(_LABEL, shapes.list_of(_LABEL, minItems=1)), minItems=1),
+    ),
+)
+_KEYS: Final = ("left", "right", "winner", "grade", "items", "best", "worst", "ranking", *_BESIDE)
+
+
+class AnswerRows(fields.Documented):
+    """Answers of one kind, one object each."""
+
+    documented: Mapping[str, Any] = shapes.one_of(
+        *(
+            shapes.list_of(kind.reference, minItems=1, maxItems=fields.Limit("max_comparisons"))
+            for kind in (PAIR_VOTE, GRADED_VOTE, BEST_WORST_ANSWER, RANKING_ANSWER)
+        )
+    )
+
+    def read(self, value: Any) -> list[dict[str, Any]]:
+        """Check that a value is a list of objects; the library checks what they hold."""
+        if not isinstance(value, list) or not value:
+            raise ValidationError(f"must be a list of answers; got {shown(value)}")
+        fields.check_limit("max_comparisons", len(value), of="answers of a request")
+        for place, row in enumerate(value):
+            if not isinstance(row, dict):
+                raise fields.placed([f"must be an object; got {shown(row)}"], str(place))
+            is_pair = "left" in row or "right" in row
+            odd = [name for name in row if name not in _KEYS and not (is_pair and name.startswith(("left_", "right_")))]
+            if odd:
+                raise fields.placed([f"is no part of an answer; its parts are {', '.join(_KEYS)}"], str(place), odd[0])
+            for name in ("left", "right", "best", "worst", "voter", "prompt", "turn"):
+                if name in row:
+                    row[name] = read_label(row[name], str(place), name)
+            for name in ("items", "ranking"):
+                if isinstance(row.get(name), list):
+                    row[name] = [_read_labels(entry, str(place), name) for entry in row[name]]
+        g.n_items = len(value)
+        return value
+
+
+def _read_labels(entry: Any, *place: str) -> Any:
+    if isinstance(entry, list):
+        return [read_label(label, *place) for label in entry]
+    return read_label(entry, *place)
+
+
+class VoterName(fields.Documented):
+    """The name of a voter, as in the answers."""
+
+    documented: Mapping[str, Any] = _LABEL
+
+    def read(self, value: Any) -> str | int:
+        """Check a value, and return it as the library call takes it."""
+        return read_label(value)
+
+
+class ChoicesRequest(Request):
+    """Answers of one kind, and options of their fit."""
+
+    answers = AnswerRows(required=True)
+    covariates = fields.ListOf(
+        fields.Text(),
+        "at most 100 names",
+        most=100,
+        load_default=(),
+        about="Slopes to fit: length stands for left_length and right_length of each answer.",
+    )
+    cluster = fields.declared_field(ChoiceOptions, "cluster", vocabulary=CHOICE_CLUSTER)
+    both_bad = fields.declared_field(ChoiceOptions, "both_bad", vocabulary=UNDECIDED)
+    swapped = fields.declared_field(ChoiceOptions, "swapped", vocabulary=UNDECIDED)
+    elo = fields.declared_field(ChoiceOptions, "elo")
+    side_bias = fields.declared_field(FitOptions, "side_bias")
+    prior = fields.declared_field(FitOptions, "prior", above=float("-inf"), least=PRIORS[0], most=PRIORS[1])
+    judge = VoterName(about=declaration_of(ChoiceOptions, "judge").about)
+    powered_by = VoterName(about=declaration_of(ChoiceOptions, "powered_by").about)
+    level = fields.Number(above=0, below=1, load_default=0.9, about="Level of the intervals.")
+
+
+CHOICE_ITEM: Final = shapes.Component.of(
+    ChoiceItem,
+    optional=["elo", *shapes.COUNTS],
+    item=_LABEL,
+    rank={"minimum": 1},
+    standard_error={"minimum": 0},
+    rank_low=shapes.COUNT,
+    rank_high=shapes.COUNT,
+)
+OTHER_PARAMETER: Final = shapes.Component.of(OtherParameter, standard_error={"minimum": 0})
+SIDE_BIAS: Final = shapes.Component.of(
+    SideBias, voter=shapes.Shape(type=["string", "integer", "null"])("null if not known.")
+)
+shapes.Component.of(Agreement)
+JUDGE_AGREEMENT: Final = shapes.Component.of(JudgeAgreement)
+POWER: Final = shapes.Component.of(JudgePower, judge=_LABEL, weight={"minimum": 0, "maximum": 1})
+
+
+class ChoicesAnswer(WarnedAnswer, **shapes.properties_of(ChoiceAnswers, "n_unanswered", "n_both_bad")):
+    """Strengths, best first, the other fitted parameters, and what is known of judges."""
+
+    kind = CHOICE_KIND.reference
+    n_answers = shapes.COUNT("Answers of the fit, after swapped pairs became one.")
+    items = shapes.list_of(CHOICE_ITEM.reference)
+    others = shapes.list_of(OTHER_PARAMETER.reference)
+    log_likelihood = shapes.NUMBER
+    prior_sd = shapes.NUMBER_OR_NULL("Standard deviation of the strengths before any answer.")
+    degrees_of_freedom = shapes.NUMBER_OR_NULL("Of Student's t distribution of the strengths; null without clusters.")
+    side_biases = shapes.list_of(SIDE_BIAS.reference, about="Of each voter, with `swapped` or `judge` in the request.")
+    agreement = JUDGE_AGREEMENT.reference.or_null("null without a judge.")
+    prediction_powered = POWER.reference.or_null("null without powered_by.")
+
+
+@blueprint.post("/choices", name="fitChoices")
+@blueprint.arguments(ChoicesRequest)
+@blueprint.response(200, ChoicesAnswer)
+def choices(*, answers: list[dict[str, Any]], covariates: tuple[str, ...], **options: Any) -> dict[str, Any]:
+    """Fit strengths to graded votes, best-worst answers, rankings, or pairs with prompts, covariates and judges."""
+    return fit_answers(read_choices(answers, covariates=covariates), **options).content

@@ -5,17 +5,16 @@ from functools import cache, cached_property
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from flask import Request, Response, g, request
+from flask import Response, g, request
 
 from adaptive.ledger import Campaign, Holder, Origin, TokenKind, Voter, VotingPages
-from service.collect.schemas.voting import CAMPAIGN_HEADER
 from service.collect.state import collecting
 from service.environment import is_loopback, variable
 from service.http import logs
-from service.http.access import site_of
 from service.http.problems import Problem
-from service.http.state import State, state
+from service.http.state import site_of, state
 
+CAMPAIGN_HEADER: Final = "Rankcorr-Campaign"
 VOTER_COOKIE: Final = "voter_"
 ORGANISER_COOKIE: Final = "organiser_"
 SESSION_HOURS: Final = 24.0 * 90
@@ -23,7 +22,7 @@ ORGANISER_HOURS: Final = 24.0 * 7
 _ANY_HOST: Final = frozenset(("/health/live", "/health/ready", "/metrics"))
 
 
-def check_host(request: Request) -> None:
+def check_host() -> None:
     """Refuse a host name that is not the service's: it would appear in links and be accepted as our own origin.
 
     The service answers on any port. Health checks and metrics contain no links, and orchestrators request them by
@@ -51,33 +50,24 @@ def host_of(url: str) -> str:
         return ""
 
 
-def admit(_state: State, _request: Request) -> str:
-    """Refuse a page of another site, and return the address of the client; the views identify the caller.
+def admit() -> str:
+    """Refuse a page of another site, by Sec-Fetch-Site and Origin, and return the address of the client.
+
+    Programs send neither header. The views identify the caller.
 
     Raises
     ------
     Problem
         403 for a page of another site.
     """
-    check_origin()
-    g.origin = _origin()
-    address: str = g.origin.address
-    return address
-
-
-def check_origin() -> None:
-    """Refuse requests of pages of other sites, by Sec-Fetch-Site and Origin; programs send neither header.
-
-    Raises
-    ------
-    Problem
-        403, if the origin is another site.
-    """
     origin = request.headers.get("Origin")
     # A proxy in front may speak https while we receive http, so the host shows whose page it is.
     is_ours = origin is None or origin == public_origin() or urlsplit(origin).netloc == request.host
     if not is_ours or request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
         raise Problem(403, "this was sent by a page of another site", kind="cross-site")
+    g.origin = _origin()
+    address: str = g.origin.address
+    return address
 
 
 def public_origin() -> str:
@@ -136,7 +126,7 @@ class VoterSession:
 def admit_voter() -> None:
     """Admit only voters, before the body is parsed, so that a stranger's body costs nothing.
 
-    Their session is then `g.session`: a header names the campaign, and a cookie proves who votes.
+    The view takes their session: a header names the campaign, and a cookie proves who votes.
 
     Raises
     ------
@@ -152,22 +142,30 @@ def admit_voter() -> None:
         detail = "you are not signed in as a voter: open the link of the campaign again"
         raise Problem(401, detail, kind="session-needed")
     origin = g.origin if "origin" in g else _origin()  # requests with OPTIONS come without
-    g.session = VoterSession(
+    path: Any = request.view_args
+    path["session"] = VoterSession(
         campaign, voter_of(campaign, holder), holder.consent_version, origin if origin.most else None
     )
 
 
 def admit_organiser() -> None:
-    """Admit only the organiser of the campaign in the path, before the body is parsed.
+    """Admit only the organiser of the campaign in the path, which the view takes, before the body is parsed.
 
     Raises
     ------
     Problem
-        401, as for `organiser`.
+        401, without the organiser's token or session. The answer is the same if the campaign does not exist, so that
+        keys cannot be guessed.
     """
-    key = (request.view_args or {}).get("key")
-    if key is not None:
-        organiser(key)
+    path: Any = request.view_args
+    if key := path.pop("key", None):
+        try:
+            campaign = collecting().campaigns.of(key)
+        except Problem as problem:
+            raise _no_organiser() from problem
+        if organiser_of_request(campaign) is None:
+            raise _no_organiser()
+        path["campaign"] = campaign
         g.client = f"organiser {key}"  # the heavy requests of a campaign wait for one another, not for others
 
 
@@ -186,27 +184,6 @@ def is_left_out(campaign: Campaign) -> bool:
     """Return whether the browser's session is or was an excluded voter's; the cookie outlives a withdrawal."""
     token = _cookie(VOTER_COOKIE, campaign)
     return bool(token) and campaign.voters.is_left_out(token)
-
-
-def organiser(key: str) -> Campaign:
-    """Return the campaign of a key, if its organiser sent the request.
-
-    Raises
-    ------
-    Problem
-        401, without the organiser's token or session. The answer is the same if the campaign does not exist, so that
-        keys cannot be guessed.
-    """
-    if "campaign" not in g or g.campaign.key != key:
-        try:
-            campaign = collecting().campaigns.of(key)
-        except Problem as problem:
-            raise _no_organiser() from problem
-        if organiser_of_request(campaign) is None:
-            raise _no_organiser()
-        g.campaign = campaign
-    organised_campaign: Campaign = g.campaign
-    return organised_campaign
 
 
 def organiser_of_request(campaign: Campaign) -> Holder | None:

@@ -13,8 +13,8 @@ from service.collect.state import CollectState
 from service.http import logs
 from service.http.hooks import API, add_hooks, new_app
 from service.http.problems import ALL_STATUSES, LIBRARY_KINDS, Problem, from_library, name_options
+from service.openapi.document import TOKEN_SCHEME, Api, configuration, problem_component
 from service.openapi.operations import register_page
-from service.openapi.specification import TOKEN_SCHEME, Api, configuration, problem_component
 from service.schemas.shapes import TEXT, TEXT_OR_NULL, WHOLE
 
 # Prefixes of the paths whose requests may need the ledger; caches must not store their answers.
@@ -94,9 +94,10 @@ CONFIGURATION: Final = configuration(
 
 def app_of(settings: CollectSettings) -> Flask:
     """Make the application from its settings."""
-    app = new_app(__name__, settings, static_folder="static", static_url_path="/static", template_folder="templates")
+    app = new_app(
+        __name__, CollectState(settings), static_folder="static", static_url_path="/static", template_folder="templates"
+    )
     app.config.update(CONFIGURATION)
-    CollectState(settings).attach(app)
     api = Api(app, problem=PROBLEM, statuses=ALL_STATUSES, security=SECURITY)
     for blueprint in BLUEPRINTS:
         api.register_blueprint(blueprint)

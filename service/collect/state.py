@@ -1,4 +1,4 @@
-"""Extend the shared state of `service.http.state` with the ledger and its campaigns.
+"""Extend the state of `service.http.state` by the ledger and its campaigns.
 
 The ledger is opened on first use, after the fork.
 """
@@ -14,9 +14,9 @@ from concurrent.futures import Future
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
-from flask import Flask, current_app
+from flask import Flask
 
 from adaptive.errors import AdaptiveError
 from adaptive.ledger import Campaign, Ledger, LedgerError, NoCampaignError, VotingPages
@@ -24,7 +24,7 @@ from service.collect.content import Content, content_for_pages
 from service.collect.settings import CollectSettings
 from service.environment import SettingError, variable
 from service.http.problems import Problem
-from service.http.state import state
+from service.http.state import State, state
 
 _KEY: Final = re.compile(r"[0-9a-f]{32}")
 SPACE_BYTES: Final = 1 << 16
@@ -177,10 +177,7 @@ class Campaigns:
         return content_for_pages(self.contents(campaign)[place], campaign.info.items[place])
 
 
-_EXTENSION = "rankcorr-collect"
-
-
-class CollectState:
+class CollectState(State):
     """The objects that the views share; nothing is opened before it is needed.
 
     Examples
@@ -189,18 +186,20 @@ class CollectState:
     False
     """
 
+    settings: CollectSettings
+
     def __init__(self, settings: CollectSettings) -> None:
-        self.settings = settings
+        super().__init__(settings)
         self.ledger = LazyLedger(settings.ledger, patience=settings.max_ledger_seconds)
         self.campaigns = Campaigns(self.ledger.get)
+        self.resources.callback(self.ledger.close)
 
-    def attach(self, app: Flask) -> None:
-        """Make this the state of an app, whose end closes the connections."""
-        app.extensions[_EXTENSION] = self
-        state(app).resources.callback(self.ledger.close)
+    def check(self) -> None:
+        """Refuse to report readiness as `State` does, or while the ledger does not answer."""
+        super().check()
+        self.ledger.check()
 
 
 def collecting(app: Flask | None = None) -> CollectState:
     """Return the state of an app; by default of the one that answers the current request."""
-    collect_state: CollectState = (app or current_app).extensions[_EXTENSION]
-    return collect_state
+    return cast(CollectState, state(app))

@@ -23,7 +23,6 @@ from service.http.body import OrjsonProvider, read_body
 from service.http.jobs import RETRY_SECONDS
 from service.http.pool import Heavy
 from service.http.problems import WITH_BODY, Problem
-from service.http.settings import HttpSettings
 from service.http.state import ALONE, EXTENSION, State, is_job, state
 
 API: Final = "/v1/"
@@ -36,16 +35,15 @@ SECURITY_HEADERS: Final = {
 }
 
 
-def new_app(name: str, http_settings: HttpSettings, *, jobs: Any = None, **options: Any) -> Flask:
-    """Make an application without views, which keeps `jobs` if given; `options` are passed to Flask."""
+def new_app(name: str, shared: State, **options: Any) -> Flask:
+    """Make an application without views, with its state; `options` are passed to Flask."""
     app = Flask(name, **options)
     app.json = OrjsonProvider(app)
-    app.config.update(MAX_CONTENT_LENGTH=http_settings.limits.max_body_bytes)
+    app.config.update(MAX_CONTENT_LENGTH=shared.settings.limits.max_body_bytes)
     app.url_map.strict_slashes = True
     app.url_map.merge_slashes = False  # the documented answers include no redirect
-    app.extensions[EXTENSION] = State(http_settings, jobs)
-    if http_settings.trusted_proxies:
-        n_proxies = http_settings.trusted_proxies
+    app.extensions[EXTENSION] = shared
+    if n_proxies := shared.settings.trusted_proxies:
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=n_proxies, x_proto=n_proxies)  # type: ignore[method-assign]
     return app
 
@@ -53,11 +51,11 @@ def new_app(name: str, http_settings: HttpSettings, *, jobs: Any = None, **optio
 def add_hooks(
     app: Flask,
     *,
-    admit: Callable[[State, Request], str],
+    admit: Callable[[], str],
     refuse: Callable[[Any], Problem],
     tagged: AbstractSet[str] = frozenset(),
     headers: Callable[[Request, Response], None] | None = None,
-    screen: Callable[[Request], None] | None = None,
+    screen: Callable[[], None] | None = None,
 ) -> None:
     """Add the hooks that run before and after the view of every request.
 
@@ -65,7 +63,7 @@ def add_hooks(
     ----------
     app : Flask
     admit : callable
-        Returns the client's name for a request to /v1; raises a problem if the request is not allowed.
+        Returns the client's name for the current request to /v1; raises a problem if it is not allowed.
     refuse : callable
         Returns the problem for an error of the libraries.
     tagged : set of str
@@ -73,7 +71,7 @@ def add_hooks(
     headers : callable, optional
         Adds the application's own headers to an answer.
     screen : callable, optional
-        Raises a problem for a request that is not meant for this application, whatever its path.
+        Raises a problem for a current request that is not meant for this application, whatever its path.
     """
 
     @app.before_request
@@ -84,11 +82,11 @@ def add_hooks(
             metrics.begin()
             g.counted = True
             if screen is not None:
-                screen(request)
+                screen()
         if not request.path.startswith(API) or request.method == "OPTIONS":
             return None
         if not is_alone:
-            g.client = admit(state(), request)
+            g.client = admit()
         if request.url_rule is None:  # no route serves this path or method
             return None
         g.body = read_body(request) if request.method in WITH_BODY else b""

@@ -1,15 +1,14 @@
 """Serve the probes, the metrics and the page to try the service, which every application has at its root."""
 
-from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
 
-from flask import Flask, Response, redirect, request, send_from_directory
+from flask import Flask, Response, abort, redirect, request, send_from_directory
 
 from rankcorr import __version__
 from service.http import metrics
 from service.http.state import settings, state
-from service.openapi.blueprint import Blueprint
+from service.openapi.document import Blueprint
 from service.schemas.shapes import NUMBER, TEXT, Answer, map_of
 
 
@@ -27,45 +26,36 @@ class ReadyAnswer(Answer):
     limits = map_of(NUMBER)
 
 
-def operations(check: Callable[[], None], *, when: str) -> tuple[Blueprint, Blueprint]:
-    """Make the blueprints of /health and /metrics.
+probes = Blueprint("health", __name__, url_prefix="/health", errors=(500, 503), description="Probes")
+measures = Blueprint("metrics", __name__, url_prefix="/metrics", errors=(401, 404, 500), description="For Prometheus")
 
-    Parameters
-    ----------
-    check : callable
-        Raises a problem with status 503 if the application lacks something it needs.
-    when : str
-        Condition for that problem, as the OpenAPI document words it.
-    """
-    probes = Blueprint("health", __name__, url_prefix="/health", errors=(500, 503), description="Probes")
-    measures = Blueprint(
-        "metrics", __name__, url_prefix="/metrics", errors=(401, 404, 500), description="For Prometheus"
-    )
 
-    @probes.get("/live", name="checkLive")
-    @probes.response(200, LiveAnswer)
-    def live() -> dict[str, str]:
-        """Confirm that the process answers."""
-        return {"status": "ok"}
+@probes.get("/live", name="checkLive")
+@probes.response(200, LiveAnswer)
+def live() -> dict[str, str]:
+    """Confirm that the process answers."""
+    return {"status": "ok"}
 
-    def ready() -> dict[str, Any]:
-        state().stopping.check()
-        state().pool.check()
-        check()
-        limits = {name: value for name, value, _ in settings().table() if name.startswith("RANKCORR_MAX")}
-        return {"status": "ok", "version": __version__, "limits": limits}
 
-    ready.__doc__ = f"Report readiness and the limits on requests; 503 {when}."
-    probes.get("/ready", name="checkReady")(probes.response(200, ReadyAnswer)(ready))
+@probes.get("/ready", name="checkReady")
+@probes.response(200, ReadyAnswer)
+def ready() -> dict[str, Any]:
+    """Report readiness and the limits on requests; 503 before a stop, and while the service lacks what it needs."""
+    state().check()
+    limits = {name: value for name, value, _ in settings().table() if name.startswith("RANKCORR_MAX")}
+    return {"status": "ok", "version": __version__, "limits": limits}
 
-    @measures.get("", name="readMetrics")
-    @measures.response(200, TEXT, content_type="text/plain")
-    def prometheus() -> Response:
-        """Return counts and times of all workers if the settings let this caller read them; 404 if metrics are off."""
-        state().check_metrics(request)
-        return metrics.exposition()
 
-    return probes, measures
+@measures.get("", name="readMetrics")
+@measures.response(200, TEXT, content_type="text/plain")
+def prometheus() -> Response:
+    """Return counts and times of all workers if the settings let this caller read them; 404 if metrics are off."""
+    shared = state()
+    if shared.settings.metrics == "off":
+        abort(404)
+    if shared.settings.metrics == "token":
+        shared.tokens.check(request)
+    return metrics.exposition()
 
 
 def register_page(app: Flask, *, is_root: bool = True) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from marshmallow import RAISE, Schema, ValidationError, missing, post_load, pre_load, validates_schema
 
@@ -19,19 +19,7 @@ from service.schemas.shapes import TEXT, WHOLE, Answer, Component, Shape, exactl
 
 
 class Request(Schema):
-    """A request; an unknown field is an error, so that a misspelt option does not silently select a default.
-
-    Attributes
-    ----------
-    refused : tuple of mapping
-        JSON Schemas of requests that `validates_schema` refuses although each field is valid. The document lists them
-        under `not`, because client generators make no class of an object that has `oneOf`.
-    dependent_required : mapping
-        Fields that each field requires.
-    """
-
-    refused: ClassVar[tuple[Mapping[str, Any], ...]] = ()
-    dependent_required: ClassVar[Mapping[str, list[str]]] = MappingProxyType({})
+    """A request; an unknown field is an error, so that a misspelt option does not silently select a default."""
 
     class Meta:  # noqa: D106
         unknown = RAISE
@@ -125,8 +113,6 @@ class WeigherField(fields.Documented):
 class ItemWeights(Request):
     """How items are weighted; see the library's weighted_tau."""
 
-    refused: ClassVar[tuple[Mapping[str, Any], ...]] = ({"required": ["n0", "weigher"]},)
-
     n0 = fields.declared_field(TauW, "n0", most=1e300, load_default=missing)
     weigher = WeigherField()
     scheme = fields.declared_field(TauW, "scheme", vocabulary="Scheme")
@@ -152,9 +138,8 @@ class ItemWeights(Request):
 class WeightOptions(ItemWeights):
     """How items are weighted, and how items missing from one ranking are treated."""
 
-    missing = fields.Choice(
+    missing = fields.first_of(
         fields.MISSING_ITEMS,
-        load_default=fields.MISSING_ITEMS.words[0],
         about="Items in one ranking only: an error; left out; for bottom all kept, tied below what a ranking has; "
         "for gold those of gold kept alone, tied below what a system has.",
     )
@@ -223,15 +208,25 @@ def report_content(report: Report) -> dict[str, Any]:
     return content | {"bibtex": report.to_bibtex()}
 
 
-def refuse_long_text(answer: Any) -> None:
-    """Refuse a request whose answer repeats names until it is too large.
+def refuse_long_text(answer: Any, pointer: str = "") -> None:
+    """Refuse a request whose answer of lists and objects repeats names until its text is too large.
 
     Raises
     ------
     Problem
-        422.
+        422, which blames the field at the pointer.
     """
+    sizes: dict[str, int] = {}
+    count, waiting = 0, [answer]
+    while waiting:
+        value = waiting.pop()
+        inner = value.values() if isinstance(value, dict) else value
+        for entry in inner:
+            if isinstance(entry, str):
+                count += sizes.get(entry) or sizes.setdefault(entry, len(entry.encode()))
+            elif isinstance(entry, dict | list | tuple):
+                waiting.append(entry)
     try:
-        fields.check_text_bytes(answer)
+        fields.check_limit("max_label_bytes", count, of="bytes of labels in an answer")
     except ValidationError as error:
-        raise invalid({"": list(error.messages)}) from error
+        raise invalid({pointer: list(error.messages)}) from error

@@ -12,26 +12,16 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from marshmallow import Schema, ValidationError
 from marshmallow.fields import Field, Nested
 
-from adaptive._votes import WORDS
-from adaptive.model._models import STRENGTH_MODELS
-from adaptive.simulation._approaches import PAPER_APPROACHES
-from adaptive.simulation._similarity import SIMILARITIES
-from rankcorr._checks import ALTERNATIVES, declaration_of, default_of
+from rankcorr._checks import declaration_of, default_of, repeated
 from rankcorr._coefficients import COEFFICIENTS, Pearson
 from rankcorr._ranking import MISSING
-from rankcorr.aggregate._rankings import ABSENT, MERGE_METHODS
-from rankcorr.evaluation._comparison.query_tests import TESTS
-from rankcorr.evaluation._comparison.results import Verdict
-from rankcorr.evaluation._fuse import FUSIONS, MISSING_QUERIES, NORMS
-from rankcorr.evaluation._scores.leaderboard import AGGREGATES, MISSING_SCORES
-from rankcorr.inference._exchange import SWAPS
-from rankcorr.inference._interval import METHODS, correlation_interval
-from rankcorr.vectors._pairs import OOV
+from rankcorr.inference._interval import correlation_interval
+from rankcorr.vectors._target_groups import CATEGORIES
 from service.environment import variable
 from service.http.body import is_above_zero
 from service.http.problems import Name, shown
@@ -58,33 +48,11 @@ SYSTEM_COEFFICIENT: Final = vocabulary(
     "SystemCoefficient", (*COEFFICIENTS, Pearson.name), "A coefficient of ranks, or Pearson's of scores."
 )
 MISSING_ITEMS: Final = vocabulary("MissingItems", MISSING, "What becomes of items that one of two rankings lacks.")
-INTERVAL_METHOD: Final = vocabulary("IntervalMethod", METHODS, "Kind of interval.")
-ALTERNATIVE: Final = vocabulary("Alternative", ALTERNATIVES, "Of the p-value.")
-UNKNOWN_WORDS: Final = vocabulary("UnknownWords", OOV, "Words without a similarity: left out, an error, or least.")
-EXCHANGED: Final = vocabulary("Exchanged", ("scores", "ranks", "standardized scores"), "By systems, in tests.")
-SWAP: Final = vocabulary("Swap", SWAPS, "What systems exchange in tests.")
-APPROACH: Final = vocabulary("Approach", PAPER_APPROACHES, "The plan, or one uniform ballot of equal cost.")
-DISTRIBUTION: Final = vocabulary("SimilarityDistribution", SIMILARITIES, "Underlying similarities by name.")
-VOTE: Final = vocabulary("Vote", WORDS, "The side that won, or a tie.")
-MODEL: Final = vocabulary("VoteModel", list(STRENGTH_MODELS), "Logistic or normal curve of a vote.")
-FUSION: Final = vocabulary("Fusion", FUSIONS, "Reciprocal rank fusion, CombSUM or CombMNZ.")
-NORM: Final = vocabulary("Norm", NORMS, "Scores of a query from 0 to 1, or with mean 0 and standard deviation 1.")
-MISSING_QUERY: Final = vocabulary("MissingQueries", MISSING_QUERIES, "An error, or fuse the runs that have the query.")
-QUERY_TEST: Final = vocabulary("QueryTest", TESTS, "Paired test over queries.")
-AGGREGATE: Final = vocabulary("Aggregate", AGGREGATES, "What ranks systems: mean score, Borda points or mean rank.")
-MISSING_SCORE: Final = vocabulary("MissingScores", MISSING_SCORES, "An error, leave out the task, or its worst score.")
-MERGE_METHOD: Final = vocabulary(
-    "MergeMethod",
-    MERGE_METHODS,
-    "Mean Borda points, mean rank, sums of 1/(k + rank), fewest discordant pairs, or largest mean coefficient.",
-)
-ABSENT_ITEMS: Final = vocabulary("AbsentItems", ABSENT, "What becomes of items that a ranking to merge lacks.")
-VERDICT: Final = vocabulary("Verdict", get_args(Verdict), "On one system compared with another.")
+CANDIDATE: Final = vocabulary("CandidateCategory", CATEGORIES, "How a candidate relates to its target.")
 
 # Whole numbers are read exactly up to 64 bits.
 LABEL_SCHEMA: Final = Shape(type=["string", "integer"], minimum=-(2**63), maximum=2**64 - 1)
 STATISTIC: Final = NUMBER_OR_NULL(minimum=-1, maximum=1)
-NOTHING: Final[dict[str, Any]] = {"not": {}}  # the schema that accepts no value: for a field that must be absent
 NUMBER_TYPES: Final = frozenset((int, float))
 LABEL_TYPES: Final = frozenset((str, int))
 _NUMBER_TEXT: Final = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?")
@@ -97,11 +65,6 @@ class Limit:
 
     name: str
     of: Callable[[int], int] = int
-
-
-def some_have(name: str) -> dict[str, Any]:
-    """Return the schema of an array of objects where some have a field and others do not."""
-    return {"allOf": [{"contains": {"required": [name]}}, {"contains": {"not": {"required": [name]}}}]}
 
 
 def check_limit(name: str, count: int, *, of: str, field: str = "_schema") -> None:
@@ -136,38 +99,10 @@ def place_of_other(values: Collection[Any], types: AbstractSet[type]) -> int | N
     return next(place for place, value in enumerate(values) if type(value) not in types)
 
 
-def read_each(field: Documented, value: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the values of an object that are of one kind, and refuse all that are wrong at once."""
-    values, errors = {}, {}
-    for name, entry in value.items():
-        try:
-            values[name] = field.read(entry)
-        except ValidationError as error:
-            errors[Name(name)] = error.messages
-    if errors:
-        raise ValidationError(errors)
-    return values
-
-
 def check_label_bytes(field: str, labels: Sequence[str | int], times: int) -> None:
     """Refuse labels if writing each of them `times` times would make the answer too large."""
     count = times * sum(len(label.encode()) for label in labels if isinstance(label, str))
     check_limit("max_label_bytes", count, of="bytes of labels in an answer", field=field)
-
-
-def check_text_bytes(answer: Any) -> None:
-    """Refuse an answer of lists and objects if its text, with all repetitions, would make it too large."""
-    sizes: dict[str, int] = {}
-    count, waiting = 0, [answer]
-    while waiting:
-        value = waiting.pop()
-        inner = value.values() if isinstance(value, dict) else value
-        for entry in inner:
-            if isinstance(entry, str):
-                count += sizes.get(entry) or sizes.setdefault(entry, len(entry.encode()))
-            elif isinstance(entry, dict | list | tuple):
-                waiting.append(entry)
-    check_limit("max_label_bytes", count, of="bytes of labels in an answer")
 
 
 # null is refused like any other value of a wrong type
@@ -251,24 +186,12 @@ class Whole(Number):
         return value if type(value) is int else None
 
 
-class NumbersByName(Documented):
-    """Numbers by name, at least `least` of them."""
-
-    def __init__(
-        self, value: Number, *, least: int = 1, limit: str | None = None, of: str = "numbers", **kwargs: Any
-    ) -> None:
-        super().__init__(**kwargs)
-        self.value, self.least, self.limit, self.of = value, least, limit, of
-        most: dict[str, Any] = {} if limit is None else {"maxProperties": Limit(limit)}
-        self.documented = map_of(value.documented, minProperties=least, **most)
-
-    def read(self, value: Any) -> dict[str, float]:
-        """Check a value, and return it as the library call takes it."""
-        if not isinstance(value, dict) or len(value) < self.least:
-            raise ValidationError(f"must be an object of numbers by name, at least {self.least}; got {shown(value)}")
-        if self.limit is not None:
-            check_limit(self.limit, len(value), of=self.of)
-        return read_each(self.value, value)
+def check_numbers(numbers: Mapping[str, Any] | Sequence[Any], *path: str) -> None:
+    """Refuse an object or a list that holds a value which is not a number; `path` is its place inside a field."""
+    values = numbers.values() if isinstance(numbers, Mapping) else numbers
+    if (wrong := place_of_other(values, NUMBER_TYPES)) is not None:
+        name, value = list(numbers.items() if isinstance(numbers, Mapping) else enumerate(numbers))[wrong]
+        raise placed([f"must be a number; got {shown(value)}"], *path, Name(name))
 
 
 class NumberMatrix(Documented):
@@ -283,8 +206,7 @@ class NumberMatrix(Documented):
         for place, row in enumerate(value):
             if not isinstance(row, list) or len(row) < 2:
                 raise placed([f"must be a row of two numbers or more; got {shown(row)}"], str(place))
-            if (wrong := place_of_other(row, NUMBER_TYPES)) is not None:
-                raise placed([f"must be a number; got {shown(row[wrong])}"], str(place), str(wrong))
+            check_numbers(row, str(place))
         return value
 
 
@@ -358,53 +280,99 @@ class Choice(Documented):
         return value
 
 
-class Choices(Documented):
-    """A list of words from a set: at least one, each at most once."""
-
-    def __init__(self, vocabulary: Vocabulary, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.choices = vocabulary.words
-        self.documented = list_of(vocabulary.reference, minItems=1, uniqueItems=True)
-
-    def read(self, value: Any) -> tuple[str, ...]:
-        """Check a value, and return it as the library call takes it."""
-        if not isinstance(value, list) or not value:
-            raise ValidationError(
-                f"must be a list of some of {', '.join(map(shown, self.choices))}; got {shown(value)}"
-            )
-        for entry in value:
-            if not isinstance(entry, str) or entry not in self.choices:
-                raise ValidationError(f"must be among {', '.join(map(shown, self.choices))}; got {shown(entry)}")
-        if len(set(value)) < len(value):
-            raise ValidationError(f"entries must not repeat; got {shown(value)}")
-        return tuple(value)
-
-
 class Text(Documented):
-    """Text that is not empty."""
+    """Text of at least `least` characters."""
 
-    documented: Mapping[str, Any] = TEXT(minLength=1)
+    def __init__(self, *, least: int = 1, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.least = least
+        self.documented = TEXT(minLength=least) if least else TEXT
 
     def read(self, value: Any) -> str:
         """Check a value, and return it as the library call takes it."""
-        if not isinstance(value, str) or not value:
-            raise ValidationError(f"must be a text that is not empty; got {shown(value)}")
+        if not isinstance(value, str) or len(value) < self.least:
+            raise ValidationError(f"must be {'a text that is not empty' if self.least else 'text'}; got {shown(value)}")
         return value
 
 
-class GroupsByName(Documented):
-    """A group for each item or query."""
+def first_of(choices: Vocabulary, *, about: str | None = None) -> Choice:
+    """Make the field of one of some words, by default the first."""
+    return Choice(choices, load_default=choices.words[0], about=about)
 
-    documented: Mapping[str, Any] = map_of(TEXT, minProperties=1)
 
-    def read(self, value: Any) -> dict[str, str]:
+class ListOf(Documented):
+    """A list of values of one kind, each once, from `least` to `most` of them; messages need a description."""
+
+    def __init__(
+        self,
+        value: Documented,
+        description: str,
+        *,
+        least: int = 0,
+        most: int | None = None,
+        is_unique: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.value, self.description, self.least, self.most, self.is_unique = value, description, least, most, is_unique
+        bounds: dict[str, Any] = {"minItems": least, "maxItems": most, "uniqueItems": is_unique}
+        self.documented = list_of(value.documented, **{key: bound for key, bound in bounds.items() if bound})
+
+    def read(self, value: Any) -> tuple[Any, ...]:
         """Check a value, and return it as the library call takes it."""
-        if not isinstance(value, dict) or not value:
-            raise ValidationError(f"must be an object of id to group; got {shown(value)}")
-        for name, group in value.items():
-            if not isinstance(group, str):
-                raise ValidationError({Name(name): [f"a group is text; got {shown(group)}"]})
-        return value
+        if not isinstance(value, list) or not self.least <= len(value) <= (self.most or len(value)):
+            raise ValidationError(f"must be a list of {self.description}; got {shown(value)}")
+        entries = tuple(read_at(self.value, entry, str(place)) for place, entry in enumerate(value))
+        if self.is_unique and (again := repeated(entries)):
+            raise ValidationError(f"entries must not repeat; {shown(again[0])} is listed twice")
+        return entries
+
+
+class Choices(ListOf):
+    """A list of words from a set: at least one, each at most once."""
+
+    def __init__(self, vocabulary: Vocabulary, **kwargs: Any) -> None:
+        super().__init__(Choice(vocabulary), f"some of {', '.join(map(shown, vocabulary.words))}", least=1, **kwargs)
+
+
+class ByName(Documented):
+    """Values of one kind by name, at least `least` of them; `noun` is the kind in messages.
+
+    If `of` names them, at most as many as systems of a batch are allowed. A name may be empty unless `is_named`.
+    """
+
+    def __init__(
+        self, value: Documented, noun: str, *, least: int = 1, of: str = "", is_named: bool = False, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.value, self.noun, self.least, self.of, self.is_named = value, noun, least, of, is_named
+        self.documented = map_of(value.documented, minProperties=least)
+        if of:
+            self.documented["maxProperties"] = Limit("max_systems")
+        if is_named:
+            self.documented["propertyNames"] = {"minLength": 1}
+
+    def read(self, value: Any) -> dict[str, Any]:
+        """Check a value, and return it as the library call takes it."""
+        if not isinstance(value, dict) or len(value) < self.least or (self.is_named and "" in value):
+            raise ValidationError(
+                f"must be an object of name to {self.noun}, with at least {self.least}; got {shown(value)}"
+            )
+        self.check_count(len(value))
+        values, errors = {}, {}
+        for name, entry in value.items():
+            try:
+                values[name] = self.value.read(entry)
+            except ValidationError as error:
+                errors[Name(name)] = error.messages
+        if errors:
+            raise ValidationError(errors)
+        return values
+
+    def check_count(self, count: int) -> None:
+        """Refuse more values than the limit allows."""
+        if self.of:
+            check_limit("max_systems", count, of=self.of)
 
 
 class Part(Nested):

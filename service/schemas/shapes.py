@@ -87,20 +87,11 @@ class Component:
         return cls(name, at_least(about, **properties))
 
     @classmethod
-    def of(
-        cls,
-        owner: type,
-        name: str | None = None,
-        *,
-        is_open: bool = True,
-        optional: Collection[str] = (),
-        **changes: Any,
-    ) -> Self:
+    def of(cls, owner: type, name: str | None = None, /, *, optional: Collection[str] = (), **changes: Any) -> Self:
         """Return the component of a dataclass, which every field of this type refers to from then on."""
-        of_fields = cls.at_least if is_open else cls.exactly
         properties = properties_of(owner, optional=optional, **changes)
-        component = of_fields(name or owner.__name__, optional=optional, **properties)
-        use_shape(owner, component.reference)
+        component = cls.at_least(name or owner.__name__, optional=optional, **properties)
+        _SHAPES[owner] = component.reference
         return component
 
     @property
@@ -255,11 +246,6 @@ def properties_of(
     return shapes
 
 
-def use_shape(cls: type, shape: Shape | None = None) -> Shape:
-    """Use a schema for every field whose type is this dataclass, by default one that may get more fields."""
-    return _SHAPES.setdefault(cls, at_least(**properties_of(cls)) if shape is None else shape)
-
-
 def _declaration(cls: type, name: str) -> tuple[Any, str | None]:
     """Return the type and the description of a field or property; None for both if a class has none of this name."""
     hints = get_type_hints(cls)
@@ -302,15 +288,9 @@ def map_of(values: Mapping[str, Any], *, about: str | None = None, **bounds: Any
     return Shape(type="object", additionalProperties=values)(about, **bounds)
 
 
-def list_of(
-    items: Mapping[str, Any], *, about: str | None = None, refused: Mapping[str, Any] | None = None, **bounds: Any
-) -> Shape:
-    """Return the schema of a list of these values; `bounds` are further keywords, such as minItems, or type.
-
-    Lists that fit the schema `refused` are excepted.
-    """
-    excepted = {} if refused is None else {"not": dict(refused)}
-    return Shape(type="array", items=items, **excepted)(about, **bounds)
+def list_of(items: Mapping[str, Any], *, about: str | None = None, **bounds: Any) -> Shape:
+    """Return the schema of a list of these values; `bounds` are further keywords, such as minItems, or type."""
+    return Shape(type="array", items=items)(about, **bounds)
 
 
 def one_of(*schemas: Mapping[str, Any]) -> Shape:

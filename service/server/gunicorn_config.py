@@ -16,8 +16,7 @@ from service.http import metrics
 from service.http.hooks import answer_alone
 from service.http.jobs import Jobs
 from service.http.state import state
-from service.server.launch import NOTICE, RUN_FOLDER, chosen_program
-from service.server.settings import usable_cores
+from service.server.launch import NOTICE, RUN_FOLDER, chosen_program, usable_cores
 
 LARGE_BODY = 1_000_000
 

@@ -44,13 +44,11 @@ class AskingOptions:
         metavar="FILE",
         help="CSV of pairs whose answer is known: left, right, winner and kind (practice, attention or gold).",
     )
-    probes_per_sheet: int | None = console.setting(
-        console.declared_option(
-            Probing, "known_per_sheet", "--checks-per-sheet", default=None, show_default="1, with --checks", metavar="N"
-        )
+    probes_per_sheet: int | None = console.declared_setting(
+        Probing, "known_per_sheet", "--checks-per-sheet", default=None, show_default="1, with --checks", metavar="N"
     )
-    repeats: float = console.setting(console.declared_option(Probing, "repeats", metavar="SHARE"))
-    overlap: float = console.setting(console.declared_option(Probing, "overlap", metavar="SHARE"))
+    repeats: float = console.declared_setting(Probing, "repeats", metavar="SHARE")
+    overlap: float = console.declared_setting(Probing, "overlap", metavar="SHARE")
     currency: str | None = console.setting("--currency", metavar="TEXT", help="Currency of the pay.")
 
     def probing(self, items: Collection[Hashable]) -> Probing | None:

@@ -17,19 +17,10 @@ from adaptive.errors import ProtocolError
 from adaptive.ledger import ANSWERS, Campaign, CampaignQuality, ExclusionPreview, FlagLimits
 from rankcorr import OptionError
 from rankcorr._checks import counted
-from rankcorr._cli.console import (
-    Column,
-    command,
-    declared_option,
-    json_option,
-    print_json,
-    print_rows,
-    print_table,
-    text_columns,
-)
+from rankcorr._cli import console
 
 
-@command("open", short_help="Draw the next ballot: comparisons for each voter.")
+@console.command("open", short_help="Draw the next ballot: comparisons for each voter.")
 @ledger_argument
 @click.option("--out", metavar="FILE", help="Write the comparisons here.  [default: standard output]")
 @click.option("--again", is_flag=True, help="Write the open comparisons again.")
@@ -67,11 +58,11 @@ def open_command(
     emit(campaign.comparisons_csv(comparisons), out, f"{about}: {len(comparisons):,} comparisons written to {out}")
 
 
-@command(short_help="Record votes, some or all, in any order.")
+@console.command(short_help="Record votes, some or all, in any order.")
 @ledger_argument
 @click.argument("votes")
 @reading_options
-@json_option("")
+@console.json_option("")
 def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> None:
     """Record the votes of a file in LEDGER: all of them, or none if a row is not valid.
 
@@ -92,7 +83,7 @@ def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> N
         recorded = campaign.record_file(file)
     status = campaign.status()
     if as_json:
-        print_json({**asdict(recorded), "status": asdict(status)})
+        console.print_json({**asdict(recorded), "status": asdict(status)})
         return
     aside = "".join(
         f", {counted(number, noun)} set aside"
@@ -103,7 +94,7 @@ def record(campaign: Campaign, votes: str, reading: Reading, as_json: bool) -> N
     click.echo(f"{counted(recorded.n_new, 'new vote')}{checks}{aside}; {describe_status(status)}")
 
 
-@command(short_help="Correct a vote, with a reason.")
+@console.command(short_help="Correct a vote, with a reason.")
 @ledger_argument
 @click.argument("comparison")
 @click.argument("winner", type=click.Choice([*ANSWERS, "none"]), metavar="WINNER")
@@ -126,7 +117,7 @@ def correct(campaign: Campaign, comparison: str, winner: str, reason: str) -> No
     click.echo(f"comparison {comparison}: {'voided' if answer is None else f'the vote is {answer!r} now'}")
 
 
-_OF_CONFLICT: Final[dict[str, Column]] = {
+_OF_CONFLICT: Final[dict[str, console.Column]] = {
     "comparison": ("comparison", "{}"),
     "voter": ("voter", "{}"),
     "recorded": ("recorded", lambda answer: answer or "none"),
@@ -135,9 +126,9 @@ _OF_CONFLICT: Final[dict[str, Column]] = {
 }
 
 
-@command(short_help="List votes that contradict recorded ones.")
+@console.command(short_help="List votes that contradict recorded ones.")
 @ledger_argument
-@json_option("")
+@console.json_option("")
 def conflicts(campaign: Campaign, as_json: bool) -> None:
     """List the votes of LEDGER that contradict recorded ones; resolve each with `ballots run correct`.
 
@@ -146,14 +137,14 @@ def conflicts(campaign: Campaign, as_json: bool) -> None:
     """
     conflicts = campaign.conflicts()
     if as_json:
-        print_json([asdict(conflict) for conflict in conflicts])
+        console.print_json([asdict(conflict) for conflict in conflicts])
     elif conflicts:
-        print_rows(conflicts, _OF_CONFLICT)
+        console.print_rows(conflicts, _OF_CONFLICT)
     else:
         click.echo("no conflicts")
 
 
-@command(short_help="Give sheets to another voter.")
+@console.command(short_help="Give sheets to another voter.")
 @ledger_argument
 @click.argument("voter")
 @click.option("--from", "giver", metavar="NAME", help="All unfinished sheets of this voter.")
@@ -175,7 +166,7 @@ def assign(campaign: Campaign, voter: str, giver: str | None, sheets: tuple[int,
     click.echo(f"{counted(number, 'sheet')} given to {voter}")
 
 
-@command(short_help="Make a link to the organiser's pages of rankcorr-collect.")
+@console.command(short_help="Make a link to the organiser's pages of rankcorr-collect.")
 @ledger_argument
 @click.option(
     "--url", default="http://127.0.0.1:8080", show_default=True, metavar="URL", help="Address of rankcorr-collect."
@@ -192,10 +183,10 @@ def link(campaign: Campaign, url: str) -> None:
     click.echo(f"{url.rstrip('/')}/o/{campaign.key}#{campaign.tokens.issue('organiser')}")
 
 
-@command(short_help="Report speed, side, checks and agreement of each voter.")
+@console.command(short_help="Report speed, side, checks and agreement of each voter.")
 @ledger_argument
-@declared_option(FlagLimits, "fast_seconds", "--fast", "fast", metavar="SECONDS")
-@json_option("")
+@console.declared_option(FlagLimits, "fast_seconds", "--fast", "fast", metavar="SECONDS")
+@console.json_option("")
 def quality(campaign: Campaign, fast: float, as_json: bool) -> None:
     """Report how reliable the votes in LEDGER are, voter by voter. No voter is excluded.
 
@@ -210,12 +201,12 @@ def quality(campaign: Campaign, fast: float, as_json: bool) -> None:
     """
     quality = campaign.quality(FlagLimits(fast_seconds=fast))
     if as_json:
-        print_json(asdict(quality))
+        console.print_json(asdict(quality))
     else:
         _show_quality(quality)
 
 
-@command(short_help="Exclude a voter from the scores, or include them.")
+@console.command(short_help="Exclude a voter from the scores, or include them.")
 @ledger_argument
 @click.argument("voter")
 @click.option("--reason", help="Reason, which the ledger keeps; required without --preview.")
@@ -238,7 +229,7 @@ def exclude(campaign: Campaign, voter: str, reason: str | None, back: bool, prev
         effect = campaign.voters.named(voter).preview_exclusion()
         if as_json:
             changes = [{"item": item_cells(item), "now": now, "then": then} for item, now, then in effect.changes]
-            print_json({**asdict(effect), "changes": changes})
+            console.print_json({**asdict(effect), "changes": changes})
         else:
             _show_exclusion(effect)
         return
@@ -258,13 +249,13 @@ def _left_text(share: float | None, low: float | None, high: float | None) -> st
     return "-" if share is None else f"{share:.2f} ({low:.2f} to {high:.2f})"
 
 
-_OF_VOTER: Final[dict[str, Column]] = {
+_OF_VOTER: Final[dict[str, console.Column]] = {
     "voter": ("voter", "{}"),
     "votes": ("n_votes", "{:,}"),
     "seconds": ("seconds", lambda seconds: "-" if seconds is None else f"{seconds:.1f}"),
     "fast": ("fast", "{}"),
     "left": (("left.share", "left_low", "left_high"), _left_text),
-    **text_columns("{}", "attention", "gold", "repeats", "agreement"),
+    **console.text_columns("{}", "attention", "gold", "repeats", "agreement"),
     "random": ("random", lambda probability: "-" if probability is None else f"{probability:.2f}"),
     "flags": (
         ("excluded", "flags"),
@@ -277,7 +268,7 @@ def _show_quality(quality: CampaignQuality) -> None:
     if not quality.voters:
         click.echo("no voter has answered yet")
         return
-    print_rows(quality.voters, _OF_VOTER)
+    console.print_rows(quality.voters, _OF_VOTER)
     if quality.n_pairs:
         click.echo(f"{counted(quality.n_pairs, 'pair')} asked of several voters: {_agreement(quality)}")
     for row in quality.voters:
@@ -304,7 +295,7 @@ def _show_exclusion(effect: ExclusionPreview) -> None:
         f"tau_w of the rankings with and without them {effect.tau_w:.3f}"
     )
     if effect.changes:
-        print_table(
+        console.print_table(
             ["item", "rank now", "rank then"],
             [[" ".join(item_cells(item)), f"{now:g}", f"{then:g}"] for item, now, then in effect.changes],
         )

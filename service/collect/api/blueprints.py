@@ -1,8 +1,9 @@
-"""Share between the resources: access, possible errors, and conditional requests (304, 412, 428).
+"""Share between the resources: fields, access, possible errors, and conditional requests (304, 412, 428).
 
 All clients that poll share the latest answers.
 """
 
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -10,18 +11,124 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from flask import Response, after_this_request, request
+from marshmallow import ValidationError
 
+from adaptive import ledger
+from adaptive.errors import AdaptiveError
+from rankcorr.errors import TableError
 from service.collect.access import admit_organiser
-from service.http.problems import ALL_STATUSES, Problem
+from service.http.problems import ALL_STATUSES, Problem, shown
 from service.http.state import state
-from service.openapi.blueprint import Blueprint
+from service.openapi.document import Blueprint
+from service.schemas import fields, shapes
+from service.schemas.base import Request
+
+T = TypeVar("T")
+
+TOKEN: Final = "[A-Za-z0-9_-]{43}"
+KEY: Final = "[0-9a-f]{32}"
+
+
+class Word(fields.Documented):
+    """Text of a given form.
+
+    Parameters
+    ----------
+    pattern : str
+        For the whole text, in syntax that JSON Schema and Python share.
+    noun : str
+        Name of the value, for the error.
+    """
+
+    def __init__(self, pattern: str, noun: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._pattern, self._noun = re.compile(pattern), noun
+        self.documented = {"type": "string", "pattern": f"^{pattern}$"}
+
+    def read(self, value: Any) -> str:
+        """Check a value, and return it as it is."""
+        if not isinstance(value, str) or not self._pattern.fullmatch(value):
+            raise ValidationError(f"must be {self._noun}; got {shown(value)}")
+        return value
+
+
+def key_field(**kwargs: Any) -> Word:
+    """Return a field for the key of a campaign."""
+    about = "The part of the link after /v/."
+    return Word(KEY, "the key of a campaign", **{"about": about, **kwargs})
+
+
+class NoFields(Request):
+    """An empty object."""
+
+
+class Line(fields.Text):
+    """One line of text that is not empty."""
+
+    def __init__(self, most: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.most = most
+        self.documented = {**self.documented, "maxLength": most}
+
+    def read(self, value: Any) -> str:
+        """Check a value."""
+        text: str = super().read(value)
+        if text != text.strip() or not ledger.is_line(text) or len(text) > self.most:
+            raise ValidationError(f"must be one line of at most {self.most} characters, without spaces around it")
+        return text
+
+
+_YES: Final = {"true": True, "false": False}
+
+
+class QueryFlag(fields.Documented):
+    """true or false, in a query string."""
+
+    documented = shapes.TRUTH
+
+    def read(self, value: Any) -> bool:
+        """Check a value."""
+        if value not in _YES:
+            raise ValidationError(f"must be true or false; got {shown(value)}")
+        return _YES[value]
+
+
+class ReasonRequest(Request):
+    """The reason, which the ledger keeps."""
+
+    reason = Line(500, required=True)
+
+
+class PageQuery(Request):
+    """The part of a long list to return."""
+
+    offset = fields.QueryWhole(least=0, most=2**31, load_default=0)
+    limit = fields.QueryWhole(least=1, most=1_000, load_default=200)
+
+
+class NamesQuery(Request):
+    """Whether to identify voters."""
+
+    names = QueryFlag(load_default=False, about="Whether voters go by name: personal data.")
+
+
+class VotersQuery(NamesQuery, PageQuery):
+    """The part of the list of voters to return."""
+
+
+def place_errors(call: Callable[[], T], *path: str) -> T:
+    """Call the libraries, and turn their errors into errors of the field at this path."""
+    try:
+        return call()
+    except (AdaptiveError, TableError) as error:
+        raise fields.placed([str(error)], *path) from error
+
 
 CAMPAIGNS: Final = "/v1/campaigns"
 ERRORS: Final = (401, 403, 404, 409, 422, 429, 500, 503)
+
 FOR_FOUNDERS: Final[dict[str, Any]] = {"errors": ERRORS, "security": ({"token": []},)}
 CONDITIONAL: Final = {"responses": {status: ALL_STATUSES[status][0] for status in (412, 428)}}
-
-T = TypeVar("T")
 
 
 def organiser_blueprint(name: str, module: str, about: str, *, prefix: str = CAMPAIGNS) -> Blueprint:

@@ -13,18 +13,68 @@ from typing import Any, Final, cast
 
 from flask import Response
 
-from adaptive.ledger import MOST_WITH_INTERVALS, Campaign, CampaignResult
+from adaptive import ledger
+from adaptive._rows import CampaignRow, names_of
 from adaptive.plots import plot_in_top, plot_strengths, plot_voters
 from rankcorr._output.report import ENDINGS, report_files
 from rankcorr.plots._style import figure_bytes
-from service.collect.access import organiser
-from service.collect.api.blueprints import ValueCache, answer_if_changed, organiser_blueprint
+from service.collect.api.blueprints import NamesQuery, QueryFlag, ValueCache, answer_if_changed, organiser_blueprint
 from service.collect.content import ASSETS
-from service.collect.schemas.running_campaigns import EXPORTS, RESULT_FIELDS, ExportQuery, ResultsAnswer, ResultsQuery
 from service.collect.state import collecting
 from service.http.problems import Problem
 from service.http.state import state
-from service.openapi.blueprint import UNLESS_CHANGED
+from service.openapi.document import UNLESS_CHANGED
+from service.schemas import shapes
+from service.schemas.base import Request
+from service.schemas.fields import QueryWhole
+
+
+class ResultsQuery(Request):
+    """Which ranking to return."""
+
+    interim = QueryFlag(load_default=False, about="By the votes so far, before the last ballot.")
+    top = QueryWhole(least=1, most=2**31, about="k of the cut.")
+
+
+EXPORTS: Final = ("bundle", "ranking", "report", *ledger.FORMATS)
+
+
+class ExportQuery(NamesQuery):
+    """Options for the content of a file."""
+
+    unanswered = QueryFlag(load_default=False, about="Comparisons without a vote too.")
+    guard = QueryFlag(
+        load_default=True, about="Whether cells that a spreadsheet would run have an apostrophe in front."
+    )
+
+
+_OPTIONAL: Final = [name for name in names_of(CampaignRow) if name not in ("item", "rank", "strength")]
+_ROW: Final = shapes.exactly(
+    **shapes.properties_of(CampaignRow, optional=_OPTIONAL, ybar=shapes.NUMBER_OR_NULL),
+    image=shapes.TEXT("Path of the image that the item is, if it is one."),
+    alt_text=shapes.TEXT,
+    optional=[*_OPTIONAL, "image", "alt_text"],
+)
+
+# Read from the result by name.
+RESULT_FIELDS: Final = ("n_votes", "top", "cut", "signal", "circles", "n_voters", "expected", "excluded", "agreement")
+
+
+class ResultsAnswer(
+    shapes.Answer,
+    **shapes.properties_of(
+        ledger.CampaignResult,
+        *RESULT_FIELDS,
+        top={"description": "k of the cut."},
+        expected={"description": "Expected tau_w of the strengths; null without a signal."},
+        agreement={"description": "tau_w with the ranking of all votes."},
+    ),
+):
+    """A ranking of all items, best first, with its uncertainty."""
+
+    final = shapes.TRUTH("Whether all ballots are closed, or the campaign has ended.")
+    rows = shapes.list_of(_ROW)
+
 
 blueprint = organiser_blueprint("results", __name__, "The ranking")
 files = organiser_blueprint("exports", __name__, "Files of a campaign")
@@ -34,6 +84,7 @@ _plots = ValueCache(16)
 _drawing = threading.Lock()  # all threads share matplotlib's font caches
 _LEVEL: Final = 0.9
 _SVG_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"  # as a page, a figure loads nothing
+
 PLOTS: Final = ("strengths", "ranks", "in-top", "voters")
 _TYPES: Final = {
     "csv": "text/csv; charset=utf-8",
@@ -41,10 +92,12 @@ _TYPES: Final = {
     "jsonl": "application/jsonl",
     "zip": "application/zip",
 }
+
 _FILE: Final = {"schema": {"type": "string", "format": "binary"}}
 _TASKS: Final = {
     "schema": {"type": "array", "items": {"type": "object"}}
 }  # of Label Studio, the only file that is JSON
+
 _CONTENT: Final = {kind.partition(";")[0]: _TASKS if ending == "json" else _FILE for ending, kind in _TYPES.items()}
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # date of all members of a zip, so that equal exports give equal files
 
@@ -53,22 +106,22 @@ _EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # date of all members of a zip, so that e
 @blueprint.arguments(ResultsQuery, location="query")
 @blueprint.doc(**UNLESS_CHANGED)
 @blueprint.response(200, ResultsAnswer)
-def read(key: str, interim: bool, top: int | None = None) -> Any:
+def read(campaign: ledger.Campaign, interim: bool, top: int | None = None) -> Any:
     """Return the ranking of all items, best first; `interim` ranks by strengths before the last ballot closes."""
-    campaign = organiser(key)
     check_top(campaign, top)
     compute = partial(campaign.result, interim=interim)
     answer = partial(ranking_answer, campaign, top=top)
-    return answer_if_changed(_results, (key, interim), campaign.stamp(), compute, answer, interim, top, is_heavy=True)
+    return answer_if_changed(
+        _results, (campaign.key, interim), campaign.stamp(), compute, answer, interim, top, is_heavy=True
+    )
 
 
 @blueprint.get("/<key>/plots/<name>.svg", name="drawPlot")
 @blueprint.arguments(ResultsQuery, location="query")
 @blueprint.doc(**UNLESS_CHANGED)
 @blueprint.response(200, {"type": "string"}, content_type="image/svg+xml")
-def plot(key: str, name: str, interim: bool, top: int | None = None) -> Any:
+def plot(campaign: ledger.Campaign, name: str, interim: bool, top: int | None = None) -> Any:
     """Draw a figure as SVG: strengths or ranks with intervals, in-top, or voters by agreement with the others."""
-    campaign = organiser(key)
     if name not in PLOTS:
         raise Problem(404, f"there is no plot of this name; there are {', '.join(PLOTS)}", kind="no-such-plot")
     check_top(campaign, top)
@@ -79,7 +132,7 @@ def plot(key: str, name: str, interim: bool, top: int | None = None) -> Any:
 
     compute = partial(draw_figure, campaign, stamp, name, interim, top)
     return answer_if_changed(
-        _plots, (key, name, interim, top), stamp, compute, answer, name, interim, top, is_heavy=True
+        _plots, (campaign.key, name, interim, top), stamp, compute, answer, name, interim, top, is_heavy=True
     )
 
 
@@ -91,37 +144,36 @@ def plot(key: str, name: str, interim: bool, top: int | None = None) -> Any:
 @files.arguments(ExportQuery, location="query")
 @files.doc(responses={200: {"content": _CONTENT}})
 @files.response(200)
-def export(key: str, form: str, names: bool, unanswered: bool, guard: bool) -> Response:
+def export(campaign: ledger.Campaign, form: str, names: bool, unanswered: bool, guard: bool) -> Response:
     """Download a file: the whole campaign as a zip (bundle), the ranking, a report (zip), or the votes in a format.
 
     The file identifies voters by random keys unless you set `names`. The header Rankcorr-Votes counts the votes in the
     file; Rankcorr-Left-Out counts those that its format cannot express.
     """
-    campaign = organiser(key)
     if form not in EXPORTS:
         raise Problem(404, f"there is no export of this name; there are {', '.join(EXPORTS)}", kind="no-such-format")
     state().pool.pass_on()
     if form == "bundle":
-        return download("campaign.zip", campaign.bundle(names=names), key)
+        return download("campaign.zip", campaign.bundle(names=names), campaign)
     if form == "ranking":
         ranking = campaign.result(interim=True).to_csv(guard=guard)
-        return download("ranking.csv", ranking.encode(), key)
+        return download("ranking.csv", ranking.encode(), campaign)
     if form == "report":
         reports = [campaign.result(interim=True).report()]
         texts = [report_files(reports, "report" + ending) for ending in ENDINGS]
-        return download("report.zip", zip_files(dict(ChainMap(*texts))), key)
+        return download("report.zip", zip_files(dict(ChainMap(*texts))), campaign)
     votes = campaign.export_votes(cast(Any, form), unanswered=unanswered, names=names, guard=guard)
     if len(votes.files) == 1:
         ((name, text),) = votes.files.items()
-        response = download(name, text.encode(), key)
+        response = download(name, text.encode(), campaign)
     else:
-        response = download(f"{form}.zip", zip_files(votes.files), key)
+        response = download(f"{form}.zip", zip_files(votes.files), campaign)
     response.headers["Rankcorr-Votes"] = str(votes.n_votes)
     response.headers["Rankcorr-Left-Out"] = str(sum(votes.left_out.values()))
     return response
 
 
-def check_top(campaign: Campaign, top: int | None) -> None:
+def check_top(campaign: ledger.Campaign, top: int | None) -> None:
     """Refuse a cut outside 1 to n - 1.
 
     Raises
@@ -135,7 +187,7 @@ def check_top(campaign: Campaign, top: int | None) -> None:
         raise Problem(422, f"/top: {message}", errors={"/top": [message]})
 
 
-def ranking_answer(campaign: Campaign, result: CampaignResult, *, top: int | None) -> dict[str, Any]:
+def ranking_answer(campaign: ledger.Campaign, result: ledger.CampaignResult, *, top: int | None) -> dict[str, Any]:
     """Return the ranking as JSON, with the addresses of images."""
     result = result if top is None else result.with_top(top)
     images = {
@@ -150,7 +202,7 @@ def ranking_answer(campaign: Campaign, result: CampaignResult, *, top: int | Non
     }
 
 
-def draw_figure(campaign: Campaign, stamp: str, name: str, interim: bool, top: int | None) -> bytes:
+def draw_figure(campaign: ledger.Campaign, stamp: str, name: str, interim: bool, top: int | None) -> bytes:
     """Draw a figure as SVG.
 
     Raises
@@ -169,8 +221,8 @@ def draw_figure(campaign: Campaign, stamp: str, name: str, interim: bool, top: i
             raise Problem(409, "no two voters have answered the same pair yet", kind="not-possible")
         with _drawing:
             return figure_bytes(plot_voters(agreements, quantity="Agreement with the others"), "svg")
-    if campaign.info.n_items > MOST_WITH_INTERVALS:
-        raise Problem(409, f"intervals are known for up to {MOST_WITH_INTERVALS:,} items", kind="not-possible")
+    if campaign.info.n_items > ledger.MOST_WITH_INTERVALS:
+        raise Problem(409, f"intervals are known for up to {ledger.MOST_WITH_INTERVALS:,} items", kind="not-possible")
     rank = partial(campaign.result, interim=interim)
     latest = _results.get((campaign.key, interim), stamp, rank)
     # While another request computes the ranking, this is the previous one, whose figure must not be stored as current.
@@ -181,10 +233,10 @@ def draw_figure(campaign: Campaign, stamp: str, name: str, interim: bool, top: i
         return figure_bytes(plot_strengths(result.best_fit, scale="rank" if name == "ranks" else "strength"), "svg")
 
 
-def download(name: str, content: bytes, key: str) -> Response:
+def download(name: str, content: bytes, campaign: ledger.Campaign) -> Response:
     """Return a file to save, with a name that tells campaigns apart."""
     stem, _, ending = name.rpartition(".")
-    headers = {"Content-Disposition": f'attachment; filename="{stem}-{key[:8]}.{ending}"'}
+    headers = {"Content-Disposition": f'attachment; filename="{stem}-{campaign.key[:8]}.{ending}"'}
     return Response(content, headers=headers, content_type=_TYPES[ending])
 
 

@@ -8,16 +8,180 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from flask import Response, after_this_request, g, jsonify
+from flask import Response, after_this_request, jsonify
 
 from adaptive import ledger
 from adaptive.errors import VoteError
 from service.collect import access
-from service.collect.api.blueprints import ERRORS
-from service.collect.schemas import voting as schemas
+from service.collect.access import CAMPAIGN_HEADER
+from service.collect.api.blueprints import ERRORS, KEY, TOKEN, NoFields, Word, key_field
 from service.collect.state import collecting
 from service.http.problems import Problem
-from service.openapi.blueprint import Blueprint
+from service.openapi.document import Blueprint
+from service.schemas import fields, shapes
+from service.schemas.base import Request
+
+VERSION: Final = "[A-Za-z0-9][A-Za-z0-9._-]{0,39}"
+EVENT: Final = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+
+CAMPAIGN_PARAMETER: Final[dict[str, Any]] = {
+    "in": "header",
+    "name": CAMPAIGN_HEADER,
+    "required": True,
+    "schema": {"type": "string", "pattern": f"^{KEY}$"},
+    "description": "Key of the campaign, because a browser may be a voter of several. It is the part of the voters' "
+    "link after /v/.",
+}
+EVENT_PARAMETER: Final[dict[str, Any]] = {
+    "in": "path",
+    "name": "event_id",
+    "schema": {"type": "string", "format": "uuid", "pattern": f"^{EVENT}$"},
+    "description": "Id of the answer: a random UUID in lower case, which the client makes for each answer.",
+}
+SESSION_HEADERS: Final[dict[str, Any]] = {
+    "Set-Cookie": {
+        "schema": {"type": "string"},
+        "description": "The session. Absent if the request had a valid session by an open link.",
+    }
+}
+ANSWER: Final = fields.vocabulary(
+    "Answer",
+    ledger.ANSWERS,
+    "The side that won, by one grade or more, a tie, or none of these; of a set, the places of its best and its worst "
+    "item, counted from 1.",
+)
+GIVEN_BY: Final = fields.vocabulary("GivenBy", ("click", "key", "touch"), "How it was answered.")
+LAYOUT: Final = fields.vocabulary("Layout", ("side by side", "stacked"), "How the pair was shown.")
+_CONTENT: Final = shapes.Component.at_least(
+    "Content",
+    "The content to show for an item.",
+    kind=shapes.TEXT(enum=["text", "markdown", "image", "audio"]),
+    text=shapes.TEXT("Of text."),
+    html=shapes.TEXT("Of markdown: HTML that can do no harm."),
+    url=shapes.TEXT("Of an image or audio: a path on this server."),
+    alt=shapes.TEXT("Of an image or audio: its description."),
+    optional=["text", "html", "url", "alt"],
+)
+_NULLABLE_ANSWER: Final = ANSWER.reference.or_null()
+_PAIR: Final = shapes.Component.at_least(
+    "Pair",
+    "Two items to compare, or a set whose best and worst item is to be chosen.",
+    id=shapes.TEXT,
+    target=shapes.TEXT_OR_NULL("Target word of the pair, in a campaign of target groups."),
+    practice=shapes.TRUTH("It is not counted, and the expected answer is shown."),
+    left=_CONTENT.reference,
+    right=_CONTENT.reference,
+    other_items=shapes.list_of(_CONTENT.reference)("Of a set, its items after the first two; otherwise absent."),
+    answer=_NULLABLE_ANSWER("The recorded answer."),
+    event_id=shapes.TEXT_OR_NULL("Id of the recorded answer."),
+    optional=["other_items"],
+)
+# Includes hidden checks, because an unchanged number would reveal that the last pair was one.
+_ANSWERS: Final = shapes.WHOLE("Recorded answers of this voter, without practice.")
+_PROGRESS: Final = shapes.at_least(
+    sheets_done=shapes.WHOLE,
+    sheets_limit=shapes.WHOLE_OR_NULL("Most sheets of a voter."),
+    answered=shapes.WHOLE("Answered pairs of the current sheet."),
+    of=shapes.WHOLE("Pairs of the current sheet."),
+    answers=_ANSWERS,
+)
+
+
+class MeAnswer(shapes.Answer):
+    """The progress of a voter and the next step."""
+
+    campaign = shapes.TEXT
+    voter = shapes.TEXT("A random key, under which the votes are exported.").read_from("voter_key")
+    step = shapes.TEXT(enum=["consent", "vote", "finish"])
+    consent_version = shapes.TEXT("The version to agree to.")
+    offered = shapes.list_of(ANSWER.reference)("The answers that the campaign offers.")
+    available = shapes.TRUTH("Whether a pair can be asked now.")
+    reason = shapes.TEXT_OR_NULL(enum=["limit", "none left", "not open", "wait", None])
+    retry_after = shapes.WHOLE_OR_NULL("wait: seconds until an unanswered sheet is free again.").read_from(
+        "wait_seconds"
+    )
+    progress = _PROGRESS
+
+
+_ME: Final = shapes.Component("Me", MeAnswer.component.schema)
+_SHEET: Final = shapes.at_least(
+    "null if no sheet is available for this voter now.",
+    ballot=shapes.WHOLE,
+    sheet=shapes.WHOLE,
+    expires_at=shapes.TEXT_OR_NULL("ISO 8601; after this time another voter may get the sheet."),
+    pairs=shapes.list_of(_PAIR.reference),
+)(type=["object", "null"])
+
+
+class PlatformPart(Request):
+    """Values that a platform adds to its link."""
+
+    name = Word("prolific|mturk", "prolific or mturk", required=True)
+    participant = Word("[!-~]{1,64}", "the id of a participant", required=True)
+    study = Word("[A-Za-z0-9_-]{1,64}", "the id of a study", required=True)
+    session = Word("[!-~]{1,64}", "the id of a session")
+    secret = Word(TOKEN, "the secret of the study's link", required=True)
+
+
+class SessionRequest(Request):
+    """The link that starts a voter's session."""
+
+    campaign = key_field(required=True)
+    token = Word(TOKEN, "the token of a link", about="Of an invitation: the part of the link after #.")
+    platform = fields.Part(PlatformPart)
+    consent = Word(
+        VERSION, "a version of the consent text", about="The version agreed to; required without an invitation."
+    )
+
+
+class ConsentRequest(Request):
+    """Agreement to the consent text."""
+
+    version = Word(VERSION, "a version of the consent text", required=True)
+
+
+class VoteRequest(Request):
+    """An answer to one pair."""
+
+    pair = Word("[0-9]{1,9}-[0-9]{1,9}-[0-9]{1,9}", "the id of a pair, like 1-0-3", required=True)
+    answer = fields.Choice(ANSWER, required=True)
+    response_ms = fields.Whole(least=0, most=2**31 - 1, about="Time that the answer took.")
+    given_by = fields.Choice(GIVEN_BY)
+    layout = fields.Choice(LAYOUT)
+
+
+class RetractRequest(Request):
+    """The retraction of an answer."""
+
+    event_id = Word(EVENT, "a UUID in lower case", required=True, about="A new random UUID, for this retraction.")
+
+
+class SheetAnswer(shapes.Answer):
+    """The voter's current sheet, or the next one."""
+
+    sheet = _SHEET
+    reason = MeAnswer.component.schema["properties"]["reason"]
+    retry_after = shapes.WHOLE_OR_NULL("wait: seconds to wait.")
+    me = _ME.reference
+
+
+class VoteAnswer(shapes.Answer, **shapes.properties_of(ledger.Receipt, "event_id", "repeated")):
+    """The answer that counts now."""
+
+    pair = shapes.TEXT
+    answer = _NULLABLE_ANSWER
+    feedback = shapes.at_least("Of practice.", expected=ANSWER.reference, agrees=shapes.TRUTH)(type=["object", "null"])
+
+
+class FinishAnswer(shapes.Answer):
+    """Confirmation that all answers are counted, or that a platform's participant is done."""
+
+    finished = shapes.TRUTH(const=True)
+    outcome = shapes.TEXT(enum=["complete", "screened out", "quota full"])
+    answers = _ANSWERS
+    completion_code = shapes.TEXT_OR_NULL
+    completion_url = shapes.TEXT_OR_NULL
+
 
 SOON_SECONDS: Final = 10  # within this time other voters at an address usually give their first answer
 
@@ -25,7 +189,7 @@ sessions = Blueprint("sessions", __name__, url_prefix="/v1/sessions", errors=ERR
 
 
 def _voter_blueprint(name: str, prefix: str) -> Blueprint:
-    headers = (schemas.CAMPAIGN_PARAMETER,)
+    headers = (CAMPAIGN_PARAMETER,)
     blueprint = Blueprint(name, __name__, url_prefix=prefix, errors=ERRORS, security=({"voter": []},), headers=headers)
     blueprint.before_request(access.admit_voter)
     return blueprint
@@ -37,8 +201,8 @@ votes = _voter_blueprint("votes", "/v1/votes")
 
 
 @sessions.post("", name="beginSession")
-@sessions.arguments(schemas.SessionRequest)
-@sessions.response(201, schemas.MeAnswer, headers=schemas.SESSION_HEADERS)
+@sessions.arguments(SessionRequest)
+@sessions.response(201, MeAnswer, headers=SESSION_HEADERS)
 def begin(campaign: str, token: str = "", platform: dict[str, str] | None = None, consent: Any = None) -> Response:
     """Start a session from a link; the cookie in the answer identifies the voter from now on.
 
@@ -77,7 +241,7 @@ def begin(campaign: str, token: str = "", platform: dict[str, str] | None = None
             voter.consent(pages, consent)
         else:
             session = voter.begin_session(pages, consent=consent, hours=hours)
-    response = jsonify(me_of(joined, pages, voter.state(pages)))
+    response = jsonify(MeAnswer.dump(me_of(joined, pages, voter.state(pages))))
     if session is not None:
         access.set_cookie(response, access.VOTER_COOKIE, joined, session)
     response.status_code = 201
@@ -85,43 +249,40 @@ def begin(campaign: str, token: str = "", platform: dict[str, str] | None = None
 
 
 @voter.get("/me", name="readMe")
-@voter.response(200, schemas.MeAnswer)
-def me() -> dict[str, Any]:
+@voter.response(200, MeAnswer)
+def me(session: access.VoterSession) -> dict[str, Any]:
     """Return the voter's progress and next step."""
-    session = _session()
     return me_of(session.campaign, session.pages, session.voter.state(session.pages))
 
 
 @voter.put("/consent", name="consent")
-@voter.arguments(schemas.ConsentRequest)
-@voter.response(200, schemas.MeAnswer)
-def agree(version: str) -> dict[str, Any]:
+@voter.arguments(ConsentRequest)
+@voter.response(200, MeAnswer)
+def agree(session: access.VoterSession, version: str) -> dict[str, Any]:
     """Agree to a version of the consent text."""
-    session = _session()
     check_version(session.pages, version)
     session.voter.consent(session.pages, version)
     return me_of(session.campaign, session.pages, session.voter.state(session.pages))
 
 
 @voter.post("/withdraw", name="withdraw")
-@voter.arguments(schemas.NoFields)
+@voter.arguments(NoFields)
 @voter.response(204)
-def withdraw() -> None:
+def withdraw(session: access.VoterSession) -> None:
     """Withdraw: the voter's personal data are erased, and votes in ballots that are not closed do not count."""
-    _session().voter.leave()
+    session.voter.leave()
 
 
 @sheets.post("/sheets", name="leaseSheet")
-@sheets.arguments(schemas.NoFields)
-@sheets.response(200, schemas.SheetAnswer)
-def lease() -> dict[str, Any]:
+@sheets.arguments(NoFields)
+@sheets.response(200, SheetAnswer)
+def lease(session: access.VoterSession) -> dict[str, Any]:
     """Return the current sheet until it is done, then the next one; repeated requests return the same sheet.
 
     The reason "wait" means one of two things: other voters hold all remaining sheets without an answer on them, or the
     voter's address holds as many unanswered sheets as it may. `retry_after` and the header Retry-After give the seconds
     to wait.
     """
-    session = _session()
     campaign, pages = session.campaign, session.pages
     if session.consent_version != pages.consent_version:
         raise consent_needed("agree to the consent text before you see pairs", pages)
@@ -141,15 +302,14 @@ def lease() -> dict[str, Any]:
 
 
 @sheets.post("/finish", name="finish")
-@sheets.arguments(schemas.NoFields)
-@sheets.response(200, schemas.FinishAnswer)
-def finish() -> dict[str, Any]:
+@sheets.arguments(NoFields)
+@sheets.response(200, FinishAnswer)
+def finish(session: access.VoterSession) -> dict[str, Any]:
     """Return the completion code once all answers of this voter are counted.
 
     Participants of a platform may get another code: "screened out" if they were excluded before the end, "quota full"
     if no sheet was left for them.
     """
-    session = _session()
     try:
         ending = session.voter.finish(session.pages)
     except ledger.UnfinishedError as error:
@@ -161,12 +321,11 @@ def finish() -> dict[str, Any]:
     return answer | {"completion_code": code, "completion_url": url}
 
 
-@votes.put("/<event_id>", name="castVote", parameters=[schemas.EVENT_PARAMETER])
-@votes.arguments(schemas.VoteRequest)
-@votes.response(200, schemas.VoteAnswer)
-def cast(event_id: str, pair: str, answer: str, **details: Any) -> dict[str, Any]:
+@votes.put("/<event_id>", name="castVote", parameters=[EVENT_PARAMETER])
+@votes.arguments(VoteRequest)
+@votes.response(200, VoteAnswer)
+def cast(session: access.VoterSession, event_id: str, pair: str, answer: str, **details: Any) -> dict[str, Any]:
     """Record an answer; it is on disk when this returns, and sending it again under the same id changes nothing."""
-    session = _session()
     campaign, voter, pages = session.campaign, session.voter, session.pages
     if session.consent_version is None:
         raise consent_needed("agree to the consent text before you answer", pages)
@@ -183,7 +342,7 @@ def cast(event_id: str, pair: str, answer: str, **details: Any) -> dict[str, Any
     expected, feedback = shown_pair.expected, None
     if shown_pair.is_practice:
         feedback = {"expected": expected, "agrees": expected == answer.partition(" ")[0]}
-    return {**_receipt(receipt, pair), "feedback": feedback}
+    return {**vars(receipt), "pair": pair, "feedback": feedback}
 
 
 def _pair(campaign: ledger.Campaign, name: str) -> tuple[int, ledger.ShownPair]:
@@ -194,12 +353,12 @@ def _pair(campaign: ledger.Campaign, name: str) -> tuple[int, ledger.ShownPair]:
     return number, pairs[position]
 
 
-@votes.post("/<event_id>/retract", name="retractVote", parameters=[schemas.EVENT_PARAMETER])
-@votes.arguments(schemas.RetractRequest, as_kwargs=False)
-@votes.response(200, schemas.VoteAnswer)
-def take_back(request: dict[str, Any], event_id: str) -> dict[str, Any]:
+@votes.post("/<event_id>/retract", name="retractVote", parameters=[EVENT_PARAMETER])
+@votes.arguments(RetractRequest, as_kwargs=False)
+@votes.response(200, VoteAnswer)
+def take_back(request: dict[str, Any], session: access.VoterSession, event_id: str) -> dict[str, Any]:
     """Retract an answer while its ballot is open; its pair can then be answered again."""
-    voter = _session().voter
+    voter = session.voter
     known = voter.vote(_event_id(event_id))
     if known is None:
         raise Problem(404, "this voter gave no such answer", kind="no-such-vote")
@@ -207,7 +366,7 @@ def take_back(request: dict[str, Any], event_id: str) -> dict[str, Any]:
         receipt = voter.retract(known, request["event_id"])
     except ledger.ConflictError as error:
         raise _conflict(error, known.pair) from error
-    return {**_receipt(receipt, known.pair), "feedback": None}
+    return {**vars(receipt), "pair": known.pair, "feedback": None}
 
 
 def offered_answers(campaign: ledger.Campaign, pages: ledger.VotingPages) -> list[str]:
@@ -217,17 +376,13 @@ def offered_answers(campaign: ledger.Campaign, pages: ledger.VotingPages) -> lis
 
 
 def me_of(campaign: ledger.Campaign, pages: ledger.VotingPages, state: ledger.VoterState) -> dict[str, Any]:
-    """Return a voter's progress and next step as JSON."""
+    """Return a voter's progress and next step, as `MeAnswer` writes them."""
     sheet = state.sheet
     return {
+        **vars(state),
         "campaign": campaign.key,
-        "voter": state.voter_key,
-        "step": state.step,
         "consent_version": pages.consent_version,
         "offered": offered_answers(campaign, pages),
-        "available": state.available,
-        "reason": state.reason,
-        "retry_after": state.wait_seconds,
         "progress": {
             "sheets_done": state.n_sheets_done,
             "sheets_limit": pages.sheets,
@@ -274,11 +429,6 @@ def consent_needed(detail: str, pages: ledger.VotingPages) -> Problem:
     return Problem(403, detail, kind="consent-needed", members={"consent_version": pages.consent_version})
 
 
-def _session() -> access.VoterSession:
-    session: access.VoterSession = g.session
-    return session
-
-
 @contextmanager
 def _for_this_campaign() -> Iterator[None]:
     """Refuse a link that is not for this campaign."""
@@ -310,12 +460,8 @@ def _sheet_answer(campaign: ledger.Campaign, sheet: ledger.VoterSheet) -> dict[s
     return {"ballot": sheet.number, "sheet": sheet.sheet, "expires_at": expires, "pairs": pairs}
 
 
-def _receipt(receipt: ledger.Receipt, pair: str) -> dict[str, Any]:
-    return {"event_id": receipt.event_id, "pair": pair, "answer": receipt.answer, "repeated": receipt.repeated}
-
-
 def _event_id(text: str) -> str:
-    if not re.fullmatch(schemas.EVENT, text):
+    if not re.fullmatch(EVENT, text):
         raise Problem(422, "the id of an event is a UUID in lower case")
     return text
 

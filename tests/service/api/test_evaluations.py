@@ -10,6 +10,7 @@ from rankcorr.evaluation import compare_evaluated, compare_runs, corrected_toget
 from rankcorr.vectors import TargetGroups, compare_reliability, reliability_score
 from tests.rankcorr.evaluation.comparison.test_compare import case, decided_by_one
 from tests.service.answers import answer, posted, problem, validator
+from tests.service.test_schemas import BEYOND_SCHEMAS
 
 PATH = "/v1/evaluations"
 QRELS = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "d": 1}, "q3": {"a": -1, "b": 1}, "q4": {"x": 1}}
@@ -123,7 +124,8 @@ def test_ids_that_are_numbers_remain_numbers_in_a_fused_run():
 
 
 def test_one_run_is_not_fused():
-    assert problem(f"{PATH}/fused", runs={"x": RUN})["detail"] == "/runs: a fusion needs two runs or more"
+    detail = problem(f"{PATH}/fused", runs={"x": RUN})["detail"]
+    assert detail.startswith("/runs: must be an object of name to run, with at least 2; got {")
 
 
 def test_reports_are_those_of_the_library():
@@ -192,11 +194,11 @@ ONE = {"qrels": {"q": {"a": 1, "b": 0}}, "runs": {"x": {"q": {"a": 1, "b": 2}}, 
 @pytest.mark.parametrize(
     ("change", "pointer", "message"),
     [
-        ({"qrels": {"q": {"a": "1"}}}, "/qrels/q/a", 'the relevance must be a number; got "1"'),
+        ({"qrels": {"q": {"a": "1"}}}, "/qrels/q/a", 'must be a number; got "1"'),
         ({"qrels": {"q": 3}}, "/qrels/q", "must be an object with a relevance for each document; got 3"),
         ({"qrels": {}}, "/qrels", 'must be an object such as {"q1": {"d1": 1}}, or an object of columns'),
         ({"runs": {}}, "/runs", "must be an object of name to run"),
-        ({"runs": {"x": {"q": {"a": "z"}}}}, "/runs/x/q/a", "the score must be a number"),
+        ({"runs": {"x": {"q": {"a": "z"}}}}, "/runs/x/q/a", "must be a number"),
         ({"runs": {"": ONE["qrels"]}}, "/runs", "must be an object of name to run"),
         (
             {"qrels": {"query": ["q"], "document": ["a"]}},
@@ -214,7 +216,7 @@ ONE = {"qrels": {"q": {"a": 1, "b": 0}}, "runs": {"x": {"q": {"a": 1, "b": 2}}, 
         ({"qrels": {"query": ["q"], "document": ["a"], "relevance": 3}}, "/qrels/relevance", "must be a list of num"),
         ({"qrels": {"query": ["q"], "document": ["a"], "relevance": ["3"]}}, "/qrels/relevance/0", "must be a number"),
         ({"metrics": []}, "/metrics", "must be a list of 1 to 20 metrics"),
-        ({"metrics": ["map@10"]}, "/metrics", 'unknown metric "map@10": use rho_w'),
+        ({"metrics": ["map@10"]}, "/metrics/0", 'unknown metric "map@10": use rho_w'),
         ({"metrics": ["ap", "ap"]}, "/metrics", "entries must not repeat"),
         ({"standardized": {}}, "/standardized/seed", "this field is needed"),
         ({"comparison": {}}, "/comparison/seed", "this field is needed"),
@@ -224,14 +226,14 @@ ONE = {"qrels": {"q": {"a": 1, "b": 0}}, "runs": {"x": {"q": {"a": 1, "b": 2}}, 
             "/comparison",
             "can be compared only if they are requested",
         ),
-        ({"comparison": {"seed": 1, "groups": {"q": 1}}}, "/comparison/groups/q", "a group is text; got 1"),
-        ({"comparison": {"seed": 1, "groups": {}}}, "/comparison/groups", "must be an object of id to group"),
+        ({"comparison": {"seed": 1, "groups": {"q": 1}}}, "/comparison/groups/q", "must be text; got 1"),
+        ({"comparison": {"seed": 1, "groups": {}}}, "/comparison/groups", "must be an object of name to group"),
         ({"comparison": {"seed": 1}, "runs": {"x": ONE["qrels"]}}, "/comparison", "a comparison needs two runs"),
     ],
 )
 def test_a_wrong_field_is_pointed_at(change, pointer, message):
     assert message in problem(PATH, **{**ONE, **change})["errors"][pointer][0]
-    fits_the_schema = message == "there is no run of this name"
+    fits_the_schema = BEYOND_SCHEMAS.search(message) is not None
     assert validator(PATH, "request").is_valid({**ONE, **change}) == fits_the_schema
 
 
@@ -302,7 +304,7 @@ def test_target_groups_are_scored_as_by_the_library():
             "/groups",
             "its own candidates",
         ),
-        ({"models": {}}, "/models", "at least one"),
+        ({"models": {}}, "/models", "name to similarities, with at least 1"),
         ({"models": {"a": {"singer": {"song": "high"}}}}, "/models/a/singer/song", "must be a number"),
         ({"models": {"a": {"singer": 3}}}, "/models/a/singer", "an object of candidate to similarity"),
         ({"versus": "z"}, "/versus", "no model of this name"),

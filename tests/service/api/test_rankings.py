@@ -46,7 +46,7 @@ class TestMergedRankings:
         ("change", "place", "message"),
         [
             ({"weights": {"x": 1, "y": "2", "z": 1}}, "/weights/y", 'must be a number of at least 0; got "2"'),
-            ({"weights": {}}, "/weights", "must be an object of numbers by name, at least 1; got {}"),
+            ({"weights": {}}, "/weights", "must be an object of name to number, with at least 1; got {}"),
             ({"method": "median"}, "/method", 'must be one of "borda", "mean_rank"'),
             ({"k": -1}, "/k", "must be a number of at least 0; got -1"),
         ],

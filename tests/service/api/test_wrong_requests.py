@@ -22,7 +22,7 @@ WRONG = {
         ("/weigher", 3, "must be the name of a weigher; got 3"),
         ("/scheme", "last", 'must be one of "additive", "multiplicative", "first", "second"; got "last"'),
         ("/coefficients", "tau", 'must be a list of some of "rho_w"'),
-        ("/coefficients", ["tau", "x"], 'must be among "rho_w", "tau_w", "rho", "tau"; got "x"'),
+        ("/coefficients", ["tau", "x"], 'must be one of "rho_w", "tau_w", "rho", "tau"; got "x"', "/coefficients/1"),
         ("/coefficients", ["tau", "tau"], "entries must not repeat"),
         ("/inference", {}, "this field is needed", "/inference/seed"),
         ("/inference", {"seed": 1, "level": 1}, "of at least 1e-06 and of at most", "/inference/level"),
@@ -98,7 +98,7 @@ WRONG = {
         ("/similarity", 0.5, '"embedding" or a list of numbers; got 0.5'),
         ("/similarity", [0.5], "must be a similarity for each of at least 2 items; got 1"),
         ("/similarity", [True, 0.5], "of at least -1 and of at most 1; got true", "/similarity/0"),
-        ("/approaches", ["both"], 'must be among "adaptive", "uniform"; got "both"'),
+        ("/approaches", ["both"], 'must be one of "adaptive", "uniform"; got "both"', "/approaches/0"),
         ("/workers", 2, "unknown field"),
     ],
     "/v1/strengths": [

@@ -12,7 +12,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 import service.collect
 from service.collect import CollectSettings, create_app
-from service.openapi.blueprint import EXAMPLES
+from service.openapi.document import EXAMPLES
 from tests.repository import PAGES, ROOT
 from tests.service.answers import document
 from tests.service.collect.browsing import invited, new_campaign

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import service.collect
-from service.collect.schemas.running_campaigns import EXPORTS
+from service.collect.api.results import EXPORTS
 from service.collect.texts import LANGUAGES, Texts, direction, language_name
 
 HERE = Path(service.collect.__file__).parent

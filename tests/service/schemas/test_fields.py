@@ -8,8 +8,20 @@ from marshmallow import ValidationError
 
 from adaptive._budget import PlanOptions
 from rankcorr import Logarithmic, Ranking, TopK, Uniform, weighted_rho, weighted_tau
-from service.schemas.ballot_fields import Interval
-from service.schemas.fields import Choice, Choices, Flag, Number, Seed, Text, Vocabulary, Whole, declared_field
+from service.api.simulations import Interval
+from service.schemas.fields import (
+    ByName,
+    Choice,
+    Choices,
+    Flag,
+    ListOf,
+    Number,
+    Seed,
+    Text,
+    Vocabulary,
+    Whole,
+    declared_field,
+)
 from tests.service.answers import GOLD, SYSTEM, posted, problem_of
 
 LETTER = Vocabulary("Letter", {"type": "string", "enum": ["a", "b"]})
@@ -26,6 +38,9 @@ FIELDS = [
     Choice(LETTER),
     Choices(LETTER),
     Text(),
+    Text(least=0),
+    ListOf(Text(), "1 or 2 texts", least=1, most=2),
+    ByName(Number(), "number", least=2, is_named=True),
     Interval(most=1),
 ]
 NUMBERS = st.sampled_from([-1, 0, 1, 5, 10, 1.0, 0.5, 1.5, -0.0]) | st.integers(-3, 12) | st.floats(-2, 11)

@@ -12,8 +12,7 @@ import pytest
 from service import Settings
 from service.collect import CollectSettings
 from service.server import launch as command
-from service.server.launch import COLLECT, NEEDED_FOR_PAGES, SERVE, launch, prepare
-from service.server.settings import ServerSettings, usable_cores
+from service.server.launch import COLLECT, NEEDED_FOR_PAGES, SERVE, ServerSettings, launch, prepare, usable_cores
 from tests.repository import ROOT, requirements
 from tests.service.answers import PAIR
 from tests.service.live import AMPLE, COMMAND, START_SECONDS, clean_environment, running

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from service import SettingError, Settings
-from service.server.settings import ServerSettings, usable_cores
+from service.server.launch import ServerSettings, usable_cores
 
 pytestmark = pytest.mark.wide
 

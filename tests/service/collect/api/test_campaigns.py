@@ -126,6 +126,7 @@ def test_a_seed_is_drawn_where_none_is_given(admin):
     first, second = (Organiser(admin.app, each["token"], each["campaign"]).get().json["seed"] for each in answers)
     assert first != second
     assert admin.make(seed=int(first)).get().json["seed"] == first
+    assert admin.make(seed=0).get().json["seed"] == "0"
 
 
 def test_pairs_whose_answer_is_known_are_read_from_csv(admin):

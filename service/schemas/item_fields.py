@@ -1,33 +1,30 @@
-"""Read rankings from requests: given in exactly one way, checked as a whole, and made into a `Ranking`."""
+"""Read labels, rankings of items and votes on them from requests: checked as a whole, and fast on long lists."""
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
 
 from flask import g
 from marshmallow import ValidationError
 
+from adaptive._protocol import checked_labels
+from adaptive._votes import UNANSWERED, WORDS
+from adaptive.errors import AdaptiveError
 from rankcorr import Ranking, RankingError
+from rankcorr._checks import counted
 from rankcorr._input.scores import check_count
 from rankcorr.errors import LabelError, LengthError
-from service.http.problems import Name, shown, unknown_fields
+from service.http.problems import shown, unknown_fields
 from service.schemas import fields
-from service.schemas.shapes import NUMBER, Component, list_of, map_of
+from service.schemas.shapes import NUMBER, WHOLE, Component, list_of, map_of, one_of
 
 _MOST: Final = fields.Limit("max_items")
 _NUMBERS: Final = list_of(NUMBER, minItems=2, maxItems=_MOST)
 _NUMBER_OF_LABEL: Final = map_of(NUMBER, minProperties=2, maxProperties=_MOST)
 _LABELS: Final = list_of(fields.LABEL_SCHEMA, minItems=2, maxItems=_MOST, uniqueItems=True)
 _TIED: Final = list_of(fields.LABEL_SCHEMA, minItems=1, uniqueItems=True)
-_PLACES: Final = {
-    "type": "array",
-    "minItems": 1,
-    "maxItems": _MOST,
-    "uniqueItems": True,
-    "items": {"anyOf": [fields.LABEL_SCHEMA, _TIED]},
-    "not": {"maxItems": 1, "items": {"not": {"type": "array", "minItems": 2}}},  # a single label
-}
+_PLACES: Final = list_of({"anyOf": [fields.LABEL_SCHEMA, _TIED]}, minItems=1, maxItems=_MOST, uniqueItems=True)
 
 
 _way_to_give: Final = partial(Component.exactly, optional=["labels"])
@@ -116,11 +113,8 @@ def _n_items(way: str, numbers: Any) -> int:
 
 
 def _read_numbers(way: str, values: Any, labels: Any) -> Ranking:
-    numbers = list(values.values()) if isinstance(values, dict) else values
-    if (wrong := fields.place_of_other(numbers, fields.NUMBER_TYPES)) is not None:
-        key = Name(list(values)[wrong] if isinstance(values, dict) else wrong)
-        raise ValidationError({way: {key: [f"must be a number; got {shown(numbers[wrong])}"]}})
-    names = list(values) if isinstance(values, dict) else labels
+    fields.check_numbers(values, way)
+    numbers, names = (list(values.values()), list(values)) if isinstance(values, dict) else (values, labels)
     return (Ranking.from_scores if way == "scores" else Ranking.from_ranks)(numbers, names)
 
 
@@ -163,32 +157,78 @@ def check_labels(labels: Any, *path: str) -> None:
         read_label(labels[wrong], *path, str(wrong))
 
 
-class NamedRankings(fields.Documented):
-    """Rankings by name."""
+def named_rankings(*, of: str = "systems of a batch", **options: Any) -> fields.ByName:
+    """Make the field of rankings by name."""
+    return fields.ByName(RankingField(), "ranking", of=of, **options)
 
-    def __init__(self, *, limit: str = "max_systems", of: str = "systems of a batch", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.limit, self.of = limit, of
-        self.documented = map_of(RANKING.reference, minProperties=1, maxProperties=fields.Limit(limit))
-        self.one = RankingField()
 
-    def read(self, value: Any) -> dict[str, Ranking]:
+ANSWERS: Final[Mapping[str | None, int]] = MappingProxyType(
+    {**{word: int(vote) for word, vote in WORDS.items()}, None: UNANSWERED}
+)
+VOTE: Final = fields.vocabulary("Vote", WORDS, "The side that won, or a tie.")
+LABELS: Final = list_of(fields.LABEL_SCHEMA)
+Labels: TypeAlias = int | Sequence[str | int]  # as a request has them; N stands for 0 to N - 1
+SIDES: Final = {side: LABELS(f"The item on the {side} of each comparison.") for side in ("left", "right")}
+
+
+def check_votes(votes: Any, *path: str) -> None:
+    """Refuse any value except a list of votes, with null for no answer."""
+    if not isinstance(votes, list):
+        raise fields.placed([f"must be a list of votes; got {shown(votes)}"], *path)
+    for place, vote in enumerate(votes):
+        check_vote(vote, *path, str(place))
+
+
+def check_vote(value: Any, *path: str) -> None:
+    """Refuse any value except a vote, or null for no answer."""
+    if not (value is None or (type(value) is str and value in ANSWERS)):
+        words = ", ".join(map(shown, WORDS))
+        raise fields.placed([f"must be one of {words}, or null for no answer; got {shown(value)}"], *path)
+
+
+def check_keys(value: Any, needed: set[str], possible: set[str], *path: str) -> None:
+    """Refuse any value except an object with these keys."""
+    if not isinstance(value, dict):
+        raise fields.placed([f"must be an object; got {shown(value)}"], *path)
+    faults = {key: ["this field is needed"] for key in sorted(needed - value.keys())}
+    faults |= unknown_fields([key for key in value if key not in needed | possible])
+    if faults:
+        raise fields.placed(faults, *path)
+
+
+class Names(fields.Documented):
+    """Labels of items, or names of voters or prompts; or a number N for 0 to N - 1."""
+
+    def __init__(self, noun: str = "items", *, of: str = "", required: bool = True, **kwargs: Any) -> None:
+        super().__init__(required=required, **kwargs)
+        self.noun, self.of = noun, of or f"{noun} of a ballot"
+        self.least, self.limit = (2, "max_items") if noun == "items" else (1, "max_comparisons")
+        most = fields.Limit(self.limit)
+        self.documented = one_of(
+            WHOLE(minimum=self.least, maximum=most, title=f"number of {noun}"),
+            list_of(fields.LABEL_SCHEMA, minItems=self.least, maxItems=most, uniqueItems=True, title="labels"),
+        )
+        self._number = fields.Whole(least=self.least)
+
+    def read(self, value: Any) -> int | tuple[str | int, ...]:
         """Check a value, and return it as the library call takes it."""
-        if not isinstance(value, dict) or not value:
-            raise ValidationError(f"must be an object of name to ranking, with at least one; got {shown(value)}")
-        self._check_count(len(value))
-        return fields.read_each(self.one, value)
+        if isinstance(value, list):
+            self._check_count(len(value))
+            check_labels(value)
+            try:
+                checked_labels(value, self.noun)
+            except AdaptiveError as error:
+                raise ValidationError(str(error)) from error
+            return tuple(value)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValidationError(f"must be a number of {self.noun}, or a list of labels; got {shown(value)}")
+        count: int = self._number.read(value)
+        self._check_count(count)
+        return count
 
     def _check_count(self, count: int) -> None:
+        if count < self.least:
+            raise ValidationError(f"must be at least {counted(self.least, self.noun.removesuffix('s'))}; got {count}")
         fields.check_limit(self.limit, count, of=self.of)
-
-
-class MatrixRankings(NamedRankings):
-    """Rankings by name, to compare with one another."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.documented = {**self.documented, "maxProperties": fields.Limit("max_matrix_cells", math.isqrt)}
-
-    def _check_count(self, count: int) -> None:
-        fields.check_limit("max_matrix_cells", count * count, of="cells of a matrix, rankings times rankings")
+        if self.noun == "items":
+            g.n_items = count
