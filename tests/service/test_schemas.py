@@ -53,12 +53,12 @@ BEYOND_SCHEMAS = re.compile(
             r"unranked must name systems; unknown|is not in the draw|was not drawn|no comparison of",
             # answers of one kind, and the items in one answer
             r"comes twice in one answer|is the best and the worst|is expected; got|has two items or more",
-            r"an item is text or a whole number|a label is text, a whole number",
+            r"an item must be text or a whole number|a label is text, a whole number",
             r"fit several kinds|a key .* which other|no key|is missing here, and other|no grade prefers a side",
             r"all choices are of one cluster",
             r"fewer than|a fit needs two items and a choice|without a prior some strengths are infinite",
             r"no columns left_|need the (voter|prompt) of each answer|only pairs have sides|covariates are those of",
-            r"votes on pairs are expected|no voter is called|the voters are not known|no pair and prompt in common",
+            r"answers must be votes on pairs|no voter is called|the voters are not known|no pair and prompt in common",
             r"have the weights|is text in one row|got the columns .*; expected|may count votes|how much an item",
             r"graded votes need a column|best-worst answers need a column|outcomes|a ranking has an empty item",
             # systems and tasks of a table of scores

@@ -36,7 +36,7 @@ from adaptive.model._report import LEADING, graded_report, item_text
 from adaptive.model._strengths import LEAST_CLUSTERS, Strengths
 from rankcorr import TauW
 from rankcorr._checks import counted
-from rankcorr._output.report import Report, listed, number_text
+from rankcorr._output.report import Report, list_text, number_text
 from rankcorr._output.results import TableResult, json_ready
 from rankcorr._workers import Progress
 
@@ -232,7 +232,7 @@ def _campaign_report(
     if content["paper"] is not None:
         methods += "The scores of the protocol rank the items [@lombardo2020top]. "
     best = [item_text(row["item"]) for row in rows[:LEADING]]
-    results = f"The ranking begins with {listed(best)}. "
+    results = f"The ranking begins with {list_text(best)}. "
     if content["cut"] is not None:
         results += (
             f"The cut after the first {content['cut']['k']} is that of the true ranking with a probability of "
