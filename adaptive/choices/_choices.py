@@ -1,8 +1,8 @@
 """One likelihood for every kind of answer: a choice among outcomes with logits that are sparse linear forms.
 
-A vote on a pair chooses one of two or three outcomes, a grade one of several, and a best-worst answer one of all ordered
-pairs. A ranking is a sequence of choices: its best item, then the best of the others, and so on. Newton's method fits
-strengths, ties, side bias and covariates jointly.
+A vote on a pair chooses one of two or three outcomes, a grade one of several, and a best-worst answer one of all
+ordered pairs. A ranking is a sequence of choices: its best item, then the best of the others, and so on. Newton's
+method fits strengths, ties, side bias and covariates jointly.
 """
 
 from __future__ import annotations
@@ -489,7 +489,7 @@ class Choices:
 
     @cached_property
     def _units(self) -> Array:
-        """Typical coefficient of each parameter in a logit: 1 for strengths, the median of the others that are not 0."""
+        """Typical coefficient of each parameter in a logit: 1 for strengths, else the median of those not 0."""
         from scipy.sparse import csc_array
 
         n_items = len(self.items)

@@ -1,7 +1,7 @@
 """Choices among outcomes with logits that are sparse linear forms, and checks of what they determine.
 
-The checks count the connected groups of items and the items that always or never won, and test whether all strengths may
-be equal.
+The checks count the connected groups of items and the items that always or never won, and test whether all strengths
+may be equal.
 """
 
 from __future__ import annotations

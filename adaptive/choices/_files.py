@@ -1,7 +1,7 @@
 """Read answers of any kind from a file, a data frame or rows of JSON.
 
-The names of the columns determine the kind: graded votes, best-worst answers or rankings. Any other columns are votes on
-pairs, in any format of `adaptive._formats.votes`. Each answer may have a weight, voter, prompt and covariates.
+The names of the columns determine the kind: graded votes, best-worst answers or rankings. Any other columns are votes
+on pairs, in any format of `adaptive._formats.votes`. Each answer may have a weight, voter, prompt and covariates.
 """
 
 from __future__ import annotations
@@ -113,8 +113,8 @@ def read_choices(
     pairs       those of any format of `read_comparisons`; winner may also be "both bad"
     =========== ===================================================================================================
 
-    Each answer may have a voter (or judge, worker, annotator), a prompt (or question_id, query, topic), a weight of 0 or
-    more, and a count.
+    Each answer may have a voter (or judge, worker, annotator), a prompt (or question_id, query, topic), a weight of 0
+    or more, and a count.
 
     Pairs and grades may have covariates. The columns of a covariate `length` are left_length and right_length,
     length_left and length_right, length_a and length_b, or use the names of the columns of both sides. They may also be

@@ -236,8 +236,8 @@ def side_biases(answers: ChoiceAnswers, *, level: float = 0.9) -> tuple[SideBias
 def judge_agreement(answers: ChoiceAnswers, judge: Hashable, *, level: float = 0.9) -> JudgeAgreement:
     """Return how often one voter, such as a program, agrees with the others on the same pair and prompt.
 
-    Ties and "both bad" are the same answer. Within a question, votes count with their weights, including both votes on a
-    pair shown from both sides; all questions have equal weight. Do not call `merge_swapped` first: two votes that
+    Ties and "both bad" are the same answer. Within a question, votes count with their weights, including both votes on
+    a pair shown from both sides; all questions have equal weight. Do not call `merge_swapped` first: two votes that
     disagree would become a tie, and people seldom tie.
 
     Parameters

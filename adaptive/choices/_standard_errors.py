@@ -160,8 +160,8 @@ def _sum_over_ways(clusters: Array, products: Callable[[Array], Array]) -> Array
 def _jackknife(events: Events, cluster: Array, probabilities: Array, inverse: Array) -> Array:
     """Return the jackknife covariance of the parameters: each cluster is left out in turn, by one Newton step.
 
-    Without cluster g, the parameters change by (A - A_g)^-1 s_g, where A is the information of all clusters, A_g that of
-    g, and s_g the gradient of g. This is CV3 of MacKinnon, Nielsen and Webb (Journal of Econometrics 232, 2023). The
+    Without cluster g, the parameters change by (A - A_g)^-1 s_g, where A is the information of all clusters, A_g that
+    of g, and s_g the gradient of g. This is CV3 of MacKinnon, Nielsen and Webb (Journal of Econometrics 232, 2023). The
     simpler A^-1 s_g makes errors too small if some clusters are large. Preconditioned conjugate gradients, with A^-1 as
     the preconditioner, solve the systems of all clusters at once. They work on A times the changes, which is zero for
     every parameter that does not occur in the answers of a cluster.

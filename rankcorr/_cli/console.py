@@ -224,7 +224,7 @@ def seed_option(
 
 
 def needed_text(needed: Mapping[str, Any] | None, units: str) -> str:
-    """Describe how many queries or tasks a test needs to find a difference; `needed` is None if a pilot is too small."""
+    """Describe how many queries or tasks a test needs for a difference; `needed` is None if a pilot is too small."""
     if needed is None:
         return f"cannot estimate how many {units} are needed: there are too few {units}, or all differences are equal"
     return (

@@ -168,7 +168,7 @@ def _latex_heading(name: str) -> str:
 
 
 def _latex_cell(cell: str, is_right: bool) -> str:
-    """Format a cell with LaTeX signs for minus and infinity, and a dash for nan; in a left-aligned column nan is text."""
+    """Format a cell with LaTeX signs for minus and infinity, and a dash for nan; left-aligned, nan is text."""
     if cell == "-" or (cell == "nan" and is_right):
         return "--"
     if is_right and cell in ("inf", "-inf"):

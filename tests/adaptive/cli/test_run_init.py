@@ -36,7 +36,9 @@ def test_items_have_their_contents():
 
 def test_a_content_that_cannot_be_has_its_line(items, tmp_path):
     items.write_text(items.read_text() + "kiwi,image,../kiwi.png,A kiwi\n")
-    assert refusal(*CONTINUOUS).startswith('items.csv:14: column "content": the content of image is the path of a file')
+    assert refusal(*CONTINUOUS).startswith(
+        'items.csv:14: column "content": the content of image must be the path of a file'
+    )
     assert not (tmp_path / "v.db").exists()
 
 
