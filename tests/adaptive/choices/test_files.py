@@ -234,7 +234,7 @@ def test_a_wrong_file_is_named_with_its_line(written, text, message):
         (lambda path: read_choices(path).choices(both_bad="x"), OptionError, "both_bad must be one of"),
         (lambda path: read_choices(path).choices(cluster="prompt"), ModelError, "need the prompt of each answer"),
         (lambda _: read_choices([{"ranking": "a > b"}]).choices(side_bias=True), ModelError, "only pairs have sides"),
-        (lambda _: read_choices([{"ranking": [["a"], ["b>c"]]}]).to_csv(), ModelError, "must not contain > or = items"),
+        (lambda _: read_choices([{"ranking": [["a"], ["b>c"]]}]).to_csv(), ModelError, "must not contain > or ="),
         (
             lambda _: ChoiceAnswers("grades", ((("a",), "b", 1),), np.ones(1)).to_csv(),
             ModelError,

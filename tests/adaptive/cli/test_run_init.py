@@ -144,7 +144,7 @@ def test_sets_from_the_first_file_to_the_ranking():
     (first, *_) = rows
     run_ok("run", "correct", "v.db", first[0], "best 2 worst 3", "--reason", "misread")
     assert refusal("run", "correct", "v.db", first[0], "left", "--reason", "no").startswith(
-        "an answer is 'best 1 worst 2'"
+        "an answer must be 'best 1 worst 2'"
     )
     table = invoke("run", "result", "v.db", "--interim").stdout.splitlines()
     assert len(table) == 13

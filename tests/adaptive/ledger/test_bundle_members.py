@@ -186,7 +186,11 @@ def test_a_size_that_lies(members, tmp_path):
 
 @pytest.mark.parametrize(
     ("method", "message"),
-    [(zipfile.ZIP_BZIP2, "compressed in a way"), (zipfile.ZIP_LZMA, "compressed in a way"), (99, "is compressed")],
+    [
+        (zipfile.ZIP_BZIP2, "compressed by another method"),
+        (zipfile.ZIP_LZMA, "compressed by another method"),
+        (99, "is compressed"),
+    ],
 )
 def test_other_compressions(method, message, members, tmp_path):
     file = io.BytesIO()

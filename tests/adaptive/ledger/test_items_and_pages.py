@@ -72,7 +72,7 @@ def test_a_file_that_is_missing_is_listed_beside_what_else_is_wrong():
         (3, "item"), (3, "alt_text"), (3, "content"), (4, "content")
     ]  # fmt: skip
     assert found[2].message == "there is no fir.png"
-    assert "is the path of a file" in found[3].message
+    assert "must be the path of a file" in found[3].message
 
 
 def test_no_more_than_a_hundred_faults_are_listed():
@@ -120,7 +120,7 @@ def test_a_file_has_the_items_and_contents_of_its_table(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"texts": {}}, "in one language at least"),
+        ({"texts": {}}, "in at least one language"),
         ({"texts": {"English": PageTexts("a", "b")}}, "a tag like 'en'"),
         ({"texts": {"en": "a"}}, "must be PageTexts"),
         ({"consent_version": "one two"}, "consent_version must be"),

@@ -160,7 +160,7 @@ def test_pairs_whose_answer_is_known_are_read_from_csv(admin):
         ({"settings": {"probes_csv": "left,right\nash,oak\n"}}, "/settings/probes_csv", 'no column "winner"'),
         ({"settings": {"probes_csv": f"{PROBES}ash,elm,left,gold\n"}}, "/settings/probes_csv", "is not an item of the"),
         ({"settings": {"pay": {}}}, "/settings/pay", "pay must be per vote or per hour; got neither"),
-        ({"pages": {"texts": []}}, "/pages", "in one language at least"),
+        ({"pages": {"texts": []}}, "/pages", "in at least one language"),
         ({"pages": {"texts": [{"language": "E", "title": "T", "question": "Q"}]}}, "/pages", "a language is a tag"),
     ],
 )  # fmt: skip
