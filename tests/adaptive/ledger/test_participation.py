@@ -225,8 +225,8 @@ def test_participants_of_a_platform_are_the_same_voter_when_they_come_again(ledg
     assert come("6f" * 12) != come()
     for options, message in (
         ({"study": "s2"}, "the link belongs to another study"),
-        ({"participant": "{{%PROLIFIC_PID%}}"}, "not the id of a participant of prolific"),
-        ({"participant": "5F" * 12}, "not the id of a participant of prolific"),
+        ({"participant": "{{%PROLIFIC_PID%}}"}, "not an id of a participant of prolific"),
+        ({"participant": "5F" * 12}, "not an id of a participant of prolific"),
         ({"pages": PAGES}, "does not use prolific"),
     ):
         with pytest.raises(LedgerError, match=message):
