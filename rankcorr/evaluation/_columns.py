@@ -32,6 +32,17 @@ def rows_of(offsets: Codes, group: int) -> slice:
     return slice(int(offsets[group]), int(offsets[group + 1]))
 
 
+def places_in_groups(sizes: Codes) -> Codes:
+    """Return the place of each row within its group, from 0, in columns that are sorted by group.
+
+    Examples
+    --------
+    >>> places_in_groups(np.array([2, 0, 3])).tolist()
+    [0, 1, 0, 1, 2]
+    """
+    return np.asarray(np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes))
+
+
 class Ids(NamedTuple):
     """The code of each row, and the id of each code, in order of first appearance."""
 

@@ -100,12 +100,9 @@ def fuse(
     >>> fuse(runs, method="combmnz")["q"]
     {'b': 2.0, 'a': 1.0, 'c': 0.0}
     """
-    for option, value, choices in (
-        ("method", method, FUSIONS),
-        ("norm", norm, NORMS),
-        ("missing", missing, MISSING_QUERIES),
-    ):
-        check_choice(option, value, choices)
+    check_choice("method", method, FUSIONS)
+    check_choice("norm", norm, NORMS)
+    check_choice("missing", missing, MISSING_QUERIES)
     offset = checked_offset(k)
     named = runs_of(runs)
     if len(named) < 2:

@@ -16,7 +16,7 @@ from rankcorr._input.scores import read_only
 from rankcorr._output.results import Result
 from rankcorr._workers import Progress, in_threads
 from rankcorr.errors import QueryMismatchError, SelfHitWarning, UnjudgedError
-from rankcorr.evaluation._columns import Codes
+from rankcorr.evaluation._columns import Codes, places_in_groups
 from rankcorr.evaluation._grouped import BLOCK_ROWS, blocks_of
 from rankcorr.evaluation._qrels import Qrels, Run
 
@@ -366,20 +366,14 @@ def trec_order(joint: Joined) -> Codes:
 def _rows(joint: Joined) -> Codes:
     """Return the rows of the run for the queries of qrels, query by query."""
     sizes = joint.stops - joint.starts
-    n_before = np.cumsum(sizes) - sizes
-    return np.asarray(np.arange(int(sizes.sum())) + np.repeat(joint.starts - n_before, sizes))
+    return np.asarray(places_in_groups(sizes) + np.repeat(joint.starts, sizes))
 
 
 def _within_depth(joint: Joined, depth: int) -> NDArray[np.bool_]:
     """Return whether each row of the run is among the first `depth` of a query of qrels."""
-    is_kept = np.zeros(joint.codes.size, bool)
-    if not ((joint.stops - joint.starts) > depth).any():
-        is_kept[_rows(joint)] = True
-        return is_kept
-    ordered = trec_order(joint)
-    sizes = joint.stops - joint.starts
-    place = np.arange(ordered.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    is_kept[ordered[place < depth]] = True
+    is_kept, sizes = np.zeros(joint.codes.size, bool), joint.stops - joint.starts
+    is_any_cut = (sizes > depth).any()
+    is_kept[trec_order(joint)[places_in_groups(sizes) < depth] if is_any_cut else _rows(joint)] = True
     return is_kept
 
 

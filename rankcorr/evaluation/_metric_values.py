@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -21,7 +22,7 @@ from rankcorr._coefficients import Coefficient
 from rankcorr._ranking import Ranking
 from rankcorr._workers import Progress, Values, silent
 from rankcorr.errors import MetricError
-from rankcorr.evaluation._columns import Codes, rows_of
+from rankcorr.evaluation._columns import Codes, places_in_groups, rows_of
 from rankcorr.evaluation._grouped import group_coefficients, reasons
 from rankcorr.evaluation._matching import Joined, Matched, id_places, trec_order
 from rankcorr.evaluation._metrics import (
@@ -62,7 +63,6 @@ class RunMetrics:
         self._pairs = pairs
         self._workers = workers
         self._progress: Progress = progress or silent
-        self._ordered: tuple[Any, ...] | None = None
 
     def values(self, metrics: Mapping[str, Metric]) -> dict[str, QueryValues]:
         """Return the values of each metric by name; all measures of ir_measures are computed together."""
@@ -116,10 +116,10 @@ class RunMetrics:
         return QueryValues(values)
 
     def _average_precision(self) -> QueryValues:
-        place, gains, group = self._relevance()
+        place, gains, group = self._relevance
         relevant = gains >= 1
         n_relevant = np.bincount(self._groups, weights=self._joint.qrels.values >= 1, minlength=self._n_queries)
-        before = np.cumsum(relevant) - relevant
+        before: Codes = np.cumsum(relevant) - relevant
         starts = np.searchsorted(group, np.arange(n_relevant.size))
         above = before - before[np.minimum(starts, before.size - 1)][group]
         precision = np.where(relevant, (above + 1) / (place + 1), 0.0)
@@ -127,7 +127,7 @@ class RunMetrics:
         return QueryValues(sums / np.maximum(n_relevant, 1))
 
     def _precision(self, k: int) -> QueryValues:
-        place, gains, group = self._relevance()
+        place, gains, group = self._relevance
         return QueryValues(np.bincount(group, weights=(gains >= 1) & (place < k), minlength=self._n_queries) / k)
 
     def _gain(self, metric: NDCG) -> QueryValues:
@@ -142,8 +142,8 @@ class RunMetrics:
             qrels.offsets[1:].copy(),
         )  # copies, because numba would compile again for read-only arrays
         best_first(starts, stops, grades.astype(np.float32), ideal)
-        place, gains, group = self._relevance()
-        from_top = np.arange(grades.size) - qrels.offsets[self._groups]
+        place, gains, group = self._relevance
+        from_top = places_in_groups(np.diff(qrels.offsets))
         best = _discount(from_top, grades[ideal], self._groups, depth, self._n_queries)
         gains_at_depth = _discount(place, gains, group, depth, self._n_queries)
         return QueryValues(gains_at_depth / np.where(best > 0, best, 1.0))
@@ -157,20 +157,17 @@ class RunMetrics:
         """Number of the query of each row of qrels."""
         return np.repeat(np.arange(self._n_queries), np.diff(self._joint.qrels.offsets))
 
-    def _relevance(self) -> tuple[Any, ...]:
-        """Return the place, relevance and query of each row of the run, query by query, best first."""
-        if self._ordered is None:
-            from rankcorr.evaluation._query_kernels import Judged, Scored, judged_values
+    @cached_property
+    def _relevance(self) -> tuple[Codes, Values, Codes]:
+        """Place, relevance and query of each row of the run, query by query, best first."""
+        from rankcorr.evaluation._query_kernels import Judged, Scored, judged_values
 
-            joint, qrels = self._joint, self._joint.qrels
-            sizes = joint.stops - joint.starts
-            group = np.repeat(np.arange(sizes.size), sizes)
-            place = np.arange(group.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-            values = np.zeros(joint.codes.size)
-            run = Scored(joint.starts, joint.stops, joint.codes, joint.values)
-            judged_values(Judged(qrels.offsets, qrels.codes, qrels.values), run, np.zeros(len(joint.documents)), values)
-            self._ordered = (place, values[trec_order(joint)], group)
-        return self._ordered
+        joint, qrels = self._joint, self._joint.qrels
+        sizes = joint.stops - joint.starts
+        values = np.zeros(joint.codes.size)
+        run = Scored(joint.starts, joint.stops, joint.codes, joint.values)
+        judged_values(Judged(qrels.offsets, qrels.codes, qrels.values), run, np.zeros(len(joint.documents)), values)
+        return places_in_groups(sizes), values[trec_order(joint)], np.repeat(np.arange(sizes.size), sizes)
 
     def _ir_measures(self, metrics: Sequence[IrMeasure]) -> dict[str, QueryValues]:
         why = "ir_measures gives no value"

@@ -49,8 +49,8 @@ GO: Final = np.uint32(0)
 
 # The test for a common scale: its level, its number of exchanges, and the number of points at which distribution
 # functions are compared.
-RARE: Final = 0.01
-N_SCALE: Final = 1_999
+SCALE_LEVEL: Final = 0.01
+N_SCALE_EXCHANGES: Final = 1_999
 MOST_CODES: Final = 256
 
 Places: TypeAlias = NDArray[np.int64]
@@ -147,7 +147,7 @@ class Exchange:
 
     @property
     def swap(self) -> str:
-        """What the systems exchange, in words."""
+        """The exchanged values, "scores" or "ranks"."""
         return "scores" if self.by_scores else "ranks"
 
     @property
@@ -278,7 +278,7 @@ class ScoreExchange(Exchange):
 
     @property
     def swap(self) -> str:
-        """What the systems exchange, in words."""
+        """The exchanged values, "scores" or "standardized scores"."""
         return "scores" if self.are_alike else "standardized scores"
 
     def coefficients_after(self, choices: Choices) -> Values:
@@ -397,14 +397,14 @@ def on_one_scale(codes: Places) -> bool:
     observed = distance(places)
     if n_systems == 2 and n_items <= MAX_EXACT:
         swapped = (np.where(swap == 1, places[::-1], places) for swap in all_swaps(n_items))
-        return float(np.mean([distance(rows) >= observed for rows in swapped])) > RARE
+        return float(np.mean([distance(rows) >= observed for rows in swapped])) > SCALE_LEVEL
     # Hoeffding's bound for each system and code rejects large differences without exchanges.
-    if 2 * n_systems * n_codes * np.exp(-2 * (observed / n_systems) ** 2 / n_items) < RARE / 10:
+    if 2 * n_systems * n_codes * np.exp(-2 * (observed / n_systems) ** 2 / n_items) < SCALE_LEVEL / 10:
         return False
     rng, number = np.random.default_rng(n_items), 0
-    for _ in range(N_SCALE):
+    for _ in range(N_SCALE_EXCHANGES):
         number += distance(rng.permuted(places, axis=0)) >= observed
-        if number > RARE * N_SCALE:
+        if number > SCALE_LEVEL * N_SCALE_EXCHANGES:
             return True
     return False
 

@@ -208,14 +208,14 @@ def correlation_interval(
         warn_undefined(UNDEFINED, stacklevel=3)
     else:
         items = sorted_items(formula, first, [second])
-        values = (resample_envelope if method == "envelope" else resample_with_replacement)(items, draws)[:, 0]
-        n_undefined = int(np.isnan(values).sum())
-        kinds = split_kinds(values) if method == "envelope" else (values,)
-        error = max(map(standard_error, kinds), key=lambda spread: -1 if math.isnan(spread) else spread)
         if method == "envelope":
-            low, high = envelope(value, values, confidence)
+            values = resample_envelope(items, draws)[:, 0]
+            kinds, (low, high) = split_kinds(values), envelope(value, values, confidence)
         else:
-            low, high = percentile_interval(values, confidence)
+            values = resample_with_replacement(items, draws)[:, 0]
+            kinds, (low, high) = [values], percentile_interval(values, confidence)
+        n_undefined = int(np.isnan(values).sum())
+        error = max(map(standard_error, kinds), key=lambda spread: -1 if math.isnan(spread) else spread)
         if n_undefined:
             warn_undefined(f"in {n_undefined:,} of {draws.n_resamples:,} resamples, which are left out", stacklevel=3)
         share, item = jackknife_share(formula, first, second, draws)

@@ -96,7 +96,7 @@ class JointTest:
 
     @property
     def swap(self) -> str:
-        """What all systems exchange together."""
+        """The values that all systems exchange: "scores", "standardized scores" or "ranks"."""
         if self._is_by_scores:
             return "scores"
         return "standardized scores" if isinstance(self._coefficient, Pearson) else "ranks"

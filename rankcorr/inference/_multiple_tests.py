@@ -403,10 +403,9 @@ def rank_sets(
     leads = np.subtract.outer(scaled, scaled)
     statistics = _ratios(leads, spread)
     places = np.arange(values.size)
-    every_first, every_second = np.nonzero(~np.eye(values.size, dtype=np.bool_))
-    everyone = every_first, every_second
+    every_pair = np.nonzero(~np.eye(values.size, dtype=np.bool_))
     corrected = np.full(leads.shape, math.nan)
-    corrected[everyone] = _corrected(statistics, noise, spread, everyone, draws.progress)
+    corrected[every_pair] = _corrected(statistics, noise, spread, every_pair, draws.progress)
     sorted_pairs = np.ix_(order, order)
     judged = judge_pairs(corrected[order[0], order], corrected[sorted_pairs], leads[sorted_pairs], confidence)
     least[order], largest[order], groups[order] = judged.least_ranks, judged.largest_ranks, judged.groups
@@ -426,7 +425,7 @@ def rank_sets(
 
 
 def _corrected(
-    statistics: Values, noise: Values, spread: Values, pairs: tuple[NDArray[Any], NDArray[Any]], report: Progress
+    statistics: Values, noise: Values, spread: Values, pairs: tuple[NDArray[Any], ...], report: Progress
 ) -> Values:
     """Return p-values of the hypotheses that the first of each pair is not larger, with the step-down correction."""
     first, second = pairs

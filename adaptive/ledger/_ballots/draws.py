@@ -316,7 +316,7 @@ _TRIES: Final = 20
 
 
 class Known(NamedTuple):
-    """A pair with a known answer; `left` and `right` are places of items, and `expected` is for this order."""
+    """A pair with a known answer; `left` and `right` are indices of items, and `expected` is for this order."""
 
     kind: str
     left: int

@@ -27,7 +27,7 @@ from rankcorr._input.frames import arrow, is_rank_column
 from rankcorr._input.scores import read_only
 from rankcorr._workers import Values, checked_workers, mapped
 from rankcorr.errors import MetricError, MissingValueError, OptionError, UndefinedQueryError, UnjudgedError
-from rankcorr.evaluation._columns import Codes
+from rankcorr.evaluation._columns import Codes, places_in_groups
 from rankcorr.evaluation._grouped import group_coefficients
 from rankcorr.evaluation._matching import Coverage, Joined, Matched, matched
 from rankcorr.evaluation._metric_values import UNDEFINED, QueryValues, RunMetrics, UndefinedPolicy
@@ -215,19 +215,13 @@ class QueryEvaluator:
         """
         pa = arrow()
         columns = joined_columns(rows, (self.query, self.relevance, *self.scores), self.document)
-        values_of_run = {score: run_values(columns, place, self) for place, score in enumerate(self.scores)}
-        values = []
+        results = {score: run_values(columns, place, self) for place, score in enumerate(self.scores)}
+        arrays = [columns.queries, pa.array(np.diff(columns.offsets))]
         for score, metric, standardized in self.columns.values():
-            column_values = (values_of_run[score].standardized if standardized else values_of_run[score].raw)[metric]
-            values.append(
-                self._apply_policy(column_values, values_of_run[score], columns.queries, f"{score}, {metric}")
-            )
-        sizes = pa.array(np.diff(columns.offsets))
-        arrays = [
-            columns.queries,
-            sizes,
-            *(pa.array(column_values, mask=np.isnan(column_values)) for column_values in values),
-        ]
+            result = results[score]
+            raw_values = (result.standardized if standardized else result.raw)[metric]
+            values = self._apply_policy(raw_values, result, columns.queries, f"{score}, {metric}")
+            arrays.append(pa.array(values, mask=np.isnan(values)))
         kind: QueryType = "string" if pa.types.is_string(columns.queries.type) else "int64"
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema(kind))
 
@@ -329,9 +323,9 @@ def _check_both(columns: JoinedColumns, scores: Numbers, name: str, plan: QueryE
 
 def _join(columns: JoinedColumns, scores: Numbers, judged: NDArray[np.bool_]) -> Joined:
     """Join qrels and a run as `evaluate` does, for the queries with a judgement."""
-    offsets = columns.offsets
-    documents = columns.documents or Documents(_places(offsets), tuple(range(int(np.diff(offsets).max(initial=0)))))
-    is_gold, is_scored = ~columns.relevance.absent, ~scores.absent & np.repeat(judged, np.diff(offsets))
+    offsets, sizes = columns.offsets, np.diff(columns.offsets)
+    documents = columns.documents or Documents(places_in_groups(sizes), tuple(range(int(sizes.max(initial=0)))))
+    is_gold, is_scored = ~columns.relevance.absent, ~scores.absent & np.repeat(judged, sizes)
     gold, run = (_kept_offsets(is_kept, offsets)[np.append(judged, True)] for is_kept in (is_gold, is_scored))
     queries = tuple(compress(columns.queries.to_pylist(), judged.tolist()))
     gold_columns = documents.codes[is_gold], columns.relevance.values[is_gold]
@@ -345,11 +339,6 @@ def _join(columns: JoinedColumns, scores: Numbers, judged: NDArray[np.bool_]) ->
         not_in_qrels=(),
         n_cut=0,
     )
-
-
-def _places(offsets: Codes) -> Codes:
-    """Return the place of each row within its query, from 0."""
-    return np.asarray(np.arange(int(offsets[-1])) - np.repeat(offsets[:-1], np.diff(offsets)))
 
 
 def _kept_offsets(is_kept: NDArray[np.bool_], offsets: Codes) -> Codes:
