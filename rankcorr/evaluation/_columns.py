@@ -158,7 +158,7 @@ def _numbers(entries: Any, noun: str) -> NDArray[np.float64]:
             raise NonNumericError(f"every {noun} must be a real number; row {wrong[0]} is {shown(numbers[wrong[0]])}")
     if numbers_beyond_floats(array):
         raise NonNumericError(
-            f"a {noun} is a whole number beyond 2^53, which 64-bit floats cannot tell from its neighbours"
+            f"a {noun} is a whole number beyond 2^53, which 64-bit floats cannot distinguish from its neighbours"
         )
     return as_floats(array)  # a copy, which the caller cannot change
 

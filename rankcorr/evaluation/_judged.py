@@ -160,7 +160,7 @@ class JudgedMeans(TableResult):
             A run is unknown or given twice, or fewer than three queries have values for both.
         """
         if first == second:
-            raise OptionError(f"a run is compared with another; got {shown(first)} twice")
+            raise OptionError(f"two different runs are needed; got {shown(first)} twice")
         one, two = self._place(first), self._place(second)
         people, judged, others = (columns[one] - columns[two] for columns in self._values)
         return _mean_of(people, judged, others, self.level, f"{first} and {second}")
@@ -257,7 +257,7 @@ def judged_means(
     metric = people.metrics[0] if metric is None and len(people.metrics) == 1 else metric
     place_of: dict[Hashable, int] = {query: place for place, query in enumerate(judge.queries)}
     if unknown := [query for query in people.queries if query not in place_of]:
-        raise QueryMismatchError(offending("the judge has no values for queries of people", unknown))
+        raise QueryMismatchError(offending("the judge has no values for queries that people judged", unknown))
     labelled = np.array([place_of[query] for query in people.queries], np.intp)
     rest = np.setdiff1d(np.arange(len(judge.queries)), labelled)
     of_people = np.stack([people.of(metric, run) for run in people.runs])

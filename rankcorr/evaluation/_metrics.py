@@ -313,7 +313,7 @@ def as_metric(metric: MetricLike) -> Metric:
         return ir_measure_named(metric.strip())
     if type(metric).__module__.partition(".")[0] == "ir_measures":
         return checked_measure(metric, str(metric))
-    raise MetricError(f"a metric is a name, a coefficient or a measure of ir_measures; got {shown(metric)}")
+    raise MetricError(f"a metric must be a name, a coefficient or a measure of ir_measures; got {shown(metric)}")
 
 
 def as_metrics(metrics: Sequence[MetricLike] | MetricLike) -> dict[str, Metric]:
@@ -354,7 +354,7 @@ def check_different(metrics: Sequence[Metric], requests: Sequence[object]) -> No
     for name, asked_by in by_name.items():
         if len(asked_by) > 1:
             names = list(dict.fromkeys(request if isinstance(request, str) else name for request in asked_by))
-            again = f"{name} comes more than once"
+            again = f"{name} is given more than once"
             if len(names) > 1:
                 again = f"{' and '.join(map(shown, names))} are one metric, {name}"
             raise MetricError(f"metrics must be a list of different metrics; {again}")

@@ -188,9 +188,9 @@ def _check_exponents(exponents: Values) -> None:
     largest = float(np.abs(exponents).max())
     if largest > MAX_EXPONENT:
         raise StandardizationError(
-            f"chance alone gives nearly the same value for almost every order, so that standardized values could not "
-            f"be told apart (exponent {shown(round(largest, 2))}, at most {MAX_EXPONENT:g}); a larger n0 helps, "
-            "and standardized=False does without"
+            f"chance alone gives nearly the same value for almost every order, so that standardized values would be "
+            f"indistinguishable (exponent {shown(round(largest, 2))}, at most {MAX_EXPONENT:g}); use a larger "
+            "n0 or standardized=False"
         )
 
 

@@ -404,10 +404,10 @@ def leaderboard(
     codes = codes_for_swap(formula, rankings, swap)
     is_ranked = _are_ranked(names, unranked)
     if standardized and isinstance(formula, Pearson):
-        raise OptionError("pearson averages 0 by chance as it is: leave standardized out")
+        raise OptionError("pearson cannot be standardized, because its mean by chance is already 0")
     if len(sets) > MANY_GOLD_SETS:
         give_notice(
-            f"items are resampled within each of the {len(sets)} gold sets, so intervals and tests do not carry over "
+            f"items are resampled within each of the {len(sets)} gold sets, so intervals and tests do not apply "
             "to other gold sets",
             ManyGoldSetsWarning,
         )

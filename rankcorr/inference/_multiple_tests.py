@@ -78,7 +78,7 @@ def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
     array = array.astype(np.float64)
     wrong = np.flatnonzero((array < 0) | (array > 1))
     if wrong.size:
-        raise OptionError(f"a p-value is between 0 and 1, or nan; pvalues[{wrong[0]}] is {array[wrong[0]]}")
+        raise OptionError(f"a p-value must be between 0 and 1, or nan; pvalues[{wrong[0]}] is {array[wrong[0]]}")
     corrected = np.full(array.size, np.nan)
     order = np.argsort(array)[: np.count_nonzero(~np.isnan(array))]  # nan sorts last
     factors = np.arange(order.size, 0, -1)
@@ -490,6 +490,6 @@ def _root_of_covariance(covariance: ArrayLike, number: int) -> Values:
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     if values.min() < -most_error:
         raise OptionError(
-            f"a covariance matrix has no negative eigenvalue; got {math.ldexp(values.min(), 2 * half):.4g}"
+            f"a covariance matrix must not have a negative eigenvalue; got {math.ldexp(values.min(), 2 * half):.4g}"
         )
     return np.asarray(np.ldexp(vectors * np.sqrt(np.maximum(values, 0.0)), half))

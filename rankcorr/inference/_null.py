@@ -104,7 +104,7 @@ class NullDistribution(Computed):
         """
         shares = _numbers(q)
         if shares is None or not ((shares >= 0) & (shares <= 1)).all():
-            raise OptionError(f"q must be a share, a number between 0 and 1; got {shown(q)}")
+            raise OptionError(f"q must be a number between 0 and 1; got {shown(q)}")
         if self.values.size == 0:
             return _float_or_array(np.full(shares.shape, math.nan))
         return _float_or_array(np.quantile(self.values, shares, method="inverted_cdf"))
@@ -210,7 +210,7 @@ class NullDistribution(Computed):
         """The reason why `standardize` is refused, if it is."""
         end = "-1" if self.exponent < 0 else "1"
         return (
-            f"the values of chance lie so near {end} that standardized values of different coefficients would be equal "
+            f"chance values are so near {end} that standardized values of different coefficients would be equal "
             f"(exponent {self.exponent:.3g}, at most {MAX_EXPONENT:g} in size): use percentile or zscore"
         )
 

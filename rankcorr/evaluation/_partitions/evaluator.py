@@ -131,7 +131,7 @@ class QueryEvaluator:
             raise OptionError(f"scores must be a name or a list of names; got {shown(self.scores)}")
         scores = (self.scores,) if isinstance(self.scores, str) else tuple(self.scores)
         if not scores:
-            raise OptionError("scores must name a column at least")
+            raise OptionError("scores must name at least one column")
         object.__setattr__(self, "scores", scores)
         names = self.inputs
         if wrong := [name for name in names if not isinstance(name, str) or not name]:
@@ -155,7 +155,7 @@ class QueryEvaluator:
         tied = [name for name, metric in named.items() if isinstance(metric, by_id)]
         if tied and self.document is None:
             raise MetricError(
-                f"{', '.join(tied)}: documents with equal scores go by their ids; name their column by document="
+                f"{', '.join(tied)}: documents with equal scores are ordered by id; give the column of ids as document="
             )
 
     @cached_property

@@ -57,7 +57,7 @@ def as_table(rows: Any, names: tuple[str, ...]) -> Any:
         if lacking := [name for name in names if name not in rows.schema.names]:
             raise _missing(lacking, rows.schema.names)
         if again := [name for name in names if rows.schema.names.count(name) > 1]:
-            raise ColumnError(offending("a column comes more than once", again))
+            raise ColumnError(offending("a column occurs more than once", again))
         return pa.table({name: decoded(rows.column(name)) for name in names})
     columns = columns_of(rows)
     if columns is None:

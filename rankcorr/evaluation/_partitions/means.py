@@ -187,7 +187,7 @@ def merged_means(parts: Iterable[PartialMeans]) -> PartialMeans:
     split = repeated_ids(ids)
     if split:
         raise SplitQueryError(
-            f"{offending('queries come in more than one partition, or twice', split)}; all rows of a query must be in "
+            f"{offending('queries occur in more than one partition, or twice', split)}; all rows of a query must be in "
             "one partition"
         )
     return PartialMeans(total.evaluator, total.n_resamples, total.seed, ids, total.sums)
@@ -216,7 +216,7 @@ def _values(column: Any, name: str) -> Values:
     values = np.asarray(column.cast(pa.float64()).fill_null(np.nan).to_numpy())
     largest = np.abs(values[~np.isnan(values)]).max(initial=0.0)
     if largest > 1 + ROUNDING:
-        raise MetricError(f"{name}: means with intervals are of values between -1 and 1; got {largest:g}")
+        raise MetricError(f"{name}: means with intervals need values between -1 and 1; got {largest:g}")
     return values
 
 
@@ -402,7 +402,7 @@ class QueryMeans(TableResult):
         if first is not None and first == second:
             raise OptionError(f"two different runs are needed; got {shown(first)} twice")
         if not self.differences:
-            raise OptionError(f"a difference is of two columns of scores, and there is one: {self.rows[0].run!r}")
+            raise OptionError(f"a difference needs two columns of scores; there is only {self.rows[0].run!r}")
         rows = self.differences
         if first is not None or second is not None:
             rows = tuple(difference for row in rows for difference in (row, row.reverse()))
@@ -433,7 +433,7 @@ def _only(rows: tuple[Row, ...], **options: str | bool | None) -> Row:
         described = ", ".join(f"{name}={value!r}" for name, value in conditions.items())
         names = [field.name for field in fields(rows[0])[:3]] if rows else []
         candidates = [tuple(getattr(row, name) for name in names) for row in matches or rows]
-        message = f"one row is needed, and {len(matches)} have {described}; {', '.join(names)}"
+        message = f"exactly one row must match, but {len(matches)} have {described}; {', '.join(names)}"
         raise OptionError(offending(message, candidates))
     return matches[0]
 

@@ -236,8 +236,8 @@ def leaderboard_of_scores(
     n_systems, n_tasks = scores.values.shape
     if n_tasks < FEW_TASKS:
         give_notice(
-            f"only {counted(n_tasks, 'task')}: intervals and tests treat the tasks as a sample, and so few say little "
-            "about other tasks",
+            f"only {counted(n_tasks, 'task')}: intervals and tests treat the tasks as a sample, and so few tasks "
+            "give little evidence about other tasks",
             FewTasksWarning,
         )
     if n_tasks > MAX_EXACT:
@@ -387,7 +387,7 @@ def _members(
     for place, task in enumerate(tasks):
         members.setdefault(str(groups[task]), []).append(place)
     if reserved := [group for group in members if group in (*TOTALS, *COLUMNS)]:
-        raise OptionError(offending("not a name of a group, because a column of the result has it", reserved))
+        raise OptionError(offending("a group must not have the name of a column of the result; got", reserved))
     return members
 
 

@@ -452,7 +452,7 @@ def test_pearson_needs_a_score_of_each_item_and_no_standardization():
         OptionError, match=r"a score for each item; without one \(system, gold set\): \('poor', 'set 0'\)"
     ):
         leaderboard(gold, systems, coefficient="pearson", missing="intersection")
-    with pytest.raises(OptionError, match="averages 0 by chance as it is"):
+    with pytest.raises(OptionError, match="its mean by chance is already 0"):
         leaderboard(gold, systems, coefficient="pearson", standardized=True, missing="intersection")
 
 

@@ -183,7 +183,7 @@ TEXT, NUMBERS = by_query(ONE, [0.5]), by_query(ONE, [0.5], ids=[3])
         (lambda: MEANS.difference("a", "a"), OptionError, "two different runs are needed; got 'a' twice"),
         (lambda: MEANS.of(run="c"), OptionError, "run must be one of 'a', 'b'; got 'c'"),
         (lambda: MEANS.difference(standardized=True), OptionError, "not standardized: make the QueryEvaluator with st"),
-        (lambda: means_of([TEXT], ONE).difference(), OptionError, "is of two columns of scores, and there is one: 's"),
+        (lambda: means_of([TEXT], ONE).difference(), OptionError, "needs two columns of scores; there is only 's"),
         (lambda: combined_means([]), OptionError, "there is no part to combine"),
         (lambda: combined_means([0.5]), OptionError, r"parts must come from partial_means; got 0\.5"),
         (lambda: partial_means(TEXT[["query"]], ONE), ColumnError, "the frame has no column 'tau'; it has 'query'"),
