@@ -29,9 +29,10 @@ SHARES: Final = {
 
 @dataclass(frozen=True)
 class AveragePrecision:
-    """Average precision as in trec_eval: relevant documents have relevance 1 or more, and ties are in descending id.
+    """Average precision, as in trec_eval.
 
-    `unjudged` and `unretrieved` do not affect it. A query without a relevant document has the value 0.
+    Documents with relevance 1 or more are relevant, and ties are broken by descending id. `unjudged` and `unretrieved`
+    do not affect it. A query without a relevant document has the value 0.
 
     See Also
     --------
