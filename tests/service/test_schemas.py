@@ -66,8 +66,8 @@ BEYOND_SCHEMAS = re.compile(
             r"no scores? of|every system needs a score on every task|a leaderboard needs at least two",
             r"at least two tasks in common|lower_is_better names tasks|equivalent_within needs a level above",
             r"names of (task|system)s must differ as text|reliability needs votes|every comparison needs a prompt",
-            r"voters times prompts must be at most",
-            r"every (task|item|query) needs a (group|cluster)|not a name of a group|columns that look like totals",
+            r"voters times prompts must be at most|a group must not have the name",
+            r"every (task|item|query) needs a (group|cluster)|columns that look like totals",
             # rankings to merge, and estimates with their errors
             r"lacks items of other rankings|some rankings have labels|must name the merged rankings|not all 0",
             r"their rows differ in length",

@@ -352,7 +352,7 @@ class ItemFault:
     >>> fault.line, fault.column
     (3, 'kind')
     >>> print(fault.message)
-    the kind of an item is text, markdown, image or audio; got 'video'
+    the kind of an item must be text, markdown, image or audio; got 'video'
     """
 
     line: int | None

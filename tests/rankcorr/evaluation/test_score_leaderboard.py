@@ -340,7 +340,12 @@ ROWS = {"a": {"x": 1.0, "y": 2.0}, "b": {"x": 2.0, "y": 1.0}}
             LabelError,
             r"every row needs the name of a system; got \['a'\]",
         ),
-        (ROWS, {"groups": {"x": "mean", "y": "u"}}, OptionError, "not a name of a group, .*: 'mean'"),
+        (
+            ROWS,
+            {"groups": {"x": "mean", "y": "u"}},
+            OptionError,
+            "a group must not have the name of a column .*: 'mean'",
+        ),
     ],
 )
 def test_tables_that_cannot_be_ranked(table, options, error, message):

@@ -147,7 +147,7 @@ def test_results_are_tables():
     assert repr(found) == "<QueryMeans of 2 queries: a tau 0.3750, b tau 0.6250>"
     assert found.to_dict()["differences"][0]["difference"] == -0.25
     assert repr(partial_means(values, TWO)) == "<PartialMeans of 2 queries>"
-    listed = r"and 2 have metric='tau', standardized=False; run, metric, standardized: \('a', 'tau', False"
+    listed = r"but 2 have metric='tau', standardized=False; run, metric, standardized: \('a', 'tau', False"
     with pytest.raises(OptionError, match=listed):
         found.of("tau")
 
