@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from rankcorr._checks import checked_level, counted, offending, shown
+from rankcorr._checks import check_choice, checked_level, counted, offending, shown
 from rankcorr._output.results import Result, TableResult, columns_of
 from rankcorr._workers import Values
 from rankcorr.errors import OptionError, QueryMismatchError
@@ -166,8 +166,7 @@ class JudgedMeans(TableResult):
         return _mean_of(people, judged, others, self.level, f"{first} and {second}")
 
     def _place(self, run: str) -> int:
-        if run not in self.runs:
-            raise OptionError(f"there is no run {shown(run)}; there are {', '.join(self.runs)}")
+        check_choice("run", run, self.runs)
         return self.runs.index(run)
 
     def to_dict(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankcorr._checks import counted, first_few, shown
+from rankcorr._checks import check_choice, counted, first_few, shown
 from rankcorr._output.report import Report
 from rankcorr._output.results import Result, Rows, TableResult, columns_of
 from rankcorr._output.tables import TableNotes, best_places, significance_notes
@@ -300,9 +300,8 @@ class RunComparison(TableResult):
             raise OptionError("first and second go together: name both runs or neither")
         if first is None or second is None:
             first, second = self.pairs[0].first, self.pairs[0].second
-        for run in (first, second):
-            if run not in self.runs:
-                raise OptionError(f"there is no run {shown(run)}; runs are {', '.join(self.runs)}")
+        check_choice("first", first, self.runs)
+        check_choice("second", second, self.runs)
         return np.asarray(self.values[self.runs.index(first)] - self.values[self.runs.index(second)])
 
     def _notes(self) -> TableNotes:

@@ -114,7 +114,7 @@ def test_what_does_not_fit_is_refused():
             judged_means(of_people, of_judge, **options)
     means = judged_means(people, judge, metric="ndcg@5")
     for call, message in [
-        (lambda: means.of("best"), "there is no run 'best'; there are good, poor"),
+        (lambda: means.of("best"), "run must be one of 'good', 'poor'; got 'best'"),
         (lambda: means.difference("good", "good"), "two different runs are needed; got 'good' twice"),
     ]:
         with pytest.raises(OptionError, match=message):
